@@ -1,0 +1,1 @@
+//! What pelton knows about each command.

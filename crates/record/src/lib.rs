@@ -1,0 +1,237 @@
+//! Plain, versioned data that leaves pelton: what was run, what it cost, what it waited for.
+//!
+//! Everything pelton measures becomes one [`Run`]; every format (table, JSON, CSV, Markdown, POSIX) shows that same
+//! record. This crate imports nothing of ours and does nothing: it is the contract between the parts, and with
+//! whoever reads `--format json`. Fields are only added within a [`RECORD_VERSION`]; a change of meaning raises it.
+//!
+//! Units stand last in a name: `_ns` nanoseconds, `_bytes` bytes, `_ms` milliseconds. `None` means *unknown*
+//! (access denied, not offered by this kernel), never zero.
+
+mod cost;
+mod span;
+mod verdict;
+
+pub use cost::{Cost, Unmaintained};
+pub use span::Span;
+pub use verdict::{Bottleneck, BottleneckKind, Verdict};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version of the record's meaning; see the crate's documentation.
+pub const RECORD_VERSION: u32 = 1;
+
+/// One measured execution of a shell text (or, with [`Run::repeats`], the medians of several).
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// [`RECORD_VERSION`] of the program that wrote this.
+    pub record_version: u32,
+    /// Version of pelton that wrote this.
+    pub pelton_version: String,
+    /// The shell text as given, or the command's words joined by blanks if it was given as words.
+    pub text: String,
+    /// The shell that judged it, and that ran what pelton did not run itself.
+    pub shell: String,
+    /// Wall-clock start, milliseconds since the Unix epoch.
+    pub started_unix_ms: u64,
+    /// Where it ran.
+    pub machine: Machine,
+    /// The pipelines in the order in which they ran. A pipeline skipped by `&&` or `||` is absent.
+    pub pipelines: Vec<Pipeline>,
+    /// Wall time from the start of the first stage to the end of the last one.
+    pub wall_ns: u64,
+    /// The sum of all rows and of [`Run::left_behind`]; its `wall_ns` is the run's.
+    pub total: Cost,
+    /// What the shell would return.
+    pub exit_status: i32,
+    /// Descendants that outlived their stage.
+    pub left_behind: LeftBehind,
+    /// What measuring cost.
+    pub observer: Observer,
+    /// The answer in words.
+    pub verdict: Verdict,
+    /// Things the reader should know: what ran inside the shell and why, what could not be read.
+    pub notes: Vec<String>,
+    /// Present with `--runs N`: the raw values behind the medians shown elsewhere in this record.
+    pub repeats: Option<Repeats>,
+}
+
+/// The machine a run was made on.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Machine {
+    /// Host name.
+    pub host: String,
+    /// Kernel name and release, e.g. `Linux 6.1.0`.
+    pub kernel: String,
+    /// Hardware architecture, e.g. `x86_64`.
+    pub arch: String,
+    /// Processor model as the kernel names it, if it does.
+    pub cpu: Option<String>,
+    /// Cores this process may run on (affinity mask), at least 1.
+    pub cores: u32,
+}
+
+/// One pipeline of the text: one or more stages joined by pipes.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Pipeline {
+    /// Source text.
+    pub text: String,
+    /// Where it stands in [`Run::text`].
+    pub span: Span,
+    /// Start, nanoseconds after the run's start.
+    pub start_ns: u64,
+    /// From its first stage's start to its last stage's end.
+    pub wall_ns: u64,
+    /// Its status as the shell's `$?` (after `!` and pipefail).
+    pub exit_status: i32,
+    /// Its stages, left to right.
+    pub stages: Vec<Stage>,
+}
+
+/// One stage: a command between two pipes, with everything it started.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Stage {
+    /// Source text of the stage.
+    pub text: String,
+    /// A short name for tables: the command's base name, or `{…}`, `(…)`, `while` and the like.
+    pub name: String,
+    /// Where it stands in [`Run::text`].
+    pub span: Span,
+    /// Path of the program, where pelton started it itself.
+    pub program: Option<String>,
+    /// Who ran it.
+    pub how: How,
+    /// Process id it had.
+    pub pid: u32,
+    /// Start, nanoseconds after the run's start.
+    pub start_ns: u64,
+    /// How it ended.
+    pub end: End,
+    /// What it cost, its reaped descendants included.
+    pub cost: Cost,
+    /// What it did with its wall time, if it lived long enough to be sampled.
+    pub waits: Option<Waits>,
+    /// True if its standard input is the pipe from the stage before it.
+    pub reads_previous: bool,
+    /// True if its standard output is the pipe to the stage after it.
+    pub feeds_next: bool,
+}
+
+/// Who ran a stage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "by")]
+pub enum How {
+    /// pelton started the program itself.
+    Process,
+    /// A builtin without effects (`true`, `false`, `:`) done by pelton's own child process.
+    Builtin,
+    /// The user's shell ran it.
+    Shell {
+        /// Why: what pelton does not model in it.
+        reason: String,
+    },
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// It exited with this status.
+    Exited(i32),
+    /// This signal killed it.
+    Killed {
+        /// Signal number.
+        signal: i32,
+        /// Signal name, e.g. `SIGPIPE`.
+        name: String,
+        /// Whether it dumped core.
+        core: bool,
+    },
+}
+
+impl End {
+    /// The status a shell reports: the exit code, or 128 plus the signal's number.
+    pub fn status(&self) -> i32 {
+        match self {
+            End::Exited(code) => *code,
+            End::Killed { signal, .. } => 128 + signal,
+        }
+    }
+}
+
+/// What a stage did with its life. The parts add up to the stage's wall time.
+///
+/// Running and waiting for a CPU come from the kernel's scheduler accounting; the split of the rest is sampled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Waits {
+    /// On a CPU.
+    pub running_ns: u64,
+    /// Ready to run, but no CPU was free.
+    pub cpu_wait_ns: u64,
+    /// Starved: waiting for input from the stage before it.
+    pub starved_ns: u64,
+    /// Back-pressured: waiting for room in the pipe to the stage after it.
+    pub backpressured_ns: u64,
+    /// Waiting for anything else: disk, network, a terminal, a lock, a timer, a child.
+    pub other_ns: u64,
+    /// Samples behind the split of the blocked time.
+    pub samples: u32,
+}
+
+impl Waits {
+    /// Time in which the stage was held up by nobody but itself: running, waiting for a CPU or for the outside world.
+    /// The stage with most of it sets the pace (P2).
+    pub fn own_ns(&self) -> u64 {
+        self.running_ns + self.cpu_wait_ns + self.other_ns
+    }
+}
+
+/// Processes that a stage started and did not wait for.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct LeftBehind {
+    /// Cost of those that had ended when the run ended.
+    pub cost: Cost,
+    /// How many had ended.
+    pub ended: u32,
+    /// How many were still running; their later cost is in no figure.
+    pub running: u32,
+}
+
+/// What measuring cost.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Observer {
+    /// pelton's own CPU time (user and system) from the first stage's start to the last one's end.
+    pub cpu_ns: u64,
+    /// Rounds of samples taken.
+    pub rounds: u32,
+}
+
+/// Raw values of repeated runs; index = run. All lists have the same length.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Repeats {
+    /// Runs that were measured.
+    pub runs: u32,
+    /// Runs before them whose figures were dropped.
+    pub warmup: u32,
+    /// Wall time of each run.
+    pub wall_ns: Vec<u64>,
+    /// User time of each run.
+    pub user_ns: Vec<u64>,
+    /// System time of each run.
+    pub sys_ns: Vec<u64>,
+    /// Exit status of each run.
+    pub exit_status: Vec<i32>,
+    /// The same per stage, in the order of the rows.
+    pub stages: Vec<StageRepeats>,
+}
+
+/// Raw values of one stage over repeated runs; index = run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct StageRepeats {
+    /// Wall time of each run.
+    pub wall_ns: Vec<u64>,
+    /// User time of each run.
+    pub user_ns: Vec<u64>,
+    /// System time of each run.
+    pub sys_ns: Vec<u64>,
+}

@@ -1,0 +1,12 @@
+//! Blocks of bytes, line boundaries, and the [`Kernel`] trait: a command's inner loop over whole blocks.
+//!
+//! Data moves in blocks that stay in L2 ([`BLOCK_BYTES`]). A kernel does its work over a whole block and appends
+//! what it prints to a buffer, which is the next kernel's block while it is still in cache. No kernel reads, writes,
+//! prints or exits by itself: whoever drives it does.
+
+mod kernel;
+
+pub use kernel::{Flow, Framing, HandOver, Kernel, Outcome};
+
+/// The size of a block, in bytes, unless a single line is longer. 64–256 KiB measured best on the machines at hand.
+pub const BLOCK_BYTES: usize = 128 * 1024;

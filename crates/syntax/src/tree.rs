@@ -1,0 +1,266 @@
+//! The tree of a shell text, in our own types.
+//!
+//! What the tree says, it says completely: a [`Part`] or a [`Command`] that is not fully modelled is *opaque* and
+//! carries its [`Reason`]. Nothing here is a guess; whoever reads the tree can rely on what is not opaque.
+
+use pelton_record::Span;
+
+/// A whole text: its commands in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// Items separated by `;`, `&` or newlines.
+    pub items: Vec<Item>,
+}
+
+/// One element of a list, with its terminator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Pipelines joined by `&&` and `||`.
+    pub and_or: AndOr,
+    /// True if `&` ends it.
+    pub background: bool,
+    /// From its first to its last byte, terminator excluded.
+    pub span: Span,
+}
+
+/// Pipelines joined by `&&` and `||`, evaluated left to right with equal precedence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AndOr {
+    /// The first pipeline.
+    pub first: Pipeline,
+    /// What follows it.
+    pub rest: Vec<(Connector, Pipeline)>,
+}
+
+/// Between two pipelines of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connector {
+    /// `&&`
+    And,
+    /// `||`
+    Or,
+}
+
+/// Stages joined by `|` or `|&`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pipeline {
+    /// True if an odd number of `!` precedes it.
+    pub negated: bool,
+    /// True if the shell's `time` keyword precedes it (with or without -p).
+    pub timed: bool,
+    /// At least one stage.
+    pub stages: Vec<Stage>,
+    /// From the first byte (`!` and `time` included) to the last one.
+    pub span: Span,
+}
+
+/// A command with its redirections, between two pipes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// What runs.
+    pub command: Command,
+    /// Redirections, in the order written.
+    pub redirects: Vec<Redirect>,
+    /// True if `|&` follows: standard error goes into the pipe too, after `redirects`.
+    pub pipes_stderr: bool,
+    /// From the first to the last byte of the command and its redirections. Bodies of here-documents lie outside.
+    pub span: Span,
+}
+
+/// What a stage runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Assignments and words.
+    Simple(Simple),
+    /// `{ …; }`, `( … )`, loops, conditionals and so on: recognised, not looked into.
+    Compound(Compound),
+    /// A function definition.
+    Function {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// A simple command. Both lists may not be empty at once, unless the stage consists of redirections alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Simple {
+    /// `NAME=value` before the command's name.
+    pub assignments: Vec<Assignment>,
+    /// The command's name and arguments.
+    pub words: Vec<Word>,
+}
+
+/// A compound command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compound {
+    /// Which.
+    pub kind: CompoundKind,
+    /// Without the redirections that follow it.
+    pub span: Span,
+}
+
+/// The compound commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompoundKind {
+    /// `{ …; }`
+    Group,
+    /// `( … )`
+    Subshell,
+    /// `for`
+    For,
+    /// `while`
+    While,
+    /// `until`
+    Until,
+    /// `if`
+    If,
+    /// `case`
+    Case,
+    /// `select`
+    Select,
+    /// `(( … ))`
+    Arithmetic,
+    /// `[[ … ]]`
+    Test,
+    /// `coproc`
+    Coproc,
+}
+
+/// `NAME=value` before a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// The variable.
+    pub name: String,
+    /// Its value. `NAME+=`, subscripts and arrays make it opaque.
+    pub value: Word,
+    /// The whole.
+    pub span: Span,
+}
+
+/// A word: parts written without a blank between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// In order. Empty only for the empty word of a here-document's empty body or of `NAME=`.
+    pub parts: Vec<Part>,
+    /// Where it stands (for a here-document: its body).
+    pub span: Span,
+}
+
+/// A piece of a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Text that stands for itself and was not quoted. It holds no character special to expansion.
+    Bare(String),
+    /// Text that stands for itself because it was quoted: by `'…'`, `"…"`, `$'…'` or a backslash, already removed.
+    /// An empty one (from `""`) still makes a word.
+    Quoted(String),
+    /// `$NAME` or `${NAME}` of an ordinary variable (a letter or `_` first).
+    Variable {
+        /// Without `$` and braces.
+        name: String,
+        /// Whether within double quotes: its value is then not split, and not matched against file names.
+        quoted: bool,
+    },
+    /// An unquoted `~` that begins the word and is followed by `/` or nothing: the home directory.
+    Tilde,
+    /// An unquoted `*`: any characters of a file name.
+    AnyText,
+    /// An unquoted `?`: one character of a file name.
+    AnyChar,
+    /// Anything else.
+    Opaque {
+        /// What it is.
+        reason: Reason,
+        /// Where it stands.
+        span: Span,
+    },
+}
+
+/// Why something is left to the shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// `$( … )` or backquotes.
+    CommandSubstitution,
+    /// `$(( … ))` or `$[ … ]`.
+    Arithmetic,
+    /// `${NAME:-x}`, `${#NAME}`, `${!NAME}`, `${NAME[1]}` and the like.
+    ParameterOperator,
+    /// `$?`, `$$`, `$!`, `$#`, `$*`, `$@`, `$-`, `$0`, `$1` …
+    SpecialParameter,
+    /// `<( … )` or `>( … )`.
+    ProcessSubstitution,
+    /// `{a,b}` or `{1..9}`.
+    BraceExpansion,
+    /// `[…]` in a word: a file-name pattern with a bracket expression.
+    BracketPattern,
+    /// `@(…)`, `?(…)`, `*(…)`, `+(…)`, `!(…)`.
+    ExtendedPattern,
+    /// `~user`, `~+`, `~-`, or a `~` inside an assignment.
+    NamedHome,
+    /// `$"…"`.
+    Translation,
+    /// An array or a subscript, or `+=`.
+    Array,
+    /// `{NAME}>file`, a here-document with expansions, or a descriptor above 9.
+    UnusualRedirect,
+}
+
+impl Reason {
+    /// The reason in words, to follow 'because it uses'.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Reason::CommandSubstitution => "a command substitution",
+            Reason::Arithmetic => "an arithmetic expansion",
+            Reason::ParameterOperator => "a parameter expansion with an operator",
+            Reason::SpecialParameter => "a special parameter",
+            Reason::ProcessSubstitution => "a process substitution",
+            Reason::BraceExpansion => "a brace expansion",
+            Reason::BracketPattern => "a pattern with brackets",
+            Reason::ExtendedPattern => "an extended pattern",
+            Reason::NamedHome => "a home directory by name",
+            Reason::Translation => "a translated string",
+            Reason::Array => "an array",
+            Reason::UnusualRedirect => "an unusual redirection",
+        }
+    }
+}
+
+/// One redirection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirect {
+    /// The descriptor written before the operator, if any; 0 to 9 (larger ones make the target opaque).
+    pub fd: Option<u32>,
+    /// The operator and its target.
+    pub kind: RedirectKind,
+    /// The whole; for a here-document the operator and delimiter.
+    pub span: Span,
+}
+
+/// What a redirection does. The default descriptor is 0 for the reading kinds, 1 for the writing ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RedirectKind {
+    /// `<`
+    Read(Word),
+    /// `>`
+    Write(Word),
+    /// `>|`
+    Clobber(Word),
+    /// `>>`
+    Append(Word),
+    /// `<>`
+    ReadWrite(Word),
+    /// `>&N` and `<&N` with a literal number of one digit; the bool is true for `<&`.
+    Duplicate(u32, bool),
+    /// `>&-` and `<&-`; the bool is true for `<&-`.
+    Close(bool),
+    /// `&>` or `>&` with a file: both standard output and standard error.
+    WriteBoth(Word),
+    /// `&>>`
+    AppendBoth(Word),
+    /// `<<` and `<<-`: the body, tabs already stripped; one `Quoted` part, or opaque if it holds an expansion.
+    HereDoc(Word),
+    /// `<<<`: the word; the shell adds a newline.
+    HereString(Word),
+    /// Anything else.
+    Opaque(Reason),
+}
