@@ -1,1 +1,50 @@
 //! What pelton knows about each command.
+//!
+//! One file (or folder) per command: its arguments are read as the real tool reads them, or declined with a reason;
+//! what they mean becomes [`Facts`] for the planner and a kernel for the runner. No command here reads, writes or
+//! prints by itself. To add one: a file with an `accept`, and a line in [`COMMANDS`].
+
+pub mod argv;
+mod bytes;
+mod command;
+mod context;
+pub mod detect;
+mod facts;
+mod locales;
+
+pub use bytes::{ByteMap, ByteSet};
+pub use command::{Accept, AcceptFn, Command, Declined, Input};
+pub use context::{Charset, Collate, Context, Locale};
+pub use detect::{Family, Implementation};
+pub use facts::{Class, Combiner, Facts, LastLine, Lines, Touches};
+pub use locales::{LocaleStore, SystemLocales};
+
+/// A command that pelton knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// As it is called.
+    pub name: &'static str,
+    /// Whose implementation its kernel equals.
+    pub family: Family,
+    /// Reads its arguments.
+    pub accept: AcceptFn,
+}
+
+/// Every command that pelton knows.
+pub const COMMANDS: &[Entry] = &[];
+
+/// The command of this name, if pelton knows it.
+pub fn lookup(name: &[u8]) -> Option<&'static Entry> {
+    COMMANDS.iter().find(|entry| entry.name.as_bytes() == name)
+}
+
+/// Reads a command line: its name, its arguments, and what they depend on. The one way in for the planner.
+pub fn accept(name: &[u8], args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
+    let shown = name.escape_ascii();
+    let Some(entry) = lookup(name) else { return Declined::because(format!("{shown} has no kernel")) };
+    if !context.implementation.is_tested(entry.family) {
+        let what = context.implementation.describe();
+        return Declined::because(format!("{shown} is {what}, which no kernel was compared with"));
+    }
+    (entry.accept)(args, context).map_err(|declined| Declined::new(format!("{shown}: {}", declined.reason)))
+}

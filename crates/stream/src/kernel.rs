@@ -18,6 +18,9 @@ pub enum Flow {
     /// No more: nothing that follows can change the output or the status (`head`, `grep -q`). The driver then
     /// treats the stage as ended: what feeds it gets the broken pipe it would get from the real command.
     Done,
+    /// No more of this input (`head a b` has all of `a` that it prints): the driver calls
+    /// [`Kernel::end_input`] and goes on with the next input, or finishes.
+    NextInput,
 }
 
 /// The kernel will not judge what it was given; the real command must go on from here (design: the way back).
@@ -60,6 +63,37 @@ pub trait Kernel: Send {
     }
 
     /// The exit status, once the run is over (by `finish` or by [`Flow::Done`]).
+    fn status(&self) -> i32 {
+        0
+    }
+}
+
+/// A command's inner loop over several inputs side by side (`paste`, `comm`, `join`).
+///
+/// The driver asks [`wants`](JoinKernel::wants) which input to feed, gives it one block of that input with
+/// [`push`](JoinKernel::push), or [`end_input`](JoinKernel::end_input) if there is no more of it, and asks again until
+/// the answer is `None`. Output may appear at any call. Two inputs that are both the standard input share it: the
+/// driver feeds what one of them reads to that one only, block by block; a kernel for which that would show must
+/// be declined at plan time.
+pub trait JoinKernel: Send {
+    /// How its inputs must be cut.
+    fn framing(&self) -> Framing;
+
+    /// The index of the input to feed next, or `None` once nothing more can change the output or the status.
+    fn wants(&self) -> Option<usize>;
+
+    /// The next block of that input (never empty).
+    fn push(&mut self, input: usize, block: &[u8], out: &mut Vec<u8>);
+
+    /// That input ended.
+    fn end_input(&mut self, input: usize, out: &mut Vec<u8>);
+
+    /// What the command would have said on standard error since the last call; the driver writes it.
+    fn complaints(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// The exit status, once nothing more is wanted.
     fn status(&self) -> i32 {
         0
     }

@@ -6,7 +6,7 @@
 
 mod kernel;
 
-pub use kernel::{Flow, Framing, HandOver, Kernel, Outcome};
+pub use kernel::{Flow, Framing, HandOver, JoinKernel, Kernel, Outcome};
 
 /// The size of a block, in bytes, unless a single line is longer. 64–256 KiB measured best on the machines at hand.
 pub const BLOCK_BYTES: usize = 128 * 1024;

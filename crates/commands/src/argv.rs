@@ -1,0 +1,276 @@
+//! Arguments as GNU's getopt_long reads them, over byte strings.
+//!
+//! Each command states its options as a table; [`parse`] gives the occurrences in the order in which the command's
+//! own loop would see them. Whatever getopt would complain about (an unknown or ambiguous option, a missing
+//! argument) is declined: the real tool says it in its own words and with its own status. So are `--help` and
+//! `--version`, which every GNU tool has and which take part in abbreviations.
+
+use crate::{Accept, Declined};
+
+/// Whether an option has an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Never.
+    Nothing,
+    /// Always: attached, or the next argument.
+    Value,
+    /// Only if attached (`-n5`, `--number=5`).
+    MaybeValue,
+}
+
+/// One option of a command. Several rows may share an `id`: synonyms.
+#[derive(Clone, Copy, Debug)]
+pub struct Opt<Id> {
+    /// What the command calls it.
+    pub id: Id,
+    /// Its letter.
+    pub short: Option<u8>,
+    /// Its long name, without the dashes.
+    pub long: Option<&'static str>,
+    /// Its argument.
+    pub takes: Takes,
+}
+
+/// A row for `-s` and `--long`.
+pub const fn opt<Id>(id: Id, short: u8, long: &'static str, takes: Takes) -> Opt<Id> {
+    Opt { id, short: Some(short), long: Some(long), takes }
+}
+
+/// A row for `-s` only.
+pub const fn short<Id>(id: Id, short: u8, takes: Takes) -> Opt<Id> {
+    Opt { id, short: Some(short), long: None, takes }
+}
+
+/// A row for `--long` only.
+pub const fn long<Id>(id: Id, long: &'static str, takes: Takes) -> Opt<Id> {
+    Opt { id, short: None, long: Some(long), takes }
+}
+
+/// Where options may stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Anywhere before `--`, also after operands.
+    Anywhere,
+    /// Only before the first operand (getopt's `+`: `tr`, `seq`).
+    First,
+}
+
+/// One occurrence on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item<'a, Id> {
+    /// An option and its argument.
+    Option(Id, Option<&'a [u8]>),
+    /// An operand.
+    Operand(&'a [u8]),
+}
+
+/// What the command line says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parsed<'a, Id> {
+    /// Options and operands as they stand, for the few commands that care how they interleave.
+    pub items: Vec<Item<'a, Id>>,
+}
+
+impl<'a, Id: Copy + PartialEq> Parsed<'a, Id> {
+    /// The options in order, with their arguments (empty for none).
+    pub fn options(&self) -> impl Iterator<Item = (Id, &'a [u8])> + '_ {
+        self.items.iter().filter_map(|item| match item {
+            Item::Option(id, value) => Some((*id, value.unwrap_or_default())),
+            Item::Operand(_) => None,
+        })
+    }
+
+    /// The operands in order.
+    pub fn operands(&self) -> Vec<&'a [u8]> {
+        let operand = |item: &Item<'a, Id>| match item {
+            Item::Operand(operand) => Some(*operand),
+            Item::Option(..) => None,
+        };
+        self.items.iter().filter_map(operand).collect()
+    }
+
+    /// Was it given?
+    pub fn has(&self, id: Id) -> bool {
+        self.options().any(|(given, _)| given == id)
+    }
+
+    /// The argument of its last occurrence.
+    pub fn last_value(&self, id: Id) -> Option<&'a [u8]> {
+        self.options().filter(|(given, _)| *given == id).last().map(|(_, value)| value)
+    }
+}
+
+/// Reads `args` (without the command's name) by `table`.
+pub fn parse<'a, Id: Copy + PartialEq>(
+    args: &'a [Vec<u8>],
+    table: &[Opt<Id>],
+    order: Order,
+) -> Accept<Parsed<'a, Id>> {
+    let mut items = Vec::with_capacity(args.len());
+    let mut rest = args.iter().map(Vec::as_slice);
+    while let Some(arg) = rest.next() {
+        match arg {
+            b"--" => break,
+            [b'-', b'-', name @ ..] => items.push(long_option(name, table, &mut rest)?),
+            [b'-', letters @ ..] if !letters.is_empty() => {
+                short_options(letters, table, &mut rest, &mut items)?;
+            }
+            operand => {
+                items.push(Item::Operand(operand));
+                if order == Order::First {
+                    break;
+                }
+            }
+        }
+    }
+    // After `--`, or after the first operand where options come first, a `--` is an operand like any other.
+    items.extend(rest.map(Item::Operand));
+    Ok(Parsed { items })
+}
+
+fn short_options<'a, Id: Copy>(
+    mut letters: &'a [u8],
+    table: &[Opt<Id>],
+    rest: &mut impl Iterator<Item = &'a [u8]>,
+    items: &mut Vec<Item<'a, Id>>,
+) -> Accept<()> {
+    while let [letter, attached @ ..] = letters {
+        let Some(option) = table.iter().find(|option| option.short == Some(*letter)) else {
+            return Declined::because(format!("option -{} is unknown", letter.escape_ascii()));
+        };
+        let value = match option.takes {
+            Takes::Nothing => {
+                items.push(Item::Option(option.id, None));
+                letters = attached;
+                continue;
+            }
+            _ if !attached.is_empty() => Some(attached),
+            Takes::MaybeValue => None,
+            Takes::Value => Some(rest.next().ok_or_else(|| {
+                Declined::new(format!("option -{} lacks its argument", letter.escape_ascii()))
+            })?),
+        };
+        items.push(Item::Option(option.id, value));
+        return Ok(());
+    }
+    Ok(())
+}
+
+fn long_option<'a, Id: Copy + PartialEq>(
+    arg: &'a [u8],
+    table: &[Opt<Id>],
+    rest: &mut impl Iterator<Item = &'a [u8]>,
+) -> Accept<Item<'a, Id>> {
+    let equals = memchr::memchr(b'=', arg);
+    let name = &arg[..equals.unwrap_or(arg.len())];
+    let attached = equals.map(|at| &arg[at + 1..]);
+    let shown = || format!("--{}", name.escape_ascii());
+    let option = resolve(name, table)?;
+    let value = match (option.takes, attached) {
+        (Takes::Nothing, Some(_)) => {
+            return Declined::because(format!("option {} takes no argument", shown()));
+        }
+        (Takes::Value, None) => {
+            Some(rest.next().ok_or_else(|| Declined::new(format!("option {} lacks its argument", shown())))?)
+        }
+        (_, attached) => attached,
+    };
+    Ok(Item::Option(option.id, value))
+}
+
+/// The row that `name` names in full or abbreviates. Candidates that mean the same are no ambiguity.
+fn resolve<Id: Copy + PartialEq>(name: &[u8], table: &[Opt<Id>]) -> Accept<Opt<Id>> {
+    let shown = || name.escape_ascii();
+    if let Some(exact) = table.iter().find(|option| option.long.is_some_and(|long| long.as_bytes() == name)) {
+        return Ok(*exact);
+    }
+    let mut found: Option<&Opt<Id>> = None;
+    for option in
+        table.iter().filter(|option| option.long.is_some_and(|long| long.as_bytes().starts_with(name)))
+    {
+        match found {
+            Some(other) if other.id != option.id || other.takes != option.takes => {
+                return Declined::because(format!("option --{} is ambiguous", shown()));
+            }
+            _ => found = Some(option),
+        }
+    }
+    let standard = ["help", "version"].iter().any(|long| long.as_bytes().starts_with(name));
+    match found {
+        Some(_) if standard => Declined::because(format!("option --{} is ambiguous", shown())),
+        Some(option) => Ok(*option),
+        None if standard => Declined::because(format!("option --{} speaks of the tool itself", shown())),
+        None => Declined::because(format!("option --{} is unknown", shown())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Id {
+        Delimiter,
+        Fields,
+        Only,
+        Digits,
+        Color,
+    }
+
+    const TABLE: &[Opt<Id>] = &[
+        opt(Id::Delimiter, b'd', "delimiter", Takes::Value),
+        opt(Id::Fields, b'f', "fields", Takes::Value),
+        opt(Id::Only, b's', "only-delimited", Takes::Nothing),
+        short(Id::Digits, b'5', Takes::MaybeValue),
+        long(Id::Color, "color", Takes::MaybeValue),
+        long(Id::Color, "colour", Takes::MaybeValue),
+        long(Id::Only, "dull", Takes::Nothing),
+    ];
+
+    fn args(line: &str) -> Vec<Vec<u8>> {
+        line.split(' ').map(|arg| arg.as_bytes().to_vec()).collect()
+    }
+
+    /// Options as `d=,`, operands in brackets.
+    fn read(line: &str, order: Order) -> Result<String, String> {
+        let args = args(line);
+        let parsed = parse(&args, TABLE, order).map_err(|declined| declined.reason)?;
+        let show = |item: &Item<Id>| match item {
+            Item::Option(id, None) => format!("{id:?}"),
+            Item::Option(id, Some(value)) => format!("{id:?}={}", value.escape_ascii()),
+            Item::Operand(operand) => format!("[{}]", operand.escape_ascii()),
+        };
+        Ok(parsed.items.iter().map(show).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn letters_combine_and_arguments_attach() {
+        assert_eq!(read("-sd, -f 2 x", Order::Anywhere).unwrap(), "Only Delimiter=, Fields=2 [x]");
+        assert_eq!(read("-d -s", Order::Anywhere).unwrap(), "Delimiter=-s");
+        assert_eq!(read("-57 -5 7", Order::Anywhere).unwrap(), "Digits=7 Digits [7]");
+        assert_eq!(read("-d --", Order::Anywhere).unwrap(), "Delimiter=--");
+    }
+
+    #[test]
+    fn long_names_abbreviate_unless_two_meanings_fit() {
+        assert_eq!(read("--del=, --f 3 --on", Order::Anywhere).unwrap(), "Delimiter=, Fields=3 Only");
+        assert_eq!(read("--col --colour=x", Order::Anywhere).unwrap(), "Color Color=x");
+        assert_eq!(read("--delimiter=", Order::Anywhere).unwrap(), "Delimiter=");
+        assert_eq!(read("--d=,", Order::Anywhere).unwrap_err(), "option --d is ambiguous");
+        assert_eq!(
+            read("--only-delimited=1", Order::Anywhere).unwrap_err(),
+            "option --only-delimited takes no argument"
+        );
+        assert_eq!(read("--he", Order::Anywhere).unwrap_err(), "option --he speaks of the tool itself");
+        assert_eq!(read("--nope", Order::Anywhere).unwrap_err(), "option --nope is unknown");
+        assert_eq!(read("--fields", Order::Anywhere).unwrap_err(), "option --fields lacks its argument");
+    }
+
+    #[test]
+    fn operands_permute_or_end_the_options() {
+        assert_eq!(read("a -s - b -- -s --", Order::Anywhere).unwrap(), "[a] Only [-] [b] [-s] [--]");
+        assert_eq!(read("-s a -s --", Order::First).unwrap(), "Only [a] [-s] [--]");
+        assert_eq!(read("-- -- a", Order::First).unwrap(), "[--] [a]");
+        assert_eq!(read("-x", Order::Anywhere).unwrap_err(), "option -x is unknown");
+    }
+}

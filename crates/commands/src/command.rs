@@ -1,0 +1,87 @@
+//! What a command is to the rest of pelton: its facts, its inputs, its kernel. And how one says no.
+
+use std::fmt;
+
+use pelton_stream::{JoinKernel, Kernel};
+
+use crate::{Context, Facts};
+
+/// Why something runs as the user's real command. Never an error: `explain` prints it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declined {
+    /// In words, without a final stop: 'cut: -c with characters of several bytes'.
+    pub reason: String,
+}
+
+impl Declined {
+    /// With this reason.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Declined { reason: reason.into() }
+    }
+
+    /// The same as an `Err`, for use in tail position.
+    pub fn because<T>(reason: impl Into<String>) -> Accept<T> {
+        Err(Declined::new(reason))
+    }
+}
+
+impl fmt::Display for Declined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+/// Understood, or declined with a reason.
+pub type Accept<T> = Result<T, Declined>;
+
+/// The signature of each command's `accept`: the arguments (without the command's name) and the context they are
+/// read in.
+pub type AcceptFn = fn(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>>;
+
+/// Something a command reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Its standard input: no operand was given, or the operand is `-`.
+    Stdin,
+    /// A file operand, as written. If it cannot be opened, the real command must run: it says so in its own words.
+    File(Vec<u8>),
+}
+
+impl Input {
+    /// The operands of a command for which no operand and `-` both mean standard input.
+    pub fn from_operands(operands: &[&[u8]]) -> Vec<Input> {
+        if operands.is_empty() {
+            return vec![Input::Stdin];
+        }
+        operands.iter().map(|name| Input::from_operand(name)).collect()
+    }
+
+    /// One operand: `-` is standard input.
+    pub fn from_operand(name: &[u8]) -> Input {
+        if name == b"-" { Input::Stdin } else { Input::File(name.to_vec()) }
+    }
+}
+
+/// A command whose arguments have been understood.
+pub trait Command: Send + Sync + fmt::Debug {
+    /// What the planner may know.
+    fn facts(&self) -> Facts;
+
+    /// What it reads, in order. Empty for a source (`seq`).
+    fn inputs(&self) -> &[Input];
+
+    /// Its inner loop. Fresh state for each call.
+    fn kernel(&self) -> Accept<Box<dyn Kernel>>;
+
+    /// For a command that reads several inputs side by side (`paste`, `comm`, `join`): its inner loop instead of
+    /// [`kernel`](Command::kernel).
+    fn join_kernel(&self) -> Accept<Box<dyn JoinKernel>> {
+        Declined::because("reads its inputs one after another")
+    }
+
+    /// The arguments (without the command's name) with which the real command, reading standard input, goes on from
+    /// a record boundary. `None` if it cannot: such a kernel never hands over in the middle.
+    fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
+        None
+    }
+}

@@ -1,0 +1,179 @@
+//! What a command's meaning depends on besides its arguments: the locale, and which program it is.
+
+use crate::detect::Implementation;
+use crate::locales::LocaleStore;
+use crate::{Accept, Declined};
+
+/// What a byte sequence is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Charset {
+    /// Bytes; only ASCII has classes (C, POSIX).
+    C,
+    /// UTF-8, with the classes of C.UTF-8 or en_US.UTF-8.
+    Utf8,
+    /// Something that no kernel serves.
+    Other,
+}
+
+/// How strings are ordered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Collate {
+    /// By their bytes (C, POSIX, C.UTF-8).
+    Bytes,
+    /// By this locale's tables, named as the user wrote it.
+    Other(String),
+}
+
+/// What the environment's locale variables mean, after glibc's precedence and its fall-back to C.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Locale {
+    /// LC_CTYPE.
+    pub ctype: Charset,
+    /// LC_COLLATE.
+    pub collate: Collate,
+    /// Messages are the untranslated English ones.
+    pub plain_messages: bool,
+    /// The decimal point is `.` and there are no thousands separators (LC_NUMERIC of C, POSIX and C.UTF-8).
+    pub plain_numbers: bool,
+}
+
+impl Locale {
+    /// The C locale.
+    pub const C: Locale =
+        Locale { ctype: Charset::C, collate: Collate::Bytes, plain_messages: true, plain_numbers: true };
+
+    /// The C.UTF-8 locale, installed.
+    pub const C_UTF8: Locale =
+        Locale { ctype: Charset::Utf8, collate: Collate::Bytes, plain_messages: true, plain_numbers: true };
+}
+
+/// What a command is read in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// The locale that the program will run in.
+    pub locale: Locale,
+    /// Which program the name stands for.
+    pub implementation: Implementation,
+}
+
+/// Every category that `setlocale(LC_ALL, "")` loads. If one of them is not installed, it loads none.
+const CATEGORIES: [&str; 12] = [
+    "LC_CTYPE",
+    "LC_NUMERIC",
+    "LC_TIME",
+    "LC_COLLATE",
+    "LC_MONETARY",
+    "LC_MESSAGES",
+    "LC_PAPER",
+    "LC_NAME",
+    "LC_ADDRESS",
+    "LC_TELEPHONE",
+    "LC_MEASUREMENT",
+    "LC_IDENTIFICATION",
+];
+
+/// Variables that change what options or messages mean; nothing is native under them.
+const UNSERVED: [&str; 5] = ["POSIXLY_CORRECT", "_POSIX2_VERSION", "LOCPATH", "OUTPUT_CHARSET", "GCONV_PATH"];
+
+impl Locale {
+    /// From the environment that the command will have.
+    pub fn resolve(variable: impl Fn(&str) -> Option<Vec<u8>>, store: &dyn LocaleStore) -> Accept<Locale> {
+        if let Some(name) = UNSERVED.iter().find(|name| variable(name).is_some()) {
+            return Declined::because(format!("{name} is set"));
+        }
+        let names: Vec<Vec<u8>> =
+            CATEGORIES.iter().map(|category| category_name(&variable, category)).collect();
+        let mut distinct = names.clone();
+        distinct.sort();
+        distinct.dedup();
+        for name in distinct.iter().filter(|name| !is_c(name)) {
+            match store.installed(name) {
+                Some(true) => {}
+                // glibc then stays in the C locale for every category.
+                Some(false) => return Ok(Locale::C),
+                None => {
+                    return Declined::because(format!("locale {} cannot be looked up", name.escape_ascii()));
+                }
+            }
+        }
+        let [ctype, numeric, _, collate, _, messages, ..] = names.as_slice() else { return Ok(Locale::C) };
+        let translated = !is_c(messages) && variable("LANGUAGE").is_some_and(|list| !list.is_empty());
+        Ok(Locale {
+            ctype: charset(ctype),
+            collate: if is_c(collate) || is_c_utf8(collate) {
+                Collate::Bytes
+            } else {
+                Collate::Other(String::from_utf8_lossy(collate).into_owned())
+            },
+            plain_messages: (is_c(messages) || is_c_utf8(messages)) && !translated,
+            plain_numbers: is_c(numeric) || is_c_utf8(numeric),
+        })
+    }
+}
+
+/// LC_ALL, then the category's own variable, then LANG; empty means unset.
+fn category_name(variable: &impl Fn(&str) -> Option<Vec<u8>>, category: &str) -> Vec<u8> {
+    ["LC_ALL", category, "LANG"]
+        .iter()
+        .find_map(|name| variable(name).filter(|value| !value.is_empty()))
+        .unwrap_or_else(|| b"C".to_vec())
+}
+
+fn is_c(name: &[u8]) -> bool {
+    matches!(name, b"C" | b"POSIX")
+}
+
+fn is_c_utf8(name: &[u8]) -> bool {
+    matches!(name, b"C.UTF-8" | b"C.utf8")
+}
+
+fn charset(name: &[u8]) -> Charset {
+    match name {
+        b"C" | b"POSIX" => Charset::C,
+        b"C.UTF-8" | b"C.utf8" | b"en_US.UTF-8" | b"en_US.utf8" => Charset::Utf8,
+        _ => Charset::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Installed(&'static [&'static str]);
+
+    impl LocaleStore for Installed {
+        fn installed(&self, name: &[u8]) -> Option<bool> {
+            Some(self.0.iter().any(|known| known.as_bytes() == name))
+        }
+    }
+
+    fn resolve(variables: &[(&str, &str)]) -> Accept<Locale> {
+        let find = |name: &str| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_bytes().to_vec())
+        };
+        Locale::resolve(find, &Installed(&["C.UTF-8", "en_US.UTF-8", "de_DE.UTF-8"]))
+    }
+
+    #[test]
+    fn lc_all_wins_then_the_category_then_lang_and_empty_is_unset() {
+        assert_eq!(resolve(&[]).unwrap(), Locale::C);
+        assert_eq!(resolve(&[("LANG", "C.UTF-8")]).unwrap(), Locale::C_UTF8);
+        assert_eq!(resolve(&[("LANG", "en_US.UTF-8"), ("LC_ALL", "C")]).unwrap(), Locale::C);
+        assert_eq!(resolve(&[("LANG", "C.UTF-8"), ("LC_ALL", "")]).unwrap(), Locale::C_UTF8);
+        let mixed = resolve(&[("LANG", "C.UTF-8"), ("LC_COLLATE", "en_US.UTF-8")]).unwrap();
+        assert_eq!(mixed.collate, Collate::Other("en_US.UTF-8".to_owned()));
+        assert_eq!(mixed.ctype, Charset::Utf8);
+        assert_eq!(resolve(&[("LANG", "de_DE.UTF-8")]).unwrap().ctype, Charset::Other);
+    }
+
+    #[test]
+    fn one_category_that_is_not_installed_leaves_all_of_them_in_c() {
+        assert_eq!(resolve(&[("LANG", "C.UTF-8"), ("LC_TIME", "xx_YY")]).unwrap(), Locale::C);
+        assert_eq!(resolve(&[("LC_ALL", "fr_FR.UTF-8")]).unwrap(), Locale::C);
+    }
+
+    #[test]
+    fn variables_that_change_meanings_are_declined() {
+        assert_eq!(resolve(&[("POSIXLY_CORRECT", "")]).unwrap_err().reason, "POSIXLY_CORRECT is set");
+    }
+}

@@ -1,0 +1,156 @@
+//! What a command tells the planner.
+
+use crate::{ByteMap, ByteSet};
+
+/// What is true of a command with these arguments, whatever its data.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// What kind of work it does.
+    pub class: Class,
+    /// It prints nothing before the end of its input (P8).
+    pub blocks_until_eof: bool,
+    /// How the results of parts of the input become the result of the whole.
+    pub combiner: Combiner,
+    /// What it can do to the bytes and lines that pass.
+    pub touches: Touches,
+    /// The byte that ends its records: `\n`, or NUL for `-z`. What it reads need not be cut there if the class is a
+    /// byte map.
+    pub record_end: u8,
+}
+
+/// What kind of work a command does.
+#[derive(Clone, Debug)]
+pub enum Class {
+    /// Reads files or makes data, and passes it on unchanged (`cat FILE`, `seq`).
+    Source,
+    /// Each byte becomes a fixed byte or nothing, wherever it stands (`tr a b`, `tr -d`).
+    ByteMap(Box<ByteMap>),
+    /// Keeps or drops whole lines, each by itself (`grep`).
+    LineFilter,
+    /// Each line becomes zero or more lines, each by itself (`cut`, `sed s`).
+    LineMap,
+    /// Works line by line, but must know how many came before (`nl`, `tail -n +2`). Cheap, serial.
+    LineNumbered,
+    /// Keeps the beginning and then needs no more (`head`).
+    Prefix,
+    /// Keeps the end (`tail`).
+    Suffix,
+    /// Reorders the lines (`sort`, `tac`).
+    Order,
+    /// Joins neighbours (`uniq`).
+    Group,
+    /// Many bytes become a few (`wc`, `grep -c`).
+    Fold,
+    /// Reads several inputs side by side (`paste`, `comm`, `join`).
+    Join,
+    /// Does something besides printing (`tee`).
+    Effect,
+    /// Passes bytes with a state that crosses lines (`tr -s`); serial.
+    Opaque,
+}
+
+/// How the results of consecutive parts, each computed alone, become the result of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combiner {
+    /// They do not: one kernel must see everything, in order.
+    Serial,
+    /// One after another.
+    Concatenate,
+    /// Column by column, added (`wc`, `grep -c`).
+    Add,
+    /// Merged by the command's own order (`sort -m` with its flags).
+    Merge,
+    /// Concatenated, and the seam mended (`uniq`).
+    Stitch,
+    /// Run again over the concatenated results (`head`, `tail`).
+    Again,
+    /// True if any is (`grep -q`).
+    Any,
+}
+
+/// What happens to the number of lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lines {
+    /// Each line gives exactly one line, in order.
+    Kept,
+    /// Whole lines are kept, in order, or dropped.
+    Fewer,
+    /// Anything may happen to line boundaries or to order.
+    Any,
+}
+
+/// What happens to a last line that lacks its terminator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastLine {
+    /// It still lacks it.
+    Kept,
+    /// It gets one.
+    Completed,
+    /// No promise.
+    Any,
+}
+
+/// What a rule needs to prove that two stages commute.
+#[derive(Clone, Debug)]
+pub struct Touches {
+    /// Bytes that can stand where they did not stand in the line.
+    pub creates: ByteSet,
+    /// Bytes that can go from where they stood, while the rest of their line stays.
+    pub removes: ByteSet,
+    /// What happens to the number of lines.
+    pub lines: Lines,
+    /// What happens to a last line without terminator.
+    pub last_line: LastLine,
+}
+
+impl Touches {
+    /// Every byte passes unchanged.
+    pub fn nothing() -> Self {
+        Touches {
+            creates: ByteSet::none(),
+            removes: ByteSet::none(),
+            lines: Lines::Kept,
+            last_line: LastLine::Kept,
+        }
+    }
+
+    /// Nothing is known.
+    pub fn anything() -> Self {
+        Touches {
+            creates: ByteSet::all(),
+            removes: ByteSet::all(),
+            lines: Lines::Any,
+            last_line: LastLine::Any,
+        }
+    }
+}
+
+impl Facts {
+    /// For a class whose lines are treated alone: parts can run anywhere and be concatenated.
+    pub fn stateless(class: Class, touches: Touches) -> Self {
+        Facts { class, blocks_until_eof: false, combiner: Combiner::Concatenate, touches, record_end: b'\n' }
+    }
+
+    /// For a class that must see everything in order.
+    pub fn serial(class: Class, touches: Touches) -> Self {
+        Facts { class, blocks_until_eof: false, combiner: Combiner::Serial, touches, record_end: b'\n' }
+    }
+
+    /// The same with another record terminator.
+    pub fn with_record_end(mut self, record_end: u8) -> Self {
+        self.record_end = record_end;
+        self
+    }
+
+    /// The same with another combiner.
+    pub fn with_combiner(mut self, combiner: Combiner) -> Self {
+        self.combiner = combiner;
+        self
+    }
+
+    /// The same, printing nothing before the end of input.
+    pub fn blocking(mut self) -> Self {
+        self.blocks_until_eof = true;
+        self
+    }
+}
