@@ -1,1 +1,12 @@
-//! stub
+//! Showing a [`record::Run`](pelton_record::Run): one record, several formats, one file each in [`formats`].
+//!
+//! Everything here is a pure function from a record and a [`Style`] to text. This crate prints nothing, reads no
+//! environment and asks no terminal anything: the command line decides, and passes its decisions in [`Style`].
+//!
+//! How figures are written is decided once, in `units.rs`; how a user's text is made safe to show, in `text.rs`.
+
+pub mod formats;
+mod text;
+mod units;
+
+pub use formats::{Format, Style, UnknownFormat, json::schema, render};

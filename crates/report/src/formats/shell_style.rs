@@ -1,0 +1,48 @@
+//! Shell style: a line per stage in the layout of a shell's `time`, then a rule, then the whole.
+//!
+//! ```text
+//! tokenize: real 0m4.773s user 0m2.894s sys 0m0.114s cpu 63.02%
+//! parse:    real 0m4.775s user 0m4.716s sys 0m0.056s cpu 99.94%
+//! --------------------------------------------------------------
+//! ALL:      real 0m4.776s user 0m7.610s sys 0m0.170s cpu 162.90%
+//! ```
+//!
+//! The point is a point in every locale, and times are rounded half up as a whole: 59.9996 s is `1m0.000s`.
+
+use pelton_record::{Cost, Run, Stage};
+
+use super::Style;
+use crate::{text, units};
+
+/// Shows `run` in the layout of a shell's `time`.
+pub fn render(run: &Run, style: &Style) -> String {
+    let rows = rows(run, style.unicode);
+    let room = rows.iter().map(|(name, _)| text::width(name)).max().unwrap_or(0);
+    let mut lines: Vec<_> = rows.iter().map(|(name, cost)| line(name, cost, room)).collect();
+    let rule = "-".repeat(lines.iter().map(|line| text::width(line)).max().unwrap_or(0));
+    lines.insert(lines.len() - 1, rule);
+    lines.join("\n") + "\n"
+}
+
+/// The name, colon included, and the cost of each stage and of the whole.
+fn rows(run: &Run, unicode: bool) -> Vec<(String, &Cost)> {
+    let stages: Vec<_> = run.pipelines.iter().flat_map(|pipeline| &pipeline.stages).collect();
+    let name = |stage: &Stage| {
+        let alone = stages.iter().filter(|other| other.name == stage.name).count() == 1;
+        let name = if alone { &stage.name } else { &stage.text };
+        text::shorten(&text::printable(name, unicode), NAME_ROOM, unicode) + ":"
+    };
+    let mut rows: Vec<_> = stages.iter().map(|stage| (name(stage), &stage.cost)).collect();
+    rows.push(("ALL:".to_owned(), &run.total));
+    rows
+}
+
+/// Columns for a name. Four stages called `sed` are told apart by their text, which may be long.
+const NAME_ROOM: usize = 32;
+
+fn line(name: &str, cost: &Cost, room: usize) -> String {
+    let [real, user, sys] = [cost.wall_ns, cost.user_ns, cost.sys_ns].map(units::minutes);
+    let cpu = cost.cpu_share().map_or("?".to_owned(), |share| format!("{:.2}%", share * 100.0));
+    let pad = " ".repeat(room.saturating_sub(text::width(name)));
+    format!("{name}{pad} real {real} user {user} sys {sys} cpu {cpu}")
+}
