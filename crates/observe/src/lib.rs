@@ -1,1 +1,11 @@
-//! stub
+//! Measuring what runs: exact figures at each exit, sampled wait states, and the verdict drawn from them.
+//!
+//! observe knows nothing of shell text; it is given processes and pipes. It never changes what it watches.
+
+mod advice;
+pub mod probes;
+mod verdict;
+mod watch;
+
+pub use verdict::judge;
+pub use watch::{Edges, Finished, Pace, Watched};

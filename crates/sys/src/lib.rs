@@ -1,1 +1,13 @@
-//! stub
+//! The only unsafe code and the only libc of pelton: spawning behind a gate, waiting, signals, pipes, /proc.
+//!
+//! Everything here is small and mechanical; what it means is decided elsewhere. `unsafe` blocks hold one operation
+//! each and say why they are sound.
+
+pub mod clock;
+pub mod machine;
+pub mod pipe;
+pub mod procfs;
+pub mod signals;
+pub mod spawn;
+pub mod startup;
+pub mod wait;

@@ -1,0 +1,131 @@
+//! One thing worth trying, drawn from the bottleneck and what stands around it (P13).
+//!
+//! Each rule looks at the words of the stages only as far as it can be sure of them, and says what to check where
+//! the advice could change the output.
+
+use crate::verdict::{label, partner};
+use pelton_record::{Bottleneck, BottleneckKind, Pipeline, Run, Stage};
+
+type Rule = fn(&Scene<'_>) -> Option<String>;
+
+/// The first rule that has something to say wins: the most specific stand first.
+const RULES: [Rule; 9] = [
+    others_have_the_cpus,
+    waits_elsewhere,
+    filter_early,
+    sort_by_bytes,
+    sort_then_count,
+    faster_awk,
+    loop_of_processes,
+    two_share_the_pace,
+    idle_cores,
+];
+
+struct Scene<'a> {
+    run: &'a Run,
+    pipeline: &'a Pipeline,
+    bottleneck: &'a Bottleneck,
+    stage: &'a Stage,
+    cores_used: f64,
+}
+
+/// Advice for a run whose bottleneck is known.
+pub fn advise(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck, cores_used: f64) -> Option<String> {
+    let stage = &pipeline.stages[bottleneck.stage];
+    let scene = Scene { run, pipeline, bottleneck, stage, cores_used };
+    RULES.iter().find_map(|rule| rule(&scene))
+}
+
+impl Scene<'_> {
+    fn here(&self) -> String {
+        label(self.pipeline, self.bottleneck.stage)
+    }
+
+    fn computes(&self) -> bool {
+        self.bottleneck.kind == BottleneckKind::Cpu
+    }
+}
+
+fn others_have_the_cpus(scene: &Scene<'_>) -> Option<String> {
+    (scene.bottleneck.kind == BottleneckKind::WaitsForCpu)
+        .then(|| "measure again when the machine is quiet: more speed here needs free cores, not a faster command".into())
+}
+
+fn waits_elsewhere(scene: &Scene<'_>) -> Option<String> {
+    (scene.bottleneck.kind == BottleneckKind::WaitsElsewhere).then(|| {
+        format!("find out what {} waits for (its input file, a host, a timer); more CPU will not help", scene.here())
+    })
+}
+
+/// P9: a filter that stands after a costly map.
+fn filter_early(scene: &Scene<'_>) -> Option<String> {
+    let maps = ["sed", "awk", "gawk", "mawk", "tr", "cut"];
+    let next = scene.pipeline.stages.get(scene.bottleneck.stage + 1)?;
+    (scene.computes() && maps.contains(&scene.stage.name.as_str()) && next.name == "grep").then(|| {
+        format!(
+            "filter first: if the `grep` of stage {} would choose the same lines before {}, swap them, and {} gets less \
+             to do",
+            scene.bottleneck.stage + 2,
+            scene.here(),
+            scene.stage.name
+        )
+    })
+}
+
+fn sort_by_bytes(scene: &Scene<'_>) -> Option<String> {
+    // In a locale without collation there is nothing to gain; the record's note tells which locale it was.
+    let plain = scene.stage.text.split_whitespace().next() == Some("sort");
+    let collates = scene.run.notes.iter().any(|note| note.starts_with(COLLATION_NOTE));
+    (scene.computes() && plain && collates)
+        .then(|| "LC_ALL=C sort: comparing bytes is several times faster, if byte order will do for you".into())
+}
+
+/// How the note begins that tells of a locale with a collation order; `sort_by_bytes` looks for it.
+const COLLATION_NOTE: &str = "collation:";
+
+fn sort_then_count(scene: &Scene<'_>) -> Option<String> {
+    let next = scene.pipeline.stages.get(scene.bottleneck.stage + 1)?;
+    let counts = scene.stage.text.trim() == "sort" && next.text.trim() == "uniq -c";
+    (scene.computes() && counts).then(|| {
+        "count instead of sorting: `awk '{c[$0]++} END {for (k in c) printf \"%7d %s\\n\", c[k], k}' | sort -k2` sorts \
+         only the distinct lines; it pays where lines repeat"
+            .into()
+    })
+}
+
+fn faster_awk(scene: &Scene<'_>) -> Option<String> {
+    let program = scene.stage.program.as_deref().unwrap_or("");
+    let slow = ["gawk", "original-awk"].iter().any(|name| program.ends_with(name));
+    (scene.computes() && slow)
+        .then(|| "mawk often runs the same program two to three times faster: compare both on a sample".into())
+}
+
+fn loop_of_processes(scene: &Scene<'_>) -> Option<String> {
+    let loops = ["while", "for", "until", "{…}", "(…)"].contains(&scene.stage.name.as_str());
+    let forks = scene.stage.text.contains("$(") || scene.stage.text.contains('`');
+    (loops && forks).then(|| {
+        "the loop starts processes for every line: about a millisecond each. One awk or sed over all lines does without"
+            .into()
+    })
+}
+
+fn two_share_the_pace(scene: &Scene<'_>) -> Option<String> {
+    let other = partner(scene.pipeline, scene.bottleneck)?;
+    Some(format!("speed up both {} and {}: either alone only moves the bottleneck", scene.here(), label(scene.pipeline, other)))
+}
+
+fn idle_cores(scene: &Scene<'_>) -> Option<String> {
+    let idle = f64::from(scene.run.machine.cores) - scene.cores_used;
+    if !scene.computes() {
+        return None;
+    }
+    Some(if idle >= 0.7 {
+        format!(
+            "only a faster {} or splitting its input over the idle core{} helps; work on any other stage is lost",
+            scene.here(),
+            if idle >= 1.7 { "s" } else { "" }
+        )
+    } else {
+        format!("all cores are busy: only less work helps, first of all in {}", scene.here())
+    })
+}

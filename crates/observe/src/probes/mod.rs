@@ -1,0 +1,4 @@
+//! One source of measurements per file.
+
+pub mod accounting;
+pub mod waits;

@@ -1,0 +1,268 @@
+//! From figures to an answer: which stage sets the pace, why, and what its neighbours waited for (P2).
+//!
+//! The bottleneck is the stage whose time is most its own: running, ready without a CPU, or waiting for something
+//! outside the pipeline. All others spend theirs starved (waiting for input) or back-pressured (waiting for room).
+//! This is a pure function of the record, so any record can be judged again.
+
+use crate::advice;
+use pelton_record::{Bottleneck, BottleneckKind, Pipeline, Run, Stage, Verdict};
+
+/// Below this wall time the start of processes is most of the work, and nothing can be said about pace.
+const TOO_SHORT_NS: u64 = 20_000_000;
+/// Stages within this share of the busiest one are weighed again, by what they spend on CPUs.
+const CLOSE: f64 = 0.10;
+/// Two stages as busy as this, and within [`CLOSE`] of each other, set the pace together.
+const BUSY: f64 = 0.70;
+/// A stage that holds things up for less than this share of the time is no bottleneck.
+const LEAST_SHARE: f64 = 0.25;
+
+/// Judges a run. Only `machine`, `pipelines`, `total` and `wall_ns` are looked at.
+pub fn judge(run: &Run) -> Verdict {
+    let cores = run.machine.cores;
+    let cores_used = if run.wall_ns == 0 { 0.0 } else { run.total.cpu_ns() as f64 / run.wall_ns as f64 };
+    let verdict = Verdict { cores_used, cores, ..Verdict::default() };
+    let longest = run.pipelines.iter().enumerate().max_by_key(|(_, pipeline)| pipeline.wall_ns);
+    let Some((index, pipeline)) = longest else {
+        return Verdict { headline: "nothing was run".into(), ..verdict };
+    };
+    if pipeline.wall_ns < TOO_SHORT_NS {
+        let headline = format!(
+            "too short to judge: {:.1} ms, most of it the start of {} process{}",
+            pipeline.wall_ns as f64 / 1e6,
+            pipeline.stages.len(),
+            if pipeline.stages.len() == 1 { "" } else { "es" }
+        );
+        return Verdict { headline, ..verdict };
+    }
+    let Some(bottleneck) = find(index, pipeline) else {
+        let headline = "no stage stands out: all of them waited for one another most of the time".into();
+        return Verdict { headline, ..verdict };
+    };
+    Verdict {
+        headline: headline(run, pipeline, &bottleneck),
+        neighbours: neighbours(pipeline, bottleneck.stage),
+        advice: advice::advise(run, pipeline, &bottleneck, cores_used),
+        bottleneck: Some(bottleneck),
+        ..verdict
+    }
+}
+
+/// Share of the pipeline's wall time in which this stage, and not a neighbour, held things up.
+fn own_share(stage: &Stage, pipeline: &Pipeline) -> f64 {
+    let own_ns = match &stage.waits {
+        Some(waits) => waits.own_ns(),
+        None => stage.cost.cpu_ns().min(stage.cost.wall_ns),
+    };
+    own_ns as f64 / pipeline.wall_ns as f64
+}
+
+/// Share of the pipeline's wall time in which this stage was running or ready to run.
+fn cpu_demand(stage: &Stage, pipeline: &Pipeline) -> f64 {
+    let ns = match &stage.waits {
+        Some(waits) => waits.running_ns + waits.cpu_wait_ns,
+        None => stage.cost.cpu_ns(),
+    };
+    ns as f64 / pipeline.wall_ns as f64
+}
+
+fn find(index: usize, pipeline: &Pipeline) -> Option<Bottleneck> {
+    let shares: Vec<f64> = pipeline.stages.iter().map(|stage| own_share(stage, pipeline)).collect();
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    if most < LEAST_SHARE {
+        return None;
+    }
+    // A stage whose waiting the probes cannot read (it polls) seems to be held up by nobody. One that computes as
+    // long as that is the better answer.
+    let demand = |i: usize| cpu_demand(&pipeline.stages[i], pipeline);
+    let candidates = (0..shares.len()).filter(|&i| shares[i] >= most - CLOSE);
+    let stage = candidates.max_by(|&a, &b| demand(a).total_cmp(&demand(b)))?;
+    Some(Bottleneck { pipeline: index, stage, kind: kind(&pipeline.stages[stage]), share: shares[stage].min(1.0) })
+}
+
+fn kind(stage: &Stage) -> BottleneckKind {
+    let Some(waits) = &stage.waits else { return BottleneckKind::Cpu };
+    if waits.other_ns > waits.running_ns + waits.cpu_wait_ns {
+        BottleneckKind::WaitsElsewhere
+    } else if waits.cpu_wait_ns > waits.running_ns {
+        BottleneckKind::WaitsForCpu
+    } else {
+        BottleneckKind::Cpu
+    }
+}
+
+/// A stage as sentences name it: `stage 2 (grep)`.
+pub(crate) fn label(pipeline: &Pipeline, stage: usize) -> String {
+    format!("stage {} ({})", stage + 1, pipeline.stages[stage].name)
+}
+
+fn percent(part_ns: u64, whole_ns: u64) -> u64 {
+    if whole_ns == 0 { 0 } else { (part_ns as f64 / whole_ns as f64 * 100.0).round() as u64 }
+}
+
+fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
+    let stage = &pipeline.stages[bottleneck.stage];
+    let share = (bottleneck.share * 100.0).round();
+    let cpu = stage.cost.cpu_share().unwrap_or(0.0) * 100.0;
+    let whole = if pipeline.stages.len() == 1 { "run" } else { "pipeline's time" };
+    let what = match bottleneck.kind {
+        BottleneckKind::Cpu => format!("it computes: {cpu:.0}% CPU, {share:.0}% of the {whole} is its own"),
+        BottleneckKind::WaitsForCpu => {
+            format!("it is ready to run for {share:.0}% of the {whole}, but other programs have the CPUs")
+        }
+        BottleneckKind::WaitsElsewhere => format!(
+            "for {share:.0}% of the {whole} it waits for nothing in the pipeline: disk, network, terminal, timer or a \
+             child ({cpu:.0}% CPU)"
+        ),
+    };
+    let place = if run.pipelines.len() > 1 { format!(" of pipeline {}", bottleneck.pipeline + 1) } else { String::new() };
+    let company = match partner(pipeline, bottleneck) {
+        Some(other) => format!(" ({} is about as busy)", label(pipeline, other)),
+        None => String::new(),
+    };
+    format!("the bottleneck is {}{place}: {what}{company}", label(pipeline, bottleneck.stage))
+}
+
+/// Another stage that computes about as much: speeding up either alone gains little.
+pub(crate) fn partner(pipeline: &Pipeline, bottleneck: &Bottleneck) -> Option<usize> {
+    let demand = |i: usize| cpu_demand(&pipeline.stages[i], pipeline);
+    let own = demand(bottleneck.stage);
+    (0..pipeline.stages.len()).find(|&i| i != bottleneck.stage && demand(i) >= BUSY && own - demand(i) <= CLOSE)
+}
+
+fn neighbours(pipeline: &Pipeline, bottleneck: usize) -> Vec<String> {
+    let before = bottleneck.checked_sub(1);
+    let after = (bottleneck + 1 < pipeline.stages.len()).then_some(bottleneck + 1);
+    before.into_iter().chain(after).map(|i| waited(pipeline, i)).collect()
+}
+
+/// What a neighbour waited for, in words.
+fn waited(pipeline: &Pipeline, i: usize) -> String {
+    let stage = &pipeline.stages[i];
+    let who = label(pipeline, i);
+    let Some(waits) = &stage.waits else {
+        let busy = percent(stage.cost.cpu_ns(), pipeline.wall_ns);
+        return format!("{who} was busy for {busy}% of the time (too few samples to say what it waited for)");
+    };
+    let life = stage.cost.wall_ns;
+    let (full, empty) = (percent(waits.backpressured_ns, life), percent(waits.starved_ns, life));
+    let busy = percent(waits.own_ns(), life);
+    match (full, empty) {
+        (0, 0) => format!("{who} waited for no neighbour"),
+        _ if full >= empty && full > busy => {
+            format!("{who} waited {full}% of its life for room: the pipe after it was full, its reader is slower")
+        }
+        _ if empty > full && empty > busy => {
+            format!("{who} waited {empty}% of its life for input: the pipe before it was empty, its writer is slower")
+        }
+        _ => format!("{who} was busy {busy}% of its life, waited {empty}% for input and {full}% for room"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pelton_record::{Cost, End, How, Machine, Span, Waits};
+
+    /// A stage that lived for 1 s: running, ready, starved, back-pressured and otherwise waiting, in milliseconds.
+    fn stage(name: &str, ms: [u64; 5]) -> Stage {
+        let [running, ready, starved, full, other] = ms.map(|ms| ms * 1_000_000);
+        Stage {
+            text: name.into(),
+            name: name.into(),
+            span: Span::default(),
+            program: None,
+            how: How::Process,
+            pid: 1,
+            start_ns: 0,
+            end: End::Exited(0),
+            cost: Cost { wall_ns: 1_000_000_000, user_ns: running, ..Cost::zero() },
+            waits: Some(Waits {
+                running_ns: running,
+                cpu_wait_ns: ready,
+                starved_ns: starved,
+                backpressured_ns: full,
+                other_ns: other,
+                samples: 50,
+            }),
+            reads_previous: true,
+            feeds_next: true,
+        }
+    }
+
+    fn judged(stages: Vec<Stage>) -> Verdict {
+        let wall_ns = 1_000_000_000;
+        let pipeline = Pipeline {
+            text: String::new(),
+            span: Span::default(),
+            start_ns: 0,
+            wall_ns,
+            exit_status: 0,
+            stages,
+        };
+        let mut total = Cost::zero();
+        pipeline.stages.iter().for_each(|stage| total.add(&stage.cost));
+        judge(&Run {
+            record_version: pelton_record::RECORD_VERSION,
+            pelton_version: String::new(),
+            text: String::new(),
+            shell: "bash".into(),
+            started_unix_ms: 0,
+            machine: Machine { cores: 2, ..Machine::default() },
+            pipelines: vec![pipeline],
+            wall_ns,
+            total,
+            exit_status: 0,
+            left_behind: Default::default(),
+            observer: Default::default(),
+            verdict: Default::default(),
+            notes: vec![],
+            repeats: None,
+        })
+    }
+
+    fn answer(stages: Vec<Stage>) -> Option<(usize, BottleneckKind)> {
+        judged(stages).bottleneck.map(|b| (b.stage, b.kind))
+    }
+
+    #[test]
+    fn the_busy_middle_stage() {
+        let verdict = judged(vec![
+            stage("cat", [50, 0, 0, 950, 0]),
+            stage("sed", [980, 20, 0, 0, 0]),
+            stage("wc", [100, 0, 900, 0, 0]),
+        ]);
+        assert_eq!(verdict.bottleneck.as_ref().map(|b| b.stage), Some(1));
+        assert!(verdict.neighbours[0].contains("waited 95% of its life for room"), "{:?}", verdict.neighbours);
+        assert!(verdict.neighbours[1].contains("waited 90% of its life for input"), "{:?}", verdict.neighbours);
+    }
+
+    #[test]
+    fn a_sleeping_producer() {
+        let stages = vec![stage("curl", [10, 0, 0, 0, 990]), stage("gzip", [200, 0, 800, 0, 0])];
+        assert_eq!(answer(stages), Some((0, BottleneckKind::WaitsElsewhere)));
+    }
+
+    #[test]
+    fn on_a_loaded_machine_readiness_counts() {
+        let stages = vec![stage("awk", [400, 550, 0, 50, 0]), stage("wc", [100, 100, 800, 0, 0])];
+        assert_eq!(answer(stages), Some((0, BottleneckKind::WaitsForCpu)));
+    }
+
+    #[test]
+    fn one_that_polls_yields_to_one_that_computes() {
+        let stages = vec![stage("node", [20, 0, 0, 0, 980]), stage("gzip", [950, 0, 50, 0, 0])];
+        assert_eq!(answer(stages), Some((1, BottleneckKind::Cpu)));
+    }
+
+    #[test]
+    fn nobody_stands_out() {
+        let stages = vec![stage("a", [100, 0, 0, 900, 0]), stage("b", [100, 0, 900, 0, 0])];
+        assert_eq!(answer(stages), None);
+    }
+
+    #[test]
+    fn two_that_share_the_pace_are_both_named() {
+        let verdict = judged(vec![stage("a", [980, 0, 0, 20, 0]), stage("b", [940, 0, 60, 0, 0])]);
+        assert!(verdict.headline.contains("stage 2 (b) is about as busy"), "{}", verdict.headline);
+    }
+}

@@ -1,0 +1,59 @@
+//! Pipes, always close-on-exec: a write end that leaks into a stranger makes a reader hang.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// A pipe's two ends and its identity.
+pub struct Pipe {
+    /// The end to read from.
+    pub read: OwnedFd,
+    /// The end to write to.
+    pub write: OwnedFd,
+    /// Its inode, as in `pipe:[12345]`.
+    pub inode: u64,
+}
+
+/// Makes a pipe whose ends are closed by exec.
+pub fn pipe() -> io::Result<Pipe> {
+    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let inode = rustix::fs::fstat(read.as_fd())?.st_ino;
+    Ok(Pipe { read, write, inode })
+}
+
+/// A read descriptor that yields `bytes`: what a here-document or here-string is read from.
+///
+/// Like bash, a pipe if the bytes fit into one without waiting, else an unlinked temporary file.
+pub fn feed(bytes: &[u8]) -> io::Result<OwnedFd> {
+    const FITS_A_PIPE: usize = 4096;
+    if bytes.len() <= FITS_A_PIPE {
+        let pipe = pipe()?;
+        let written = rustix::io::write(&pipe.write, bytes)?;
+        debug_assert_eq!(written, bytes.len(), "an empty pipe holds a page");
+        return Ok(pipe.read);
+    }
+    let file = rustix::fs::memfd_create("here-document", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let n = rustix::io::write(&file, rest)?;
+        rest = &rest[n..];
+    }
+    // Opened anew, so that the reader gets a read-only descriptor at offset zero, as from a file.
+    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
+    Ok(rustix::fs::open(path, rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn feeds_small_and_large() {
+        for size in [0, 1, 4096, 4097, 300_000] {
+            let bytes: Vec<u8> = (0..size).map(|i| i as u8).collect();
+            let mut back = Vec::new();
+            std::fs::File::from(feed(&bytes).expect("feed")).read_to_end(&mut back).expect("read");
+            assert_eq!(back, bytes);
+        }
+    }
+}

@@ -1,0 +1,510 @@
+//! Starting a child exactly as a shell would: fork, wire, redirect in the order written, exec.
+//!
+//! ```text
+//!   parent                         child
+//!   fork ───────────────────────►  default signals as inherited
+//!   open /proc/PID/io, schedstat…  wait at the gate (only if observed)
+//!   open the gate ──────────────►  close what is not its own, wire pipes to 0 and 1
+//!                                  open redirections aside, then move them into place
+//!                                  exec ── fails? put descriptors back, exec the fallback (the user's shell)
+//! ```
+//!
+//! Redirections are opened in the child, because opening a FIFO may block, and must then block only its own stage.
+//! They are first opened aside (descriptors from 10 up), so that a failure leaves the child as it was and the
+//! fallback (the shell, with the stage's text) can do the whole again and word its own error.
+
+use crate::signals::Inherited;
+use crate::startup::{self, LOW_DESCRIPTORS};
+use std::ffi::{CString, c_char};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+/// A program to exec: everything is already expanded and resolved.
+#[derive(Clone, Debug)]
+pub struct Exec {
+    /// Path of the program.
+    pub path: CString,
+    /// Its arguments, the zeroth included.
+    pub argv: Vec<CString>,
+    /// Its environment, as `NAME=value`.
+    pub envp: Vec<CString>,
+}
+
+/// What a child does once it is wired.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Becomes a program.
+    Exec(Exec),
+    /// Exits with this code at once: a builtin such as `true`.
+    Exit(i32),
+}
+
+/// One redirection, to be done in the child. Descriptors are below [`LOW_DESCRIPTORS`].
+#[derive(Debug)]
+pub enum Redirection {
+    /// Open `path` with `flags` (from [`open_flags`]) as descriptor `fd`.
+    Open {
+        /// Descriptor to set.
+        fd: usize,
+        /// What to open.
+        path: CString,
+        /// How.
+        flags: i32,
+    },
+    /// Make `fd` a copy of what `from` is at this point.
+    Duplicate {
+        /// Descriptor to set.
+        fd: usize,
+        /// Descriptor to copy.
+        from: usize,
+    },
+    /// Close `fd`.
+    Close {
+        /// Descriptor to close.
+        fd: usize,
+    },
+    /// Make `fd` a descriptor that the parent has prepared (a here-document).
+    Given {
+        /// Descriptor to set.
+        fd: usize,
+        /// What it becomes.
+        source: OwnedFd,
+    },
+}
+
+/// How a redirection opens its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// `<`
+    Read,
+    /// `>`
+    Write,
+    /// `>>`
+    Append,
+    /// `<>`
+    ReadWrite,
+}
+
+/// The flags of open(2) that a shell uses for `mode`.
+pub fn open_flags(mode: OpenMode) -> i32 {
+    match mode {
+        OpenMode::Read => libc::O_RDONLY,
+        OpenMode::Write => libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC,
+        OpenMode::Append => libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND,
+        OpenMode::ReadWrite => libc::O_RDWR | libc::O_CREAT,
+    }
+}
+
+/// Everything a child needs to know.
+pub struct Child<'a> {
+    /// What it does.
+    pub action: Action,
+    /// What it execs instead if a redirection or the exec fails.
+    pub fallback: Option<Exec>,
+    /// Becomes its standard input.
+    pub stdin: Option<BorrowedFd<'a>>,
+    /// Becomes its standard output.
+    pub stdout: Option<BorrowedFd<'a>>,
+    /// Redirections in the order written.
+    pub redirections: Vec<Redirection>,
+    /// Descriptors of the parent's that a blocked child must not hold: the read end of the pipe it writes to.
+    pub not_mine: Option<BorrowedFd<'a>>,
+}
+
+/// A child that waits at its gate. Dropping it without [`open`](Gate::open) makes the child exit.
+pub struct Gate(OwnedFd);
+
+impl Gate {
+    /// Lets the child go on.
+    pub fn open(self) {
+        // A child that was killed while waiting has closed its end: nothing to do then.
+        let _ = rustix::io::write(&self.0, b"g");
+    }
+}
+
+/// Starts a child that goes ahead at once.
+pub fn spawn(child: &Child<'_>) -> io::Result<u32> {
+    let image = Image::new(child);
+    let inherited = Inherited::now();
+    fork(|| image.run(child, inherited, None))
+}
+
+/// Starts a child that waits until its gate is opened.
+pub fn spawn_gated(child: &Child<'_>) -> io::Result<(u32, Gate)> {
+    let gate = crate::pipe::pipe()?;
+    let image = Image::new(child);
+    let inherited = Inherited::now();
+    let ends = (gate.read.as_raw_fd(), gate.write.as_raw_fd());
+    let pid = fork(|| image.run(child, inherited, Some(ends)))?;
+    Ok((pid, Gate(gate.write)))
+}
+
+/// Replaces this process by `exec`, with signals as they were inherited. Returns only if that failed.
+pub fn replace(exec: &Exec) -> io::Error {
+    Inherited::now().restore();
+    close_what_was_closed();
+    let image = ExecImage::new(exec);
+    image.exec();
+    let error = io::Error::last_os_error();
+    crate::signals::default_sigpipe();
+    error
+}
+
+/// A descriptor that stays valid while the child lives; `None` where the kernel has no pidfd.
+pub fn pidfd(pid: u32) -> Option<OwnedFd> {
+    let pid = rustix::process::Pid::from_raw(pid as i32)?;
+    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
+}
+
+fn fork(child: impl FnOnce() -> i32) -> io::Result<u32> {
+    // SAFETY: the child runs only `child`, which is async-signal-safe (no allocation, no locks, libc calls only) as
+    // is required if the process has other threads, and then leaves by _exit without unwinding.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            let code = child();
+            // SAFETY: _exit ends the process without running anything of the parent's.
+            unsafe { libc::_exit(code) }
+        }
+        pid => Ok(pid as u32),
+    }
+}
+
+/// Null-terminated pointer arrays for execve, made before the fork since the child must not allocate.
+struct ExecImage<'a> {
+    path: &'a CString,
+    argv: Vec<*const c_char>,
+    envp: Vec<*const c_char>,
+}
+
+impl<'a> ExecImage<'a> {
+    fn new(exec: &'a Exec) -> Self {
+        let pointers = |strings: &[CString]| {
+            strings.iter().map(|s| s.as_ptr()).chain(std::iter::once(std::ptr::null())).collect()
+        };
+        ExecImage { path: &exec.path, argv: pointers(&exec.argv), envp: pointers(&exec.envp) }
+    }
+
+    fn exec(&self) {
+        // SAFETY: the path is NUL-terminated; both arrays end in a null pointer and point to strings that the
+        // borrowed `Exec` keeps alive.
+        unsafe { libc::execve(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr()) };
+    }
+}
+
+/// What the child needs, allocated before the fork.
+struct Image<'a> {
+    exec: Option<ExecImage<'a>>,
+    fallback: Option<ExecImage<'a>>,
+}
+
+impl<'a> Image<'a> {
+    fn new(child: &'a Child<'_>) -> Self {
+        let exec = match &child.action {
+            Action::Exec(exec) => Some(ExecImage::new(exec)),
+            Action::Exit(_) => None,
+        };
+        Image { exec, fallback: child.fallback.as_ref().map(ExecImage::new) }
+    }
+
+    /// The child's whole life before exec. Returns the code to exit with.
+    fn run(&self, child: &Child<'_>, inherited: Inherited, gate: Option<(RawFd, RawFd)>) -> i32 {
+        inherited.restore();
+        if let Some(fd) = child.not_mine {
+            close(fd.as_raw_fd());
+        }
+        if let Some((read, write)) = gate {
+            close(write);
+            if !gate_opens(read) {
+                return 127;
+            }
+        }
+        close_what_was_closed();
+        if !wire(child) {
+            return 127;
+        }
+        let mut table = Table::new();
+        if !child.redirections.iter().all(|redirection| table.apply(redirection)) {
+            return self.fall_back();
+        }
+        let saved = table.realise();
+        match &child.action {
+            Action::Exit(code) => return *code,
+            Action::Exec(_) => {
+                if let Some(exec) = &self.exec {
+                    exec.exec();
+                }
+            }
+        }
+        saved.restore();
+        self.fall_back()
+    }
+
+    fn fall_back(&self) -> i32 {
+        if let Some(fallback) = &self.fallback {
+            fallback.exec();
+        }
+        127
+    }
+}
+
+/// Waits for the parent's byte; false if the parent is gone.
+fn gate_opens(read: RawFd) -> bool {
+    let mut byte = [0u8; 1];
+    loop {
+        // SAFETY: `byte` is writable and one byte long.
+        match unsafe { libc::read(read, byte.as_mut_ptr().cast(), 1) } {
+            1 => return true,
+            0 => return false,
+            _ if io::Error::last_os_error().raw_os_error() == Some(libc::EINTR) => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Standard descriptors that were closed at the start, and that Rust opened on /dev/null, are closed again.
+fn close_what_was_closed() {
+    for fd in 0..3 {
+        if !startup::was_open(fd) {
+            close(fd as RawFd);
+        }
+    }
+}
+
+/// Makes the pipe ends standard input and output.
+fn wire(child: &Child<'_>) -> bool {
+    // Both are first copied out of the way: with descriptors 0 or 1 closed at the start, a pipe end may be 0 or 1.
+    let aside = |fd: Option<BorrowedFd<'_>>| fd.map(|fd| duplicate_above(fd.as_raw_fd()));
+    let (stdin, stdout) = (aside(child.stdin), aside(child.stdout));
+    let place = |source: Option<RawFd>, fd: RawFd| source.is_none_or(|source| source >= 0 && move_to(source, fd));
+    place(stdin, 0) && place(stdout, 1)
+}
+
+fn close(fd: RawFd) {
+    // SAFETY: closing a descriptor has no memory effect; in the child all of them are ours to close.
+    unsafe { libc::close(fd) };
+}
+
+/// A copy of `fd` from [`LOW_DESCRIPTORS`] up that exec closes, or -1.
+fn duplicate_above(fd: RawFd) -> RawFd {
+    // SAFETY: fcntl F_DUPFD_CLOEXEC takes an integer and touches no memory.
+    unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, LOW_DESCRIPTORS as libc::c_int) }
+}
+
+/// Makes `fd` a copy of `source` that exec keeps, and closes `source`.
+fn move_to(source: RawFd, fd: RawFd) -> bool {
+    // SAFETY: dup2 touches no memory.
+    let moved = unsafe { libc::dup2(source, fd) };
+    close(source);
+    moved == fd
+}
+
+/// What each low descriptor will be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Slot {
+    /// What it is now.
+    Unchanged,
+    /// A copy of what low descriptor N is now.
+    CopyOf(usize),
+    /// This descriptor, opened aside.
+    Aside(RawFd),
+    /// Closed.
+    Closed,
+}
+
+/// The redirections of one stage, simulated before any descriptor is touched.
+struct Table([Slot; LOW_DESCRIPTORS]);
+
+impl Table {
+    fn new() -> Self {
+        Table([Slot::Unchanged; LOW_DESCRIPTORS])
+    }
+
+    /// Takes one redirection in; false if the shell would report an error.
+    fn apply(&mut self, redirection: &Redirection) -> bool {
+        match redirection {
+            Redirection::Open { fd, path, flags } => match open_aside(path, *flags) {
+                Some(aside) => self.set(*fd, Slot::Aside(aside)),
+                None => false,
+            },
+            Redirection::Given { fd, source } => self.set(*fd, Slot::Aside(source.as_raw_fd())),
+            Redirection::Close { fd } => self.set(*fd, Slot::Closed),
+            Redirection::Duplicate { fd, from } => match self.current(*from) {
+                Slot::Closed => false,
+                slot => self.set(*fd, slot),
+            },
+        }
+    }
+
+    fn set(&mut self, fd: usize, slot: Slot) -> bool {
+        match self.0.get_mut(fd) {
+            Some(place) => *place = slot,
+            None => return false,
+        }
+        true
+    }
+
+    /// What `fd` stands for now, as seen by a redirection that copies it.
+    fn current(&self, fd: usize) -> Slot {
+        match self.0.get(fd) {
+            Some(Slot::Unchanged) if fd < 3 || startup::was_open(fd) => {
+                // 0, 1 and 2 may have been wired since the start: ask.
+                if is_open(fd as RawFd) { Slot::CopyOf(fd) } else { Slot::Closed }
+            }
+            Some(Slot::Unchanged) | None => Slot::Closed,
+            Some(slot) => *slot,
+        }
+    }
+
+    /// Moves everything into place and returns what undoes it.
+    fn realise(&self) -> Saved {
+        let mut saved = Saved([None; LOW_DESCRIPTORS]);
+        let mut sources = [-1; LOW_DESCRIPTORS];
+        for fd in 0..LOW_DESCRIPTORS {
+            // Copies first, all of them, since what is copied may be overwritten next.
+            sources[fd] = match self.0[fd] {
+                Slot::Unchanged => continue,
+                Slot::Closed => -1,
+                Slot::CopyOf(from) => duplicate_above(from as RawFd),
+                Slot::Aside(aside) => duplicate_above(aside),
+            };
+            // A low descriptor that was not open at the start can only be pelton's own: nothing to give back.
+            let theirs = fd < 3 || startup::was_open(fd);
+            saved.0[fd] = Some(if theirs { duplicate_above(fd as RawFd) } else { -1 });
+        }
+        for (fd, source) in sources.into_iter().enumerate() {
+            if saved.0[fd].is_none() {
+                continue;
+            }
+            close(fd as RawFd);
+            if source >= 0 {
+                move_to(source, fd as RawFd);
+            }
+        }
+        saved
+    }
+}
+
+/// Copies of what the low descriptors were: `None` if untouched, -1 if it was closed.
+struct Saved([Option<RawFd>; LOW_DESCRIPTORS]);
+
+impl Saved {
+    fn restore(&self) {
+        for (fd, saved) in self.0.iter().enumerate() {
+            match saved {
+                None => {}
+                Some(-1) => close(fd as RawFd),
+                Some(copy) => {
+                    move_to(*copy, fd as RawFd);
+                }
+            }
+        }
+    }
+}
+
+fn is_open(fd: RawFd) -> bool {
+    // SAFETY: F_GETFD takes no pointer and changes nothing.
+    unsafe { libc::fcntl(fd, libc::F_GETFD) >= 0 }
+}
+
+fn open_aside(path: &CString, flags: i32) -> Option<RawFd> {
+    let opened = loop {
+        // SAFETY: the path is NUL-terminated; the mode is passed since O_CREAT may be set.
+        let fd = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, 0o666) };
+        if fd >= 0 || io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+            break fd;
+        }
+    };
+    if opened < 0 {
+        return None;
+    }
+    if opened as usize >= LOW_DESCRIPTORS {
+        return Some(opened);
+    }
+    let aside = duplicate_above(opened);
+    close(opened);
+    (aside >= 0).then_some(aside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wait::{Ended, Usage};
+    use std::io::Read;
+
+    fn c(text: &str) -> CString {
+        CString::new(text).expect("no NUL")
+    }
+
+    fn exec(path: &str, args: &[&str]) -> Exec {
+        let argv = std::iter::once(&path).chain(args).map(|a| c(a)).collect();
+        Exec { path: c(path), argv, envp: vec![c("PATH=/usr/bin:/bin")] }
+    }
+
+    fn run(action: Action, fallback: Option<Exec>, redirections: Vec<Redirection>) -> (Vec<u8>, Ended) {
+        let pipe = crate::pipe::pipe().expect("pipe");
+        let child = Child {
+            action,
+            fallback,
+            stdin: None,
+            stdout: Some(std::os::fd::AsFd::as_fd(&pipe.write)),
+            redirections,
+            not_mine: Some(std::os::fd::AsFd::as_fd(&pipe.read)),
+        };
+        let (pid, gate) = spawn_gated(&child).expect("fork");
+        gate.open();
+        drop(child);
+        drop(pipe.write);
+        let mut bytes = Vec::new();
+        std::fs::File::from(pipe.read).read_to_end(&mut bytes).expect("read");
+        let (ended, usage) = crate::wait::reap(pid).expect("reap");
+        assert_ne!(usage, Usage::default());
+        (bytes, ended)
+    }
+
+    #[test]
+    fn execs_with_arguments() {
+        let (bytes, ended) = run(Action::Exec(exec("/bin/sh", &["-c", "echo hi; exit 3"])), None, vec![]);
+        assert_eq!((bytes.as_slice(), ended), (&b"hi\n"[..], Ended::Exited(3)));
+    }
+
+    #[test]
+    fn a_failing_exec_falls_back_with_the_wiring_intact() {
+        let redirections = vec![Redirection::Duplicate { fd: 1, from: 2 }, Redirection::Close { fd: 0 }];
+        let fallback = exec("/bin/sh", &["-c", "cat; echo fallback"]);
+        let (bytes, ended) = run(Action::Exec(exec("/nonexistent", &[])), Some(fallback), redirections);
+        assert!(String::from_utf8_lossy(&bytes).ends_with("fallback\n"), "{bytes:?}");
+        assert_eq!(ended, Ended::Exited(0));
+    }
+
+    #[test]
+    fn a_failing_redirection_falls_back_untouched() {
+        let missing = Redirection::Open { fd: 0, path: c("/nonexistent/x"), flags: open_flags(OpenMode::Read) };
+        let redirections = vec![Redirection::Close { fd: 1 }, missing];
+        let (bytes, _) = run(Action::Exit(0), Some(exec("/bin/echo", &["shell"])), redirections);
+        assert_eq!(bytes, b"shell\n");
+    }
+
+    #[test]
+    fn swaps_descriptors_in_the_order_written() {
+        // 3>&1 1>&2 2>&3: what goes to standard error ends up in the pipe.
+        let swap = [(3, 1), (1, 2), (2, 3)].map(|(fd, from)| Redirection::Duplicate { fd, from });
+        let (bytes, _) = run(Action::Exec(exec("/bin/sh", &["-c", "echo err >&2"])), None, swap.into());
+        assert_eq!(bytes, b"err\n");
+    }
+
+    #[test]
+    fn an_unopened_gate_ends_the_child() {
+        let child = Child {
+            action: Action::Exec(exec("/bin/sleep", &["100"])),
+            fallback: None,
+            stdin: None,
+            stdout: None,
+            redirections: vec![],
+            not_mine: None,
+        };
+        let (pid, gate) = spawn_gated(&child).expect("fork");
+        drop(gate);
+        assert_eq!(crate::wait::reap(pid).expect("reap").0, Ended::Exited(127));
+    }
+}

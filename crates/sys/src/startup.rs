@@ -1,0 +1,48 @@
+//! What the process was born with, read before Rust's own start-up changes it.
+//!
+//! Rust ignores SIGPIPE and opens /dev/null on closed standard descriptors before `main`. A shell does neither, and
+//! the programs it starts can tell. So a constructor notes the inherited state, and [`crate::spawn`] gives every
+//! child exactly that state back.
+
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+
+static SIGPIPE_IGNORED: AtomicBool = AtomicBool::new(false);
+static LOW_DESCRIPTORS_OPEN: AtomicU16 = AtomicU16::new(0b111);
+
+/// Descriptors below this number are the user's to name in redirections (`3>&1`); pelton tracks them.
+pub const LOW_DESCRIPTORS: usize = 10;
+
+/// Whether SIGPIPE was ignored when the process started (a parent such as Python does that).
+pub fn sigpipe_was_ignored() -> bool {
+    SIGPIPE_IGNORED.load(Ordering::Relaxed)
+}
+
+/// Whether descriptor `fd` (below [`LOW_DESCRIPTORS`]) was open when the process started.
+pub fn was_open(fd: usize) -> bool {
+    fd < LOW_DESCRIPTORS && LOW_DESCRIPTORS_OPEN.load(Ordering::Relaxed) & (1 << fd) != 0
+}
+
+extern "C" fn note_inherited_state() {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: a null `act` only queries; `oldact` points to a writable sigaction.
+    let answer = unsafe { libc::sigaction(libc::SIGPIPE, std::ptr::null(), action.as_mut_ptr()) };
+    if answer == 0 {
+        // SAFETY: sigaction returned 0, so it filled the struct.
+        let action = unsafe { action.assume_init() };
+        SIGPIPE_IGNORED.store(action.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
+    }
+    let mut open = 0u16;
+    for fd in 0..LOW_DESCRIPTORS {
+        // SAFETY: F_GETFD takes no pointer and changes nothing.
+        if unsafe { libc::fcntl(fd as libc::c_int, libc::F_GETFD) } >= 0 {
+            open |= 1 << fd;
+        }
+    }
+    LOW_DESCRIPTORS_OPEN.store(open, Ordering::Relaxed);
+}
+
+// SAFETY: the section holds pointers to `extern "C" fn()`, which the C runtime calls once, before main and before
+// any thread exists. The function touches only libc and atomics, which need no Rust runtime.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn() = note_inherited_state;

@@ -1,0 +1,148 @@
+//! Waiting for children: first learning that one ended, then, after its last figures were read, reaping it.
+
+use std::io;
+use std::time::Duration;
+
+/// The resources of a process and of the descendants it waited for, from wait4(2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// CPU time in user mode, nanoseconds.
+    pub user_ns: u64,
+    /// CPU time in the kernel, nanoseconds.
+    pub sys_ns: u64,
+    /// Peak resident set, bytes.
+    pub peak_rss_bytes: u64,
+    /// `ru_minflt`
+    pub minor_faults: u64,
+    /// `ru_majflt`
+    pub major_faults: u64,
+    /// `ru_inblock`
+    pub block_inputs: u64,
+    /// `ru_oublock`
+    pub block_outputs: u64,
+    /// `ru_nvcsw`
+    pub voluntary_switches: u64,
+    /// `ru_nivcsw`
+    pub involuntary_switches: u64,
+    /// `ru_ixrss`, `ru_idrss`, `ru_isrss`, `ru_nswap`, `ru_msgsnd`, `ru_msgrcv`, `ru_nsignals`, in that order.
+    pub unmaintained: [u64; 7],
+}
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With this exit code.
+    Exited(i32),
+    /// By this signal; true if it dumped core.
+    Signalled(i32, bool),
+}
+
+impl Ended {
+    /// The status a shell reports: the exit code, or 128 plus the signal's number.
+    pub fn status(self) -> i32 {
+        match self {
+            Ended::Exited(code) => code,
+            Ended::Signalled(signal, _) => 128 + signal,
+        }
+    }
+}
+
+/// A child that has ended but is not reaped: its /proc files still answer. `None`: no child has ended yet, or,
+/// if `block`, a signal interrupted the wait. `Err` with `ECHILD` if there are no children at all.
+pub fn peek_ended(block: bool) -> io::Result<Option<u32>> {
+    // SAFETY: an all-zero siginfo_t is a valid value for waitid to fill.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let flags = libc::WEXITED | libc::WNOWAIT | if block { 0 } else { libc::WNOHANG };
+    // SAFETY: `info` is writable.
+    let answer = unsafe { libc::waitid(libc::P_ALL, 0, &mut info, flags) };
+    if answer != 0 {
+        let error = io::Error::last_os_error();
+        return if error.kind() == io::ErrorKind::Interrupted { Ok(None) } else { Err(error) };
+    }
+    // SAFETY: waitid succeeded; with WNOHANG and nobody ended, the pid is the zero it was initialised with.
+    let pid = unsafe { info.si_pid() };
+    Ok((pid > 0).then_some(pid as u32))
+}
+
+/// Reaps `pid`, which must be a child that has ended, and returns how it ended and what it used.
+pub fn reap(pid: u32) -> io::Result<(Ended, Usage)> {
+    let mut status = 0;
+    // SAFETY: an all-zero rusage is a valid value for wait4 to fill.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: both pointers are writable and live across the call.
+        let answer = unsafe { libc::wait4(pid as libc::pid_t, &mut status, 0, &mut usage) };
+        if answer == pid as libc::pid_t {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    let ended = if libc::WIFSIGNALED(status) {
+        Ended::Signalled(libc::WTERMSIG(status), libc::WCOREDUMP(status))
+    } else {
+        Ended::Exited(libc::WEXITSTATUS(status))
+    };
+    Ok((ended, convert(&usage)))
+}
+
+fn convert(usage: &libc::rusage) -> Usage {
+    let time = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
+    Usage {
+        user_ns: time(usage.ru_utime),
+        sys_ns: time(usage.ru_stime),
+        peak_rss_bytes: usage.ru_maxrss as u64 * 1024,
+        minor_faults: usage.ru_minflt as u64,
+        major_faults: usage.ru_majflt as u64,
+        block_inputs: usage.ru_inblock as u64,
+        block_outputs: usage.ru_oublock as u64,
+        voluntary_switches: usage.ru_nvcsw as u64,
+        involuntary_switches: usage.ru_nivcsw as u64,
+        unmaintained: [
+            usage.ru_ixrss as u64,
+            usage.ru_idrss as u64,
+            usage.ru_isrss as u64,
+            usage.ru_nswap as u64,
+            usage.ru_msgsnd as u64,
+            usage.ru_msgrcv as u64,
+            usage.ru_nsignals as u64,
+        ],
+    }
+}
+
+fn usage_of(who: libc::c_int) -> Usage {
+    // SAFETY: an all-zero rusage is a valid value for getrusage to fill.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `who` is one of the constants below and `usage` is writable; the call then cannot fail.
+    unsafe { libc::getrusage(who, &mut usage) };
+    convert(&usage)
+}
+
+/// What all children reaped so far used: the kernel's own sum.
+pub fn children_usage() -> Usage {
+    usage_of(libc::RUSAGE_CHILDREN)
+}
+
+/// What this process used so far.
+pub fn own_usage() -> Usage {
+    usage_of(libc::RUSAGE_SELF)
+}
+
+/// Lets orphaned descendants become children of this process, so that their cost is not lost.
+pub fn become_subreaper() -> io::Result<()> {
+    // SAFETY: PR_SET_CHILD_SUBREAPER takes one integer.
+    let answer = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Waits until one of `pidfds` has ended, a signal came, or `timeout` passed.
+pub fn wait_any(pidfds: &[std::os::fd::BorrowedFd<'_>], timeout: Option<Duration>) {
+    use rustix::event::{PollFd, PollFlags, Timespec};
+    let mut polled: Vec<PollFd<'_>> = pidfds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    let timeout = timeout
+        .map(|d| Timespec { tv_sec: d.as_secs() as i64, tv_nsec: i64::from(d.subsec_nanos()) });
+    // Interrupted, timed out or ready: in every case the caller looks again at what it waits for.
+    let _ = rustix::event::poll(&mut polled, timeout.as_ref());
+}
