@@ -1,0 +1,121 @@
+//! Running contenders side by side: interleaved, in alternating order, measured by the kernel at each exit.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use nix::sys::resource::{Usage, UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use serde_json::{Value, json};
+
+use super::stats;
+use crate::Outcome;
+
+/// One of those compared.
+pub struct Contender {
+    /// For tables.
+    pub name: String,
+    /// Program and arguments.
+    pub argv: Vec<OsString>,
+}
+
+impl Contender {
+    /// A contender.
+    pub fn new<S: Into<OsString>>(name: &str, argv: impl IntoIterator<Item = S>) -> Self {
+        Contender { name: name.into(), argv: argv.into_iter().map(Into::into).collect() }
+    }
+}
+
+/// What its runs took, in seconds; index = round. CPU time is that of the contender and of all it waited for.
+#[derive(Default)]
+pub struct Samples {
+    /// For tables.
+    pub name: String,
+    /// Wall time.
+    pub real: Vec<f64>,
+    /// CPU time in user mode.
+    pub user: Vec<f64>,
+    /// CPU time in the kernel.
+    pub sys: Vec<f64>,
+    /// The sum of the two, which the kernel knows better than either.
+    pub cpu: Vec<f64>,
+}
+
+impl Samples {
+    /// Raw values and medians.
+    pub fn json(&self) -> Value {
+        let median = |values: &[f64]| round(stats::median(values));
+        json!({
+            "name": self.name,
+            "median": {"real": median(&self.real), "user": median(&self.user), "sys": median(&self.sys), "cpu": median(&self.cpu)},
+            "min": {"real": round(stats::min(&self.real)), "cpu": round(stats::min(&self.cpu))},
+            "raw": {"real": rounded(&self.real), "user": rounded(&self.user), "sys": rounded(&self.sys)},
+        })
+    }
+}
+
+/// Runs every contender `runs` times after `warmup` rounds that do not count; every other round backwards.
+pub fn contest(contenders: &[Contender], dir: &Path, runs: usize, warmup: usize) -> Outcome<Vec<Samples>> {
+    let mut samples: Vec<Samples> =
+        contenders.iter().map(|one| Samples { name: one.name.clone(), ..Samples::default() }).collect();
+    for round in 0..warmup + runs {
+        for place in 0..contenders.len() {
+            let index = if round % 2 == 0 { place } else { contenders.len() - 1 - place };
+            let run = run_once(&contenders[index], dir)?;
+            if round >= warmup {
+                samples[index].push(&run);
+            }
+        }
+    }
+    Ok(samples)
+}
+
+impl Samples {
+    fn push(&mut self, run: &Samples) {
+        self.real.extend(&run.real);
+        self.user.extend(&run.user);
+        self.sys.extend(&run.sys);
+        self.cpu.extend(&run.cpu);
+    }
+}
+
+/// One run: silent, in the C locale, and successful or the contest is off.
+pub fn run_once(contender: &Contender, dir: &Path) -> Outcome<Samples> {
+    let mut command = Command::new(&contender.argv[0]);
+    command.args(&contender.argv[1..]).current_dir(dir).env("LC_ALL", "C");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let before = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let start = Instant::now();
+    let status = command.status().map_err(|error| format!("{}: {error}", contender.name))?;
+    let real = start.elapsed().as_secs_f64();
+    let after = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    if !status.success() {
+        return Err(format!("{} failed ({status}): {:?}", contender.name, contender.argv).into());
+    }
+    let (user, sys) = (user(&after) - user(&before), system(&after) - system(&before));
+    Ok(Samples {
+        name: String::new(),
+        real: vec![real],
+        user: vec![user],
+        sys: vec![sys],
+        cpu: vec![user + sys],
+    })
+}
+
+fn user(usage: &Usage) -> f64 {
+    usage.user_time().num_microseconds() as f64 / 1e6
+}
+
+fn system(usage: &Usage) -> f64 {
+    usage.system_time().num_microseconds() as f64 / 1e6
+}
+
+/// Microseconds are all we have; more digits would be noise.
+fn round(seconds: f64) -> f64 {
+    (seconds * 1e6).round() / 1e6
+}
+
+fn rounded(values: &[f64]) -> Vec<f64> {
+    values.iter().map(|&value| round(value)).collect()
+}

@@ -1,0 +1,112 @@
+//! `cargo xtask bench`: pelton side by side with the shell, one benchmark per file.
+//!
+//! Each writes its figures, machine and raw samples to bench/results. They want a quiet machine, and no test runs them.
+
+mod contest;
+mod faithful;
+mod load;
+mod machine;
+mod overhead;
+mod results;
+mod size;
+mod startup;
+mod stats;
+mod verdict;
+
+use std::path::PathBuf;
+
+use lexopt::prelude::*;
+
+use crate::workspace::{release_binary, root, target_dir};
+use crate::{Failure, Outcome, inputs};
+use results::Results;
+
+/// A benchmark: its name, and how to run it.
+type Benchmark = (&'static str, fn(&Bench) -> Outcome<Results>);
+
+const ALL: [Benchmark; 5] = [
+    ("faithful", faithful::run),
+    ("overhead", overhead::run),
+    ("startup", startup::run),
+    ("size", size::run),
+    ("verdict", verdict::run),
+];
+
+/// What was asked for.
+#[derive(Default)]
+pub struct Options {
+    names: Vec<String>,
+    runs: Option<usize>,
+    size_mb: Option<u64>,
+    results: Option<PathBuf>,
+}
+
+/// What every benchmark gets.
+pub struct Bench {
+    /// The release binary.
+    pub pelton: PathBuf,
+    /// Where data may be put; also the working directory of what is measured.
+    pub data: PathBuf,
+    runs: Option<usize>,
+    size_mb: Option<u64>,
+}
+
+impl Options {
+    /// `[NAME…] [--runs N] [--size MB] [--results DIR]`
+    pub fn parse(mut args: lexopt::Parser) -> Outcome<Self> {
+        let mut options = Options::default();
+        while let Some(arg) = args.next()? {
+            match arg {
+                Long("runs") => options.runs = Some(args.value()?.parse()?),
+                Long("size") => options.size_mb = Some(args.value()?.parse()?),
+                Long("results") => options.results = Some(args.value()?.into()),
+                Value(name) => options.names.push(name.string()?),
+                other => return Err(other.unexpected().into()),
+            }
+        }
+        options.chosen()?;
+        Ok(options)
+    }
+
+    fn chosen(&self) -> Outcome<Vec<Benchmark>> {
+        if self.names.is_empty() {
+            return Ok(ALL.to_vec());
+        }
+        let find =
+            |name: &String| ALL.iter().find(|(known, _)| known == name).copied().ok_or_else(|| unknown(name));
+        self.names.iter().map(find).collect()
+    }
+}
+
+fn unknown(name: &str) -> Failure {
+    let known = ALL.map(|(name, _)| name).join(", ");
+    format!("there is no benchmark '{name}': there are {known}").into()
+}
+
+impl Bench {
+    /// How often, unless `--runs` says otherwise.
+    pub fn runs(&self, default: usize) -> usize {
+        self.runs.unwrap_or(default).max(1)
+    }
+
+    /// How much data, unless `--size` says otherwise.
+    pub fn size_mb(&self, default: u64) -> u64 {
+        self.size_mb.unwrap_or(default).max(1)
+    }
+}
+
+/// Builds pelton and runs the chosen benchmarks.
+pub fn run(options: Options) -> Outcome {
+    let pelton = release_binary()?;
+    let data = target_dir()?.join(format!("bench-v{}", inputs::VERSION));
+    std::fs::create_dir_all(&data)?;
+    let machine = machine::describe(&pelton);
+    let dir = options.results.clone().unwrap_or_else(|| root().join("bench/results"));
+    let chosen = options.chosen()?;
+    let bench = Bench { pelton, data, runs: options.runs, size_mb: options.size_mb };
+    for (name, benchmark) in chosen {
+        let results = crate::steps::timed(&format!("bench {name}"), || benchmark(&bench))?;
+        results.publish(&machine, &dir)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! Medians and their kin, over raw samples.
+
+/// The middle value, or the mean of the two middle ones; NaN for none.
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
+    }
+}
+
+/// The smallest value: what the work costs when nothing disturbs it.
+pub fn min(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// The median of each round's difference `a - b`. Rounds pair runs that stood next to each other in time, so a
+/// disturbance that lasts hits both sides.
+pub fn median_difference(a: &[f64], b: &[f64]) -> f64 {
+    median(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>())
+}
+
+/// The median of each round's ratio `a / b`.
+pub fn median_ratio(a: &[f64], b: &[f64]) -> f64 {
+    median(&a.iter().zip(b).map(|(a, b)| a / b).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_is_the_middle() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&[]).is_nan());
+        assert_eq!(min(&[3.0, 1.0, 2.0]), 1.0);
+    }
+
+    #[test]
+    fn pairs_cancel_what_hits_both() {
+        let (a, b) = ([1.1, 11.1, 1.1], [1.0, 11.0, 1.0]);
+        assert!((median_difference(&a, &b) - 0.1).abs() < 1e-9);
+        assert!((median_ratio(&[2.0, 20.0], &[1.0, 10.0]) - 2.0).abs() < 1e-9);
+    }
+}

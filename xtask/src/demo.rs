@@ -1,0 +1,20 @@
+//! `cargo xtask demo`: pelton's main job on real-looking data, from nothing but a checkout.
+
+use std::process::Command;
+
+use crate::Outcome;
+use crate::inputs::ACCESS_LOG;
+use crate::workspace::{release_binary, target_dir};
+
+const PIPELINE: &str = "cat access.log | grep ' 404 ' | awk '{print $7}' | sort | uniq -c | sort -rn | head";
+const MEGABYTES: u64 = 100;
+
+/// Makes the log, builds pelton, times the pipeline.
+pub fn run() -> Outcome {
+    let pelton = release_binary()?;
+    let dir = target_dir()?.join("demo");
+    ACCESS_LOG.make(&dir.join("access.log"), MEGABYTES)?;
+    eprintln!("==> cd {} && pelton time \"{}\"", dir.display(), PIPELINE.replace('$', "\\$"));
+    let status = Command::new(&pelton).args(["time", PIPELINE]).current_dir(&dir).status()?;
+    if status.success() { Ok(()) } else { Err(format!("pelton time failed ({status})").into()) }
+}

@@ -1,0 +1,80 @@
+//! The project's own commands, one file each: `cargo xtask COMMAND`.
+//!
+//! A library with a main, so that its tests (the import law's above all) can call it.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool speaks")]
+
+pub mod advisories;
+pub mod bench;
+pub mod demo;
+pub mod inputs;
+pub mod law;
+pub mod quick;
+pub mod setup;
+pub mod steps;
+pub mod test;
+pub mod workspace;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use lexopt::prelude::*;
+
+/// What went wrong, in words for whoever typed the command.
+pub type Failure = Box<dyn Error + Send + Sync>;
+/// The outcome of everything here.
+pub type Outcome<T = ()> = Result<T, Failure>;
+
+/// The commands.
+pub const HELP: &str = "\
+Usage: cargo xtask COMMAND
+
+  setup       installs what the tests need: Debian packages (the oracles) and cargo-deny
+  quick       seconds, to run while working: formatting, clippy, unit tests, the import law
+  test        setup, then everything that continuous integration runs
+  demo        makes a 100 MB access log and runs `pelton time` on a pipeline over it
+  bench       side by side with the shell: bench [NAME…] [--runs N] [--size MB] [--results DIR]
+                names: faithful, overhead, startup, size, verdict (all of them if none is given)
+  law         who may import whom, on its own
+  advisories  known security holes in what we depend on (downloads the list)
+";
+
+/// Runs the command named on the command line.
+pub fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("xtask: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Outcome {
+    let mut args = lexopt::Parser::from_env();
+    let command = match args.next()? {
+        Some(Value(word)) => word.string()?,
+        Some(Short('h') | Long("help")) | None => {
+            print!("{HELP}");
+            return Ok(());
+        }
+        Some(other) => return Err(other.unexpected().into()),
+    };
+    match command.as_str() {
+        "bench" => bench::run(bench::Options::parse(args)?),
+        "setup" => alone(args, setup::run),
+        "quick" => alone(args, quick::run),
+        "test" => alone(args, test::run),
+        "demo" => alone(args, demo::run),
+        "law" => alone(args, law::run),
+        "advisories" => alone(args, advisories::run),
+        other => Err(format!("there is no command '{other}'\n\n{HELP}").into()),
+    }
+}
+
+/// Runs a command that takes no arguments.
+fn alone(mut args: lexopt::Parser, command: fn() -> Outcome) -> Outcome {
+    match args.next()? {
+        None => command(),
+        Some(extra) => Err(extra.unexpected().into()),
+    }
+}

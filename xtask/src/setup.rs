@@ -1,0 +1,106 @@
+//! `cargo xtask setup`: what the tests need and a fresh Debian machine lacks.
+//!
+//! Nothing is asked of the network if nothing is missing, so a second run costs no more than a look at the PATH.
+
+use std::io::IsTerminal;
+use std::process::Command;
+
+use crate::steps::{step, timed};
+use crate::workspace::{cargo, on_path};
+use crate::{Failure, Outcome};
+
+/// The version of cargo-deny that a machine without one gets.
+const CARGO_DENY_VERSION: &str = "0.20.2";
+
+/// A program that the tests run, and the Debian package that brings it.
+const ORACLES: [(&str, &str); 12] = [
+    ("bash", "bash"),
+    ("busybox", "busybox"),
+    ("dash", "dash"),
+    ("gawk", "gawk"),
+    ("hyperfine", "hyperfine"),
+    ("jq", "jq"),
+    ("mawk", "mawk"),
+    ("original-awk", "original-awk"),
+    ("ps", "procps"),
+    ("strace", "strace"),
+    ("valgrind", "valgrind"),
+    ("zsh", "zsh"),
+];
+
+/// Installs what is missing.
+pub fn run() -> Outcome {
+    debian_packages()?;
+    step("fetch the crates that Cargo.lock names", &mut cargo(["fetch", "--locked", "--quiet"]))?;
+    cargo_deny()
+}
+
+fn debian_packages() -> Outcome {
+    let missing: Vec<_> = missing(on_path);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    timed(&format!("install {}", missing.join(" ")), || {
+        if !on_path("apt-get") {
+            return Err(cannot("there is no apt-get here", &missing));
+        }
+        let update = as_root(&["apt-get", "-qq", "update"], &missing)?.status()?;
+        if !update.success() {
+            eprintln!("    apt-get update failed ({update}); trying with the package lists at hand");
+        }
+        let mut install = vec!["apt-get", "-qq", "-y", "--no-install-recommends", "install"];
+        install.extend(&missing);
+        match as_root(&install, &missing)?.status()? {
+            status if status.success() => Ok(()),
+            status => Err(cannot(&format!("apt-get install failed ({status})"), &missing)),
+        }
+    })
+}
+
+/// The packages whose program is not there.
+fn missing(is_there: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    ORACLES.iter().filter(|(program, _)| !is_there(program)).map(|&(_, package)| package).collect()
+}
+
+fn cannot(why: &str, packages: &[&str]) -> Failure {
+    format!("{why}. The tests need these Debian packages, please install them: {}", packages.join(" ")).into()
+}
+
+/// The command as root: as it is if we are, else through sudo, which may ask for a password only at a terminal.
+fn as_root(words: &[&str], packages: &[&str]) -> Outcome<Command> {
+    let mut command = if nix::unistd::geteuid().is_root() {
+        Command::new("env")
+    } else if on_path("sudo") {
+        let mut sudo = Command::new("sudo");
+        if !std::io::stdin().is_terminal() {
+            sudo.arg("-n");
+        }
+        sudo.arg("env");
+        sudo
+    } else {
+        return Err(cannot("this is not root and there is no sudo", packages));
+    };
+    command.arg("DEBIAN_FRONTEND=noninteractive").args(words);
+    Ok(command)
+}
+
+/// Unoptimised: 40 seconds instead of minutes, and the check takes one second either way.
+fn cargo_deny() -> Outcome {
+    if on_path("cargo-deny") || cargo(["deny", "--version"]).output().is_ok_and(|out| out.status.success()) {
+        return Ok(());
+    }
+    let mut install =
+        cargo(["install", "--quiet", "--debug", "--locked", "--version", CARGO_DENY_VERSION, "cargo-deny"]);
+    step("install cargo-deny (under a minute on 2 cores)", &mut install)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::missing;
+
+    #[test]
+    fn only_what_is_missing_is_installed() {
+        assert_eq!(missing(|_| true), Vec::<&str>::new());
+        assert_eq!(missing(|program| program != "ps" && program != "jq"), ["jq", "procps"]);
+    }
+}

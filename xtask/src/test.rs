@@ -1,0 +1,110 @@
+//! `cargo xtask test`: everything that continuous integration runs, from nothing but Debian and Rust.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::steps::{seconds, step};
+use crate::workspace::cargo;
+use crate::{Outcome, quick, setup};
+
+/// Sets up, checks, tests. The last lines are cargo test's own, and their sum.
+pub fn run() -> Outcome {
+    let start = Instant::now();
+    setup::run()?;
+    quick::tidy()?;
+    step(
+        "licences, bans, sources",
+        &mut cargo(["deny", "--offline", "check", "licenses", "bans", "sources"]),
+    )?;
+    step("documentation", &mut strict_doc())?;
+    // Doc examples first: cargo test closes on the suite that ran last, which should be one that has tests.
+    let mut counts = Counts::default();
+    counts.run("doc examples", cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--doc"]))?;
+    counts.run("tests", cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--all-targets"]))?;
+    eprintln!("    all done ({})", seconds(start.elapsed()));
+    counts.close()
+}
+
+fn strict_doc() -> Command {
+    let mut doc =
+        cargo(["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items", "--locked"]);
+    doc.env("RUSTDOCFLAGS", "-D warnings");
+    doc
+}
+
+/// The sum of cargo test's closing lines.
+#[derive(Debug, Default, PartialEq)]
+struct Counts {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+    broken: bool,
+}
+
+impl Counts {
+    /// Runs cargo test, showing its output and counting.
+    fn run(&mut self, what: &str, mut test: Command) -> Outcome {
+        eprintln!("==> {what}");
+        let start = Instant::now();
+        let mut child = test.stdout(Stdio::piped()).stdin(Stdio::null()).spawn()?;
+        let out = child.stdout.take().ok_or("no pipe from cargo test")?;
+        for line in BufReader::new(out).split(b'\n') {
+            let line = line?;
+            let line = String::from_utf8_lossy(&line);
+            println!("{line}");
+            self.count(&line);
+        }
+        self.broken |= !child.wait()?.success();
+        eprintln!("    done: {what} ({})", seconds(start.elapsed()));
+        Ok(())
+    }
+
+    /// `test result: ok. 3 passed; 0 failed; 1 ignored; …`
+    fn count(&mut self, line: &str) {
+        let Some(rest) = line.strip_prefix("test result: ") else { return };
+        let Some((_, figures)) = rest.split_once(". ") else { return };
+        for figure in figures.split("; ") {
+            let Some((number, word)) = figure.split_once(' ') else { continue };
+            let Ok(number) = number.parse::<u64>() else { continue };
+            match word {
+                "passed" => self.passed += number,
+                "failed" => self.failed += number,
+                "ignored" => self.ignored += number,
+                _ => {}
+            }
+        }
+    }
+
+    fn close(self) -> Outcome {
+        println!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.ignored);
+        match self {
+            Counts { broken: true, .. } => Err("tests failed, or could not be built".into()),
+            Counts { passed: 0, .. } => Err("no test ran".into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counts;
+
+    #[test]
+    fn closing_lines_add_up() {
+        let mut counts = Counts::default();
+        counts.count("running 3 tests");
+        counts.count(
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+        );
+        counts.count("test result: FAILED. 5 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.2s");
+        assert_eq!(counts, Counts { passed: 8, failed: 2, ignored: 1, broken: false });
+    }
+
+    #[test]
+    fn a_run_without_tests_is_no_success() {
+        assert!(Counts::default().close().is_err());
+        assert!(Counts { passed: 1, ..Counts::default() }.close().is_ok());
+        assert!(Counts { passed: 1, broken: true, ..Counts::default() }.close().is_err());
+    }
+}
