@@ -5,7 +5,14 @@
 //!
 //! How figures are written is decided once, in `units.rs`; how a user's text is made safe to show, in `text.rs`.
 
+mod columns;
 pub mod formats;
+mod layout;
+mod paint;
+mod prose;
+#[cfg(test)]
+mod samples;
+mod spread;
 mod text;
 mod units;
 

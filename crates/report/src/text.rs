@@ -65,15 +65,16 @@ pub fn width(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
-/// `text` in at most `room` columns, cut in the middle: a command says what it is at its start, and on what at its end.
+/// `text` in at most `room` columns, cut in the middle (a command says what it is at its start, and on what
+/// at its end) or, if they are few, at its end.
 pub fn shorten(text: &str, room: usize, unicode: bool) -> String {
     if width(text) <= room {
         return text.to_owned();
     }
     let dots = if unicode { "…" } else { ".." };
     let kept = room.saturating_sub(width(dots));
-    // Where little is left, an end of two or three characters tells nothing.
-    let tail = if kept < 12 { "" } else { last(text, kept / 3) };
+    // Where little is left, an end of a few characters tells less than the same number at the start.
+    let tail = if kept < 20 { "" } else { last(text, kept / 3) };
     let head = first(text, kept - width(tail));
     let short = format!("{}{dots}{}", head.trim_end(), tail.trim_start());
     first(&short, room).to_owned()

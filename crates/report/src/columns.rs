@@ -1,0 +1,334 @@
+//! The rows and columns that a run has to show, for every format that is a table for people.
+//!
+//! A column is listed here once, with the figure it shows and its [`Column::rank`]: the place at which it gives way
+//! when room gets scarce. `?` is a figure that nobody could tell, `—` one that has no meaning in that row.
+
+use pelton_record::{Cost, End, Run, Stage, Waits};
+
+use crate::{
+    formats::Style,
+    paint::{Pieces, Role},
+    spread, text, units,
+};
+
+/// A row: a stage, or the whole run.
+#[derive(Debug)]
+pub struct Row {
+    /// The pipeline it belongs to.
+    pub pipeline: usize,
+    /// Its number in the pipeline, from 1; empty for the whole run.
+    pub number: String,
+    /// The command, safe to show, on one line, at full length.
+    pub command: String,
+    /// Whether it is the bottleneck.
+    pub mark: bool,
+}
+
+/// A column: what it is called, how dear it is, and a cell per row.
+#[derive(Debug)]
+pub struct Column {
+    /// A title that it shares with its neighbours; may be empty.
+    pub group: &'static str,
+    /// Its own title.
+    pub head: &'static str,
+    /// 0 is always shown, the highest goes first. Columns of the same rank stay or go together.
+    pub rank: u8,
+    /// Blanks before it.
+    pub gap: usize,
+    /// Whether cells are aligned at the left; figures are at the right.
+    pub left: bool,
+    /// A cell per row, the whole run's last.
+    pub cells: Vec<Pieces>,
+}
+
+impl Column {
+    /// Columns of the terminal that it takes, without its gap.
+    pub fn width(&self) -> usize {
+        self.cells.iter().map(Pieces::width).chain([text::width(self.head)]).max().unwrap_or(0)
+    }
+}
+
+/// A row per stage, and one for the whole.
+pub fn rows(run: &Run, style: &Style) -> Vec<Row> {
+    let mut rows = vec![];
+    for (at, pipeline) in run.pipelines.iter().enumerate() {
+        for (i, stage) in pipeline.stages.iter().enumerate() {
+            rows.push(Row {
+                pipeline: at,
+                number: (i + 1).to_string(),
+                command: text::printable(&stage.text, style.unicode),
+                mark: run.verdict.bottleneck.as_ref().is_some_and(|b| (b.pipeline, b.stage) == (at, i)),
+            });
+        }
+    }
+    rows.push(Row {
+        pipeline: run.pipelines.len(),
+        number: String::new(),
+        command: "ALL".to_owned(),
+        mark: false,
+    });
+    rows
+}
+
+/// Every column that this run has figures for, in the order in which they are shown.
+pub fn columns(run: &Run, style: &Style) -> Vec<Column> {
+    let view = View { run, style };
+    let mut columns = view.times();
+    columns.extend(view.bar());
+    columns.extend(view.memory_and_bytes());
+    columns.extend(view.shares());
+    columns.extend(view.counters());
+    columns.push(view.status());
+    columns
+}
+
+struct View<'a> {
+    run: &'a Run,
+    style: &'a Style,
+}
+
+impl View<'_> {
+    fn stages(&self) -> impl Iterator<Item = &Stage> {
+        self.run.pipelines.iter().flat_map(|pipeline| &pipeline.stages)
+    }
+
+    /// A column of a figure that stages and the whole run have alike.
+    fn cost(&self, rank: u8, head: &'static str, cell: impl Fn(&Cost) -> Pieces) -> Column {
+        let costs = self.stages().map(|stage| &stage.cost).chain([&self.run.total]);
+        Column { group: "", head, rank, gap: 2, left: false, cells: costs.map(cell).collect() }
+    }
+
+    fn times(&self) -> Vec<Column> {
+        let mut columns = vec![
+            self.cost(0, "real", |cost| figure(units::seconds(cost.wall_ns))),
+            self.cost(1, "user", |cost| figure(units::seconds(cost.user_ns))),
+            self.cost(1, "sys", |cost| figure(units::seconds(cost.sys_ns))),
+            self.cost(2, "CPU", |cost| {
+                cost.cpu_share().map_or(self.none(), |share| figure(units::percent(share)))
+            }),
+        ];
+        // The spread of real tells whether two runs differ at all; the other two are for the curious.
+        for (which, rank) in [(2, 8), (1, 8), (0, 5)] {
+            if let Some(spread) = self.spread(which, rank) {
+                columns.insert(which + 1, spread);
+            }
+        }
+        columns
+    }
+
+    /// The spread of real (0), user (1) or sys (2) over repeated runs.
+    fn spread(&self, which: usize, rank: u8) -> Option<Column> {
+        let sign = if self.style.unicode { "±" } else { "+-" };
+        let rows = (0..self.stages().count()).map(Some).chain([None]);
+        let cells = rows.map(|row| {
+            let spread = spread::of_row(self.run, row)?.get(which).copied().flatten();
+            Some(
+                spread
+                    .map_or(unknown(), |ns| Pieces::one(Role::Dim, format!("{sign}{}", units::seconds(ns)))),
+            )
+        });
+        let cells = cells.collect::<Option<_>>()?;
+        Some(Column { group: "", head: "", rank, gap: 1, left: true, cells })
+    }
+
+    fn memory_and_bytes(&self) -> Vec<Column> {
+        let at_most = if self.style.unicode { "≤" } else { "<=" };
+        vec![
+            self.cost(4, "peak mem", |cost| match (cost.peak_rss_bytes, cost.peak_rss_is_bound) {
+                // Nothing runs in no memory: the kernel did not say.
+                (0, _) => unknown(),
+                (n, true) => figure(format!("{at_most}{}", units::bytes_bound(n))),
+                (n, false) => figure(units::bytes(n)),
+            }),
+            self.cost(6, "in", |cost| cost.read_bytes.map_or(unknown(), |n| figure(units::bytes(n)))),
+            self.cost(6, "out", |cost| cost.written_bytes.map_or(unknown(), |n| figure(units::bytes(n)))),
+        ]
+    }
+
+    /// The waits as a picture, if any stage has them.
+    fn bar(&self) -> Option<Column> {
+        let bar = |waits: &Waits| {
+            let mut cell = Pieces::default();
+            for (n, key) in apportion(waits, BAR)?.into_iter().zip(KEYS) {
+                cell.push(key.role, key.sign(self.style).repeat(n));
+            }
+            Some(cell)
+        };
+        Some(Column { gap: 2, left: true, ..self.waits(9, "", BAR_HEAD, bar)? })
+    }
+
+    /// The waits in figures, if any stage has them.
+    fn shares(&self) -> Vec<Column> {
+        let heads = [("", "running"), ("", "no CPU"), (WAITS, "input"), (WAITS, "room"), (WAITS, "other")];
+        let share =
+            |i: usize| move |waits: &Waits| Some(figure(format!("{}%", apportion(waits, 100)?.get(i)?)));
+        let columns = heads.iter().enumerate();
+        columns.filter_map(|(i, (group, head))| self.waits(14, group, head, share(i))).collect()
+    }
+
+    /// A column about the waits; `None` if no stage has any.
+    fn waits(
+        &self,
+        rank: u8,
+        group: &'static str,
+        head: &'static str,
+        cell: impl Fn(&Waits) -> Option<Pieces>,
+    ) -> Option<Column> {
+        self.stages().find_map(|stage| stage.waits.as_ref())?;
+        let mut cells: Vec<_> =
+            self.stages().map(|stage| stage.waits.as_ref().and_then(&cell).unwrap_or_else(unknown)).collect();
+        // Stages wait at the same time; a sum of their waits would mean nothing.
+        cells.push(Pieces::default());
+        Some(Column { group, head, rank, gap: 2, left: false, cells })
+    }
+
+    fn counters(&self) -> Vec<Column> {
+        let known = |n: u64| figure(units::count(n));
+        let maybe = |n: Option<u64>| n.map_or(unknown(), known);
+        let mut columns = vec![
+            self.grouped(11, "faults", "minor", |cost| known(cost.minor_faults)),
+            self.grouped(11, "faults", "major", |cost| known(cost.major_faults)),
+            self.grouped(12, "switches", "vol.", |cost| known(cost.voluntary_switches)),
+            self.grouped(12, "switches", "invol.", |cost| known(cost.involuntary_switches)),
+            self.grouped(13, "calls", "read", |cost| maybe(cost.read_calls)),
+            self.grouped(13, "calls", "write", |cost| maybe(cost.write_calls)),
+        ];
+        if self.style.all {
+            columns.push(self.grouped(15, "blocks", "in", |cost| known(cost.block_inputs)));
+            columns.push(self.grouped(15, "blocks", "out", |cost| known(cost.block_outputs)));
+        }
+        columns
+    }
+
+    fn grouped(
+        &self,
+        rank: u8,
+        group: &'static str,
+        head: &'static str,
+        cell: impl Fn(&Cost) -> Pieces,
+    ) -> Column {
+        Column { group, ..self.cost(rank, head, cell) }
+    }
+
+    fn status(&self) -> Column {
+        let last = status(self.run.exit_status);
+        let cells = self.stages().map(|stage| ending(&stage.end)).chain([last]).collect();
+        let fine = |end: &End| end.status() == 0 || end.status() == SIGPIPE;
+        // A failure is worth more room than a figure; an early end by SIGPIPE is news, but no bad news.
+        let rank = match self.run.exit_status {
+            0 if self.stages().all(|stage| stage.end.status() == 0) => 10,
+            0 | SIGPIPE if self.stages().all(|stage| fine(&stage.end)) => 7,
+            _ => 3,
+        };
+        Column { group: "", head: "status", rank, gap: 2, left: false, cells }
+    }
+
+    fn none(&self) -> Pieces {
+        Pieces::one(Role::Dim, if self.style.unicode { "—" } else { "-" })
+    }
+}
+
+/// The highest rank of a figure that everybody wants.
+pub const CORE_RANK: u8 = 6;
+/// What a shell reports for a process that SIGPIPE ended.
+const SIGPIPE: i32 = 141;
+/// The title over what a stage waited for.
+const WAITS: &str = "waits for";
+/// The title of the bars.
+pub const BAR_HEAD: &str = "time spent";
+/// Columns of a bar.
+const BAR: usize = 10;
+
+/// A part of a stage's wall time, in the order of [`apportion`].
+#[derive(Debug)]
+pub struct Key {
+    /// What it is called.
+    pub name: &'static str,
+    role: Role,
+    signs: [&'static str; 2],
+}
+
+impl Key {
+    /// The character that stands for it in a bar.
+    pub fn sign(&self, style: &Style) -> &'static str {
+        let [plain, fine] = self.signs;
+        if style.unicode { fine } else { plain }
+    }
+
+    /// The same, in its colour.
+    pub fn piece(&self, style: &Style) -> Pieces {
+        Pieces::one(self.role, self.sign(style))
+    }
+}
+
+/// The parts of a stage's wall time. The signs point to the neighbour that is waited for: input comes from the left.
+pub const KEYS: [Key; 5] = [
+    Key { name: "running", role: Role::Running, signs: ["#", "█"] },
+    Key { name: "no CPU", role: Role::NoCpu, signs: ["=", "▒"] },
+    Key { name: "waits for input", role: Role::Input, signs: ["<", "‹"] },
+    Key { name: "waits for room", role: Role::Room, signs: [">", "›"] },
+    Key { name: "other", role: Role::Other, signs: [".", "·"] },
+];
+
+/// The parts of a stage's wall time as whole numbers that add up to `whole`; `None` for no time at all.
+///
+/// Each is rounded down, and what is left goes to those that lost most (the largest remainder method).
+fn apportion(waits: &Waits, whole: usize) -> Option<[usize; 5]> {
+    let parts =
+        [waits.running_ns, waits.cpu_wait_ns, waits.starved_ns, waits.backpressured_ns, waits.other_ns]
+            .map(u128::from);
+    let sum: u128 = parts.iter().sum();
+    if sum == 0 {
+        return None;
+    }
+    let mut shares = parts.map(|part| (part * whole as u128 / sum) as usize);
+    let mut by_loss: Vec<_> = shares.iter_mut().zip(parts.map(|part| part * whole as u128 % sum)).collect();
+    by_loss.sort_by_key(|(_, lost)| std::cmp::Reverse(*lost));
+    let missing = whole.saturating_sub(by_loss.iter().map(|(share, _)| **share).sum());
+    for (share, _) in by_loss.into_iter().take(missing) {
+        *share += 1;
+    }
+    Some(shares)
+}
+
+fn ending(end: &End) -> Pieces {
+    match end {
+        End::Exited(code) => status(*code),
+        End::Killed { signal, name, .. } => {
+            let name =
+                if name.is_empty() { format!("signal {signal}") } else { text::printable(name, false) };
+            let role = if end.status() == SIGPIPE { Role::Dim } else { Role::Failed };
+            Pieces::one(role, name)
+        }
+    }
+}
+
+fn status(code: i32) -> Pieces {
+    Pieces::one(if code == 0 { Role::Dim } else { Role::Failed }, code.to_string())
+}
+
+/// A figure; a zero is dimmed, so that the eye finds the others.
+fn figure(text: impl Into<String>) -> Pieces {
+    let text = text.into();
+    let zero = !text.contains(|c| ('1'..='9').contains(&c));
+    Pieces::one(if zero { Role::Dim } else { Role::Plain }, text)
+}
+
+/// A figure that nobody could tell.
+fn unknown() -> Pieces {
+    Pieces::one(Role::Dim, "?")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_add_up_to_the_whole() {
+        let third = Waits { running_ns: 1, starved_ns: 1, other_ns: 1, ..Waits::default() };
+        assert_eq!(apportion(&third, 10), Some([4, 0, 3, 0, 3]));
+        assert_eq!(apportion(&Waits::default(), 10), None);
+        let huge = Waits { running_ns: u64::MAX, cpu_wait_ns: u64::MAX, ..Waits::default() };
+        assert_eq!(apportion(&huge, 100), Some([50, 50, 0, 0, 0]));
+    }
+}

@@ -1,0 +1,185 @@
+//! The sentences below a table: the verdict, what to try, and what the reader should know.
+
+use pelton_record::{How, LeftBehind, Repeats, Run, Unmaintained};
+
+use crate::{
+    formats::Style,
+    paint::{Pieces, Role},
+    text, units,
+};
+
+/// Sentences longer than this are hard to follow from line to line, however wide the terminal is.
+const READABLE: usize = 100;
+
+/// A paragraph: a label that stands at its left, and a text that is wrapped beside it.
+#[derive(Debug)]
+pub struct Paragraph {
+    /// The part its label plays.
+    pub label_role: Role,
+    /// Its label, blanks included.
+    pub label: &'static str,
+    /// The part its text plays.
+    pub role: Role,
+    /// Its text.
+    pub text: String,
+}
+
+impl Paragraph {
+    fn new(label: &'static str, role: Role, text: impl Into<String>) -> Self {
+        Paragraph { label_role: role, label, role, text: text.into() }
+    }
+
+    /// Its lines, wrapped beside the label.
+    pub fn lines(&self, style: &Style) -> Vec<Pieces> {
+        let indent = text::width(self.label);
+        let room = style.width.map_or(usize::MAX, |width| width.min(READABLE).saturating_sub(indent));
+        let safe = text::printable(&self.text, style.unicode);
+        let lines = text::wrap(&safe, room).into_iter().enumerate();
+        lines
+            .map(|(i, text)| {
+                let label = if i == 0 { self.label.to_owned() } else { " ".repeat(indent) };
+                let mut line = Pieces::one(self.label_role, label);
+                line.push(self.role, text);
+                line
+            })
+            .collect()
+    }
+}
+
+/// The verdict: which stage, how busy, what its neighbours wait for, and what to try.
+pub fn verdict(run: &Run, style: &Style) -> Vec<Paragraph> {
+    let verdict = &run.verdict;
+    let label = match (verdict.bottleneck.is_some(), style.unicode) {
+        (true, true) => "▶ ",
+        (true, false) => "> ",
+        (false, _) => "  ",
+    };
+    let headline =
+        Paragraph { label_role: Role::Mark, ..Paragraph::new(label, Role::Strong, &*verdict.headline) };
+    let mut all = vec![headline];
+    all.extend(verdict.neighbours.iter().map(|text| Paragraph::new("  ", Role::Plain, text)));
+    all.extend(cores(run).map(|text| Paragraph::new("  ", Role::Plain, text)));
+    all.extend(
+        verdict
+            .advice
+            .iter()
+            .map(|text| Paragraph { label_role: Role::Hint, ..Paragraph::new("  try: ", Role::Plain, text) }),
+    );
+    all.retain(|paragraph| !paragraph.text.trim().is_empty());
+    all
+}
+
+fn cores(run: &Run) -> Option<String> {
+    let (used, of) = (run.verdict.cores_used, run.verdict.cores);
+    // `abs` takes the sign from a -0.0.
+    (used.is_finite() && of > 0).then(|| {
+        let s = if of == 1 { "" } else { "s" };
+        format!("{:.1} of {of} core{s} used.", used.abs())
+    })
+}
+
+/// What the reader should know, less urgently.
+pub fn notes(run: &Run, style: &Style) -> Vec<Paragraph> {
+    let mut texts = vec![];
+    texts.extend(run.repeats.as_ref().map(|repeats| medians(repeats, style.unicode)));
+    texts.extend(run.notes.iter().cloned());
+    texts.extend(in_shell(run));
+    texts.extend(left_behind(&run.left_behind));
+    if style.all {
+        texts.push(unmaintained(run));
+        texts.push(machine(run));
+        let observer = &run.observer;
+        let (cost, rounds) = (units::short_time(observer.cpu_ns), plural(observer.rounds, "round"));
+        texts.push(format!("measuring cost {cost} of CPU, {rounds}"));
+    }
+    texts.into_iter().map(|text| Paragraph::new("  ", Role::Dim, text)).collect()
+}
+
+fn medians(repeats: &Repeats, unicode: bool) -> String {
+    let mut text = format!("medians of {}", plural(repeats.runs, "run"));
+    if repeats.warmup > 0 {
+        text += &format!(" after {}", plural(repeats.warmup, "warm-up run"));
+    }
+    if repeats.runs > 1 {
+        text += if unicode {
+            "; ± is half the interquartile range"
+        } else {
+            "; +- is half the interquartile range"
+        };
+    }
+    let mut statuses = repeats.exit_status.clone();
+    statuses.sort_unstable();
+    let counts: Vec<_> = statuses
+        .chunk_by(|a, b| a == b)
+        .filter_map(|same| Some(format!("{} in {}", same.first()?, plural(same.len() as u32, "run"))))
+        .collect();
+    if counts.len() > 1 { format!("{text}; the exit status varied: {}", counts.join(", ")) } else { text }
+}
+
+/// Stages that the shell ran, unless a note gives the reason already.
+fn in_shell(run: &Run) -> Vec<String> {
+    let shell = run.shell.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("the shell");
+    let stages = run.pipelines.iter().flat_map(|pipeline| pipeline.stages.iter().enumerate());
+    stages
+        .filter_map(|(i, stage)| match &stage.how {
+            How::Shell { reason } if !run.notes.iter().any(|note| note.contains(reason.as_str())) => {
+                Some(format!("stage {} ({}) ran in {shell}: {reason}", i + 1, stage.name))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+fn left_behind(left: &LeftBehind) -> Option<String> {
+    let ended = (left.ended > 0).then(|| {
+        let cpu = units::seconds(left.cost.user_ns.saturating_add(left.cost.sys_ns));
+        format!("{} that ended meanwhile ({cpu} of CPU, counted in ALL)", processes(left.ended))
+    });
+    let running = (left.running > 0)
+        .then(|| format!("{} still running (whose cost is in no figure)", processes(left.running)));
+    let parts: Vec<_> = ended.into_iter().chain(running).collect();
+    (!parts.is_empty()).then(|| format!("left behind: {}", parts.join(", ")))
+}
+
+fn processes(n: u32) -> String {
+    if n == 1 { "1 process".to_owned() } else { format!("{n} processes") }
+}
+
+fn plural(n: u32, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// The fields of getrusage(2) that Linux leaves at zero.
+fn unmaintained(run: &Run) -> String {
+    let Unmaintained {
+        shared_text,
+        unshared_data,
+        unshared_stack,
+        swaps,
+        messages_sent,
+        messages_received,
+        signals,
+    } = run.total.unmaintained;
+    let fields = [
+        ("shared text", shared_text),
+        ("unshared data", unshared_data),
+        ("unshared stack", unshared_stack),
+        ("swaps", swaps),
+        ("messages sent", messages_sent),
+        ("messages received", messages_received),
+        ("signals", signals),
+    ];
+    if fields.iter().any(|(_, n)| *n > 0) {
+        fields.map(|(name, n)| format!("{name} {}", units::count(n))).join(", ")
+    } else {
+        format!("{}: not kept by Linux", fields.map(|(name, _)| name).join(", "))
+    }
+}
+
+fn machine(run: &Run) -> String {
+    let machine = &run.machine;
+    let cpu = machine.cpu.iter().map(String::as_str);
+    let parts: Vec<_> =
+        [machine.host.as_str(), &machine.kernel, &machine.arch].into_iter().chain(cpu).collect();
+    format!("on {}, {}", parts.join(", "), plural(machine.cores, "core"))
+}
