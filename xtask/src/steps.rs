@@ -9,7 +9,7 @@ use crate::Outcome;
 pub fn step(what: &str, command: &mut Command) -> Outcome {
     timed(what, || {
         let status = command.status().map_err(|error| format!("{}: {error}", line(command)))?;
-        if status.success() { Ok(()) } else { Err(format!("{} failed ({status})", line(command)).into()) }
+        if status.success() { Ok(()) } else { Err(format!("`{}` failed ({status})", line(command)).into()) }
     })
 }
 
@@ -17,9 +17,17 @@ pub fn step(what: &str, command: &mut Command) -> Outcome {
 pub fn timed<T>(what: &str, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     eprintln!("==> {what}");
     let start = Instant::now();
-    let result = work().map_err(|error| format!("{what}: {error}"))?;
-    eprintln!("    done: {what} ({})", seconds(start.elapsed()));
-    Ok(result)
+    let result = work().map_err(|error| format!("{what}: {error}").into());
+    let outcome = if result.is_ok() { "done" } else { "FAILED" };
+    eprintln!("    {outcome}: {what} ({})", seconds(start.elapsed()));
+    result
+}
+
+/// Does all of them, even after a failure, and fails with every failure.
+pub fn all(steps: impl IntoIterator<Item = Outcome>) -> Outcome {
+    let failures: Vec<String> =
+        steps.into_iter().filter_map(Result::err).map(|error| error.to_string()).collect();
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
 /// `0.4 s`, `83 s`.
@@ -29,6 +37,7 @@ pub fn seconds(elapsed: Duration) -> String {
 }
 
 fn line(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let program = std::path::Path::new(command.get_program()).file_name().unwrap_or_default();
+    let words = std::iter::once(program).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }

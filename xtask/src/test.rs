@@ -4,26 +4,35 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::steps::{seconds, step};
+use crate::steps::{all, seconds, step};
 use crate::workspace::cargo;
 use crate::{Outcome, quick, setup};
 
-/// Sets up, checks, tests. The last lines are cargo test's own, and their sum.
+/// Sets up, checks, tests: all of it, whatever fails. The last lines are cargo test's own, and their sum.
 pub fn run() -> Outcome {
     let start = Instant::now();
     setup::run()?;
-    quick::tidy()?;
-    step(
-        "licences, bans, sources",
-        &mut cargo(["deny", "--offline", "check", "licenses", "bans", "sources"]),
-    )?;
-    step("documentation", &mut strict_doc())?;
-    // Doc examples first: cargo test closes on the suite that ran last, which should be one that has tests.
+    let checks = checks();
+    let counts = tests()?;
+    eprintln!("    all of it took {}", seconds(start.elapsed()));
+    all([checks, counts.close()])
+}
+
+fn checks() -> Outcome {
+    let deny = ["deny", "--offline", "check", "licenses", "bans", "sources"];
+    all([
+        quick::tidy(),
+        step("licences, bans, sources", &mut cargo(deny)),
+        step("documentation", &mut strict_doc()),
+    ])
+}
+
+/// Doc examples first: cargo test closes on the suite that ran last, which should be one that has tests.
+fn tests() -> Outcome<Counts> {
     let mut counts = Counts::default();
     counts.run("doc examples", cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--doc"]))?;
     counts.run("tests", cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--all-targets"]))?;
-    eprintln!("    all done ({})", seconds(start.elapsed()));
-    counts.close()
+    Ok(counts)
 }
 
 fn strict_doc() -> Command {
