@@ -1,0 +1,66 @@
+//! The cases of `cases/*.toml`: each under the shell, under `pelton run` and under `pelton time`, in equal worlds.
+//!
+//! One test per topic. `PELTON_CASE=name,other cargo test -p pelton --test cases` runs cases by name; `PELTON_BIN=path`
+//! tests another pelton, and `PELTON_TEST_SUBJECT=shell` the shell against itself: are the cases deterministic?
+#![allow(missing_docs)]
+
+use std::path::{Path, PathBuf};
+
+use pelton_testkit::{Subject, check_topic, load_topics};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases")
+}
+
+fn check(topic: &str) {
+    let subject = Subject::from_env(env!("CARGO_BIN_EXE_pelton"));
+    let path = folder().join(topic).with_extension("toml");
+    check_topic(&path, &subject).expect("cases that can be run").assert_none();
+}
+
+macro_rules! topics {
+    ($($topic:ident)*) => {
+        const TOPICS: &[&str] = &[$(stringify!($topic)),*];
+        $(#[test] fn $topic() { check(stringify!($topic)); })*
+    };
+}
+
+topics! {
+    background
+    builtins
+    compound
+    descriptors
+    early_exit
+    empty_input
+    environment
+    expansions
+    failures
+    fifo
+    here_documents
+    huge_lines
+    lists
+    negation
+    no_final_newline
+    nul_bytes
+    pipefail
+    pipestatus
+    plain
+    process_substitution
+    quoting
+    redirections
+    scripts
+    signals
+    stderr_pipes
+    syntax_errors
+    tee
+    unicode
+}
+
+#[test]
+fn every_topic_is_listed_and_every_name_unique() {
+    let topics = load_topics(&folder()).expect("topics");
+    let names: Vec<&str> = topics.iter().map(|topic| topic.name.as_str()).collect();
+    assert_eq!(names, TOPICS, "list the files of cases/ in `topics!`, in order");
+    let cases: usize = topics.iter().map(|topic| topic.cases.len()).sum();
+    assert!(cases >= 160, "only {cases} cases");
+}

@@ -1,0 +1,269 @@
+//! A case: a shell text, and the world in which the shell and pelton must agree on it. Read from `cases/*.toml`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::{Recipe, Result};
+
+/// One file of cases.
+#[derive(Clone, Debug)]
+pub struct Topic {
+    /// The file's name without `.toml`.
+    pub name: String,
+    /// Its cases, in order.
+    pub cases: Vec<Case>,
+}
+
+/// A pipeline, its inputs, and how strictly its results are compared.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Unique over all topics; `PELTON_CASE=name` runs it alone.
+    pub name: String,
+    /// The shell text.
+    pub text: String,
+    /// Why the case exists, where its text does not say so.
+    pub note: Option<String>,
+    /// What stands on standard input; without it, /dev/null does.
+    pub stdin: Option<Recipe>,
+    /// Whether that arrives by a pipe or is a file.
+    #[serde(default)]
+    pub stdin_from: StdinFrom,
+    /// Files in the working directory (missing parents are made).
+    #[serde(default)]
+    pub files: BTreeMap<String, Recipe>,
+    /// Directories in the working directory.
+    #[serde(default)]
+    pub dirs: Vec<String>,
+    /// Symbolic links: name and target.
+    #[serde(default)]
+    pub links: BTreeMap<String, String>,
+    /// Named pipes.
+    #[serde(default)]
+    pub fifos: Vec<String>,
+    /// Changes to [`crate::base_environment`]: a value, or `false` to unset.
+    #[serde(default)]
+    pub env: BTreeMap<String, EnvValue>,
+    /// The shells it runs under: `bash`, `dash`, `sh`.
+    #[serde(default = "bash_alone")]
+    pub shells: Vec<String>,
+    /// The verbs it is checked under; all by default.
+    #[serde(default = "all_modes")]
+    pub modes: Vec<Mode>,
+    /// Write the text to a file of this name and run that: `bash NAME ARGS` against `pelton run -f NAME ARGS`.
+    pub script: Option<String>,
+    /// Arguments of the script.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// How standard output is compared.
+    #[serde(default)]
+    pub stdout: Strictness,
+    /// How standard error is compared.
+    #[serde(default)]
+    pub stderr: Strictness,
+    /// Why a comparison is not exact. Required for `ignore`, and for any standard output but `exact`.
+    pub reason: Option<String>,
+    /// Messages such as `bash: line 1:  3042 Killed  sleep 9` carry process ids: leave them out of the comparison.
+    #[serde(default)]
+    pub pids: bool,
+    /// No process of the run may be alive at the moment when its leader ends (the shell waits for all stages).
+    #[serde(default)]
+    pub alone_at_exit: bool,
+    /// How long processes left in the background may take to end before they count as left behind.
+    #[serde(default = "two_seconds")]
+    pub settle_s: f64,
+    /// When to give up.
+    #[serde(default = "ten_seconds")]
+    pub timeout_s: f64,
+    /// A difference that is known and accepted: it must then really differ, in each mode of `known_in`.
+    pub known: Option<String>,
+    /// The modes in which it is known to differ; all modes of the case by default.
+    pub known_in: Option<Vec<Mode>>,
+}
+
+/// A value for the environment, or its absence.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum EnvValue {
+    /// Set to this.
+    Set(String),
+    /// `false`: unset. `true` means nothing and is refused.
+    Unset(bool),
+}
+
+/// The verbs of pelton that run a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// `pelton run TEXT`.
+    Run,
+    /// `pelton time --format json --output FILE TEXT`.
+    Time,
+}
+
+/// How the standard input of a case is connected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StdinFrom {
+    /// Through a pipe.
+    #[default]
+    Pipe,
+    /// As an open file, whose position is shared by those who read it.
+    File,
+}
+
+/// How exactly two streams must agree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Strictness {
+    /// Byte for byte.
+    #[default]
+    Exact,
+    /// The same lines in any order: several processes write at once.
+    Lines,
+    /// Not compared.
+    Ignore,
+}
+
+fn bash_alone() -> Vec<String> {
+    vec!["bash".into()]
+}
+
+fn all_modes() -> Vec<Mode> {
+    vec![Mode::Run, Mode::Time]
+}
+
+fn two_seconds() -> f64 {
+    2.0
+}
+
+fn ten_seconds() -> f64 {
+    10.0
+}
+
+impl Case {
+    /// When to give up on it.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.timeout_s)
+    }
+
+    /// How long its background may go on after its end.
+    pub fn settle(&self) -> Duration {
+        Duration::from_secs_f64(self.settle_s)
+    }
+
+    /// The accepted difference in this mode, if there is one.
+    pub fn known_difference(&self, mode: Mode) -> Option<&str> {
+        let modes = self.known_in.as_ref().unwrap_or(&self.modes);
+        self.known.as_deref().filter(|_| modes.contains(&mode))
+    }
+
+    /// Says what is wrong with the case as written, if anything is.
+    pub fn fault(&self) -> Option<&'static str> {
+        let loose = self.stderr == Strictness::Ignore || self.stdout != Strictness::Exact;
+        let unset_true = self.env.values().any(|value| matches!(value, EnvValue::Unset(true)));
+        let timed_script = self.script.is_some() && self.modes.contains(&Mode::Time);
+        let faults = [
+            (loose && self.reason.is_none(), "a comparison that is not exact needs a `reason`"),
+            (unset_true, "`env` takes a string, or `false` to unset"),
+            (timed_script, "a `script` has `modes = [\"run\"]`: `pelton time` takes a text"),
+            (self.script.is_none() && !self.args.is_empty(), "`args` belong to a `script`"),
+            (self.shells.is_empty() || self.modes.is_empty(), "it would never run"),
+            (self.text.starts_with('-'), "a text that starts with `-` is an option"),
+        ];
+        faults.iter().find(|(wrong, _)| *wrong).map(|(_, fault)| *fault)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TopicFile {
+    /// One sentence on what these cases are about; for the reader of the file.
+    #[serde(rename = "about")]
+    _about: String,
+    case: Vec<Case>,
+}
+
+/// Reads one topic.
+pub fn load_topic(path: &Path) -> Result<Topic> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
+    let file: TopicFile = toml::from_str(&text).map_err(|error| format!("{shown}: {error}"))?;
+    for case in &file.case {
+        if let Some(fault) = case.fault() {
+            return Err(format!("{shown}: case `{}`: {fault}", case.name).into());
+        }
+    }
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Topic { name, cases: file.case })
+}
+
+/// Reads all topics of a folder, sorted by name, and checks that no two cases share a name.
+pub fn load_topics(folder: &Path) -> Result<Vec<Topic>> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let topics = paths.iter().map(|path| load_topic(path)).collect::<Result<Vec<_>>>()?;
+    let mut seen = BTreeMap::new();
+    for (topic, case) in topics.iter().flat_map(|topic| topic.cases.iter().map(move |case| (topic, case))) {
+        if let Some(other) = seen.insert(&case.name, &topic.name) {
+            return Err(
+                format!("two cases are called `{}`: in {other} and in {}", case.name, topic.name).into()
+            );
+        }
+    }
+    Ok(topics)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topic(text: &str) -> Result<Topic> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("some.toml");
+        std::fs::write(&path, format!("about = \"x\"\n{text}"))?;
+        load_topic(&path)
+    }
+
+    #[test]
+    fn a_case_has_sensible_defaults() {
+        let topic = topic("[[case]]\nname = \"a\"\ntext = \"true\"\n").expect("a topic");
+        let case = &topic.cases[0];
+        assert_eq!(topic.name, "some");
+        assert_eq!(case.shells, ["bash"]);
+        assert_eq!(case.modes, [Mode::Run, Mode::Time]);
+        assert_eq!((case.stdout, case.stderr), (Strictness::Exact, Strictness::Exact));
+    }
+
+    #[test]
+    fn faults_name_the_case() {
+        let refuse = |more: &str, why: &str| {
+            let error = topic(&format!("[[case]]\nname = \"a\"\ntext = \"true\"\n{more}\n")).expect_err(more);
+            assert!(error.to_string().contains(why), "{error}");
+        };
+        refuse("stderr = \"ignore\"", "`a`: a comparison that is not exact needs a `reason`");
+        refuse("env.X = true", "`false` to unset");
+        refuse("script = \"s\"", "`pelton time` takes a text");
+        refuse("sdtin = \"x\"", "unknown field");
+    }
+
+    #[test]
+    fn two_cases_may_not_share_a_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["one", "two"] {
+            let text = "about = \"x\"\n[[case]]\nname = \"same\"\ntext = \"true\"\n";
+            std::fs::write(folder.path().join(name).with_extension("toml"), text).expect("written");
+        }
+        let error = load_topics(folder.path()).expect_err("a clash");
+        assert!(error.to_string().contains("two cases are called `same`"), "{error}");
+    }
+}

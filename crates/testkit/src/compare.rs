@@ -1,0 +1,149 @@
+//! The ways in which two outcomes differ, each as a text that a human can act on.
+
+use std::collections::BTreeSet;
+
+use crate::{Case, Ending, Entry, Outcome, Strictness};
+
+/// Lists every difference that matters to the case; empty if there is none.
+pub fn compare(case: &Case, expected: &Outcome, actual: &Outcome) -> Vec<String> {
+    let mut found = Vec::new();
+    let (shell, ours) = (&expected.ended, &actual.ended);
+    if shell.ending != ours.ending || ours.ending == Ending::TimedOut {
+        found.push(format!("status: expected {:?}, got {:?}", shell.ending, ours.ending));
+    }
+    found.extend(stream("stdout", case.stdout, &shell.stdout, &ours.stdout));
+    let [expected_err, actual_err] = [shell, ours].map(|ended| messages(case, &ended.stderr));
+    found.extend(stream("stderr", case.stderr, &expected_err, &actual_err));
+    if shell.left_behind != ours.left_behind {
+        found.push(format!("left behind: expected {:?}, got {:?}", shell.left_behind, ours.left_behind));
+    }
+    for (who, ended) in [("the shell", shell), ("pelton", ours)] {
+        if case.alone_at_exit && !ended.alive_at_exit.is_empty() {
+            found.push(format!("{who} ended while these were alive: {:?}", ended.alive_at_exit));
+        }
+    }
+    found.extend(files(expected, actual));
+    found.extend(actual.report_fault.clone());
+    found
+}
+
+fn messages(case: &Case, stderr: &[u8]) -> Vec<u8> {
+    if case.pids { without_pids(stderr) } else { stderr.to_vec() }
+}
+
+fn stream(name: &str, strictness: Strictness, expected: &[u8], actual: &[u8]) -> Option<String> {
+    let difference = match strictness {
+        Strictness::Ignore => None,
+        Strictness::Exact => first_difference(expected, actual),
+        Strictness::Lines => first_difference(&sorted(expected), &sorted(actual)),
+    };
+    difference.map(|difference| format!("{name}: {difference}"))
+}
+
+fn sorted(text: &[u8]) -> Vec<u8> {
+    let mut lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
+    lines.sort_unstable();
+    lines.concat()
+}
+
+/// Where two byte strings part, with what stands around; `None` if they are equal.
+pub fn first_difference(expected: &[u8], actual: &[u8]) -> Option<String> {
+    if expected == actual {
+        return None;
+    }
+    let shared = expected.iter().zip(actual).take_while(|(one, other)| one == other).count();
+    let show = |bytes: &[u8]| {
+        let (start, end) = (shared.saturating_sub(60), (shared + 200).min(bytes.len()));
+        let dots = |cut: bool| if cut { "…" } else { "" };
+        let text = bytes[start..end].escape_ascii();
+        format!("{}\"{text}\"{} ({} bytes)", dots(start > 0), dots(end < bytes.len()), bytes.len())
+    };
+    let (expected, actual) = (show(expected), show(actual));
+    Some(format!("first difference at byte {shared}\n      expected {expected}\n      got      {actual}"))
+}
+
+/// Replaces the process id (and its padding) in `bash: line 1:  3042 Killed   sleep 9` by `PID`.
+fn without_pids(stderr: &[u8]) -> Vec<u8> {
+    stderr.split_inclusive(|byte| *byte == b'\n').flat_map(without_pid).collect()
+}
+
+fn without_pid(line: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(line);
+    let Some((head, rest)) = text.split_once(": line ").and_then(|(_, rest)| {
+        let (number, rest) = rest.split_once(": ")?;
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| text.split_at(text.len() - rest.len()))
+    }) else {
+        return line.to_vec();
+    };
+    let after = rest.trim_start().trim_start_matches(|char: char| char.is_ascii_digit());
+    if after.len() == rest.trim_start().len() || !after.starts_with(' ') {
+        return line.to_vec();
+    }
+    format!("{head}PID{after}").into_bytes()
+}
+
+fn files(expected: &Outcome, actual: &Outcome) -> Vec<String> {
+    let names: BTreeSet<&String> = expected.files.keys().chain(actual.files.keys()).collect();
+    names
+        .into_iter()
+        .filter_map(|name| file(name, expected.files.get(name), actual.files.get(name)))
+        .collect()
+}
+
+fn file(name: &str, expected: Option<&Entry>, actual: Option<&Entry>) -> Option<String> {
+    match (expected, actual) {
+        (expected, actual) if expected == actual => None,
+        (Some(_), None) => Some(format!("file {name}: missing")),
+        (None, Some(_)) => Some(format!("file {name}: should not be there")),
+        (Some(Entry::File(mode, bytes)), Some(Entry::File(other, others))) if mode == other => {
+            first_difference(bytes, others).map(|difference| format!("file {name}: {difference}"))
+        }
+        (expected, actual) => Some(format!("file {name}: expected {}, got {}", kind(expected), kind(actual))),
+    }
+}
+
+fn kind(entry: Option<&Entry>) -> String {
+    match entry {
+        Some(Entry::File(mode, bytes)) => format!("a file {mode:o} of {} bytes", bytes.len()),
+        Some(Entry::Dir(mode)) => format!("a directory {mode:o}"),
+        other => format!("{other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pids_go_and_nothing_else_does() {
+        let plain = |line: &str| String::from_utf8(without_pids(line.as_bytes())).expect("text");
+        assert_eq!(
+            plain("bash: line 12:  3042 Killed    sleep 9\n"),
+            "bash: line 12: PID Killed    sleep 9\n"
+        );
+        assert_eq!(plain("bash: line 1: 30420 Done   a\n"), "bash: line 1: PID Done   a\n");
+        for same in
+            ["bash: line 1: nosuch: command not found\n", "cat: 12: none\n", "12 x", "bash: line 1: 12x y\n"]
+        {
+            assert_eq!(plain(same), same);
+        }
+    }
+
+    #[test]
+    fn a_difference_shows_where_it_is() {
+        assert_eq!(first_difference(b"same", b"same"), None);
+        let text =
+            first_difference(&[b'a'; 1000], &[vec![b'a'; 999], vec![b'b']].concat()).expect("a difference");
+        assert!(text.starts_with("first difference at byte 999\n"), "{text}");
+        assert!(text.lines().all(|line| line.len() < 400), "{text}");
+        assert!(first_difference(b"line\n", b"line").expect("a difference").contains("at byte 4"));
+    }
+
+    #[test]
+    fn lines_may_come_in_any_order_but_must_all_come() {
+        assert_eq!(stream("stderr", Strictness::Lines, b"a\nb\n", b"b\na\n"), None);
+        assert!(stream("stderr", Strictness::Lines, b"a\nb\n", b"b\nb\n").is_some());
+        assert!(stream("stderr", Strictness::Exact, b"a\nb\n", b"b\na\n").is_some());
+    }
+}

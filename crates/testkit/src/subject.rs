@@ -1,0 +1,69 @@
+//! What runs a case: the shell, or a pelton.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::{Case, Mode};
+
+/// Whoever runs the text of a case.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// The shell itself: the oracle, or, as subject, a proof that the cases are deterministic.
+    Shell,
+    /// This pelton.
+    Pelton(PathBuf),
+}
+
+impl Subject {
+    /// The pelton at this path, unless `PELTON_BIN` names another or `PELTON_TEST_SUBJECT=shell` puts the shell in
+    /// its place.
+    pub fn from_env(pelton: impl Into<PathBuf>) -> Self {
+        match std::env::var("PELTON_TEST_SUBJECT").as_deref() {
+            Ok("shell") => Subject::Shell,
+            Ok(other) if !other.is_empty() => panic!("PELTON_TEST_SUBJECT={other}: only `shell` is known"),
+            _ => Subject::Pelton(std::env::var_os("PELTON_BIN").map_or_else(|| pelton.into(), PathBuf::from)),
+        }
+    }
+
+    /// The command that runs a case; `report` is where `pelton time` writes.
+    pub fn argv(&self, case: &Case, shell: &str, mode: Mode, report: &Path) -> Vec<OsString> {
+        match self {
+            Subject::Shell => shell_argv(case, shell),
+            Subject::Pelton(bin) => pelton_argv(bin, case, shell, mode, report),
+        }
+    }
+
+    /// The command that runs a text with the default shell.
+    pub fn text(&self, text: &str) -> Vec<OsString> {
+        match self {
+            Subject::Shell => ["bash", "-c", text].map(OsString::from).into(),
+            Subject::Pelton(bin) => vec![bin.into(), "run".into(), text.into()],
+        }
+    }
+}
+
+fn shell_argv(case: &Case, shell: &str) -> Vec<OsString> {
+    let mut argv = vec![OsString::from(shell)];
+    match &case.script {
+        Some(script) => argv.extend([script].into_iter().chain(&case.args).map(OsString::from)),
+        None => argv.extend(["-c", &case.text].map(OsString::from)),
+    }
+    argv
+}
+
+fn pelton_argv(bin: &Path, case: &Case, shell: &str, mode: Mode, report: &Path) -> Vec<OsString> {
+    let mut argv = vec![bin.into(), OsString::from(if mode == Mode::Run { "run" } else { "time" })];
+    if shell != "bash" {
+        argv.extend(["--shell", shell].map(OsString::from));
+    }
+    if mode == Mode::Time {
+        argv.extend(["--format", "json", "--output"].map(OsString::from));
+        argv.push(report.into());
+    }
+    match &case.script {
+        Some(script) => argv
+            .extend(["-f", script].into_iter().chain(case.args.iter().map(String::as_str)).map(Into::into)),
+        None => argv.push(OsString::from(&case.text)),
+    }
+    argv
+}

@@ -1,0 +1,72 @@
+//! Runs topics of cases and says what was found.
+//!
+//! `PELTON_CASE=name,other` keeps only the cases of these names.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::{Case, Mode, Outcome, Result, Subject, World, compare, load_topic};
+
+/// What checking some cases brought.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// How many comparisons were made.
+    pub checked: usize,
+    /// One readable text per case, shell and mode that failed.
+    pub failures: Vec<String>,
+}
+
+impl Findings {
+    /// Panics with all failures, if there are any.
+    pub fn assert_none(&self) {
+        assert!(self.failures.is_empty(), "\n{self}");
+    }
+}
+
+impl fmt::Display for Findings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} of {} comparisons failed", self.failures.len(), self.checked)?;
+        self.failures.iter().try_for_each(|failure| write!(f, "\n{failure}"))
+    }
+}
+
+/// Checks all cases of a file (or those that `PELTON_CASE` names) against the shell.
+pub fn check_topic(path: &Path, subject: &Subject) -> Result<Findings> {
+    let wanted = std::env::var("PELTON_CASE").unwrap_or_default();
+    let wanted: Vec<&str> = wanted.split(',').filter(|name| !name.is_empty()).collect();
+    let topic = load_topic(path)?;
+    let mut findings = Findings::default();
+    for case in topic.cases.iter().filter(|case| wanted.is_empty() || wanted.contains(&case.name.as_str())) {
+        check_case(case, subject, &mut findings)?;
+    }
+    Ok(findings)
+}
+
+/// Checks one case under each of its shells and modes. The shell runs it once.
+pub fn check_case(case: &Case, subject: &Subject, findings: &mut Findings) -> Result<()> {
+    let world = World::new()?;
+    for shell in &case.shells {
+        let expected = Outcome::of(case, shell, &Subject::Shell, Mode::Run, &world)?;
+        for mode in &case.modes {
+            let actual = Outcome::of(case, shell, subject, *mode, &world)?;
+            let differences = compare(case, &expected, &actual);
+            findings.checked += 1;
+            findings.failures.extend(verdict(case, shell, *mode, &differences));
+        }
+    }
+    Ok(())
+}
+
+fn verdict(case: &Case, shell: &str, mode: Mode, differences: &[String]) -> Option<String> {
+    let head = format!("{} ({shell}, {})", case.name, format!("{mode:?}").to_lowercase());
+    match (case.known_difference(mode), differences) {
+        (None, []) | (Some(_), [_, ..]) => None,
+        (Some(reason), []) => {
+            Some(format!("{head}: no longer differs; remove its mark: known = {reason:?}\n"))
+        }
+        (None, differences) => {
+            let text = case.text.trim_end().replace('\n', "\n    | ");
+            Some(format!("{head}\n    | {text}\n    - {}\n", differences.join("\n    - ")))
+        }
+    }
+}

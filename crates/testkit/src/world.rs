@@ -1,0 +1,119 @@
+//! The directory a case runs in, made anew for each run at the same place.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode as FileMode, mknodat};
+
+use crate::{Case, EnvValue, Result};
+
+/// A temporary folder with the working directory `case` in it, and room beside it for what must not be seen.
+pub struct World {
+    root: tempfile::TempDir,
+}
+
+impl World {
+    /// An empty world.
+    pub fn new() -> Result<Self> {
+        Ok(World { root: tempfile::Builder::new().prefix("pelton-case-").tempdir()? })
+    }
+
+    /// The working directory.
+    pub fn dir(&self) -> PathBuf {
+        self.root.path().join("case")
+    }
+
+    /// A place outside the working directory.
+    pub fn aside(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    /// Makes the working directory anew: exactly what the case asks for is in it.
+    pub fn prepare(&self, case: &Case) -> Result<()> {
+        let dir = self.dir();
+        remove_tree(&dir)?;
+        DirBuilder::new().mode(0o755).create(&dir)?;
+        for name in &case.dirs {
+            fs::create_dir_all(dir.join(name))?;
+        }
+        for (name, recipe) in &case.files {
+            write_file(&dir.join(name), &recipe.make(), recipe.mode)?;
+        }
+        for (name, target) in &case.links {
+            symlink(target, dir.join(name))?;
+        }
+        for name in &case.fifos {
+            mknodat(CWD, dir.join(name), FileType::Fifo, FileMode::from_raw_mode(0o644), 0)?;
+        }
+        if let Some(name) = &case.script {
+            write_file(&dir.join(name), case.text.as_bytes(), None)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for World {
+    /// A case may have taken away permissions that removing needs.
+    fn drop(&mut self) {
+        let _ = remove_tree(&self.dir());
+    }
+}
+
+fn write_file(path: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(path, bytes)?;
+    mode.map_or(Ok(()), |mode| fs::set_permissions(path, Permissions::from_mode(mode)))
+}
+
+fn remove_tree(dir: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_up(dir)?;
+            fs::remove_dir_all(dir)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+fn open_up(dir: &Path) -> io::Result<()> {
+    fs::set_permissions(dir, Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            open_up(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// What every run starts from: nothing of the caller's environment, the standard path, and a fixed locale.
+pub fn base_environment(home: &Path) -> Vec<(OsString, OsString)> {
+    let fixed = [
+        ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+        ("LC_ALL", "C.UTF-8"),
+        ("TERM", "dumb"),
+    ];
+    let mut env: Vec<_> = fixed.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    env.push(("HOME".into(), home.into()));
+    env
+}
+
+impl Case {
+    /// The environment of this case, in this directory.
+    pub fn environment(&self, dir: &Path) -> Vec<(OsString, OsString)> {
+        let mut env = base_environment(dir);
+        for (name, value) in &self.env {
+            env.retain(|(other, _)| other != name.as_str());
+            if let EnvValue::Set(value) = value {
+                env.push((name.into(), value.into()));
+            }
+        }
+        env
+    }
+}
