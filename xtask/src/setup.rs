@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::process::Command;
 
 use crate::steps::{step, timed};
-use crate::workspace::{cargo, on_path};
+use crate::workspace::{cargo, on_path, root};
 use crate::{Failure, Outcome};
 
 /// The version of cargo-deny that a machine without one gets.
@@ -31,6 +31,7 @@ const ORACLES: [(&str, &str); 12] = [
 /// Installs what is missing.
 pub fn run() -> Outcome {
     debian_packages()?;
+    rust_components()?;
     step("fetch the crates that Cargo.lock names", &mut cargo(["fetch", "--locked", "--quiet"]))?;
     cargo_deny()
 }
@@ -82,6 +83,21 @@ fn as_root(words: &[&str], packages: &[&str]) -> Outcome<Command> {
     };
     command.arg("DEBIAN_FRONTEND=noninteractive").args(words);
     Ok(command)
+}
+
+/// A minimal toolchain comes without these; rustup can add them.
+fn rust_components() -> Outcome {
+    let works = |tool: &str| cargo([tool, "--version"]).output().is_ok_and(|out| out.status.success());
+    if works("fmt") && works("clippy") {
+        return Ok(());
+    }
+    if !on_path("rustup") {
+        return Err("this Rust has no rustfmt or no clippy, and there is no rustup to add them".into());
+    }
+    step(
+        "add rustfmt and clippy",
+        Command::new("rustup").args(["component", "add", "rustfmt", "clippy"]).current_dir(root()),
+    )
 }
 
 /// Unoptimised: 40 seconds instead of minutes, and the check takes one second either way.

@@ -61,7 +61,12 @@ impl Results {
             out.push_str("\n| held | claim |\n| --- | --- |\n");
         }
         for claim in &self.claims {
-            let _ = writeln!(out, "| {} | {} |", if claim.held { "yes" } else { "**no**" }, claim.text);
+            let _ = writeln!(
+                out,
+                "| {} | {} |",
+                if claim.held { "yes" } else { "**no**" },
+                claim.text.replace('|', "\\|")
+            );
         }
         out.push_str("\n## Where\n\n");
         for key in ["date", "cpu", "cores", "memory", "kernel", "load", "pelton", "commit"] {
