@@ -2,4 +2,28 @@
 //!
 //! syntax knows nothing of processes, files or the environment: it only reads text.
 
+mod ansi;
+mod assign;
+mod compound;
+mod cond;
+mod cursor;
+mod error;
+mod grammar;
+mod heredoc;
+mod parse;
+mod redirect;
 pub mod tree;
+mod word;
+
+pub use error::SyntaxError;
+pub use parse::parse;
+pub use tree::*;
+
+/// Whose grammar a text follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// bash, not in its POSIX mode.
+    Bash,
+    /// dash and its like: what bash adds to POSIX is left to the shell.
+    Posix,
+}

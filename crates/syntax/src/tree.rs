@@ -124,6 +124,54 @@ pub enum CompoundKind {
     Test,
     /// `coproc`
     Coproc,
+    /// The whole text: one command that only the shell can judge. It is then the only stage of the only pipeline, and
+    /// its span is all of the text. The shell may also refuse it.
+    Unmodelled(Unmodelled),
+}
+
+/// Why a whole text is left to the shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmodelled {
+    /// `@(…)` and the like: how the text around it reads depends on the shell's option `extglob`.
+    ExtendedPattern,
+    /// A construct that the shell of the POSIX dialect lacks, or reads in a way of its own.
+    Dialect,
+    /// A here-document without its last line, or inside a substitution, or with joined lines.
+    HereDocument,
+    /// Quotes, parentheses or comments within an expansion, in a mixture that is not followed.
+    Nesting,
+    /// `! ` or `time` without a command.
+    EmptyPipeline,
+    /// A byte that the shell uses for its own bookkeeping (1 and 127), or a NUL.
+    ControlByte,
+    /// A backslash as the last byte of the text.
+    FinalBackslash,
+    /// An ending keyword, a function header, a loop or a condition, written in a way that is seldom seen.
+    RareForm,
+    /// The text is too long, or too deeply nested.
+    Size,
+    /// Our reading and the second parser's differ.
+    Disagreement,
+}
+
+impl Unmodelled {
+    /// The reason in words, to follow 'because of'.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Unmodelled::ExtendedPattern => {
+                "an extended pattern, whose meaning depends on the shell's options"
+            }
+            Unmodelled::Dialect => "a construct that this shell reads in a way of its own",
+            Unmodelled::HereDocument => "an unusual here-document",
+            Unmodelled::Nesting => "an expansion with quotes or parentheses inside",
+            Unmodelled::EmptyPipeline => "a `!` or `time` without a command",
+            Unmodelled::ControlByte => "a control byte in the text",
+            Unmodelled::FinalBackslash => "a backslash at the end of the text",
+            Unmodelled::RareForm => "a rare form of a shell construct",
+            Unmodelled::Size => "its length or depth",
+            Unmodelled::Disagreement => "a construct that can be read in two ways",
+        }
+    }
 }
 
 /// `NAME=value` before a command.
@@ -203,6 +251,8 @@ pub enum Reason {
     Array,
     /// `{NAME}>file`, a here-document with expansions, or a descriptor above 9.
     UnusualRedirect,
+    /// `$'…'` with an escape whose bytes are not plain text, or depend on the locale.
+    AnsiString,
 }
 
 impl Reason {
@@ -221,6 +271,7 @@ impl Reason {
             Reason::Translation => "a translated string",
             Reason::Array => "an array",
             Reason::UnusualRedirect => "an unusual redirection",
+            Reason::AnsiString => "a `$'…'` string with bytes that depend on the locale",
         }
     }
 }

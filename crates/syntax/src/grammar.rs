@@ -1,0 +1,503 @@
+//! The grammar of commands: a strict reading, which leaves out what it cannot be certain of.
+//!
+//! Each function reads one production of the shell's grammar from where the cursor stands. Three outcomes: a piece of
+//! the tree; [`Stop::Wrong`], where every shell of the dialect refuses the text; [`Stop::Unsure`] for all else. What
+//! lies between the pieces is consumed here and nowhere else, so nothing can hide in a gap.
+
+use crate::cursor::Cursor;
+use crate::error::{Read, Stop};
+use crate::heredoc::Pending;
+use crate::word::{Place, ends_word};
+use crate::{
+    AndOr, Command, CompoundKind, Connector, Dialect, Item, Pipeline, Redirect, Script, Simple, Stage,
+    Unmodelled, Word,
+};
+use pelton_record::Span;
+
+/// How deep compounds and substitutions may nest.
+const DEPTH_MAX: usize = 40;
+
+/// Words that end a part of a compound command, where a command may begin.
+const CLOSERS: [&str; 8] = ["}", "then", "do", "done", "fi", "elif", "else", "esac"];
+
+/// The reader: a cursor, and what it has to remember.
+pub(crate) struct Reader<'t> {
+    pub(crate) c: Cursor<'t>,
+    pub(crate) dialect: Dialect,
+    /// Here-documents whose bodies begin after the next newline.
+    pub(crate) pending: Vec<Pending>,
+    /// The bodies read so far, by number.
+    pub(crate) bodies: Vec<Word>,
+    /// How many `$(…)` and `<(…)` are open.
+    pub(crate) substitutions: usize,
+    depth: usize,
+    /// True once a complete line of commands has been read: the shell would have run it by now.
+    pub(crate) line_done: bool,
+}
+
+impl<'t> Reader<'t> {
+    pub(crate) fn new(text: &'t str, dialect: Dialect) -> Self {
+        Reader {
+            c: Cursor::new(text),
+            dialect,
+            pending: Vec::new(),
+            bodies: Vec::new(),
+            substitutions: 0,
+            depth: 0,
+            line_done: false,
+        }
+    }
+
+    /// Reads all of the text.
+    pub(crate) fn script(&mut self) -> Read<Script> {
+        let mut items = Vec::new();
+        loop {
+            self.skip_newlines()?;
+            if self.c.peek().is_none() {
+                break;
+            }
+            self.line(&mut items)?;
+        }
+        if !self.pending.is_empty() {
+            return Stop::unsure(Unmodelled::HereDocument);
+        }
+        for item in &mut items {
+            self.place_bodies(item);
+        }
+        Ok(Script { items })
+    }
+
+    /// One complete command: everything up to a newline that ends it.
+    fn line(&mut self, items: &mut Vec<Item>) -> Read<()> {
+        loop {
+            let mut item = self.item()?;
+            self.skip_gap();
+            let separated = self.separator(&mut item)?;
+            items.push(item);
+            self.skip_gap();
+            match self.c.peek() {
+                None => return Ok(()),
+                Some(b'\n') => {
+                    self.newline()?;
+                    self.line_done = true;
+                    return Ok(());
+                }
+                Some(_) if separated => {}
+                Some(_) => return self.unexpected(),
+            }
+        }
+    }
+
+    /// Steps over `;` or `&` after an item.
+    fn separator(&mut self, item: &mut Item) -> Read<bool> {
+        match self.c.peek() {
+            Some(b';') if matches!(self.c.peek_second(), Some(b';' | b'&')) => Ok(false),
+            Some(b';') => {
+                self.c.pos += 1;
+                Ok(true)
+            }
+            Some(b'&') => {
+                self.c.pos += 1;
+                item.background = true;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// The commands within a compound, up to whatever ends them (which is left for the caller).
+    pub(crate) fn list(&mut self) -> Read<Vec<Item>> {
+        self.enter()?;
+        let mut items = Vec::new();
+        loop {
+            self.skip_newlines()?;
+            if self.at_list_end() {
+                break;
+            }
+            let mut item = self.item()?;
+            self.skip_gap();
+            let separated = self.separator(&mut item)?;
+            items.push(item);
+            if !separated && self.c.peek() != Some(b'\n') {
+                break;
+            }
+        }
+        self.leave();
+        Ok(items)
+    }
+
+    fn at_list_end(&mut self) -> bool {
+        match self.c.peek() {
+            None | Some(b')') => true,
+            // `;;` ends the list of a case, also on a line of its own.
+            Some(b';') => matches!(self.c.peek_second(), Some(b';' | b'&')),
+            Some(_) => self.at_closer(),
+        }
+    }
+
+    fn at_closer(&self) -> bool {
+        self.keyword().is_some_and(|word| CLOSERS.contains(&word.as_str()))
+    }
+
+    /// The list within `$( … )`, `<( … )` or `( … )`, and its parenthesis.
+    pub(crate) fn list_until_parenthesis(&mut self, open: Span) -> Read<usize> {
+        let items = self.list()?;
+        match self.c.peek() {
+            Some(b')') => {
+                self.c.pos += 1;
+                Ok(items.len())
+            }
+            None => {
+                let message = format!("this `{}` is never closed", open.of(self.c.text));
+                Stop::wrong(message, open, "close it with `)`")
+            }
+            Some(_) => self.unexpected(),
+        }
+    }
+
+    fn item(&mut self) -> Read<Item> {
+        self.c.peek();
+        let start = self.c.pos;
+        let first = self.pipeline()?;
+        let mut end = first.span.end;
+        let mut rest = Vec::new();
+        loop {
+            self.skip_gap();
+            let at = self.c.pos;
+            let connector = match (self.c.peek(), self.c.peek_second()) {
+                (Some(b'&'), Some(b'&')) => Connector::And,
+                (Some(b'|'), Some(b'|')) => Connector::Or,
+                _ => break,
+            };
+            self.c.pos += 1;
+            self.c.peek();
+            self.c.pos += 1;
+            let operator = self.c.since(at);
+            self.skip_newlines()?;
+            self.operand(operator, if connector == Connector::And { "&&" } else { "||" })?;
+            let next = self.pipeline()?;
+            end = next.span.end;
+            rest.push((connector, next));
+        }
+        Ok(Item { and_or: AndOr { first, rest }, background: false, span: Span::new(start, end) })
+    }
+
+    /// Refuses an operator that nothing follows.
+    fn operand(&mut self, operator: Span, name: &str) -> Read<()> {
+        match self.c.peek() {
+            None => Stop::wrong(
+                if name == "|" {
+                    "nothing follows this pipe".into()
+                } else {
+                    format!("nothing follows this `{name}`")
+                },
+                operator,
+                "add the command that should follow it",
+            ),
+            Some(b';' | b'&' | b'|' | b')') => {
+                self.c.peek();
+                let help = format!("`{name}` needs a command on its right");
+                Stop::wrong(format!("unexpected {}", self.token_name()), self.token_span(), &help)
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn pipeline(&mut self) -> Read<Pipeline> {
+        self.c.peek();
+        let start = self.c.pos;
+        let (negated, timed) = self.prefixes()?;
+        let mut stages = vec![self.stage()?];
+        loop {
+            self.skip_gap();
+            let at = self.c.pos;
+            let pipes_stderr = match (self.c.peek(), self.c.peek_second()) {
+                (Some(b'|'), Some(b'|')) | (None, _) => break,
+                (Some(b'|'), Some(b'&')) => true,
+                (Some(b'|'), _) => false,
+                _ => break,
+            };
+            self.c.pos += 1;
+            if pipes_stderr {
+                self.bash_only()?;
+                self.c.eat(b'&');
+            }
+            let operator = self.c.since(at);
+            self.skip_newlines()?;
+            self.operand(operator, if pipes_stderr { "|&" } else { "|" })?;
+            if let Some(last) = stages.last_mut() {
+                last.pipes_stderr = pipes_stderr;
+            }
+            stages.push(self.stage()?);
+        }
+        let end = stages.last().map_or(start, |stage| stage.span.end);
+        Ok(Pipeline { negated, timed, stages, span: Span::new(start, end) })
+    }
+
+    /// Any `!` and `time [-p] [--]` before a pipeline.
+    fn prefixes(&mut self) -> Read<(bool, bool)> {
+        let (mut negations, mut timed) = (0_usize, false);
+        loop {
+            match self.keyword().as_deref() {
+                Some("!") => {
+                    self.take_keyword("!");
+                    negations += 1;
+                }
+                Some("time") if self.dialect == Dialect::Bash => {
+                    self.take_keyword("time");
+                    self.c.skip_blanks();
+                    self.take_keyword("-p");
+                    self.c.skip_blanks();
+                    self.take_keyword("--");
+                    timed = true;
+                }
+                _ => break,
+            }
+            self.c.skip_blanks();
+            if self.c.peek().is_none_or(|b| b != b'(' && b != b'<' && b != b'>' && ends_word(b) || b == b'#')
+            {
+                return Stop::unsure(Unmodelled::EmptyPipeline);
+            }
+        }
+        // POSIX has one `!`; dash's releases differ about more.
+        if negations > 1 && self.dialect == Dialect::Posix {
+            return Stop::unsure(Unmodelled::Dialect);
+        }
+        Ok((negations % 2 == 1, timed))
+    }
+
+    fn stage(&mut self) -> Read<Stage> {
+        self.enter()?;
+        self.c.peek();
+        let start = self.c.pos;
+        let (command, redirects, end) = match self.compound()? {
+            Some((command, end)) => {
+                let (redirects, end) = self.trailing_redirects(end)?;
+                (command, redirects, end)
+            }
+            None => self.simple()?,
+        };
+        self.leave();
+        Ok(Stage { command, redirects, pipes_stderr: false, span: Span::new(start, end) })
+    }
+
+    /// Redirections after a compound command. A word may follow only if it is a keyword and no redirection came first.
+    pub(crate) fn trailing_redirects(&mut self, mut end: usize) -> Read<(Vec<Redirect>, usize)> {
+        let mut redirects = Vec::new();
+        loop {
+            self.c.skip_blanks();
+            match self.redirect()? {
+                Some(redirect) => {
+                    end = redirect.span.end;
+                    redirects.push(redirect);
+                }
+                None => break,
+            }
+        }
+        let word_follows = self.c.peek().is_some_and(|b| !ends_word(b) && b != b'#' || b == b'(');
+        let closes = redirects.is_empty() && self.at_closer();
+        if word_follows && !closes {
+            return self.unexpected();
+        }
+        if closes && self.dialect == Dialect::Posix {
+            return Stop::unsure(Unmodelled::Dialect);
+        }
+        Ok((redirects, end))
+    }
+
+    /// A simple command, or the definition of a function by `NAME ()`.
+    fn simple(&mut self) -> Read<(Command, Vec<Redirect>, usize)> {
+        let mut simple = Simple { assignments: Vec::new(), words: Vec::new() };
+        let mut redirects = Vec::new();
+        let mut end = self.c.pos;
+        loop {
+            self.c.skip_blanks();
+            if self.c.peek() == Some(b'#') {
+                break;
+            }
+            if let Some(redirect) = self.redirect()? {
+                end = redirect.span.end;
+                redirects.push(redirect);
+                continue;
+            }
+            if simple.words.is_empty()
+                && let Some(assignment) = self.assignment()?
+            {
+                end = assignment.span.end;
+                simple.assignments.push(assignment);
+                continue;
+            }
+            let Some(word) = self.argument(&simple.words)? else { break };
+            end = word.span.end;
+            simple.words.push(word);
+            let alone = simple.words.len() == 1 && simple.assignments.is_empty() && redirects.is_empty();
+            if alone && self.at_function_parenthesis() {
+                let (command, end) = self.function_by_parentheses(&simple.words[0])?;
+                let (redirects, end) = self.trailing_redirects(end)?;
+                return Ok((command, redirects, end));
+            }
+        }
+        let empty = simple.words.is_empty() && simple.assignments.is_empty() && redirects.is_empty();
+        if empty || self.c.peek() == Some(b'(') {
+            return self.unexpected();
+        }
+        Ok((Command::Simple(simple), redirects, end))
+    }
+
+    fn at_function_parenthesis(&mut self) -> bool {
+        self.c.skip_blanks();
+        self.c.peek() == Some(b'(')
+    }
+
+    /// A word of a command, knowing the words before it.
+    fn argument(&mut self, before: &[Word]) -> Read<Option<Word>> {
+        let start = self.c.pos;
+        let Some(mut word) = self.word(Place::Argument)? else { return Ok(None) };
+        if self.c.peek() == Some(b'(') && word.span.of(self.c.text).ends_with('=') {
+            // An array, if the command is one of those that declare; an error otherwise. Both are rare.
+            return Stop::unsure(Unmodelled::RareForm);
+        }
+        if crate::assign::is_declaration(before)
+            && crate::assign::looks_assigned(&word)
+            && word.static_text().is_none()
+        {
+            // The value expands as an assignment's does, or not, depending on the release.
+            let span = self.span_of(start, &word);
+            word.parts = vec![crate::Part::Opaque { reason: crate::Reason::Array, span }];
+        }
+        Ok(Some(word))
+    }
+
+    fn span_of(&self, start: usize, word: &Word) -> Span {
+        Span::new(start.min(word.span.end), word.span.end)
+    }
+
+    /// Steps over blanks and a comment.
+    pub(crate) fn skip_gap(&mut self) {
+        self.c.skip_blanks();
+        self.c.skip_comment();
+    }
+
+    /// Steps over blanks, comments and newlines.
+    pub(crate) fn skip_newlines(&mut self) -> Read<()> {
+        loop {
+            self.skip_gap();
+            if self.c.peek() != Some(b'\n') {
+                return Ok(());
+            }
+            self.newline()?;
+        }
+    }
+
+    /// The word that begins here, if nothing in it is quoted or expands: it may be a keyword.
+    pub(crate) fn keyword(&self) -> Option<String> {
+        let mut ahead = self.c.clone();
+        let mut word = String::new();
+        while let Some(byte) = ahead.peek() {
+            if matches!(byte, b'<' | b'>') && ahead.peek_second() == Some(b'(') {
+                return None;
+            }
+            if ends_word(byte) {
+                break;
+            }
+            if !byte.is_ascii_lowercase() && !b"{}![]-".contains(&byte) || word.len() > 8 {
+                return None;
+            }
+            word.push(char::from(byte));
+            ahead.pos += 1;
+        }
+        (!word.is_empty()).then_some(word)
+    }
+
+    /// Steps over `word` if it is the keyword that stands here.
+    pub(crate) fn take_keyword(&mut self, word: &str) -> bool {
+        if self.keyword().as_deref() != Some(word) {
+            return false;
+        }
+        for byte in word.bytes() {
+            self.c.eat(byte);
+        }
+        true
+    }
+
+    /// Refuses what stands here.
+    pub(crate) fn unexpected<T>(&mut self) -> Read<T> {
+        if self.c.peek().is_none() {
+            let end = self.c.text.len();
+            return Stop::wrong("a command is missing at the end", Span::new(end, end), "");
+        }
+        let help = match self.c.peek() {
+            Some(b')') => "no `(` is open here; quote it if it is meant literally",
+            Some(b'(') => "quote it if it is meant literally: '('",
+            Some(b'|' | b'&' | b';') => "a command is missing before it",
+            _ => {
+                "a keyword counts only where a command may begin, and needs its partner; quote it to mean the word itself"
+            }
+        };
+        Stop::wrong(format!("unexpected {}", self.token_name()), self.token_span(), help)
+    }
+
+    /// What stands here, for messages.
+    pub(crate) fn token_name(&mut self) -> String {
+        match self.c.peek() {
+            None => "end".to_owned(),
+            Some(b'\n') => "end of the line".to_owned(),
+            Some(_) => format!("`{}`", self.token_span().of(self.c.text)),
+        }
+    }
+
+    /// The operator or word that stands here, as far as a message needs it.
+    pub(crate) fn token_span(&mut self) -> Span {
+        self.c.peek();
+        let start = self.c.pos;
+        let rest = &self.c.text[start..];
+        let operator = [
+            ";;&", "&>>", "<<<", "<<-", ";;", ";&", "&&", "||", "|&", "&>", "<<", ">>", "<&", ">&", "<>",
+            ">|",
+        ];
+        let length = operator.iter().find(|op| rest.starts_with(**op)).map(|op| op.len());
+        let length = length.unwrap_or_else(|| match rest.bytes().next() {
+            Some(b) if ends_word(b) => 1,
+            _ => rest.bytes().position(|b| ends_word(b)).unwrap_or(rest.len()),
+        });
+        Span::new(start, start + length)
+    }
+
+    /// Goes one level deeper.
+    pub(crate) fn enter(&mut self) -> Read<()> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX * 2 {
+            return Stop::unsure(Unmodelled::Size);
+        }
+        Ok(())
+    }
+
+    /// Comes back.
+    pub(crate) fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Leaves the text to a shell that is not bash.
+    pub(crate) fn bash_only(&self) -> Read<()> {
+        match self.dialect {
+            Dialect::Bash => Ok(()),
+            Dialect::Posix => Stop::unsure(Unmodelled::Dialect),
+        }
+    }
+
+    /// Names the compound command that an opening keyword starts.
+    pub(crate) fn kind_of(word: &str) -> Option<CompoundKind> {
+        Some(match word {
+            "{" => CompoundKind::Group,
+            "for" => CompoundKind::For,
+            "while" => CompoundKind::While,
+            "until" => CompoundKind::Until,
+            "if" => CompoundKind::If,
+            "case" => CompoundKind::Case,
+            "select" => CompoundKind::Select,
+            "[[" => CompoundKind::Test,
+            "coproc" => CompoundKind::Coproc,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! Here-documents: their bodies stand after the line that names them.
+
+use crate::error::{Read, Stop};
+use crate::grammar::Reader;
+use crate::{Item, Part, Reason, RedirectKind, Unmodelled, Word};
+use pelton_record::Span;
+
+/// A here-document whose body has not been reached.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    /// The line that ends it.
+    delimiter: String,
+    /// True if the delimiter was quoted: the body is taken as it stands.
+    literal: bool,
+    /// True for `<<-`: leading tabs go.
+    strips_tabs: bool,
+}
+
+impl<'t> Reader<'t> {
+    /// Reads the delimiter after `<<` or `<<-`, and gives a word that stands for the body until it is reached.
+    pub(crate) fn heredoc(&mut self, delimiter: &Word, strips_tabs: bool) -> Read<Word> {
+        if self.substitutions > 0 {
+            return Stop::unsure(Unmodelled::HereDocument);
+        }
+        let raw = delimiter.span.of(self.c.text).replace("\\\n", "");
+        let unusual = raw.contains(['$', '`', '\n']);
+        let Some(text) = delimiter.static_text().filter(|_| !unusual) else {
+            return Stop::unsure(Unmodelled::HereDocument);
+        };
+        let number = self.bodies.len() + self.pending.len();
+        self.pending.push(Pending { delimiter: text, literal: raw.contains(['\'', '"', '\\']), strips_tabs });
+        Ok(Word { parts: Vec::new(), span: Span::new(number, number) })
+    }
+
+    /// Steps over a newline, and over the bodies that begin after it.
+    pub(crate) fn newline(&mut self) -> Read<()> {
+        self.c.pos += 1;
+        if self.substitutions > 0 && !self.pending.is_empty() {
+            return Stop::unsure(Unmodelled::HereDocument);
+        }
+        for pending in std::mem::take(&mut self.pending) {
+            let body = self.heredoc_body(&pending)?;
+            self.bodies.push(body);
+        }
+        Ok(())
+    }
+
+    fn heredoc_body(&mut self, pending: &Pending) -> Read<Word> {
+        let start = self.c.pos;
+        let mut body = String::new();
+        loop {
+            let line_start = self.c.pos;
+            let Some(raw_line) = self.raw_line() else {
+                // The shell takes what there is, and warns.
+                return Stop::unsure(Unmodelled::HereDocument);
+            };
+            let line = if pending.strips_tabs { raw_line.trim_start_matches('\t') } else { raw_line };
+            let content = line.strip_suffix('\n').unwrap_or(line);
+            if content == pending.delimiter {
+                let span = Span::new(start, line_start);
+                return Ok(Word { parts: body_parts(&body, pending.literal, span), span });
+            }
+            if !pending.literal && content.bytes().rev().take_while(|b| *b == b'\\').count() % 2 == 1 {
+                // It joins the next line, perhaps into the delimiter.
+                return Stop::unsure(Unmodelled::HereDocument);
+            }
+            body.push_str(line);
+        }
+    }
+
+    /// The next line with its newline, as written.
+    fn raw_line(&mut self) -> Option<&'t str> {
+        let rest = &self.c.text[self.c.pos..];
+        if rest.is_empty() {
+            return None;
+        }
+        let length = rest.find('\n').map_or(rest.len(), |at| at + 1);
+        self.c.pos += length;
+        Some(&rest[..length])
+    }
+
+    /// Puts the bodies where their redirections are.
+    pub(crate) fn place_bodies(&self, item: &mut Item) {
+        let rest = item.and_or.rest.iter_mut().map(|(_, pipeline)| pipeline);
+        let pipelines = std::iter::once(&mut item.and_or.first).chain(rest);
+        let redirects = pipelines.flat_map(|p| &mut p.stages).flat_map(|stage| &mut stage.redirects);
+        for redirect in redirects {
+            if let RedirectKind::HereDoc(word) = &mut redirect.kind
+                && let Some(body) = self.bodies.get(word.span.start)
+            {
+                *word = body.clone();
+            }
+        }
+    }
+}
+
+fn body_parts(body: &str, literal: bool, span: Span) -> Vec<Part> {
+    if body.is_empty() {
+        return Vec::new();
+    }
+    if literal {
+        return vec![Part::Quoted(body.to_owned())];
+    }
+    vec![match unescaped(body) {
+        Some(text) => Part::Quoted(text),
+        None => Part::Opaque { reason: Reason::UnusualRedirect, span },
+    }]
+}
+
+/// The body without the backslashes that quote, or `None` if something in it expands.
+fn unescaped(body: &str) -> Option<String> {
+    let mut text = String::with_capacity(body.len());
+    let mut rest = body.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '$' | '`' => return None,
+            '\\' => text.push(rest.next_if(|next| matches!(next, '$' | '`' | '\\')).unwrap_or('\\')),
+            _ => text.push(c),
+        }
+    }
+    Some(text)
+}

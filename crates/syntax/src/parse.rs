@@ -1,0 +1,42 @@
+//! The way in.
+
+use crate::error::Stop;
+use crate::grammar::Reader;
+use crate::{
+    AndOr, Command, Compound, CompoundKind, Dialect, Item, Pipeline, Script, Stage, SyntaxError, Unmodelled,
+};
+use pelton_record::Span;
+
+/// Longer texts are left to the shell.
+const LENGTH_MAX: usize = 1 << 20;
+
+/// Reads a shell text.
+///
+/// # Errors
+/// If the shell would refuse it. What we do not follow is no error but [`CompoundKind::Unmodelled`].
+pub fn parse(text: &str, dialect: Dialect) -> Result<Script, SyntaxError> {
+    if text.len() > LENGTH_MAX {
+        return Ok(unmodelled(text, Unmodelled::Size));
+    }
+    if text.contains(['\0', '\x01', '\x7f']) {
+        return Ok(unmodelled(text, Unmodelled::ControlByte));
+    }
+    let mut reader = Reader::new(text, dialect);
+    match reader.script() {
+        Ok(script) => Ok(script),
+        Err(Stop::Unsure(why)) => Ok(unmodelled(text, why)),
+        Err(Stop::Wrong { message, span, help }) => {
+            Err(SyntaxError { message, span, help, may_run_first: reader.line_done })
+        }
+    }
+}
+
+/// All of the text as one command.
+fn unmodelled(text: &str, why: Unmodelled) -> Script {
+    let span = Span::new(0, text.len());
+    let command = Command::Compound(Compound { kind: CompoundKind::Unmodelled(why), span });
+    let stage = Stage { command, redirects: Vec::new(), pipes_stderr: false, span };
+    let first = Pipeline { negated: false, timed: false, stages: vec![stage], span };
+    let and_or = AndOr { first, rest: Vec::new() };
+    Script { items: vec![Item { and_or, background: false, span }] }
+}

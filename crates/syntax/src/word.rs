@@ -1,0 +1,601 @@
+//! Words: what is quoted, what expands, and what is left to the shell.
+//!
+//! Quoting is ours, byte by byte, because everything else stands on it: an argument that differs by one byte from the
+//! shell's is a wrong answer. The reader goes over the source once; each construct that it does not model becomes an
+//! opaque part, and a construct whose *end* is in doubt stops the reading altogether ([`Stop::Unsure`]).
+
+use crate::error::{Read, Stop};
+use crate::grammar::Reader;
+use crate::{Dialect, Part, Reason, Unmodelled, Word};
+use pelton_record::Span;
+
+/// Where a word stands decides what expands in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// An argument, a command's name, a redirection's target: everything expands.
+    Argument,
+    /// The value of an assignment: no splitting, no file names, no braces; `~` also after a colon.
+    Value,
+    /// The word of a here-string: no splitting, no file names, no braces.
+    HereString,
+}
+
+/// A part, or a byte whose meaning is known only when the word is complete.
+#[derive(Debug)]
+enum Piece {
+    Done(Part),
+    /// An unquoted `[` at this offset.
+    Bracket(usize),
+    /// An unquoted `{` at this offset.
+    Brace(usize),
+}
+
+/// A word in the making.
+#[derive(Debug)]
+pub(crate) struct Builder {
+    place: Place,
+    pieces: Vec<Piece>,
+    /// The last unquoted literal byte, if nothing came after it.
+    last_bare: Option<u8>,
+    /// One past the last byte read.
+    end: usize,
+}
+
+impl Builder {
+    pub(crate) fn new(place: Place) -> Self {
+        Builder { place, pieces: Vec::new(), last_bare: None, end: 0 }
+    }
+
+    fn bare(&mut self, c: char) {
+        self.last_bare = u8::try_from(c).ok();
+        match self.pieces.last_mut() {
+            Some(Piece::Done(Part::Bare(text))) => text.push(c),
+            _ => self.pieces.push(Piece::Done(Part::Bare(c.into()))),
+        }
+    }
+
+    fn quoted(&mut self, text: &str) {
+        self.last_bare = None;
+        match self.pieces.last_mut() {
+            Some(Piece::Done(Part::Quoted(old))) => old.push_str(text),
+            _ => self.pieces.push(Piece::Done(Part::Quoted(text.into()))),
+        }
+    }
+
+    fn quoted_char(&mut self, c: char) {
+        self.quoted(c.encode_utf8(&mut [0; 4]));
+    }
+
+    fn part(&mut self, part: Part) {
+        self.last_bare = None;
+        self.pieces.push(Piece::Done(part));
+    }
+
+    fn opaque(&mut self, reason: Reason, span: Span) {
+        self.part(Part::Opaque { reason, span });
+    }
+
+    /// A glob character: literal where file names do not expand.
+    fn glob(&mut self, c: char, piece: Piece) {
+        if self.place == Place::Argument {
+            self.last_bare = u8::try_from(c).ok();
+            self.pieces.push(piece);
+        } else {
+            self.bare(c);
+        }
+    }
+
+    /// True if the word so far reads `NAME=…`, `NAME+=…` or `NAME[…`.
+    fn looks_assigned(&self) -> bool {
+        let Some(Piece::Done(Part::Bare(text))) = self.pieces.first() else { return false };
+        let after = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        after.len() < text.len() && (after.is_empty() || after.starts_with('=') || after.starts_with("+="))
+    }
+
+    /// Decides brackets and braces, now that the end of the word is known.
+    fn finish(self, start: usize, text: &str) -> Word {
+        let span = Span::new(start, self.end.max(start));
+        let expands = self.pieces.iter().any(expands_to_anything);
+        let mut parts: Vec<Part> = Vec::with_capacity(self.pieces.len());
+        for piece in self.pieces {
+            let (at, c) = match piece {
+                Piece::Done(part) => {
+                    push_merged(&mut parts, part);
+                    continue;
+                }
+                Piece::Bracket(at) => (at, '['),
+                Piece::Brace(at) => (at, '{'),
+            };
+            let rest = &text[at + 1..span.end];
+            let reason = match c {
+                '[' if expands || rest.contains(']') => Reason::BracketPattern,
+                '{' if braces_may_expand(rest) => Reason::BraceExpansion,
+                _ => {
+                    push_merged(&mut parts, Part::Bare(c.into()));
+                    continue;
+                }
+            };
+            parts.push(Part::Opaque { reason, span: Span::new(at, span.end) });
+            break;
+        }
+        Word { parts, span }
+    }
+}
+
+/// True if what the piece stands for may hold a `]`, or makes the word a pattern anyway.
+fn expands_to_anything(piece: &Piece) -> bool {
+    match piece {
+        Piece::Done(part) => !matches!(part, Part::Bare(_) | Part::Quoted(_)),
+        _ => false,
+    }
+}
+
+/// Whether a `{` followed by `rest` (to the end of the word) may be a brace expansion. Too often yes, never too seldom.
+fn braces_may_expand(rest: &str) -> bool {
+    let rest = rest.replace("\\\n", "");
+    rest.contains('}') && (rest.contains(',') || rest.contains(".."))
+}
+
+fn push_merged(parts: &mut Vec<Part>, part: Part) {
+    match (parts.last_mut(), &part) {
+        (Some(Part::Bare(old)), Part::Bare(new)) => old.push_str(new),
+        _ => parts.push(part),
+    }
+}
+
+/// Bytes that end a word when they are not quoted.
+pub(crate) fn ends_word(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>')
+}
+
+pub(crate) fn starts_name(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_'
+}
+
+impl<'t> Reader<'t> {
+    /// Reads the word that begins here, if one does. Blanks before it must be gone.
+    pub(crate) fn word(&mut self, place: Place) -> Read<Option<Word>> {
+        self.c.peek();
+        let start = self.c.pos;
+        let mut builder = Builder::new(place);
+        self.word_into(&mut builder)?;
+        let word = builder.finish(start, self.c.text);
+        Ok((!word.parts.is_empty()).then_some(word))
+    }
+
+    /// Reads the value of an assignment, which may be empty.
+    pub(crate) fn value(&mut self) -> Read<Word> {
+        let start = self.c.pos;
+        let mut builder = Builder::new(Place::Value);
+        // A `~` right after the `=` expands.
+        builder.last_bare = Some(b'=');
+        self.word_into(&mut builder)?;
+        Ok(builder.finish(start, self.c.text))
+    }
+
+    fn word_into(&mut self, builder: &mut Builder) -> Read<()> {
+        builder.end = self.c.pos;
+        while let Some(byte) = self.c.peek() {
+            if byte == b'(' && matches!(builder.last_bare, Some(b'@' | b'?' | b'*' | b'+' | b'!')) {
+                return Stop::unsure(Unmodelled::ExtendedPattern);
+            }
+            let substitutes = matches!(byte, b'<' | b'>') && self.c.peek_second() == Some(b'(');
+            if ends_word(byte) && !substitutes {
+                break;
+            }
+            self.piece(byte, builder)?;
+            builder.end = self.c.pos;
+        }
+        Ok(())
+    }
+
+    /// Reads one construct, which begins with `byte`.
+    fn piece(&mut self, byte: u8, builder: &mut Builder) -> Read<()> {
+        let start = self.c.pos;
+        match byte {
+            b'<' | b'>' => {
+                self.bash_only()?;
+                self.c.pos += 1;
+                self.c.eat(b'(');
+                self.substitution(start)?;
+                builder.opaque(Reason::ProcessSubstitution, self.c.since(start));
+            }
+            b'\'' => {
+                let text = self.single_quoted()?;
+                builder.quoted(text);
+            }
+            b'"' => self.double_quoted(builder)?,
+            b'\\' => self.escaped(builder)?,
+            b'$' => self.dollar(false, builder)?,
+            b'`' => self.backquoted(builder)?,
+            b'~' => self.tilde(builder),
+            _ => self.literal(builder),
+        }
+        Ok(())
+    }
+
+    /// A character that stands for itself, or for file names.
+    fn literal(&mut self, builder: &mut Builder) {
+        let at = self.c.pos;
+        match self.c.take_char() {
+            Some('*') => builder.glob('*', Piece::Done(Part::AnyText)),
+            Some('?') => builder.glob('?', Piece::Done(Part::AnyChar)),
+            Some('[') => builder.glob('[', Piece::Bracket(at)),
+            // dash has no brace expansion.
+            Some('{') if self.dialect == Dialect::Bash => builder.glob('{', Piece::Brace(at)),
+            Some(c) => builder.bare(c),
+            None => {}
+        }
+    }
+
+    fn tilde(&mut self, builder: &mut Builder) {
+        let start = self.c.pos;
+        self.c.pos += 1;
+        let first = builder.pieces.is_empty() && builder.place != Place::Value;
+        let after_sign = matches!(builder.last_bare, Some(b':' | b'='));
+        let assigned = after_sign && (builder.place == Place::Value || builder.looks_assigned());
+        if !first && !assigned {
+            builder.bare('~');
+        } else if first && self.c.peek().is_none_or(|b| b == b'/' || ends_word(b)) {
+            builder.part(Part::Tilde);
+        } else {
+            builder.opaque(Reason::NamedHome, self.c.since(start));
+        }
+    }
+
+    fn escaped(&mut self, builder: &mut Builder) -> Read<()> {
+        self.c.pos += 1;
+        match self.c.take_char() {
+            Some(c) => builder.quoted_char(c),
+            None => return Stop::unsure(Unmodelled::FinalBackslash),
+        }
+        Ok(())
+    }
+
+    /// `'…'`; gives what stands between.
+    fn single_quoted(&mut self) -> Read<&'t str> {
+        let open = self.c.pos;
+        self.c.pos += 1;
+        let rest = &self.c.text[self.c.pos..];
+        let Some(length) = rest.find('\'') else {
+            return Stop::wrong(
+                "this single quote is never closed",
+                Span::new(open, open + 1),
+                "close it with another `'`; for a literal one write \\' or put it in double quotes",
+            );
+        };
+        self.crosses_lines(&rest[..length])?;
+        self.c.pos += length + 1;
+        Ok(&rest[..length])
+    }
+
+    /// The bodies of here-documents begin at the next newline *token*. A newline inside quotes is none, but shells have
+    /// disagreed about that.
+    fn crosses_lines(&self, text: &str) -> Read<()> {
+        if !self.pending.is_empty() && text.contains('\n') {
+            return Stop::unsure(Unmodelled::HereDocument);
+        }
+        Ok(())
+    }
+
+    fn double_quoted(&mut self, builder: &mut Builder) -> Read<()> {
+        let open = self.c.pos;
+        self.c.pos += 1;
+        let pieces = builder.pieces.len();
+        // An empty pair of quotes makes a part as well; what follows merges into it.
+        builder.part(Part::Quoted(String::new()));
+        loop {
+            let start = self.c.pos;
+            match self.c.peek() {
+                None => {
+                    return Stop::wrong(
+                        "this double quote is never closed",
+                        Span::new(open, open + 1),
+                        "close it with another `\"`; for a literal one write \\\"",
+                    );
+                }
+                Some(b'"') => break,
+                Some(b'\\') => self.escaped_in_quotes(builder),
+                Some(b'$') => self.dollar(true, builder)?,
+                Some(b'`') => self.backquoted(builder)?,
+                Some(_) => {
+                    if let Some(c) = self.c.take_char() {
+                        builder.quoted_char(c);
+                    }
+                }
+            }
+            self.crosses_lines(&self.c.text[start..self.c.pos])?;
+        }
+        self.c.pos += 1;
+        let empty =
+            matches!(builder.pieces.get(pieces), Some(Piece::Done(Part::Quoted(text))) if text.is_empty());
+        if empty && builder.pieces.len() > pieces + 1 {
+            builder.pieces.remove(pieces);
+        }
+        builder.last_bare = None;
+        Ok(())
+    }
+
+    /// Within double quotes a backslash is literal, except before the four bytes that are special there.
+    fn escaped_in_quotes(&mut self, builder: &mut Builder) {
+        self.c.pos += 1;
+        match self.c.raw() {
+            Some(b @ (b'$' | b'`' | b'"' | b'\\')) => {
+                self.c.pos += 1;
+                builder.quoted_char(char::from(b));
+            }
+            _ => builder.quoted("\\"),
+        }
+    }
+
+    /// Whatever begins with `$`.
+    pub(crate) fn dollar(&mut self, quoted: bool, builder: &mut Builder) -> Read<()> {
+        let start = self.c.pos;
+        self.c.pos += 1;
+        match self.c.peek() {
+            Some(b'(') => {
+                let reason = self.dollar_parenthesis(start)?;
+                builder.opaque(reason, self.c.since(start));
+            }
+            Some(b'{') => self.dollar_brace(start, quoted, builder)?,
+            Some(b'[') => {
+                self.bash_only()?;
+                self.c.pos += 1;
+                self.arithmetic(start, b']')?;
+                builder.opaque(Reason::Arithmetic, self.c.since(start));
+            }
+            Some(b'\'') if !quoted => self.ansi_quoted(start, builder)?,
+            Some(b'"') if !quoted => {
+                self.bash_only()?;
+                self.double_quoted(&mut Builder::new(Place::Value))?;
+                builder.opaque(Reason::Translation, self.c.since(start));
+            }
+            Some(b) if starts_name(b) => {
+                let name = self.name();
+                let end = self.c.pos;
+                self.variable(name, quoted, Span::new(start, end), builder);
+            }
+            Some(b'0'..=b'9' | b'?' | b'$' | b'!' | b'#' | b'*' | b'@' | b'-') => {
+                self.c.pos += 1;
+                builder.opaque(Reason::SpecialParameter, self.c.since(start));
+            }
+            _ if quoted => builder.quoted("$"),
+            _ => builder.bare('$'),
+        }
+        Ok(())
+    }
+
+    /// Reads letters, digits and underscores.
+    pub(crate) fn name(&mut self) -> String {
+        let mut name = String::new();
+        let mut end = self.c.pos;
+        while let Some(b) = self.c.peek().filter(|b| b.is_ascii_alphanumeric() || *b == b'_') {
+            name.push(char::from(b));
+            self.c.pos += 1;
+            end = self.c.pos;
+        }
+        self.c.pos = end;
+        name
+    }
+
+    fn variable(&self, name: String, quoted: bool, span: Span, builder: &mut Builder) {
+        // The shell sets `$_` anew with every command.
+        if name == "_" {
+            return builder.opaque(Reason::SpecialParameter, span);
+        }
+        let quoted = quoted || builder.place != Place::Argument;
+        builder.part(Part::Variable { name, quoted });
+    }
+
+    /// `$(…)` or `$((…))`, from `start`; stands at the first parenthesis.
+    fn dollar_parenthesis(&mut self, start: usize) -> Read<Reason> {
+        self.c.eat(b'(');
+        if self.c.eat(b'(') {
+            self.arithmetic(start, b')')?;
+            return Ok(Reason::Arithmetic);
+        }
+        self.substitution(start)?;
+        Ok(Reason::CommandSubstitution)
+    }
+
+    /// A list of commands up to the `)` that closes what began at `open`; stands after the `(`.
+    fn substitution(&mut self, open: usize) -> Read<()> {
+        let inside = self.c.pos;
+        self.substitutions += 1;
+        self.list_until_parenthesis(Span::new(open, inside))?;
+        self.substitutions -= 1;
+        Ok(())
+    }
+
+    /// An arithmetic expression without quotes, up to `))` or `]`; stands inside.
+    ///
+    /// Where it does not end that way, `((` may still be two subshells; and what quotes do inside has differed between
+    /// releases. Both are left to the shell.
+    pub(crate) fn arithmetic(&mut self, open: usize, close: u8) -> Read<()> {
+        let inside = self.c.pos;
+        let mut depth = 0_usize;
+        while let Some(byte) = self.c.peek() {
+            match byte {
+                b'$' => self.dollar(true, &mut Builder::new(Place::Value))?,
+                b'(' => {
+                    depth += 1;
+                    self.c.pos += 1;
+                }
+                b')' if depth > 0 => {
+                    depth -= 1;
+                    self.c.pos += 1;
+                }
+                b')' | b']' if byte == close => {
+                    self.c.pos += 1;
+                    return if close == b']' || self.c.eat(b')') {
+                        Ok(())
+                    } else {
+                        Stop::unsure(Unmodelled::Nesting)
+                    };
+                }
+                b'\n' if self.pending.is_empty() => self.c.pos += 1,
+                b'[' | b']' if close == b']' => return Stop::unsure(Unmodelled::Nesting),
+                b if b.is_ascii_alphanumeric() || b" \t_+-*/%<>=!&|^~?:,[].@#;".contains(&b) => {
+                    self.c.pos += 1
+                }
+                _ => return Stop::unsure(Unmodelled::Nesting),
+            }
+        }
+        let opening = Span::new(open, inside);
+        let message = format!("this `{}` is never closed", opening.of(self.c.text));
+        let help = if close == b')' { "close it with `))`" } else { "close it with `]`" };
+        Stop::wrong(message, opening, help)
+    }
+
+    fn dollar_brace(&mut self, start: usize, quoted: bool, builder: &mut Builder) -> Read<()> {
+        self.c.eat(b'{');
+        if self.c.peek().is_some_and(starts_name) {
+            let name = self.name();
+            if self.c.eat(b'}') {
+                let end = self.c.pos;
+                self.variable(name, quoted, Span::new(start, end), builder);
+                return Ok(());
+            }
+        } else if matches!(self.c.peek(), Some(b' ' | b'\t' | b'\n' | b'|')) {
+            // Newer shells run commands in `${ …; }`.
+            return Stop::unsure(Unmodelled::RareForm);
+        }
+        self.braced(start, quoted)?;
+        if self.dialect == Dialect::Posix && !plain_posix_operator(self.c.since(start).of(self.c.text)) {
+            return Stop::unsure(Unmodelled::Dialect);
+        }
+        builder.opaque(Reason::ParameterOperator, self.c.since(start));
+        Ok(())
+    }
+
+    /// The rest of `${…}` after its name.
+    fn braced(&mut self, start: usize, quoted: bool) -> Read<()> {
+        self.enter()?;
+        let mut ignored = Builder::new(Place::Value);
+        loop {
+            match self.c.peek() {
+                None => {
+                    let opening = Span::new(start, start + 2);
+                    return Stop::wrong("this `${` is never closed", opening, "close it with `}`");
+                }
+                Some(b'}') => break,
+                Some(b'\'' | b'"') if quoted => return Stop::unsure(Unmodelled::Nesting),
+                Some(b'\'') => drop(self.single_quoted()?),
+                Some(b'"') => self.double_quoted(&mut ignored)?,
+                Some(b'\\') => self.escaped(&mut ignored)?,
+                Some(b'`') => self.backquoted(&mut ignored)?,
+                Some(b'$') if matches!(self.c.peek_second(), Some(b'\'' | b'"')) => {
+                    return Stop::unsure(Unmodelled::Nesting);
+                }
+                Some(b'$') => self.dollar(quoted, &mut ignored)?,
+                Some(b'{' | b'<' | b'>' | b'(' | b')') => return Stop::unsure(Unmodelled::Nesting),
+                Some(b'\n') if !self.pending.is_empty() => return Stop::unsure(Unmodelled::HereDocument),
+                Some(_) => drop(self.c.take_char()),
+            }
+        }
+        self.c.pos += 1;
+        self.leave();
+        Ok(())
+    }
+
+    /// `` `…` ``: it ends at the next backquote without a backslash, whatever stands between.
+    fn backquoted(&mut self, builder: &mut Builder) -> Read<()> {
+        let start = self.c.pos;
+        self.c.pos += 1;
+        loop {
+            match self.c.take_char() {
+                None => {
+                    return Stop::wrong(
+                        "this backquote is never closed",
+                        Span::new(start, start + 1),
+                        "close it with another one, or write $( … )",
+                    );
+                }
+                Some('`') => break,
+                Some('\\') => drop(self.c.take_char()),
+                Some(_) => {}
+            }
+        }
+        let span = self.c.since(start);
+        self.crosses_lines(span.of(self.c.text))?;
+        // dash parses the inside at once, bash only when it runs it.
+        if self.dialect == Dialect::Posix {
+            return Stop::unsure(Unmodelled::Dialect);
+        }
+        builder.opaque(Reason::CommandSubstitution, span);
+        Ok(())
+    }
+
+    /// `$'…'` with bash's escapes; stands at the quote.
+    fn ansi_quoted(&mut self, start: usize, builder: &mut Builder) -> Read<()> {
+        self.bash_only()?;
+        let open = self.c.pos;
+        self.c.pos += 1;
+        let inside = self.c.pos;
+        loop {
+            match self.c.take_char() {
+                None => {
+                    let opening = Span::new(start, open + 1);
+                    return Stop::wrong("this `$'` is never closed", opening, "close it with another `'`");
+                }
+                Some('\'') => break,
+                Some('\\') => drop(self.c.take_char()),
+                Some(_) => {}
+            }
+        }
+        let escapes = &self.c.text[inside..self.c.pos - 1];
+        self.crosses_lines(escapes)?;
+        match crate::ansi::decode(escapes) {
+            Some(text) => builder.quoted(&text),
+            None => builder.opaque(Reason::AnsiString, self.c.since(start)),
+        }
+        Ok(())
+    }
+}
+
+/// `${NAME-word}` and the other operators that POSIX has: dash refuses the rest while it parses.
+fn plain_posix_operator(text: &str) -> bool {
+    let inside = text.trim_start_matches("${").trim_end_matches('}');
+    let length = inside.strip_prefix('#').filter(|name| !name.is_empty());
+    let name_end = |s: &str| s.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(s.len());
+    let subject = length.unwrap_or(inside);
+    let end = name_end(subject);
+    if end == 0 {
+        return false;
+    }
+    let operator = &subject[end..];
+    if length.is_some() {
+        return operator.is_empty();
+    }
+    let operator = operator.strip_prefix(':').unwrap_or(operator);
+    operator.is_empty() && subject.len() == end
+        || operator.starts_with(['-', '=', '?', '+'])
+        || operator.starts_with(['#', '%']) && !subject[end..].starts_with(':')
+}
+
+impl Word {
+    /// The text, if it is known without running anything: every part stands for itself.
+    pub fn static_text(&self) -> Option<String> {
+        let mut text = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Bare(piece) | Part::Quoted(piece) => text.push_str(piece),
+                _ => return None,
+            }
+        }
+        Some(text)
+    }
+
+    /// True if the word was written without any quoting or expansion, as an alias or a keyword must be.
+    pub fn is_plain_name(&self) -> bool {
+        matches!(self.parts.as_slice(), [Part::Bare(_)])
+    }
+
+    /// The first part that is left to the shell.
+    pub fn opaque(&self) -> Option<(Reason, Span)> {
+        self.parts.iter().find_map(|part| match part {
+            Part::Opaque { reason, span } => Some((*reason, *span)),
+            _ => None,
+        })
+    }
+}

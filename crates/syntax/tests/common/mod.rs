@@ -1,0 +1,136 @@
+//! A compact rendering of the tree, one line per text, and small tools that the tests share.
+//!
+//! Words: bare text as it is, `'quoted'`, `$name` (`"$name"` when quoted), `~`, `*`, `?`, `<Reason>` when opaque.
+//! Simple commands: `name=value` then `[word word]` then redirections. Compounds: `{Kind}`; functions: `f()`.
+#![allow(dead_code)]
+
+use pelton_syntax::{
+    Command, Connector, Dialect, Item, Part, Pipeline, Redirect, RedirectKind, Script, Stage, Word, parse,
+};
+
+pub fn rendered(text: &str, dialect: Dialect) -> String {
+    match parse(text, dialect) {
+        Ok(script) => script.items.iter().map(item).collect::<Vec<_>>().join(" ; "),
+        Err(error) => {
+            let first = if error.may_run_first { " (late)" } else { "" };
+            format!("! {} @{}..{}{first}", error.message, error.span.start, error.span.end)
+        }
+    }
+}
+
+fn item(item: &Item) -> String {
+    let mut out = pipeline(&item.and_or.first);
+    for (connector, next) in &item.and_or.rest {
+        out += if *connector == Connector::And { " && " } else { " || " };
+        out += &pipeline(next);
+    }
+    if item.background {
+        out += " &";
+    }
+    out
+}
+
+fn pipeline(p: &Pipeline) -> String {
+    let mut out = String::new();
+    if p.timed {
+        out += "time ";
+    }
+    if p.negated {
+        out += "! ";
+    }
+    for (i, s) in p.stages.iter().enumerate() {
+        if i > 0 {
+            out += if p.stages[i - 1].pipes_stderr { " |& " } else { " | " };
+        }
+        out += &stage(s);
+    }
+    out
+}
+
+fn stage(s: &Stage) -> String {
+    let mut pieces = Vec::new();
+    match &s.command {
+        Command::Simple(simple) => {
+            for a in &simple.assignments {
+                pieces.push(format!("{}={}", a.name, word(&a.value)));
+            }
+            if !simple.words.is_empty() {
+                pieces.push(format!("[{}]", simple.words.iter().map(word).collect::<Vec<_>>().join(" ")));
+            }
+        }
+        Command::Compound(compound) => pieces.push(format!("{{{:?}}}", compound.kind)),
+        Command::Function { name } => pieces.push(format!("{name}()")),
+    }
+    pieces.extend(s.redirects.iter().map(redirect));
+    pieces.join(" ")
+}
+
+fn redirect(r: &Redirect) -> String {
+    let fd = r.fd.map(|n| n.to_string()).unwrap_or_default();
+    let rest = match &r.kind {
+        RedirectKind::Read(w) => format!("<{}", word(w)),
+        RedirectKind::Write(w) => format!(">{}", word(w)),
+        RedirectKind::Clobber(w) => format!(">|{}", word(w)),
+        RedirectKind::Append(w) => format!(">>{}", word(w)),
+        RedirectKind::ReadWrite(w) => format!("<>{}", word(w)),
+        RedirectKind::Duplicate(n, true) => format!("<&{n}"),
+        RedirectKind::Duplicate(n, false) => format!(">&{n}"),
+        RedirectKind::Close(true) => "<&-".to_owned(),
+        RedirectKind::Close(false) => ">&-".to_owned(),
+        RedirectKind::WriteBoth(w) => format!("&>{}", word(w)),
+        RedirectKind::AppendBoth(w) => format!("&>>{}", word(w)),
+        RedirectKind::HereDoc(w) => format!("<<{}", word(w)),
+        RedirectKind::HereString(w) => format!("<<<{}", word(w)),
+        RedirectKind::Opaque(reason) => format!("<{reason:?}>"),
+    };
+    fd + &rest
+}
+
+pub fn word(w: &Word) -> String {
+    w.parts.iter().map(part).collect()
+}
+
+fn part(p: &Part) -> String {
+    match p {
+        Part::Bare(text) => text.clone(),
+        Part::Quoted(text) => format!("'{}'", text.escape_debug()),
+        Part::Variable { name, quoted: true } => format!("\"${name}\""),
+        Part::Variable { name, quoted: false } => format!("${name}"),
+        Part::Tilde => "~".to_owned(),
+        Part::AnyText => "*".to_owned(),
+        Part::AnyChar => "?".to_owned(),
+        Part::Opaque { reason, .. } => format!("<{reason:?}>"),
+    }
+}
+
+/// Every stage of a script, in order.
+pub fn stages(script: &Script) -> impl Iterator<Item = &Stage> {
+    script.items.iter().flat_map(|item| {
+        let rest = item.and_or.rest.iter().map(|(_, p)| p);
+        std::iter::once(&item.and_or.first).chain(rest).flat_map(|p| &p.stages)
+    })
+}
+
+/// A small generator of pseudo-random numbers (xorshift64*), so that a failure can be made again from its seed.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() >> 33) as usize % n.max(1)
+    }
+
+    pub fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+}
