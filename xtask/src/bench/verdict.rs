@@ -127,6 +127,7 @@ fn case(name: &'static str, right: &[usize], pipeline: String, why: &str) -> Cas
 /// Stages that compute.
 fn computing(lines: &str, words: &str) -> Vec<Case> {
     let slow = "awk '{ n = 0; for (i = 0; i < 50; i++) n += i * i % 7; print n, $0 }'";
+    let times = |count: usize| vec![lines; count].join(" ");
     vec![
         case(
             "slow first",
@@ -145,7 +146,7 @@ fn computing(lines: &str, words: &str) -> Vec<Case> {
         case(
             "sort",
             &[1],
-            format!("cat {lines} {lines} | sort | tail -n 1"),
+            format!("cat {} | sort | tail -n 1", times(6)),
             "tail has to wait for the last line, cat for room",
         ),
         case(
@@ -157,15 +158,10 @@ fn computing(lines: &str, words: &str) -> Vec<Case> {
         case(
             "back-references",
             &[1],
-            format!("head -n 60000 {lines} | grep -E '(.)(.).*\\2.\\1.*\\1\\2' | wc -l"),
+            format!("head -n 12000 {lines} | grep -E '(.)(.).*\\2.\\1.*\\1\\2' | wc -l"),
             "a pattern that needs backtracking",
         ),
-        case(
-            "checksum",
-            &[2],
-            format!("cat {lines} {lines} {lines} {lines} | cat | sha512sum"),
-            "hashing against copying",
-        ),
+        case("checksum", &[2], format!("cat {} | cat | sha512sum", times(20)), "hashing against copying"),
         case(
             "kernel as source",
             &[0],
@@ -223,7 +219,7 @@ fn waiting(lines: &str) -> Vec<Case> {
             "seq 600 | while read -r x; do expr $x + 1; done | wc -l".into(),
             "a fork and an exec per line",
         ),
-        case("xargs -n 1", &[1], "seq 600 | xargs -n 1 echo | wc -l".into(), "a fork and an exec per item"),
+        case("xargs -n 1", &[1], "seq 1200 | xargs -n 1 echo | wc -l".into(), "a fork and an exec per item"),
     ]
 }
 
