@@ -62,25 +62,34 @@ pub fn first_difference(expected: &[u8], actual: &[u8]) -> Option<String> {
     Some(format!("first difference at byte {shared}\n      expected {expected}\n      got      {actual}"))
 }
 
-/// Replaces the process id (and its padding) in `bash: line 1:  3042 Killed   sleep 9` by `PID`.
+/// Replaces the process ids (and their padding) in messages about jobs by `PID`:
+///
+/// ```text
+/// bash: line 1:  3042 Done                    true
+///       3043 Killed                  | sleep 9
+/// ```
 fn without_pids(stderr: &[u8]) -> Vec<u8> {
     stderr.split_inclusive(|byte| *byte == b'\n').flat_map(without_pid).collect()
 }
 
 fn without_pid(line: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(line);
-    let Some((head, rest)) = text.split_once(": line ").and_then(|(_, rest)| {
-        let (number, rest) = rest.split_once(": ")?;
-        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| text.split_at(text.len() - rest.len()))
-    }) else {
-        return line.to_vec();
-    };
-    let after = rest.trim_start().trim_start_matches(|char: char| char.is_ascii_digit());
-    if after.len() == rest.trim_start().len() || !after.starts_with(' ') {
-        return line.to_vec();
+    let head = place(&text);
+    let rest = text[head.len()..].trim_start();
+    let after = rest.trim_start_matches(|char: char| char.is_ascii_digit());
+    let padded = !head.is_empty() || (text.starts_with(' ') && after.contains(" | "));
+    if after.len() < rest.len() && after.starts_with(' ') && padded {
+        return format!("{head}PID{after}").into_bytes();
     }
-    format!("{head}PID{after}").into_bytes()
+    line.to_vec()
+}
+
+/// The part of a message that says where: `bash: line 12: `; empty if there is none.
+fn place(text: &str) -> &str {
+    let Some((_, rest)) = text.split_once(": line ") else { return "" };
+    let Some((number, rest)) = rest.split_once(": ") else { return "" };
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number { &text[..text.len() - rest.len()] } else { "" }
 }
 
 fn files(expected: &Outcome, actual: &Outcome) -> Vec<String> {
