@@ -108,7 +108,7 @@ impl View<'_> {
             }),
         ];
         // The spread of real tells whether two runs differ at all; the other two are for the curious.
-        for (which, rank) in [(2, 8), (1, 8), (0, 5)] {
+        for (which, rank) in [(2, SPREAD_RANK), (1, SPREAD_RANK), (0, 3)] {
             if let Some(spread) = self.spread(which, rank) {
                 columns.insert(which + 1, spread);
             }
@@ -118,7 +118,7 @@ impl View<'_> {
 
     /// The spread of real (0), user (1) or sys (2) over repeated runs.
     fn spread(&self, which: usize, rank: u8) -> Option<Column> {
-        let sign = if self.style.unicode { "±" } else { "+-" };
+        let sign = spread::sign(self.style);
         let rows = (0..self.stages().count()).map(Some).chain([None]);
         let cells = rows.map(|row| {
             let spread = spread::of_row(self.run, row)?.get(which).copied().flatten();
@@ -128,7 +128,13 @@ impl View<'_> {
             )
         });
         let cells = cells.collect::<Option<_>>()?;
-        Some(Column { group: "", head: "", rank, gap: 1, left: true, cells })
+        let heads = if self.style.unicode {
+            ["± real", "± user", "± sys"]
+        } else {
+            ["+- real", "+- user", "+- sys"]
+        };
+        let head = heads.get(which).copied().unwrap_or_default();
+        Some(Column { group: "", head, rank, gap: 1, left: true, cells })
     }
 
     fn memory_and_bytes(&self) -> Vec<Column> {
@@ -230,6 +236,8 @@ impl View<'_> {
 
 /// The highest rank of a figure that everybody wants.
 pub const CORE_RANK: u8 = 6;
+/// The rank of the spreads of user and sys.
+pub const SPREAD_RANK: u8 = 8;
 /// What a shell reports for a process that SIGPIPE ended.
 const SIGPIPE: i32 = 141;
 /// The title over what a stage waited for.
@@ -295,8 +303,8 @@ fn ending(end: &End) -> Pieces {
     match end {
         End::Exited(code) => status(*code),
         End::Killed { signal, name, .. } => {
-            let name =
-                if name.is_empty() { format!("signal {signal}") } else { text::printable(name, false) };
+            let name = text::shorten(&text::printable(name, false), 12, false);
+            let name = if name.is_empty() { format!("signal {signal}") } else { name };
             let role = if end.status() == SIGPIPE { Role::Dim } else { Role::Failed };
             Pieces::one(role, name)
         }

@@ -9,6 +9,8 @@ mod columns;
 pub mod formats;
 mod layout;
 mod paint;
+#[cfg(test)]
+mod properties;
 mod prose;
 #[cfg(test)]
 mod samples;

@@ -94,15 +94,33 @@ impl Pieces {
     /// The line to print: no blanks at its end, a newline, and SGR sequences if `color`.
     pub fn line(&self, color: bool) -> String {
         let text = self.text();
-        let mut room = text.trim_end().len();
-        let mut out = String::with_capacity(text.len() + 1);
-        for (role, piece) in &self.0 {
-            let piece = &piece[..piece.len().min(room)];
-            room -= piece.len();
-            let sgr = if color && !piece.is_empty() { role.sgr() } else { Sgr::new() };
-            out.push_str(&format!("{sgr}{piece}{sgr:#}"));
+        let text = text.trim_end();
+        if !color {
+            return format!("{text}\n");
+        }
+        let mut out = String::with_capacity(2 * text.len());
+        let mut rest = text;
+        for (role, length) in self.stretches() {
+            let (now, later) = rest.split_at(length.min(rest.len()));
+            let sgr = if now.is_empty() { Sgr::new() } else { role.sgr() };
+            out.push_str(&format!("{sgr}{now}{sgr:#}"));
+            rest = later;
         }
         out.push('\n');
+        out
+    }
+
+    /// Its roles, each with the length of the text that it colours without a break. Blanks look the same in every
+    /// role, so they take their neighbour's.
+    fn stretches(&self) -> Vec<(Role, usize)> {
+        let mut out: Vec<(Role, usize)> = vec![];
+        for (role, text) in &self.0 {
+            match out.last_mut() {
+                Some((last, length)) if last == role || text.trim().is_empty() => *length += text.len(),
+                _ if text.trim().is_empty() => out.push((Role::Plain, text.len())),
+                _ => out.push((*role, text.len())),
+            }
+        }
         out
     }
 }
@@ -118,6 +136,8 @@ mod tests {
         line.blanks(3);
         assert_eq!(line.line(false), "a b\n");
         assert_eq!(line.line(true), "a \x1b[1mb\x1b[0m\n");
-        assert_eq!(line.lift(Role::Dim).line(true), "\x1b[2ma \x1b[0m\x1b[1mb\x1b[0m\n");
+        line.push(Role::Strong, "c");
+        assert_eq!(line.line(true), "a \x1b[1mb   c\x1b[0m\n");
+        assert_eq!(line.lift(Role::Dim).line(true), "\x1b[2ma \x1b[0m\x1b[1mb   c\x1b[0m\n");
     }
 }

@@ -5,14 +5,14 @@ use pelton_record::{How, LeftBehind, Repeats, Run, Unmaintained};
 use crate::{
     formats::Style,
     paint::{Pieces, Role},
-    text, units,
+    spread, text, units,
 };
 
 /// Sentences longer than this are hard to follow from line to line, however wide the terminal is.
 const READABLE: usize = 100;
 
 /// A paragraph: a label that stands at its left, and a text that is wrapped beside it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Paragraph {
     /// The part its label plays.
     pub label_role: Role,
@@ -81,7 +81,7 @@ fn cores(run: &Run) -> Option<String> {
 /// What the reader should know, less urgently.
 pub fn notes(run: &Run, style: &Style) -> Vec<Paragraph> {
     let mut texts = vec![];
-    texts.extend(run.repeats.as_ref().map(|repeats| medians(repeats, style.unicode)));
+    texts.extend(run.repeats.as_ref().and_then(varied));
     texts.extend(run.notes.iter().cloned());
     texts.extend(in_shell(run));
     texts.extend(left_behind(&run.left_behind));
@@ -95,25 +95,32 @@ pub fn notes(run: &Run, style: &Style) -> Vec<Paragraph> {
     texts.into_iter().map(|text| Paragraph::new("  ", Role::Dim, text)).collect()
 }
 
-fn medians(repeats: &Repeats, unicode: bool) -> String {
+/// How to read the figures of repeated runs. `all_spreads`: whether each time has its spread beside it already.
+pub fn caption(run: &Run, style: &Style, all_spreads: bool) -> Option<Paragraph> {
+    let repeats = run.repeats.as_ref()?;
     let mut text = format!("medians of {}", plural(repeats.runs, "run"));
     if repeats.warmup > 0 {
         text += &format!(" after {}", plural(repeats.warmup, "warm-up run"));
     }
-    if repeats.runs > 1 {
-        text += if unicode {
-            "; ± is half the interquartile range"
-        } else {
-            "; +- is half the interquartile range"
-        };
+    if let Some(spreads) = spread::of_row(run, None) {
+        let sign = spread::sign(style);
+        text += &format!("; {sign} is half the interquartile range");
+        if !all_spreads {
+            let [real, user, sys] = spreads.map(|ns| ns.map_or("?".to_owned(), units::seconds));
+            text += &format!("; ALL: real {sign}{real}, user {sign}{user}, sys {sign}{sys}");
+        }
     }
+    Some(Paragraph::new("  ", Role::Dim, text))
+}
+
+fn varied(repeats: &Repeats) -> Option<String> {
     let mut statuses = repeats.exit_status.clone();
     statuses.sort_unstable();
     let counts: Vec<_> = statuses
         .chunk_by(|a, b| a == b)
         .filter_map(|same| Some(format!("{} in {}", same.first()?, plural(same.len() as u32, "run"))))
         .collect();
-    if counts.len() > 1 { format!("{text}; the exit status varied: {}", counts.join(", ")) } else { text }
+    (counts.len() > 1).then(|| format!("the exit status varied: {}", counts.join(", ")))
 }
 
 /// Stages that the shell ran, unless a note gives the reason already.

@@ -27,6 +27,25 @@ pub fn all() -> Vec<(&'static str, Run)> {
     ]
 }
 
+/// The names of all samples.
+pub const NAMES: [&str; 9] =
+    ["simple", "single", "sigpipe", "unknown", "lists", "repeats", "long", "hostile", "failed"];
+
+/// Compares `text` with `tests/snapshots/NAME.snap`. Escapes are shown as `␛`, so that the files stay texts.
+pub fn check(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../tests/snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, text.replace('\x1b', "␛")));
+}
+
+/// The same for one text made of several samples, each under its name.
+pub fn check_each(name: &str, samples: &[&str], render: impl Fn(&Run) -> String) {
+    let texts = all().into_iter().filter(|(sample, _)| samples.contains(sample));
+    check(name, &texts.map(|(sample, run)| format!("== {sample}\n{}\n", render(&run))).collect::<String>());
+}
+
 const MS: u64 = 1_000_000;
 
 fn cost(real_ms: u64, user_ms: u64, sys_ms: u64) -> Cost {

@@ -2,6 +2,13 @@
 
 use pelton_record::{Repeats, Run};
 
+use crate::Style;
+
+/// What stands before a spread.
+pub fn sign(style: &Style) -> &'static str {
+    if style.unicode { "±" } else { "+-" }
+}
+
 /// Half the interquartile range: half of the runs lie within about this much of the median, and one slow outlier
 /// does not move it. Quartiles are interpolated between neighbours. `None` for fewer than two values.
 pub fn half_iqr(values: &[u64]) -> Option<u64> {

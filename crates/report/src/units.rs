@@ -85,7 +85,7 @@ pub fn bytes_bound(n: u64) -> String {
 }
 
 /// The smallest unit, and its name, of which `n` has fewer than a thousand once divided by `divide`.
-fn unit_for<'a>(n: u64, units: [&'a str; 6], divide: fn(u64, u64) -> u64) -> (u64, &'a str) {
+fn unit_for(n: u64, units: [&str; 6], divide: fn(u64, u64) -> u64) -> (u64, &str) {
     let [mut unit, larger @ ..] = units;
     let mut one = 1000;
     for next in larger {

@@ -1,9 +1,167 @@
-//! CSV (RFC 4180): one row per stage and one for the whole, raw figures in base units.
+//! CSV (RFC 4180): one row per stage and one called `ALL`, with raw figures, for spreadsheets and data frames.
+//!
+//! The header is always the same; columns are only ever added at its end. Names and meanings are those of the
+//! record (`--format json`), times are nanoseconds and sizes bytes, as the names say. An empty field is unknown, or
+//! has no meaning in that row.
+//!
+//! | columns | |
+//! | --- | --- |
+//! | `pipeline`, `stage` | numbers from 1, as in the table; empty for `ALL` |
+//! | `name`, `command`, `program` | short name (`ALL` for the whole), source text, path of the program |
+//! | `ran_by`, `pid` | `process`, `builtin` or `shell` |
+//! | `status`, `signal` | as the shell reports it; the signal's name if one ended it |
+//! | `start_ns` … `involuntary_switches` | when it started within the run, and its cost |
+//! | `running_ns` … `samples` | what it did with its wall time |
+//! | `wall_ns_spread` … `sys_ns_spread` | with repeats: half the interquartile range of the runs |
+//! | `bottleneck` | `true` for the stage that sets the pace |
+//!
+//! Lines end in LF where the RFC says CRLF: every reader takes both, and `awk -F,` keeps no carriage return in the
+//! last field. A command is given as it is, control characters included; it is quoted where it has to be.
 
-use pelton_record::Run;
+use pelton_record::{Cost, End, How, Run, Stage, Waits};
+
+use crate::spread;
 
 /// Shows `run` as CSV.
 pub fn render(run: &Run) -> String {
-    let _ = run;
-    String::new()
+    let mut out = line(FIELDS.iter().map(|(name, _)| (*name).to_owned()));
+    for row in rows(run) {
+        out += &line(FIELDS.iter().map(|(_, field)| field(&row).unwrap_or_default()));
+    }
+    out
+}
+
+/// A stage with its place, or the whole run.
+struct Row<'a> {
+    place: Option<(usize, usize)>,
+    stage: Option<&'a Stage>,
+    cost: &'a Cost,
+    status: i32,
+    spreads: [Option<u64>; 3],
+    bottleneck: bool,
+}
+
+fn rows(run: &Run) -> Vec<Row<'_>> {
+    let mut rows = vec![];
+    for (p, pipeline) in run.pipelines.iter().enumerate() {
+        for (s, stage) in pipeline.stages.iter().enumerate() {
+            rows.push(Row {
+                place: Some((p + 1, s + 1)),
+                stage: Some(stage),
+                cost: &stage.cost,
+                status: stage.end.status(),
+                spreads: spread::of_row(run, Some(rows.len())).unwrap_or_default(),
+                bottleneck: run.verdict.bottleneck.as_ref().is_some_and(|b| (b.pipeline, b.stage) == (p, s)),
+            });
+        }
+    }
+    rows.push(Row {
+        place: None,
+        stage: None,
+        cost: &run.total,
+        status: run.exit_status,
+        spreads: spread::of_row(run, None).unwrap_or_default(),
+        bottleneck: false,
+    });
+    rows
+}
+
+type Field = fn(&Row<'_>) -> Option<String>;
+
+/// The header, and where each field comes from.
+const FIELDS: &[(&str, Field)] = &[
+    ("pipeline", |row| row.place.map(|(pipeline, _)| pipeline.to_string())),
+    ("stage", |row| row.place.map(|(_, stage)| stage.to_string())),
+    ("name", |row| Some(row.stage.map_or("ALL", |stage| &stage.name).to_owned())),
+    ("command", |row| row.stage.map(|stage| stage.text.clone())),
+    ("program", |row| row.stage?.program.clone()),
+    ("ran_by", |row| row.stage.map(|stage| ran_by(&stage.how).to_owned())),
+    ("pid", |row| row.stage.map(|stage| stage.pid.to_string())),
+    ("status", |row| Some(row.status.to_string())),
+    ("signal", |row| match &row.stage?.end {
+        End::Exited(_) => None,
+        End::Killed { name, .. } => Some(name.clone()),
+    }),
+    ("start_ns", |row| row.stage.map(|stage| stage.start_ns.to_string())),
+    ("wall_ns", |row| Some(row.cost.wall_ns.to_string())),
+    ("user_ns", |row| Some(row.cost.user_ns.to_string())),
+    ("sys_ns", |row| Some(row.cost.sys_ns.to_string())),
+    ("peak_rss_bytes", |row| Some(row.cost.peak_rss_bytes.to_string())),
+    ("peak_rss_is_bound", |row| Some(row.cost.peak_rss_is_bound.to_string())),
+    ("read_bytes", |row| row.cost.read_bytes.map(|n| n.to_string())),
+    ("written_bytes", |row| row.cost.written_bytes.map(|n| n.to_string())),
+    ("read_calls", |row| row.cost.read_calls.map(|n| n.to_string())),
+    ("write_calls", |row| row.cost.write_calls.map(|n| n.to_string())),
+    ("minor_faults", |row| Some(row.cost.minor_faults.to_string())),
+    ("major_faults", |row| Some(row.cost.major_faults.to_string())),
+    ("block_inputs", |row| Some(row.cost.block_inputs.to_string())),
+    ("block_outputs", |row| Some(row.cost.block_outputs.to_string())),
+    ("voluntary_switches", |row| Some(row.cost.voluntary_switches.to_string())),
+    ("involuntary_switches", |row| Some(row.cost.involuntary_switches.to_string())),
+    ("running_ns", |row| waits(row).map(|waits| waits.running_ns.to_string())),
+    ("cpu_wait_ns", |row| waits(row).map(|waits| waits.cpu_wait_ns.to_string())),
+    ("starved_ns", |row| waits(row).map(|waits| waits.starved_ns.to_string())),
+    ("backpressured_ns", |row| waits(row).map(|waits| waits.backpressured_ns.to_string())),
+    ("other_ns", |row| waits(row).map(|waits| waits.other_ns.to_string())),
+    ("samples", |row| waits(row).map(|waits| waits.samples.to_string())),
+    ("wall_ns_spread", |row| row.spreads[0].map(|n| n.to_string())),
+    ("user_ns_spread", |row| row.spreads[1].map(|n| n.to_string())),
+    ("sys_ns_spread", |row| row.spreads[2].map(|n| n.to_string())),
+    ("bottleneck", |row| Some(row.bottleneck.to_string())),
+];
+
+fn waits<'a>(row: &Row<'a>) -> Option<&'a Waits> {
+    row.stage?.waits.as_ref()
+}
+
+fn ran_by(how: &How) -> &'static str {
+    match how {
+        How::Process => "process",
+        How::Builtin => "builtin",
+        How::Shell { .. } => "shell",
+    }
+}
+
+fn line(fields: impl Iterator<Item = String>) -> String {
+    fields.map(quoted).collect::<Vec<_>>().join(",") + "\n"
+}
+
+/// The field in quotes if anything in it would end it. Blanks at its ends count too: some readers trim them.
+fn quoted(field: String) -> String {
+    let bare = !field.contains([',', '"', '\n', '\r']) && field.trim_matches(' ') == field;
+    if bare { field } else { format!("\"{}\"", field.replace('"', "\"\"")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn looks_like_this() {
+        let shown = ["simple", "unknown", "repeats", "hostile", "sigpipe", "lists"];
+        samples::check_each("csv", &shown, render);
+    }
+
+    #[test]
+    fn a_reader_gets_every_field_back() {
+        for (name, run) in samples::all() {
+            let text = render(&run);
+            let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+            let header: Vec<_> = FIELDS.iter().map(|(name, _)| *name).collect();
+            assert_eq!(reader.headers().unwrap(), header, "{name}");
+            let records: Vec<_> = reader.records().collect::<Result<_, _>>().unwrap();
+            let stages = run.pipelines.iter().flat_map(|pipeline| &pipeline.stages);
+            let commands = stages.map(|stage| stage.text.as_str()).chain([""]);
+            assert!(records.iter().map(|record| &record[3]).eq(commands), "{name}");
+        }
+    }
+
+    #[test]
+    fn fields_are_quoted_where_they_must_be() {
+        assert_eq!(quoted("plain 'text'".to_owned()), "plain 'text'");
+        assert_eq!(quoted("a\"b".to_owned()), "\"a\"\"b\"");
+        assert_eq!(quoted("a,b".to_owned()), "\"a,b\"");
+        assert_eq!(quoted("a\nb ".to_owned()), "\"a\nb \"");
+    }
 }

@@ -34,3 +34,37 @@ fn escape_controls(json: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn looks_like_this() {
+        samples::check("json", &render(&samples::lists()));
+    }
+
+    #[test]
+    fn a_reader_gets_the_record_back() {
+        for (name, run) in samples::all() {
+            let back: Run = serde_json::from_str(&render(&run)).unwrap();
+            assert_eq!(serde_json::to_value(back).unwrap(), serde_json::to_value(run).unwrap(), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_control_is_left_raw() {
+        let shown = render(&samples::hostile());
+        assert!(!shown.contains(|c: char| c.is_control() && c != '\n'));
+        assert!(shown.contains("\\u009b"), "{shown}");
+    }
+
+    #[test]
+    fn the_schema_names_the_fields() {
+        let Value::Object(record) = serde_json::to_value(samples::simple()).unwrap() else { panic!() };
+        let schema = schema();
+        let named = schema["properties"].as_object().unwrap();
+        assert!(record.keys().eq(named.keys()), "{schema}");
+    }
+}

@@ -13,3 +13,25 @@ pub fn render(run: &Run) -> String {
     let [real, user, sys] = [total.wall_ns, total.user_ns, total.sys_ns].map(units::centiseconds);
     format!("real {real}\nuser {user}\nsys {sys}\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn looks_like_this() {
+        assert_eq!(render(&samples::simple()), "real 4.77\nuser 4.82\nsys 0.20\n");
+    }
+
+    /// `time -p` of a shell that is there: the same words, blanks, points and numbers of digits.
+    #[test]
+    fn has_the_shape_of_the_shells_own() {
+        let time = ["-c", "time -p true"];
+        let Ok(output) = std::process::Command::new("bash").args(time).env("LC_ALL", "C").output() else {
+            return;
+        };
+        let shape = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "0");
+        assert_eq!(shape(&render(&samples::single())), shape(&String::from_utf8_lossy(&output.stderr)));
+    }
+}

@@ -46,3 +46,23 @@ fn line(name: &str, cost: &Cost, room: usize) -> String {
     let pad = " ".repeat(room.saturating_sub(text::width(name)));
     format!("{name}{pad} real {real} user {user} sys {sys} cpu {cpu}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn looks_like_this() {
+        let ascii = Style { unicode: false, ..samples::wide(80) };
+        samples::check_each("shell_style", &samples::NAMES, |run| render(run, &ascii));
+    }
+
+    #[test]
+    fn a_minute_is_a_minute() {
+        let mut run = samples::single();
+        run.total = Cost { wall_ns: 59_999_600_000, user_ns: 1, ..Cost::zero() };
+        let shown = render(&run, &samples::wide(80));
+        assert!(shown.ends_with("ALL: real 1m0.000s user 0m0.000s sys 0m0.000s cpu 0.00%\n"), "{shown}");
+    }
+}

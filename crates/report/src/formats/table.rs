@@ -1,16 +1,31 @@
-//! The table: what users look at every day.
+//! The table: what people look at every day.
+//!
+//! ```text
+//!   #  command          real    user     sys   CPU  time spent  peak mem      in     out  status
+//! ──────────────────────────────────────────────────────────────────────────────────────────────
+//!   1  cat words.txt  4.771s  0.004s  0.061s    1%  ››››››››››   ≤3.9 MB  105 MB  105 MB       0
+//! ▶ 2  tr A-Z a-z     4.773s  4.601s  0.098s   98%  ██████████   ≤3.9 MB  105 MB  105 MB       0
+//!   3  wc -l          4.774s  0.212s  0.040s    5%  █‹‹‹‹‹‹‹‹‹   ≤3.9 MB  105 MB     9 B       0
+//! ──────────────────────────────────────────────────────────────────────────────────────────────
+//!      ALL            4.774s  4.817s  0.199s  105%               ≤3.9 MB  315 MB  210 MB       0
+//!   █ running   ▒ no CPU   ‹ waits for input   › waits for room   · other
+//! ```
+//!
+//! `▶` is the bottleneck; below follow the verdict in words, something to try, and notes. A narrow terminal drops
+//! columns, the dearest last; `all` shows those in further tables. How figures are written stands in `units.rs`,
+//! which columns there are in `columns.rs`, how they are fitted in `layout.rs`, the sentences in `prose.rs`.
 
 use pelton_record::Run;
 
 use super::Style;
 use crate::{
-    columns::{self, BAR_HEAD, KEYS},
+    columns::{self, BAR_HEAD, KEYS, SPREAD_RANK},
     layout::Sheet,
     paint::{Pieces, Role},
     prose, text,
 };
 
-/// Shows `run` as a table with the verdict below it.
+/// Shows `run` as tables with the verdict below them.
 pub fn render(run: &Run, style: &Style) -> String {
     let mut lines = tables(run, style);
     for paragraphs in [prose::verdict(run, style), prose::notes(run, style)] {
@@ -28,6 +43,7 @@ fn tables(run: &Run, style: &Style) -> Vec<Pieces> {
     let headings: Vec<_> = run.pipelines.iter().map(|p| text::printable(&p.text, style.unicode)).collect();
     let sheet = Sheet { rows: &rows, headings: &headings, width: style.width, unicode: style.unicode };
     let mut lines = vec![];
+    let mut all_spreads = false;
     for (columns, table) in sheet.draw(&columns, style.all) {
         if !lines.is_empty() {
             lines.push(Pieces::default());
@@ -36,7 +52,10 @@ fn tables(run: &Run, style: &Style) -> Vec<Pieces> {
         if columns.iter().any(|column| column.head == BAR_HEAD) {
             lines.extend(legend(style));
         }
+        all_spreads |= columns.iter().any(|column| column.rank == SPREAD_RANK);
     }
+    let caption = prose::caption(run, style, all_spreads);
+    lines.extend(caption.iter().flat_map(|paragraph| paragraph.lines(style)));
     lines
 }
 
@@ -62,15 +81,26 @@ mod tests {
     use super::*;
     use crate::samples;
 
+    /// What a terminal of several widths shows, what a file gets, and each switch of [`Style`].
+    fn sheets(run: &Run) -> String {
+        let narrow = samples::wide(80);
+        let styles = [
+            ("60 columns", samples::wide(60)),
+            ("80 columns", narrow),
+            ("120 columns", samples::wide(120)),
+            ("200 columns", samples::wide(200)),
+            ("unlimited", Style { width: None, ..narrow }),
+            ("80 columns, all", Style { all: true, ..narrow }),
+            ("100 columns, ASCII", Style { unicode: false, ..samples::wide(100) }),
+            ("120 columns, colour", Style { color: true, ..samples::wide(120) }),
+        ];
+        styles.iter().map(|(name, style)| format!("== {name}\n{}\n", render(run, style))).collect()
+    }
+
     #[test]
-    fn preview() {
+    fn looks_like_this() {
         for (name, run) in samples::all() {
-            for width in [60, 80, 120, 200] {
-                println!("##### {name} {width}");
-                println!("{}", render(&run, &samples::wide(width)));
-            }
+            samples::check(&format!("table_{name}"), &sheets(&run));
         }
-        println!("{}", render(&samples::long(), &Style { all: true, ..samples::wide(80) }));
-        println!("{}", render(&samples::long(), &Style { unicode: false, ..samples::wide(110) }));
     }
 }
