@@ -271,7 +271,7 @@ impl Key {
 
 /// The parts of a stage's wall time. The signs point to the neighbour that is waited for: input comes from the left.
 pub const KEYS: [Key; 5] = [
-    Key { name: "running", role: Role::Running, signs: ["#", "█"] },
+    Key { name: "running", role: Role::Running, signs: ["#", "▇"] },
     Key { name: "no CPU", role: Role::NoCpu, signs: ["=", "▒"] },
     Key { name: "waits for input", role: Role::Input, signs: ["<", "‹"] },
     Key { name: "waits for room", role: Role::Room, signs: [">", "›"] },

@@ -100,7 +100,8 @@ impl Sheet<'_> {
         let mut pipeline = None;
         for (at, row) in self.rows.iter().enumerate() {
             if row.number.is_empty() {
-                lines.push(self.rule("", wide));
+                // Nothing ran: the rule below the titles is enough.
+                lines.extend((at > 0).then(|| self.rule("", wide)));
             } else if self.headings.len() > 1 && pipeline != Some(row.pipeline) {
                 pipeline = Some(row.pipeline);
                 lines.push(self.rule(self.headings.get(row.pipeline).map_or("", String::as_str), wide));

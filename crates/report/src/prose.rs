@@ -126,15 +126,22 @@ fn varied(repeats: &Repeats) -> Option<String> {
 /// Stages that the shell ran, unless a note gives the reason already.
 fn in_shell(run: &Run) -> Vec<String> {
     let shell = run.shell.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("the shell");
-    let stages = run.pipelines.iter().flat_map(|pipeline| pipeline.stages.iter().enumerate());
-    stages
-        .filter_map(|(i, stage)| match &stage.how {
-            How::Shell { reason } if !run.notes.iter().any(|note| note.contains(reason.as_str())) => {
-                Some(format!("stage {} ({}) ran in {shell}: {reason}", i + 1, stage.name))
+    let place = |pipeline: usize, stage: usize| match run.pipelines.len() {
+        1 => format!("stage {}", stage + 1),
+        _ => format!("stage {} of pipeline {}", stage + 1, pipeline + 1),
+    };
+    let noted = |reason: &str| run.notes.iter().any(|note| note.contains(reason));
+    let mut texts = vec![];
+    for (p, pipeline) in run.pipelines.iter().enumerate() {
+        for (s, stage) in pipeline.stages.iter().enumerate() {
+            if let How::Shell { reason } = &stage.how
+                && !noted(reason)
+            {
+                texts.push(format!("{} ({}) ran in {shell}: {reason}", place(p, s), stage.name));
             }
-            _ => None,
-        })
-        .collect()
+        }
+    }
+    texts
 }
 
 fn left_behind(left: &LeftBehind) -> Option<String> {

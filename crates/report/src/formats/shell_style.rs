@@ -59,6 +59,14 @@ mod tests {
     }
 
     #[test]
+    fn a_line_is_that_of_requirement_p1() {
+        let cost =
+            Cost { wall_ns: 4_773_000_000, user_ns: 2_894_000_000, sys_ns: 114_000_000, ..Cost::zero() };
+        let shown = line("tokenize awk:", &cost, 13);
+        assert_eq!(shown, "tokenize awk: real 0m4.773s user 0m2.894s sys 0m0.114s cpu 63.02%");
+    }
+
+    #[test]
     fn a_minute_is_a_minute() {
         let mut run = samples::single();
         run.total = Cost { wall_ns: 59_999_600_000, user_ns: 1, ..Cost::zero() };

@@ -4,11 +4,11 @@
 //!   #  command          real    user     sys   CPU  time spent  peak mem      in     out  status
 //! ──────────────────────────────────────────────────────────────────────────────────────────────
 //!   1  cat words.txt  4.771s  0.004s  0.061s    1%  ››››››››››   ≤3.9 MB  105 MB  105 MB       0
-//! ▶ 2  tr A-Z a-z     4.773s  4.601s  0.098s   98%  ██████████   ≤3.9 MB  105 MB  105 MB       0
-//!   3  wc -l          4.774s  0.212s  0.040s    5%  █‹‹‹‹‹‹‹‹‹   ≤3.9 MB  105 MB     9 B       0
+//! ▶ 2  tr A-Z a-z     4.773s  4.601s  0.098s   98%  ▇▇▇▇▇▇▇▇▇▇   ≤3.9 MB  105 MB  105 MB       0
+//!   3  wc -l          4.774s  0.212s  0.040s    5%  ▇‹‹‹‹‹‹‹‹‹   ≤3.9 MB  105 MB     9 B       0
 //! ──────────────────────────────────────────────────────────────────────────────────────────────
 //!      ALL            4.774s  4.817s  0.199s  105%               ≤3.9 MB  315 MB  210 MB       0
-//!   █ running   ▒ no CPU   ‹ waits for input   › waits for room   · other
+//!   ▇ running   ▒ no CPU   ‹ waits for input   › waits for room   · other
 //! ```
 //!
 //! `▶` is the bottleneck; below follow the verdict in words, something to try, and notes. A narrow terminal drops
@@ -102,5 +102,14 @@ mod tests {
         for (name, run) in samples::all() {
             samples::check(&format!("table_{name}"), &sheets(&run));
         }
+    }
+
+    #[test]
+    fn a_run_of_nothing_is_shown_too() {
+        let mut run = samples::single();
+        run.pipelines.clear();
+        let shown = render(&run, &samples::wide(60));
+        assert_eq!(shown.lines().filter(|line| line.starts_with('─')).count(), 1, "{shown}");
+        assert!(shown.contains("     ALL  "), "{shown}");
     }
 }
