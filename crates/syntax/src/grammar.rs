@@ -30,6 +30,8 @@ pub(crate) struct Reader<'t> {
     pub(crate) bodies: Vec<Word>,
     /// How many `$(…)` and `<(…)` are open.
     pub(crate) substitutions: usize,
+    /// What stands between single quotes.
+    pub(crate) single_quoted_spans: Vec<Span>,
     depth: usize,
     /// True once a complete line of commands has been read: the shell would have run it by now.
     pub(crate) line_done: bool,
@@ -43,6 +45,7 @@ impl<'t> Reader<'t> {
             pending: Vec::new(),
             bodies: Vec::new(),
             substitutions: 0,
+            single_quoted_spans: Vec::new(),
             depth: 0,
             line_done: false,
         }
@@ -458,7 +461,7 @@ impl<'t> Reader<'t> {
         let length = operator.iter().find(|op| rest.starts_with(**op)).map(|op| op.len());
         let length = length.unwrap_or_else(|| match rest.bytes().next() {
             Some(b) if ends_word(b) => 1,
-            _ => rest.bytes().position(|b| ends_word(b)).unwrap_or(rest.len()),
+            _ => rest.bytes().position(ends_word).unwrap_or(rest.len()),
         });
         Span::new(start, start + length)
     }

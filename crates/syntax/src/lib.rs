@@ -9,6 +9,7 @@ mod cond;
 mod cursor;
 mod error;
 mod grammar;
+mod hazards;
 mod heredoc;
 mod parse;
 mod redirect;
@@ -16,6 +17,7 @@ pub mod tree;
 mod word;
 
 pub use error::SyntaxError;
+pub use hazards::{Hazard, shell_hazards};
 pub use parse::parse;
 pub use tree::*;
 

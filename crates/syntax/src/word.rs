@@ -265,6 +265,7 @@ impl<'t> Reader<'t> {
             );
         };
         self.crosses_lines(&rest[..length])?;
+        self.single_quoted_spans.push(Span::new(self.c.pos, self.c.pos + length));
         self.c.pos += length + 1;
         Ok(&rest[..length])
     }
