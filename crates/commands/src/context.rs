@@ -35,16 +35,22 @@ pub struct Locale {
     pub plain_messages: bool,
     /// The decimal point is `.` and there are no thousands separators (LC_NUMERIC of C, POSIX and C.UTF-8).
     pub plain_numbers: bool,
+    /// The names of months are the English ones (LC_TIME of C, POSIX and C.UTF-8).
+    pub plain_dates: bool,
 }
 
 impl Locale {
     /// The C locale.
-    pub const C: Locale =
-        Locale { ctype: Charset::C, collate: Collate::Bytes, plain_messages: true, plain_numbers: true };
+    pub const C: Locale = Locale {
+        ctype: Charset::C,
+        collate: Collate::Bytes,
+        plain_messages: true,
+        plain_numbers: true,
+        plain_dates: true,
+    };
 
     /// The C.UTF-8 locale, installed.
-    pub const C_UTF8: Locale =
-        Locale { ctype: Charset::Utf8, collate: Collate::Bytes, plain_messages: true, plain_numbers: true };
+    pub const C_UTF8: Locale = Locale { ctype: Charset::Utf8, ..Locale::C };
 }
 
 /// What a command is read in.
@@ -96,7 +102,7 @@ impl Locale {
                 }
             }
         }
-        let [ctype, numeric, _, collate, _, messages, ..] = names.as_slice() else { return Ok(Locale::C) };
+        let [ctype, numeric, time, collate, _, messages, ..] = names.as_slice() else { return Ok(Locale::C) };
         let translated = !is_c(messages) && variable("LANGUAGE").is_some_and(|list| !list.is_empty());
         Ok(Locale {
             ctype: charset(ctype),
@@ -107,6 +113,7 @@ impl Locale {
             },
             plain_messages: (is_c(messages) || is_c_utf8(messages)) && !translated,
             plain_numbers: is_c(numeric) || is_c_utf8(numeric),
+            plain_dates: is_c(time) || is_c_utf8(time),
         })
     }
 }
