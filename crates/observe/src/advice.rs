@@ -73,15 +73,11 @@ fn filter_early(scene: &Scene<'_>) -> Option<String> {
 }
 
 fn sort_by_bytes(scene: &Scene<'_>) -> Option<String> {
-    // In a locale without collation there is nothing to gain; the record's note tells which locale it was.
     let plain = scene.stage.text.split_whitespace().next() == Some("sort");
-    let collates = scene.run.notes.iter().any(|note| note.starts_with(COLLATION_NOTE));
-    (scene.computes() && plain && collates)
+    let by_bytes = ["C", "POSIX", "C.UTF-8", "C.utf8"].contains(&scene.run.machine.collation.as_str());
+    (scene.computes() && plain && !by_bytes)
         .then(|| "LC_ALL=C sort: comparing bytes is several times faster, if byte order will do for you".into())
 }
-
-/// How the note begins that tells of a locale with a collation order; `sort_by_bytes` looks for it.
-const COLLATION_NOTE: &str = "collation:";
 
 fn sort_then_count(scene: &Scene<'_>) -> Option<String> {
     let next = scene.pipeline.stages.get(scene.bottleneck.stage + 1)?;

@@ -4,8 +4,10 @@
 
 mod advice;
 pub mod probes;
+mod repeats;
 mod verdict;
 mod watch;
 
+pub use repeats::summarise;
 pub use verdict::judge;
 pub use watch::{Edges, Finished, Pace, Watched};

@@ -78,24 +78,37 @@ impl Watched {
 /// which costs under 0.1% of a core per stage.
 pub struct Pace {
     start_ns: u64,
+    next_ns: u64,
     rounds: u32,
 }
+
+const QUICK_NS: u64 = 5_000_000;
+const CALM_NS: u64 = 20_000_000;
+const QUICK_FOR_NS: u64 = 500_000_000;
 
 impl Pace {
     /// Starts now.
     pub fn begin() -> Self {
-        Pace { start_ns: clock::now_ns(), rounds: 0 }
+        let now_ns = clock::now_ns();
+        Pace { start_ns: now_ns, next_ns: now_ns + QUICK_NS, rounds: 0 }
     }
 
-    /// How long to wait until the next round.
-    pub fn pause(&self) -> Duration {
-        let quick = clock::now_ns() - self.start_ns < 500_000_000;
-        Duration::from_millis(if quick { 5 } else { 20 })
+    /// How long until the next round is due.
+    pub fn until_next(&self) -> Duration {
+        Duration::from_nanos(self.next_ns.saturating_sub(clock::now_ns()))
     }
 
-    /// Counts a round.
+    /// Whether a round is due.
+    pub fn is_due(&self) -> bool {
+        clock::now_ns() >= self.next_ns
+    }
+
+    /// Counts a round that was made, and sets the time of the next one. Rounds that were missed are not made up for.
     pub fn tick(&mut self) {
         self.rounds += 1;
+        let now_ns = clock::now_ns();
+        let quick = now_ns - self.start_ns < QUICK_FOR_NS;
+        self.next_ns = now_ns + if quick { QUICK_NS } else { CALM_NS };
     }
 
     /// Rounds so far.

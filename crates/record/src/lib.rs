@@ -69,6 +69,8 @@ pub struct Machine {
     pub cpu: Option<String>,
     /// Cores this process may run on (affinity mask), at least 1.
     pub cores: u32,
+    /// The locale that decides the order of sorting (`LC_ALL`, `LC_COLLATE` or `LANG`), `C` if none is set.
+    pub collation: String,
 }
 
 /// One pipeline of the text: one or more stages joined by pipes.

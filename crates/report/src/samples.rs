@@ -128,6 +128,7 @@ fn run(pipelines: Vec<Pipeline>, bottleneck: Option<(usize, usize)>, headline: &
             arch: "x86_64".to_owned(),
             cpu: Some("Intel(R) Core(TM) i7-3770 CPU @ 3.40GHz".to_owned()),
             cores: 4,
+            collation: "C".into(),
         },
         pipelines,
         wall_ns: total.wall_ns,

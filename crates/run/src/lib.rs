@@ -1,1 +1,29 @@
-//! stub
+//! Running a shell text exactly as the shell would: the same bytes, statuses, files, errors and signals.
+//!
+//! [`plan`] decides what pelton starts itself and what the user's shell runs; [`execute`] does it. Whatever is not
+//! fully modelled goes to the shell: a stage on its own where that cannot be noticed, else the whole text.
+//! run prints nothing, except what a shell itself would print to standard error about its children.
+
+mod environ;
+mod execute;
+mod expand;
+mod jobs;
+mod lookup;
+mod measure;
+mod plan;
+mod shell;
+mod stage;
+
+pub use environ::Environment;
+pub use execute::{Execution, Observing, command, execute, execute_command, replacement};
+pub use measure::{assemble, shown_text};
+pub use plan::{PipelinePlan, Plan, Request, ShellOption, Step, plan};
+pub use stage::{Kind, StagePlan};
+pub use shell::{Shell, UnknownShell};
+
+use std::ffi::CString;
+
+/// Bytes as a C string; `None` if they hold a NUL, which no argument of a program can.
+fn c_string(bytes: &[u8]) -> Option<CString> {
+    CString::new(bytes).ok()
+}

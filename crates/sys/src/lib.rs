@@ -10,4 +10,5 @@ pub mod procfs;
 pub mod signals;
 pub mod spawn;
 pub mod startup;
+pub mod stdio;
 pub mod wait;

@@ -19,3 +19,9 @@ pub fn cpu_model() -> Option<String> {
     let line = info.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_string())
 }
+
+/// Whether this process may execute the file at `path`, by its effective user and group.
+pub fn may_execute(path: &std::path::Path) -> bool {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS).is_ok()
+}

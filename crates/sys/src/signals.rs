@@ -27,8 +27,10 @@ fn disposition(signal: libc::c_int) -> libc::sighandler_t {
 pub(crate) struct Inherited {
     int_ignored: bool,
     quit_ignored: bool,
+    child_ignored: bool,
 }
 
+static CHILD_IGNORED: AtomicBool = AtomicBool::new(false);
 static INT_IGNORED: AtomicBool = AtomicBool::new(false);
 static QUIT_IGNORED: AtomicBool = AtomicBool::new(false);
 static WAITING: AtomicBool = AtomicBool::new(false);
@@ -39,11 +41,13 @@ impl Inherited {
             return Inherited {
                 int_ignored: INT_IGNORED.load(Ordering::Relaxed),
                 quit_ignored: QUIT_IGNORED.load(Ordering::Relaxed),
+                child_ignored: CHILD_IGNORED.load(Ordering::Relaxed),
             };
         }
         Inherited {
             int_ignored: disposition(libc::SIGINT) == libc::SIG_IGN,
             quit_ignored: disposition(libc::SIGQUIT) == libc::SIG_IGN,
+            child_ignored: disposition(libc::SIGCHLD) == libc::SIG_IGN,
         }
     }
 
@@ -56,6 +60,7 @@ impl Inherited {
         };
         set(libc::SIGINT, self.int_ignored);
         set(libc::SIGQUIT, self.quit_ignored);
+        set(libc::SIGCHLD, self.child_ignored);
         set(libc::SIGPIPE, crate::startup::sigpipe_was_ignored());
     }
 }
@@ -73,6 +78,7 @@ impl Waiting {
         let inherited = Inherited::now();
         INT_IGNORED.store(inherited.int_ignored, Ordering::Relaxed);
         QUIT_IGNORED.store(inherited.quit_ignored, Ordering::Relaxed);
+        CHILD_IGNORED.store(inherited.child_ignored, Ordering::Relaxed);
         WAITING.store(true, Ordering::Relaxed);
         INTERRUPTED.store(false, Ordering::Relaxed);
         if !inherited.int_ignored {
@@ -83,6 +89,10 @@ impl Waiting {
         let ignore = action(libc::SIG_IGN);
         // SAFETY: SIG_IGN is a valid disposition.
         unsafe { libc::sigaction(libc::SIGQUIT, &ignore, std::ptr::null_mut()) };
+        let default = action(libc::SIG_DFL);
+        // Were SIGCHLD ignored, as a parent may have left it, children would vanish without a status.
+        // SAFETY: SIG_DFL is a valid disposition.
+        unsafe { libc::sigaction(libc::SIGCHLD, &default, std::ptr::null_mut()) };
         Waiting { inherited }
     }
 
@@ -101,6 +111,7 @@ impl Drop for Waiting {
         };
         set(libc::SIGINT, self.inherited.int_ignored);
         set(libc::SIGQUIT, self.inherited.quit_ignored);
+        set(libc::SIGCHLD, self.inherited.child_ignored);
         WAITING.store(false, Ordering::Relaxed);
     }
 }

@@ -1,0 +1,203 @@
+//! The environment: as inherited, as a shell sees it, and as it hands it to the programs it starts.
+
+use pelton_syntax::Dialect;
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+
+/// The inherited environment, with what a shell changes in it.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    inherited: Vec<(OsString, OsString)>,
+}
+
+/// Variables that a shell sets, computes or treats specially: their value is not what the environment says.
+const SPECIAL: [&str; 29] = [
+    "_", "COLUMNS", "COMP_WORDBREAKS", "DIRSTACK", "EPOCHREALTIME", "EPOCHSECONDS", "EUID", "FUNCNAME", "GLOBIGNORE",
+    "GROUPS", "HISTCMD", "HOSTNAME", "HOSTTYPE", "IFS", "LINENO", "LINES", "MACHTYPE", "OLDPWD", "OPTARG", "OPTERR",
+    "OPTIND", "OSTYPE", "PIPESTATUS", "PPID", "PS4", "PWD", "RANDOM", "SECONDS", "SHLVL",
+];
+
+/// Whether the shell gives `name` a meaning of its own.
+pub fn is_special(name: &str) -> bool {
+    SPECIAL.contains(&name)
+        || name.starts_with("BASH")
+        || name.starts_with("COMP_")
+        || matches!(name, "SHELLOPTS" | "SRANDOM" | "UID" | "POSIXLY_CORRECT" | "ENV" | "TIMEFORMAT" | "EXECIGNORE")
+}
+
+impl Environment {
+    /// Takes over the process's environment.
+    pub fn inherit() -> Self {
+        Environment { inherited: std::env::vars_os().collect() }
+    }
+
+    /// An environment made of these pairs.
+    pub fn from_pairs(pairs: Vec<(OsString, OsString)>) -> Self {
+        Environment { inherited: pairs }
+    }
+
+    /// The value of `name`, if it is set.
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.inherited.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_os_str())
+    }
+
+    /// The variable that makes a non-interactive shell behave in ways pelton does not model, if one is set.
+    pub fn upsetting(&self, dialect: Dialect) -> Option<String> {
+        let upsets = |name: &str| match dialect {
+            Dialect::Bash => {
+                matches!(
+                    name,
+                    "BASH_ENV" | "SHELLOPTS" | "BASHOPTS" | "POSIXLY_CORRECT" | "BASH_COMPAT" | "BASH_XTRACEFD"
+                ) || name.starts_with("BASH_FUNC_")
+            }
+            Dialect::Posix => false,
+        };
+        self.inherited.iter().filter_map(|(name, _)| name.to_str()).find(|name| upsets(name)).map(String::from)
+    }
+
+    /// The locale that decides the order of sorting, `C` if none is set.
+    pub fn collation(&self) -> String {
+        let set = |name: &str| self.get(name).filter(|value| !value.is_empty());
+        let value = set("LC_ALL").or_else(|| set("LC_COLLATE")).or_else(|| set("LANG"));
+        value.map_or_else(|| "C".into(), |value| value.to_string_lossy().into_owned())
+    }
+
+    /// As inherited, for a program that pelton becomes or a shell that runs the whole text.
+    pub fn as_inherited(&self) -> Vec<CString> {
+        self.inherited.iter().filter_map(|(name, value)| pair(name, value)).collect()
+    }
+
+    /// As inherited, but for a shell that stands in for the subshell of one stage: `SHLVL` must come out right
+    /// in what it starts. bash counts itself, and takes that back if it execs its only simple command.
+    pub(crate) fn for_stage_shell(&self, dialect: Dialect, execs: bool) -> Vec<CString> {
+        if dialect == Dialect::Posix || !execs {
+            return self.as_inherited();
+        }
+        let level = self.level();
+        self.with(&[("SHLVL", level.as_os_str())])
+    }
+
+    /// As a shell hands it to the program `path`: `assignments` are those written before the command's name.
+    pub(crate) fn for_program(&self, dialect: Dialect, path: &[u8], assignments: &[(String, Vec<u8>)]) -> Vec<CString> {
+        let pwd = self.pwd();
+        let level = self.level();
+        let mut set: Vec<(&str, &OsStr)> = vec![("PWD", pwd.as_os_str())];
+        if dialect == Dialect::Bash {
+            set.push(("SHLVL", level.as_os_str()));
+            set.push(("_", OsStr::from_bytes(path)));
+        }
+        for (name, value) in assignments {
+            set.retain(|(n, _)| n != name);
+            set.push((name, OsStr::from_bytes(value)));
+        }
+        let keeps_oldpwd = dialect == Dialect::Posix || self.get("OLDPWD").is_none_or(is_directory);
+        let mut strings = self.with(&set);
+        if !keeps_oldpwd && !assignments.iter().any(|(name, _)| name == "OLDPWD") {
+            strings.retain(|s| !s.as_bytes().starts_with(b"OLDPWD="));
+        }
+        strings
+    }
+
+    /// The inherited variables with these replaced in place, or added at the end.
+    fn with(&self, set: &[(&str, &OsStr)]) -> Vec<CString> {
+        let replaced = self.inherited.iter().map(|(name, value)| {
+            let new = set.iter().find(|(n, _)| name == n).map(|(_, value)| *value);
+            (name.as_os_str(), new.unwrap_or(value))
+        });
+        let added = set.iter().filter(|(name, _)| self.get(name).is_none()).map(|(n, v)| (OsStr::new(n), *v));
+        replaced.chain(added).filter_map(|(name, value)| pair(name, value)).collect()
+    }
+
+    /// The working directory as a shell knows it: the inherited name if it still leads there, else the real one.
+    pub(crate) fn pwd(&self) -> OsString {
+        let inherited = self.get("PWD").filter(|pwd| pwd.as_bytes().starts_with(b"/"));
+        let same = inherited.filter(|pwd| {
+            let plain = !pwd.as_bytes().split(|b| *b == b'/').any(|part| part == b"." || part == b"..");
+            plain && same_directory(pwd)
+        });
+        match same {
+            Some(pwd) => pwd.to_os_string(),
+            None => std::env::current_dir().map(|dir| dir.into_os_string()).unwrap_or_default(),
+        }
+    }
+
+    /// `SHLVL` within the shell: one more than inherited; bash restarts at 1 from anything that is no number.
+    fn level(&self) -> OsString {
+        let inherited = self.get("SHLVL").and_then(|v| v.to_str()).and_then(|v| v.trim().parse::<i64>().ok());
+        let level = match inherited.unwrap_or(0) + 1 {
+            level if level < 0 => 0,
+            level if level >= 1000 => 1,
+            level => level,
+        };
+        level.to_string().into()
+    }
+}
+
+fn pair(name: &OsStr, value: &OsStr) -> Option<CString> {
+    let mut bytes = name.to_os_string().into_vec();
+    bytes.push(b'=');
+    bytes.extend_from_slice(value.as_bytes());
+    CString::new(bytes).ok()
+}
+
+fn is_directory(path: &OsStr) -> bool {
+    std::fs::metadata(path).is_ok_and(|m| m.is_dir())
+}
+
+fn same_directory(pwd: &OsStr) -> bool {
+    match (std::fs::metadata(pwd), std::fs::metadata(".")) {
+        (Ok(a), Ok(b)) => a.dev() == b.dev() && a.ino() == b.ino(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> Environment {
+        Environment::from_pairs(pairs.iter().map(|(n, v)| (n.into(), v.into())).collect())
+    }
+
+    fn find(strings: &[CString], name: &str) -> Option<String> {
+        let prefix = format!("{name}=");
+        strings.iter().filter_map(|s| s.to_str().ok()).find_map(|s| s.strip_prefix(&prefix).map(String::from))
+    }
+
+    #[test]
+    fn bash_counts_its_level() {
+        for (inherited, expected) in [(Some("3"), "4"), (Some("abc"), "1"), (Some("-7"), "0"), (None, "1")] {
+            let pairs: Vec<(&str, &str)> = inherited.map(|level| ("SHLVL", level)).into_iter().collect();
+            let strings = environment(&pairs).for_program(Dialect::Bash, b"/bin/x", &[]);
+            assert_eq!(find(&strings, "SHLVL").as_deref(), Some(expected), "{inherited:?}");
+        }
+        let strings = environment(&[("SHLVL", "3")]).for_program(Dialect::Posix, b"/bin/x", &[]);
+        assert_eq!(find(&strings, "SHLVL").as_deref(), Some("3"));
+    }
+
+    #[test]
+    fn assignments_replace_what_was_inherited() {
+        let env = environment(&[("A", "1"), ("B", "2")]);
+        let strings = env.for_program(Dialect::Bash, b"/bin/x", &[("A".into(), b"9".to_vec()), ("C".into(), vec![])]);
+        assert_eq!(find(&strings, "A").as_deref(), Some("9"));
+        assert_eq!(find(&strings, "B").as_deref(), Some("2"));
+        assert_eq!(find(&strings, "C").as_deref(), Some(""));
+        assert_eq!(find(&strings, "_").as_deref(), Some("/bin/x"));
+    }
+
+    #[test]
+    fn a_wrong_pwd_is_corrected_and_a_dead_oldpwd_dropped() {
+        let env = environment(&[("PWD", "/nonexistent"), ("OLDPWD", "/nonexistent")]);
+        let strings = env.for_program(Dialect::Bash, b"/bin/x", &[]);
+        let here = std::env::current_dir().expect("a directory");
+        assert_eq!(find(&strings, "PWD").as_deref(), here.to_str());
+        assert_eq!(find(&strings, "OLDPWD"), None);
+    }
+
+    #[test]
+    fn what_upsets_bash_is_named() {
+        assert_eq!(environment(&[("BASH_FUNC_ls%%", "() { :; }")]).upsetting(Dialect::Bash).as_deref(), Some("BASH_FUNC_ls%%"));
+        assert_eq!(environment(&[("HOME", "/")]).upsetting(Dialect::Bash), None);
+    }
+}

@@ -1,0 +1,490 @@
+//! Doing what was planned: starting stages, waiting for them, and keeping a shell's account of statuses.
+
+use crate::environ::Environment;
+use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
+use crate::stage::{Ends, Surroundings};
+use crate::{c_string, jobs, lookup};
+use pelton_observe::probes::accounting;
+use pelton_observe::{Edges, Finished, Pace, Watched};
+use pelton_record::{Cost, End, How, LeftBehind, Observer, Pipeline, Span, Stage};
+use pelton_syntax::{Connector, Dialect};
+use pelton_sys::pipe;
+use pelton_sys::procfs::{self, ProcFile};
+use pelton_sys::signals::{self, Waiting};
+use pelton_sys::spawn::{self, Action, Child, Exec};
+use pelton_sys::wait::{self, Ended};
+use pelton_sys::clock;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+
+const SIGINT: i32 = 2;
+
+/// Whether to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observing {
+    /// Only run.
+    No,
+    /// Account for every stage, and sample what it waits for.
+    Yes,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Execution {
+    /// The status that the shell would return.
+    pub status: i32,
+    /// The signal by which the shell would have died, if it would: it execs the last plain command of a text, and it
+    /// dies of an interrupt that its child died of.
+    pub died_by: Option<i32>,
+    /// Whether SIGINT ended it.
+    pub interrupted: bool,
+    /// The pipelines that ran. Empty unless observed.
+    pub pipelines: Vec<Pipeline>,
+    /// From the first start to the last end. Zero unless observed.
+    pub wall_ns: u64,
+    /// Descendants that outlived their stages.
+    pub left_behind: LeftBehind,
+    /// What measuring cost.
+    pub observer: Observer,
+}
+
+/// What this process should become instead of running the plan itself: the shell, for a text it must run whole, or
+/// the program, for a text that is one plain command. Not for observed runs.
+pub fn replacement(plan: &Plan, request: &Request, environment: &Environment) -> Option<Exec> {
+    match plan {
+        Plan::Whole { .. } => whole(request, environment),
+        Plan::Steps(steps) => {
+            let [Step::List(list)] = steps.as_slice() else { return None };
+            let [(None, pipeline)] = list.as_slice() else { return None };
+            let [stage] = pipeline.stages.as_slice() else { return None };
+            if pipeline.negated || !stage.is_plain_program() || request.shell.dialect != Some(Dialect::Bash) {
+                return None;
+            }
+            let around = surroundings(request, environment, &[]);
+            match stage.program(&around).ok()?.action {
+                Action::Exec(exec) => Some(exec),
+                Action::Exit(_) => None,
+            }
+        }
+    }
+}
+
+fn whole(request: &Request, environment: &Environment) -> Option<Exec> {
+    let env = environment.as_inherited();
+    match &request.script {
+        Some(file) => request.shell.call_script(file, &request.args, &env),
+        None => request.shell.call(&[], request.text.as_bytes(), &request.name, &request.args, &env),
+    }
+}
+
+fn surroundings<'a>(request: &'a Request, environment: &'a Environment, flags: &'a [&'a str]) -> Surroundings<'a> {
+    Surroundings { shell: &request.shell, name: &request.name, args: &request.args, environment, flags }
+}
+
+/// Runs the plan. `say` gets what a shell would print to standard error about its children.
+///
+/// # Errors
+/// If pelton itself lacks something: descriptors, processes, memory.
+pub fn execute(
+    plan: &Plan,
+    request: &Request,
+    environment: &Environment,
+    observing: Observing,
+    say: &mut dyn FnMut(&str),
+) -> io::Result<Execution> {
+    let mut runner = Runner::new(observing)?;
+    match plan {
+        Plan::Steps(steps) => {
+            let mut shell = ShellState { request, environment, say, errexit: false, pipefail: false };
+            shell.run(steps, &mut runner)?;
+        }
+        Plan::Whole { reason } => {
+            let exec = whole(request, environment).ok_or_else(nul)?;
+            let text = request.text.to_string_lossy().into_owned();
+            let how = How::Shell { reason: reason.clone() };
+            runner.run_one(exec, &text, request.shell.name.to_string_lossy().into_owned(), how, None)?;
+        }
+    }
+    runner.finish()
+}
+
+/// The program that a command given as words means, without a shell.
+///
+/// # Errors
+/// With `NotFound` if there is no such program.
+pub fn command(words: &[OsString], environment: &Environment) -> io::Result<Exec> {
+    let name = words.first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let path = lookup::find(name.as_bytes(), environment).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+    let argv = words.iter().map(|word| c_string(word.as_bytes())).collect::<Option<_>>().ok_or_else(nul)?;
+    Ok(Exec { path: c_string(&path).ok_or_else(nul)?, argv, envp: environment.as_inherited() })
+}
+
+/// Runs a command given as words, without a shell.
+///
+/// # Errors
+/// As [`command`] and [`execute`].
+pub fn execute_command(words: &[OsString], environment: &Environment, observing: Observing) -> io::Result<Execution> {
+    let exec = command(words, environment)?;
+    let program = exec.path.to_string_lossy().into_owned();
+    let text = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    let name = words[0].to_string_lossy();
+    let name = name.rsplit('/').next().unwrap_or(&name).to_string();
+    let mut runner = Runner::new(observing)?;
+    runner.run_one(exec, &text, name, How::Process, Some(program))?;
+    runner.finish()
+}
+
+fn nul() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "a NUL byte in the text")
+}
+
+/// What a shell keeps account of between pipelines.
+struct ShellState<'a> {
+    request: &'a Request,
+    environment: &'a Environment,
+    say: &'a mut dyn FnMut(&str),
+    errexit: bool,
+    pipefail: bool,
+}
+
+impl ShellState<'_> {
+    fn run(&mut self, steps: &[Step], runner: &mut Runner) -> io::Result<()> {
+        for (i, step) in steps.iter().enumerate() {
+            match step {
+                Step::Set(options) => {
+                    self.set(options);
+                    runner.execution.status = 0;
+                }
+                Step::List(list) => {
+                    let decided = self.run_list(list, i + 1 == steps.len(), runner)?;
+                    let failed = runner.execution.status != 0 && decided;
+                    if runner.execution.interrupted || (self.errexit && failed) {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, options: &[(ShellOption, bool)]) {
+        for (option, on) in options {
+            match option {
+                ShellOption::Errexit => self.errexit = *on,
+                ShellOption::Pipefail => self.pipefail = *on,
+                // Texts with unset variables went to the shell when they were planned.
+                ShellOption::Nounset => {}
+            }
+        }
+    }
+
+    /// Runs pipelines joined by `&&` and `||`. True if the last one of them ran and was not negated: only then does
+    /// `set -e` heed a failure.
+    fn run_list(
+        &mut self,
+        list: &[(Option<Connector>, PipelinePlan)],
+        last_step: bool,
+        runner: &mut Runner,
+    ) -> io::Result<bool> {
+        let mut decided = false;
+        for (i, (connector, pipeline)) in list.iter().enumerate() {
+            let wanted = match connector {
+                None => true,
+                Some(Connector::And) => runner.execution.status == 0,
+                Some(Connector::Or) => runner.execution.status != 0,
+            };
+            if !wanted {
+                continue;
+            }
+            let last = i + 1 == list.len();
+            decided = last && !pipeline.negated;
+            self.run_pipeline(pipeline, last && last_step, runner)?;
+            if runner.execution.interrupted {
+                break;
+            }
+        }
+        Ok(decided)
+    }
+
+    fn run_pipeline(&mut self, pipeline: &PipelinePlan, last: bool, runner: &mut Runner) -> io::Result<()> {
+        let flags: &[&str] = if self.pipefail { &["-o", "pipefail"] } else { &[] };
+        let ends = runner.run_pipeline(pipeline, &surroundings(self.request, self.environment, flags))?;
+        let dialect = self.request.shell.dialect.unwrap_or(Dialect::Posix);
+        let status = |(_, ended): &(u32, Ended)| ended.status();
+        let failed = ends.iter().rev().map(status).find(|status| self.pipefail && *status != 0);
+        let raw = failed.or(ends.last().map(status)).unwrap_or(0);
+        runner.execution.status = if pipeline.negated { i32::from(raw == 0) } else { raw };
+        if let Some(record) = runner.execution.pipelines.last_mut().filter(|_| runner.observing == Observing::Yes) {
+            record.exit_status = runner.execution.status;
+            record.text = pipeline.span.of(self.request.text.to_str().unwrap_or_default()).to_string();
+        }
+        let last_end = ends.last().map(|(_, ended)| *ended);
+        if runner.waiting.interrupted() && matches!(last_end, Some(Ended::Signalled(SIGINT, _))) {
+            runner.execution.interrupted = true;
+            runner.execution.died_by = Some(SIGINT);
+            return Ok(());
+        }
+        let execed = dialect == Dialect::Bash
+            && last
+            && !pipeline.negated
+            && matches!(pipeline.stages.as_slice(), [stage] if stage.is_plain_program());
+        match last_end {
+            Some(Ended::Signalled(signal, _)) if execed => runner.execution.died_by = Some(signal),
+            _ => {
+                if let Some(text) = jobs::message(dialect, &self.request.name, pipeline, &ends, self.pipefail) {
+                    (self.say)(&text);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Starts processes and waits for them.
+struct Runner {
+    observing: Observing,
+    waiting: Waiting,
+    execution: Execution,
+    pace: Pace,
+    start_ns: u64,
+    own_cpu_at_start_ns: u64,
+}
+
+/// A started stage.
+struct Started {
+    pid: u32,
+    watched: Option<Watched>,
+    how: How,
+    program: Option<String>,
+}
+
+/// A stage that has ended, measured or not.
+struct Ending {
+    ended: Ended,
+    finished: Option<Finished>,
+}
+
+impl Runner {
+    fn new(observing: Observing) -> io::Result<Self> {
+        let waiting = Waiting::begin();
+        if observing == Observing::Yes {
+            // Without it, only what a stage leaves behind is missed: not worth failing for.
+            let _ = wait::become_subreaper();
+        }
+        let execution = Execution::default();
+        Ok(Runner {
+            observing,
+            waiting,
+            execution,
+            pace: Pace::begin(),
+            start_ns: clock::now_ns(),
+            own_cpu_at_start_ns: clock::own_cpu_ns(),
+        })
+    }
+
+    fn run_one(&mut self, exec: Exec, text: &str, name: String, how: How, program: Option<String>) -> io::Result<()> {
+        let child =
+            Child { action: Action::Exec(exec), fallback: None, stdin: None, stdout: None, redirections: vec![], not_mine: None };
+        let started = self.start(&child, how, program, Edges::default())?;
+        let (starts, endings) = self.wait_for(vec![started])?;
+        self.execution.status = endings[0].ended.status();
+        if let Ended::Signalled(signal, _) = endings[0].ended {
+            self.execution.died_by = Some(signal);
+            self.execution.interrupted = signal == SIGINT && self.waiting.interrupted();
+        }
+        if self.observing == Observing::Yes {
+            let span = Span::new(0, text.len());
+            let described = Described { text: text.to_string(), name, span };
+            self.record(span, vec![described], starts, endings);
+            if let Some(pipeline) = self.execution.pipelines.last_mut() {
+                pipeline.text = text.to_string();
+                pipeline.exit_status = self.execution.status;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one pipeline to its end; gives its processes and how they ended, left to right.
+    fn run_pipeline(&mut self, pipeline: &PipelinePlan, around: &Surroundings<'_>) -> io::Result<Vec<(u32, Ended)>> {
+        let started = self.start_pipeline(pipeline, around)?;
+        let pids: Vec<u32> = started.iter().map(|stage| stage.pid).collect();
+        let (starts, endings) = self.wait_for(started)?;
+        let ends = pids.into_iter().zip(endings.iter().map(|e| e.ended)).collect();
+        if self.observing == Observing::Yes {
+            let describe = |s: &crate::stage::StagePlan| Described { text: s.text.clone(), name: s.name.clone(), span: s.span };
+            self.record(pipeline.span, pipeline.stages.iter().map(describe).collect(), starts, endings);
+        }
+        Ok(ends)
+    }
+
+    /// Starts the stages left to right. Each child holds its own pipe ends and no others, also while it is still
+    /// opening its redirections, so a reader sees its writer's end as soon as it comes.
+    fn start_pipeline(&mut self, pipeline: &PipelinePlan, around: &Surroundings<'_>) -> io::Result<Vec<Started>> {
+        let mut started = Vec::with_capacity(pipeline.stages.len());
+        let mut previous: Option<(OwnedFd, u64)> = None;
+        for (i, stage) in pipeline.stages.iter().enumerate() {
+            let next = if i + 1 < pipeline.stages.len() { Some(pipe::pipe()?) } else { None };
+            let (read_end, upstream) = previous.take().unzip();
+            let edges = Edges { upstream, downstream: next.as_ref().map(|pipe| pipe.inode) };
+            let ends = Ends {
+                stdin: read_end.as_ref().map(|fd| fd.as_fd()),
+                stdout: next.as_ref().map(|pipe| pipe.write.as_fd()),
+                not_mine: next.as_ref().map(|pipe| pipe.read.as_fd()),
+            };
+            let prepared = stage.prepare(around, ends);
+            started.push(self.start(&prepared.child, prepared.how, prepared.program, edges)?);
+            // The parent keeps neither this stage's input nor the write end of its output.
+            previous = next.map(|pipe| (pipe.read, pipe.inode));
+        }
+        Ok(started)
+    }
+
+    fn start(&mut self, child: &Child<'_>, how: How, program: Option<String>, edges: Edges) -> io::Result<Started> {
+        let (pid, watched) = match self.observing {
+            Observing::No => (spawn::spawn(child)?, None),
+            Observing::Yes => {
+                let (pid, gate) = spawn::spawn_gated(child)?;
+                (pid, Some(Watched::start(pid, gate, edges)))
+            }
+        };
+        Ok(Started { pid, watched, how, program })
+    }
+
+    /// Waits until all stages have ended.
+    fn wait_for(&mut self, started: Vec<Started>) -> io::Result<(Vec<Start>, Vec<Ending>)> {
+        let mut starts = Vec::with_capacity(started.len());
+        let mut watched = Vec::with_capacity(started.len());
+        for stage in started {
+            starts.push(Start { pid: stage.pid, how: stage.how, program: stage.program });
+            watched.push(stage.watched);
+        }
+        let places: HashMap<u32, usize> = starts.iter().enumerate().map(|(i, start)| (start.pid, i)).collect();
+        let mut endings: Vec<Option<Ending>> = starts.iter().map(|_| None).collect();
+        while endings.iter().any(Option::is_none) {
+            let Some(pid) = self.next_ended(&mut watched)? else { continue };
+            match places.get(&pid) {
+                Some(&i) => endings[i] = Some(end(pid, watched[i].take())?),
+                None => self.reap_stranger(pid)?,
+            }
+        }
+        Ok((starts, endings.into_iter().flatten().collect()))
+    }
+
+    /// A child that has ended; `None` after a round of samples, or if a signal came.
+    fn next_ended(&mut self, watched: &mut [Option<Watched>]) -> io::Result<Option<u32>> {
+        if self.observing == Observing::No {
+            return wait::peek_ended(true);
+        }
+        if let Some(pid) = wait::peek_ended(false)? {
+            return Ok(Some(pid));
+        }
+        let pidfds: Vec<_> = watched.iter().flatten().filter_map(Watched::pidfd).collect();
+        wait::wait_any(&pidfds, Some(self.pace.until_next()));
+        if self.pace.is_due() {
+            watched.iter_mut().flatten().for_each(Watched::sample);
+            self.pace.tick();
+        }
+        Ok(None)
+    }
+
+    /// An orphan of some stage, or a child that this process had before it became pelton.
+    fn reap_stranger(&mut self, pid: u32) -> io::Result<()> {
+        let mut buffer = [0; 512];
+        let io = ProcFile::open(pid, "io").and_then(|file| procfs::parse_io(file.read(&mut buffer)?));
+        let (_, usage) = wait::reap(pid)?;
+        if self.observing == Observing::Yes {
+            let left = &mut self.execution.left_behind;
+            if left.ended == 0 {
+                left.cost = Cost::zero();
+            }
+            left.cost.add(&accounting::cost_of(io, &usage, 0));
+            left.ended += 1;
+        }
+        Ok(())
+    }
+
+    /// Adds a pipeline that has ended to the record.
+    fn record(&mut self, span: Span, described: Vec<Described>, starts: Vec<Start>, endings: Vec<Ending>) {
+        let finished: Vec<Finished> = endings.into_iter().filter_map(|ending| ending.finished).collect();
+        let first_ns = finished.iter().map(|f| f.start_ns).min().unwrap_or(0);
+        let last_ns = finished.iter().map(|f| f.end_ns).max().unwrap_or(0);
+        if self.execution.pipelines.is_empty() {
+            self.start_ns = first_ns;
+        }
+        self.execution.wall_ns = last_ns - self.start_ns;
+        let count = finished.len();
+        let rows = described.into_iter().zip(starts).zip(finished).enumerate();
+        let stages = rows.map(|(i, ((described, start), finished))| Stage {
+            text: described.text,
+            name: described.name,
+            span: described.span,
+            program: start.program,
+            how: start.how,
+            pid: start.pid,
+            start_ns: finished.start_ns.saturating_sub(self.start_ns),
+            end: record_end(finished.ended),
+            cost: finished.cost,
+            waits: finished.waits,
+            reads_previous: i > 0,
+            feeds_next: i + 1 < count,
+        });
+        let stages = stages.collect();
+        self.execution.pipelines.push(Pipeline {
+            text: String::new(),
+            span,
+            start_ns: first_ns - self.start_ns,
+            wall_ns: last_ns - first_ns,
+            exit_status: 0,
+            stages,
+        });
+    }
+
+    fn finish(mut self) -> io::Result<Execution> {
+        if self.observing == Observing::Yes {
+            // What was left behind and has ended by now still counts; what still runs is only counted as such.
+            while let Ok(Some(pid)) = wait::peek_ended(false) {
+                self.reap_stranger(pid)?;
+            }
+            self.execution.left_behind.running = procfs::children(std::process::id()).len() as u32;
+            self.execution.observer = Observer {
+                cpu_ns: clock::own_cpu_ns() - self.own_cpu_at_start_ns,
+                rounds: self.pace.rounds(),
+            };
+        }
+        Ok(self.execution)
+    }
+}
+
+/// A stage's words for the record.
+struct Described {
+    text: String,
+    name: String,
+    span: Span,
+}
+
+/// How a stage was started, for the record.
+struct Start {
+    pid: u32,
+    how: How,
+    program: Option<String>,
+}
+
+fn end(pid: u32, watched: Option<Watched>) -> io::Result<Ending> {
+    match watched {
+        Some(watched) => {
+            let finished = watched.finish()?;
+            Ok(Ending { ended: finished.ended, finished: Some(finished) })
+        }
+        None => Ok(Ending { ended: wait::reap(pid)?.0, finished: None }),
+    }
+}
+
+fn record_end(ended: Ended) -> End {
+    match ended {
+        Ended::Exited(code) => End::Exited(code),
+        Ended::Signalled(signal, core) => End::Killed { signal, name: signals::name(signal), core },
+    }
+}

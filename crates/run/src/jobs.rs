@@ -1,0 +1,71 @@
+//! What a non-interactive shell itself says on standard error about children that a signal ended.
+
+use crate::plan::PipelinePlan;
+use pelton_syntax::Dialect;
+use pelton_sys::signals;
+use pelton_sys::wait::Ended;
+use std::ffi::OsStr;
+
+const SIGINT: i32 = 2;
+const SIGPIPE: i32 = 13;
+const SIGTERM: i32 = 15;
+
+/// The message for a pipeline that has ended, if the shell would print one.
+pub fn message(
+    dialect: Dialect,
+    name: &OsStr,
+    pipeline: &PipelinePlan,
+    ends: &[(u32, Ended)],
+    pipefail: bool,
+) -> Option<String> {
+    match dialect {
+        Dialect::Bash => bash(name, pipeline, ends, pipefail),
+        Dialect::Posix => dash(ends),
+    }
+}
+
+/// bash speaks if the process that decides the pipeline's status was killed, and then of all its processes; of a
+/// plain SIGTERM it says less, as Debian builds it.
+fn bash(name: &OsStr, pipeline: &PipelinePlan, ends: &[(u32, Ended)], pipefail: bool) -> Option<String> {
+    let failed = ends.iter().rev().find(|(_, ended)| pipefail && ended.status() != 0);
+    let (_, deciding) = failed.or(ends.last())?;
+    let Ended::Signalled(signal, core) = *deciding else { return None };
+    match signal {
+        SIGINT | SIGPIPE => return None,
+        SIGTERM => return Some(format!("{}{}\n", signals::description(signal), dumped(core))),
+        _ => {}
+    }
+    let mut text = format!("{}: line {}: ", name.display(), pipeline.line);
+    for (i, (stage, (pid, ended))) in pipeline.stages.iter().zip(ends).enumerate() {
+        let lead = if i == 0 { "" } else { "     " };
+        let bar = if i == 0 { "" } else { "| " };
+        text.push_str(&format!("{lead}{pid:>5} {:<24}{bar}{}\n", state(*ended), stage.printed));
+    }
+    Some(text)
+}
+
+fn dumped(core: bool) -> &'static str {
+    if core { " (core dumped)" } else { "" }
+}
+
+fn state(ended: Ended) -> String {
+    match ended {
+        Ended::Exited(0) => "Done".into(),
+        Ended::Exited(code) => format!("Exit {code}"),
+        Ended::Signalled(signal, core) => format!("{}{}", signals::description(signal), dumped(core)),
+    }
+}
+
+/// dash names every killed process of the pipeline, by its signal alone.
+fn dash(ends: &[(u32, Ended)]) -> Option<String> {
+    let mut text = String::new();
+    for (_, ended) in ends {
+        if let Ended::Signalled(signal, core) = *ended
+            && signal != SIGINT
+            && signal != SIGPIPE
+        {
+            text.push_str(&format!("{}{}\n", signals::description(signal), dumped(core)));
+        }
+    }
+    (!text.is_empty()).then_some(text)
+}

@@ -1,0 +1,46 @@
+//! Finding a program as a shell does.
+
+use crate::environ::Environment;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// The path of the program that the command `name` starts, or `None` if the shell would report an error instead.
+/// A name with a slash is a path; others are searched for in PATH, where an empty entry is the working directory.
+pub fn find(name: &[u8], environment: &Environment) -> Option<Vec<u8>> {
+    if name.is_empty() {
+        return None;
+    }
+    if name.contains(&b'/') {
+        return is_program(name).then(|| name.to_vec());
+    }
+    let path = environment.get("PATH")?;
+    path.as_bytes().split(|b| *b == b':').map(|dir| join(dir, name)).find(|candidate| is_program(candidate))
+}
+
+fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {
+    match dir {
+        [] => [b"./", name].concat(),
+        [.., b'/'] => [dir, name].concat(),
+        _ => [dir, b"/", name].concat(),
+    }
+}
+
+fn is_program(path: &[u8]) -> bool {
+    let path = Path::new(std::ffi::OsStr::from_bytes(path));
+    std::fs::metadata(path).is_ok_and(|m| m.is_file()) && pelton_sys::machine::may_execute(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn searches_path_in_order() {
+        let env = Environment::from_pairs(vec![("PATH".into(), "/nonexistent:/bin:/usr/bin".into())]);
+        assert_eq!(find(b"sh", &env).as_deref(), Some(&b"/bin/sh"[..]));
+        assert_eq!(find(b"/bin/sh", &env).as_deref(), Some(&b"/bin/sh"[..]));
+        assert_eq!(find(b"no-such-program", &env), None);
+        assert_eq!(find(b"/bin", &env), None);
+        assert_eq!(find(b"", &env), None);
+    }
+}

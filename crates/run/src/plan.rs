@@ -1,0 +1,317 @@
+//! What pelton starts itself, what the shell runs for one stage, and what the shell runs whole.
+//!
+//! Every stage of a pipeline runs in a subshell of its own, so one that pelton does not model can be run by a
+//! separate shell, unless it would notice (`$$`, `$!`, the status of what ran before …): then the whole text goes to
+//! the shell. Nothing is guessed: what is not named here as safe is not.
+
+use crate::environ::{self, Environment};
+use crate::expand;
+use crate::shell::Shell;
+use crate::stage::{self, Kind, StagePlan};
+use pelton_record::Span;
+use pelton_syntax::{self as syntax, Command, Connector, Dialect, Script, SyntaxError};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The shell text.
+    pub text: OsString,
+    /// `$0`, which is also the name in the shell's messages.
+    pub name: OsString,
+    /// `$1` and so on.
+    pub args: Vec<OsString>,
+    /// The script file the text was read from, if it was.
+    pub script: Option<PathBuf>,
+    /// The shell whose text it is.
+    pub shell: Shell,
+}
+
+/// How a text will be run.
+#[derive(Debug)]
+pub enum Plan {
+    /// pelton starts the stages.
+    Steps(Vec<Step>),
+    /// The shell runs the text whole.
+    Whole {
+        /// Why, to follow 'because of'.
+        reason: String,
+    },
+}
+
+/// One item of the text's list.
+#[derive(Debug)]
+pub enum Step {
+    /// Pipelines joined by `&&` and `||`.
+    List(Vec<(Option<Connector>, PipelinePlan)>),
+    /// `set -e`, `set -o pipefail` and so on, in order.
+    Set(Vec<(ShellOption, bool)>),
+}
+
+/// The shell options that pelton keeps account of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShellOption {
+    /// `-e`
+    Errexit,
+    /// `-u`
+    Nounset,
+    /// `-o pipefail`
+    Pipefail,
+}
+
+/// One pipeline.
+#[derive(Debug)]
+pub struct PipelinePlan {
+    /// Where it stands.
+    pub span: Span,
+    /// Whether `!` inverts its status.
+    pub negated: bool,
+    /// The line of its last stage, from 1: the one that messages about it name.
+    pub line: usize,
+    /// Its stages.
+    pub stages: Vec<StagePlan>,
+}
+
+/// Reads the text and decides. An error means that the shell refuses the text too, before running anything.
+pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, SyntaxError> {
+    let whole = |reason: String| Ok(Plan::Whole { reason });
+    let Some(dialect) = request.shell.dialect else {
+        return whole(format!("the shell: the grammar of `{}` is not modelled", request.shell.name.display()));
+    };
+    if let Some(name) = environment.upsetting(dialect) {
+        return whole(format!("the variable {name} in the environment, which changes how the shell works"));
+    }
+    let Some(text) = request.text.to_str() else {
+        return whole("bytes in the text that are not UTF-8".into());
+    };
+    match syntax::parse(text, dialect) {
+        Ok(script) => {
+            let planner = Planner { text, dialect, environment, functions: vec![], prelude: vec![], before: false };
+            match planner.plan(script) {
+                Ok(steps) => Ok(Plan::Steps(steps)),
+                Err(reason) => whole(reason),
+            }
+        }
+        // The shell is the judge of what is shell, and it may run the lines before the mistake.
+        Err(error) if error.may_run_first || stage::shell_accepts(request, environment) => {
+            whole(format!("its syntax: {}", error.message))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Why the whole text goes to the shell.
+type Reason = String;
+
+struct Planner<'a> {
+    text: &'a str,
+    dialect: Dialect,
+    environment: &'a Environment,
+    /// Functions defined so far.
+    functions: Vec<String>,
+    /// Definitions and assignments so far: what a shell that runs a single stage must read first.
+    prelude: Vec<Span>,
+    /// Whether a pipeline stands before the one at hand: it would have left a status in `$?`.
+    before: bool,
+}
+
+impl Planner<'_> {
+    fn plan(mut self, script: Script) -> Result<Vec<Step>, Reason> {
+        let mut steps = Vec::new();
+        let count = script.items.len();
+        for (i, item) in script.items.into_iter().enumerate() {
+            if item.background {
+                return Err("a background command".into());
+            }
+            if item.and_or.rest.is_empty() && self.takes_as_prelude(&item)? {
+                continue;
+            }
+            if item.and_or.rest.is_empty()
+                && let Some(options) = set_options(&item.and_or.first, self.dialect)
+            {
+                steps.push(Step::Set(options));
+                continue;
+            }
+            steps.push(Step::List(self.list(item.and_or, i + 1 == count)?));
+        }
+        check_options(&steps)?;
+        Ok(steps)
+    }
+
+    /// Definitions of functions, and assignments that cannot fail, only matter to what a shell runs later.
+    fn takes_as_prelude(&mut self, item: &syntax::Item) -> Result<bool, Reason> {
+        let pipeline = &item.and_or.first;
+        let [stage] = pipeline.stages.as_slice() else { return Ok(false) };
+        if pipeline.negated || pipeline.timed {
+            return Ok(false);
+        }
+        match &stage.command {
+            Command::Function { name } => {
+                if !stage.redirects.is_empty() {
+                    return Err("a function with redirections".into());
+                }
+                self.functions.push(name.clone());
+            }
+            Command::Simple(simple) if simple.words.is_empty() && stage.redirects.is_empty() => {
+                for assignment in &simple.assignments {
+                    let fixed = assignment.value.static_text().is_some();
+                    if !fixed || environ::is_special(&assignment.name) || self.environment.get(&assignment.name).is_some() {
+                        return Err(format!("the assignment to {}", assignment.name));
+                    }
+                }
+            }
+            _ => return Ok(false),
+        }
+        self.prelude.push(item.span);
+        Ok(true)
+    }
+
+    fn list(&mut self, and_or: syntax::AndOr, last_item: bool) -> Result<Vec<(Option<Connector>, PipelinePlan)>, Reason> {
+        let count = and_or.rest.len() + 1;
+        let first = std::iter::once((None, and_or.first));
+        let rest = and_or.rest.into_iter().map(|(connector, pipeline)| (Some(connector), pipeline));
+        let mut list = Vec::with_capacity(count);
+        for (i, (connector, pipeline)) in first.chain(rest).enumerate() {
+            list.push((connector, self.pipeline(pipeline, last_item && i + 1 == count)?));
+            self.before = true;
+        }
+        Ok(list)
+    }
+
+    fn pipeline(&self, pipeline: syntax::Pipeline, last: bool) -> Result<PipelinePlan, Reason> {
+        if pipeline.timed {
+            return Err("the shell's own `time`".into());
+        }
+        let alone = pipeline.stages.len() == 1;
+        let line = |offset: usize| self.text[..offset].bytes().filter(|b| *b == b'\n').count() + 1;
+        let last_line = pipeline.stages.last().map_or(1, |stage| line(stage.span.start));
+        let stages: Result<Vec<_>, _> =
+            pipeline.stages.into_iter().map(|stage| self.stage(stage, alone && !last)).collect();
+        Ok(PipelinePlan { span: pipeline.span, negated: pipeline.negated, line: last_line, stages: stages? })
+    }
+
+    /// `lasting`: what the stage changes in the shell would be seen by what follows.
+    fn stage(&self, stage: syntax::Stage, lasting: bool) -> Result<StagePlan, Reason> {
+        let kind = stage::classify(&stage, &self.functions, self.environment);
+        if let Kind::Shell { reason } = &kind {
+            self.check_shell(&stage, reason)?;
+            if lasting && stage::has_lasting_effect(&stage, &self.functions) {
+                return Err(format!("{reason}, whose effect lasts"));
+            }
+        }
+        let shell_text = stage::shell_text(self.text, &stage, &self.prelude);
+        Ok(StagePlan::new(self.text, stage, kind, shell_text, self.functions.clone()))
+    }
+
+    /// Whether a separate shell may run this stage.
+    fn check_shell(&self, stage: &syntax::Stage, reason: &str) -> Result<(), Reason> {
+        let text = stage.span.of(self.text);
+        let read_by_shell = self.prelude.iter().map(|span| span.of(self.text)).chain([text]);
+        for text in read_by_shell {
+            if let Some(hazard) = syntax::shell_hazards(text) {
+                return Err(format!("{reason} with {}, which only the shell itself can answer", hazard.name));
+            }
+        }
+        let asks_status = ["$?", "${?", "PIPESTATUS", "exit", "return"].iter().any(|word| text.contains(word));
+        if self.before && asks_status {
+            return Err(format!("{reason} that asks for the status of what ran before"));
+        }
+        if matches!(stage.command, Command::Compound(_)) && text.replace("<<<", "").contains("<<") {
+            return Err("a here-document within a compound command".into());
+        }
+        let computed = |r: &syntax::Redirect| match &r.kind {
+            syntax::RedirectKind::HereDoc(body) => body.static_text().is_none(),
+            _ => false,
+        };
+        if stage.redirects.iter().any(computed) {
+            return Err("a here-document with expansions".into());
+        }
+        if let Command::Compound(compound) = &stage.command
+            && let syntax::CompoundKind::Unmodelled(why) = compound.kind
+        {
+            return Err(why.describe().into());
+        }
+        Ok(())
+    }
+}
+
+/// `set` with nothing but options that pelton keeps account of.
+fn set_options(pipeline: &syntax::Pipeline, dialect: Dialect) -> Option<Vec<(ShellOption, bool)>> {
+    let [stage] = pipeline.stages.as_slice() else { return None };
+    let Command::Simple(simple) = &stage.command else { return None };
+    if pipeline.negated || pipeline.timed || !stage.redirects.is_empty() || !simple.assignments.is_empty() {
+        return None;
+    }
+    let words: Vec<String> = simple.words.iter().map(|word| word.static_text()).collect::<Option<_>>()?;
+    let (name, arguments) = words.split_first()?;
+    if name != "set" || arguments.is_empty() {
+        return None;
+    }
+    let mut options = Vec::new();
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let on = argument.starts_with('-');
+        let letters = argument.strip_prefix(['-', '+']).filter(|letters| !letters.is_empty())?;
+        for letter in letters.chars() {
+            options.push((option(letter, &mut arguments, dialect)?, on));
+        }
+    }
+    Some(options)
+}
+
+fn option<'w>(letter: char, rest: &mut impl Iterator<Item = &'w String>, dialect: Dialect) -> Option<ShellOption> {
+    match letter {
+        'e' => Some(ShellOption::Errexit),
+        'u' => Some(ShellOption::Nounset),
+        'o' => match rest.next()?.as_str() {
+            "errexit" => Some(ShellOption::Errexit),
+            "nounset" => Some(ShellOption::Nounset),
+            "pipefail" if dialect == Dialect::Bash => Some(ShellOption::Pipefail),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Under `-e` and `-u` the inside of a stage that a shell runs could end the whole text: left to the shell.
+fn check_options(steps: &[Step]) -> Result<(), Reason> {
+    let strict = |step: &Step| match step {
+        Step::Set(options) => options.iter().any(|(option, _)| *option != ShellOption::Pipefail),
+        Step::List(_) => false,
+    };
+    match steps.iter().find_map(reason_for_a_shell) {
+        Some(reason) if steps.iter().any(strict) => Err(format!("{reason} under `set -e` or `set -u`")),
+        _ => Ok(()),
+    }
+}
+
+fn reason_for_a_shell(step: &Step) -> Option<&Reason> {
+    let Step::List(list) = step else { return None };
+    list.iter().flat_map(|(_, pipeline)| &pipeline.stages).find_map(|stage| match &stage.kind {
+        Kind::Shell { reason } => Some(reason),
+        _ => None,
+    })
+}
+
+impl Plan {
+    /// Commands that are neither programs in PATH nor known to the shell, with the span of their names.
+    pub fn missing_commands(&self, environment: &Environment) -> Vec<(String, Span)> {
+        let Plan::Steps(steps) = self else { return Vec::new() };
+        let lists = steps.iter().filter_map(|step| match step {
+            Step::List(list) => Some(list),
+            Step::Set(_) => None,
+        });
+        let stages = lists.flatten().flat_map(|(_, pipeline)| &pipeline.stages);
+        stages.filter_map(|stage| stage.missing_command(environment)).collect()
+    }
+}
+
+/// The value of the word that names a command, if it can be known.
+pub(crate) fn command_name(simple: &syntax::Simple, environment: &Environment) -> Option<Vec<u8>> {
+    let first = simple.words.first()?;
+    match expand::arguments(std::slice::from_ref(first), environment).ok()?.as_slice() {
+        [name] => Some(name.clone()),
+        _ => None,
+    }
+}

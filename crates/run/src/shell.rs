@@ -1,0 +1,77 @@
+//! The user's shell: which one it is, and how it is called.
+
+use crate::environ::Environment;
+use crate::{c_string, lookup};
+use pelton_syntax::Dialect;
+use pelton_sys::spawn::Exec;
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A shell that can run text.
+#[derive(Clone, Debug)]
+pub struct Shell {
+    /// As the user named it; becomes its `argv[0]`, and with it the name in its messages.
+    pub name: OsString,
+    /// Where it is.
+    pub path: PathBuf,
+    /// The grammar pelton may read its text by; `None` if this shell is not modelled.
+    pub dialect: Option<Dialect>,
+}
+
+/// The shell was not found.
+#[derive(Clone, Debug)]
+pub struct UnknownShell(pub OsString);
+
+impl std::fmt::Display for UnknownShell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the shell `{}` was not found or cannot be executed", self.0.display())
+    }
+}
+
+impl std::error::Error for UnknownShell {}
+
+impl Shell {
+    /// Finds the shell called `name` (a name in PATH, or a path).
+    pub fn find(name: &OsStr, environment: &Environment) -> Result<Self, UnknownShell> {
+        let found = lookup::find(name.as_bytes(), environment).ok_or_else(|| UnknownShell(name.into()))?;
+        let path = PathBuf::from(OsStr::from_bytes(&found));
+        let dialect = dialect(&path);
+        Ok(Shell { name: name.into(), path, dialect })
+    }
+
+    /// The call that runs `text` with the given flags, `$0` and arguments.
+    pub(crate) fn call(&self, flags: &[&str], text: &[u8], name: &OsStr, args: &[OsString], env: &[CString]) -> Option<Exec> {
+        let mut argv = vec![c_string(self.name.as_bytes())?];
+        for flag in flags.iter().copied().chain(["-c"]) {
+            argv.push(c_string(flag.as_bytes())?);
+        }
+        argv.push(c_string(text)?);
+        argv.push(c_string(name.as_bytes())?);
+        for arg in args {
+            argv.push(c_string(arg.as_bytes())?);
+        }
+        Some(Exec { path: c_string(self.path.as_os_str().as_bytes())?, argv, envp: env.to_vec() })
+    }
+
+    /// The call that runs the script `file` with arguments.
+    pub(crate) fn call_script(&self, file: &Path, args: &[OsString], env: &[CString]) -> Option<Exec> {
+        let mut argv = vec![c_string(self.name.as_bytes())?, c_string(file.as_os_str().as_bytes())?];
+        for arg in args {
+            argv.push(c_string(arg.as_bytes())?);
+        }
+        Some(Exec { path: c_string(self.path.as_os_str().as_bytes())?, argv, envp: env.to_vec() })
+    }
+}
+
+/// By what the path leads to, not by what it is called: `sh` is dash on one system and bash on the next. bash called
+/// `sh` runs in its POSIX mode, which is not modelled.
+fn dialect(path: &Path) -> Option<Dialect> {
+    let called = path.file_name()?.to_str()?;
+    let real = path.canonicalize().ok()?;
+    match (called, real.file_name()?.to_str()?) {
+        ("bash", "bash") => Some(Dialect::Bash),
+        ("sh" | "dash", "dash") => Some(Dialect::Posix),
+        _ => None,
+    }
+}

@@ -1,0 +1,47 @@
+//! This process's own standard descriptors, replaced for the children to inherit.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+/// Makes standard input a copy of `fd`.
+pub fn set_stdin(fd: BorrowedFd<'_>) -> io::Result<()> {
+    set(0, fd)
+}
+
+/// Makes standard output a copy of `fd`; gives what it was.
+pub fn set_stdout(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let before = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 10)?;
+    set(1, fd)?;
+    Ok(before)
+}
+
+fn set(number: i32, fd: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: dup2 onto a standard descriptor touches no memory; nobody in this process owns 0 or 1 exclusively.
+    let answer = unsafe { libc::dup2(fd.as_raw_fd(), number) };
+    if answer == number { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Reads `fd` to its end and drops what it says, without looking at it; gives the number of bytes.
+pub fn drain(fd: BorrowedFd<'_>) -> u64 {
+    let mut bytes = 0;
+    let mut buffer = vec![0; 256 * 1024];
+    loop {
+        match rustix::io::read(fd, &mut buffer) {
+            Ok(0) => return bytes,
+            Ok(n) => bytes += n as u64,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return bytes,
+        }
+    }
+}
+
+/// Standard input's position, if it is a file that has one.
+pub fn stdin_position() -> Option<u64> {
+    rustix::fs::tell(rustix::stdio::stdin()).ok()
+}
+
+/// Puts standard input back to `position`.
+pub fn rewind_stdin(position: u64) -> io::Result<()> {
+    rustix::fs::seek(rustix::stdio::stdin(), rustix::fs::SeekFrom::Start(position))?;
+    Ok(())
+}
