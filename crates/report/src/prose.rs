@@ -195,5 +195,9 @@ fn machine(run: &Run) -> String {
     let cpu = machine.cpu.iter().map(String::as_str);
     let parts: Vec<_> =
         [machine.host.as_str(), &machine.kernel, &machine.arch].into_iter().chain(cpu).collect();
-    format!("on {}, {}", parts.join(", "), plural(machine.cores, "core"))
+    let collation = match machine.collation.as_str() {
+        "" => String::new(),
+        name => format!(", sorting as in the locale {name}"),
+    };
+    format!("on {}, {}{collation}", parts.join(", "), plural(machine.cores, "core"))
 }
