@@ -169,7 +169,11 @@ impl View<'_> {
         let share =
             |i: usize| move |waits: &Waits| Some(figure(format!("{}%", apportion(waits, 100)?.get(i)?)));
         let columns = heads.iter().enumerate();
-        columns.filter_map(|(i, (group, head))| self.waits(14, group, head, share(i))).collect()
+        let shares = columns.filter_map(|(i, (group, head))| self.waits(14, group, head, share(i)));
+        // How far the shares can be trusted.
+        let samples =
+            || self.waits(15, "", "samples", |waits| Some(figure(units::count(waits.samples.into()))));
+        shares.chain(self.style.all.then(samples).flatten()).collect()
     }
 
     /// A column about the waits; `None` if no stage has any.
@@ -200,8 +204,8 @@ impl View<'_> {
             self.grouped(13, "calls", "write", |cost| maybe(cost.write_calls)),
         ];
         if self.style.all {
-            columns.push(self.grouped(15, "blocks", "in", |cost| known(cost.block_inputs)));
-            columns.push(self.grouped(15, "blocks", "out", |cost| known(cost.block_outputs)));
+            columns.push(self.grouped(16, "blocks", "in", |cost| known(cost.block_inputs)));
+            columns.push(self.grouped(16, "blocks", "out", |cost| known(cost.block_outputs)));
         }
         columns
     }
