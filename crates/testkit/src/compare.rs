@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Case, Ending, Entry, Outcome, Strictness};
+use crate::{Case, Ended, Ending, Entry, Outcome, Strictness};
 
 /// Lists every difference that matters to the case; empty if there is none.
 pub fn compare(case: &Case, expected: &Outcome, actual: &Outcome) -> Vec<String> {
@@ -24,6 +24,22 @@ pub fn compare(case: &Case, expected: &Outcome, actual: &Outcome) -> Vec<String>
     }
     found.extend(files(expected, actual));
     found.extend(actual.report_fault.clone());
+    found
+}
+
+/// Lists every difference between two runs outside of cases: ending, streams (process ids in messages about jobs
+/// apart), and who was left behind.
+pub(crate) fn compare_ended(expected: &Ended, actual: &Ended) -> Vec<String> {
+    let mut found = Vec::new();
+    if expected.ending != actual.ending || actual.ending == Ending::TimedOut {
+        found.push(format!("status: expected {:?}, got {:?}", expected.ending, actual.ending));
+    }
+    found.extend(stream("stdout", Strictness::Exact, &expected.stdout, &actual.stdout));
+    let messages = [expected, actual].map(|ended| without_pids(&ended.stderr));
+    found.extend(stream("stderr", Strictness::Exact, &messages[0], &messages[1]));
+    if expected.left_behind != actual.left_behind {
+        found.push(format!("left behind: expected {:?}, got {:?}", expected.left_behind, actual.left_behind));
+    }
     found
 }
 
@@ -68,7 +84,7 @@ pub fn first_difference(expected: &[u8], actual: &[u8]) -> Option<String> {
 /// bash: line 1:  3042 Done                    true
 ///       3043 Killed                  | sleep 9
 /// ```
-fn without_pids(stderr: &[u8]) -> Vec<u8> {
+pub fn without_pids(stderr: &[u8]) -> Vec<u8> {
     stderr.split_inclusive(|byte| *byte == b'\n').flat_map(without_pid).collect()
 }
 
@@ -77,7 +93,7 @@ fn without_pid(line: &[u8]) -> Vec<u8> {
     let head = place(&text);
     let rest = text[head.len()..].trim_start();
     let after = rest.trim_start_matches(|char: char| char.is_ascii_digit());
-    let padded = !head.is_empty() || (text.starts_with(' ') && after.contains(" | "));
+    let padded = !head.is_empty() || (text.starts_with(' ') && after.contains("| "));
     if after.len() < rest.len() && after.starts_with(' ') && padded {
         return format!("{head}PID{after}").into_bytes();
     }

@@ -5,8 +5,8 @@
 //! same directory made anew, and [`compare()`] lists every way in which the two [`Outcome`]s differ. Expected answers
 //! are never stored: the shell gives them.
 //!
-//! What data cannot state (a terminal, signals from outside, closed descriptors) is written in Rust with
-//! [`Launch`], [`Running`] and [`Terminal`], the layer below.
+//! What data cannot state (a terminal, signals from outside, closed descriptors) is a story told in Rust with
+//! [`Launch`], [`Running`] and [`Terminal`], the layer below; a [`Duel`] tells it to the shell and to pelton.
 //!
 //! Everything here is bounded in time, and signals only processes of sessions that it started itself.
 //!
@@ -15,6 +15,7 @@
 mod case;
 mod collect;
 mod compare;
+mod duel;
 mod outcome;
 mod process;
 mod recipe;
@@ -26,16 +27,18 @@ mod terminal;
 mod world;
 
 pub use case::{Case, EnvValue, Mode, StdinFrom, Strictness, Topic, load_topic, load_topics};
-pub use compare::{compare, first_difference};
+pub use compare::{compare, first_difference, without_pids};
+pub use duel::Duel;
 pub use outcome::Outcome;
 pub use process::{Ended, Ending, Launch, Running, Stdin};
 pub use recipe::Recipe;
+pub use rustix::process::Signal;
 pub use session::{Member, members};
 pub use snapshot::{Entry, snapshot};
 pub use subject::Subject;
 pub use suite::{Findings, check_case, check_topic};
 pub use terminal::Terminal;
-pub use world::{World, base_environment};
+pub use world::{World, base_environment, make_fifo};
 
 /// Errors of the machinery itself, as opposed to differences found.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;

@@ -18,7 +18,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use crate::collect::Collector;
-use crate::{Result, session};
+use crate::{Error, Member, Result, session};
 
 /// A command and the circumstances it starts in.
 #[derive(Clone, Debug)]
@@ -163,11 +163,43 @@ impl Running {
 
     /// Waits until standard output has said this; an error, with what was said instead, if it never does.
     pub fn await_words(&self, words: &str) -> Result<()> {
-        if self.stdout.await_words(words, self.deadline) {
-            return Ok(());
+        if self.stdout.await_words(words, self.deadline) { Ok(()) } else { Err(self.silence(words)) }
+    }
+
+    /// Like [`Running::await_words`], for standard error.
+    pub fn await_message(&self, words: &str) -> Result<()> {
+        if self.stderr.await_words(words, self.deadline) { Ok(()) } else { Err(self.silence(words)) }
+    }
+
+    /// Waits until the processes of the session are as wished; an error, with how they are, if they never are.
+    pub fn await_members(&self, wish: impl Fn(&[Member]) -> bool) -> Result<()> {
+        loop {
+            let members = session::members(self.pid);
+            if wish(&members) {
+                return Ok(());
+            }
+            if Instant::now() > self.deadline {
+                return Err(format!("the processes never became as wished: {members:?}").into());
+            }
+            std::thread::sleep(Duration::from_millis(2));
         }
+    }
+
+    /// Waits until nothing happens any more: in two looks in a row, every process of the session sleeps.
+    pub fn await_quiet(&self) -> Result<()> {
+        let quiet = |members: &[Member]| members.iter().all(|member| matches!(member.state, 'S' | 'Z'));
+        loop {
+            self.await_members(quiet)?;
+            std::thread::sleep(Duration::from_millis(10));
+            if quiet(&session::members(self.pid)) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn silence(&self, words: &str) -> Error {
         let said = [self.stdout.bytes(), self.stderr.bytes()].map(|bytes| bytes.escape_ascii().to_string());
-        Err(format!("never said {words:?}; stdout: {}; stderr: {}", said[0], said[1]).into())
+        format!("never said {words:?}; stdout: {}; stderr: {}", said[0], said[1]).into()
     }
 
     /// Sends a signal to the leader alone.

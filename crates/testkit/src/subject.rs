@@ -32,14 +32,6 @@ impl Subject {
             Subject::Pelton(bin) => pelton_argv(bin, case, shell, mode, report),
         }
     }
-
-    /// The command that runs a text with the default shell.
-    pub fn text(&self, text: &str) -> Vec<OsString> {
-        match self {
-            Subject::Shell => ["bash", "-c", text].map(OsString::from).into(),
-            Subject::Pelton(bin) => vec![bin.into(), "run".into(), text.into()],
-        }
-    }
 }
 
 fn shell_argv(case: &Case, shell: &str) -> Vec<OsString> {

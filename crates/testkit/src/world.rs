@@ -31,11 +31,16 @@ impl World {
         self.root.path().join(name)
     }
 
+    /// Makes the working directory anew, with nothing in it.
+    pub fn empty(&self) -> Result<()> {
+        remove_tree(&self.dir())?;
+        Ok(DirBuilder::new().mode(0o755).create(self.dir())?)
+    }
+
     /// Makes the working directory anew: exactly what the case asks for is in it.
     pub fn prepare(&self, case: &Case) -> Result<()> {
+        self.empty()?;
         let dir = self.dir();
-        remove_tree(&dir)?;
-        DirBuilder::new().mode(0o755).create(&dir)?;
         for name in &case.dirs {
             fs::create_dir_all(dir.join(name))?;
         }
@@ -46,7 +51,7 @@ impl World {
             symlink(target, dir.join(name))?;
         }
         for name in &case.fifos {
-            mknodat(CWD, dir.join(name), FileType::Fifo, FileMode::from_raw_mode(0o644), 0)?;
+            make_fifo(&dir.join(name))?;
         }
         if let Some(name) = &case.script {
             write_file(&dir.join(name), case.text.as_bytes(), None)?;
@@ -60,6 +65,11 @@ impl Drop for World {
     fn drop(&mut self) {
         let _ = remove_tree(&self.dir());
     }
+}
+
+/// Makes a named pipe.
+pub fn make_fifo(path: &Path) -> Result<()> {
+    Ok(mknodat(CWD, path, FileType::Fifo, FileMode::from_raw_mode(0o644), 0)?)
 }
 
 fn write_file(path: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
