@@ -69,6 +69,9 @@ pub enum Item<'a, Id> {
 pub struct Parsed<'a, Id> {
     /// Options and operands as they stand, for the few commands that care how they interleave.
     pub items: Vec<Item<'a, Id>>,
+    /// The arguments that are options or belong to one, as written, without operands and `--`: what the real tool
+    /// needs to go on from standard input.
+    pub option_args: Vec<&'a [u8]>,
 }
 
 impl<'a, Id: Copy + PartialEq> Parsed<'a, Id> {
@@ -94,6 +97,11 @@ impl<'a, Id: Copy + PartialEq> Parsed<'a, Id> {
         self.options().any(|(given, _)| given == id)
     }
 
+    /// [`option_args`](Parsed::option_args) with owned bytes.
+    pub fn resume_args(&self) -> Vec<Vec<u8>> {
+        self.option_args.iter().map(|arg| arg.to_vec()).collect()
+    }
+
     /// The argument of its last occurrence.
     pub fn last_value(&self, id: Id) -> Option<&'a [u8]> {
         self.options().filter(|(given, _)| *given == id).last().map(|(_, value)| value)
@@ -107,8 +115,10 @@ pub fn parse<'a, Id: Copy + PartialEq>(
     order: Order,
 ) -> Accept<Parsed<'a, Id>> {
     let mut items = Vec::with_capacity(args.len());
+    let mut option_args = Vec::new();
     let mut rest = args.iter().map(Vec::as_slice);
     while let Some(arg) = rest.next() {
+        let behind = rest.clone();
         match arg {
             b"--" => break,
             [b'-', b'-', name @ ..] => items.push(long_option(name, table, &mut rest)?),
@@ -120,12 +130,16 @@ pub fn parse<'a, Id: Copy + PartialEq>(
                 if order == Order::First {
                     break;
                 }
+                continue;
             }
         }
+        option_args.push(arg);
+        let values = behind.len() - rest.len();
+        option_args.extend(behind.take(values));
     }
     // After `--`, or after the first operand where options come first, a `--` is an operand like any other.
     items.extend(rest.map(Item::Operand));
-    Ok(Parsed { items })
+    Ok(Parsed { items, option_args })
 }
 
 fn short_options<'a, Id: Copy>(
@@ -241,6 +255,14 @@ mod tests {
             Item::Operand(operand) => format!("[{}]", operand.escape_ascii()),
         };
         Ok(parsed.items.iter().map(show).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn options_are_told_from_operands() {
+        let args = args("a -sd , b --fields 2 -- -s");
+        let parsed = parse(&args, TABLE, Order::Anywhere).unwrap();
+        assert_eq!(parsed.option_args, [&b"-sd"[..], b",", b"--fields", b"2"]);
+        assert_eq!(parsed.operands(), [&b"a"[..], b"b", b"-s"]);
     }
 
     #[test]

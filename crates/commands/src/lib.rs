@@ -6,18 +6,37 @@
 
 pub mod argv;
 mod bytes;
+mod cat;
 mod command;
 mod context;
+mod count;
+mod cut;
 pub mod detect;
 mod facts;
+mod gather;
+mod group;
+mod head;
+mod headers;
+mod held;
 mod locales;
+pub mod regex;
+mod scan;
+mod sort;
+mod tail;
+mod tr;
+mod translate;
+mod uniq;
 
 pub use bytes::{ByteMap, ByteSet};
 pub use command::{Accept, AcceptFn, Command, Declined, Input};
 pub use context::{Charset, Collate, Context, Locale};
 pub use detect::{Family, Implementation};
 pub use facts::{Class, Combiner, Facts, LastLine, Lines, Touches};
+pub use group::SortUniq;
 pub use locales::{LocaleStore, SystemLocales};
+pub use sort::{Sort, SortOptions, TopK};
+pub use translate::ByteMapKernel;
+pub use uniq::{Uniq, UniqKernel, UniqOptions};
 
 /// A command that pelton knows.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +50,20 @@ pub struct Entry {
 }
 
 /// Every command that pelton knows.
-pub const COMMANDS: &[Entry] = &[];
+pub const COMMANDS: &[Entry] = &[
+    // One line per command.
+    coreutils("cat", cat::accept),
+    coreutils("cut", cut::accept),
+    coreutils("head", head::accept),
+    coreutils("sort", sort::accept),
+    coreutils("tail", tail::accept),
+    coreutils("tr", tr::accept),
+    coreutils("uniq", uniq::accept),
+];
+
+const fn coreutils(name: &'static str, accept: AcceptFn) -> Entry {
+    Entry { name, family: Family::GnuCoreutils, accept }
+}
 
 /// The command of this name, if pelton knows it.
 pub fn lookup(name: &[u8]) -> Option<&'static Entry> {

@@ -36,15 +36,31 @@ pub struct HandOver {
 /// `Ok(flow)`, or the request to hand over to the real command.
 pub type Outcome = Result<Flow, HandOver>;
 
+/// What the system says an input is, before it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputKind {
+    /// A regular file of this size.
+    Regular {
+        /// As `stat` gives it.
+        bytes: u64,
+    },
+    /// A pipe, a device, a terminal.
+    Other,
+}
+
 /// A command's inner loop.
 ///
-/// The driver calls, for each input in order (a stage that reads a pipe has one): [`begin_input`](Kernel::begin_input),
+/// The driver calls [`inputs_are`](Kernel::inputs_are) once; then, for each input in order (a stage that reads a pipe has one): [`begin_input`](Kernel::begin_input),
 /// then [`push`](Kernel::push) for each block (never an empty one), then [`end_input`](Kernel::end_input); and
 /// [`finish`](Kernel::finish) once at the end, unless a push returned [`Flow::Done`] or an error.
 /// A kernel is made for one run and driven by one thread at a time.
 pub trait Kernel: Send {
     /// How its input must be cut.
     fn framing(&self) -> Framing;
+
+    /// What the inputs are, in order. Few kernels care (`wc` aligns its columns by the sizes); one that is not told
+    /// takes them for pipes.
+    fn inputs_are(&mut self, _kinds: &[InputKind]) {}
 
     /// A new input starts. `name` is the file operand as written, `None` for standard input.
     fn begin_input(&mut self, _name: Option<&[u8]>, _out: &mut Vec<u8>) {}

@@ -1,0 +1,207 @@
+//! `head`: GNU coreutils.
+
+use pelton_stream::{Flow, Framing, Kernel, Outcome};
+
+use crate::argv::{Opt, Order, Takes, long, opt, parse};
+use crate::headers::{HeaderPrinter, Headers};
+use crate::held::{Held, Unit};
+use crate::{
+    Accept, Class, Combiner, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches, count, scan,
+};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Id {
+    Bytes,
+    Lines,
+    Quiet,
+    Verbose,
+    ZeroTerminated,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Bytes, b'c', "bytes", Takes::Value),
+    opt(Id::Lines, b'n', "lines", Takes::Value),
+    opt(Id::Quiet, b'q', "quiet", Takes::Nothing),
+    long(Id::Quiet, "silent", Takes::Nothing),
+    opt(Id::Verbose, b'v', "verbose", Takes::Nothing),
+    opt(Id::ZeroTerminated, b'z', "zero-terminated", Takes::Nothing),
+];
+
+#[derive(Clone, Debug)]
+struct Head {
+    count: u64,
+    bytes: bool,
+    /// All but the last `count`.
+    but_last: bool,
+    line_end: u8,
+    headers: Headers,
+    inputs: Vec<Input>,
+}
+
+/// Reads the arguments.
+pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
+    let mut head = Head {
+        count: 10,
+        bytes: false,
+        but_last: false,
+        line_end: b'\n',
+        headers: Headers::Several,
+        inputs: Vec::new(),
+    };
+    let obsolete = args.first().is_some_and(|arg| matches!(arg.as_slice(), [b'-', b'0'..=b'9', ..]));
+    if obsolete {
+        head.read_obsolete(&args[0][1..])?;
+    }
+    let parsed = parse(&args[usize::from(obsolete)..], OPTIONS, Order::Anywhere)?;
+    for (id, value) in parsed.options() {
+        match id {
+            Id::Bytes | Id::Lines => {
+                head.bytes = id == Id::Bytes;
+                head.but_last = value.first() == Some(&b'-');
+                head.count = count::parse(&value[usize::from(head.but_last)..])?;
+            }
+            Id::Quiet => head.headers = Headers::Never,
+            Id::Verbose => head.headers = Headers::Always,
+            Id::ZeroTerminated => head.line_end = 0,
+        }
+    }
+    if head.count == 0 && !head.but_last {
+        return Declined::because("a count of 0 reads no input");
+    }
+    head.inputs = Input::from_operands(&parsed.operands());
+    if head.inputs.iter().filter(|input| **input == Input::Stdin).count() > 1 {
+        // The second time goes on where the first stopped.
+        return Declined::because("standard input twice");
+    }
+    Ok(Box::new(head))
+}
+
+impl Head {
+    /// `-5`, `-5c`, `-5q`: only as the first argument.
+    fn read_obsolete(&mut self, text: &[u8]) -> Accept<()> {
+        let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.count = count::parse(&text[..digits])?;
+        for letter in &text[digits..] {
+            match letter {
+                b'c' => self.bytes = true,
+                b'l' => self.bytes = false,
+                b'q' => self.headers = Headers::Never,
+                b'v' => self.headers = Headers::Always,
+                b'z' => self.line_end = 0,
+                _ => return Declined::because("an obsolete option with a multiplier"),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Command for Head {
+    fn facts(&self) -> Facts {
+        let headers = self.headers == Headers::Always || self.inputs.len() > 1;
+        let mut touches = if headers { Touches::anything() } else { Touches::nothing() };
+        if !headers {
+            touches.lines = if self.bytes { Lines::Any } else { Lines::Fewer };
+            touches.last_line = if self.bytes { LastLine::Any } else { LastLine::Kept };
+        }
+        let class = if self.but_last { Class::LineNumbered } else { Class::Prefix };
+        let combiner = if headers || self.but_last { Combiner::Serial } else { Combiner::Again };
+        Facts::serial(class, touches).with_combiner(combiner).with_record_end(self.line_end)
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        let unit = if self.bytes { Unit::Bytes } else { Unit::Records(self.line_end) };
+        let headers = HeaderPrinter::new(self.headers, self.inputs.len());
+        if self.but_last {
+            return Ok(Box::new(ButLastKernel { headers, count: self.count, held: Held::new(unit) }));
+        }
+        let inputs_left = self.inputs.len();
+        Ok(Box::new(FirstKernel { headers, count: self.count, left: self.count, unit, inputs_left }))
+    }
+}
+
+struct FirstKernel {
+    headers: HeaderPrinter,
+    count: u64,
+    left: u64,
+    unit: Unit,
+    inputs_left: usize,
+}
+
+impl FirstKernel {
+    /// How much of the block is printed, and how many units that is.
+    fn take(&self, block: &[u8]) -> (usize, u64) {
+        match self.unit {
+            Unit::Bytes => {
+                let length = usize::try_from(self.left).map_or(block.len(), |left| left.min(block.len()));
+                (length, length as u64)
+            }
+            Unit::Records(end) => match scan::end_of_nth(block, end, self.left) {
+                Ok(length) => (length, self.left),
+                Err(found) => (block.len(), found),
+            },
+        }
+    }
+}
+
+impl Kernel for FirstKernel {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
+        self.headers.begin(name, out);
+        self.left = self.count;
+        self.inputs_left -= 1;
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        let (length, units) = self.take(block);
+        out.extend_from_slice(&block[..length]);
+        self.left -= units;
+        Ok(match (self.left, self.inputs_left) {
+            (0, 0) => Flow::Done,
+            (0, _) => Flow::NextInput,
+            _ => Flow::More,
+        })
+    }
+}
+
+struct ButLastKernel {
+    headers: HeaderPrinter,
+    count: u64,
+    held: Held,
+}
+
+impl ButLastKernel {
+    fn release(&mut self, open: bool, out: &mut Vec<u8>) {
+        let length = self.held.surplus(self.count, open);
+        out.extend_from_slice(&self.held.all()[..length]);
+        self.held.forget(length);
+    }
+}
+
+impl Kernel for ButLastKernel {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
+        self.headers.begin(name, out);
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        self.held.append(block);
+        self.release(true, out);
+        Ok(Flow::More)
+    }
+
+    fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.release(false, out);
+        self.held.clear();
+        Ok(Flow::More)
+    }
+}

@@ -1,0 +1,62 @@
+//! One comparison: a command line, what it reads, a locale.
+
+/// A command line with everything it depends on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Case {
+    pub command: String,
+    pub args: Vec<Vec<u8>>,
+    /// By name; they lie in the working directory.
+    pub files: Vec<(String, Vec<u8>)>,
+    pub stdin: Vec<u8>,
+    /// Standard input is a pipe, not a file.
+    pub piped: bool,
+    /// In C.UTF-8, not in C.
+    pub utf8: bool,
+}
+
+impl Case {
+    /// As a line of `regressions.rs`.
+    pub fn show(&self) -> String {
+        let bytes = |bytes: &[u8]| {
+            let shown = bytes.escape_ascii().to_string().replace("\\'", "'");
+            format!("b\"{shown}\"")
+        };
+        let args: Vec<String> = self.args.iter().map(|arg| bytes(arg)).collect();
+        let mut text = format!("case(\"{}\", &[{}], {})", self.command, args.join(", "), bytes(&self.stdin));
+        for (name, content) in &self.files {
+            text.push_str(&format!(".file(\"{name}\", {})", bytes(content)));
+        }
+        if self.piped {
+            text.push_str(".piped()");
+        }
+        if self.utf8 {
+            text.push_str(".utf8()");
+        }
+        text + ","
+    }
+
+    pub fn file(mut self, name: &str, content: &[u8]) -> Self {
+        self.files.push((name.to_owned(), content.to_vec()));
+        self
+    }
+
+    pub fn piped(mut self) -> Self {
+        self.piped = true;
+        self
+    }
+
+    pub fn utf8(mut self) -> Self {
+        self.utf8 = true;
+        self
+    }
+}
+
+/// A case in C that reads a file on standard input.
+pub fn case(command: &str, args: &[&[u8]], stdin: &[u8]) -> Case {
+    Case {
+        command: command.to_owned(),
+        args: args.iter().map(|arg| arg.to_vec()).collect(),
+        stdin: stdin.to_vec(),
+        ..Case::default()
+    }
+}

@@ -1,0 +1,189 @@
+//! Runs a kernel in blocks of several sizes, and the tool once, and compares.
+
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use pelton_commands::detect::{Detector, SystemProbe};
+use pelton_commands::{Command, Context, Implementation, Input, Locale, lookup};
+use pelton_stream::memory::{self, Ended, Source};
+use pelton_stream::{BLOCK_BYTES, InputKind};
+
+use crate::case::Case;
+use crate::grammars::Grammar;
+use crate::oracle::{Answer, Oracle};
+use crate::rng::Rng;
+use crate::shrink::shrink;
+
+/// The block sizes that every case is run with.
+const SIZES: [usize; 4] = [1, 7, 4096, BLOCK_BYTES];
+
+/// A case on which kernel and tool differ.
+pub struct Difference {
+    case: Case,
+    block_bytes: usize,
+    expected: Answer,
+    got: Answer,
+}
+
+impl Difference {
+    /// Ready to paste, with what happened as a comment.
+    pub fn show(&self) -> String {
+        let answer = |answer: &Answer| {
+            format!(
+                "status {} out \"{}\" err \"{}\"",
+                answer.status,
+                answer.stdout.escape_ascii(),
+                answer.stderr.escape_ascii()
+            )
+        };
+        format!(
+            "// blocks of {}: tool: {}\n// kernel: {}\n{}",
+            self.block_bytes,
+            answer(&self.expected),
+            answer(&self.got),
+            self.case.show()
+        )
+    }
+}
+
+/// What a campaign did.
+#[derive(Default)]
+pub struct Tally {
+    pub comparisons: u64,
+    pub processes: u64,
+    pub declined: u64,
+    pub handed_over: u64,
+}
+
+pub struct Engine {
+    oracle: Oracle,
+    implementation: Implementation,
+    pub tally: Tally,
+}
+
+impl Engine {
+    /// `None` if the installed tool is not one that the kernels claim to equal.
+    pub fn new(command: &str) -> Option<Self> {
+        let entry = lookup(command.as_bytes())?;
+        let program =
+            ["/usr/bin", "/bin"].iter().map(|dir| Path::new(dir).join(command)).find(|path| path.exists())?;
+        let implementation = Detector::new(&SystemProbe, None).identify(&program);
+        implementation.is_tested(entry.family).then(|| Engine {
+            oracle: Oracle::new(PathBuf::from(program)),
+            implementation,
+            tally: Tally::default(),
+        })
+    }
+
+    /// Runs at least so many comparisons, or stops at a few differences.
+    pub fn campaign(&mut self, grammar: &Grammar, seed: u64, comparisons: u64) -> (Tally, Vec<String>) {
+        let mut differences = Vec::new();
+        let mut kinds = HashSet::new();
+        let mut index = 0;
+        while self.tally.comparisons < comparisons && index < comparisons * 3 {
+            let mut rng = Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(index));
+            index += 1;
+            let case = (grammar.case)(&mut rng, grammar.command);
+            if self.check(&case).is_none() {
+                continue;
+            }
+            let counted = std::mem::take(&mut self.tally);
+            let least = shrink(case, |candidate| self.check(candidate).is_some());
+            let difference = self.check(&least);
+            self.tally = counted;
+            // The same arguments after shrinking are taken for the same cause.
+            if kinds.insert(least.args.clone()) {
+                differences.extend(difference.map(|difference| difference.show()));
+            }
+            if differences.len() >= 5 {
+                break;
+            }
+        }
+        (std::mem::take(&mut self.tally), differences)
+    }
+
+    /// The first block size with which kernel and tool differ.
+    pub fn check(&mut self, case: &Case) -> Option<Difference> {
+        let locale = if case.utf8 { Locale::C_UTF8 } else { Locale::C };
+        let context = Context { locale, implementation: self.implementation.clone() };
+        let Ok(command) = pelton_commands::accept(case.command.as_bytes(), &case.args, &context) else {
+            self.tally.declined += 1;
+            return None;
+        };
+        if command.kernel().is_err() && command.join_kernel().is_err() {
+            self.tally.declined += 1;
+            return None;
+        }
+        let missing = |input: &Input| match input {
+            Input::Stdin => false,
+            Input::File(name) => !case.files.iter().any(|(known, _)| known.as_bytes() == name),
+        };
+        if command.inputs().iter().any(missing) {
+            // The driver's affair: it runs the real tool.
+            return None;
+        }
+        let expected = self.oracle.run(case);
+        self.tally.processes += 1;
+        SIZES.iter().find_map(|&block_bytes| {
+            self.tally.comparisons += 1;
+            let run = AssertUnwindSafe(|| self.native(&*command, case, block_bytes));
+            let got = catch_unwind(run).unwrap_or_else(|_| Answer {
+                stdout: Vec::new(),
+                stderr: b"the kernel panicked".to_vec(),
+                status: -2,
+            });
+            (got != expected).then(|| Difference {
+                case: case.clone(),
+                block_bytes,
+                expected: expected.clone(),
+                got,
+            })
+        })
+    }
+
+    fn native(&mut self, command: &dyn Command, case: &Case, block_bytes: usize) -> Answer {
+        let sources = sources(command, case);
+        let mut stdout = Vec::new();
+        let Ok(mut kernel) = command.kernel() else {
+            let mut kernel = command.join_kernel().unwrap_or_else(|declined| panic!("{declined}"));
+            let bytes: Vec<&[u8]> = sources.iter().map(|source| source.bytes).collect();
+            let stderr = memory::run_join(&mut *kernel, &bytes, block_bytes, &mut stdout);
+            return Answer { stdout, stderr, status: kernel.status() };
+        };
+        match memory::run(&mut *kernel, &sources, block_bytes, &mut stdout) {
+            Ended::Whole => Answer { stdout, stderr: Vec::new(), status: kernel.status() },
+            Ended::HandedOver { input, offset, reason } => {
+                self.tally.handed_over += 1;
+                let Some(args) = command.resume_args() else { panic!("hands over without a way: {reason}") };
+                let mut rest = sources.get(input).map_or(&b""[..], |source| &source.bytes[offset..]).to_vec();
+                sources.iter().skip(input + 1).for_each(|source| rest.extend_from_slice(source.bytes));
+                let answer = self.oracle.answer(&args, &rest, true, case.utf8);
+                self.tally.processes += 1;
+                stdout.extend(answer.stdout);
+                Answer { stdout, ..answer }
+            }
+        }
+    }
+}
+
+/// What the command reads. Standard input can be read to its end only once.
+fn sources<'a>(command: &'a dyn Command, case: &'a Case) -> Vec<Source<'a>> {
+    let mut stdin_read = false;
+    let source = |input: &'a Input| match input {
+        Input::Stdin => {
+            let bytes: &[u8] = if std::mem::replace(&mut stdin_read, true) { b"" } else { &case.stdin };
+            let kind = match case.piped {
+                true => InputKind::Other,
+                false => InputKind::Regular { bytes: case.stdin.len() as u64 },
+            };
+            Source { name: None, bytes, kind }
+        }
+        Input::File(name) => {
+            let found = case.files.iter().find(|(known, _)| known.as_bytes() == name);
+            let bytes = found.map_or(&b""[..], |(_, bytes)| bytes);
+            Source { name: Some(name), bytes, kind: InputKind::Regular { bytes: bytes.len() as u64 } }
+        }
+    };
+    command.inputs().iter().map(source).collect()
+}

@@ -1,0 +1,72 @@
+//! What command lines look like: one file per command.
+
+mod cat;
+mod cut;
+mod head;
+mod tail;
+mod tr;
+
+use crate::case::Case;
+use crate::data;
+use crate::rng::Rng;
+
+/// Writes random command lines for a command.
+pub struct Grammar {
+    pub command: &'static str,
+    pub case: fn(&mut Rng, &str) -> Case,
+}
+
+pub const ALL: &[Grammar] = &[
+    // One line per command.
+    Grammar { command: "cat", case: cat::case },
+    Grammar { command: "cut", case: cut::case },
+    Grammar { command: "head", case: head::case },
+    Grammar { command: "tail", case: tail::case },
+    Grammar { command: "tr", case: tr::case },
+];
+
+/// A case with these arguments, some data on standard input, in some locale.
+pub fn on_stdin(rng: &mut Rng, command: &str, args: Vec<Vec<u8>>) -> Case {
+    Case {
+        command: command.to_owned(),
+        args,
+        stdin: data::any(rng),
+        files: Vec::new(),
+        piped: rng.chance(10),
+        utf8: rng.chance(50),
+    }
+}
+
+/// The same, often with file operands appended.
+pub fn on_files(rng: &mut Rng, command: &str, args: Vec<Vec<u8>>) -> Case {
+    let mut case = on_stdin(rng, command, args);
+    for name in ["one", "two", "three"] {
+        if !rng.chance(40) {
+            break;
+        }
+        if rng.chance(15) {
+            case.args.push(b"-".to_vec());
+        }
+        case.args.push(name.into());
+        let content = data::any(rng);
+        case.files.push((name.to_owned(), content));
+    }
+    case
+}
+
+/// Some of these flags.
+pub fn flags(rng: &mut Rng, flags: &[&str], percent: u64) -> Vec<Vec<u8>> {
+    flags.iter().filter(|_| rng.chance(percent)).map(|flag| flag.as_bytes().to_vec()).collect()
+}
+
+/// An option with its argument, attached or apart.
+pub fn valued(rng: &mut Rng, args: &mut Vec<Vec<u8>>, short: &str, long: &str, value: &[u8]) {
+    let joined = |parts: &[&[u8]]| parts.concat();
+    match rng.below(4) {
+        0 => args.extend([short.into(), value.to_vec()]),
+        1 if !long.is_empty() => args.push(joined(&[long.as_bytes(), b"=", value])),
+        2 if !long.is_empty() => args.extend([long.into(), value.to_vec()]),
+        _ if value.is_empty() => args.extend([short.into(), value.to_vec()]),
+        _ => args.push(joined(&[short.as_bytes(), value])),
+    }
+}

@@ -1,0 +1,88 @@
+//! The differential machine: every kernel against its real tool, on generated options and generated data.
+//!
+//! `cargo test` runs a slice of a few seconds. A campaign:
+//!
+//! ```text
+//! PELTON_FUZZ_CASES=50000 PELTON_SEED=7 PELTON_FUZZ_ONLY=cut,tr cargo test --release -p pelton-commands --test differential
+//! ```
+//!
+//! A difference is shrunk and printed as a line for `regressions.rs`. To add a command: a file in `grammars/`, a line in
+//! its `mod.rs`.
+
+mod case;
+mod data;
+mod engine;
+mod grammars;
+mod oracle;
+mod regressions;
+mod rng;
+mod shrink;
+
+use std::io::Write as _;
+use std::time::Instant;
+
+use engine::{Engine, Tally};
+
+/// Of a campaign.
+struct Settings {
+    /// Comparisons per command.
+    comparisons: u64,
+    seed: u64,
+    only: Option<Vec<String>>,
+}
+
+impl Settings {
+    fn from_env() -> Self {
+        let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+        Settings {
+            comparisons: number("PELTON_FUZZ_CASES").unwrap_or(600),
+            seed: number("PELTON_SEED").unwrap_or(1),
+            only: std::env::var("PELTON_FUZZ_ONLY")
+                .ok()
+                .map(|list| list.split(',').map(str::to_owned).collect()),
+        }
+    }
+
+    fn wants(&self, command: &str) -> bool {
+        self.only.as_ref().is_none_or(|list| list.iter().any(|name| name == command))
+    }
+}
+
+fn say(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+#[test]
+fn generated_cases_agree_with_the_real_tools() {
+    let settings = Settings::from_env();
+    let mut found = Vec::new();
+    for grammar in grammars::ALL.iter().filter(|grammar| settings.wants(grammar.command)) {
+        let Some(mut engine) = Engine::new(grammar.command) else {
+            say(&format!("{:10} skipped: the installed one is not a tested version", grammar.command));
+            continue;
+        };
+        let start = Instant::now();
+        let (tally, differences) = engine.campaign(grammar, settings.seed, settings.comparisons);
+        let Tally { comparisons, processes, declined, handed_over } = tally;
+        say(&format!(
+            "{:10} seed {} comparisons {comparisons} processes {processes} declined {declined} handed over \
+             {handed_over} differences {} in {:.1} s",
+            grammar.command,
+            settings.seed,
+            differences.len(),
+            start.elapsed().as_secs_f64()
+        ));
+        found.extend(differences);
+    }
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+}
+
+#[test]
+fn regressions_agree_with_the_real_tools() {
+    let mut found = Vec::new();
+    for case in regressions::all() {
+        let Some(mut engine) = Engine::new(&case.command) else { continue };
+        found.extend(engine.check(&case).map(|difference| difference.show()));
+    }
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+}

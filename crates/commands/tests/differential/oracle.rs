@@ -1,0 +1,80 @@
+//! The real tool, run as a process.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::case::Case;
+
+/// What a process printed and how it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+    pub status: i32,
+}
+
+/// A working directory in memory if possible, removed at the end.
+pub struct Oracle {
+    folder: PathBuf,
+    program: PathBuf,
+}
+
+impl Oracle {
+    pub fn new(program: PathBuf) -> Self {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let shared = PathBuf::from("/dev/shm");
+        let root = if shared.is_dir() { shared } else { std::env::temp_dir() };
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = root.join(format!("pelton-differential-{}-{number}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder for the files of a case");
+        Oracle { folder, program }
+    }
+
+    /// Runs the case's command line with its files in place.
+    pub fn run(&self, case: &Case) -> Answer {
+        for (name, content) in &case.files {
+            fs::write(self.folder.join(name), content).expect("a file of a case");
+        }
+        self.answer(&case.args, &case.stdin, case.piped, case.utf8)
+    }
+
+    /// Runs the tool over `stdin` only.
+    pub fn answer(&self, args: &[Vec<u8>], stdin: &[u8], piped: bool, utf8: bool) -> Answer {
+        use std::os::unix::ffi::OsStrExt as _;
+        use std::os::unix::process::CommandExt as _;
+        let mut command = Command::new(&self.program);
+        command
+            // Messages start with the name as the shell would pass it.
+            .arg0(self.program.file_name().expect("a name"))
+            .args(args.iter().map(|arg| std::ffi::OsStr::from_bytes(arg)))
+            .current_dir(&self.folder)
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("LC_ALL", if utf8 { "C.UTF-8" } else { "C" })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let output = if piped {
+            let mut child = command.stdin(Stdio::piped()).spawn().expect("the real tool");
+            let mut pipe = child.stdin.take().expect("its standard input");
+            std::thread::scope(|scope| {
+                // A tool that stops reading early breaks the pipe: no concern of ours.
+                scope.spawn(move || pipe.write_all(stdin));
+                child.wait_with_output().expect("its output")
+            })
+        } else {
+            let path = self.folder.join(".stdin");
+            fs::write(&path, stdin).expect("standard input");
+            command.stdin(File::open(path).expect("standard input")).output().expect("the real tool")
+        };
+        Answer { stdout: output.stdout, stderr: output.stderr, status: output.status.code().unwrap_or(-1) }
+    }
+}
+
+impl Drop for Oracle {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}

@@ -1,0 +1,113 @@
+//! Driving a kernel over inputs that are in memory: for tests and measurements. It shows the contract in its
+//! smallest form.
+
+use crate::{Flow, Framing, HandOver, InputKind, JoinKernel, Kernel};
+
+/// An input in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The operand as written; `None` for standard input.
+    pub name: Option<&'a [u8]>,
+    /// What is in it.
+    pub bytes: &'a [u8],
+    /// What `stat` would say.
+    pub kind: InputKind,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself.
+    Whole,
+    /// The real command must go on.
+    HandedOver {
+        /// In this input (an index),
+        input: usize,
+        /// from this byte,
+        offset: usize,
+        /// because of this.
+        reason: &'static str,
+    },
+}
+
+/// How long the next block of `rest` is, if blocks have about `block_bytes`. `rest` is not empty.
+pub fn next_block(rest: &[u8], framing: Framing, block_bytes: usize) -> usize {
+    let size = block_bytes.clamp(1, rest.len());
+    let Framing::Records(end) = framing else { return size };
+    if let Some(last) = memchr::memrchr(end, &rest[..size]) {
+        return last + 1;
+    }
+    memchr::memchr(end, &rest[size..]).map_or(rest.len(), |at| size + at + 1)
+}
+
+/// Runs a kernel over its inputs, in blocks of about `block_bytes`, appending to `out`.
+pub fn run(kernel: &mut dyn Kernel, sources: &[Source<'_>], block_bytes: usize, out: &mut Vec<u8>) -> Ended {
+    let kinds: Vec<InputKind> = sources.iter().map(|source| source.kind).collect();
+    kernel.inputs_are(&kinds);
+    for (input, source) in sources.iter().enumerate() {
+        kernel.begin_input(source.name, out);
+        let handed = |HandOver { consumed, reason }, done: usize| Ended::HandedOver {
+            input,
+            offset: done + consumed,
+            reason,
+        };
+        let mut done = 0;
+        while done < source.bytes.len() {
+            let rest = &source.bytes[done..];
+            let size = next_block(rest, kernel.framing(), block_bytes);
+            match kernel.push(&rest[..size], out) {
+                Ok(Flow::More) => {}
+                Ok(Flow::NextInput) => break,
+                Ok(Flow::Done) => return Ended::Whole,
+                Err(hand_over) => return handed(hand_over, done),
+            }
+            done += size;
+        }
+        match kernel.end_input(out) {
+            Ok(Flow::Done) => return Ended::Whole,
+            Ok(_) => {}
+            Err(hand_over) => return handed(hand_over, source.bytes.len()),
+        }
+    }
+    match kernel.finish(out) {
+        Ok(_) => Ended::Whole,
+        Err(HandOver { reason, .. }) => Ended::HandedOver { input: sources.len(), offset: 0, reason },
+    }
+}
+
+/// The same for a kernel that reads side by side. Returns what it says on standard error.
+pub fn run_join(
+    kernel: &mut dyn JoinKernel,
+    sources: &[&[u8]],
+    block_bytes: usize,
+    out: &mut Vec<u8>,
+) -> Vec<u8> {
+    let mut done = vec![0; sources.len()];
+    let mut complaints = Vec::new();
+    while let Some(input) = kernel.wants() {
+        let rest = &sources[input][done[input]..];
+        if rest.is_empty() {
+            kernel.end_input(input, out);
+        } else {
+            let size = next_block(rest, kernel.framing(), block_bytes);
+            kernel.push(input, &rest[..size], out);
+            done[input] += size;
+        }
+        complaints.extend(kernel.complaints());
+    }
+    complaints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_end_with_a_record_unless_the_input_does_not() {
+        let cut = |data: &[u8], size| next_block(data, Framing::Records(b'\n'), size);
+        assert_eq!(cut(b"ab\ncd\nef", 7), 6);
+        assert_eq!(cut(b"ab\ncd\nef", 1), 3);
+        assert_eq!(cut(b"abcdef", 2), 6);
+        assert_eq!(next_block(b"abcdef", Framing::Bytes, 2), 2);
+    }
+}
