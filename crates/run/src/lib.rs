@@ -17,6 +17,7 @@ mod stage;
 pub use environ::Environment;
 pub use execute::{Execution, Observing, command, execute, execute_command, replacement};
 pub use measure::{assemble, shown_text};
+pub use pelton_observe::summarise;
 pub use plan::{PipelinePlan, Plan, Request, ShellOption, Step, plan};
 pub use stage::{Kind, StagePlan};
 pub use shell::{Shell, UnknownShell};

@@ -1,0 +1,151 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use pelton_report::Format;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// See where a shell pipeline spends its time, and why; run it exactly as the shell would.
+#[derive(Parser)]
+#[command(name = "pelton", version, after_help = EXAMPLES, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub verb: Verb,
+
+    /// When to use colours; NO_COLOR turns them off too
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: When,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  pelton time 'sort access.log | uniq -c | sort -rn | head'   which stage is slow, and why
+  pelton time --runs 10 'tr a-z A-Z < big.txt | wc'           medians and spread of ten runs
+  pelton run 'grep -c error *.log'                            the same output as from the shell
+
+`pelton help VERB` tells more.";
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal that shows them
+    Auto,
+    /// Everywhere
+    Always,
+    /// Nowhere
+    Never,
+}
+
+#[derive(Subcommand)]
+pub enum Verb {
+    Run(RunArgs),
+    Time(TimeArgs),
+}
+
+/// Run a pipeline exactly as the shell would: same output, same exit status, same files.
+///
+/// Standard input, the terminal and signals are passed on as a shell passes them on. What pelton does not model runs
+/// in the shell itself.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pelton run 'sort data.csv | uniq -c'     one argument: shell text
+  pelton run sort -u data.csv              several: a command and its arguments, without a shell
+  pelton run -f script.sh one two          a script, with $1 and $2
+  echo 'sort | uniq' | pelton run -        the text from standard input
+
+Exit status: the text's own; 2 if pelton refuses it (a syntax error); 126 or 127 as from a shell.")]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub source: SourceArgs,
+}
+
+/// Run a pipeline unchanged and show what each stage cost, what it waited for, and which one is the bottleneck.
+///
+/// The table goes to standard error after the pipeline has ended; its output is not touched. Figures come from the
+/// kernel's accounting at each exit, not from sampling. real is the time gained or lost, user+sys the price paid.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pelton time 'cat access.log | grep 404 | sort | uniq -c'
+  pelton time --all make                             one command, every figure
+  pelton time --runs 10 --warmup 1 'sort -u words'   medians and spread
+  pelton time -o report.json --format json 'a | b'   the record, for programs
+  pelton time -p 'a | b'                             as POSIX `time -p`
+
+Columns: real, user, sys (time); cpu (user+sys)/real; mem peak resident set; in, out bytes through read(2) and
+write(2) and their kin, the program loader's included. A figure the kernel would not give is shown as unknown, not 0.
+
+Exit status: the pipeline's own (128 plus the signal's number if it was killed); 2 if pelton refuses the text or
+cannot write the report; 126 or 127 as from a shell.")]
+pub struct TimeArgs {
+    #[command(flatten)]
+    pub source: SourceArgs,
+
+    /// How to show the figures: table, json, csv, markdown, posix, shell-style
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = parse_format)]
+    pub format: Format,
+
+    /// As POSIX `time -p`: short for --format posix
+    #[arg(short = 'p', long, conflicts_with_all = ["format", "shell_style"])]
+    pub posix: bool,
+
+    /// A line per stage as the shell's `time` words it: short for --format shell-style
+    #[arg(long, conflicts_with = "format")]
+    pub shell_style: bool,
+
+    /// Show every figure
+    #[arg(short, long)]
+    pub all: bool,
+
+    /// Write the report to FILE instead of standard error; FILE appears whole or not at all
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Run N times and show medians and spread; what the pipeline prints is read and dropped
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: u32,
+
+    /// Run N times first without measuring
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    pub warmup: u32,
+
+    /// With --runs: let the pipeline's output through, from every run
+    #[arg(long)]
+    pub show_output: bool,
+
+    /// Print the JSON schema of the record, and run nothing
+    #[arg(long, exclusive = true)]
+    pub schema: bool,
+}
+
+impl TimeArgs {
+    /// The format that all options together ask for.
+    pub fn format(&self) -> Format {
+        match (self.posix, self.shell_style) {
+            (true, _) => Format::Posix,
+            (_, true) => Format::ShellStyle,
+            _ => self.format,
+        }
+    }
+}
+
+fn parse_format(name: &str) -> Result<Format, String> {
+    name.parse().map_err(|error: pelton_report::UnknownFormat| error.to_string())
+}
+
+/// What to run.
+#[derive(Args)]
+pub struct SourceArgs {
+    /// The shell whose text it is, by name or path
+    #[arg(long, value_name = "SHELL", default_value = "bash")]
+    pub shell: OsString,
+
+    /// Read the text from FILE, a script; what follows are its arguments
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+
+    /// Shell text in one argument; `-` for text from standard input; or a command and its arguments as several.
+    /// Options of pelton stand before it
+    #[arg(value_name = "PIPELINE", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<OsString>,
+}

@@ -1,0 +1,72 @@
+//! Pointing into a shell text: the line, the span underlined, and what to try.
+
+use crate::terminal::Look;
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use pelton_record::Span;
+use std::path::Path;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// Nothing is run.
+    Error,
+    /// It is run all the same, as the shell would.
+    Warning,
+}
+
+/// `message` about `span` of `text`.
+pub fn snippet(
+    severity: Severity,
+    message: &str,
+    text: &str,
+    span: Span,
+    origin: Option<&str>,
+    help: Option<&str>,
+    look: Look,
+) -> String {
+    let level = match severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    // Tabs and other control characters would move the underline or the cursor: shown as blanks of the same width.
+    let shown: String = text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
+    let shift = |at: usize| text[..at].chars().map(|c| if c.is_control() { 1 } else { c.len_utf8() }).sum::<usize>();
+    let (start, end) = (shift(span.start), shift(span.end));
+    let end = if end > start { end } else { (start + 1).min(shown.len()).max(start) };
+    let source = Snippet::source(shown)
+        .path(origin)
+        .line_start(1)
+        .annotation(AnnotationKind::Primary.span(start..end));
+    let mut group: Group<'_> = level.primary_title(message).element(source);
+    if let Some(help) = help {
+        group = group.element(Level::HELP.message(help));
+    }
+    let renderer = if look.color { Renderer::styled() } else { Renderer::plain() };
+    let decor = if look.unicode { DecorStyle::Unicode } else { DecorStyle::Ascii };
+    let mut text = renderer.decor_style(decor).render(&[group]);
+    text.push('\n');
+    text
+}
+
+/// The program in PATH whose name is nearest to `name`, if one is near.
+pub fn similar_program(name: &str) -> Option<String> {
+    let near = if name.len() <= 3 { 1 } else { 2 };
+    let path = std::env::var_os("PATH")?;
+    let mut best: Option<(usize, String)> = None;
+    for directory in std::env::split_paths(&path) {
+        for candidate in names_in(&directory) {
+            let distance = strsim::osa_distance(name, &candidate);
+            let better = best.as_ref().is_none_or(|(least, known)| (distance, &candidate) < (*least, known));
+            if distance <= near && better {
+                best = Some((distance, candidate));
+            }
+        }
+    }
+    best.map(|(_, name)| name)
+}
+
+fn names_in(directory: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}

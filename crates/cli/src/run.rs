@@ -1,0 +1,42 @@
+//! `pelton run`: the text, as the shell would run it.
+
+use crate::args::{RunArgs, When};
+use crate::failure::{Failure, plain};
+use crate::source::{self, Source};
+use crate::terminal::{self, Look};
+use crate::Ending;
+use pelton_run::{Environment, Execution, Observing};
+
+/// Runs it.
+pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
+    let environment = Environment::inherit();
+    match Source::resolve(&args.source, &environment)? {
+        Source::Words(words) => {
+            let exec = pelton_run::command(&words, &environment).map_err(|e| source::no_such_command(&words, &e))?;
+            Err(source::no_such_command(&words, &pelton_sys::spawn::replace(&exec)))
+        }
+        Source::Text(request, plan) => {
+            if terminal::stderr_is_terminal() {
+                source::warn_of_missing(&request, &plan, &environment, Look::of_stderr(color));
+            }
+            if let Some(exec) = pelton_run::replacement(&plan, &request, &environment) {
+                let error = pelton_sys::spawn::replace(&exec);
+                // A script without `#!` line, say: the general way hands it to the shell.
+                if matches!(plan, pelton_run::Plan::Whole { .. }) {
+                    let shell = request.shell.path.display();
+                    return Err(Failure::new(format!("cannot start `{shell}`: {}", plain(&error))).with_status(126));
+                }
+            }
+            let execution = pelton_run::execute(&plan, &request, &environment, Observing::No, &mut terminal::say)
+                .map_err(|error| Failure::io("cannot run the pipeline", &error))?;
+            Ok(ending(&execution))
+        }
+    }
+}
+
+fn ending(execution: &Execution) -> Ending {
+    match execution.died_by {
+        Some(signal) => Ending::Signal(signal),
+        None => Ending::Status(execution.status),
+    }
+}

@@ -1,0 +1,64 @@
+//! What standard error is, and writing to it.
+
+use crate::args::When;
+use std::io::{IsTerminal, Write};
+
+/// What the reader's screen can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Colours.
+    pub color: bool,
+    /// Characters outside ASCII.
+    pub unicode: bool,
+    /// Columns, if it is a terminal.
+    pub width: Option<usize>,
+}
+
+/// Columns of a report that goes to no terminal.
+const DEFAULT_WIDTH: usize = 120;
+
+impl Look {
+    /// What standard error can show.
+    pub fn of_stderr(color: When) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let width = terminal.then(|| rustix::termios::tcgetwinsize(rustix::stdio::stderr()).ok()).flatten();
+        let width = width.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
+        Look { color: colors(color, terminal), unicode: unicode(), width: width.or(Some(DEFAULT_WIDTH)) }
+    }
+
+    /// What a file can hold.
+    pub fn of_file(color: When) -> Self {
+        Look { color: color == When::Always, unicode: unicode(), width: Some(DEFAULT_WIDTH) }
+    }
+}
+
+/// Whether standard error is a terminal.
+pub fn stderr_is_terminal() -> bool {
+    std::io::stderr().is_terminal()
+}
+
+fn colors(color: When, terminal: bool) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    match color {
+        When::Always => true,
+        When::Never => false,
+        When::Auto if set("NO_COLOR") => false,
+        When::Auto if set("CLICOLOR_FORCE") => true,
+        When::Auto => terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
+    }
+}
+
+/// Whether the locale's character set has more than ASCII.
+fn unicode() -> bool {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG")).unwrap_or_default();
+    let locale = locale.to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+/// Writes to standard error, in one go. A standard error that is closed loses what is said, as with any program.
+pub fn say(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    let _ = stderr.write_all(text.as_bytes());
+    let _ = stderr.flush();
+}

@@ -1,0 +1,183 @@
+//! `pelton time`: the text run unchanged, and what each stage of it cost.
+
+use crate::Ending;
+use crate::args::{TimeArgs, When};
+use crate::failure::Failure;
+use crate::output::Place;
+use crate::source::{self, Source};
+use crate::terminal::{self, Look};
+use pelton_record::Run;
+use pelton_report::{Format, Style};
+use pelton_run::{Environment, Execution, Observing};
+use pelton_sys::{clock, signals, stdio};
+use std::io::{Seek, Write};
+use std::os::fd::AsFd;
+
+/// Measures it.
+pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
+    if args.schema {
+        let schema = format!("{:#}\n", pelton_report::schema());
+        signals::default_sigpipe();
+        std::io::stdout().write_all(schema.as_bytes()).map_err(|e| Failure::io("cannot print the schema", &e))?;
+        return Ok(Ending::Status(0));
+    }
+    let environment = Environment::inherit();
+    let source = Source::resolve(&args.source, &environment)?;
+    let place = Place::prepare(args.output.as_deref())?;
+    if let Source::Text(request, plan) = &source {
+        source::warn_of_missing(request, plan, &environment, Look::of_stderr(color));
+    }
+    let measured = if args.runs == 1 && args.warmup == 0 {
+        measure(&source, &environment)?
+    } else {
+        measure_several(args, &source, &environment)?
+    };
+    show(place, args, color, &measured.run)?;
+    Ok(match measured.interrupted {
+        true => Ending::Signal(2),
+        false => Ending::Status(measured.run.exit_status),
+    })
+}
+
+struct Measured {
+    run: Run,
+    interrupted: bool,
+}
+
+fn measure(source: &Source, environment: &Environment) -> Result<Measured, Failure> {
+    let started_unix_ms = clock::unix_ms();
+    let execution = match source {
+        Source::Words(words) => pelton_run::execute_command(words, environment, Observing::Yes)
+            .map_err(|error| source::no_such_command(words, &error))?,
+        Source::Text(request, plan) => {
+            pelton_run::execute(plan, request, environment, Observing::Yes, &mut terminal::say)
+                .map_err(|error| Failure::io("cannot run the pipeline", &error))?
+        }
+    };
+    let run = assemble(source, &execution, started_unix_ms, environment);
+    Ok(Measured { run, interrupted: execution.interrupted })
+}
+
+fn assemble(source: &Source, execution: &Execution, started_unix_ms: u64, environment: &Environment) -> Run {
+    let (text, shell) = match source {
+        Source::Text(request, _) => (pelton_run::shown_text(request), request.shell.name.to_string_lossy().into_owned()),
+        Source::Words(words) => {
+            let text = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+            (text, "none".into())
+        }
+    };
+    pelton_run::assemble(execution, &text, &shell, started_unix_ms, environment)
+}
+
+/// Runs it several times, each time with the same input, and sums up.
+fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) -> Result<Measured, Failure> {
+    let input = Input::hold().map_err(|error| Failure::io("cannot keep standard input for several runs", &error))?;
+    let drain = if args.show_output { None } else { Some(Drain::start()?) };
+    let total = args.warmup + args.runs;
+    let progress = progress_bar(u64::from(total), args.show_output);
+    let mut runs = Vec::with_capacity(args.runs as usize);
+    let mut interrupted = false;
+    for i in 0..total {
+        input.rewind().map_err(|error| Failure::io("cannot rewind standard input", &error))?;
+        let measured = measure(source, environment)?;
+        progress.inc(1);
+        if i >= args.warmup || measured.interrupted {
+            runs.push(measured.run);
+        }
+        if measured.interrupted {
+            interrupted = true;
+            break;
+        }
+    }
+    progress.finish_and_clear();
+    drop(drain);
+    let run = pelton_run::summarise(runs, args.warmup).ok_or_else(|| Failure::new("nothing was measured"))?;
+    Ok(Measured { run, interrupted })
+}
+
+fn progress_bar(total: u64, output_shows: bool) -> indicatif::ProgressBar {
+    if output_shows || !terminal::stderr_is_terminal() {
+        return indicatif::ProgressBar::hidden();
+    }
+    let style = indicatif::ProgressStyle::with_template("run {pos} of {len} {bar:30} {elapsed} elapsed, {eta} left");
+    let bar = indicatif::ProgressBar::new(total);
+    match style {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+/// Standard input, made so that it can be read again.
+enum Input {
+    /// A file, from this position on.
+    File(u64),
+    /// Nothing that can be used up, or nothing that can be held (a terminal).
+    AsIs,
+}
+
+impl Input {
+    /// A pipe's content is first copied to a temporary file, which becomes standard input.
+    fn hold() -> std::io::Result<Self> {
+        use std::io::IsTerminal;
+        if let Some(position) = stdio::stdin_position() {
+            return Ok(Input::File(position));
+        }
+        if std::io::stdin().is_terminal() {
+            return Ok(Input::AsIs);
+        }
+        let mut file = tempfile::tempfile()?;
+        std::io::copy(&mut std::io::stdin().lock(), &mut file)?;
+        file.rewind()?;
+        stdio::set_stdin(file.as_fd())?;
+        Ok(Input::File(0))
+    }
+
+    fn rewind(&self) -> std::io::Result<()> {
+        match self {
+            Input::File(position) => stdio::rewind_stdin(*position),
+            Input::AsIs => Ok(()),
+        }
+    }
+}
+
+/// Reads what the runs print, and drops it. Not /dev/null: a program may work less for that (`grep` does).
+struct Drain {
+    before: Option<std::os::fd::OwnedFd>,
+    reader: Option<std::thread::JoinHandle<u64>>,
+}
+
+impl Drain {
+    fn start() -> Result<Self, Failure> {
+        let cannot = |error: std::io::Error| Failure::io("cannot redirect standard output", &error);
+        let pipe = pelton_sys::pipe::pipe().map_err(cannot)?;
+        let before = stdio::set_stdout(pipe.write.as_fd()).map_err(cannot)?;
+        let reader = std::thread::spawn(move || stdio::drain(pipe.read.as_fd()));
+        Ok(Drain { before: Some(before), reader: Some(reader) })
+    }
+}
+
+impl Drop for Drain {
+    fn drop(&mut self) {
+        // Putting standard output back closes the last write end, which ends the reader.
+        if let Some(before) = self.before.take() {
+            let _ = stdio::set_stdout(before.as_fd());
+        }
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}
+
+fn show(place: Place, args: &TimeArgs, color: When, run: &Run) -> Result<(), Failure> {
+    let look = match place {
+        Place::Stderr => Look::of_stderr(color),
+        Place::File { .. } | Place::Device(_) => Look::of_file(color),
+    };
+    let style = Style { width: look.width, color: look.color, unicode: look.unicode, all: args.all };
+    let text = pelton_report::render(run, args.format(), &style);
+    place.write(&text).inspect_err(|_| {
+        let look = Look::of_stderr(color);
+        let style = Style { width: look.width, color: look.color, unicode: look.unicode, all: args.all };
+        terminal::say(&pelton_report::render(run, Format::Table, &style));
+    })
+}
