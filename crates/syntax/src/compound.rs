@@ -322,7 +322,9 @@ impl<'t> Reader<'t> {
         };
         self.skip_newlines()?;
         match self.compound()? {
-            Some((Command::Compound(_), end)) => Ok((Command::Function { name }, end)),
+            Some((Command::Compound(body), end)) if body.kind != CompoundKind::Coproc => {
+                Ok((Command::Function { name }, end))
+            }
             _ if self.dialect == Dialect::Bash && self.c.peek().is_none() => {
                 Stop::wrong(format!("the function `{name}` has no body"), word.span, "add { …; }")
             }

@@ -197,8 +197,8 @@ impl<'t> Reader<'t> {
                 operator,
                 "add the command that should follow it",
             ),
+            Some(b'&') if self.c.peek_second() == Some(b'>') => Ok(()),
             Some(b';' | b'&' | b'|' | b')') => {
-                self.c.peek();
                 let help = format!("`{name}` needs a command on its right");
                 Stop::wrong(format!("unexpected {}", self.token_name()), self.token_span(), &help)
             }

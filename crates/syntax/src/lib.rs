@@ -2,6 +2,7 @@
 //!
 //! syntax knows nothing of processes, files or the environment: it only reads text.
 
+mod agree;
 mod ansi;
 mod assign;
 mod compound;

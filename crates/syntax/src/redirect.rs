@@ -130,6 +130,11 @@ impl<'t> Reader<'t> {
             _ => Place::Argument,
         };
         let word = self.target(place, at)?;
+        let digits = word.static_text().is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit()));
+        if digits && matches!(self.c.peek(), Some(b'<' | b'>')) {
+            // In `>2>x` the 2 is the descriptor of the second operator, and the first one has no target.
+            return Stop::unsure(Unmodelled::RareForm);
+        }
         let end = word.span.end;
         let kind = match operator {
             "<" => RedirectKind::Read(word),

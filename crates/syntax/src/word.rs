@@ -160,6 +160,11 @@ impl<'t> Reader<'t> {
         let mut builder = Builder::new(place);
         self.word_into(&mut builder)?;
         let word = builder.finish(start, self.c.text);
+        let raw = word.span.of(self.c.text);
+        if raw.starts_with('{') && raw.ends_with('}') && matches!(self.c.peek(), Some(b'<' | b'>')) {
+            // `{NAME[1]}>x`, or `{NAME}>x` after another operator.
+            return Stop::unsure(Unmodelled::RareForm);
+        }
         Ok((!word.parts.is_empty()).then_some(word))
     }
 
@@ -197,6 +202,10 @@ impl<'t> Reader<'t> {
                 self.bash_only()?;
                 self.c.pos += 1;
                 self.c.eat(b'(');
+                if self.c.peek() == Some(b'(') {
+                    // bash only counts parentheses here.
+                    return Stop::unsure(Unmodelled::Nesting);
+                }
                 self.substitution(start)?;
                 builder.opaque(Reason::ProcessSubstitution, self.c.since(start));
             }
@@ -414,6 +423,9 @@ impl<'t> Reader<'t> {
     /// releases. Both are left to the shell.
     pub(crate) fn arithmetic(&mut self, open: usize, close: u8) -> Read<()> {
         let inside = self.c.pos;
+        if Span::new(open, inside).of(self.c.text).contains('\n') {
+            return Stop::unsure(Unmodelled::Nesting);
+        }
         let mut depth = 0_usize;
         while let Some(byte) = self.c.peek() {
             match byte {
@@ -428,11 +440,14 @@ impl<'t> Reader<'t> {
                 }
                 b')' | b']' if byte == close => {
                     self.c.pos += 1;
-                    return if close == b']' || self.c.eat(b')') {
-                        Ok(())
-                    } else {
-                        Stop::unsure(Unmodelled::Nesting)
-                    };
+                    // The second parenthesis must stand right behind the first, not even a line continuation between.
+                    if close == b')' {
+                        if self.c.raw() != Some(b')') {
+                            return Stop::unsure(Unmodelled::Nesting);
+                        }
+                        self.c.pos += 1;
+                    }
+                    return Ok(());
                 }
                 b'\n' if self.pending.is_empty() => self.c.pos += 1,
                 b'[' | b']' if close == b']' => return Stop::unsure(Unmodelled::Nesting),

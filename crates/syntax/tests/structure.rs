@@ -1,0 +1,470 @@
+//! Structure against bash: a corpus of shell texts is damaged at random, and bash judges every outcome.
+//!
+//! - What we call an error, `bash -n` must refuse; what we model, it must accept.
+//! - What we model as simple commands, bash's own printer (`declare -f`) must print as we read it.
+//! - Where bash has already run a command before it finds an error, we must have said so.
+//!
+//! `PELTON_MUTATIONS=30000 PELTON_SEED=7 cargo test -p pelton-syntax --test structure` makes a longer campaign of it.
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{Random, stages};
+use pelton_syntax::{
+    AndOr, Command as Parsed, CompoundKind, Connector, Dialect, Pipeline, Redirect, RedirectKind, Script,
+    Stage, Word, parse,
+};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const CORPUS: &[&str] = &[
+    "a b c",
+    "a | b | c",
+    "a | b && c || d; e",
+    "a & b & c",
+    "! a | b",
+    "time a | b",
+    "time -p a",
+    "! ! a",
+    "a |& b",
+    "a\nb\n\nc",
+    "a;\nb &\nc",
+    "a # c\nb",
+    "a &&\n\n# c\nb",
+    "a |\nb",
+    "a b\\\nc",
+    "a 'x y' \"z $w\" \\q",
+    "x=1 a",
+    "x=1 y=2",
+    "x=$y a b=c",
+    "x+=1 a",
+    "x[1]=2",
+    "x=(1 2 3)",
+    "a >x",
+    "a 2>&1 >x <y",
+    "a >>x 2>>y",
+    "a &>x",
+    "a &>>x",
+    "a >|x <>y",
+    "a >&2",
+    "a 2>&-",
+    "a <&3 3<&-",
+    ">x",
+    "<x a >y b",
+    "a <<<b",
+    "a <<E\nx\ny\nE",
+    "a <<'E' | b\n$x\nE\nc",
+    "a <<-E\n\tx\n\tE\n",
+    "a <<E <<F\nx\nE\ny\nF",
+    "a $(b c) d",
+    "a $(b | c; d)",
+    "a `b c`",
+    "a \"$(b \"c d\")\"",
+    "a ${b} ${c:-d} $e",
+    "a ${b%c} ${#d}",
+    "a $((1 + 2)) $((x*(y+1)))",
+    "a $[1]",
+    "a <(b) >(c | d)",
+    "a {b,c} {1..3} {}",
+    "a *.c b? [cd]*",
+    "a ~ ~/x ~u x=~",
+    "a $'x\\ty' $\"z\"",
+    "(a)",
+    "(a; b) | c",
+    "( a | b ) >x",
+    "{ a; }",
+    "{ a; b; } | c",
+    "{ a | b; } 2>&1 | c",
+    "if a; then b; fi",
+    "if a; then b; elif c; then d; else e; fi | f",
+    "if ! a | b; then c; fi",
+    "while a; do b; done",
+    "until a; do b; done <x",
+    "for x in a b; do c; done",
+    "for x; do a; done",
+    "for x in a b\ndo c\ndone",
+    "for ((i=0;i<3;i++)); do a; done",
+    "for x in a; { b; }",
+    "case x in a) b;; c|d) e;; *) f; esac",
+    "case x in (a) b ;; esac | c",
+    "case $x in\na)\nb\n;;\nesac",
+    "case x in a) b;& c) d;;& esac",
+    "select x in a b; do c; done",
+    "[[ a == b ]]",
+    "[[ -f a && ! -d b || ( c < d ) ]] && e",
+    "((1+2))",
+    "((x++)) | a",
+    "f() { a; }",
+    "f() ( a )",
+    "function f { a; }",
+    "function f() { a; }",
+    "f() { a; } >x",
+    "coproc { a; }",
+    "a; b; c & d | e",
+    "{ (a) }",
+    "if (a) then b; fi",
+    "while read x; do echo $x; done | sort",
+    "a 'b\nc' d",
+    "a \"b\nc\" d",
+    "export x=1 y=$z",
+    "declare -a x",
+    "local x=\"$y\"",
+    "readonly x",
+    "eval a b",
+    "exit 3",
+    "break",
+    "return 2",
+    "a=b#c #d",
+    "a } { then",
+    "a if then",
+    "a !b ! c",
+    "a time b",
+    "é 日本 😀",
+    "a\r\nb\r",
+    "a -- -p",
+    "time -- a",
+    "a 1>2 2>3",
+    "a 2 >x",
+    "a2>x",
+    "a {x}>y",
+    "a 10>x",
+    "a >&x",
+    "a >x >y",
+    "[ -f x ] && b",
+    "[ a ] || { b; }",
+    "a && (b || c) && d",
+    "a & ",
+    "a;",
+    "\na\n",
+    "if a; then\n b\nelse\n c\nfi\n",
+    "{\na\n}\n",
+    "(\na\n)\n",
+    "a | (b; c) | { d; e; } | f",
+    "! (a)",
+    "time { a; }",
+    "! { a; } | b",
+];
+
+const FRAGMENTS: &[&str] = &[
+    " ",
+    "\t",
+    "\n",
+    ";",
+    ";;",
+    "&",
+    "&&",
+    "|",
+    "||",
+    "|&",
+    "(",
+    ")",
+    "{",
+    "}",
+    " { ",
+    "; }",
+    "'",
+    "\"",
+    "\\",
+    "\\\n",
+    "$",
+    "`",
+    "#",
+    " #",
+    "!",
+    "! ",
+    "=",
+    "<",
+    ">",
+    ">>",
+    "<<E\n",
+    "\nE\n",
+    "<<<",
+    "&>",
+    ">&",
+    "2>",
+    "$(",
+    "${",
+    "$((",
+    "))",
+    "((",
+    "[[",
+    " ]]",
+    "[",
+    "]",
+    "if ",
+    "; then ",
+    "; fi",
+    "else ",
+    "for x in ",
+    "; do ",
+    "; done",
+    "while ",
+    "case x in ",
+    "esac",
+    " in ",
+    "a)",
+    "time ",
+    "-p ",
+    "function f ",
+    "f() ",
+    "coproc ",
+    "a",
+    "b ",
+    " c",
+    "x=",
+    "*",
+    "?",
+    "@(",
+    "~",
+    "é",
+    "<(",
+    ">(",
+    "\r",
+    "1",
+    "-",
+    ",",
+    "..",
+    "+=",
+    "$'",
+    "$\"",
+    ";&",
+];
+
+fn mutated(random: &mut Random) -> String {
+    let mut text: Vec<char> = random.pick(CORPUS).chars().collect();
+    if random.below(4) == 0 {
+        text.extend(random.pick(&["; ", "\n", " | ", " && ", " "]).chars());
+        text.extend(random.pick(CORPUS).chars());
+    }
+    for _ in 0..1 + random.below(3) {
+        let at = random.below(text.len() + 1);
+        let to = (at + 1 + random.below(3)).min(text.len());
+        match random.below(4) {
+            0 => drop(text.drain(at..to)),
+            1 => {
+                let copy: Vec<char> = text[at..to].to_vec();
+                text.splice(at..at, copy);
+            }
+            _ => drop(text.splice(at..at, random.pick(FRAGMENTS).chars())),
+        }
+    }
+    text.into_iter().collect()
+}
+
+fn bash() -> Command {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|dir| dir.join("bash")).find(|bash| bash.is_file());
+    let mut bash = Command::new(found.expect("bash is needed as the oracle"));
+    bash.env_clear()
+        .env("LC_ALL", "C.UTF-8")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    bash
+}
+
+fn bash_accepts(text: &str) -> bool {
+    bash().args(["-n", "-c", "--", text]).output().expect("bash is needed as the oracle").status.success()
+}
+
+/// True if bash tried to run a command of a text that it refuses. `PATH` leads nowhere, and `.` is empty.
+fn bash_ran(text: &str, dir: &Path) -> bool {
+    let output = bash()
+        .env("PATH", "/nonexistent")
+        .current_dir(dir)
+        .args(["-c", "--", text])
+        .output()
+        .expect("bash runs");
+    String::from_utf8_lossy(&output.stderr).contains("command not found")
+}
+
+/// False for texts that could loop for ever where no command is found.
+fn ends_by_itself(text: &str) -> bool {
+    !["while", "until", "for", "select", "coproc"].iter().any(|word| text.contains(word))
+}
+
+fn is_unmodelled(script: &Script) -> bool {
+    stages(script)
+        .any(|s| matches!(&s.command, Parsed::Compound(c) if matches!(c.kind, CompoundKind::Unmodelled(_))))
+}
+
+/// Our reading in the form of bash's printer, without blanks; `None` if it holds something that we do not print alike.
+fn printed(text: &str, script: &Script) -> Option<String> {
+    // bash prints these anew: decoded, reordered, or with separators of its own.
+    let reformed = ["$'", "$\"", "<<", "$(", "<(", ">("].iter().any(|sign| text.contains(sign));
+    let continued_in_quotes = text.contains('\'') && text.contains("\\\n");
+    if reformed || continued_in_quotes || script.items.is_empty() {
+        return None;
+    }
+    let mut out = String::new();
+    for (i, item) in script.items.iter().enumerate() {
+        out += &print_list(text, &item.and_or)?;
+        let last = i + 1 == script.items.len();
+        out += if item.background {
+            "&"
+        } else if last {
+            ""
+        } else {
+            ";"
+        };
+    }
+    Some(unblanked(&out.replace("\\\n", "")))
+}
+
+fn print_list(text: &str, list: &AndOr) -> Option<String> {
+    let mut out = print_pipeline(text, &list.first)?;
+    for (connector, pipeline) in &list.rest {
+        out += if *connector == Connector::And { "&&" } else { "||" };
+        out += &print_pipeline(text, pipeline)?;
+    }
+    Some(out)
+}
+
+fn print_pipeline(text: &str, pipeline: &Pipeline) -> Option<String> {
+    if pipeline.timed && (pipeline.negated || text.matches("-p").count() > 1) {
+        return None;
+    }
+    let mut out =
+        format!("{}{}", if pipeline.timed { "time" } else { "" }, if pipeline.negated { "!" } else { "" });
+    for (i, stage) in pipeline.stages.iter().enumerate() {
+        out += if i > 0 { "|" } else { "" };
+        out += &print_stage(text, stage)?;
+        out += if stage.pipes_stderr { "2>&1" } else { "" };
+    }
+    Some(out)
+}
+
+fn print_stage(text: &str, stage: &Stage) -> Option<String> {
+    let Parsed::Simple(simple) = &stage.command else { return None };
+    let mut out: String = simple.assignments.iter().map(|a| a.span.of(text)).collect();
+    simple.words.iter().for_each(|word| out += word.span.of(text));
+    for redirect in &stage.redirects {
+        out += &print_redirect(text, redirect)?;
+    }
+    Some(out)
+}
+
+fn print_redirect(text: &str, redirect: &Redirect) -> Option<String> {
+    let of = |word: &Word| word.span.of(text).to_owned();
+    let fd = |default: u32| match redirect.fd {
+        Some(n) if n != default => n.to_string(),
+        _ => String::new(),
+    };
+    Some(match &redirect.kind {
+        RedirectKind::Read(w) => format!("{}<{}", fd(0), of(w)),
+        RedirectKind::Write(w) => format!("{}>{}", fd(1), of(w)),
+        RedirectKind::Clobber(w) => format!("{}>|{}", fd(1), of(w)),
+        RedirectKind::Append(w) => format!("{}>>{}", fd(1), of(w)),
+        // bash's printer leaves out a 1 here.
+        RedirectKind::ReadWrite(w) if redirect.fd == Some(1) => format!("<>{}", of(w)),
+        RedirectKind::ReadWrite(w) => format!("{}<>{}", redirect.fd.unwrap_or(0), of(w)),
+        RedirectKind::Duplicate(n, true) => format!("{}<&{n}", redirect.fd.unwrap_or(0)),
+        RedirectKind::Duplicate(n, false) => format!("{}>&{n}", redirect.fd.unwrap_or(1)),
+        RedirectKind::Close(input) => format!("{}>&-", redirect.fd.unwrap_or(u32::from(!input))),
+        _ => return None,
+    })
+}
+
+fn unblanked(text: &str) -> String {
+    text.chars().filter(|c| !matches!(c, ' ' | '\t' | '\n')).collect()
+}
+
+/// What bash's printer makes of each text, blanks removed; `None` where bash refuses it.
+fn bash_prints(texts: &[&str], dir: &Path) -> Vec<Option<String>> {
+    const PRINT: &str = "while IFS= read -r -d '' t; do unset -f f; eval \"f() {\n$t\n}\" && declare -f f; printf '\\0'; done";
+    let mut bash = bash()
+        .current_dir(dir)
+        .args(["-c", PRINT])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("bash runs");
+    let mut input = bash.stdin.take().expect("stdin is piped");
+    let all: String = texts.iter().flat_map(|text| [text, "\0"]).collect();
+    let writer = std::thread::spawn(move || drop(input.write_all(all.as_bytes())));
+    let output = bash.wait_with_output().expect("bash runs");
+    writer.join().expect("the writer ends");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let body = |text: &str| unblanked(text).strip_prefix("f(){").and_then(|t| t.strip_suffix('}')).map(alike);
+    printed.split('\0').take(texts.len()).map(body).collect()
+}
+
+/// Leaves out what the tree does not keep: the `-p` of `time`, and pairs of `!`.
+fn alike(printed: &str) -> String {
+    printed.replace("time-p", "time").replace("!!", "")
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+#[derive(Default)]
+struct Tally {
+    modelled: usize,
+    refused: usize,
+    left: usize,
+    late: usize,
+    to_print: Vec<(String, String)>,
+    differences: Vec<String>,
+}
+
+fn judge(text: String, dir: &Path, tally: &mut Tally) {
+    match parse(&text, Dialect::Bash) {
+        Ok(script) if is_unmodelled(&script) => tally.left += 1,
+        Ok(script) => {
+            tally.modelled += 1;
+            if !bash_accepts(&text) {
+                tally.differences.push(format!("modelled, but bash refuses: {text:?}"));
+            } else if let Some(ours) = printed(&text, &script) {
+                tally.to_print.push((text, ours));
+            }
+        }
+        Err(error) => {
+            tally.refused += 1;
+            tally.late += usize::from(error.may_run_first);
+            if bash_accepts(&text) {
+                tally.differences.push(format!("refused ({error}), but bash accepts: {text:?}"));
+            } else if !error.may_run_first
+                && text.contains('\n')
+                && ends_by_itself(&text)
+                && bash_ran(&text, dir)
+            {
+                tally.differences.push(format!("not said to run first: {text:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn bash_agrees_on_damaged_texts() {
+    let dir = std::env::temp_dir().join(format!("pelton-syntax-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("a temporary directory");
+    let mut random = Random::new(setting("PELTON_SEED", 1));
+    let mut tally = Tally::default();
+    CORPUS.iter().for_each(|text| judge((*text).to_owned(), &dir, &mut tally));
+    assert_eq!(tally.refused, 0, "all of the corpus is shell");
+    for _ in 0..setting("PELTON_MUTATIONS", 2_000) {
+        judge(mutated(&mut random), &dir, &mut tally);
+    }
+    let texts: Vec<&str> = tally.to_print.iter().map(|(text, _)| text.as_str()).collect();
+    let theirs = bash_prints(&texts, &dir);
+    for ((text, ours), theirs) in tally.to_print.iter().zip(&theirs) {
+        // The printer ends a list that ends with `&` as we do, and quotes nothing anew.
+        if theirs.as_ref() != Some(&alike(ours)) {
+            tally.differences.push(format!("read otherwise: {text:?}: ours {ours:?}, bash {theirs:?}"));
+        }
+    }
+    std::fs::remove_dir_all(&dir).expect("the temporary directory goes");
+    let (n, shown) = (tally.differences.len(), tally.differences.len().min(40));
+    println!(
+        "{} modelled, {} refused ({} late), {} left to the shell, {} compared with the printer",
+        tally.modelled,
+        tally.refused,
+        tally.late,
+        tally.left,
+        texts.len()
+    );
+    assert!(n == 0, "{n} differences:\n{}", tally.differences[..shown].join("\n"));
+}
