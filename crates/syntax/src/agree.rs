@@ -35,7 +35,21 @@ pub(crate) fn agrees(text: &str, dialect: Dialect, script: &Script) -> bool {
     }
     let mut seen = Vec::new();
     parsed.file.body.iter().for_each(|stmt| their_item(stmt, &mut seen));
+    let words =
+        seen.iter_mut().filter_map(|mark| if let Mark::Words(words) = mark { Some(words) } else { None });
+    words.flatten().for_each(|span| *span = without_continuations(text, *span));
     seen == our_marks(script)
+}
+
+/// To shuck, a line continuation at either end belongs to the word.
+fn without_continuations(text: &str, (mut start, mut end): (usize, usize)) -> (usize, usize) {
+    while text.get(start..end).is_some_and(|word| word.starts_with("\\\n")) {
+        start += 2;
+    }
+    while text.get(start..end).is_some_and(|word| word.ends_with("\\\n")) {
+        end -= 2;
+    }
+    (start, end)
 }
 
 fn our_marks(script: &Script) -> Vec<Mark> {

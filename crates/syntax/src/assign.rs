@@ -119,6 +119,8 @@ impl<'t> Reader<'t> {
                         "close the array with `)`",
                     );
                 }
+                // A subscript may hold blanks.
+                Some(b'[') => return Stop::unsure(Unmodelled::RareForm),
                 Some(_) => {}
             }
             if self.word(crate::word::Place::Argument)?.is_none() {

@@ -317,7 +317,11 @@ impl<'t> Reader<'t> {
 
     fn function_body(&mut self, word: &Word) -> Read<(Command, usize)> {
         let name = word.static_text().filter(|_| word.is_plain_name());
-        let Some(name) = name.filter(|name| crate::assign::is_name(&name.replace('-', "_"))) else {
+        let valid = |name: &String| match self.dialect {
+            Dialect::Bash => crate::assign::is_name(&name.replace('-', "_")),
+            Dialect::Posix => crate::assign::is_name(name),
+        };
+        let Some(name) = name.filter(valid) else {
             return Stop::unsure(Unmodelled::RareForm);
         };
         self.skip_newlines()?;

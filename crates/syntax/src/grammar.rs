@@ -488,6 +488,14 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// A refusal that is certain only in bash.
+    pub(crate) fn only_bash_refuses<T>(&self, read: Read<T>) -> Read<T> {
+        match read {
+            Err(Stop::Wrong { .. }) if self.dialect == Dialect::Posix => Stop::unsure(Unmodelled::Dialect),
+            other => other,
+        }
+    }
+
     /// Names the compound command that an opening keyword starts.
     pub(crate) fn kind_of(word: &str) -> Option<CompoundKind> {
         Some(match word {

@@ -58,7 +58,12 @@ impl<'t> Reader<'t> {
             let content = line.strip_suffix('\n').unwrap_or(line);
             if content == pending.delimiter {
                 let span = Span::new(start, line_start);
-                return Ok(Word { parts: body_parts(&body, pending.literal, span), span });
+                let parts = body_parts(&body, pending.literal, span);
+                if parts.iter().any(|part| matches!(part, Part::Opaque { .. })) {
+                    // dash parses what expands in a body at once.
+                    self.bash_only()?;
+                }
+                return Ok(Word { parts, span });
             }
             if !pending.literal && content.bytes().rev().take_while(|b| *b == b'\\').count() % 2 == 1 {
                 // It joins the next line, perhaps into the delimiter.

@@ -129,7 +129,9 @@ impl<'t> Reader<'t> {
             _ if self.dialect == Dialect::Posix => Place::HereString,
             _ => Place::Argument,
         };
-        let word = self.target(place, at)?;
+        let word = self.target(place, at);
+        // dash reads a here-document's delimiter without looking for expansions.
+        let word = if operator.starts_with("<<") { self.only_bash_refuses(word)? } else { word? };
         let digits = word.static_text().is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit()));
         if digits && matches!(self.c.peek(), Some(b'<' | b'>')) {
             // In `>2>x` the 2 is the descriptor of the second operator, and the first one has no target.
@@ -184,6 +186,10 @@ impl<'t> Reader<'t> {
         let unusual = RedirectKind::Opaque(Reason::UnusualRedirect);
         let kind = match word.parts.as_slice() {
             [Part::Bare(digits)] if digits.bytes().all(|b| b.is_ascii_digit()) => match digits.as_bytes() {
+                // To dash, the digits in `>&1>x` belong to the second operator.
+                _ if self.dialect == Dialect::Posix && matches!(self.c.peek(), Some(b'<' | b'>')) => {
+                    return Stop::unsure(Unmodelled::Dialect);
+                }
                 [digit] => RedirectKind::Duplicate(u32::from(digit - b'0'), input),
                 _ => unusual,
             },

@@ -133,7 +133,8 @@ fn expands_to_anything(piece: &Piece) -> bool {
 /// Whether a `{` followed by `rest` (to the end of the word) may be a brace expansion. Too often yes, never too seldom.
 fn braces_may_expand(rest: &str) -> bool {
     let rest = rest.replace("\\\n", "");
-    rest.contains('}') && (rest.contains(',') || rest.contains(".."))
+    let inside = rest.rfind('}').map_or("", |end| &rest[..end]);
+    inside.contains(',') || inside.contains("..")
 }
 
 fn push_merged(parts: &mut Vec<Part>, part: Part) {
@@ -476,7 +477,9 @@ impl<'t> Reader<'t> {
             // Newer shells run commands in `${ …; }`.
             return Stop::unsure(Unmodelled::RareForm);
         }
-        self.braced(start, quoted)?;
+        // dash takes a bad substitution for a word, and fails when it runs it.
+        let inside = self.braced(start, quoted);
+        self.only_bash_refuses(inside)?;
         if self.dialect == Dialect::Posix && !plain_posix_operator(self.c.since(start).of(self.c.text)) {
             return Stop::unsure(Unmodelled::Dialect);
         }

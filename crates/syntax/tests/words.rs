@@ -149,8 +149,8 @@ fn random_word(random: &mut Random) -> String {
 }
 
 /// Our reading of `word` as the only argument of a command, if all of it is static.
-fn our_text(word: &str) -> Option<String> {
-    let script = parse(&format!("x {word}"), Dialect::Bash).ok()?;
+fn our_text(word: &str, dialect: Dialect) -> Option<String> {
+    let script = parse(&format!("x {word}"), dialect).ok()?;
     let [item] = script.items.as_slice() else { return None };
     let [stage] = item.and_or.first.stages.as_slice() else { return None };
     let Parsed::Simple(simple) = &stage.command else { return None };
@@ -161,13 +161,13 @@ fn our_text(word: &str) -> Option<String> {
     }
 }
 
-/// What bash prints for each word. A word that bash splits or refuses shows as a difference.
-fn bash_texts(words: &[String]) -> Vec<String> {
+/// What the shell prints for each word. A word that it splits or refuses shows as a difference.
+fn shell_texts(shell: &str, words: &[String]) -> Vec<String> {
     let mut script = String::new();
     for word in words {
         script += &format!("printf '%s\\0' {word}\nprintf '\\1\\0'\n");
     }
-    let mut bash = Command::new("bash")
+    let mut child = Command::new(shell)
         .env_clear()
         .env("PATH", "/usr/bin:/bin")
         .env("LC_ALL", "C.UTF-8")
@@ -175,10 +175,10 @@ fn bash_texts(words: &[String]) -> Vec<String> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .expect("bash is needed as the oracle");
-    let mut input = bash.stdin.take().expect("stdin is piped");
+        .expect("the shell is needed as the oracle");
+    let mut input = child.stdin.take().expect("stdin is piped");
     let writer = std::thread::spawn(move || drop(input.write_all(script.as_bytes())));
-    let output = bash.wait_with_output().expect("bash runs");
+    let output = child.wait_with_output().expect("the shell runs");
     writer.join().expect("the writer ends");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.split("\x01\0").map(|fields| fields.strip_suffix('\0').unwrap_or(fields).to_owned()).collect()
@@ -188,35 +188,46 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
 
-#[test]
-fn static_words_are_what_bash_prints() {
-    let wanted = setting("PELTON_WORDS", 20_000);
+/// Compares as many words as wanted; gives the differences, and how many words were made on the way.
+fn campaign(shell: &str, dialect: Dialect, wanted: u64) -> (Vec<String>, u64) {
     let mut random = Random::new(setting("PELTON_SEED", 1));
-    let (mut compared, mut made) = (0, 0_u64);
+    let (mut compared, mut made) = (0, 0);
     let mut differences = Vec::new();
     while compared < wanted {
         let mut batch = Vec::new();
         while batch.len() < 1_000 {
             made += 1;
             let word = random_word(&mut random);
-            if let Some(text) = our_text(&word) {
+            if let Some(text) = our_text(&word, dialect) {
                 batch.push((word, text));
             }
         }
         let words: Vec<String> = batch.iter().map(|(word, _)| word.clone()).collect();
-        let theirs = bash_texts(&words);
+        let theirs = shell_texts(shell, &words);
         for (i, (word, ours)) in batch.iter().enumerate() {
             if theirs.get(i) != Some(ours) {
-                differences.push(format!("{word:?}: ours {ours:?}, bash {:?}", theirs.get(i)));
+                differences.push(format!("{word:?}: ours {ours:?}, {shell} {:?}", theirs.get(i)));
             }
         }
         compared += batch.len() as u64;
     }
-    assert!(
-        differences.is_empty(),
-        "{} of {compared}:\n{}",
-        differences.len(),
-        differences[..differences.len().min(20)].join("\n")
-    );
-    println!("{compared} static words of {made} made were compared");
+    (differences, made)
+}
+
+fn no_difference(shell: &str, dialect: Dialect) {
+    let wanted = setting("PELTON_WORDS", 20_000);
+    let (differences, made) = campaign(shell, dialect, wanted);
+    println!("{shell}: {wanted} static words of {made} made were compared");
+    let shown = &differences[..differences.len().min(20)];
+    assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), shown.join("\n"));
+}
+
+#[test]
+fn static_words_are_what_bash_prints() {
+    no_difference("bash", Dialect::Bash);
+}
+
+#[test]
+fn static_words_are_what_dash_prints() {
+    no_difference("dash", Dialect::Posix);
 }
