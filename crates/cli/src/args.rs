@@ -75,7 +75,7 @@ Examples:
 Columns: real, user, sys (time); cpu (user+sys)/real; mem peak resident set; in, out bytes through read(2) and
 write(2) and their kin, the program loader's included. A figure the kernel would not give is shown as unknown, not 0.
 
-Exit status: the pipeline's own (128 plus the signal's number if it was killed); 2 if pelton refuses the text or
+Exit status: the pipeline's own, or its death by a signal; 2 if pelton refuses the text or
 cannot write the report; 126 or 127 as from a shell.")]
 pub struct TimeArgs {
     #[command(flatten)]

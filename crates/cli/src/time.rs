@@ -24,7 +24,11 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     let environment = Environment::inherit();
     let source = Source::resolve(&args.source, &environment)?;
     let place = Place::prepare(args.output.as_deref())?;
-    if let Source::Text(request, plan) = &source {
+    // With -o, standard error is the pipeline's own.
+    let may_speak = args.output.is_none() || terminal::stderr_is_terminal();
+    if let Source::Text(request, plan) = &source
+        && may_speak
+    {
         source::warn_of_missing(request, plan, &environment, Look::of_stderr(color));
     }
     let measured = if args.runs == 1 && args.warmup == 0 {
@@ -33,15 +37,16 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         measure_several(args, &source, &environment)?
     };
     show(place, args, color, &measured.run)?;
-    Ok(match measured.interrupted {
-        true => Ending::Signal(2),
-        false => Ending::Status(measured.run.exit_status),
+    Ok(match measured.died_by {
+        Some(signal) => Ending::Signal(signal),
+        None => Ending::Status(measured.run.exit_status),
     })
 }
 
 struct Measured {
     run: Run,
     interrupted: bool,
+    died_by: Option<i32>,
 }
 
 fn measure(source: &Source, environment: &Environment) -> Result<Measured, Failure> {
@@ -55,7 +60,7 @@ fn measure(source: &Source, environment: &Environment) -> Result<Measured, Failu
         }
     };
     let run = assemble(source, &execution, started_unix_ms, environment);
-    Ok(Measured { run, interrupted: execution.interrupted })
+    Ok(Measured { run, interrupted: execution.interrupted, died_by: execution.died_by })
 }
 
 fn assemble(source: &Source, execution: &Execution, started_unix_ms: u64, environment: &Environment) -> Run {
@@ -76,7 +81,7 @@ fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) 
     let total = args.warmup + args.runs;
     let progress = progress_bar(u64::from(total), args.show_output);
     let mut runs = Vec::with_capacity(args.runs as usize);
-    let mut interrupted = false;
+    let mut died_by = None;
     for i in 0..total {
         input.rewind().map_err(|error| Failure::io("cannot rewind standard input", &error))?;
         let measured = measure(source, environment)?;
@@ -84,15 +89,15 @@ fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) 
         if i >= args.warmup || measured.interrupted {
             runs.push(measured.run);
         }
+        died_by = measured.died_by;
         if measured.interrupted {
-            interrupted = true;
             break;
         }
     }
     progress.finish_and_clear();
     drop(drain);
     let run = pelton_run::summarise(runs, args.warmup).ok_or_else(|| Failure::new("nothing was measured"))?;
-    Ok(Measured { run, interrupted })
+    Ok(Measured { run, interrupted: false, died_by })
 }
 
 fn progress_bar(total: u64, output_shows: bool) -> indicatif::ProgressBar {

@@ -42,7 +42,7 @@ impl Environment {
         self.inherited.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_os_str())
     }
 
-    /// The variable that makes a non-interactive shell behave in ways pelton does not model, if one is set.
+    /// What makes a non-interactive shell behave in ways pelton does not model, if something does.
     pub fn upsetting(&self, dialect: Dialect) -> Option<String> {
         let upsets = |name: &str| match dialect {
             Dialect::Bash => {
@@ -53,6 +53,16 @@ impl Environment {
             }
             Dialect::Posix => false,
         };
+        if self.get("PATH").is_none() {
+            return Some("PATH, which is missing".into());
+        }
+        if std::env::current_dir().is_err() {
+            return Some("PWD, since the working directory is gone".into());
+        }
+        // bash starts again from 1 and says so.
+        if dialect == Dialect::Bash && self.inherited_level() >= 999 {
+            return Some("SHLVL, which is too high".into());
+        }
         self.inherited.iter().filter_map(|(name, _)| name.to_str()).find(|name| upsets(name)).map(String::from)
     }
 
@@ -69,19 +79,27 @@ impl Environment {
     }
 
     /// As inherited, but for a shell that stands in for the subshell of one stage: `SHLVL` must come out right
-    /// in what it starts. bash counts itself, and takes that back if it execs its only simple command.
-    pub(crate) fn for_stage_shell(&self, dialect: Dialect, execs: bool) -> Vec<CString> {
-        if dialect == Dialect::Posix || !execs {
+    /// in what it starts. `takes_back`: this shell will exec its only command, and bash then takes back the one that
+    /// it counted for itself.
+    pub(crate) fn for_stage_shell(&self, dialect: Dialect, takes_back: bool) -> Vec<CString> {
+        if dialect == Dialect::Posix || !takes_back {
             return self.as_inherited();
         }
-        let level = self.level();
+        let level = self.level(1);
         self.with(&[("SHLVL", level.as_os_str())])
     }
 
     /// As a shell hands it to the program `path`: `assignments` are those written before the command's name.
-    pub(crate) fn for_program(&self, dialect: Dialect, path: &[u8], assignments: &[(String, Vec<u8>)]) -> Vec<CString> {
+    /// `execed`: the shell would become the program, and bash then does not count itself in `SHLVL`.
+    pub(crate) fn for_program(
+        &self,
+        dialect: Dialect,
+        path: &[u8],
+        assignments: &[(String, Vec<u8>)],
+        execed: bool,
+    ) -> Vec<CString> {
         let pwd = self.pwd();
-        let level = self.level();
+        let level = self.level(i64::from(!execed));
         let mut set: Vec<(&str, &OsStr)> = vec![("PWD", pwd.as_os_str())];
         if dialect == Dialect::Bash {
             set.push(("SHLVL", level.as_os_str()));
@@ -122,15 +140,13 @@ impl Environment {
         }
     }
 
-    /// `SHLVL` within the shell: one more than inherited; bash restarts at 1 from anything that is no number.
-    fn level(&self) -> OsString {
-        let inherited = self.get("SHLVL").and_then(|v| v.to_str()).and_then(|v| v.trim().parse::<i64>().ok());
-        let level = match inherited.unwrap_or(0) + 1 {
-            level if level < 0 => 0,
-            level if level >= 1000 => 1,
-            level => level,
-        };
-        level.to_string().into()
+    /// `SHLVL`, `more` above what was inherited; bash counts from 0 if that is no number.
+    fn level(&self, more: i64) -> OsString {
+        (self.inherited_level() + more).max(0).to_string().into()
+    }
+
+    fn inherited_level(&self) -> i64 {
+        self.get("SHLVL").and_then(|v| v.to_str()).and_then(|v| v.trim().parse().ok()).unwrap_or(0)
     }
 }
 
@@ -169,17 +185,17 @@ mod tests {
     fn bash_counts_its_level() {
         for (inherited, expected) in [(Some("3"), "4"), (Some("abc"), "1"), (Some("-7"), "0"), (None, "1")] {
             let pairs: Vec<(&str, &str)> = inherited.map(|level| ("SHLVL", level)).into_iter().collect();
-            let strings = environment(&pairs).for_program(Dialect::Bash, b"/bin/x", &[]);
+            let strings = environment(&pairs).for_program(Dialect::Bash, b"/bin/x", &[], false);
             assert_eq!(find(&strings, "SHLVL").as_deref(), Some(expected), "{inherited:?}");
         }
-        let strings = environment(&[("SHLVL", "3")]).for_program(Dialect::Posix, b"/bin/x", &[]);
+        let strings = environment(&[("SHLVL", "3")]).for_program(Dialect::Posix, b"/bin/x", &[], false);
         assert_eq!(find(&strings, "SHLVL").as_deref(), Some("3"));
     }
 
     #[test]
     fn assignments_replace_what_was_inherited() {
         let env = environment(&[("A", "1"), ("B", "2")]);
-        let strings = env.for_program(Dialect::Bash, b"/bin/x", &[("A".into(), b"9".to_vec()), ("C".into(), vec![])]);
+        let strings = env.for_program(Dialect::Bash, b"/bin/x", &[("A".into(), b"9".to_vec()), ("C".into(), vec![])], false);
         assert_eq!(find(&strings, "A").as_deref(), Some("9"));
         assert_eq!(find(&strings, "B").as_deref(), Some("2"));
         assert_eq!(find(&strings, "C").as_deref(), Some(""));
@@ -189,7 +205,7 @@ mod tests {
     #[test]
     fn a_wrong_pwd_is_corrected_and_a_dead_oldpwd_dropped() {
         let env = environment(&[("PWD", "/nonexistent"), ("OLDPWD", "/nonexistent")]);
-        let strings = env.for_program(Dialect::Bash, b"/bin/x", &[]);
+        let strings = env.for_program(Dialect::Bash, b"/bin/x", &[], false);
         let here = std::env::current_dir().expect("a directory");
         assert_eq!(find(&strings, "PWD").as_deref(), here.to_str());
         assert_eq!(find(&strings, "OLDPWD"), None);
@@ -197,7 +213,7 @@ mod tests {
 
     #[test]
     fn what_upsets_bash_is_named() {
-        assert_eq!(environment(&[("BASH_FUNC_ls%%", "() { :; }")]).upsetting(Dialect::Bash).as_deref(), Some("BASH_FUNC_ls%%"));
-        assert_eq!(environment(&[("HOME", "/")]).upsetting(Dialect::Bash), None);
+        assert_eq!(environment(&[("PATH", "/bin"), ("BASH_FUNC_ls%%", "() { :; }")]).upsetting(Dialect::Bash).as_deref(), Some("BASH_FUNC_ls%%"));
+        assert_eq!(environment(&[("PATH", "/bin")]).upsetting(Dialect::Bash), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::environ::Environment;
 use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
-use crate::stage::{Ends, Surroundings};
+use crate::stage::{Ends, Kind, Surroundings};
 use crate::{c_string, jobs, lookup};
 use pelton_observe::probes::accounting;
 use pelton_observe::{Edges, Finished, Pace, Watched};
@@ -60,16 +60,27 @@ pub fn replacement(plan: &Plan, request: &Request, environment: &Environment) ->
             let [Step::List(list)] = steps.as_slice() else { return None };
             let [(None, pipeline)] = list.as_slice() else { return None };
             let [stage] = pipeline.stages.as_slice() else { return None };
-            if pipeline.negated || !stage.is_plain_program() || request.shell.dialect != Some(Dialect::Bash) {
+            if matches!(stage.kind, Kind::Shell { .. }) {
+                // One stage that the shell runs is all of the text: let it have it as it is.
+                return whole(request, environment);
+            }
+            if !shell_becomes(pipeline, request) || stage.kind != Kind::Program {
                 return None;
             }
-            let around = surroundings(request, environment, &[]);
+            let around = Surroundings { execed: true, ..surroundings(request, environment, &[]) };
             match stage.program(&around).ok()?.action {
                 Action::Exec(exec) => Some(exec),
                 Action::Exit(_) => None,
             }
         }
     }
+}
+
+/// Whether the shell would exec the program of this last pipeline of a text, instead of starting it: bash does so
+/// for a plain command without redirections, but not in a script file.
+fn shell_becomes(pipeline: &PipelinePlan, request: &Request) -> bool {
+    let bash = request.shell.dialect == Some(Dialect::Bash) && request.script.is_none();
+    bash && !pipeline.negated && matches!(pipeline.stages.as_slice(), [stage] if stage.is_execed_by_a_shell())
 }
 
 fn whole(request: &Request, environment: &Environment) -> Option<Exec> {
@@ -81,7 +92,7 @@ fn whole(request: &Request, environment: &Environment) -> Option<Exec> {
 }
 
 fn surroundings<'a>(request: &'a Request, environment: &'a Environment, flags: &'a [&'a str]) -> Surroundings<'a> {
-    Surroundings { shell: &request.shell, name: &request.name, args: &request.args, environment, flags }
+    Surroundings { shell: &request.shell, name: &request.name, args: &request.args, environment, flags, execed: false }
 }
 
 /// Runs the plan. `say` gets what a shell would print to standard error about its children.
@@ -211,7 +222,9 @@ impl ShellState<'_> {
 
     fn run_pipeline(&mut self, pipeline: &PipelinePlan, last: bool, runner: &mut Runner) -> io::Result<()> {
         let flags: &[&str] = if self.pipefail { &["-o", "pipefail"] } else { &[] };
-        let ends = runner.run_pipeline(pipeline, &surroundings(self.request, self.environment, flags))?;
+        let execed = last && shell_becomes(pipeline, self.request);
+        let around = Surroundings { execed, ..surroundings(self.request, self.environment, flags) };
+        let ends = runner.run_pipeline(pipeline, &around)?;
         let dialect = self.request.shell.dialect.unwrap_or(Dialect::Posix);
         let status = |(_, ended): &(u32, Ended)| ended.status();
         let failed = ends.iter().rev().map(status).find(|status| self.pipefail && *status != 0);
@@ -227,10 +240,6 @@ impl ShellState<'_> {
             runner.execution.died_by = Some(SIGINT);
             return Ok(());
         }
-        let execed = dialect == Dialect::Bash
-            && last
-            && !pipeline.negated
-            && matches!(pipeline.stages.as_slice(), [stage] if stage.is_plain_program());
         match last_end {
             Some(Ended::Signalled(signal, _)) if execed => runner.execution.died_by = Some(signal),
             _ => {

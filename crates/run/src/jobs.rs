@@ -39,7 +39,12 @@ fn bash(name: &OsStr, pipeline: &PipelinePlan, ends: &[(u32, Ended)], pipefail: 
     for (i, (stage, (pid, ended))) in pipeline.stages.iter().zip(ends).enumerate() {
         let lead = if i == 0 { "" } else { "     " };
         let bar = if i == 0 { "" } else { "| " };
-        text.push_str(&format!("{lead}{pid:>5} {:<24}{bar}{}\n", state(*ended), stage.printed));
+        // What ended as the first one did is not said again, and its place is two columns narrower.
+        if i > 0 && *ended == ends[0].1 {
+            text.push_str(&format!("{lead}{pid:>5} {:<22}{bar}{}\n", "", stage.printed));
+        } else {
+            text.push_str(&format!("{lead}{pid:>5} {:<24}{bar}{}\n", state(*ended), stage.printed));
+        }
     }
     Some(text)
 }

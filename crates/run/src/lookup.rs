@@ -17,6 +17,14 @@ pub fn find(name: &[u8], environment: &Environment) -> Option<Vec<u8>> {
     path.as_bytes().split(|b| *b == b':').map(|dir| join(dir, name)).find(|candidate| is_program(candidate))
 }
 
+/// The path of a shell: by PATH, or where systems keep it if PATH is missing or leads nowhere.
+pub fn find_shell(name: &[u8], environment: &Environment) -> Option<Vec<u8>> {
+    let usual = || ["/bin/", "/usr/bin/", "/usr/local/bin/"].map(|dir| [dir.as_bytes(), name].concat());
+    find(name, environment).or_else(|| {
+        if name.contains(&b'/') { None } else { usual().into_iter().find(|path| is_program(path)) }
+    })
+}
+
 fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {
     match dir {
         [] => [b"./", name].concat(),

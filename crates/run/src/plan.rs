@@ -80,7 +80,7 @@ pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, Syntax
         return whole(format!("the shell: the grammar of `{}` is not modelled", request.shell.name.display()));
     };
     if let Some(name) = environment.upsetting(dialect) {
-        return whole(format!("the variable {name} in the environment, which changes how the shell works"));
+        return whole(format!("the environment ({name}), which changes how the shell works"));
     }
     let Some(text) = request.text.to_str() else {
         return whole("bytes in the text that are not UTF-8".into());
@@ -193,6 +193,12 @@ impl Planner<'_> {
 
     /// `lasting`: what the stage changes in the shell would be seen by what follows.
     fn stage(&self, stage: syntax::Stage, lasting: bool) -> Result<StagePlan, Reason> {
+        if self.dialect == Dialect::Posix
+            && stage.redirects.iter().any(|r| matches!(r.kind, syntax::RedirectKind::Opaque(_)))
+        {
+            // What this shell lacks may be a mistake in all of its text.
+            return Err("a redirection that this shell may not have".into());
+        }
         let kind = stage::classify(&stage, &self.functions, self.environment);
         if let Kind::Shell { reason } = &kind {
             self.check_shell(&stage, reason)?;

@@ -34,7 +34,7 @@ impl std::error::Error for UnknownShell {}
 impl Shell {
     /// Finds the shell called `name` (a name in PATH, or a path).
     pub fn find(name: &OsStr, environment: &Environment) -> Result<Self, UnknownShell> {
-        let found = lookup::find(name.as_bytes(), environment).ok_or_else(|| UnknownShell(name.into()))?;
+        let found = lookup::find_shell(name.as_bytes(), environment).ok_or_else(|| UnknownShell(name.into()))?;
         let path = PathBuf::from(OsStr::from_bytes(&found));
         let dialect = dialect(&path);
         Ok(Shell { name: name.into(), path, dialect })

@@ -243,6 +243,8 @@ pub struct Surroundings<'a> {
     pub environment: &'a Environment,
     /// Flags a shell must be given: `-o pipefail`.
     pub flags: &'a [&'a str],
+    /// Whether the shell would become this stage's program instead of starting it.
+    pub execed: bool,
 }
 
 /// Pipe ends of a stage.
@@ -280,10 +282,6 @@ impl StagePlan {
         }
     }
 
-    /// Whether bash would exec this as the last command of a text instead of forking.
-    pub fn is_plain_program(&self) -> bool {
-        self.kind == Kind::Program && self.syntax.redirects.is_empty()
-    }
 
     /// Decides what the child becomes.
     pub fn prepare<'e>(&self, around: &Surroundings<'_>, ends: Ends<'e>) -> Prepared<'e> {
@@ -344,7 +342,7 @@ impl StagePlan {
             assignments.push((assignment.name.clone(), expand::value(&assignment.value, environment)?));
         }
         let dialect = around.shell.dialect.unwrap_or(Dialect::Posix);
-        let envp = environment.for_program(dialect, &path, &assignments);
+        let envp = environment.for_program(dialect, &path, &assignments, around.execed);
         let program = String::from_utf8_lossy(&path).into_owned();
         let argv = arguments.iter().map(|a| c_string(a)).collect::<Option<_>>().ok_or("a NUL byte")?;
         let exec = Exec { path: c_string(&path).ok_or("a NUL byte")?, argv, envp };
@@ -354,12 +352,12 @@ impl StagePlan {
 
     fn shell_exec(&self, around: &Surroundings<'_>) -> Option<Exec> {
         let dialect = around.shell.dialect.unwrap_or(Dialect::Posix);
-        let env = around.environment.for_stage_shell(dialect, self.is_execed_by_a_shell());
+        let env = around.environment.for_stage_shell(dialect, self.is_execed_by_a_shell() && !around.execed);
         around.shell.call(around.flags, self.shell_text.as_bytes(), around.name, around.args, &env)
     }
 
     /// Whether a shell given this stage alone would exec it, rather than start it as a child.
-    fn is_execed_by_a_shell(&self) -> bool {
+    pub(crate) fn is_execed_by_a_shell(&self) -> bool {
         let Command::Simple(simple) = &self.syntax.command else { return false };
         let name = simple.words.first().and_then(|word| word.static_text());
         let builtin = name.is_some_and(|name| BUILTINS.contains(&name.as_str()) || self.functions.contains(&name));

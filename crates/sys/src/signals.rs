@@ -118,6 +118,10 @@ impl Drop for Waiting {
 
 /// Ends this process by `signal`, with its default action, so that the parent sees what killed it.
 pub fn die_by(signal: i32) -> ! {
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // The core that matters was the child's.
+    // SAFETY: `none` is a valid limit.
+    unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) };
     let default = action(libc::SIG_DFL);
     // SAFETY: SIG_DFL is a valid disposition.
     unsafe { libc::sigaction(signal, &default, std::ptr::null_mut()) };
