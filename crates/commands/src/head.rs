@@ -68,11 +68,7 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
     if head.count == 0 && !head.but_last {
         return Declined::because("a count of 0 reads no input");
     }
-    head.inputs = Input::from_operands(&parsed.operands());
-    if head.inputs.iter().filter(|input| **input == Input::Stdin).count() > 1 {
-        // The second time goes on where the first stopped.
-        return Declined::because("standard input twice");
-    }
+    head.inputs = Input::stdin_once(Input::from_operands(&parsed.operands()))?;
     Ok(Box::new(head))
 }
 

@@ -19,13 +19,16 @@ mod head;
 mod headers;
 mod held;
 mod locales;
+mod nl;
 pub mod regex;
 mod scan;
 mod sort;
+mod tac;
 mod tail;
 mod tr;
 mod translate;
 mod uniq;
+mod wc;
 
 pub use bytes::{ByteMap, ByteSet};
 pub use command::{Accept, AcceptFn, Command, Declined, Input};
@@ -55,10 +58,13 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("cat", cat::accept),
     coreutils("cut", cut::accept),
     coreutils("head", head::accept),
+    coreutils("nl", nl::accept),
     coreutils("sort", sort::accept),
+    coreutils("tac", tac::accept),
     coreutils("tail", tail::accept),
     coreutils("tr", tr::accept),
     coreutils("uniq", uniq::accept),
+    coreutils("wc", wc::accept),
 ];
 
 const fn coreutils(name: &'static str, accept: AcceptFn) -> Entry {

@@ -52,6 +52,11 @@ const WIDE: &[&[u8]] = &[
     "\u{feff}".as_bytes(),
     "ÿ".as_bytes(),
     b"\xc0\x80",
+    b"\xf8\x88\x80\x80\x80",
+    b"\xfc\x84\x80\x80\x80\x80",
+    b"\xf5\x80\x80",
+    b"\xf8\x87",
+    b"\xef\xbf\xbf",
     "\u{85}".as_bytes(),
 ];
 const CONTROLS: &[&[u8]] =

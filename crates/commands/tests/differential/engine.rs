@@ -156,7 +156,8 @@ impl Engine {
             Ended::HandedOver { input, offset, reason } => {
                 self.tally.handed_over += 1;
                 let Some(args) = command.resume_args() else { panic!("hands over without a way: {reason}") };
-                let mut rest = sources.get(input).map_or(&b""[..], |source| &source.bytes[offset..]).to_vec();
+                let mut rest = kernel.held();
+                rest.extend_from_slice(sources.get(input).map_or(&b""[..], |source| &source.bytes[offset..]));
                 sources.iter().skip(input + 1).for_each(|source| rest.extend_from_slice(source.bytes));
                 let answer = self.oracle.answer(&args, &rest, true, case.utf8);
                 self.tally.processes += 1;

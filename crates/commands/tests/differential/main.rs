@@ -10,6 +10,7 @@
 //! its `mod.rs`.
 
 mod case;
+mod combined;
 mod data;
 mod engine;
 mod grammars;

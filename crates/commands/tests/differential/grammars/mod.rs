@@ -3,8 +3,13 @@
 mod cat;
 mod cut;
 mod head;
+mod nl;
+pub mod sort;
+mod tac;
 mod tail;
 mod tr;
+pub mod uniq;
+mod wc;
 
 use crate::case::Case;
 use crate::data;
@@ -21,8 +26,13 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "cat", case: cat::case },
     Grammar { command: "cut", case: cut::case },
     Grammar { command: "head", case: head::case },
+    Grammar { command: "nl", case: nl::case },
+    Grammar { command: "sort", case: sort::case },
+    Grammar { command: "tac", case: tac::case },
     Grammar { command: "tail", case: tail::case },
     Grammar { command: "tr", case: tr::case },
+    Grammar { command: "uniq", case: uniq::case },
+    Grammar { command: "wc", case: wc::case },
 ];
 
 /// A case with these arguments, some data on standard input, in some locale.

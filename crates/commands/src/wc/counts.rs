@@ -1,0 +1,256 @@
+//! Counting lines, words, characters, bytes and the widest line of one input.
+//!
+//! A word is what stands between white space and has at least one printable byte; other bytes neither begin nor end
+//! one. Where a stretch has no such other bytes (nearly always), words begin where a printable byte follows one that
+//! is not: a comparison of neighbours that the compiler vectorises.
+
+use crate::scan;
+
+/// The numbers of one input, or of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) lines: u64,
+    pub(super) words: u64,
+    pub(super) chars: u64,
+    pub(super) bytes: u64,
+    pub(super) width: u64,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, other: &Counts) {
+        self.lines += other.lines;
+        self.words += other.words;
+        self.chars += other.chars;
+        self.bytes += other.bytes;
+        self.width = self.width.max(other.width);
+    }
+}
+
+/// Counts one input after another.
+pub(super) struct Counter {
+    counts: Counts,
+    by_word: bool,
+    utf8: bool,
+    in_word: bool,
+    /// The width of the current line so far.
+    column: u64,
+    /// The beginning of a character that the last block cut off.
+    partial: Vec<u8>,
+}
+
+/// How many bytes are looked at together: their starts fit a byte-wide sum.
+const STRETCH: usize = 128;
+
+impl Counter {
+    /// `by_word` for words and widths, `utf8` for characters of several bytes.
+    pub(super) fn new(by_word: bool, utf8: bool) -> Self {
+        let counts = Counts::default();
+        Counter { counts, by_word, utf8, in_word: false, column: 0, partial: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, block: &[u8], lines: bool) {
+        self.counts.bytes += block.len() as u64;
+        if lines {
+            self.counts.lines += scan::count(block, b'\n') as u64;
+        }
+        if self.utf8 {
+            self.characters(block);
+        } else {
+            self.counts.chars += block.len() as u64;
+        }
+        if self.by_word {
+            self.words(block);
+            self.widths(block);
+        }
+    }
+
+    /// The numbers of this input; starts anew.
+    pub(super) fn finish(&mut self) -> Counts {
+        self.counts.width = self.counts.width.max(self.column);
+        let counts = self.counts;
+        *self = Counter::new(self.by_word, self.utf8);
+        counts
+    }
+
+    fn words(&mut self, block: &[u8]) {
+        let mut start = 0;
+        while start < block.len() {
+            let end = (start + STRETCH).min(block.len());
+            let stretch = &block[start..end];
+            if stretch.iter().fold(0, |any, &byte| any | u8::from(is_neutral(byte))) == 0 {
+                self.counts.words += u64::from(!self.in_word && is_word(stretch[0])) + starts(stretch);
+                self.in_word = is_word(stretch[stretch.len() - 1]);
+            } else {
+                stretch.iter().for_each(|&byte| self.word_byte(byte));
+            }
+            start = end;
+        }
+    }
+
+    fn word_byte(&mut self, byte: u8) {
+        if is_word(byte) {
+            self.counts.words += u64::from(!self.in_word);
+            self.in_word = true;
+        } else if is_space(byte) {
+            self.in_word = false;
+        }
+    }
+
+    fn widths(&mut self, block: &[u8]) {
+        for line in block.split_inclusive(|&byte| byte == b'\n') {
+            let (text, ended) = match line.split_last() {
+                Some((b'\n', text)) => (text, true),
+                _ => (line, false),
+            };
+            let plain = text.iter().fold(0, |any, &byte| any | u8::from(!matches!(byte, 0x20..0x7f))) == 0;
+            if plain {
+                self.column += text.len() as u64;
+            } else {
+                text.iter().for_each(|&byte| self.width_byte(byte));
+            }
+            if ended {
+                self.end_line();
+            }
+        }
+    }
+
+    fn width_byte(&mut self, byte: u8) {
+        match byte {
+            b'\r' | 0x0c => self.end_line(),
+            b'\t' => self.column += 8 - self.column % 8,
+            0x20..0x7f => self.column += 1,
+            _ => {}
+        }
+    }
+
+    fn end_line(&mut self) {
+        self.counts.width = self.counts.width.max(self.column);
+        self.column = 0;
+    }
+
+    /// Counts what decodes; bytes that do not are nothing.
+    fn characters(&mut self, block: &[u8]) {
+        let mut block = block;
+        while !self.partial.is_empty() && !block.is_empty() {
+            // A few bytes more: until the character is whole, or is none.
+            self.partial.push(block[0]);
+            block = &block[1..];
+            let partial = std::mem::take(&mut self.partial);
+            self.partial = self.count_valid(&partial).to_vec();
+        }
+        let rest = self.count_valid(block);
+        if !rest.is_empty() {
+            self.partial = rest.to_vec();
+        }
+    }
+
+    /// Counts the characters; returns the incomplete one at the end.
+    fn count_valid<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let mut rest = bytes;
+        loop {
+            match std::str::from_utf8(rest) {
+                Ok(_) => {
+                    self.counts.chars += characters(rest);
+                    return &[];
+                }
+                Err(error) => {
+                    let (valid, broken) = rest.split_at(error.valid_up_to());
+                    self.counts.chars += characters(valid);
+                    match (error.error_len(), long_form(broken)) {
+                        (None, _) | (_, LongForm::CutOff) => return broken,
+                        (_, LongForm::Whole(length)) => {
+                            self.counts.chars += 1;
+                            rest = &broken[length..];
+                        }
+                        (Some(length), LongForm::None) => rest = &broken[length..],
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What glibc decodes and Unicode does not know: values above 0x10ffff in four, five or six bytes.
+enum LongForm {
+    None,
+    Whole(usize),
+    CutOff,
+}
+
+fn long_form(bytes: &[u8]) -> LongForm {
+    let (length, second_least) = match bytes.first() {
+        Some(0xf4) => (4, 0x90),
+        Some(0xf5..=0xf7) => (4, 0x80),
+        Some(0xf8) => (5, 0x88),
+        Some(0xf9..=0xfb) => (5, 0x80),
+        Some(0xfc) => (6, 0x84),
+        Some(0xfd) => (6, 0x80),
+        _ => return LongForm::None,
+    };
+    let following = &bytes[1..bytes.len().min(length)];
+    let continues = following.iter().all(|byte| matches!(byte, 0x80..0xc0));
+    if !continues || following.first().is_some_and(|&second| second < second_least) {
+        LongForm::None
+    } else if following.len() + 1 == length {
+        LongForm::Whole(length)
+    } else {
+        LongForm::CutOff
+    }
+}
+
+/// In valid text every byte but those that continue starts a character.
+fn characters(valid: &[u8]) -> u64 {
+    let count = |part: &[u8]| {
+        u64::from(part.iter().fold(0u8, |sum, &byte| sum.wrapping_add(u8::from(byte as i8 >= -64))))
+    };
+    valid.chunks(STRETCH).map(count).sum()
+}
+
+/// How many bytes after the first start a word.
+#[inline(always)]
+fn starts(stretch: &[u8]) -> u64 {
+    let pairs = stretch[1..].iter().zip(stretch);
+    let sum =
+        pairs.fold(0u8, |sum, (&byte, &before)| sum.wrapping_add(u8::from(is_word(byte) & !is_word(before))));
+    u64::from(sum)
+}
+
+#[inline(always)]
+fn is_word(byte: u8) -> bool {
+    byte.wrapping_sub(0x21) < 0x5e
+}
+
+#[inline(always)]
+fn is_space(byte: u8) -> bool {
+    (byte == b' ') | (byte.wrapping_sub(9) < 5)
+}
+
+#[inline(always)]
+fn is_neutral(byte: u8) -> bool {
+    !(is_word(byte) | is_space(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_counted_by_stretch_as_by_byte() {
+        let text = b"one two\tthree\n four\x80five \x01 six".repeat(40);
+        let mut whole = Counter::new(true, false);
+        whole.push(&text, true);
+        let mut bytes = Counter::new(true, false);
+        text.iter().for_each(|byte| bytes.push(&[*byte], true));
+        assert_eq!(whole.finish(), bytes.finish());
+    }
+
+    #[test]
+    fn characters_may_be_cut_by_blocks() {
+        let text = "aé日😀".as_bytes();
+        for size in 1..5 {
+            let mut counter = Counter::new(false, true);
+            text.chunks(size).for_each(|block| counter.push(block, false));
+            assert_eq!(counter.finish().chars, 4, "{size}");
+        }
+    }
+}

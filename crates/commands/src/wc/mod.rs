@@ -1,0 +1,196 @@
+//! `wc`: GNU coreutils.
+
+mod counts;
+
+use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome};
+
+use crate::argv::{Opt, Order, Takes, opt, parse};
+use crate::{Accept, Charset, Class, Combiner, Command, Context, Declined, Facts, Input, Touches};
+use counts::{Counter, Counts};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Id {
+    Bytes,
+    Chars,
+    Lines,
+    Words,
+    Width,
+    Unserved,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Bytes, b'c', "bytes", Takes::Nothing),
+    opt(Id::Chars, b'm', "chars", Takes::Nothing),
+    opt(Id::Lines, b'l', "lines", Takes::Nothing),
+    opt(Id::Words, b'w', "words", Takes::Nothing),
+    opt(Id::Width, b'L', "max-line-length", Takes::Nothing),
+    crate::argv::long(Id::Unserved, "files0-from", Takes::Value),
+    crate::argv::long(Id::Unserved, "debug", Takes::Nothing),
+];
+
+/// Which columns are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Columns {
+    lines: bool,
+    words: bool,
+    chars: bool,
+    bytes: bool,
+    width: bool,
+}
+
+impl Columns {
+    fn count(self) -> usize {
+        [self.lines, self.words, self.chars, self.bytes, self.width]
+            .into_iter()
+            .filter(|&shown| shown)
+            .count()
+    }
+}
+
+#[derive(Debug)]
+struct Wc {
+    columns: Columns,
+    utf8: bool,
+    /// What is printed behind the numbers of each input.
+    names: Vec<Option<Vec<u8>>>,
+    inputs: Vec<Input>,
+}
+
+/// Reads the arguments.
+pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
+    let parsed = parse(args, OPTIONS, Order::Anywhere)?;
+    let mut columns = Columns::default();
+    for (id, _) in parsed.options() {
+        match id {
+            Id::Bytes => columns.bytes = true,
+            Id::Chars => columns.chars = true,
+            Id::Lines => columns.lines = true,
+            Id::Words => columns.words = true,
+            Id::Width => columns.width = true,
+            Id::Unserved => return Declined::because("a list of files in a file"),
+        }
+    }
+    if columns.count() == 0 {
+        columns = Columns { lines: true, words: true, bytes: true, ..columns };
+    }
+    let by_character = columns.words || columns.chars || columns.width;
+    let utf8 = match context.locale.ctype {
+        Charset::Other if by_character => return Declined::because("words or characters in this locale"),
+        ctype => ctype == Charset::Utf8,
+    };
+    if utf8 && (columns.words || columns.width) {
+        return Declined::because("words or widths in UTF-8");
+    }
+    let operands = parsed.operands();
+    if operands.iter().any(|name| name.contains(&b'\n')) {
+        return Declined::because("a file name that must be quoted");
+    }
+    let inputs = Input::stdin_once(Input::from_operands(&operands))?;
+    let names = match operands.as_slice() {
+        [] => vec![None],
+        names => names.iter().map(|name| Some(name.to_vec())).collect(),
+    };
+    Ok(Box::new(Wc { columns, utf8, names, inputs }))
+}
+
+impl Command for Wc {
+    fn facts(&self) -> Facts {
+        Facts::serial(Class::Fold, Touches::anything()).with_combiner(Combiner::Add).blocking()
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        let Columns { words, chars, width, .. } = self.columns;
+        Ok(Box::new(WcKernel {
+            columns: self.columns,
+            names: self.names.clone(),
+            index: 0,
+            pad: pad(&vec![InputKind::Other; self.inputs.len()], self.columns),
+            counter: Counter::new(words || width, chars && self.utf8),
+            total: Counts::default(),
+        }))
+    }
+}
+
+/// How wide a column is: as wide as the size of all files, at least 7 for what has no size; 1 for a single number.
+fn pad(kinds: &[InputKind], columns: Columns) -> usize {
+    if kinds.len() == 1 && columns.count() == 1 {
+        return 1;
+    }
+    let mut least = 1;
+    let mut sum = 0u64;
+    for kind in kinds {
+        match kind {
+            InputKind::Regular { bytes } => sum += bytes,
+            InputKind::Other => least = 7,
+        }
+    }
+    sum.to_string().len().max(least)
+}
+
+struct WcKernel {
+    columns: Columns,
+    names: Vec<Option<Vec<u8>>>,
+    /// Of the current input.
+    index: usize,
+    pad: usize,
+    counter: Counter,
+    total: Counts,
+}
+
+impl WcKernel {
+    fn print(&self, counts: &Counts, name: Option<&[u8]>, out: &mut Vec<u8>) {
+        let Columns { lines, words, chars, bytes, width } = self.columns;
+        let numbers = [
+            (lines, counts.lines),
+            (words, counts.words),
+            (chars, counts.chars),
+            (bytes, counts.bytes),
+            (width, counts.width),
+        ];
+        let mut space = "";
+        for (_, number) in numbers.iter().filter(|(shown, _)| *shown) {
+            out.extend_from_slice(format!("{space}{number:>pad$}", pad = self.pad).as_bytes());
+            space = " ";
+        }
+        if let Some(name) = name {
+            out.push(b' ');
+            out.extend_from_slice(name);
+        }
+        out.push(b'\n');
+    }
+}
+
+impl Kernel for WcKernel {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    fn inputs_are(&mut self, kinds: &[InputKind]) {
+        self.pad = pad(kinds, self.columns);
+    }
+
+    fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
+        self.counter.push(block, self.columns.lines);
+        Ok(Flow::More)
+    }
+
+    fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
+        let counts = self.counter.finish();
+        let name = self.names[self.index].take();
+        self.print(&counts, name.as_deref(), out);
+        self.total.add(&counts);
+        self.index += 1;
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        if self.names.len() > 1 {
+            self.print(&self.total, Some(b"total"), out);
+        }
+        Ok(Flow::Done)
+    }
+}
