@@ -78,6 +78,12 @@ pub trait Kernel: Send {
         Ok(Flow::Done)
     }
 
+    /// After an error: what was taken in and neither printed nor left. The real command gets it before the rest. A
+    /// kernel that prints nothing before the end of its input can so hand over at any time, even from `finish`.
+    fn held(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+
     /// The exit status, once the run is over (by `finish` or by [`Flow::Done`]).
     fn status(&self) -> i32 {
         0

@@ -1,0 +1,220 @@
+//! From blocks to runs: takes in lines, and decides how.
+//!
+//! Data with few distinct lines is counted first and only the distinct lines are sorted; data with many is listed
+//! and sorted. Nobody knows beforehand which it is: counting is tried, and given up when most lines turn out new.
+
+use super::engine::Engine;
+use super::lines::Lines;
+use super::order::LineOrder;
+use super::run::{Index, SortedRun};
+use super::table::Table;
+use super::text::{LineLength, each_line};
+
+/// When an arena has grown to this, the run is sealed; far enough below what 32-bit offsets reach that one more
+/// block and its keys always fit.
+const RUN_BYTES: usize = 1 << 30;
+/// Lines longer than this are runs by themselves.
+const LONG_LINE_BYTES: usize = 16 << 20;
+/// How many lines are looked at before counting is judged, each time.
+const TRIAL_LINES: usize = 1 << 14;
+/// After this many lines counting has proved itself: going back would list them all.
+const TRUSTED_LINES: usize = 1 << 22;
+
+/// Takes in lines and makes sorted runs of them.
+#[derive(Debug)]
+pub(crate) struct Collector {
+    order: LineOrder,
+    terminator: u8,
+    unique: bool,
+    run_bytes: usize,
+    length: LineLength,
+    /// In the runs that are sealed.
+    nans: usize,
+    building: Building,
+    runs: Vec<SortedRun>,
+}
+
+#[derive(Debug)]
+enum Building {
+    Counting { table: Table, trial: Trial },
+    Listing(Lines),
+}
+
+/// How well counting does.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trial {
+    lines: usize,
+    judged_lines: usize,
+    judged_distinct: usize,
+}
+
+impl Trial {
+    /// Are more than half of the lines since the last judgement new?
+    fn failed(&mut self, distinct: usize) -> bool {
+        let lines = self.lines - self.judged_lines;
+        if lines < TRIAL_LINES || self.lines > TRUSTED_LINES {
+            return false;
+        }
+        let new = distinct - self.judged_distinct;
+        (self.judged_lines, self.judged_distinct) = (self.lines, distinct);
+        new * 2 > lines
+    }
+}
+
+impl Collector {
+    /// For lines in this order; of equal ones only the first is kept, if `unique`.
+    pub(crate) fn new(order: LineOrder, terminator: u8, unique: bool) -> Self {
+        let building = Building::new(&order, terminator, unique);
+        let length = LineLength::new();
+        Collector {
+            order,
+            terminator,
+            unique,
+            run_bytes: RUN_BYTES,
+            length,
+            nans: 0,
+            building,
+            runs: Vec::new(),
+        }
+    }
+
+    /// With smaller runs, so that tests meet several.
+    #[cfg(test)]
+    pub(crate) fn with_run_bytes(self, run_bytes: usize) -> Self {
+        Collector { run_bytes, ..self }
+    }
+
+    /// Takes in a block; a last line without terminator gets one.
+    pub(crate) fn push(&mut self, block: &[u8]) {
+        let whole = memchr::memrchr(self.terminator, block).map_or(0, |last| last + 1);
+        let (lines, rest) = block.split_at(whole);
+        self.push_lines(lines);
+        if !rest.is_empty() {
+            let mut line = rest.to_vec();
+            line.push(self.terminator);
+            self.push_lines(&line);
+        }
+    }
+
+    fn push_lines(&mut self, text: &[u8]) {
+        if text.len() > LONG_LINE_BYTES {
+            return self.push_long(text);
+        }
+        if self.building.bytes() + text.len() > self.run_bytes {
+            self.seal();
+        }
+        match &mut self.building {
+            Building::Listing(lines) => lines.push(text, self.terminator, &self.order, &mut self.length),
+            Building::Counting { table, trial } => {
+                let mean = self.length.mean(text, self.terminator);
+                let mut count = 0;
+                each_line(text, self.terminator, mean, |start, end| {
+                    table.add(text, start, end);
+                    count += 1;
+                });
+                self.length.saw(text.len(), count);
+                trial.lines += count;
+                if trial.failed(table.len()) {
+                    self.building.give_up_counting(&self.order);
+                }
+            }
+        }
+    }
+
+    /// A large block: line by line, and the longest lines as runs of their own.
+    fn push_long(&mut self, text: &[u8]) {
+        let terminator = self.terminator;
+        for line in text.split_inclusive(|byte| *byte == terminator) {
+            if line.len() > LONG_LINE_BYTES {
+                self.seal();
+                self.nans += usize::from(self.order.has_nan(&line[..line.len() - 1]));
+                self.runs.push(SortedRun { arena: line.to_vec(), index: Index::One });
+            } else {
+                self.push_lines(line);
+            }
+        }
+    }
+
+    /// Are there lines that only the real sort can order: two NaNs?
+    pub(crate) fn is_beyond_us(&self) -> bool {
+        self.nans + self.building.nans() > 1
+    }
+
+    /// All lines, as they came; where they were not counted.
+    pub(crate) fn into_text(self) -> Vec<u8> {
+        let mut text = Vec::new();
+        self.runs.iter().for_each(|run| text.extend_from_slice(&run.arena));
+        if let Building::Listing(lines) = &self.building {
+            text.extend_from_slice(lines.text());
+        }
+        text
+    }
+
+    /// Ends the run that is being built.
+    fn seal(&mut self) {
+        self.nans += self.building.nans();
+        let next = Building::new(&self.order, self.terminator, self.unique);
+        let run = std::mem::replace(&mut self.building, next).sort(&self.order, self.unique);
+        if run.len() > 0 {
+            self.runs.push(run);
+        }
+    }
+
+    /// The sorted runs, in the order in which their lines came.
+    pub(crate) fn into_runs(mut self) -> (LineOrder, Vec<SortedRun>) {
+        self.seal();
+        (self.order, self.runs)
+    }
+}
+
+impl Building {
+    /// Counting forgets where identical lines stood; that must not matter.
+    fn new(order: &LineOrder, terminator: u8, unique: bool) -> Self {
+        if (order.is_total() || unique) && !order.may_meet_nan() {
+            Building::Counting { table: Table::new(terminator), trial: Trial::default() }
+        } else {
+            Building::Listing(Lines::new(order))
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Building::Counting { table, .. } => table.bytes(),
+            Building::Listing(lines) => lines.bytes(),
+        }
+    }
+
+    fn nans(&self) -> usize {
+        match self {
+            Building::Counting { .. } => 0,
+            Building::Listing(lines) => lines.nans(),
+        }
+    }
+
+    fn give_up_counting(&mut self, order: &LineOrder) {
+        let listing = Building::Listing(Lines::new(order));
+        let Building::Counting { table, .. } = std::mem::replace(self, listing) else { return };
+        let Building::Listing(lines) = self else { return };
+        table.each_in_order_of_arrival(|line, count| lines.push_repeated(line, count, order));
+    }
+
+    fn sort(self, order: &LineOrder, unique: bool) -> SortedRun {
+        match self {
+            Building::Listing(lines) => lines.sort(order, unique),
+            Building::Counting { table, .. } if order.is_by_line() => sort_distinct(table, order),
+            Building::Counting { table, .. } => {
+                let mut lines = Lines::new(order);
+                table.each_in_order_of_arrival(|line, count| lines.push_counted(line, count, order));
+                lines.sort_counted(order, unique)
+            }
+        }
+    }
+}
+
+fn sort_distinct(table: Table, order: &LineOrder) -> SortedRun {
+    let (arena, mut items) = table.into_parts();
+    items.iter_mut().for_each(|item| item.plain.window ^= order.flip());
+    let engine = Engine { keys: &arena, lines: &arena, descending: order.descending(), tie: order.tie() };
+    engine.sort(&mut items);
+    SortedRun { arena, index: Index::Counted(items) }
+}

@@ -1,0 +1,392 @@
+//! The in-memory sort: index entries that carry eight bytes of what they are compared by.
+//!
+//! ```text
+//!   range ── by eight bytes (radix) ──▶ runs of equal eight bytes
+//!                                        │  few entries: compare the rest directly
+//!                                        │  ended:       equal keys ──▶ the tie-break: the line's bytes, or its place
+//!                                        └─ others:      skip what the whole run shares, load the next eight bytes,
+//!                                                        and that run is a range again
+//! ```
+//! So a prefix that all lines share costs one pass, however long, and each byte that decides nothing is looked at
+//! about once. Ranges wait on a stack and are independent of each other: workers can take them.
+
+use std::cmp::Ordering;
+
+use super::text::{WINDOW_BYTES, common_prefix, window};
+
+/// An index entry.
+pub(crate) trait Item: Copy + Send {
+    /// The eight bytes by which it is compared next, complemented where the order is descending.
+    fn window(&self) -> u64;
+    /// Replaces them.
+    fn set_window(&mut self, window: u64);
+    /// Where its key is, in the arena of keys: offset and length.
+    fn key(&self) -> (usize, usize);
+    /// Where its line is, in the arena of lines. The offset also tells which of two lines came first.
+    fn line(&self) -> (usize, usize);
+}
+
+/// A line that is its own key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plain {
+    pub(crate) window: u64,
+    pub(crate) offset: u32,
+    pub(crate) len: u32,
+}
+
+impl Item for Plain {
+    #[inline]
+    fn window(&self) -> u64 {
+        self.window
+    }
+    #[inline]
+    fn set_window(&mut self, window: u64) {
+        self.window = window;
+    }
+    #[inline]
+    fn key(&self) -> (usize, usize) {
+        (self.offset as usize, self.len as usize)
+    }
+    #[inline]
+    fn line(&self) -> (usize, usize) {
+        self.key()
+    }
+}
+
+/// A line that occurred a number of times.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counted {
+    pub(crate) plain: Plain,
+    pub(crate) count: u64,
+}
+
+impl Item for Counted {
+    #[inline]
+    fn window(&self) -> u64 {
+        self.plain.window
+    }
+    #[inline]
+    fn set_window(&mut self, window: u64) {
+        self.plain.window = window;
+    }
+    #[inline]
+    fn key(&self) -> (usize, usize) {
+        self.plain.key()
+    }
+    #[inline]
+    fn line(&self) -> (usize, usize) {
+        self.plain.key()
+    }
+}
+
+/// A line with a key of its own: a part of the line, or something computed from it. A computed key of at most eight
+/// bytes lives in the window alone: nobody ever looks behind it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keyed {
+    pub(crate) window: u64,
+    pub(crate) line_offset: u32,
+    pub(crate) line_len: u32,
+    pub(crate) key_offset: u32,
+    pub(crate) key_len: u32,
+}
+
+impl Item for Keyed {
+    #[inline]
+    fn window(&self) -> u64 {
+        self.window
+    }
+    #[inline]
+    fn set_window(&mut self, window: u64) {
+        self.window = window;
+    }
+    #[inline]
+    fn key(&self) -> (usize, usize) {
+        (self.key_offset as usize, self.key_len as usize)
+    }
+    #[inline]
+    fn line(&self) -> (usize, usize) {
+        (self.line_offset as usize, self.line_len as usize)
+    }
+}
+
+/// What decides between lines whose keys are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tie {
+    /// Nothing: such lines are identical.
+    None,
+    /// The bytes of the whole line.
+    Line {
+        /// In descending order.
+        descending: bool,
+    },
+    /// Which came first.
+    Place,
+}
+
+/// What is compared at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Key,
+    Line,
+}
+
+/// Ranges shorter than this are sorted by comparing; the setting of this and of [`RADIX_MIN`] was measured.
+const COMPARE_MAX: usize = 24;
+/// Ranges shorter than this are sorted by comparing windows; longer ones by their digits.
+const RADIX_MIN: usize = 768;
+
+/// Entries `start..end` whose windows hold what they are compared by from byte `depth` on.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    start: usize,
+    end: usize,
+    depth: usize,
+    phase: Phase,
+}
+
+/// What the entries point to, and how they are ordered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Engine<'a> {
+    /// The arena of keys.
+    pub(crate) keys: &'a [u8],
+    /// The arena of lines.
+    pub(crate) lines: &'a [u8],
+    /// Keys are in descending order.
+    pub(crate) descending: bool,
+    /// What decides between equal keys.
+    pub(crate) tie: Tie,
+}
+
+impl Engine<'_> {
+    /// Sorts. The entries' windows must show the beginnings of their keys, complemented if the order is descending;
+    /// afterwards they mean nothing, except those of keys that fit in one, if no tie is decided by lines.
+    pub(crate) fn sort<I: Item>(&self, items: &mut [I]) {
+        let mut waiting = vec![Range { start: 0, end: items.len(), depth: 0, phase: Phase::Key }];
+        while let Some(range) = waiting.pop() {
+            self.sort_range(items, range, &mut waiting);
+        }
+    }
+
+    fn sort_range<I: Item>(&self, items: &mut [I], range: Range, waiting: &mut Vec<Range>) {
+        let slice = &mut items[range.start..range.end];
+        if slice.len() <= COMPARE_MAX {
+            slice.sort_unstable_by(|a, b| self.compare_windows(a, b, range.depth, range.phase));
+            return;
+        }
+        sort_windows(slice);
+        let mut start = range.start;
+        while start < range.end {
+            let shown = items[start].window();
+            let same = items[start + 1..range.end].iter().take_while(|item| item.window() == shown).count();
+            let end = start + 1 + same;
+            if same > 0 {
+                self.sort_equal_windows(items, Range { start, end, ..range }, waiting);
+            }
+            start = end;
+        }
+    }
+
+    /// Sorts a range whose windows are all the same.
+    fn sort_equal_windows<I: Item>(&self, items: &mut [I], range: Range, waiting: &mut Vec<Range>) {
+        let slice = &mut items[range.start..range.end];
+        if slice.len() <= COMPARE_MAX {
+            slice.sort_unstable_by(|a, b| self.compare_rests(a, b, range.depth, range.phase));
+            return;
+        }
+        let shown = range.depth + WINDOW_BYTES;
+        // Equal windows of different lengths up to eight: NUL bytes at the end, or nothing. Longer is greater.
+        let reach = |item: &I| self.place(item, range.phase).1.min(shown + 1);
+        let first = reach(&slice[0]);
+        if slice.iter().any(|item| reach(item) != first) {
+            slice.sort_unstable_by_key(reach);
+            if self.is_descending(range.phase) {
+                slice.reverse();
+            }
+        }
+        let mut start = range.start;
+        while start < range.end {
+            let len = reach(&items[start]);
+            let same = items[start..range.end].iter().take_while(|item| reach(item) == len).count();
+            let part = Range { start, end: start + same, ..range };
+            if len > shown {
+                self.look_further(items, Range { depth: shown, ..part }, waiting);
+            } else {
+                self.decide_tie(items, part, waiting);
+            }
+            start += same;
+        }
+    }
+
+    /// Loads the windows of a range for what comes from `depth` on, past what all of it shares.
+    fn look_further<I: Item>(&self, items: &mut [I], range: Range, waiting: &mut Vec<Range>) {
+        let slice = &mut items[range.start..range.end];
+        let (first, others) = slice.split_first().map_or((&[][..], &[][..]), |(first, others)| {
+            (&self.bytes(first, range.phase)[range.depth..], others)
+        });
+        let mut shared = first.len();
+        for item in others {
+            if shared == 0 {
+                break;
+            }
+            shared = common_prefix(&first[..shared], &self.bytes(item, range.phase)[range.depth..]);
+        }
+        let depth = range.depth + shared;
+        let (arena, flip) = (self.arena(range.phase), self.flip(range.phase));
+        for item in slice {
+            let (at, len) = self.place(item, range.phase);
+            item.set_window(window(arena, at + depth, len - depth) ^ flip);
+        }
+        waiting.push(Range { depth, ..range });
+    }
+
+    /// Sorts a range whose keys are equal.
+    fn decide_tie<I: Item>(&self, items: &mut [I], range: Range, waiting: &mut Vec<Range>) {
+        match (self.tie, range.phase) {
+            (Tie::None, _) | (_, Phase::Line) => {}
+            (Tie::Place, Phase::Key) => {
+                items[range.start..range.end].sort_unstable_by_key(|item| item.line().0);
+            }
+            (Tie::Line { .. }, Phase::Key) => {
+                self.look_further(items, Range { depth: 0, phase: Phase::Line, ..range }, waiting);
+            }
+        }
+    }
+
+    /// Compares two entries of one range.
+    #[inline]
+    fn compare_windows<I: Item>(&self, a: &I, b: &I, depth: usize, phase: Phase) -> Ordering {
+        a.window().cmp(&b.window()).then_with(|| self.compare_rests(a, b, depth, phase))
+    }
+
+    /// Compares two entries whose windows at `depth` are the same.
+    fn compare_rests<I: Item>(&self, a: &I, b: &I, depth: usize, phase: Phase) -> Ordering {
+        let shown = depth + WINDOW_BYTES;
+        let (a_len, b_len) = (self.place(a, phase).1, self.place(b, phase).1);
+        let order = if a_len <= shown || b_len <= shown {
+            a_len.min(shown + 1).cmp(&b_len.min(shown + 1))
+        } else {
+            self.bytes(a, phase)[shown..].cmp(&self.bytes(b, phase)[shown..])
+        };
+        let order = if self.is_descending(phase) { order.reverse() } else { order };
+        order.then_with(|| if phase == Phase::Key { self.compare_ties(a, b) } else { Ordering::Equal })
+    }
+
+    /// After sorting: are their lines identical?
+    pub(crate) fn is_same_line<I: Item>(&self, a: &I, b: &I) -> bool {
+        a.line().1 == b.line().1 && self.bytes(a, Phase::Line) == self.bytes(b, Phase::Line)
+    }
+
+    /// After sorting, where ties are not decided by lines: are their keys equal?
+    pub(crate) fn is_same_key<I: Item>(&self, a: &I, b: &I) -> bool {
+        let len = a.key().1;
+        if len != b.key().1 {
+            return false;
+        }
+        if len <= WINDOW_BYTES {
+            a.window() == b.window()
+        } else {
+            self.bytes(a, Phase::Key) == self.bytes(b, Phase::Key)
+        }
+    }
+
+    fn compare_ties<I: Item>(&self, a: &I, b: &I) -> Ordering {
+        match self.tie {
+            Tie::None => Ordering::Equal,
+            Tie::Place => a.line().0.cmp(&b.line().0),
+            Tie::Line { descending } => {
+                let order = self.bytes(a, Phase::Line).cmp(self.bytes(b, Phase::Line));
+                if descending { order.reverse() } else { order }
+            }
+        }
+    }
+
+    fn is_descending(&self, phase: Phase) -> bool {
+        match phase {
+            Phase::Key => self.descending,
+            Phase::Line => self.tie == Tie::Line { descending: true },
+        }
+    }
+
+    /// What windows are complemented with.
+    fn flip(&self, phase: Phase) -> u64 {
+        if self.is_descending(phase) { u64::MAX } else { 0 }
+    }
+
+    fn arena(&self, phase: Phase) -> &[u8] {
+        match phase {
+            Phase::Key => self.keys,
+            Phase::Line => self.lines,
+        }
+    }
+
+    #[inline]
+    fn place<I: Item>(&self, item: &I, phase: Phase) -> (usize, usize) {
+        match phase {
+            Phase::Key => item.key(),
+            Phase::Line => item.line(),
+        }
+    }
+
+    #[inline]
+    fn bytes<I: Item>(&self, item: &I, phase: Phase) -> &[u8] {
+        let (at, len) = self.place(item, phase);
+        &self.arena(phase)[at..at + len]
+    }
+}
+
+const DIGITS: usize = 256;
+
+/// Sorts by windows alone: by the eight highest bits in which they differ, in place, then each part likewise.
+fn sort_windows<I: Item>(items: &mut [I]) {
+    if items.len() < RADIX_MIN {
+        items.sort_unstable_by_key(I::window);
+        return;
+    }
+    let first = items[0].window();
+    let differing = items.iter().fold(0, |bits, item| bits | (item.window() ^ first));
+    if differing == 0 {
+        return;
+    }
+    let shift = (u64::BITS - differing.leading_zeros()).saturating_sub(DIGITS.trailing_zeros());
+    let digit = |item: &I| (item.window() >> shift) as u8 as usize;
+    let mut ends = [0; DIGITS];
+    items.iter().for_each(|item| ends[digit(item)] += 1);
+    let mut heads = [0; DIGITS];
+    let mut total = 0;
+    for (head, end) in heads.iter_mut().zip(&mut ends) {
+        *head = total;
+        total += *end;
+        *end = total;
+    }
+    deal(items, &mut heads, &ends, digit);
+    let mut start = 0;
+    for end in ends {
+        if end - start > 1 {
+            sort_windows(&mut items[start..end]);
+        }
+        start = end;
+    }
+}
+
+/// Moves each entry into the part of its digit: takes one that is out of place, puts it where it belongs, goes on
+/// with the one that stood there (an American flag sort).
+fn deal<I: Item>(
+    items: &mut [I],
+    heads: &mut [usize; DIGITS],
+    ends: &[usize; DIGITS],
+    digit: impl Fn(&I) -> usize,
+) {
+    for part in 0..DIGITS {
+        while heads[part] < ends[part] {
+            let mut item = items[heads[part]];
+            let mut wanted = digit(&item);
+            while wanted != part {
+                std::mem::swap(&mut items[heads[wanted]], &mut item);
+                heads[wanted] += 1;
+                wanted = digit(&item);
+            }
+            items[heads[part]] = item;
+            heads[part] += 1;
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! sort's inner loops: sorting, merging, checking.
+
+use std::cmp::Ordering;
+
+use pelton_stream::{BLOCK_BYTES, Flow, Framing, HandOver, Kernel, Outcome};
+
+use super::collect::Collector;
+use super::merge::{Merge, TextSource};
+use super::options::SortOptions;
+use super::order::{Judged, LineOrder};
+use super::output::Output;
+use super::print::{GroupStyle, Printer, Style};
+
+/// Sorts; and, where a planner found `uniq` behind, groups.
+#[derive(Debug)]
+pub(crate) struct SortKernel {
+    terminator: u8,
+    unique: bool,
+    style: Style,
+    limit: u64,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Reading(Box<Collector>),
+    Printing(Box<Output>),
+    Ended,
+}
+
+impl SortKernel {
+    pub(crate) fn new(options: &SortOptions) -> Self {
+        let style = if options.unique { Style::Once } else { Style::Every };
+        let collector = Collector::new(options.order(), options.terminator, options.unique);
+        SortKernel {
+            terminator: options.terminator,
+            unique: options.unique,
+            style,
+            limit: u64::MAX,
+            state: State::Reading(Box::new(collector)),
+        }
+    }
+
+    /// With groups of identical lines printed in this style.
+    pub(crate) fn with_groups(self, style: GroupStyle) -> Self {
+        SortKernel { style: Style::Groups(style), ..self }
+    }
+
+    /// Prints no more than this many lines.
+    pub(crate) fn with_limit(self, limit: u64) -> Self {
+        SortKernel { limit, ..self }
+    }
+
+    /// Called repeatedly after the last input ended: appends about `bytes` of the result. [`Flow::Done`] at the end.
+    pub(crate) fn drain(&mut self, bytes: usize, out: &mut Vec<u8>) -> Outcome {
+        if let State::Reading(collector) = &self.state {
+            if collector.is_beyond_us() {
+                return Err(HandOver {
+                    consumed: 0,
+                    reason: "several NaNs: sort compares what is not defined",
+                });
+            }
+            self.start_printing();
+        }
+        let State::Printing(output) = &mut self.state else { return Ok(Flow::Done) };
+        if output.print(bytes, out) {
+            return Ok(Flow::More);
+        }
+        self.state = State::Ended;
+        Ok(Flow::Done)
+    }
+
+    fn start_printing(&mut self) {
+        if let State::Reading(collector) = std::mem::replace(&mut self.state, State::Ended) {
+            let (order, runs) = collector.into_runs();
+            let output = Output::new(order, runs, self.unique, self.style).with_limit(self.limit);
+            self.state = State::Printing(Box::new(output));
+        }
+    }
+}
+
+impl Kernel for SortKernel {
+    fn framing(&self) -> Framing {
+        Framing::Records(self.terminator)
+    }
+
+    fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
+        if let State::Reading(collector) = &mut self.state {
+            collector.push(block);
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        while self.drain(BLOCK_BYTES, out)? == Flow::More {}
+        Ok(Flow::Done)
+    }
+
+    fn held(&mut self) -> Vec<u8> {
+        match std::mem::replace(&mut self.state, State::Ended) {
+            State::Reading(collector) => collector.into_text(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// `sort -m` of several inputs. They come one after another, so that they have to be kept.
+#[derive(Debug)]
+pub(crate) struct MergeKernel {
+    order: LineOrder,
+    terminator: u8,
+    unique: bool,
+    texts: Vec<Vec<u8>>,
+}
+
+impl MergeKernel {
+    pub(crate) fn new(options: &SortOptions) -> Self {
+        let SortOptions { terminator, unique, .. } = *options;
+        MergeKernel { order: options.order(), terminator, unique, texts: Vec::new() }
+    }
+}
+
+impl Kernel for MergeKernel {
+    fn framing(&self) -> Framing {
+        Framing::Records(self.terminator)
+    }
+
+    fn begin_input(&mut self, _name: Option<&[u8]>, _out: &mut Vec<u8>) {
+        self.texts.push(Vec::new());
+    }
+
+    fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
+        if let Some(text) = self.texts.last_mut() {
+            text.extend_from_slice(block);
+            complete(text, self.terminator);
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        let sources = self.texts.drain(..).map(|text| TextSource::new(text, self.terminator)).collect();
+        let mut merge = Merge::new(self.order.clone(), self.unique, sources);
+        let mut printer = Printer::new(Style::Every);
+        while merge.next(|line, count| printer.add(line, count, out)) {}
+        Ok(Flow::Done)
+    }
+}
+
+/// Only the last block of an input can lack the terminator of its last line.
+fn complete(text: &mut Vec<u8>, terminator: u8) {
+    if text.last().is_some_and(|last| *last != terminator) {
+        text.push(terminator);
+    }
+}
+
+/// The line before the current one, kept across blocks.
+#[derive(Debug)]
+struct Previous {
+    order: LineOrder,
+    line: Vec<u8>,
+    any: bool,
+    computed: (Vec<u8>, Vec<u8>),
+}
+
+impl Previous {
+    fn new(order: LineOrder) -> Self {
+        Previous { order, line: Vec::new(), any: false, computed: Default::default() }
+    }
+
+    /// How the line before compares with this one; `None` for the first.
+    fn compare(&mut self, line: &[u8]) -> Option<Ordering> {
+        let (one, other) = &mut self.computed;
+        let before = Judged::new(&self.line, &self.order, one);
+        self.any.then(|| self.order.compare(&before, &Judged::new(line, &self.order, other)))
+    }
+
+    fn replace(&mut self, line: &[u8]) {
+        self.any = true;
+        self.line.clear();
+        self.line.extend_from_slice(line);
+    }
+}
+
+/// The lines of a block without their terminators.
+fn each_line_of(block: &[u8], terminator: u8) -> impl Iterator<Item = &[u8]> {
+    block.split_inclusive(move |byte| *byte == terminator).map(move |line| {
+        let len = line.len() - usize::from(line.last() == Some(&terminator));
+        &line[..len]
+    })
+}
+
+/// `sort -m` of one input: what is there passes, at once; `-u` drops lines equal to the one before.
+#[derive(Debug)]
+pub(crate) struct PassKernel {
+    terminator: u8,
+    previous: Option<Previous>,
+}
+
+impl PassKernel {
+    pub(crate) fn new(options: &SortOptions) -> Self {
+        let previous = options.unique.then(|| Previous::new(options.order()));
+        PassKernel { terminator: options.terminator, previous }
+    }
+}
+
+impl Kernel for PassKernel {
+    fn framing(&self) -> Framing {
+        Framing::Records(self.terminator)
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        let Some(previous) = &mut self.previous else {
+            out.extend_from_slice(block);
+            complete(out, self.terminator);
+            return Ok(Flow::More);
+        };
+        for line in each_line_of(block, self.terminator) {
+            if previous.compare(line) != Some(Ordering::Equal) {
+                out.extend_from_slice(line);
+                out.push(self.terminator);
+                previous.replace(line);
+            }
+        }
+        Ok(Flow::More)
+    }
+}
+
+/// `sort -C`.
+#[derive(Debug)]
+pub(crate) struct CheckKernel {
+    terminator: u8,
+    unique: bool,
+    previous: Previous,
+    disordered: bool,
+}
+
+impl CheckKernel {
+    pub(crate) fn new(options: &SortOptions) -> Self {
+        let SortOptions { terminator, unique, .. } = *options;
+        CheckKernel { terminator, unique, previous: Previous::new(options.order()), disordered: false }
+    }
+}
+
+impl Kernel for CheckKernel {
+    fn framing(&self) -> Framing {
+        Framing::Records(self.terminator)
+    }
+
+    fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
+        for line in each_line_of(block, self.terminator) {
+            self.disordered = match self.previous.compare(line) {
+                Some(Ordering::Greater) => true,
+                Some(Ordering::Equal) => self.unique,
+                _ => false,
+            };
+            if self.disordered {
+                return Ok(Flow::Done);
+            }
+            self.previous.replace(line);
+        }
+        Ok(Flow::More)
+    }
+
+    fn status(&self) -> i32 {
+        i32::from(self.disordered)
+    }
+}

@@ -1,0 +1,281 @@
+//! One `-k`: which part of a line it takes, and what it compares of it.
+
+use super::float::encode_general;
+use super::month::month;
+use super::number::{encode_human, encode_numeric, is_blank};
+use super::version::encode_version;
+
+/// How a key's bytes are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// As they are.
+    Bytes,
+    /// `-n`.
+    Numeric,
+    /// `-g`.
+    General,
+    /// `-h`.
+    Human,
+    /// `-M`.
+    Month,
+    /// `-V`.
+    Version,
+}
+
+/// Bytes that a key does not see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ignore {
+    /// All but letters, digits and blanks (`-d`).
+    ButDictionary,
+    /// All but what can be printed (`-i`).
+    Nonprinting,
+}
+
+impl Ignore {
+    fn ignores(self, byte: u8) -> bool {
+        match self {
+            Ignore::ButDictionary => !byte.is_ascii_alphanumeric() && !is_blank(byte),
+            Ignore::Nonprinting => !(b' '..=b'~').contains(&byte),
+        }
+    }
+}
+
+/// Where a key starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// How many fields to skip.
+    pub fields: usize,
+    /// How many bytes after that.
+    pub bytes: usize,
+    /// Skip blanks before counting bytes.
+    pub skip_blanks: bool,
+}
+
+/// Where a key ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// How many whole fields come before its last.
+    pub fields: usize,
+    /// How many bytes of its last field belong to it; 0 for all.
+    pub bytes: usize,
+    /// Skip blanks before counting bytes.
+    pub skip_blanks: bool,
+}
+
+/// One key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Where it starts.
+    pub start: Start,
+    /// Where it ends, unless at the end of the line.
+    pub end: Option<End>,
+    /// What is left out of it.
+    pub ignore: Option<Ignore>,
+    /// Lower case counts as upper case (`-f`).
+    pub fold: bool,
+    /// How it is compared.
+    pub kind: Kind,
+    /// Descending.
+    pub reverse: bool,
+}
+
+impl Key {
+    /// The whole line, compared byte by byte.
+    pub fn line() -> Self {
+        Key {
+            start: Start { fields: 0, bytes: 0, skip_blanks: false },
+            end: None,
+            ignore: None,
+            fold: false,
+            kind: Kind::Bytes,
+            reverse: false,
+        }
+    }
+
+    /// Nothing but bytes of the line: the key need not be copied.
+    pub(crate) fn is_slice(&self) -> bool {
+        self.kind == Kind::Bytes && self.ignore.is_none() && !self.fold
+    }
+
+    /// The part of `line` that it takes: from, to.
+    #[inline]
+    pub(crate) fn range(&self, line: &[u8], separator: Option<u8>) -> (usize, usize) {
+        let start = self.start.find(line, separator);
+        let end = self.end.map_or(line.len(), |end| end.find(line, separator));
+        (start, end.max(start))
+    }
+
+    /// Appends what is compared of `text`, the part of a line that it takes: a string whose order is the key's order.
+    pub(crate) fn encode(&self, text: &[u8], out: &mut Vec<u8>) {
+        if self.ignore.is_none() && !self.fold {
+            return self.encode_seen(text, out);
+        }
+        let seen = text.iter().filter(|byte| !self.ignore.is_some_and(|ignore| ignore.ignores(**byte)));
+        let seen = seen.map(|byte| if self.fold { byte.to_ascii_uppercase() } else { *byte });
+        if self.kind == Kind::Bytes {
+            out.extend(seen);
+        } else {
+            let seen: Vec<u8> = seen.collect();
+            self.encode_seen(&seen, out);
+        }
+    }
+
+    fn encode_seen(&self, text: &[u8], out: &mut Vec<u8>) {
+        match self.kind {
+            Kind::Bytes => out.extend_from_slice(text),
+            Kind::Numeric => encode_numeric(text, out),
+            Kind::General => encode_general(text, out),
+            Kind::Human => encode_human(text, out),
+            Kind::Month => out.push(month(text)),
+            Kind::Version => encode_version(text, out),
+        }
+    }
+
+    /// Appends the same so that more keys can follow, and complemented if it is descending.
+    pub(crate) fn encode_before_others(&self, text: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
+        self.encode(text, out);
+        if self.kind == Kind::Bytes {
+            end_bytes(out, start);
+        }
+        if self.reverse {
+            out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+        }
+    }
+}
+
+/// Makes the string from `start` on no beginning of another: its end is two zeros, a zero in it is a zero and a one.
+fn end_bytes(out: &mut Vec<u8>, start: usize) {
+    if memchr::memchr(0, &out[start..]).is_some() {
+        let text = out.split_off(start);
+        for byte in text {
+            out.push(byte);
+            if byte == 0 {
+                out.push(1);
+            }
+        }
+    }
+    out.extend_from_slice(&[0, 0]);
+}
+
+impl Start {
+    #[inline]
+    fn find(&self, line: &[u8], separator: Option<u8>) -> usize {
+        let mut at = match separator {
+            Some(separator) => skip_separated(line, self.fields, separator),
+            None => skip_blank_separated(line, self.fields),
+        };
+        if self.skip_blanks {
+            at = skip_while(line, at, is_blank);
+        }
+        line.len().min(at.saturating_add(self.bytes))
+    }
+}
+
+impl End {
+    #[inline]
+    fn find(&self, line: &[u8], separator: Option<u8>) -> usize {
+        let whole = self.bytes == 0;
+        let mut at = match separator {
+            // The last field ends before its separator.
+            Some(separator) if whole => {
+                let last = skip_separated(line, self.fields, separator);
+                return skip_while(line, last, |byte| byte != separator);
+            }
+            Some(separator) => skip_separated(line, self.fields, separator),
+            None => skip_blank_separated(line, self.fields.saturating_add(usize::from(whole))),
+        };
+        if whole {
+            return at;
+        }
+        if self.skip_blanks {
+            at = skip_while(line, at, is_blank);
+        }
+        line.len().min(at.saturating_add(self.bytes))
+    }
+}
+
+#[inline]
+fn skip_while(line: &[u8], at: usize, skipped: impl Fn(u8) -> bool) -> usize {
+    let rest = line.get(at..).unwrap_or_default();
+    at + rest.iter().take_while(|byte| skipped(**byte)).count()
+}
+
+/// Where the field after `fields` fields begins, each ended by `separator`.
+#[inline]
+fn skip_separated(line: &[u8], fields: usize, separator: u8) -> usize {
+    let mut at = 0;
+    for _ in 0..fields {
+        at = skip_while(line, at, |byte| byte != separator);
+        if at == line.len() {
+            break;
+        }
+        at += 1;
+    }
+    at
+}
+
+/// The same for fields that begin with blanks.
+#[inline]
+fn skip_blank_separated(line: &[u8], fields: usize) -> usize {
+    let mut at = 0;
+    for _ in 0..fields {
+        if at == line.len() {
+            break;
+        }
+        at = skip_while(line, at, is_blank);
+        at = skip_while(line, at, |byte| !is_blank(byte));
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken<'a>(line: &'a [u8], separator: Option<u8>, start: Start, end: Option<End>) -> &'a [u8] {
+        let (from, to) = Key { start, end, ..Key::line() }.range(line, separator);
+        &line[from..to]
+    }
+
+    const fn start(fields: usize, bytes: usize, skip_blanks: bool) -> Start {
+        Start { fields, bytes, skip_blanks }
+    }
+
+    const fn end(fields: usize, bytes: usize, skip_blanks: bool) -> Option<End> {
+        Some(End { fields, bytes, skip_blanks })
+    }
+
+    #[test]
+    fn fields_own_the_blanks_before_them() {
+        let line = b"a  bb c";
+        assert_eq!(taken(line, None, start(1, 0, false), end(1, 0, false)), b"  bb");
+        assert_eq!(taken(line, None, start(1, 0, true), end(1, 0, false)), b"bb");
+        assert_eq!(taken(line, None, start(1, 1, true), end(1, 2, true)), b"b");
+        assert_eq!(taken(line, None, start(1, 0, false), None), b"  bb c");
+        assert_eq!(taken(line, None, start(5, 0, false), None), b"");
+        assert_eq!(taken(line, None, start(2, 0, false), end(0, 1, false)), b"");
+    }
+
+    #[test]
+    fn separators_stand_between_fields() {
+        let line = b"a,,bb,c";
+        assert_eq!(taken(line, Some(b','), start(2, 0, false), end(2, 0, false)), b"bb");
+        assert_eq!(taken(line, Some(b','), start(1, 0, false), end(1, 0, false)), b"");
+        assert_eq!(taken(line, Some(b','), start(1, 0, false), end(2, 1, false)), b",b");
+        assert_eq!(taken(line, Some(b','), start(2, 1, false), None), b"b,c");
+        assert_eq!(taken(line, Some(b','), start(2, 3, false), None), b"c");
+    }
+
+    #[test]
+    fn zeros_inside_a_key_do_not_end_it() {
+        let encode = |text: &[u8]| {
+            let mut out = Vec::new();
+            Key::line().encode_before_others(text, &mut out);
+            out
+        };
+        assert!(encode(b"a") < encode(b"a\0"));
+        assert!(encode(b"a\0") < encode(b"a\0b"));
+        assert!(encode(b"a\0b") < encode(b"ab"));
+    }
+}

@@ -1,0 +1,203 @@
+//! Merging: many sequences of lines, each in order, become one.
+//!
+//! A tournament of losers: each inner node remembers who lost there, so that replacing the winner takes one
+//! comparison per level. Equal lines leave in the order of their sources, which is what makes merging stable, and
+//! what sort does even where its inputs are not sorted at all.
+
+use std::cmp::Ordering;
+
+use super::order::{Judged, KeyPlace, LineOrder};
+use super::run::SortedRun;
+use super::text::window;
+
+/// A sequence of lines.
+pub(crate) trait Source {
+    /// The current line with its terminator, and how often it occurs; `None` at the end.
+    fn entry(&self) -> Option<(&[u8], u64)>;
+    /// Goes on to the next.
+    fn advance(&mut self);
+}
+
+/// The lines of a run.
+#[derive(Debug)]
+pub(crate) struct RunSource {
+    run: SortedRun,
+    at: usize,
+}
+
+impl RunSource {
+    pub(crate) fn new(run: SortedRun) -> Self {
+        RunSource { run, at: 0 }
+    }
+}
+
+impl Source for RunSource {
+    #[inline]
+    fn entry(&self) -> Option<(&[u8], u64)> {
+        (self.at < self.run.len()).then(|| self.run.entry(self.at))
+    }
+
+    fn advance(&mut self) {
+        self.at += 1;
+    }
+}
+
+/// The lines of a text, of which each ends with the terminator.
+#[derive(Debug)]
+pub(crate) struct TextSource {
+    text: Vec<u8>,
+    terminator: u8,
+    start: usize,
+    end: usize,
+}
+
+impl TextSource {
+    pub(crate) fn new(text: Vec<u8>, terminator: u8) -> Self {
+        let mut source = TextSource { text, terminator, start: 0, end: 0 };
+        source.advance();
+        source
+    }
+}
+
+impl Source for TextSource {
+    fn entry(&self) -> Option<(&[u8], u64)> {
+        (self.start < self.end).then(|| (&self.text[self.start..self.end], 1))
+    }
+
+    fn advance(&mut self) {
+        self.start = self.end;
+        let rest = &self.text[self.end..];
+        self.end += memchr::memchr(self.terminator, rest).map_or(rest.len(), |end| end + 1);
+    }
+}
+
+/// A source, and what its current line is compared by.
+#[derive(Debug)]
+struct Player<S> {
+    source: S,
+    place: KeyPlace,
+    computed: Vec<u8>,
+    window: u64,
+}
+
+impl<S: Source> Player<S> {
+    fn new(source: S, order: &LineOrder) -> Self {
+        let mut player = Player { source, place: KeyPlace::Appended, computed: Vec::new(), window: 0 };
+        player.look(order);
+        player
+    }
+
+    fn look(&mut self, order: &LineOrder) {
+        let Some((line, _)) = self.source.entry() else { return };
+        self.computed.clear();
+        let line = &line[..line.len() - 1];
+        self.place = order.key(line, &mut self.computed);
+        self.window = match self.place {
+            KeyPlace::InLine(from, to) => window(line, from, to - from),
+            KeyPlace::Appended => window(&self.computed, 0, self.computed.len()),
+        };
+    }
+
+    fn judged(&self) -> Option<Judged<'_>> {
+        let (line, _) = self.source.entry()?;
+        let line = &line[..line.len() - 1];
+        let key = match self.place {
+            KeyPlace::InLine(from, to) => &line[from..to],
+            KeyPlace::Appended => &self.computed,
+        };
+        Some(Judged { line, key, window: self.window })
+    }
+}
+
+/// Merges sources.
+#[derive(Debug)]
+pub(crate) struct Merge<S> {
+    order: LineOrder,
+    /// Of lines with equal keys, only the first leaves.
+    unique: bool,
+    last_key: Option<Vec<u8>>,
+    players: Vec<Player<S>>,
+    /// The winner, then who lost at each inner node.
+    tree: Vec<usize>,
+}
+
+impl<S: Source> Merge<S> {
+    pub(crate) fn new(order: LineOrder, unique: bool, sources: Vec<S>) -> Self {
+        let players: Vec<_> = sources.into_iter().map(|source| Player::new(source, &order)).collect();
+        let mut merge = Merge { order, unique, last_key: None, tree: vec![0; players.len()], players };
+        merge.play_all();
+        merge
+    }
+
+    /// Gives the next line with its terminator, and its count, to `take`; false at the end.
+    pub(crate) fn next(&mut self, mut take: impl FnMut(&[u8], u64)) -> bool {
+        while let Some(winner) = self.players.get(self.tree.first().copied().unwrap_or(0)) {
+            let Some((line, count)) = winner.source.entry() else { return false };
+            let fresh = !self.unique || {
+                let key = winner.judged().map_or(&[][..], |judged| judged.key);
+                let fresh = self.last_key.as_deref() != Some(key);
+                if fresh {
+                    let last = self.last_key.get_or_insert_default();
+                    last.clear();
+                    last.extend_from_slice(key);
+                }
+                fresh
+            };
+            if fresh {
+                take(line, count);
+            }
+            self.replace_winner();
+            if fresh {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The first tournament: node `n` has the children `2n` and `2n + 1`; the leaves come behind the inner nodes.
+    fn play_all(&mut self) {
+        let count = self.players.len();
+        let mut winners = vec![0; 2 * count];
+        for (leaf, winner) in winners[count..].iter_mut().enumerate() {
+            *winner = leaf;
+        }
+        for node in (1..count).rev() {
+            let (a, b) = (winners[2 * node], winners[2 * node + 1]);
+            let (winner, loser) = if self.beats(a, b) { (a, b) } else { (b, a) };
+            winners[node] = winner;
+            self.tree[node] = loser;
+        }
+        if count > 1 {
+            self.tree[0] = winners[1];
+        }
+    }
+
+    fn replace_winner(&mut self) {
+        let mut winner = self.tree[0];
+        self.players[winner].source.advance();
+        self.players[winner].look(&self.order);
+        let mut node = (winner + self.players.len()) / 2;
+        while node > 0 {
+            let other = self.tree[node];
+            if self.beats(other, winner) {
+                self.tree[node] = winner;
+                winner = other;
+            }
+            node /= 2;
+        }
+        self.tree[0] = winner;
+    }
+
+    fn beats(&self, a: usize, b: usize) -> bool {
+        match (self.players[a].judged(), self.players[b].judged()) {
+            (Some(one), Some(other)) => match self.order.compare(&one, &other) {
+                Ordering::Less => true,
+                Ordering::Equal => a < b,
+                Ordering::Greater => false,
+            },
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (None, None) => a < b,
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `sort`, as GNU coreutils 9.1 sorts where collation is by bytes.
+//!
+//! ```text
+//!   argv ─ options ─▶ LineOrder (order, key): one byte string per line
+//!                        number, float, version, month: strings that order as numbers, versions … do
+//!   blocks ─ collect ─▶ counted (table) or listed (lines) ─ engine ─▶ runs ─ output (merge, print) ─▶ bytes
+//! ```
+//! Declined: locales with another collation, `-R`, `-c` (it may have to report the disorder), `-o`, `--debug`,
+//! `--files0-from`, `--compress-program`, obsolete keys, `-g` with `-m` or `-C`, and whatever sort would complain about.
+//! Handed over at the end of input: two NaNs or more under `-g`.
+
+mod big;
+mod collect;
+mod engine;
+mod float;
+mod kernel;
+mod key;
+mod lines;
+mod merge;
+mod month;
+mod number;
+mod options;
+mod order;
+mod output;
+mod print;
+mod run;
+mod table;
+mod text;
+mod topk;
+mod version;
+
+use pelton_stream::Kernel;
+
+pub(crate) use kernel::SortKernel;
+pub use options::{Mode, SortOptions};
+pub(crate) use print::{GroupStyle, push_count};
+pub(crate) use text::{LineLength, each_line};
+pub use topk::TopK;
+
+use crate::{Accept, Class, Combiner, Command, Context, Facts, Input, LastLine, Lines, Touches};
+
+/// Reads sort's arguments.
+pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
+    Ok(Box::new(Sort { options: SortOptions::parse(args, context)? }))
+}
+
+/// `sort`.
+#[derive(Clone, Debug)]
+pub struct Sort {
+    /// What it was asked to do.
+    pub options: SortOptions,
+}
+
+impl Command for Sort {
+    fn facts(&self) -> Facts {
+        let touches = Touches { lines: Lines::Any, last_line: LastLine::Completed, ..Touches::nothing() };
+        let facts = match self.options.mode {
+            Mode::Sort => Facts::serial(Class::Order, touches).with_combiner(Combiner::Merge).blocking(),
+            Mode::Merge if self.options.inputs.len() > 1 => Facts::serial(Class::Order, touches).blocking(),
+            Mode::Merge => Facts::serial(Class::Order, touches),
+            Mode::Check => Facts::serial(Class::Fold, touches),
+        };
+        facts.with_record_end(self.options.terminator)
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.options.inputs
+    }
+
+    fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
+        Some(self.options.resume_args.clone())
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        let options = &self.options;
+        Ok(match options.mode {
+            Mode::Sort => Box::new(SortKernel::new(options)),
+            Mode::Merge if options.inputs.len() > 1 => Box::new(kernel::MergeKernel::new(options)),
+            Mode::Merge => Box::new(kernel::PassKernel::new(options)),
+            Mode::Check => Box::new(kernel::CheckKernel::new(options)),
+        })
+    }
+}

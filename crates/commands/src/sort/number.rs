@@ -1,0 +1,213 @@
+//! `-n` and `-h`: decimal numbers of any length as byte strings that order as the numbers do.
+//!
+//! ```text
+//!   123.450   sign and exponent 3, then pairs of digits 12 34 50, then the end:  b5 0d 23 33 00
+//!   -x        every byte of x complemented; zero stands between
+//! ```
+//! Numbers of up to twelve digits fit in one window of the engine, so that they are never parsed twice. No number is
+//! the beginning of another, so that further keys can follow.
+
+/// Zero, and everything that is no number.
+const ZERO: u8 = 0x80;
+/// Smaller than any exponent that has a byte of its own; the exponent follows.
+const TINY: u8 = 0x81;
+/// The byte of exponent [`EXPONENT_MIN`].
+const FIRST: u8 = 0x82;
+/// Exponents with a byte of their own.
+const EXPONENT_MIN: i64 = -30;
+const EXPONENT_MAX: i64 = 80;
+/// Greater than those; the exponent follows.
+const HUGE: u8 = 0xf5;
+
+/// What sort takes for the thousands separator where the locale has none: a byte beyond `signed char`, which meets
+/// a comparison of unsigned ones. `1\x802` is twelve.
+const STRAY_SEPARATOR: u8 = 0x80;
+
+/// What sort skips before a number, and takes for white space between fields.
+#[inline]
+pub(crate) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n')
+}
+
+/// `text` without leading blanks.
+#[inline]
+pub(crate) fn skip_blanks(text: &[u8]) -> &[u8] {
+    let blanks = text.iter().take_while(|byte| is_blank(**byte)).count();
+    &text[blanks..]
+}
+
+/// Appends what `-n` compares of `text`.
+pub(crate) fn encode_numeric(text: &[u8], out: &mut Vec<u8>) {
+    encode_number(skip_blanks(text), out);
+}
+
+/// Appends what `-h` compares of `text`: the unit counts before the number does.
+pub(crate) fn encode_human(text: &[u8], out: &mut Vec<u8>) {
+    let text = skip_blanks(text);
+    let (negative, magnitude) = sign(text);
+    let order = unit_order(magnitude);
+    out.push(if negative { ZERO - order } else { ZERO + order });
+    encode_number(text, out);
+}
+
+fn sign(text: &[u8]) -> (bool, &[u8]) {
+    match text {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, text),
+    }
+}
+
+/// The power of 1000 that a suffix stands for; 0 if the number is zero or absent. No separator is skipped here.
+fn unit_order(magnitude: &[u8]) -> u8 {
+    let mut nonzero = false;
+    let mut at = 0;
+    let mut digits = |at: &mut usize| {
+        while let Some(digit @ b'0'..=b'9') = magnitude.get(*at) {
+            nonzero |= *digit != b'0';
+            *at += 1;
+        }
+    };
+    digits(&mut at);
+    if magnitude.get(at) == Some(&b'.') {
+        at += 1;
+        digits(&mut at);
+    }
+    let unit = magnitude.get(at).filter(|_| nonzero);
+    match unit {
+        Some(b'K' | b'k') => 1,
+        Some(b'M') => 2,
+        Some(b'G') => 3,
+        Some(b'T') => 4,
+        Some(b'P') => 5,
+        Some(b'E') => 6,
+        Some(b'Z') => 7,
+        Some(b'Y') => 8,
+        _ => 0,
+    }
+}
+
+/// Appends the order of the number at the beginning of `text`.
+fn encode_number(text: &[u8], out: &mut Vec<u8>) {
+    let (negative, magnitude) = sign(text);
+    let start = out.len();
+    encode_magnitude(magnitude, out);
+    if negative && out[start] != ZERO {
+        out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+}
+
+fn encode_magnitude(text: &[u8], out: &mut Vec<u8>) {
+    let leading = text.iter().take_while(|byte| matches!(**byte, b'0' | STRAY_SEPARATOR)).count();
+    let text = &text[leading..];
+    // A separator counts as part of the number only behind a digit, or among leading zeros.
+    let mut len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let mut separators = 0;
+    if len > 0 && text.get(len) == Some(&STRAY_SEPARATOR) {
+        let more =
+            text[len..].iter().take_while(|byte| byte.is_ascii_digit() || **byte == STRAY_SEPARATOR).count();
+        separators = text[len..len + more].iter().filter(|byte| **byte == STRAY_SEPARATOR).count();
+        len += more;
+    }
+    let integer = &text[..len];
+    let fraction = match &text[len..] {
+        [b'.', rest @ ..] => &rest[..rest.iter().take_while(|byte| byte.is_ascii_digit()).count()],
+        _ => &[],
+    };
+    let digits = integer.iter().filter(|byte| **byte != STRAY_SEPARATOR);
+    if len > separators {
+        push_exponent((len - separators) as i64, out);
+        push_digits(digits.chain(fraction), out);
+        return;
+    }
+    let zeros = fraction.iter().take_while(|digit| **digit == b'0').count();
+    if zeros == fraction.len() {
+        out.push(ZERO);
+        return;
+    }
+    push_exponent(-(zeros as i64), out);
+    push_digits(fraction[zeros..].iter(), out);
+}
+
+fn push_exponent(exponent: i64, out: &mut Vec<u8>) {
+    match exponent {
+        EXPONENT_MIN..=EXPONENT_MAX => out.push(FIRST + (exponent - EXPONENT_MIN) as u8),
+        _ => {
+            out.push(if exponent < 0 { TINY } else { HUGE });
+            out.extend_from_slice(&(exponent ^ i64::MIN).to_be_bytes());
+        }
+    }
+}
+
+/// Two digits a byte, without trailing zeros, then the end, which is less than any pair.
+fn push_digits<'a>(mut digits: impl Iterator<Item = &'a u8>, out: &mut Vec<u8>) {
+    const END: u8 = 0;
+    const PAIR_MIN: u8 = 1;
+    while let Some(tens) = digits.next() {
+        let ones = digits.next().unwrap_or(&b'0');
+        out.push(PAIR_MIN + 10 * (tens - b'0') + (ones - b'0'));
+    }
+    while out.last() == Some(&PAIR_MIN) {
+        out.pop();
+    }
+    out.push(END);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numeric(text: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        encode_numeric(text.as_bytes(), &mut out);
+        out
+    }
+
+    fn human(text: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        encode_human(text.as_bytes(), &mut out);
+        out
+    }
+
+    #[test]
+    fn numbers_ascend() {
+        let huge = format!("1{}", "0".repeat(100));
+        let tiny = format!(".{}1", "0".repeat(100));
+        let ascending = [
+            "-12",
+            "-2.5",
+            "-2",
+            "-.5",
+            "0",
+            &tiny,
+            ".05",
+            ".5",
+            "1",
+            "1.05",
+            "2",
+            "9.99",
+            "10",
+            "123456789",
+            &huge,
+        ];
+        for pair in ascending.windows(2) {
+            assert!(numeric(pair[0]) < numeric(pair[1]), "{} < {}", pair[0], pair[1]);
+        }
+    }
+
+    #[test]
+    fn equal_numbers_are_equal() {
+        for (a, b) in [("0", "-0"), ("x", ""), (" \t1.50x", "001.5"), ("1.", "1"), ("-", "."), ("1e5", "1")] {
+            assert_eq!(numeric(a), numeric(b), "{a} = {b}");
+        }
+        assert_eq!(numeric("+1"), numeric("0"));
+    }
+
+    #[test]
+    fn units_come_first() {
+        let ascending = ["-1G", "-1K", "-5000", "0M", "5000", "1K", "1.5k", "2Ki", "1M", "1Y"];
+        for pair in ascending.windows(2) {
+            assert!(human(pair[0]) < human(pair[1]), "{} < {}", pair[0], pair[1]);
+        }
+        assert_eq!(human("1R"), human("1"));
+    }
+}

@@ -1,0 +1,452 @@
+//! sort's arguments, as GNU sort 9.1 reads them; what it would complain about is declined.
+
+use crate::argv::{Opt, Order, Takes, long, opt, parse, short};
+use crate::{Accept, Charset, Collate, Context, Declined, Input};
+
+use super::key::{End, Ignore, Key, Kind, Start};
+use super::order::LineOrder;
+
+/// What sort is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Sort.
+    Sort,
+    /// Merge sorted inputs (`-m`).
+    Merge,
+    /// Say by the status alone whether the input is sorted (`-C`).
+    Check,
+}
+
+/// sort's arguments, understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SortOptions {
+    /// What to do.
+    pub mode: Mode,
+    /// The keys, with what they inherit from global options. Empty: the whole line.
+    pub keys: Vec<Key>,
+    /// What separates fields (`-t`); blanks if nothing.
+    pub separator: Option<u8>,
+    /// `-r`, as far as it decides between lines with equal keys; without keys it is the whole order.
+    pub reverse: bool,
+    /// `-s`.
+    pub stable: bool,
+    /// `-u`.
+    pub unique: bool,
+    /// What ends a line.
+    pub terminator: u8,
+    /// What is sorted.
+    pub inputs: Vec<Input>,
+    /// The arguments without operands.
+    pub resume_args: Vec<Vec<u8>>,
+}
+
+impl Default for SortOptions {
+    /// `sort`.
+    fn default() -> Self {
+        SortOptions {
+            mode: Mode::Sort,
+            keys: Vec::new(),
+            separator: None,
+            reverse: false,
+            stable: false,
+            unique: false,
+            terminator: b'\n',
+            inputs: vec![Input::Stdin],
+            resume_args: Vec::new(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Letter(u8),
+    Sort,
+    Key,
+    Separator,
+    Merge,
+    Unique,
+    Stable,
+    Zero,
+    Check,
+    CheckQuietly,
+    Parallel,
+    Size,
+    Temporary,
+    Compress,
+    Batch,
+    Unserved(&'static str),
+}
+
+/// Keys beyond this are declined: it bounds what one line can add to a run.
+const KEYS_MAX: usize = 32;
+/// How many files one merge takes; more are merged in rounds, which shows where they are not sorted.
+const MERGE_MAX: usize = 16;
+
+const TABLE: &[Opt<Id>] = &[
+    opt(Id::Letter(b'b'), b'b', "ignore-leading-blanks", Takes::Nothing),
+    opt(Id::Letter(b'd'), b'd', "dictionary-order", Takes::Nothing),
+    opt(Id::Letter(b'f'), b'f', "ignore-case", Takes::Nothing),
+    opt(Id::Letter(b'g'), b'g', "general-numeric-sort", Takes::Nothing),
+    opt(Id::Letter(b'h'), b'h', "human-numeric-sort", Takes::Nothing),
+    opt(Id::Letter(b'i'), b'i', "ignore-nonprinting", Takes::Nothing),
+    opt(Id::Letter(b'M'), b'M', "month-sort", Takes::Nothing),
+    opt(Id::Letter(b'n'), b'n', "numeric-sort", Takes::Nothing),
+    opt(Id::Letter(b'r'), b'r', "reverse", Takes::Nothing),
+    opt(Id::Letter(b'R'), b'R', "random-sort", Takes::Nothing),
+    opt(Id::Letter(b'V'), b'V', "version-sort", Takes::Nothing),
+    long(Id::Sort, "sort", Takes::Value),
+    opt(Id::Key, b'k', "key", Takes::Value),
+    opt(Id::Separator, b't', "field-separator", Takes::Value),
+    opt(Id::Merge, b'm', "merge", Takes::Nothing),
+    opt(Id::Unique, b'u', "unique", Takes::Nothing),
+    opt(Id::Stable, b's', "stable", Takes::Nothing),
+    opt(Id::Zero, b'z', "zero-terminated", Takes::Nothing),
+    short(Id::Unserved("-c"), b'c', Takes::Nothing),
+    short(Id::CheckQuietly, b'C', Takes::Nothing),
+    long(Id::Check, "check", Takes::MaybeValue),
+    long(Id::Parallel, "parallel", Takes::Value),
+    opt(Id::Size, b'S', "buffer-size", Takes::Value),
+    opt(Id::Temporary, b'T', "temporary-directory", Takes::Value),
+    long(Id::Compress, "compress-program", Takes::Value),
+    long(Id::Batch, "batch-size", Takes::Value),
+    opt(Id::Unserved("-o"), b'o', "output", Takes::Value),
+    long(Id::Unserved("--debug"), "debug", Takes::Nothing),
+    long(Id::Unserved("--files0-from"), "files0-from", Takes::Value),
+    long(Id::Unserved("--random-source"), "random-source", Takes::Value),
+];
+
+/// What the ordering letters say, of a key or globally.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Letters {
+    blanks_before_start: bool,
+    blanks_before_end: bool,
+    ignore: Option<Ignore>,
+    fold: bool,
+    kind: Option<Kind>,
+    /// Two letters contradict each other.
+    clash: bool,
+    reverse: bool,
+}
+
+/// Which end of a key a `b` speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    Start,
+    End,
+    Both,
+}
+
+impl Letters {
+    /// Reads one letter; false if it is none.
+    fn read(&mut self, letter: u8, at: At) -> Accept<bool> {
+        match letter {
+            b'b' => {
+                self.blanks_before_start |= at != At::End;
+                self.blanks_before_end |= at != At::Start;
+            }
+            b'd' => self.ignore = Some(Ignore::ButDictionary),
+            b'i' => self.ignore = self.ignore.or(Some(Ignore::Nonprinting)),
+            b'f' => self.fold = true,
+            b'r' => self.reverse = true,
+            b'g' => self.set_kind(Kind::General),
+            b'h' => self.set_kind(Kind::Human),
+            b'M' => self.set_kind(Kind::Month),
+            b'n' => self.set_kind(Kind::Numeric),
+            b'V' => self.set_kind(Kind::Version),
+            b'R' => return Declined::because("-R is random"),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn set_kind(&mut self, kind: Kind) {
+        self.clash |= self.kind.is_some_and(|other| other != kind);
+        self.kind = Some(kind);
+    }
+
+    /// Nothing but, perhaps, the direction: the key inherits the global letters.
+    fn are_default(&self) -> bool {
+        Letters { reverse: false, ..*self } == Letters::default()
+    }
+
+    fn are_compatible(&self) -> bool {
+        let numeric = self.kind.is_some_and(|kind| kind != Kind::Version);
+        !self.clash && !(numeric && self.ignore.is_some())
+    }
+}
+
+/// A key as `-k` says it.
+#[derive(Clone, Copy, Debug)]
+struct RawKey {
+    start: (usize, usize),
+    end: Option<(usize, usize)>,
+    letters: Letters,
+}
+
+impl RawKey {
+    const LINE: RawKey = RawKey {
+        start: (0, 0),
+        end: None,
+        letters: Letters {
+            blanks_before_start: false,
+            blanks_before_end: false,
+            ignore: None,
+            fold: false,
+            kind: None,
+            clash: false,
+            reverse: false,
+        },
+    };
+
+    fn resolve(self, global: Letters) -> Accept<Key> {
+        let own = self.letters;
+        let letters = if own.are_default() && !own.reverse { global } else { own };
+        if !letters.are_compatible() {
+            return Declined::because("ordering options that contradict each other");
+        }
+        let (fields, bytes) = self.start;
+        let start = Start { fields, bytes, skip_blanks: letters.blanks_before_start };
+        let skip_blanks = letters.blanks_before_end;
+        Ok(Key {
+            start,
+            end: self.end.map(|(fields, bytes)| End { fields, bytes, skip_blanks }),
+            ignore: letters.ignore,
+            fold: letters.fold,
+            kind: letters.kind.unwrap_or(Kind::Bytes),
+            reverse: letters.reverse,
+        })
+    }
+}
+
+impl SortOptions {
+    /// Reads the arguments (without the command's name).
+    pub fn parse(args: &[Vec<u8>], context: &Context) -> Accept<SortOptions> {
+        let parsed = parse(args, TABLE, Order::Anywhere)?;
+        let operands = parsed.operands();
+        if operands.iter().any(|operand| operand.starts_with(b"+")) {
+            return Declined::because("an operand that may be an obsolete key (+1)");
+        }
+        let mut options = SortOptions { inputs: Input::from_operands(&operands), ..SortOptions::default() };
+        let mut global = Letters::default();
+        let mut keys = Vec::new();
+        for (id, value) in parsed.options() {
+            match id {
+                Id::Letter(letter) => _ = global.read(letter, At::Both)?,
+                Id::Sort => _ = global.read(sort_word(value)?, At::Both)?,
+                Id::Key => keys.push(read_key(value)?),
+                other => options.read_other(other, value)?,
+            }
+        }
+        if keys.is_empty() && !global.are_default() {
+            keys.push(RawKey::LINE);
+        }
+        options.keys = keys.into_iter().map(|key| key.resolve(global)).collect::<Accept<_>>()?;
+        options.reverse = global.reverse;
+        let is_operand = |arg: &&Vec<u8>| operands.iter().any(|operand| operand.as_ptr() == arg.as_ptr());
+        options.resume_args = args.iter().filter(|arg| !is_operand(arg)).cloned().collect();
+        options.check(context)?;
+        Ok(options)
+    }
+
+    fn read_other(&mut self, id: Id, value: &[u8]) -> Accept<()> {
+        match id {
+            Id::Separator => self.separator = Some(self.separator_from(value)?),
+            Id::Merge if self.mode == Mode::Sort => self.mode = Mode::Merge,
+            Id::Merge => {}
+            Id::CheckQuietly => self.mode = Mode::Check,
+            Id::Check if matches!(value, b"quiet" | b"silent") => self.mode = Mode::Check,
+            Id::Check => return Declined::because("a check that may have to report the first disorder"),
+            Id::Unique => self.unique = true,
+            Id::Stable => self.stable = true,
+            Id::Zero => self.terminator = 0,
+            Id::Parallel if plain_number(value).is_some_and(|count| count > 0) => {}
+            Id::Size if is_size(value) => {}
+            Id::Batch if plain_number(value).is_some_and(|count| (MERGE_MAX..=100).contains(&count)) => {}
+            Id::Temporary => {}
+            Id::Compress => return Declined::because("--compress-program may have to run"),
+            Id::Unserved(name) => return Declined::because(format!("{name} is not native")),
+            _ => return Declined::because(format!("an argument like {}", value.escape_ascii())),
+        }
+        Ok(())
+    }
+
+    fn separator_from(&self, value: &[u8]) -> Accept<u8> {
+        let separator = match value {
+            [byte] => *byte,
+            b"\\0" => 0,
+            _ => return Declined::because("-t with anything but one byte"),
+        };
+        match self.separator {
+            Some(other) if other != separator => Declined::because("-t given twice"),
+            _ => Ok(separator),
+        }
+    }
+
+    fn check(&self, context: &Context) -> Accept<()> {
+        let locale = &context.locale;
+        if let Collate::Other(name) = &locale.collate {
+            return Declined::because(format!("the order of locale {name}"));
+        }
+        if locale.ctype == Charset::Other {
+            return Declined::because("the character classes of this locale");
+        }
+        let numbers = [Kind::Numeric, Kind::General, Kind::Human];
+        if !locale.plain_numbers && self.keys.iter().any(|key| numbers.contains(&key.kind)) {
+            return Declined::because("the numbers of this locale");
+        }
+        if !locale.plain_dates && self.keys.iter().any(|key| key.kind == Kind::Month) {
+            return Declined::because("the names of months of this locale");
+        }
+        if self.keys.len() > KEYS_MAX {
+            return Declined::because(format!("more than {KEYS_MAX} keys"));
+        }
+        if self.mode != Mode::Sort && self.order().may_meet_nan() {
+            return Declined::because("-g with -m or -C may meet two NaNs");
+        }
+        match self.mode {
+            Mode::Merge if self.inputs.len() > MERGE_MAX => {
+                Declined::because(format!("-m of more than {MERGE_MAX} inputs"))
+            }
+            Mode::Merge if self.inputs.iter().filter(|input| **input == Input::Stdin).count() > 1 => {
+                Declined::because("-m reads standard input twice at the same time")
+            }
+            Mode::Check if self.inputs.len() > 1 => Declined::because("-C of more than one input"),
+            _ => Ok(()),
+        }
+    }
+
+    /// The order of lines. With `-u`, lines are the same if their keys are.
+    pub fn order(&self) -> LineOrder {
+        LineOrder::new(self.keys.clone(), self.separator, self.reverse, self.stable || self.unique)
+    }
+}
+
+fn sort_word(word: &[u8]) -> Accept<u8> {
+    match word {
+        b"general-numeric" => Ok(b'g'),
+        b"human-numeric" => Ok(b'h'),
+        b"month" => Ok(b'M'),
+        b"numeric" => Ok(b'n'),
+        b"random" => Ok(b'R'),
+        b"version" => Ok(b'V'),
+        _ => Declined::because(format!("--sort={}", word.escape_ascii())),
+    }
+}
+
+fn plain_number(text: &[u8]) -> Option<usize> {
+    const DIGITS_MAX: usize = 9;
+    let good = (1..=DIGITS_MAX).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
+    good.then(|| text.iter().fold(0, |number, digit| number * 10 + usize::from(digit - b'0')))
+}
+
+fn is_size(text: &[u8]) -> bool {
+    match text {
+        [number @ .., b'%'] => plain_number(number).is_some_and(|percent| percent <= 100),
+        [number @ .., b'b' | b'k' | b'K' | b'm' | b'M' | b'g' | b'G'] | number => {
+            plain_number(number).is_some()
+        }
+    }
+}
+
+/// `F[.C][letters][,F[.C][letters]]`.
+fn read_key(text: &[u8]) -> Accept<RawKey> {
+    let bad = || Declined::new(format!("-k {}", text.escape_ascii()));
+    let mut key = RawKey::LINE;
+    let mut rest = text;
+    let (field, byte) = read_position(&mut rest).ok_or_else(bad)?;
+    key.start = (field.checked_sub(1).ok_or_else(bad)?, byte.unwrap_or(1).checked_sub(1).ok_or_else(bad)?);
+    read_letters(&mut rest, &mut key.letters, At::Start)?;
+    if let [b',', end @ ..] = rest {
+        rest = end;
+        let (field, byte) = read_position(&mut rest).ok_or_else(bad)?;
+        key.end = Some((field.checked_sub(1).ok_or_else(bad)?, byte.unwrap_or(0)));
+        read_letters(&mut rest, &mut key.letters, At::End)?;
+    }
+    if rest.is_empty() { Ok(key) } else { Err(bad()) }
+}
+
+fn read_position(rest: &mut &[u8]) -> Option<(usize, Option<usize>)> {
+    let field = read_number(rest)?;
+    let [b'.', after @ ..] = *rest else { return Some((field, None)) };
+    *rest = after;
+    Some((field, Some(read_number(rest)?)))
+}
+
+fn read_number(rest: &mut &[u8]) -> Option<usize> {
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, after) = rest.split_at(digits);
+    *rest = after;
+    plain_number(number)
+}
+
+fn read_letters(rest: &mut &[u8], letters: &mut Letters, at: At) -> Accept<()> {
+    while let [letter, after @ ..] = *rest {
+        if !letters.read(*letter, at)? {
+            break;
+        }
+        *rest = after;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Family, Implementation, Locale};
+
+    fn options(line: &str) -> Accept<SortOptions> {
+        let args: Vec<Vec<u8>> = line.split_whitespace().map(|arg| arg.as_bytes().to_vec()).collect();
+        let implementation = Implementation::tested(Family::GnuCoreutils);
+        SortOptions::parse(&args, &Context { locale: Locale::C, implementation })
+    }
+
+    #[test]
+    fn keys_inherit_global_letters_unless_they_have_their_own() {
+        let read = options("-nr -k2,2 -k1b -k3r").unwrap();
+        let kinds: Vec<_> = read.keys.iter().map(|key| (key.kind, key.reverse)).collect();
+        assert_eq!(kinds, [(Kind::Numeric, true), (Kind::Bytes, false), (Kind::Bytes, true)]);
+        assert!(read.reverse);
+        assert_eq!(options("-b").unwrap().keys.len(), 1);
+        assert_eq!(options("-r").unwrap().keys.len(), 0);
+    }
+
+    #[test]
+    fn positions_count_from_one() {
+        let read = options("-t, -k2.3b,4.5").unwrap();
+        let key = &read.keys[0];
+        assert_eq!(key.start, Start { fields: 1, bytes: 2, skip_blanks: true });
+        assert_eq!(key.end, Some(End { fields: 3, bytes: 5, skip_blanks: false }));
+        assert_eq!(read.separator, Some(b','));
+    }
+
+    #[test]
+    fn what_sort_complains_about_is_declined() {
+        for line in [
+            "-k0", "-k1.0", "-k1,0", "-kx", "-k1,", "-k1x", "-ng", "-nd", "-t ab", "-t, -t:", "-R", "-o x",
+            "+1",
+        ] {
+            assert!(options(line).is_err(), "{line}");
+        }
+        for line in [
+            "-c",
+            "--check",
+            "--debug",
+            "-S x",
+            "--parallel=0",
+            "-2",
+            "--sort=foo",
+            "-C a b",
+            "-m - -",
+            "-g -m a",
+        ] {
+            assert!(options(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_changes_nothing_is_accepted() {
+        let read = options("-S 50% -T /nowhere --parallel=4 --batch-size=16 -id --check=quiet a").unwrap();
+        assert_eq!(read.mode, Mode::Check);
+        assert_eq!(read.keys[0].ignore, Some(Ignore::ButDictionary));
+    }
+}

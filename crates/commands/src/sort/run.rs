@@ -1,0 +1,62 @@
+//! A run: lines in order. Runs are what sorting makes and what merging takes.
+//!
+//! Everything that comes after sorting is about runs: they are printed, merged, and can be written out and read back
+//! where memory is short.
+
+use super::engine::{Counted, Keyed, Plain};
+
+/// Lines in order, each followed by its terminator in the arena.
+#[derive(Debug)]
+pub(crate) struct SortedRun {
+    pub(crate) arena: Vec<u8>,
+    pub(crate) index: Index,
+}
+
+/// Where the lines of a run are.
+#[derive(Debug)]
+pub(crate) enum Index {
+    Plain(Vec<Plain>),
+    Keyed(Vec<Keyed>),
+    /// Distinct lines, and how often each occurred.
+    Counted(Vec<Counted>),
+    /// The same; the count stands behind the line in the arena.
+    KeyedCounted(Vec<Keyed>),
+    /// The whole arena is one line, too long for an index.
+    One,
+}
+
+impl SortedRun {
+    /// How many entries.
+    pub(crate) fn len(&self) -> usize {
+        match &self.index {
+            Index::Plain(items) => items.len(),
+            Index::Keyed(items) | Index::KeyedCounted(items) => items.len(),
+            Index::Counted(items) => items.len(),
+            Index::One => 1,
+        }
+    }
+
+    /// An entry: the line with its terminator, and how often it occurs.
+    #[inline]
+    pub(crate) fn entry(&self, index: usize) -> (&[u8], u64) {
+        let (at, len, count) = match &self.index {
+            Index::Plain(items) => (items[index].offset, items[index].len, 1),
+            Index::Keyed(items) => (items[index].line_offset, items[index].line_len, 1),
+            Index::Counted(items) => {
+                let Counted { plain, count } = items[index];
+                (plain.offset, plain.len, count)
+            }
+            Index::KeyedCounted(items) => {
+                let Keyed { line_offset, line_len, .. } = items[index];
+                (line_offset, line_len, self.count_behind(line_offset as usize + line_len as usize + 1))
+            }
+            Index::One => return (&self.arena, 1),
+        };
+        let at = at as usize;
+        (&self.arena[at..=at + len as usize], count)
+    }
+
+    fn count_behind(&self, at: usize) -> u64 {
+        self.arena.get(at..).and_then(<[u8]>::first_chunk).map_or(1, |bytes| u64::from_le_bytes(*bytes))
+    }
+}

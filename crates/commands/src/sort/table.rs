@@ -1,0 +1,187 @@
+//! Counting identical lines: a hash table of lines and an arena that holds each of them once.
+//!
+//! Open addressing, linear probing, at most half full. A slot carries what tells lines apart without looking into
+//! the arena: the whole line up to eight bytes, its hash beyond. The hash is seeded per process, so that no input
+//! can be made that collides; the order of slots never shows.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
+
+use super::engine::{Counted, Plain};
+use super::text::{WINDOW_BYTES, window};
+
+/// What the table starts with.
+const SLOTS_MIN: usize = 1 << 12;
+const EMPTY: Counted = Counted { plain: Plain { window: 0, offset: 0, len: 0 }, count: 0 };
+
+/// Distinct lines and how often each was seen.
+#[derive(Debug)]
+pub(crate) struct Table {
+    slots: Vec<Counted>,
+    used: usize,
+    arena: Vec<u8>,
+    terminator: u8,
+    seeds: [u64; 3],
+}
+
+impl Table {
+    pub(crate) fn new(terminator: u8) -> Self {
+        Table { slots: vec![EMPTY; SLOTS_MIN], used: 0, arena: Vec::new(), terminator, seeds: seeds() }
+    }
+
+    /// How many distinct lines.
+    pub(crate) fn len(&self) -> usize {
+        self.used
+    }
+
+    /// Bytes of distinct lines.
+    pub(crate) fn bytes(&self) -> usize {
+        self.arena.len()
+    }
+
+    /// Counts the line at `start..end` of `text`.
+    #[inline]
+    pub(crate) fn add(&mut self, text: &[u8], start: usize, end: usize) {
+        let len = end - start;
+        let shown = window(text, start, len);
+        let hash = self.hash(text, start, len, shown);
+        let tag = if len <= WINDOW_BYTES { shown } else { hash };
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = &mut self.slots[at];
+            if slot.plain.window == tag && slot.plain.len as usize == len && slot.count > 0 {
+                let there = slot.plain.offset as usize;
+                if len <= WINDOW_BYTES || self.arena[there..there + len] == text[start..end] {
+                    slot.count += 1;
+                    return;
+                }
+            } else if slot.count == 0 {
+                break;
+            }
+            at = (at + 1) & mask;
+        }
+        self.insert(at, tag, &text[start..end]);
+    }
+
+    fn insert(&mut self, at: usize, tag: u64, line: &[u8]) {
+        let plain = Plain { window: tag, offset: self.arena.len() as u32, len: line.len() as u32 };
+        self.arena.extend_from_slice(line);
+        self.arena.push(self.terminator);
+        self.slots[at] = Counted { plain, count: 1 };
+        self.used += 1;
+        if self.used * 2 > self.slots.len() {
+            self.grow();
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let larger = vec![EMPTY; self.slots.len() * 4];
+        let mask = larger.len() - 1;
+        let old = std::mem::replace(&mut self.slots, larger);
+        for slot in old.into_iter().filter(|slot| slot.count > 0) {
+            let hash = if slot.plain.len as usize <= WINDOW_BYTES {
+                self.hash_short(slot.plain.window, slot.plain.len as usize)
+            } else {
+                slot.plain.window
+            };
+            let mut at = hash as usize & mask;
+            while self.slots[at].count > 0 {
+                at = (at + 1) & mask;
+            }
+            self.slots[at] = slot;
+        }
+    }
+
+    /// The distinct lines in no order, their windows showing their beginnings, and the arena they are in.
+    pub(crate) fn into_parts(mut self) -> (Vec<u8>, Vec<Counted>) {
+        self.slots.retain(|slot| slot.count > 0);
+        for Counted { plain, .. } in &mut self.slots {
+            plain.window = window(&self.arena, plain.offset as usize, plain.len as usize);
+        }
+        (self.arena, self.slots)
+    }
+
+    /// Each distinct line with its terminator and its count, those first seen first.
+    pub(crate) fn each_in_order_of_arrival(self, mut line: impl FnMut(&[u8], u64)) {
+        let (arena, mut slots) = self.into_parts();
+        slots.sort_unstable_by_key(|slot| slot.plain.offset);
+        for Counted { plain, count } in slots {
+            let at = plain.offset as usize;
+            line(&arena[at..=at + plain.len as usize], count);
+        }
+    }
+
+    #[inline]
+    fn hash(&self, text: &[u8], start: usize, len: usize, shown: u64) -> u64 {
+        if len <= WINDOW_BYTES {
+            self.hash_short(shown, len)
+        } else {
+            self.hash_long(&text[start..start + len])
+        }
+    }
+
+    #[inline]
+    fn hash_short(&self, shown: u64, len: usize) -> u64 {
+        let [a, b, _] = self.seeds;
+        fold(shown ^ a, b ^ len as u64)
+    }
+
+    /// Sixteen bytes a step; the last step may overlap the one before it.
+    #[inline]
+    fn hash_long(&self, line: &[u8]) -> u64 {
+        const STEP: usize = 2 * WINDOW_BYTES;
+        let [a, b, c] = self.seeds;
+        let word = |at| window(line, at, WINDOW_BYTES);
+        let mut state = a ^ line.len() as u64;
+        let mut at = 0;
+        while at + STEP < line.len() {
+            state = fold(word(at) ^ b, word(at + WINDOW_BYTES) ^ state);
+            at += STEP;
+        }
+        let last = line.len() - WINDOW_BYTES;
+        let before = last.min(at);
+        fold(fold(word(before) ^ b, word(last) ^ state), c)
+    }
+}
+
+/// Both halves of the product: every bit of the result depends on every bit of both.
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// Drawn once per process.
+fn seeds() -> [u64; 3] {
+    static SEEDS: OnceLock<[u64; 3]> = OnceLock::new();
+    // Odd, so that no seed is zero.
+    *SEEDS.get_or_init(|| std::array::from_fn(|index| RandomState::new().hash_one(index) | 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_lines_of_all_lengths() {
+        let mut table = Table::new(b'\n');
+        let text: Vec<u8> = (0..200u8).cycle().take(4000).collect();
+        for round in 0..3 {
+            for len in 0..100 {
+                for start in 0..100 {
+                    table.add(&text, start, start + len);
+                }
+            }
+            assert_eq!(table.len(), 99 * 100 + 1, "after round {round}");
+        }
+        let (arena, slots) = table.into_parts();
+        for slot in slots {
+            let (at, len) = (slot.plain.offset as usize, slot.plain.len as usize);
+            assert_eq!(arena[at + len], b'\n');
+            assert_eq!(slot.count, if len == 0 { 300 } else { 3 });
+            assert_eq!(slot.plain.window, window(&arena, at, len));
+        }
+    }
+}

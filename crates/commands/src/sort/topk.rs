@@ -1,0 +1,236 @@
+//! `sort … | head -n K`: only K lines leave, so only about K need to be kept.
+//!
+//! Lines are compared with the worst of the best K so far, nearly always by eight bytes alone, and dropped. What
+//! passes is pooled; a full pool is sorted and cut back to K. That keeps the order, the ties and the stability of the
+//! whole sort, since it is the same sort.
+
+use pelton_stream::{Flow, Framing, Kernel, Outcome};
+
+use super::engine::{Engine, Keyed};
+use super::kernel::SortKernel;
+use super::lines::keyed_item;
+use super::options::{Mode, SortOptions};
+use super::order::{Judged, KeyPlace, LineOrder};
+use super::text::{LineLength, each_line, window};
+use crate::{Accept, Declined};
+
+/// With more lines than this to keep, sorting everything is no dearer.
+const LINES_MAX: usize = 100_000;
+/// The pool is cut back when it holds this many more than twice K.
+const SLACK_LINES: usize = 2048;
+/// It is also cut back when it holds this much; if that does not halve it, the lines are too long for it, and
+/// everything is sorted instead.
+const POOL_BYTES: usize = 256 << 20;
+/// And so it is if a block is larger than this.
+const BLOCK_BYTES_MAX: usize = 16 << 20;
+
+/// The first K lines of what sort would print.
+#[derive(Debug)]
+pub struct TopK {
+    terminator: u8,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Pooling(Pool),
+    Sorting(SortKernel),
+}
+
+impl TopK {
+    /// For `sort` with these options before `head -n lines`.
+    pub fn new(options: &SortOptions, lines: usize) -> Accept<TopK> {
+        if options.mode != Mode::Sort {
+            return Declined::because("sort is not asked to sort");
+        }
+        if options.order().may_meet_nan() {
+            return Declined::because("-g may meet two NaNs");
+        }
+        if lines > LINES_MAX {
+            return Declined::because(format!("more than {LINES_MAX} lines are kept"));
+        }
+        let state = State::Pooling(Pool::new(options, lines));
+        Ok(TopK { terminator: options.terminator, state })
+    }
+}
+
+impl Kernel for TopK {
+    fn framing(&self) -> Framing {
+        Framing::Records(self.terminator)
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        if let State::Pooling(pool) = &mut self.state {
+            if block.len() <= BLOCK_BYTES_MAX && pool.has_room() {
+                pool.push(block);
+                return Ok(Flow::More);
+            }
+            let mut kernel = SortKernel::new(&pool.options).with_limit(pool.lines as u64);
+            if !pool.arena.is_empty() {
+                kernel.push(&pool.arena, out)?;
+            }
+            self.state = State::Sorting(kernel);
+        }
+        match &mut self.state {
+            State::Sorting(kernel) => kernel.push(block, out),
+            State::Pooling(_) => Ok(Flow::More),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        match &mut self.state {
+            State::Sorting(kernel) => kernel.finish(out),
+            State::Pooling(pool) => {
+                pool.cut_back();
+                for item in &pool.items {
+                    let at = item.line_offset as usize;
+                    out.extend_from_slice(&pool.arena[at..=at + item.line_len as usize]);
+                }
+                Ok(Flow::Done)
+            }
+        }
+    }
+}
+
+/// Candidates.
+#[derive(Debug)]
+struct Pool {
+    options: SortOptions,
+    order: LineOrder,
+    lines: usize,
+    arena: Vec<u8>,
+    keys: Vec<u8>,
+    items: Vec<Keyed>,
+    bound: Option<Bound>,
+    length: LineLength,
+}
+
+/// The last of the best K lines so far: what does not come before it cannot be among them.
+#[derive(Debug)]
+struct Bound {
+    line: Vec<u8>,
+    key: Vec<u8>,
+    window: u64,
+}
+
+impl Pool {
+    fn new(options: &SortOptions, lines: usize) -> Self {
+        Pool {
+            options: options.clone(),
+            order: options.order(),
+            lines,
+            arena: Vec::new(),
+            keys: Vec::new(),
+            items: Vec::new(),
+            bound: None,
+            length: LineLength::new(),
+        }
+    }
+
+    /// Is there, or can there be made, room for another block?
+    fn has_room(&mut self) -> bool {
+        let bytes = |pool: &Pool| pool.arena.len().max(pool.keys.len());
+        if bytes(self) < POOL_BYTES {
+            return true;
+        }
+        self.cut_back();
+        bytes(self) < POOL_BYTES / 2
+    }
+
+    fn push(&mut self, block: &[u8]) {
+        let terminator = self.options.terminator;
+        let whole = memchr::memrchr(terminator, block).map_or(0, |last| last + 1);
+        let (text, rest) = block.split_at(whole);
+        let mean = self.length.mean(text, terminator);
+        let mut count = 0;
+        each_line(text, terminator, mean, |start, end| {
+            self.consider(&text[start..end]);
+            count += 1;
+        });
+        self.length.saw(text.len(), count);
+        if !rest.is_empty() {
+            self.consider(rest);
+        }
+    }
+
+    #[inline]
+    fn consider(&mut self, line: &[u8]) {
+        let free = self.keys.len();
+        let (key, shown) = match self.order.key(line, &mut self.keys) {
+            KeyPlace::InLine(from, to) => (&line[from..to], window(line, from, to - from)),
+            KeyPlace::Appended => (&self.keys[free..], window(&self.keys, free, self.keys.len() - free)),
+        };
+        let flip = self.order.flip();
+        let late = self.bound.as_ref().is_some_and(|bound| {
+            let (shown, last) = (shown ^ flip, bound.window ^ flip);
+            shown > last
+                || (shown == last
+                    && bound.comes_first(&Judged { line, key, window: bound.window }, &self.order))
+        });
+        self.keys.truncate(free);
+        if !late {
+            self.keep(line);
+        }
+    }
+
+    fn keep(&mut self, line: &[u8]) {
+        if self.items.len() >= 2 * self.lines + SLACK_LINES {
+            self.cut_back();
+        }
+        let offset = self.arena.len();
+        self.arena.extend_from_slice(line);
+        self.arena.push(self.options.terminator);
+        self.items.push(keyed_item(&self.arena, &mut self.keys, offset, line.len(), &self.order));
+    }
+
+    /// Leaves the first K candidates, in order; then puts their lines, as they came, into a fresh arena.
+    fn cut_back(&mut self) {
+        let Pool { order, arena, keys, items, .. } = self;
+        let keys_arena = if order.is_computed() { &*keys } else { &*arena };
+        let engine =
+            Engine { keys: keys_arena, lines: arena, descending: order.descending(), tie: order.tie() };
+        engine.sort(items);
+        if self.options.unique {
+            if order.is_by_line() {
+                items.dedup_by(|a, b| engine.is_same_line(a, b));
+            } else {
+                items.dedup_by(|a, b| engine.is_same_key(a, b));
+            }
+        }
+        items.truncate(self.lines);
+        self.set_bound();
+        self.compact();
+    }
+
+    fn set_bound(&mut self) {
+        let Some(last) = self.items.get(self.lines.wrapping_sub(1)) else { return };
+        let at = last.line_offset as usize;
+        let line = self.arena[at..at + last.line_len as usize].to_vec();
+        let mut computed = Vec::new();
+        let Judged { key, window, .. } = Judged::new(&line, &self.order, &mut computed);
+        let key = key.to_vec();
+        self.bound = Some(Bound { line, key, window });
+    }
+
+    fn compact(&mut self) {
+        let mut arrival: Vec<usize> = (0..self.items.len()).collect();
+        arrival.sort_unstable_by_key(|&index| self.items[index].line_offset);
+        let old = std::mem::take(&mut self.arena);
+        self.keys.clear();
+        for index in arrival {
+            let at = self.items[index].line_offset as usize;
+            let len = self.items[index].line_len as usize;
+            let offset = self.arena.len();
+            self.arena.extend_from_slice(&old[at..=at + len]);
+            self.items[index] = keyed_item(&self.arena, &mut self.keys, offset, len, &self.order);
+        }
+    }
+}
+
+impl Bound {
+    /// Before, or equal: then it came first.
+    fn comes_first(&self, line: &Judged<'_>, order: &LineOrder) -> bool {
+        let last = Judged { line: &self.line, key: &self.key, window: self.window };
+        order.compare(&last, line).is_le()
+    }
+}
