@@ -338,7 +338,6 @@ fn standard_input_is_left_where_the_stages_left_it() {
         "dd bs=1 count=3 2> /dev/null | cat; dd bs=1 count=2 2> /dev/null",
         "cat | wc -l",
         "nosuchcommand | true",
-        "echo 'unclosed",
     ];
     for text in texts {
         agree(text, |launch| {
@@ -426,6 +425,17 @@ fn a_text_on_standard_input() {
         let duel = Duel::of_arguments(&subject(), &["-c", text], &["run", "-"]).expect("a world");
         duel.assert_agree(|launch| launch.stdin(Stdin::Pipe(text.into())).run());
     }
+}
+
+#[test]
+fn an_unfinished_text_on_standard_input_is_explained() {
+    let text = "echo 'unclosed\n";
+    let duel = Duel::of_arguments(&subject(), &["-c", text], &["run", "-"]).expect("a world");
+    duel.assert_agree(|launch| {
+        let ended = launch.stdin(Stdin::Pipe(text.into())).run()?;
+        assert!(!ended.stderr.is_empty(), "it must say what is wrong, in its own words");
+        Ok(Ended { stderr: Vec::new(), ..ended })
+    });
 }
 
 #[test]

@@ -64,7 +64,7 @@ pub struct Case {
     /// How standard error is compared.
     #[serde(default)]
     pub stderr: Strictness,
-    /// Why a comparison is not exact. Required for `ignore`, and for any standard output but `exact`.
+    /// Why a comparison is not exact. Required for `some` and `ignore`, and for any standard output but `exact`.
     pub reason: Option<String>,
     /// Messages such as `bash: line 1:  3042 Killed  sleep 9` carry process ids: leave them out of the comparison.
     #[serde(default)]
@@ -72,6 +72,9 @@ pub struct Case {
     /// No process of the run may be alive at the moment when its leader ends (the shell waits for all stages).
     #[serde(default)]
     pub alone_at_exit: bool,
+    /// The text is one pipeline, and `pelton time` must report the statuses of its stages as bash's `PIPESTATUS` does.
+    #[serde(default)]
+    pub statuses: bool,
     /// How long processes left in the background may take to end before they count as left behind.
     #[serde(default = "two_seconds")]
     pub settle_s: f64,
@@ -124,6 +127,8 @@ pub enum Strictness {
     Exact,
     /// The same lines in any order: several processes write at once.
     Lines,
+    /// Both say something, or neither does.
+    Some,
     /// Not compared.
     Ignore,
 }
@@ -163,13 +168,16 @@ impl Case {
 
     /// Says what is wrong with the case as written, if anything is.
     pub fn fault(&self) -> Option<&'static str> {
-        let loose = self.stderr == Strictness::Ignore || self.stdout != Strictness::Exact;
+        let loose =
+            !matches!(self.stderr, Strictness::Exact | Strictness::Lines) || self.stdout != Strictness::Exact;
         let unset_true = self.env.values().any(|value| matches!(value, EnvValue::Unset(true)));
+        let not_bash = self.statuses && self.shells != ["bash"];
         let timed_script = self.script.is_some() && self.modes.contains(&Mode::Time);
         let faults = [
             (loose && self.reason.is_none(), "a comparison that is not exact needs a `reason`"),
             (unset_true, "`env` takes a string, or `false` to unset"),
             (timed_script, "a `script` has `modes = [\"run\"]`: `pelton time` takes a text"),
+            (not_bash, "`statuses` needs bash, which alone has PIPESTATUS"),
             (self.script.is_none() && !self.args.is_empty(), "`args` belong to a `script`"),
             (self.shells.is_empty() || self.modes.is_empty(), "it would never run"),
             (self.text.starts_with('-'), "a text that starts with `-` is an option"),

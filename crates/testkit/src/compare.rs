@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Case, Ended, Ending, Entry, Outcome, Strictness};
+use crate::{Case, Ended, Ending, Entry, Outcome, Strictness, without_pids};
 
 /// Lists every difference that matters to the case; empty if there is none.
 pub fn compare(case: &Case, expected: &Outcome, actual: &Outcome) -> Vec<String> {
@@ -24,6 +24,11 @@ pub fn compare(case: &Case, expected: &Outcome, actual: &Outcome) -> Vec<String>
     }
     found.extend(files(expected, actual));
     found.extend(actual.report_fault.clone());
+    if expected.statuses != actual.statuses {
+        let [expected, actual] =
+            [expected, actual].map(|outcome| outcome.statuses.as_deref().unwrap_or("none"));
+        found.push(format!("statuses of the stages: expected {expected}, got {actual}"));
+    }
     found
 }
 
@@ -50,6 +55,8 @@ fn messages(case: &Case, stderr: &[u8]) -> Vec<u8> {
 fn stream(name: &str, strictness: Strictness, expected: &[u8], actual: &[u8]) -> Option<String> {
     let difference = match strictness {
         Strictness::Ignore => None,
+        Strictness::Some if expected.is_empty() == actual.is_empty() => None,
+        Strictness::Some => first_difference(expected, actual),
         Strictness::Exact => first_difference(expected, actual),
         Strictness::Lines => first_difference(&sorted(expected), &sorted(actual)),
     };
@@ -76,36 +83,6 @@ pub fn first_difference(expected: &[u8], actual: &[u8]) -> Option<String> {
     };
     let (expected, actual) = (show(expected), show(actual));
     Some(format!("first difference at byte {shared}\n      expected {expected}\n      got      {actual}"))
-}
-
-/// Replaces the process ids (and their padding) in messages about jobs by `PID`:
-///
-/// ```text
-/// bash: line 1:  3042 Done                    true
-///       3043 Killed                  | sleep 9
-/// ```
-pub fn without_pids(stderr: &[u8]) -> Vec<u8> {
-    stderr.split_inclusive(|byte| *byte == b'\n').flat_map(without_pid).collect()
-}
-
-fn without_pid(line: &[u8]) -> Vec<u8> {
-    let text = String::from_utf8_lossy(line);
-    let head = place(&text);
-    let rest = text[head.len()..].trim_start();
-    let after = rest.trim_start_matches(|char: char| char.is_ascii_digit());
-    let padded = !head.is_empty() || (text.starts_with(' ') && after.contains("| "));
-    if after.len() < rest.len() && after.starts_with(' ') && padded {
-        return format!("{head}PID{after}").into_bytes();
-    }
-    line.to_vec()
-}
-
-/// The part of a message that says where: `bash: line 12: `; empty if there is none.
-fn place(text: &str) -> &str {
-    let Some((_, rest)) = text.split_once(": line ") else { return "" };
-    let Some((number, rest)) = rest.split_once(": ") else { return "" };
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number { &text[..text.len() - rest.len()] } else { "" }
 }
 
 fn files(expected: &Outcome, actual: &Outcome) -> Vec<String> {
@@ -139,21 +116,6 @@ fn kind(entry: Option<&Entry>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pids_go_and_nothing_else_does() {
-        let plain = |line: &str| String::from_utf8(without_pids(line.as_bytes())).expect("text");
-        assert_eq!(
-            plain("bash: line 12:  3042 Killed    sleep 9\n"),
-            "bash: line 12: PID Killed    sleep 9\n"
-        );
-        assert_eq!(plain("bash: line 1: 30420 Done   a\n"), "bash: line 1: PID Done   a\n");
-        for same in
-            ["bash: line 1: nosuch: command not found\n", "cat: 12: none\n", "12 x", "bash: line 1: 12x y\n"]
-        {
-            assert_eq!(plain(same), same);
-        }
-    }
 
     #[test]
     fn a_difference_shows_where_it_is() {

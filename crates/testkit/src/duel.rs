@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::normal::without_warnings;
 use crate::{Ended, Launch, Result, Subject, World, compare::compare_ended, snapshot};
 
 /// A text and those who run it: the shell first, whose answer is right, then pelton in its modes.
@@ -57,7 +58,10 @@ impl Duel {
         for (name, argv) in &self.contenders {
             let dir = self.fresh_dir()?;
             let launch = Launch::new(argv.clone(), &dir);
-            let ended = story(launch).map_err(|error| format!("{name}: {error}"))?;
+            let mut ended = story(launch).map_err(|error| format!("{name}: {error}"))?;
+            if *name == "time" {
+                ended.stderr = without_warnings(&ended.stderr);
+            }
             let files = snapshot(&dir)?;
             let (expected, expected_files) = right.get_or_insert_with(|| (ended.clone(), files.clone()));
             let mut differences = compare_ended(expected, &ended);

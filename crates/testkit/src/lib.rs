@@ -16,6 +16,7 @@ mod case;
 mod collect;
 mod compare;
 mod duel;
+mod normal;
 mod outcome;
 mod process;
 mod recipe;
@@ -27,8 +28,9 @@ mod terminal;
 mod world;
 
 pub use case::{Case, EnvValue, Mode, StdinFrom, Strictness, Topic, load_topic, load_topics};
-pub use compare::{compare, first_difference, without_pids};
+pub use compare::{compare, first_difference};
 pub use duel::Duel;
+pub use normal::without_pids;
 pub use outcome::Outcome;
 pub use process::{Ended, Ending, Launch, Running, Stdin};
 pub use recipe::Recipe;

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::Path;
 
+use pelton_record::Run;
+
+use crate::normal::without_warnings;
 use crate::{Case, Ended, Ending, Entry, Launch, Mode, Result, Stdin, StdinFrom, Subject, World, snapshot};
 
 /// Everything that a run of a case showed.
@@ -15,6 +19,8 @@ pub struct Outcome {
     pub files: BTreeMap<String, Entry>,
     /// What is wrong with the report it wrote, if it wrote one.
     pub report_fault: Option<String>,
+    /// The statuses of the stages, where the case asks for them and the run tells them.
+    pub statuses: Option<String>,
 }
 
 impl Outcome {
@@ -31,9 +37,29 @@ impl Outcome {
             settle: case.settle(),
             dir: dir.clone(),
         };
-        let ended = launch.run()?;
-        let report_fault = report_fault(&report, ended.ending);
-        Ok(Outcome { files: snapshot(&dir)?, ended, report_fault })
+        let mut ended = launch.run()?;
+        if mode == Mode::Time {
+            ended.stderr = without_warnings(&ended.stderr);
+        }
+        let files = snapshot(&dir)?;
+        let (report_fault, statuses) = match read_report(&report)? {
+            None => (None, None),
+            Some(Err(fault)) => (Some(fault), None),
+            Some(Ok(run)) => {
+                (status_fault(&run, ended.ending), Some(reported_statuses(&run)).filter(|_| case.statuses))
+            }
+        };
+        Ok(Outcome { ended, files, report_fault, statuses })
+    }
+
+    /// The same run by the shell, which is then asked for `PIPESTATUS`. It gets a world of its own: the question is
+    /// part of the text, which it might notice.
+    pub fn statuses_by_shell(case: &Case, world: &World) -> Result<String> {
+        let answer = world.aside("statuses");
+        let asking = format!("{}\necho \"${{PIPESTATUS[*]}}\" > '{}'", case.text, answer.display());
+        let asking = Case { text: asking, ..case.clone() };
+        Outcome::of(&asking, "bash", &Subject::Shell, Mode::Run, world)?;
+        Ok(fs::read_to_string(&answer)?.trim_end().to_string())
     }
 }
 
@@ -46,13 +72,20 @@ fn stdin(case: &Case, file: &Path) -> Result<Stdin> {
     Ok(Stdin::File(file.into()))
 }
 
-/// A report, where there is one, is a whole record and tells the same status as the process did.
-fn report_fault(path: &Path, ending: Ending) -> Option<String> {
-    let text = fs::read(path).ok()?;
-    let run: pelton_record::Run = match serde_json::from_slice(&text) {
-        Ok(run) => run,
-        Err(error) => return Some(format!("the report is not a record: {error}")),
-    };
+/// The report, if one was written; or why it is not a whole record.
+fn read_report(path: &Path) -> Result<Option<std::result::Result<Run, String>>> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+        Ok(text) => {
+            let run = serde_json::from_slice(&text);
+            Ok(Some(run.map_err(|error| format!("the report is not a record: {error}"))))
+        }
+    }
+}
+
+/// The report tells the same status as the process did.
+fn status_fault(run: &Run, ending: Ending) -> Option<String> {
     let status = match ending {
         Ending::Exit(code) => code,
         Ending::Signal(signal) => 128 + signal,
@@ -60,4 +93,10 @@ fn report_fault(path: &Path, ending: Ending) -> Option<String> {
     };
     (run.exit_status != status)
         .then(|| format!("the report says status {}, the process {status}", run.exit_status))
+}
+
+/// As `echo "${PIPESTATUS[*]}"` after the run would print them.
+fn reported_statuses(run: &Run) -> String {
+    let stages = run.pipelines.last().map(|pipeline| pipeline.stages.as_slice()).unwrap_or_default();
+    stages.iter().map(|stage| stage.end.status().to_string()).collect::<Vec<_>>().join(" ")
 }

@@ -46,8 +46,10 @@ pub fn check_topic(path: &Path, subject: &Subject) -> Result<Findings> {
 pub fn check_case(case: &Case, subject: &Subject, findings: &mut Findings) -> Result<()> {
     let world = World::new()?;
     for shell in &case.shells {
-        let expected = Outcome::of(case, shell, &Subject::Shell, Mode::Run, &world)?;
+        let mut expected = Outcome::of(case, shell, &Subject::Shell, Mode::Run, &world)?;
         for mode in &case.modes {
+            let asked = case.statuses && *mode == Mode::Time && matches!(subject, Subject::Pelton(_));
+            expected.statuses = if asked { Some(Outcome::statuses_by_shell(case, &world)?) } else { None };
             let actual = Outcome::of(case, shell, subject, *mode, &world)?;
             let differences = compare(case, &expected, &actual);
             findings.checked += 1;
