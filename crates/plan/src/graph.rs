@@ -1,0 +1,158 @@
+//! What goes into planning, and what comes out.
+
+use pelton_commands::{Accept, Command, Input};
+use pelton_stream::Kernel;
+use std::ops::Range;
+
+/// One stage as the planner sees it.
+#[derive(Debug)]
+pub struct Candidate {
+    /// How the command is called, for sentences: `grep`.
+    pub name: String,
+    /// Its arguments, expanded, without the name.
+    pub args: Vec<Vec<u8>>,
+    /// Its options understood, or why it must stay a process.
+    pub command: Accept<Box<dyn Command>>,
+    /// Its standard input is neither the pipe before it nor a file of its own (`< file`), but what the whole run
+    /// inherited: others may read on where it stops.
+    pub shares_stdin: bool,
+    /// It writes its standard output to a file of its own (`> file`), not to the pipe after it.
+    pub redirects_stdout: bool,
+    /// It reads its standard input from a file of its own (`< file`), not from the pipe before it.
+    pub redirects_stdin: bool,
+}
+
+/// What the pipeline stands in.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// `set -o pipefail`: the status of every stage counts, not only the last one's.
+    pub pipefail: bool,
+    /// The locale that the stages run in, for rules that read a command's arguments again.
+    pub context: pelton_commands::Context,
+}
+
+/// Which rules and kernels are on, by name (`--without NAME`, `--only NAME`).
+#[derive(Clone, Debug, Default)]
+pub struct Switches {
+    /// Names that are off: of a rule (`compose-byte-maps`) or of a command's kernel (`sort`).
+    pub without: Vec<String>,
+    /// If not empty, only these names are on.
+    pub only: Vec<String>,
+}
+
+impl Switches {
+    /// Whether `name` is on.
+    pub fn is_on(&self, name: &str) -> bool {
+        let named = |list: &[String]| list.iter().any(|n| n == name);
+        !named(&self.without) && (self.only.is_empty() || named(&self.only))
+    }
+}
+
+/// The plan of one pipeline.
+#[derive(Debug)]
+pub struct Planned {
+    /// Left to right; together they cover every stage exactly once.
+    pub segments: Vec<Segment>,
+    /// What was decided, in the order of the stages and then of the rules, fired or declined.
+    pub decisions: Vec<Decision>,
+}
+
+/// Neighbouring stages that run as one.
+#[derive(Debug)]
+pub enum Segment {
+    /// This stage stays the user's real command.
+    Process(usize),
+    /// These run as one native pass in one process.
+    Native {
+        /// The stages they stand for.
+        stages: Range<usize>,
+        /// Left to right. Never empty.
+        nodes: Vec<Node>,
+    },
+}
+
+/// One kernel of a native pass.
+#[derive(Debug)]
+pub struct Node {
+    /// The stages it stands for: one, or several that a rule made one.
+    pub stages: Range<usize>,
+    /// What it does.
+    pub work: Work,
+    /// If its kernel hands over (see [`pelton_stream::HandOver`]): the real commands that go on, left to right, the
+    /// first of them from standard input. Empty if its kernel never hands over.
+    pub resume: Vec<Resume>,
+}
+
+/// How the real command of a stage goes on after a hand-over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resume {
+    /// The stage whose program it is.
+    pub stage: usize,
+    /// Its arguments, without the command's name.
+    pub args: Vec<Vec<u8>>,
+}
+
+/// Makes a fresh kernel.
+pub type MakeKernel = Box<dyn Fn() -> Accept<Box<dyn Kernel>> + Send + Sync>;
+
+/// What a node does.
+pub enum Work {
+    /// A command's own kernel, with the inputs that its operands name.
+    Command(Box<dyn Command>),
+    /// A kernel that a rule put in the place of one or several commands; it reads what the first of them read.
+    Rewritten {
+        /// What it reads.
+        inputs: Vec<Input>,
+        /// Makes it.
+        make: MakeKernel,
+        /// What it is, for `explain`: `count distinct lines by hashing`.
+        label: String,
+    },
+}
+
+impl std::fmt::Debug for Work {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Work::Command(command) => write!(f, "Command({command:?})"),
+            Work::Rewritten { label, .. } => write!(f, "Rewritten({label})"),
+        }
+    }
+}
+
+impl Work {
+    /// What the node reads. Only the first node of a segment may read anything but its predecessor.
+    pub fn inputs(&self) -> &[Input] {
+        match self {
+            Work::Command(command) => command.inputs(),
+            Work::Rewritten { inputs, .. } => inputs,
+        }
+    }
+
+    /// A fresh kernel. It was made once while planning, so an error here is none that data could cause.
+    pub fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        match self {
+            Work::Command(command) => command.kernel(),
+            Work::Rewritten { make, .. } => make(),
+        }
+    }
+}
+
+/// One decision, for `explain`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The rule's name, or a command's name for 'runs native' and 'stays a process'.
+    pub name: String,
+    /// The stages it is about.
+    pub stages: Range<usize>,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// Fired, or why not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was done; what that gains and why it is safe, in a sentence.
+    Fired(String),
+    /// It was not; why, in a sentence.
+    Declined(String),
+}

@@ -1,0 +1,1 @@
+//! One rewrite per file, in the order in which they are tried.
