@@ -52,7 +52,7 @@ pub enum InputKind {
 ///
 /// The driver calls [`inputs_are`](Kernel::inputs_are) once; then, for each input in order (a stage that reads a pipe has one): [`begin_input`](Kernel::begin_input),
 /// then [`push`](Kernel::push) for each block (never an empty one), then [`end_input`](Kernel::end_input); and
-/// [`finish`](Kernel::finish) once at the end, unless a push returned [`Flow::Done`] or an error.
+/// [`finish`](Kernel::finish) at the end, until it wants no more, unless a push returned [`Flow::Done`] or an error.
 /// A kernel is made for one run and driven by one thread at a time.
 pub trait Kernel: Send {
     /// How its input must be cut.
@@ -73,7 +73,8 @@ pub trait Kernel: Send {
         Ok(Flow::More)
     }
 
-    /// All inputs ended: print what was held back.
+    /// All inputs ended: print what was held back. [`Flow::More`] if there is more of it than fits well in a block:
+    /// the driver writes `out` and calls again.
     fn finish(&mut self, _out: &mut Vec<u8>) -> Outcome {
         Ok(Flow::Done)
     }

@@ -4,9 +4,11 @@
 //! what it prints to a buffer, which is the next kernel's block while it is still in cache. No kernel reads, writes,
 //! prints or exits by itself: whoever drives it does.
 
+mod chain;
 mod kernel;
 pub mod memory;
 
+pub use chain::{Chain, Fed, Interruption, Sink};
 pub use kernel::{Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Outcome};
 
 /// The size of a block, in bytes, unless a single line is longer. 64–256 KiB measured best on the machines at hand.

@@ -69,9 +69,14 @@ pub fn run(kernel: &mut dyn Kernel, sources: &[Source<'_>], block_bytes: usize, 
             Err(hand_over) => return handed(hand_over, source.bytes.len()),
         }
     }
-    match kernel.finish(out) {
-        Ok(_) => Ended::Whole,
-        Err(HandOver { reason, .. }) => Ended::HandedOver { input: sources.len(), offset: 0, reason },
+    loop {
+        match kernel.finish(out) {
+            Ok(Flow::More) => {}
+            Ok(_) => return Ended::Whole,
+            Err(HandOver { reason, .. }) => {
+                return Ended::HandedOver { input: sources.len(), offset: 0, reason };
+            }
+        }
     }
 }
 

@@ -1,0 +1,372 @@
+//! Kernels one behind another, in one thread: each block goes through all of them while it is in cache.
+//!
+//! ```text
+//!   driver ── push(block) ──► kernel 0 ── out ──► frame ──► kernel 1 ── out ──► … ──► Sink
+//! ```
+//!
+//! Between two kernels the bytes are framed anew, as the second one wants them. A kernel that wants no more ends
+//! everything before it; one that hands over is reported with the bytes that the real command must get.
+
+use crate::{Flow, Framing, InputKind, Kernel, Outcome};
+use memchr::{memchr, memrchr};
+
+/// Where the last kernel's output goes.
+pub trait Sink {
+    /// Takes bytes; [`Flow::Done`] if nobody wants any more.
+    fn take(&mut self, bytes: &[u8]) -> Flow;
+}
+
+impl Sink for Vec<u8> {
+    fn take(&mut self, bytes: &[u8]) -> Flow {
+        self.extend_from_slice(bytes);
+        Flow::More
+    }
+}
+
+/// A kernel handed over (see [`crate::HandOver`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interruption {
+    /// Which kernel.
+    pub link: usize,
+    /// What the real command must get first, before whatever the kernels before it still give.
+    pub rest: Vec<u8>,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// `Err`: one or several kernels handed over, the last of the chain first.
+pub type Fed = Result<Flow, Vec<Interruption>>;
+
+/// Kernels one behind another.
+pub struct Chain {
+    links: Vec<Link>,
+}
+
+struct Link {
+    index: usize,
+    kernel: Box<dyn Kernel>,
+    /// The beginning of a record that is not complete yet.
+    pending: Vec<u8>,
+    /// Reused for what the kernel prints.
+    out: Vec<u8>,
+    /// It wants, or gets, no more.
+    ended: bool,
+}
+
+impl Chain {
+    /// Joins kernels, left to right. The first one's inputs are told by [`begin`](Chain::begin).
+    pub fn new(kernels: Vec<Box<dyn Kernel>>) -> Self {
+        let link =
+            |(index, kernel)| Link { index, kernel, pending: Vec::new(), out: Vec::new(), ended: false };
+        Chain { links: kernels.into_iter().enumerate().map(link).collect() }
+    }
+
+    /// Tells the first kernel what its inputs are, and starts the others, which read one pipe each.
+    pub fn begin(&mut self, kinds: &[InputKind], sink: &mut dyn Sink) -> Fed {
+        for i in (0..self.links.len()).rev() {
+            let (link, rest) = self.links[i..].split_first_mut().expect("i is a link");
+            if i == 0 {
+                link.kernel.inputs_are(kinds);
+            } else {
+                link.kernel.inputs_are(&[InputKind::Other]);
+                link.say(|kernel, out| kernel.begin_input(None, out), rest, sink)?;
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    /// An input of the first kernel starts.
+    pub fn begin_input(&mut self, name: Option<&[u8]>, sink: &mut dyn Sink) -> Fed {
+        match self.links.split_first_mut() {
+            Some((link, rest)) => link.say(|kernel, out| kernel.begin_input(name, out), rest, sink),
+            None => Ok(Flow::More),
+        }
+    }
+
+    /// Gives the first kernel a block, cut anywhere.
+    pub fn push(&mut self, block: &[u8], sink: &mut dyn Sink) -> Fed {
+        push(&mut self.links, block, sink)
+    }
+
+    /// The first kernel's current input ended.
+    pub fn end_input(&mut self, sink: &mut dyn Sink) -> Fed {
+        let Some((link, rest)) = self.links.split_first_mut() else { return Ok(Flow::More) };
+        if link.ended {
+            return Ok(Flow::Done);
+        }
+        if link.flush(rest, sink)? == Flow::Done {
+            return Ok(Flow::Done);
+        }
+        link.step(|kernel, out| kernel.end_input(out), &[], rest, sink)
+    }
+
+    /// All inputs of the first kernel ended: everything is brought to its end.
+    pub fn finish(&mut self, sink: &mut dyn Sink) -> Fed {
+        let Some((link, rest)) = self.links.split_first_mut() else { return Ok(Flow::Done) };
+        link.finish(rest, sink)
+    }
+
+    /// Takes the kernels from `link` on out of the chain, to be driven elsewhere: what fed them now feeds the sink.
+    pub fn split_off(&mut self, link: usize) -> Chain {
+        let mut links = self.links.split_off(link);
+        for (index, link) in links.iter_mut().enumerate() {
+            link.index = index;
+        }
+        Chain { links }
+    }
+
+    /// How many kernels there are.
+    pub fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Whether there are none: blocks then pass unchanged.
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    /// The exit status of each kernel, once all is over.
+    pub fn statuses(&self) -> Vec<i32> {
+        self.links.iter().map(|link| link.kernel.status()).collect()
+    }
+}
+
+/// Gives `block` to the first of `links`, framed as it wants it.
+fn push(links: &mut [Link], block: &[u8], sink: &mut dyn Sink) -> Fed {
+    let Some((link, rest)) = links.split_first_mut() else { return Ok(sink.take(block)) };
+    if link.ended {
+        return Ok(Flow::Done);
+    }
+    match link.kernel.framing() {
+        Framing::Bytes => link.step(|kernel, out| kernel.push(block, out), &[block], rest, sink),
+        Framing::Records(end) => push_records(link, end, block, rest, sink),
+    }
+}
+
+fn push_records(link: &mut Link, end: u8, block: &[u8], rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
+    let Some(last) = memrchr(end, block) else {
+        link.pending.extend_from_slice(block);
+        return Ok(Flow::More);
+    };
+    let (mut whole, tail) = block.split_at(last + 1);
+    if !link.pending.is_empty() {
+        // Only the record that was begun is put together; the rest of the block is used where it lies.
+        let first = memchr(end, whole).map_or(whole.len(), |i| i + 1);
+        let mut record = std::mem::take(&mut link.pending);
+        record.extend_from_slice(&whole[..first]);
+        whole = &whole[first..];
+        let flow = link.step(|kernel, out| kernel.push(&record, out), &[&record, whole, tail], rest, sink)?;
+        record.clear();
+        link.pending = record;
+        if flow != Flow::More {
+            return Ok(flow);
+        }
+    }
+    if !whole.is_empty() {
+        let flow = link.step(|kernel, out| kernel.push(whole, out), &[whole, tail], rest, sink)?;
+        if flow != Flow::More {
+            return Ok(flow);
+        }
+    }
+    link.pending.extend_from_slice(tail);
+    Ok(Flow::More)
+}
+
+impl Link {
+    /// Lets the kernel print something that needs no answer.
+    fn say(
+        &mut self,
+        call: impl FnOnce(&mut dyn Kernel, &mut Vec<u8>),
+        rest: &mut [Link],
+        sink: &mut dyn Sink,
+    ) -> Fed {
+        self.step(
+            |kernel, out| {
+                call(kernel, out);
+                Ok(Flow::More)
+            },
+            &[],
+            rest,
+            sink,
+        )
+    }
+
+    /// One call of the kernel, and what it printed passed on. `given` is what the call was given, and what lies
+    /// behind it: what is left of that after a hand-over is the real command's.
+    fn step(
+        &mut self,
+        call: impl FnOnce(&mut dyn Kernel, &mut Vec<u8>) -> Outcome,
+        given: &[&[u8]],
+        rest: &mut [Link],
+        sink: &mut dyn Sink,
+    ) -> Fed {
+        let mut out = std::mem::take(&mut self.out);
+        let outcome = call(self.kernel.as_mut(), &mut out);
+        let passed = if out.is_empty() { Ok(Flow::More) } else { push(rest, &out, sink) };
+        out.clear();
+        self.out = out;
+        if let Err(hand_over) = outcome {
+            let mut left = self.kernel.held();
+            left.extend_from_slice(&given.concat()[hand_over.consumed..]);
+            self.ended = true;
+            let mut all = passed.err().unwrap_or_default();
+            all.push(Interruption { link: self.index, rest: left, reason: hand_over.reason });
+            return Err(all);
+        }
+        if passed? == Flow::Done {
+            // Whoever reads from this kernel has ended: so has it, as by a broken pipe.
+            self.ended = true;
+            return Ok(Flow::Done);
+        }
+        match outcome {
+            Ok(Flow::Done) => {
+                self.ended = true;
+                end(rest, sink)?;
+                Ok(Flow::Done)
+            }
+            Ok(Flow::NextInput) if self.index > 0 => self.finish(rest, sink),
+            Ok(flow) => Ok(flow),
+            Err(_) => Ok(Flow::More),
+        }
+    }
+
+    /// Gives the kernel a last record that lacks its end.
+    fn flush(&mut self, rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
+        if self.pending.is_empty() {
+            return Ok(Flow::More);
+        }
+        let record = std::mem::take(&mut self.pending);
+        self.step(|kernel, out| kernel.push(&record, out), &[&record], rest, sink)
+    }
+
+    /// Lets the kernel print what it held back, and ends all that follow it.
+    fn finish(&mut self, rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
+        while !self.ended {
+            if self.step(|kernel, out| kernel.finish(out), &[], rest, sink)? == Flow::Done {
+                break;
+            }
+        }
+        self.ended = true;
+        Ok(Flow::Done)
+    }
+}
+
+/// The input of the first of `links` ended.
+fn end(links: &mut [Link], sink: &mut dyn Sink) -> Fed {
+    let Some((link, rest)) = links.split_first_mut() else { return Ok(Flow::Done) };
+    if link.ended || link.flush(rest, sink)? == Flow::Done {
+        return Ok(Flow::Done);
+    }
+    if link.step(|kernel, out| kernel.end_input(out), &[], rest, sink)? == Flow::Done {
+        return Ok(Flow::Done);
+    }
+    link.finish(rest, sink)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::HandOver;
+
+    /// Upper-cases lines; hands over at a line that begins with `!`, wants no more after one that begins with `.`.
+    struct Upper {
+        lines: usize,
+    }
+
+    impl Kernel for Upper {
+        fn framing(&self) -> Framing {
+            Framing::Records(b'\n')
+        }
+
+        fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+            let mut at = 0;
+            for line in block.split_inclusive(|b| *b == b'\n') {
+                match line[0] {
+                    b'!' => return Err(HandOver { consumed: at, reason: "a mark" }),
+                    b'.' => return Ok(Flow::Done),
+                    _ => {}
+                }
+                self.lines += 1;
+                out.extend(line.iter().map(u8::to_ascii_uppercase));
+                at += line.len();
+            }
+            Ok(Flow::More)
+        }
+
+        fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+            out.extend_from_slice(format!("={}\n", self.lines).as_bytes());
+            Ok(Flow::Done)
+        }
+
+        fn status(&self) -> i32 {
+            self.lines as i32
+        }
+    }
+
+    fn chain(n: usize) -> Chain {
+        Chain::new((0..n).map(|_| Box::new(Upper { lines: 0 }) as Box<dyn Kernel>).collect())
+    }
+
+    fn run(n: usize, input: &[u8], block: usize) -> (Vec<u8>, Vec<i32>, Option<Vec<Interruption>>) {
+        let mut chain = chain(n);
+        let mut sink = Vec::new();
+        let result = (|| {
+            chain.begin(&[InputKind::Other], &mut sink)?;
+            chain.begin_input(None, &mut sink)?;
+            for block in input.chunks(block) {
+                if chain.push(block, &mut sink)? == Flow::Done {
+                    return Ok(());
+                }
+            }
+            chain.end_input(&mut sink)?;
+            chain.finish(&mut sink)?;
+            Ok(())
+        })();
+        (sink, chain.statuses(), result.err())
+    }
+
+    #[test]
+    fn frames_between_kernels_whatever_the_blocks() {
+        for block in [1, 2, 3, 7, 100] {
+            let (out, statuses, interrupted) = run(2, b"ab\ncd\nlast", block);
+            // The first one's count joins the last line, which had no end: the second counts three lines.
+            assert_eq!(out, b"AB\nCD\nLAST=3\n=3\n", "blocks of {block}");
+            assert_eq!((statuses, interrupted), (vec![3, 3], None));
+        }
+    }
+
+    #[test]
+    fn one_that_wants_no_more_ends_all() {
+        for block in [1, 4, 100] {
+            let (out, statuses, _) = run(2, b"ab\n.\ncd\n", block);
+            assert_eq!(out, b"AB\n=1\n", "blocks of {block}");
+            assert_eq!(statuses, [1, 1]);
+        }
+    }
+
+    #[test]
+    fn a_hand_over_tells_what_is_left() {
+        for block in [1, 4, 100] {
+            let (out, _, interrupted) = run(1, b"ab\n!x\ncd\nef", block);
+            let interruption = &interrupted.expect("interrupted")[0];
+            assert_eq!(out, b"AB\n");
+            assert_eq!(interruption.link, 0);
+            let given = b"ab\n!x\ncd\nef".chunks(block).collect::<Vec<_>>();
+            let seen: usize = given
+                .iter()
+                .map(|b| b.len())
+                .scan(0, |sum, n| {
+                    *sum += n;
+                    Some(*sum)
+                })
+                .find(|sum| *sum >= 6)
+                .unwrap_or(0);
+            assert_eq!(interruption.rest, b"!x\ncd\nef"[..seen - 3]);
+        }
+    }
+
+    #[test]
+    fn an_empty_chain_passes_bytes() {
+        assert_eq!(run(0, b"ab\ncd", 2).0, b"ab\ncd");
+    }
+}
