@@ -1,0 +1,131 @@
+//! Sets of characters: bytes in the C locale, code points in UTF-8.
+//!
+//! The parser builds them from literals, brackets and classes; everything after it sees only sets. ASCII has 128
+//! members and every set is small or a complement, so a sorted list of ranges is enough.
+
+/// The last code point.
+const LAST: u32 = 0x10_FFFF;
+/// Code points that no valid UTF-8 encodes.
+const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
+
+/// A set of characters as sorted, disjoint, inclusive ranges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CharSet {
+    ranges: Vec<(u32, u32)>,
+}
+
+impl CharSet {
+    pub(super) fn none() -> Self {
+        CharSet::default()
+    }
+
+    pub(super) fn one(c: u32) -> Self {
+        CharSet { ranges: vec![(c, c)] }
+    }
+
+    pub(super) fn of(chars: impl IntoIterator<Item = u32>) -> Self {
+        let mut set = CharSet::none();
+        chars.into_iter().for_each(|c| set.add(c, c));
+        set
+    }
+
+    /// Every character of the charset: all bytes, or all that valid UTF-8 can encode.
+    pub(super) fn all(utf8: bool) -> Self {
+        let ranges =
+            if utf8 { vec![(0, SURROGATES.0 - 1), (SURROGATES.1 + 1, LAST)] } else { vec![(0, 0xFF)] };
+        CharSet { ranges }
+    }
+
+    pub(super) fn add(&mut self, first: u32, last: u32) {
+        self.ranges.push((first, last));
+        self.normalise();
+    }
+
+    pub(super) fn join(&mut self, other: &CharSet) {
+        self.ranges.extend(&other.ranges);
+        self.normalise();
+    }
+
+    fn normalise(&mut self) {
+        self.ranges.sort_unstable();
+        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(self.ranges.len());
+        for &(first, last) in &self.ranges {
+            match merged.last_mut() {
+                Some(open) if first <= open.1.saturating_add(1) => open.1 = open.1.max(last),
+                _ => merged.push((first, last)),
+            }
+        }
+        self.ranges = merged;
+    }
+
+    pub(super) fn minus(&self, other: &CharSet) -> CharSet {
+        let mut kept = Vec::new();
+        for &(mut first, last) in &self.ranges {
+            for &(low, high) in &other.ranges {
+                if high < first || low > last {
+                    continue;
+                }
+                if low > first {
+                    kept.push((first, low - 1));
+                }
+                first = high + 1;
+            }
+            if first <= last {
+                kept.push((first, last));
+            }
+        }
+        CharSet { ranges: kept }
+    }
+
+    pub(super) fn complement(&self, utf8: bool) -> CharSet {
+        CharSet::all(utf8).minus(self)
+    }
+
+    pub(super) fn contains(&self, c: u32) -> bool {
+        self.ranges.iter().any(|&(first, last)| first <= c && c <= last)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    pub(super) fn is_ascii(&self) -> bool {
+        self.ranges.last().is_none_or(|&(_, last)| last < 0x80)
+    }
+
+    /// How many members.
+    pub(super) fn len(&self) -> usize {
+        self.ranges.iter().map(|&(first, last)| (last - first + 1) as usize).sum()
+    }
+
+    pub(super) fn ranges(&self) -> &[(u32, u32)] {
+        &self.ranges
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.ranges.iter().flat_map(|&(first, last)| first..=last)
+    }
+}
+
+/// The bytes that stand for a character.
+pub(super) fn encode(c: u32, utf8: bool) -> Vec<u8> {
+    match char::from_u32(c) {
+        Some(c) if utf8 => c.to_string().into_bytes(),
+        _ => vec![c as u8],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_merge_and_are_taken_away() {
+        let mut set = CharSet::of([b'c', b'a', b'b', b'x'].map(u32::from));
+        assert_eq!(set.ranges(), [(97, 99), (120, 120)]);
+        set.add(98, 110);
+        assert_eq!(set.minus(&CharSet::of([100, 120])).ranges(), [(97, 99), (101, 110)]);
+        assert_eq!(set.complement(false).ranges(), [(0, 96), (111, 119), (121, 255)]);
+        assert_eq!(CharSet::none().complement(true).len(), 0x11_0000 - 0x800);
+    }
+}

@@ -1,0 +1,110 @@
+//! The automata: where does a line match, and where does the leftmost-longest match lie?
+//!
+//! POSIX wants the longest of the leftmost matches; the library's automata prefer alternatives in order. So a match
+//! is found in three steps, each linear: forward to the end of the preferred match, which starts leftmost; backward
+//! from there to that start; forward again from the start with an automaton that never prefers, to the last end.
+//! States are made when first met, so that compiling costs little; a full cache is emptied, never given up.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use regex_automata::hybrid::dfa::{Cache, Config, DFA};
+use regex_automata::nfa::thompson::{self, NFA};
+use regex_automata::{Anchored, HalfMatch, Input, MatchError, MatchKind};
+use regex_syntax::hir::Hir;
+
+use crate::{Accept, Declined};
+
+/// The automata with the states met so far. Clones share the first and copy the second.
+#[derive(Clone, Debug)]
+pub(super) struct Engine {
+    shared: Arc<Shared>,
+    forward: Cache,
+    longest: Cache,
+    backward: Cache,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// From anywhere to the end of the leftmost match that prefers earlier alternatives.
+    forward: DFA,
+    /// From a known start to the longest end.
+    longest: DFA,
+    /// From a known end back to the leftmost start.
+    backward: DFA,
+}
+
+/// Bytes that the states of one automaton may take.
+const CACHE_BYTES: usize = 8 << 20;
+/// Bytes that an automaton may take before it has states.
+const NFA_BYTES: usize = 4 << 20;
+
+impl Engine {
+    pub(super) fn new(hir: &Hir) -> Accept<Engine> {
+        let nfa = nfa(hir, false)?;
+        let shared = Shared {
+            forward: lazy(nfa.clone(), MatchKind::LeftmostFirst)?,
+            longest: lazy(nfa, MatchKind::All)?,
+            backward: lazy(self::nfa(hir, true)?, MatchKind::All)?,
+        };
+        Ok(Engine {
+            forward: shared.forward.create_cache(),
+            longest: shared.longest.create_cache(),
+            backward: shared.backward.create_cache(),
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// The end of the shortest match that is found first, reading forward.
+    pub(super) fn first_end(&mut self, text: &[u8], span: Range<usize>) -> Option<usize> {
+        let input = Input::new(text).span(span).earliest(true);
+        offset(self.shared.forward.try_search_fwd(&mut self.forward, &input))
+    }
+
+    /// Is there a match that starts here?
+    pub(super) fn matches_at(&mut self, text: &[u8], span: Range<usize>) -> bool {
+        let input = Input::new(text).span(span).earliest(true).anchored(Anchored::Yes);
+        offset(self.shared.longest.try_search_fwd(&mut self.longest, &input)).is_some()
+    }
+
+    /// The longest match that starts here.
+    pub(super) fn longest_at(&mut self, text: &[u8], span: Range<usize>) -> Option<usize> {
+        let input = Input::new(text).span(span).anchored(Anchored::Yes);
+        offset(self.shared.longest.try_search_fwd(&mut self.longest, &input))
+    }
+
+    /// The leftmost-longest match within `span`; what stands around it decides conditions.
+    pub(super) fn find(&mut self, text: &[u8], span: Range<usize>) -> Option<(usize, usize)> {
+        let input = Input::new(text).span(span.clone());
+        let end = offset(self.shared.forward.try_search_fwd(&mut self.forward, &input))?;
+        let back = Input::new(text).span(span.start..end).anchored(Anchored::Yes);
+        let start = offset(self.shared.backward.try_search_rev(&mut self.backward, &back))?;
+        Some((start, self.longest_at(text, start..span.end)?))
+    }
+}
+
+/// No automaton here is told to quit or to give up, so that there are no errors to speak of.
+fn offset(found: Result<Option<HalfMatch>, MatchError>) -> Option<usize> {
+    found.ok().flatten().map(|half| half.offset())
+}
+
+pub(super) fn nfa(hir: &Hir, reverse: bool) -> Accept<NFA> {
+    let captures = if reverse { thompson::WhichCaptures::None } else { thompson::WhichCaptures::All };
+    let config = thompson::Config::new()
+        .utf8(false)
+        .reverse(reverse)
+        .nfa_size_limit(Some(NFA_BYTES))
+        .which_captures(captures);
+    thompson::Compiler::new()
+        .configure(config)
+        .build_from_hir(hir)
+        .map_err(|error| Declined::new(format!("the automaton: {error}")))
+}
+
+fn lazy(nfa: NFA, kind: MatchKind) -> Accept<DFA> {
+    let config = Config::new().match_kind(kind).cache_capacity(CACHE_BYTES).skip_cache_capacity_check(true);
+    DFA::builder()
+        .configure(config)
+        .build_from_nfa(nfa)
+        .map_err(|error| Declined::new(format!("the automaton: {error}")))
+}

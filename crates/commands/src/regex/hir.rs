@@ -1,0 +1,73 @@
+//! From our tree to the automaton library's own representation. No text in between: nothing to quote, nothing to
+//! be read differently.
+
+use regex_syntax::hir::{self, Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir};
+
+use super::chars::{CharSet, encode};
+use super::node::{Look, Node};
+
+/// What the translation depends on besides the tree.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dialect {
+    pub(super) utf8: bool,
+    /// Lines end at newlines, so that many can be searched at once; else only the text's ends count.
+    pub(super) newline_ends: bool,
+    /// Keep the groups.
+    pub(super) groups: bool,
+}
+
+impl Dialect {
+    pub(super) fn translate(self, node: &Node) -> Hir {
+        match node {
+            Node::Empty => Hir::empty(),
+            Node::Set(set) => self.set(set),
+            Node::Look(look) => Hir::look(self.look(*look)),
+            Node::Group(number, body) if self.groups => Hir::capture(hir::Capture {
+                index: u32::try_from(*number).unwrap_or(u32::MAX),
+                name: None,
+                sub: Box::new(self.translate(body)),
+            }),
+            Node::Group(_, body) => self.translate(body),
+            Node::Concat(parts) => Hir::concat(parts.iter().map(|part| self.translate(part)).collect()),
+            Node::Either(branches) => {
+                Hir::alternation(branches.iter().map(|branch| self.translate(branch)).collect())
+            }
+            Node::Repeat { body, min, max } => Hir::repetition(hir::Repetition {
+                min: *min,
+                max: *max,
+                greedy: true,
+                sub: Box::new(self.translate(body)),
+            }),
+        }
+    }
+
+    fn set(self, set: &CharSet) -> Hir {
+        if set.len() == 1 {
+            let c = set.iter().next().unwrap_or_default();
+            return Hir::literal(encode(c, self.utf8));
+        }
+        if self.utf8 {
+            let range = |&(first, last): &(u32, u32)| {
+                Some(ClassUnicodeRange::new(char::from_u32(first)?, char::from_u32(last)?))
+            };
+            return Hir::class(Class::Unicode(ClassUnicode::new(set.ranges().iter().filter_map(range))));
+        }
+        let range = |&(first, last): &(u32, u32)| ClassBytesRange::new(first as u8, last as u8);
+        Hir::class(Class::Bytes(ClassBytes::new(set.ranges().iter().map(range))))
+    }
+
+    fn look(self, look: Look) -> hir::Look {
+        match look {
+            Look::LineStart if self.newline_ends => hir::Look::StartLF,
+            Look::LineEnd if self.newline_ends => hir::Look::EndLF,
+            Look::LineStart => hir::Look::Start,
+            Look::LineEnd => hir::Look::End,
+            Look::WordStart => hir::Look::WordStartAscii,
+            Look::WordEnd => hir::Look::WordEndAscii,
+            Look::WordEdge => hir::Look::WordAscii,
+            Look::NotWordEdge => hir::Look::WordAsciiNegate,
+            Look::NoWordBefore => hir::Look::WordStartHalfAscii,
+            Look::NoWordAfter => hir::Look::WordEndHalfAscii,
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! POSIX regular expressions as GNU grep and GNU sed match them.
+//!
+//! The path of an expression: text → [`parse`] (with [`bracket`], [`escape`], [`classes`]) → [`node`], a tree over
+//! sets of characters → [`hir`] → [`engine`], lazily made automata; [`literal`] finds strings to look for first,
+//! [`search`] chooses how to search, [`groups`] retraces a match for its groups. Each step may decline: what cannot
+//! be shown equal to the real tool runs in the real tool. `tests/regex_oracle.rs` compares with it.
+//!
+//! No search takes more than linear time in the length of a line, except that finding *all* matches may look ahead
+//! from each of them; such looking ahead is counted, and [`GaveUp`] hands a line to the real tool.
+
+mod bracket;
+mod chars;
+mod classes;
+mod engine;
+mod escape;
+mod groups;
+mod hir;
+mod literal;
+mod node;
+mod parse;
+mod search;
+
+use std::ops::Range;
+
+use crate::{Accept, Charset, Declined};
+
+use chars::CharSet;
+pub use groups::Spans;
+use groups::Tracer;
+use hir::Dialect;
+use node::{Look, Node};
+use parse::Syntax;
+use search::Searcher;
+
+/// Whose expressions these are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavour {
+    /// `grep`, `grep -G`.
+    GrepBasic,
+    /// `grep -E`.
+    GrepExtended,
+    /// `grep -F`: no operators at all.
+    GrepFixed,
+    /// `sed`.
+    SedBasic,
+    /// `sed -E`.
+    SedExtended,
+}
+
+/// How a match must lie in its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Within {
+    /// Anywhere.
+    Anywhere,
+    /// Between non-word characters (`grep -w`).
+    Word,
+    /// The whole line (`grep -x`).
+    Line,
+}
+
+/// What a newline in the searched text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Newline {
+    /// The end of a line: the text may be many lines, and no match crosses from one to the next.
+    EndsLine,
+    /// A character like any other (sed's pattern space after `s/,/\n/`).
+    IsCharacter,
+}
+
+/// What an expression's meaning depends on besides its text.
+#[derive(Clone, Debug)]
+pub struct Options<'a> {
+    /// Whose expressions these are.
+    pub flavour: Flavour,
+    /// LC_CTYPE.
+    pub charset: Charset,
+    /// LC_COLLATE orders by bytes, so that ranges in brackets follow code points.
+    pub collate_bytes: bool,
+    /// `-i`, or `I` in sed.
+    pub ignore_case: bool,
+    /// `-w`, `-x`.
+    pub within: Within,
+    /// What a newline in the searched text is.
+    pub newline: Newline,
+    /// This grep is known not to warn of stray backslashes (`\-`), as Debian's.
+    pub stray_backslash_is_quiet: bool,
+    /// Matches will be looked for with [`Regex::find`], not only lines that match.
+    pub spans: bool,
+    /// The groups whose spans will be asked for.
+    pub groups: &'a [usize],
+}
+
+impl Options<'_> {
+    /// The plainest question in the C locale.
+    pub fn new(flavour: Flavour) -> Self {
+        Options {
+            flavour,
+            charset: Charset::C,
+            collate_bytes: true,
+            ignore_case: false,
+            within: Within::Anywhere,
+            newline: Newline::EndsLine,
+            stray_backslash_is_quiet: false,
+            spans: false,
+            groups: &[],
+        }
+    }
+}
+
+/// Which data an expression can judge. Lines with anything else must go to the real tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Judges {
+    /// Any bytes.
+    AnyBytes,
+    /// Valid UTF-8.
+    ValidUtf8,
+    /// ASCII: what is a letter elsewhere depends on the system's tables.
+    Ascii,
+}
+
+impl Judges {
+    /// The offset of the first byte that cannot be judged.
+    pub fn first_unjudged(self, data: &[u8]) -> Option<usize> {
+        match self {
+            Judges::AnyBytes => None,
+            Judges::ValidUtf8 => std::str::from_utf8(data).err().map(|error| error.valid_up_to()),
+            Judges::Ascii if data.is_ascii() => None,
+            Judges::Ascii => data.iter().position(|b| !b.is_ascii()),
+        }
+    }
+}
+
+/// A compiled expression, or several of which any may match. Clones are cheap; each thread wants its own.
+#[derive(Clone, Debug)]
+pub struct Regex {
+    searcher: Searcher,
+    tracer: Option<Tracer>,
+    judges: Judges,
+    judges_all: Judges,
+    groups: usize,
+}
+
+/// A search would have taken more than linear time: the real tool must go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GaveUp;
+
+/// Compiles expressions. Newlines separate alternatives for grep, as in `grep $'a\nb'`.
+pub fn compile(expressions: &[&[u8]], options: &Options) -> Accept<Regex> {
+    let utf8 = match options.charset {
+        Charset::C => false,
+        Charset::Utf8 => true,
+        Charset::Other => return Declined::because("the character set"),
+    };
+    let syntax = syntax(options, utf8);
+    let (node, groups, mut judges) = read(expressions, options.flavour, syntax)?;
+    if options.newline == Newline::IsCharacter && !node.anchors_are_outermost(true, true) {
+        return Declined::because("an anchor in the middle, where lines contain newlines");
+    }
+    let node = place(node, options)?;
+    if utf8 && options.within == Within::Word {
+        judges = Judges::Ascii;
+    }
+    if node.weight() > WEIGHT_MAX {
+        return Declined::because("the expression is too big");
+    }
+    let dialect = Dialect { utf8, newline_ends: syntax.newline_ends, groups: false };
+    let tracer = if options.groups.is_empty() {
+        None
+    } else {
+        groups::check(&node, options.groups)?;
+        Some(Tracer::new(&node, groups, utf8, syntax.newline_ends))
+    };
+    // After a match of nothing the tools go on at the next byte, even inside a character.
+    let judges_all = if utf8 && node.is_nullable() { Judges::Ascii } else { judges };
+    Ok(Regex { searcher: Searcher::new(&node, dialect)?, tracer, judges, judges_all, groups })
+}
+
+/// Characters of an expression after repetitions are written out.
+const WEIGHT_MAX: usize = 200_000;
+
+fn syntax(options: &Options, utf8: bool) -> Syntax {
+    Syntax {
+        extended: matches!(options.flavour, Flavour::GrepExtended | Flavour::SedExtended),
+        sed: matches!(options.flavour, Flavour::SedBasic | Flavour::SedExtended),
+        utf8,
+        collate_bytes: options.collate_bytes,
+        ignore_case: options.ignore_case,
+        stray_backslash_is_quiet: options.stray_backslash_is_quiet,
+        newline_ends: options.newline == Newline::EndsLine,
+    }
+}
+
+/// Reads all expressions into one tree.
+fn read(expressions: &[&[u8]], flavour: Flavour, syntax: Syntax) -> Accept<(Node, usize, Judges)> {
+    let mut branches = Vec::new();
+    let mut groups = 0;
+    let mut ascii_only = false;
+    let lines = expressions.iter().flat_map(|text| {
+        // sed's expressions are not lists; a newline in one is refused by the parser.
+        text.split(move |&b| b == b'\n' && !syntax.sed)
+    });
+    for text in lines {
+        if text.is_empty() && syntax.sed {
+            return Declined::because("an empty expression means the last one used");
+        }
+        if flavour == Flavour::GrepFixed {
+            branches.push(parse::literal(text, syntax)?);
+            continue;
+        }
+        let parsed = parse::parse(text, syntax)?;
+        groups = groups.max(parsed.groups);
+        ascii_only |= parsed.judges_ascii_only;
+        branches.push(parsed.node);
+    }
+    if branches.is_empty() {
+        return Declined::because("no expression at all");
+    }
+    let node = Node::either(branches);
+    let judges = judges(&node, syntax, ascii_only);
+    Ok((node, groups, judges))
+}
+
+fn judges(node: &Node, syntax: Syntax, ascii_only: bool) -> Judges {
+    let wide = |node: &Node| matches!(node, Node::Set(set) if !set.is_ascii());
+    if ascii_only {
+        Judges::Ascii
+    } else if syntax.utf8 && (syntax.ignore_case || node.is_nullable() || node.any(&wide)) {
+        Judges::ValidUtf8
+    } else {
+        Judges::AnyBytes
+    }
+}
+
+/// `-w` and `-x` as conditions around the expression.
+fn place(node: Node, options: &Options) -> Accept<Node> {
+    let around = |before, node, after| Node::Concat(vec![Node::Look(before), node, Node::Look(after)]);
+    match options.within {
+        Within::Anywhere => Ok(node),
+        Within::Line => Ok(around(Look::LineStart, node, Look::LineEnd)),
+        // grep shortens a match until it lies between words, but never to nothing, and cuts the line to do so.
+        Within::Word if node.is_nullable() => Declined::because("-w with a match of nothing"),
+        Within::Word if node.any(&|node| matches!(node, Node::Look(_))) => {
+            Declined::because("-w with anchors in the expression")
+        }
+        Within::Word if options.spans && shortens(&node) => {
+            Declined::because("-w and -o with matches that may have to be shortened")
+        }
+        Within::Word => Ok(around(Look::NoWordBefore, node, Look::NoWordAfter)),
+    }
+}
+
+/// Could a match that `-w` refuses contain a shorter one, from the same start, that it accepts? After the first
+/// match in a line, grep 3.8 looks for such in too short a piece of the line.
+fn shortens(node: &Node) -> bool {
+    let word = CharSet::of((0..0x80u8).filter(|&b| classes::is_word(b)).map(u32::from));
+    let other = |node: &Node| matches!(node, Node::Set(set) if !set.minus(&word).is_empty());
+    node.fixed_len().is_none() && node.any(&other)
+}
+
+impl Regex {
+    /// In which data it can find a first match. Nothing else may be given to the searches.
+    pub fn judges(&self) -> Judges {
+        self.judges
+    }
+
+    /// In which data it can find all matches (`s///g`, `grep -o`).
+    pub fn judges_all(&self) -> Judges {
+        self.judges_all
+    }
+
+    /// How many groups it has.
+    pub fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// Does the line match?
+    pub fn is_match(&mut self, text: &[u8], line: Range<usize>) -> bool {
+        self.searcher.is_match(text, line)
+    }
+
+    /// The leftmost-longest match within `span`. What stands around the span decides `^`, `\b` and the like, so
+    /// that the next match is found with the rest of the line as the span.
+    pub fn find(&mut self, text: &[u8], span: Range<usize>) -> Result<Option<(usize, usize)>, GaveUp> {
+        Ok(self.searcher.find(text, span))
+    }
+
+    /// The groups of a match that [`find`](Self::find) found; those not asked for when compiling mean nothing.
+    pub fn groups_of(&mut self, text: &[u8], found: (usize, usize)) -> Result<&Spans, GaveUp> {
+        self.tracer.as_mut().and_then(|tracer| tracer.trace(text, found.0..found.1)).ok_or(GaveUp)
+    }
+
+    /// The first line at or after `at` (the start of a line) that matches, without its newline.
+    pub fn next_line(&mut self, block: &[u8], at: usize) -> Option<Range<usize>> {
+        self.searcher.next_line(block, at)
+    }
+}

@@ -1,0 +1,142 @@
+//! The tree of a parsed expression, and what can be told by looking at it.
+
+use super::chars::CharSet;
+
+/// A parsed expression. Characters are sets throughout: a literal is a set of one, or of two under `-i`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Node {
+    /// The empty string.
+    Empty,
+    /// One character out of these. The empty set never matches.
+    Set(CharSet),
+    /// A condition on what stands around a position.
+    Look(Look),
+    /// `\( \)`, counted from 1.
+    Group(usize, Box<Node>),
+    Concat(Vec<Node>),
+    Either(Vec<Node>),
+    Repeat {
+        body: Box<Node>,
+        min: u32,
+        max: Option<u32>,
+    },
+}
+
+/// A condition that takes no characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    LineStart,
+    LineEnd,
+    WordStart,
+    WordEnd,
+    WordEdge,
+    NotWordEdge,
+    /// No word character before (what `-w` asks of a match's start).
+    NoWordBefore,
+    /// No word character after.
+    NoWordAfter,
+}
+
+impl Look {
+    pub(super) fn is_word(self) -> bool {
+        !matches!(self, Look::LineStart | Look::LineEnd)
+    }
+}
+
+impl Node {
+    /// A concatenation without needless nesting.
+    pub(super) fn concat(mut parts: Vec<Node>) -> Node {
+        match parts.len() {
+            0 => Node::Empty,
+            1 => parts.swap_remove(0),
+            _ => Node::Concat(parts),
+        }
+    }
+
+    /// An alternation without needless nesting.
+    pub(super) fn either(mut branches: Vec<Node>) -> Node {
+        if branches.len() == 1 { branches.swap_remove(0) } else { Node::Either(branches) }
+    }
+
+    fn children(&self) -> &[Node] {
+        match self {
+            Node::Empty | Node::Set(_) | Node::Look(_) => &[],
+            Node::Group(_, body) | Node::Repeat { body, .. } => std::slice::from_ref(body),
+            Node::Concat(nodes) | Node::Either(nodes) => nodes,
+        }
+    }
+
+    /// Does this hold for the node or for any below?
+    pub(super) fn any(&self, holds: &impl Fn(&Node) -> bool) -> bool {
+        holds(self) || self.children().iter().any(|child| child.any(holds))
+    }
+
+    /// Can it match the empty string, where its conditions allow?
+    pub(super) fn is_nullable(&self) -> bool {
+        match self {
+            Node::Empty | Node::Look(_) => true,
+            Node::Set(_) => false,
+            Node::Group(_, body) => body.is_nullable(),
+            Node::Concat(parts) => parts.iter().all(Node::is_nullable),
+            Node::Either(branches) => branches.iter().any(Node::is_nullable),
+            Node::Repeat { body, min, .. } => *min == 0 || body.is_nullable(),
+        }
+    }
+
+    /// The number of characters of everything it matches, if that is one number.
+    pub(super) fn fixed_len(&self) -> Option<usize> {
+        match self {
+            Node::Empty | Node::Look(_) => Some(0),
+            Node::Set(_) => Some(1),
+            Node::Group(_, body) => body.fixed_len(),
+            Node::Concat(parts) => parts.iter().map(Node::fixed_len).sum(),
+            Node::Either(branches) => {
+                let first = branches.first()?.fixed_len()?;
+                branches.iter().all(|branch| branch.fixed_len() == Some(first)).then_some(first)
+            }
+            Node::Repeat { body, min, max } => {
+                (*max == Some(*min)).then(|| body.fixed_len()).flatten().map(|len| len * *min as usize)
+            }
+        }
+    }
+
+    /// Can every match only start at the start of a line?
+    pub(super) fn is_line_anchored(&self) -> bool {
+        match self {
+            Node::Look(look) => *look == Look::LineStart,
+            Node::Group(_, body) => body.is_line_anchored(),
+            Node::Concat(parts) => {
+                // What stands before the anchor must be unable to take a character.
+                let anchor = parts.iter().position(Node::is_line_anchored);
+                anchor.is_some_and(|at| parts[..at].iter().all(|part| part.fixed_len() == Some(0)))
+            }
+            Node::Either(branches) => branches.iter().all(Node::is_line_anchored),
+            Node::Repeat { body, min, .. } => *min > 0 && body.is_line_anchored(),
+            Node::Empty | Node::Set(_) => false,
+        }
+    }
+
+    /// Do all its anchors stand where nothing comes before `^`, and nothing after `$`?
+    pub(super) fn anchors_are_outermost(&self, first: bool, last: bool) -> bool {
+        match self {
+            Node::Look(Look::LineStart) => first,
+            Node::Look(Look::LineEnd) => last,
+            Node::Empty | Node::Set(_) | Node::Look(_) => true,
+            Node::Group(_, body) => body.anchors_are_outermost(first, last),
+            Node::Repeat { body, .. } => body.anchors_are_outermost(false, false),
+            Node::Either(branches) => branches.iter().all(|branch| branch.anchors_are_outermost(first, last)),
+            Node::Concat(parts) => parts.iter().enumerate().all(|(index, part)| {
+                part.anchors_are_outermost(first && index == 0, last && index + 1 == parts.len())
+            }),
+        }
+    }
+
+    /// The size of the automaton to expect, in characters after repetitions are written out.
+    pub(super) fn weight(&self) -> usize {
+        let own: usize = self.children().iter().map(Node::weight).fold(1, usize::saturating_add);
+        match self {
+            Node::Repeat { min, max, .. } => own.saturating_mul(max.unwrap_or(*min + 1).max(1) as usize),
+            _ => own,
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! Reads POSIX basic and extended expressions with GNU's extensions, as both of the tools' matchers read them.
+//!
+//! grep and sed each compile an expression twice, with gnulib's dfa and with glibc's regex, and use whichever is
+//! faster for the question at hand. Where the two are known to read an expression differently (`^*` in an extended
+//! expression, `^^` in a basic one, an interval at the start), the outcome depends on which one is asked: declined.
+
+use crate::{Accept, Declined};
+
+use super::chars::CharSet;
+use super::classes::{self, Known};
+use super::node::{Look, Node};
+
+/// How to read an expression.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Syntax {
+    /// `( ) | + ? { }` are operators without a backslash.
+    pub(super) extended: bool,
+    /// sed's rules where they differ from grep's.
+    pub(super) sed: bool,
+    pub(super) utf8: bool,
+    /// Ranges follow code points.
+    pub(super) collate_bytes: bool,
+    pub(super) ignore_case: bool,
+    /// A backslash before an ordinary character is known to be ignored without a warning.
+    pub(super) stray_backslash_is_quiet: bool,
+    /// The newline is the end of the line and never part of it.
+    pub(super) newline_ends: bool,
+}
+
+/// What was read.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    pub(super) node: Node,
+    pub(super) groups: usize,
+    /// Some class is only known for ASCII.
+    pub(super) judges_ascii_only: bool,
+}
+
+/// The largest repetition that is served; beyond it the tools may run out of memory before we do.
+const REPEAT_MAX: u32 = 1000;
+
+pub(super) struct Parser<'a> {
+    pub(super) text: &'a [u32],
+    pub(super) at: usize,
+    pub(super) syntax: Syntax,
+    pub(super) judges_ascii_only: bool,
+    depth: usize,
+    groups: usize,
+}
+
+/// An operator between or after atoms.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Or,
+    Open,
+    Close,
+    Star,
+    Plus,
+    Optional,
+    Interval,
+}
+
+impl Operator {
+    fn repeats(self) -> bool {
+        !matches!(self, Operator::Or | Operator::Open | Operator::Close)
+    }
+}
+
+/// Reads one expression.
+pub(super) fn parse(text: &[u8], syntax: Syntax) -> Accept<Parsed> {
+    let text = characters(text, syntax.utf8)?;
+    let mut parser = Parser { text: &text, at: 0, syntax, judges_ascii_only: false, depth: 0, groups: 0 };
+    let node = parser.alternatives()?;
+    let anchor = |node: &Node| matches!(node, Node::Look(_));
+    if node.any(&|node| matches!(node, Node::Repeat { .. }) && node.any(&anchor)) {
+        // glibc copies conditions and what follows them; with `\(\|^a\)\+` it never ends.
+        return Declined::because("an anchor inside a repetition");
+    }
+    if parser.at < parser.text.len() {
+        return Declined::because("an unmatched closing parenthesis");
+    }
+    Ok(Parsed { node, groups: parser.groups, judges_ascii_only: parser.judges_ascii_only })
+}
+
+/// An expression that stands for itself (`-F`).
+pub(super) fn literal(text: &[u8], syntax: Syntax) -> Accept<Node> {
+    let text = characters(text, syntax.utf8)?;
+    let parser = Parser { text: &text, at: 0, syntax, judges_ascii_only: false, depth: 0, groups: 0 };
+    let parts = text.iter().map(|&c| parser.character(c)).collect::<Accept<Vec<Node>>>()?;
+    Ok(Node::concat(parts))
+}
+
+fn characters(text: &[u8], utf8: bool) -> Accept<Vec<u32>> {
+    if text.contains(&0) {
+        return Declined::because("a NUL in the expression");
+    }
+    if !utf8 {
+        return Ok(text.iter().map(|&b| b.into()).collect());
+    }
+    match std::str::from_utf8(text) {
+        Ok(text) => Ok(text.chars().map(u32::from).collect()),
+        Err(_) => Declined::because("an expression that is not valid UTF-8"),
+    }
+}
+
+impl Parser<'_> {
+    fn alternatives(&mut self) -> Accept<Node> {
+        let mut branches = vec![self.branch()?];
+        while self.operator() == Some(Operator::Or) {
+            self.skip_operator();
+            branches.push(self.branch()?);
+        }
+        Ok(Node::either(branches))
+    }
+
+    fn branch(&mut self) -> Accept<Node> {
+        let mut parts = Vec::new();
+        // Whether what was read last was an anchor or the like, or nothing at all.
+        let mut after_look = false;
+        while self.at < self.text.len() {
+            match self.operator() {
+                Some(Operator::Or) => break,
+                Some(Operator::Close) if self.depth > 0 => break,
+                Some(Operator::Close) => {
+                    return Declined::because("an unmatched closing parenthesis");
+                }
+                _ => {}
+            }
+            let atom = self.atom(parts.is_empty(), after_look)?;
+            let piece = self.repetitions(atom)?;
+            after_look = matches!(piece, Node::Look(_));
+            parts.push(piece);
+        }
+        Ok(Node::concat(parts))
+    }
+
+    /// One atom. `first`: at the start of its branch. `after_look`: right after an anchor.
+    fn atom(&mut self, first: bool, after_look: bool) -> Accept<Node> {
+        match self.operator() {
+            Some(Operator::Open) => return self.group(),
+            Some(Operator::Star) if !self.syntax.extended && (first || after_look) => {
+                self.at += 1;
+                return self.character('*' as u32);
+            }
+            // `repetitions` has already found that it is not an interval.
+            Some(Operator::Interval) if self.syntax.extended && !first => {}
+            Some(_) => return Declined::because("a repetition of nothing"),
+            None => {}
+        }
+        let Some(c) = self.next() else { return Ok(Node::Empty) };
+        match char::from_u32(c) {
+            Some('\\') => self.escape(),
+            Some('[') => {
+                let set = self.bracket()?;
+                Ok(self.without_newline(Node::Set(set)))
+            }
+            Some('.') => Ok(self.without_newline(Node::Set(CharSet::all(self.syntax.utf8)))),
+            Some('^') => self.caret(first, after_look),
+            Some('$') if self.syntax.extended || self.ends_branch() => Ok(Node::Look(Look::LineEnd)),
+            Some('\n') => Declined::because("a newline in the expression"),
+            _ => self.character(c),
+        }
+    }
+
+    fn caret(&mut self, first: bool, after_look: bool) -> Accept<Node> {
+        if self.syntax.extended || first {
+            return Ok(Node::Look(Look::LineStart));
+        }
+        if after_look {
+            return Declined::because("a second anchor");
+        }
+        self.character('^' as u32)
+    }
+
+    /// In a basic expression: does the branch end here?
+    fn ends_branch(&self) -> bool {
+        self.at == self.text.len() || matches!(self.operator(), Some(Operator::Or | Operator::Close))
+    }
+
+    fn group(&mut self) -> Accept<Node> {
+        self.skip_operator();
+        self.groups += 1;
+        let number = self.groups;
+        self.depth += 1;
+        if self.depth > 100 {
+            return Declined::because("groups nested too deeply");
+        }
+        let body = self.alternatives()?;
+        self.depth -= 1;
+        if self.operator() != Some(Operator::Close) {
+            return Declined::because("an unmatched opening parenthesis");
+        }
+        self.skip_operator();
+        Ok(Node::Group(number, Box::new(body)))
+    }
+
+    /// The repetition operators that follow an atom, innermost first.
+    fn repetitions(&mut self, mut node: Node) -> Accept<Node> {
+        while let Some(operator) = self.operator() {
+            if matches!(node, Node::Look(_)) && operator.repeats() {
+                // After the anchor of a basic expression a star is a character: the next atom reads it.
+                let star = !self.syntax.extended && operator == Operator::Star;
+                let caret = self.text[self.at - 1] == '^' as u32;
+                return if star && caret { Ok(node) } else { Declined::because("a repeated anchor") };
+            }
+            let Some((min, max)) = self.bounds(operator)? else { break };
+            if min.max(max.unwrap_or(0)) > REPEAT_MAX {
+                return Declined::because("a very long repetition");
+            }
+            let again = matches!(self.operator(), Some(Operator::Star | Operator::Interval));
+            if again && self.syntax.sed && !self.syntax.extended {
+                return Declined::because("a repetition of a repetition");
+            }
+            node = Node::Repeat { body: Box::new(node), min, max };
+        }
+        Ok(node)
+    }
+
+    /// Takes a repetition operator. `None`, with nothing taken, if what stands here is none.
+    fn bounds(&mut self, operator: Operator) -> Accept<Option<(u32, Option<u32>)>> {
+        let start = self.at;
+        let bounds = match operator {
+            Operator::Star => (0, None),
+            Operator::Plus => (1, None),
+            Operator::Optional => (0, Some(1)),
+            Operator::Interval => {
+                self.skip_operator();
+                let bounds = self.interval()?;
+                if bounds.is_none() {
+                    self.at = start;
+                }
+                return Ok(bounds);
+            }
+            Operator::Or | Operator::Open | Operator::Close => return Ok(None),
+        };
+        self.skip_operator();
+        Ok(Some(bounds))
+    }
+
+    /// After `{` or `\{`: the bounds. `None`: in grep's extended expressions the brace is then a character.
+    fn interval(&mut self) -> Accept<Option<(u32, Option<u32>)>> {
+        let low = self.number();
+        let (min, max) = if self.eat(',') { (Some(low.unwrap_or(0)), self.number()) } else { (low, low) };
+        let closed = (self.syntax.extended || self.eat('\\')) && self.eat('}');
+        match min {
+            Some(min) if closed && max.is_none_or(|max| min <= max) => Ok(Some((min, max))),
+            _ if self.syntax.extended && !self.syntax.sed => Ok(None),
+            _ => Declined::because("an invalid interval"),
+        }
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        let mut value: Option<u32> = None;
+        while let Some(digit) = self.peek_at(0).and_then(char::from_u32).and_then(|c| c.to_digit(10)) {
+            self.at += 1;
+            value = Some(value.unwrap_or(0).saturating_mul(10).saturating_add(digit));
+        }
+        value
+    }
+
+    /// After a backslash that starts no operator.
+    fn escape(&mut self) -> Accept<Node> {
+        if self.syntax.sed
+            && let Some(c) = self.char_escape()?
+        {
+            return Ok(self.without_newline(self.character(c)?));
+        }
+        let Some(c) = self.next() else { return Declined::because("a trailing backslash") };
+        let look = match char::from_u32(c) {
+            Some('w') => return self.known_set(classes::word(self.syntax.utf8), false),
+            Some('W') => return self.known_set(classes::word(self.syntax.utf8), true),
+            Some('s') => return self.space(false),
+            Some('S') => return self.space(true),
+            Some('`') => Look::LineStart,
+            Some('\'') => Look::LineEnd,
+            Some('<') => Look::WordStart,
+            Some('>') => Look::WordEnd,
+            Some('b') => Look::WordEdge,
+            Some('B') => Look::NotWordEdge,
+            _ => return self.quoted(c),
+        };
+        self.judges_ascii_only |= self.syntax.utf8 && look.is_word();
+        Ok(Node::Look(look))
+    }
+
+    /// A backslash before a character without a meaning of its own.
+    fn quoted(&mut self, c: u32) -> Accept<Node> {
+        let quoted = char::from_u32(c).unwrap_or_default();
+        let special = match quoted {
+            '1'..='9' => return Declined::because("a back-reference"),
+            '.' | '*' | '[' | ']' | '^' | '$' | '\\' => true,
+            '{' | '(' | ')' | '|' | '+' | '?' => self.syntax.extended,
+            '}' => true,
+            _ => false,
+        };
+        let harmless = quoted.is_ascii_punctuation() && self.syntax.sed;
+        let quiet = self.syntax.stray_backslash_is_quiet && quoted.is_ascii_graphic() && !self.syntax.sed;
+        if !special && !harmless && !quiet {
+            return Declined::because(format!("a stray backslash before {quoted:?}"));
+        }
+        self.character(c)
+    }
+
+    fn space(&mut self, negated: bool) -> Accept<Node> {
+        match classes::named(b"space", self.syntax.utf8) {
+            Some(class) => self.known_set(class, negated),
+            None => Declined::because("an unknown character class"),
+        }
+    }
+
+    fn known_set(&mut self, class: classes::Class, negated: bool) -> Accept<Node> {
+        self.judges_ascii_only |= class.known == Known::Ascii;
+        let set = if negated { class.set.complement(self.syntax.utf8) } else { class.set };
+        Ok(self.without_newline(Node::Set(set)))
+    }
+
+    /// One character for itself, in both cases under `-i`.
+    fn character(&self, c: u32) -> Accept<Node> {
+        let mut set = CharSet::one(c);
+        if self.syntax.ignore_case {
+            self.fold(&mut set)?;
+        }
+        Ok(Node::Set(set))
+    }
+
+    pub(super) fn fold(&self, set: &mut CharSet) -> Accept<()> {
+        let plain =
+            !self.syntax.utf8 || set.ranges().iter().all(|&(_, last)| last < 0x80 || is_wide_space(last));
+        if !plain {
+            return Declined::because("ignoring the case of characters outside ASCII");
+        }
+        classes::fold(set, self.syntax.utf8);
+        Ok(())
+    }
+
+    /// Lines never contain their end; saying so lets one automaton run over many lines.
+    fn without_newline(&self, node: Node) -> Node {
+        match node {
+            Node::Set(set) if self.syntax.newline_ends => Node::Set(set.minus(&CharSet::one('\n' as u32))),
+            node => node,
+        }
+    }
+
+    /// The operator that stands here, if one does.
+    fn operator(&self) -> Option<Operator> {
+        let c = char::from_u32(self.peek_at(0)?)?;
+        if c == '*' {
+            return Some(Operator::Star);
+        }
+        let quoted = c == '\\';
+        if quoted == self.syntax.extended {
+            return None;
+        }
+        match if quoted { char::from_u32(self.peek_at(1)?)? } else { c } {
+            '|' => Some(Operator::Or),
+            '(' => Some(Operator::Open),
+            ')' => Some(Operator::Close),
+            '+' => Some(Operator::Plus),
+            '?' => Some(Operator::Optional),
+            '{' => Some(Operator::Interval),
+            _ => None,
+        }
+    }
+
+    fn skip_operator(&mut self) {
+        self.at += if self.peek_is(&['\\']) { 2 } else { 1 };
+    }
+
+    pub(super) fn next(&mut self) -> Option<u32> {
+        let c = self.peek_at(0)?;
+        self.at += 1;
+        Some(c)
+    }
+
+    pub(super) fn peek_at(&self, ahead: usize) -> Option<u32> {
+        self.text.get(self.at + ahead).copied()
+    }
+
+    pub(super) fn peek_is(&self, any_of: &[char]) -> bool {
+        self.peek_at(0).is_some_and(|c| any_of.iter().any(|&other| c == other as u32))
+    }
+
+    pub(super) fn eat(&mut self, c: char) -> bool {
+        let here = self.peek_is(&[c]);
+        self.at += usize::from(here);
+        here
+    }
+}
+
+/// The only characters outside ASCII that classes bring in; they have no case.
+fn is_wide_space(c: u32) -> bool {
+    matches!(c, 0x1680 | 0x2000..=0x3000)
+}
