@@ -9,7 +9,7 @@ use super::merge::{Merge, TextSource};
 use super::options::SortOptions;
 use super::order::{Judged, LineOrder};
 use super::output::Output;
-use super::print::{GroupStyle, Printer, Style};
+use super::print::{GroupStyle, Style};
 
 /// Sorts; and, where a planner found `uniq` behind, groups.
 #[derive(Debug)]
@@ -51,25 +51,6 @@ impl SortKernel {
         SortKernel { limit, ..self }
     }
 
-    /// Called repeatedly after the last input ended: appends about `bytes` of the result. [`Flow::Done`] at the end.
-    pub(crate) fn drain(&mut self, bytes: usize, out: &mut Vec<u8>) -> Outcome {
-        if let State::Reading(collector) = &self.state {
-            if collector.is_beyond_us() {
-                return Err(HandOver {
-                    consumed: 0,
-                    reason: "several NaNs: sort compares what is not defined",
-                });
-            }
-            self.start_printing();
-        }
-        let State::Printing(output) = &mut self.state else { return Ok(Flow::Done) };
-        if output.print(bytes, out) {
-            return Ok(Flow::More);
-        }
-        self.state = State::Ended;
-        Ok(Flow::Done)
-    }
-
     fn start_printing(&mut self) {
         if let State::Reading(collector) = std::mem::replace(&mut self.state, State::Ended) {
             let (order, runs) = collector.into_runs();
@@ -92,7 +73,23 @@ impl Kernel for SortKernel {
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
-        while self.drain(BLOCK_BYTES, out)? == Flow::More {}
+        if let State::Reading(collector) = &self.state {
+            if collector.is_beyond_us() {
+                return Err(HandOver {
+                    consumed: 0,
+                    reason: "several NaNs: sort compares what is not defined",
+                });
+            }
+            self.start_printing();
+        }
+        let more = match &mut self.state {
+            State::Printing(output) => output.print(BLOCK_BYTES, out),
+            _ => false,
+        };
+        if more {
+            return Ok(Flow::More);
+        }
+        self.state = State::Ended;
         Ok(Flow::Done)
     }
 
@@ -111,12 +108,14 @@ pub(crate) struct MergeKernel {
     terminator: u8,
     unique: bool,
     texts: Vec<Vec<u8>>,
+    /// Once all of them have ended.
+    merge: Option<Merge<TextSource>>,
 }
 
 impl MergeKernel {
     pub(crate) fn new(options: &SortOptions) -> Self {
         let SortOptions { terminator, unique, .. } = *options;
-        MergeKernel { order: options.order(), terminator, unique, texts: Vec::new() }
+        MergeKernel { order: options.order(), terminator, unique, texts: Vec::new(), merge: None }
     }
 }
 
@@ -138,11 +137,18 @@ impl Kernel for MergeKernel {
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
-        let sources = self.texts.drain(..).map(|text| TextSource::new(text, self.terminator)).collect();
-        let mut merge = Merge::new(self.order.clone(), self.unique, sources);
-        let mut printer = Printer::new(Style::Every);
-        while merge.next(|line, count| printer.add(line, count, out)) {}
-        Ok(Flow::Done)
+        let MergeKernel { order, terminator, unique, texts, merge } = self;
+        let merge = merge.get_or_insert_with(|| {
+            let sources = texts.drain(..).map(|text| TextSource::new(text, *terminator)).collect();
+            Merge::new(order.clone(), *unique, sources)
+        });
+        let enough = out.len() + BLOCK_BYTES;
+        while out.len() < enough {
+            if !merge.next(|line, _| out.extend_from_slice(line)) {
+                return Ok(Flow::Done);
+            }
+        }
+        Ok(Flow::More)
     }
 }
 
