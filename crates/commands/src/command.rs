@@ -71,6 +71,15 @@ impl Input {
     }
 }
 
+/// Files that get a copy of what passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copies {
+    /// As written; `-` is a file of that name.
+    pub paths: Vec<Vec<u8>>,
+    /// Appended to, not truncated.
+    pub append: bool,
+}
+
 /// A command whose arguments have been understood.
 pub trait Command: Send + Sync + fmt::Debug {
     /// What the planner may know.
@@ -86,6 +95,12 @@ pub trait Command: Send + Sync + fmt::Debug {
     /// [`kernel`](Command::kernel).
     fn join_kernel(&self) -> Accept<Box<dyn JoinKernel>> {
         Declined::because("reads its inputs one after another")
+    }
+
+    /// Files that get a copy of everything the command prints (`tee`). Its kernel is declined then: a driver that can
+    /// write them passes the bytes on itself.
+    fn copies(&self) -> Option<&Copies> {
+        None
     }
 
     /// The arguments (without the command's name) with which the real command, reading standard input, goes on from

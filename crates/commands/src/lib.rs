@@ -7,12 +7,15 @@
 pub mod argv;
 mod bytes;
 mod cat;
+mod comm;
 mod command;
 mod context;
 mod count;
 mod cut;
 pub mod detect;
+mod expand;
 mod facts;
+mod fold;
 mod gather;
 mod group;
 mod head;
@@ -20,18 +23,22 @@ mod headers;
 mod held;
 mod locales;
 mod nl;
+mod paste;
 pub mod regex;
 mod scan;
+mod seq;
+mod side;
 mod sort;
 mod tac;
 mod tail;
+mod tee;
 mod tr;
 mod translate;
 mod uniq;
 mod wc;
 
 pub use bytes::{ByteMap, ByteSet};
-pub use command::{Accept, AcceptFn, Command, Declined, Input};
+pub use command::{Accept, AcceptFn, Command, Copies, Declined, Input};
 pub use context::{Charset, Collate, Context, Locale};
 pub use detect::{Family, Implementation};
 pub use facts::{Class, Combiner, Facts, LastLine, Lines, Touches};
@@ -56,12 +63,18 @@ pub struct Entry {
 pub const COMMANDS: &[Entry] = &[
     // One line per command.
     coreutils("cat", cat::accept),
+    coreutils("comm", comm::accept),
     coreutils("cut", cut::accept),
+    coreutils("expand", expand::accept),
+    coreutils("fold", fold::accept),
     coreutils("head", head::accept),
     coreutils("nl", nl::accept),
+    coreutils("paste", paste::accept),
+    coreutils("seq", seq::accept),
     coreutils("sort", sort::accept),
     coreutils("tac", tac::accept),
     coreutils("tail", tail::accept),
+    coreutils("tee", tee::accept),
     coreutils("tr", tr::accept),
     coreutils("uniq", uniq::accept),
     coreutils("wc", wc::accept),

@@ -136,7 +136,7 @@ pub fn any(rng: &mut Rng) -> Vec<u8> {
     finish(rng, data)
 }
 
-/// The same without NULs and bytes that no text has, sorted by bytes if asked.
+/// The same, mostly with its lines in the order of their bytes.
 pub fn sorted_lines(rng: &mut Rng) -> Vec<u8> {
     let data = any(rng);
     let mut lines: Vec<&[u8]> = data.split(|&byte| byte == b'\n').collect();
@@ -157,4 +157,25 @@ fn finish(rng: &mut Rng, mut data: Vec<u8>) -> Vec<u8> {
         _ => {}
     }
     data
+}
+
+/// Some of these lines, with some others between.
+pub fn some_lines(rng: &mut Rng, data: &[u8]) -> Vec<u8> {
+    let mut result = Vec::new();
+    for line in data.split_inclusive(|&byte| byte == b'\n') {
+        match rng.below(8) {
+            0 => {}
+            1 => {
+                result.extend_from_slice(line);
+                result.extend_from_slice(line);
+            }
+            2 => {
+                result.extend_from_slice(line);
+                result.extend(piece(rng, 0));
+                result.push(b'\n');
+            }
+            _ => result.extend_from_slice(line),
+        }
+    }
+    result
 }

@@ -13,6 +13,7 @@ pub fn all() -> Vec<Case> {
         case("cut", &[b"--complement", b"-z", b"-f5", b"-db", b"-s"], b"b"),
         case("tr", &[b"-c", b"", b"[:lower:]0"], b"1"),
         case("tr", &[b"-cs", b"a-z", b"\\n"], b"  ab  c\n\n\nd"),
+        case("comm", &[b"--total", b"--output-delimiter=", b"one", b"-"], b"b\n").file("one", b"a\n"),
         // glibc decodes what Unicode does not know.
         case("wc", &[b"-m"], b"\xf4\x90\x80\x80\xf8\x88\x80\x80\x80\xf8\x87\x80\xfda").utf8(),
         case("wc", &[b"-c", b"-", b"-"], b"A"),

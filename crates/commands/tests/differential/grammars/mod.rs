@@ -1,12 +1,18 @@
 //! What command lines look like: one file per command.
 
 mod cat;
+mod comm;
 mod cut;
+mod expand;
+mod fold;
 mod head;
 mod nl;
+mod paste;
+mod seq;
 pub mod sort;
 mod tac;
 mod tail;
+mod tee;
 mod tr;
 pub mod uniq;
 mod wc;
@@ -24,12 +30,18 @@ pub struct Grammar {
 pub const ALL: &[Grammar] = &[
     // One line per command.
     Grammar { command: "cat", case: cat::case },
+    Grammar { command: "comm", case: comm::case },
     Grammar { command: "cut", case: cut::case },
+    Grammar { command: "expand", case: expand::case },
+    Grammar { command: "fold", case: fold::case },
     Grammar { command: "head", case: head::case },
     Grammar { command: "nl", case: nl::case },
+    Grammar { command: "paste", case: paste::case },
+    Grammar { command: "seq", case: seq::case },
     Grammar { command: "sort", case: sort::case },
     Grammar { command: "tac", case: tac::case },
     Grammar { command: "tail", case: tail::case },
+    Grammar { command: "tee", case: tee::case },
     Grammar { command: "tr", case: tr::case },
     Grammar { command: "uniq", case: uniq::case },
     Grammar { command: "wc", case: wc::case },
