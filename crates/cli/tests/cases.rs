@@ -38,10 +38,13 @@ topics! {
     fifo
     here_documents
     huge_lines
+    job_messages
+    last_command
     lists
     negation
     no_final_newline
     nul_bytes
+    open_failures
     pipefail
     pipestatus
     plain
@@ -49,11 +52,15 @@ topics! {
     quoting
     redirections
     scripts
+    search_path
     signals
+    stages
     stderr_pipes
+    strict_mode
     syntax_errors
     tee
     unicode
+    words
 }
 
 #[test]
