@@ -9,6 +9,13 @@ use pelton_record::Span;
 impl<'t> Reader<'t> {
     /// The compound command or `function` that begins here, if one does, and where it ends.
     pub(crate) fn compound(&mut self) -> Read<Option<(Command, usize)>> {
+        self.enter()?;
+        let found = self.compound_here();
+        self.leave();
+        found
+    }
+
+    fn compound_here(&mut self) -> Read<Option<(Command, usize)>> {
         let start = self.c.pos;
         if self.c.peek() == Some(b'(') {
             let kind = self.parenthesis()?;

@@ -15,7 +15,10 @@ use crate::{
 use pelton_record::Span;
 
 /// How deep compounds and substitutions may nest.
-const DEPTH_MAX: usize = 40;
+const DEPTH_MAX: usize = 150;
+
+/// How many `!` and `time` may stand before a pipeline. Each one is a level of recursion to shuck.
+const PREFIXES_MAX: usize = 8;
 
 /// Words that end a part of a compound command, where a command may begin.
 const CLOSERS: [&str; 8] = ["}", "then", "do", "done", "fi", "elif", "else", "esac"];
@@ -240,7 +243,10 @@ impl<'t> Reader<'t> {
     /// Any `!` and `time [-p] [--]` before a pipeline.
     fn prefixes(&mut self) -> Read<(bool, bool)> {
         let (mut negations, mut timed) = (0_usize, false);
-        loop {
+        for count in 0.. {
+            if count > PREFIXES_MAX {
+                return Stop::unsure(Unmodelled::Size);
+            }
             match self.keyword().as_deref() {
                 Some("!") => {
                     self.take_keyword("!");
@@ -333,6 +339,12 @@ impl<'t> Reader<'t> {
             let Some(word) = self.argument(&simple.words)? else { break };
             end = word.span.end;
             simple.words.push(word);
+            if simple.words.len() == 2
+                && simple.words.iter().all(|w| w.static_text().as_deref() == Some("time"))
+            {
+                // Where `time` is no keyword to the shell it is one to shuck, and each costs it a level of recursion.
+                return Stop::unsure(Unmodelled::RareForm);
+            }
             let alone = simple.words.len() == 1 && simple.assignments.is_empty() && redirects.is_empty();
             if alone && self.at_function_parenthesis() {
                 let (command, end) = self.function_by_parentheses(&simple.words[0])?;
@@ -469,7 +481,7 @@ impl<'t> Reader<'t> {
     /// Goes one level deeper.
     pub(crate) fn enter(&mut self) -> Read<()> {
         self.depth += 1;
-        if self.depth > DEPTH_MAX * 2 {
+        if self.depth > DEPTH_MAX {
             return Stop::unsure(Unmodelled::Size);
         }
         Ok(())

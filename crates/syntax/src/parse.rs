@@ -9,7 +9,7 @@ use crate::{
 use pelton_record::Span;
 
 /// Longer texts are left to the shell.
-const LENGTH_MAX: usize = 1 << 20;
+const LENGTH_MAX: usize = 1 << 18;
 
 /// Reads a shell text.
 ///

@@ -20,6 +20,9 @@ pub(crate) enum Place {
     HereString,
 }
 
+/// How many pieces or braces a word may have: the second parser's time grows with their square.
+const PIECES_MAX: usize = 500;
+
 /// A part, or a byte whose meaning is known only when the word is complete.
 #[derive(Debug)]
 enum Piece {
@@ -35,6 +38,8 @@ enum Piece {
 pub(crate) struct Builder {
     place: Place,
     pieces: Vec<Piece>,
+    /// How many unquoted `{` there are.
+    braces: usize,
     /// The last unquoted literal byte, if nothing came after it.
     last_bare: Option<u8>,
     /// One past the last byte read.
@@ -43,7 +48,7 @@ pub(crate) struct Builder {
 
 impl Builder {
     pub(crate) fn new(place: Place) -> Self {
-        Builder { place, pieces: Vec::new(), last_bare: None, end: 0 }
+        Builder { place, pieces: Vec::new(), braces: 0, last_bare: None, end: 0 }
     }
 
     fn bare(&mut self, c: char) {
@@ -96,27 +101,25 @@ impl Builder {
     fn finish(self, start: usize, text: &str) -> Word {
         let span = Span::new(start, self.end.max(start));
         let expands = self.pieces.iter().any(expands_to_anything);
+        let last_bracket = span.of(text).rfind(']').map_or(0, |at| span.start + at);
+        let last_brace = last_brace_sign(span.of(text)).map_or(0, |at| span.start + at);
         let mut parts: Vec<Part> = Vec::with_capacity(self.pieces.len());
         for piece in self.pieces {
-            let (at, c) = match piece {
+            let (at, c, reason) = match piece {
                 Piece::Done(part) => {
                     push_merged(&mut parts, part);
                     continue;
                 }
-                Piece::Bracket(at) => (at, '['),
-                Piece::Brace(at) => (at, '{'),
-            };
-            let rest = &text[at + 1..span.end];
-            let reason = match c {
-                '[' if expands || rest.contains(']') => Reason::BracketPattern,
-                '{' if braces_may_expand(rest) => Reason::BraceExpansion,
-                _ => {
-                    push_merged(&mut parts, Part::Bare(c.into()));
-                    continue;
+                Piece::Bracket(at) => {
+                    (at, "[", (expands || at < last_bracket).then_some(Reason::BracketPattern))
                 }
+                Piece::Brace(at) => (at, "{", (at < last_brace).then_some(Reason::BraceExpansion)),
             };
-            parts.push(Part::Opaque { reason, span: Span::new(at, span.end) });
-            break;
+            if let Some(reason) = reason {
+                parts.push(Part::Opaque { reason, span: Span::new(at, span.end) });
+                break;
+            }
+            push_merged(&mut parts, Part::Bare(c.into()));
         }
         Word { parts, span }
     }
@@ -130,11 +133,13 @@ fn expands_to_anything(piece: &Piece) -> bool {
     }
 }
 
-/// Whether a `{` followed by `rest` (to the end of the word) may be a brace expansion. Too often yes, never too seldom.
-fn braces_may_expand(rest: &str) -> bool {
-    let rest = rest.replace("\\\n", "");
-    let inside = rest.rfind('}').map_or("", |end| &rest[..end]);
-    inside.contains(',') || inside.contains("..")
+/// Where in `word` the last sign stands that makes a brace expansion of a `{` before it: a comma or two points, with a
+/// `}` behind. Quoting is not looked at: this may find one too many, never miss one.
+fn last_brace_sign(word: &str) -> Option<usize> {
+    let inside = &word[..word.rfind('}')?];
+    // Between two points there may be a line continuation.
+    let points = inside.rfind('.').filter(|_| inside.matches('.').count() > 1);
+    inside.rfind(',').max(points)
 }
 
 fn push_merged(parts: &mut Vec<Part>, part: Part) {
@@ -191,6 +196,10 @@ impl<'t> Reader<'t> {
             }
             self.piece(byte, builder)?;
             builder.end = self.c.pos;
+            builder.braces += usize::from(byte == b'{');
+            if builder.pieces.len().max(builder.braces) > PIECES_MAX {
+                return Stop::unsure(Unmodelled::Size);
+            }
         }
         Ok(())
     }
@@ -341,6 +350,13 @@ impl<'t> Reader<'t> {
 
     /// Whatever begins with `$`.
     pub(crate) fn dollar(&mut self, quoted: bool, builder: &mut Builder) -> Read<()> {
+        self.enter()?;
+        let read = self.dollar_here(quoted, builder);
+        self.leave();
+        read
+    }
+
+    fn dollar_here(&mut self, quoted: bool, builder: &mut Builder) -> Read<()> {
         let start = self.c.pos;
         self.c.pos += 1;
         match self.c.peek() {

@@ -1,5 +1,5 @@
 //! Every shell script of this machine is parsed or left to the shell: no panic, no quarrel with the shell.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::print_stdout)]
 
 use pelton_syntax::{Command as Parsed, CompoundKind, Dialect, Script, parse};
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@
 //! - Where bash has already run a command before it finds an error, we must have said so.
 //!
 //! `PELTON_MUTATIONS=30000 PELTON_SEED=7 cargo test -p pelton-syntax --test structure` makes a longer campaign of it.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::print_stdout)]
 
 mod common;
 

@@ -1,7 +1,7 @@
 //! Words against bash: whatever we say a static word's text is, bash must print.
 //!
 //! `PELTON_WORDS=200000 PELTON_SEED=7 cargo test -p pelton-syntax --test words` makes a longer campaign of it.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::print_stdout)]
 
 mod common;
 
