@@ -16,6 +16,9 @@ pub struct Facts {
     /// The byte that ends its records: `\n`, or NUL for `-z`. What it reads need not be cut there if the class is a
     /// byte map.
     pub record_end: u8,
+    /// It may want no more before its input ends (`Flow::Done`): `head`, `grep -q`, `sed q`. How far it has read
+    /// then shows to whoever reads on, and to whoever feeds it.
+    pub stops_early: bool,
 }
 
 /// What kind of work a command does.
@@ -128,12 +131,27 @@ impl Touches {
 impl Facts {
     /// For a class whose lines are treated alone: parts can run anywhere and be concatenated.
     pub fn stateless(class: Class, touches: Touches) -> Self {
-        Facts { class, blocks_until_eof: false, combiner: Combiner::Concatenate, touches, record_end: b'\n' }
+        Facts {
+            class,
+            blocks_until_eof: false,
+            combiner: Combiner::Concatenate,
+            touches,
+            record_end: b'\n',
+            stops_early: false,
+        }
     }
 
     /// For a class that must see everything in order.
     pub fn serial(class: Class, touches: Touches) -> Self {
-        Facts { class, blocks_until_eof: false, combiner: Combiner::Serial, touches, record_end: b'\n' }
+        let stops_early = matches!(class, Class::Prefix);
+        Facts {
+            class,
+            blocks_until_eof: false,
+            combiner: Combiner::Serial,
+            touches,
+            record_end: b'\n',
+            stops_early,
+        }
     }
 
     /// The same with another record terminator.
@@ -145,6 +163,12 @@ impl Facts {
     /// The same with another combiner.
     pub fn with_combiner(mut self, combiner: Combiner) -> Self {
         self.combiner = combiner;
+        self
+    }
+
+    /// The same, possibly wanting no more before the end of input.
+    pub fn stopping_early(mut self) -> Self {
+        self.stops_early = true;
         self
     }
 
