@@ -15,6 +15,8 @@ use regex_syntax::hir::Hir;
 
 use crate::{Accept, Declined};
 
+use super::GaveUp;
+
 /// The automata with the states met so far. Clones share the first and copy the second.
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
@@ -22,6 +24,17 @@ pub(super) struct Engine {
     forward: Cache,
     longest: Cache,
     backward: Cache,
+    /// Bytes that all matches have, if one number.
+    bytes: Option<usize>,
+    meter: Meter,
+}
+
+/// How much of a long line was read again, over all searches in it.
+#[derive(Clone, Debug, Default)]
+struct Meter {
+    /// Where the last search started; one that starts before it is in another line.
+    at: usize,
+    left: usize,
 }
 
 #[derive(Debug)]
@@ -40,7 +53,7 @@ const CACHE_BYTES: usize = 8 << 20;
 const NFA_BYTES: usize = 4 << 20;
 
 impl Engine {
-    pub(super) fn new(hir: &Hir) -> Accept<Engine> {
+    pub(super) fn new(hir: &Hir, bytes: Option<usize>) -> Accept<Engine> {
         let nfa = nfa(hir, false)?;
         let shared = Shared {
             forward: lazy(nfa.clone(), MatchKind::LeftmostFirst)?,
@@ -52,6 +65,8 @@ impl Engine {
             longest: shared.longest.create_cache(),
             backward: shared.backward.create_cache(),
             shared: Arc::new(shared),
+            bytes,
+            meter: Meter::default(),
         })
     }
 
@@ -77,10 +92,64 @@ impl Engine {
     pub(super) fn find(&mut self, text: &[u8], span: Range<usize>) -> Option<(usize, usize)> {
         let input = Input::new(text).span(span.clone());
         let end = offset(self.shared.forward.try_search_fwd(&mut self.forward, &input))?;
-        let back = Input::new(text).span(span.start..end).anchored(Anchored::Yes);
-        let start = offset(self.shared.backward.try_search_rev(&mut self.backward, &back))?;
+        if let Some(bytes) = self.bytes {
+            return Some((end - bytes, end));
+        }
+        let start = self.start_of(text, span.start..end)?;
         Some((start, self.longest_at(text, start..span.end)?))
     }
+
+    /// The leftmost start of the matches that end where `span` ends.
+    fn start_of(&mut self, text: &[u8], span: Range<usize>) -> Option<usize> {
+        let back = Input::new(text).span(span).anchored(Anchored::Yes);
+        offset(self.shared.backward.try_search_rev(&mut self.backward, &back))
+    }
+
+    /// The same as [`find`](Self::find), but it gives up when the matches of a line have made it read the line
+    /// many times.
+    pub(super) fn find_counting(
+        &mut self,
+        text: &[u8],
+        span: Range<usize>,
+    ) -> Result<Option<(usize, usize)>, GaveUp> {
+        if span.start <= self.meter.at {
+            self.meter.left = READINGS_MAX * span.len();
+        }
+        self.meter.at = span.start;
+        let left = &mut self.meter.left;
+        let input = Input::new(text).span(span.clone());
+        let Some(end) = walk(&self.shared.forward, &mut self.forward, &input, left)? else { return Ok(None) };
+        let Some(start) = self.start_of(text, span.start..end) else { return Ok(None) };
+        let input = Input::new(text).span(start..span.end).anchored(Anchored::Yes);
+        let end = walk(&self.shared.longest, &mut self.longest, &input, &mut self.meter.left)?;
+        Ok(end.map(|end| (start, end)))
+    }
+}
+
+/// How often a long line may be read.
+const READINGS_MAX: usize = 32;
+
+/// The end of a match, reading forward one byte at a time and counting them.
+fn walk(dfa: &DFA, cache: &mut Cache, input: &Input, left: &mut usize) -> Result<Option<usize>, GaveUp> {
+    let Ok(mut state) = dfa.start_state_forward(cache, input) else { return Ok(None) };
+    let mut end = None;
+    // An automaton enters a match state one byte after the match.
+    for at in input.start()..input.end() {
+        let Ok(next) = dfa.next_state(cache, state, input.haystack()[at]) else { return Ok(None) };
+        state = next;
+        *left = left.checked_sub(1).ok_or(GaveUp)?;
+        if state.is_match() {
+            end = Some(at);
+        } else if state.is_dead() {
+            return Ok(end);
+        }
+    }
+    let last = match input.haystack().get(input.end()) {
+        Some(&byte) => dfa.next_state(cache, state, byte),
+        None => dfa.next_eoi_state(cache, state),
+    };
+    let matches = last.is_ok_and(|state| state.is_match());
+    Ok(if matches { Some(input.end()) } else { end })
 }
 
 /// No automaton here is told to quit or to give up, so that there are no errors to speak of.

@@ -3,6 +3,8 @@
 use super::chars::encode;
 use super::node::Node;
 
+/// Alternatives that come from writing out sets, such as both cases under `-i`: few enough for a vector search.
+const SPELLINGS_MAX: usize = 16;
 /// Alternatives that a search for literals may have; beyond it the automaton is as fast.
 const STRINGS_MAX: usize = 64;
 /// The same for an expression that is nothing but alternative literals, such as a list of words.
@@ -57,7 +59,7 @@ fn enumerate(node: &Node, utf8: bool, max: usize) -> Option<Vec<Vec<u8>>> {
 fn product(heads: &[Vec<u8>], tails: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
     let count = heads.len() * tails.len();
     let joined = heads.iter().flat_map(|head| tails.iter().map(|tail| [head.as_slice(), tail].concat()));
-    (count <= STRINGS_MAX).then(|| joined.collect())
+    (count <= SPELLINGS_MAX).then(|| joined.collect())
 }
 
 fn best(node: &Node, utf8: bool) -> Option<Vec<Vec<u8>>> {

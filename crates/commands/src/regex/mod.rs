@@ -18,6 +18,7 @@ mod hir;
 mod literal;
 mod node;
 mod parse;
+mod run;
 mod search;
 
 use std::ops::Range;
@@ -221,10 +222,9 @@ fn read(expressions: &[&[u8]], flavour: Flavour, syntax: Syntax) -> Accept<(Node
 }
 
 fn judges(node: &Node, syntax: Syntax, ascii_only: bool) -> Judges {
-    let wide = |node: &Node| matches!(node, Node::Set(set) if !set.is_ascii());
     if ascii_only {
         Judges::Ascii
-    } else if syntax.utf8 && (syntax.ignore_case || node.is_nullable() || node.any(&wide)) {
+    } else if syntax.utf8 && (syntax.ignore_case || node.is_nullable() || !node.is_ascii()) {
         Judges::ValidUtf8
     } else {
         Judges::AnyBytes
@@ -281,7 +281,7 @@ impl Regex {
     /// The leftmost-longest match within `span`. What stands around the span decides `^`, `\b` and the like, so
     /// that the next match is found with the rest of the line as the span.
     pub fn find(&mut self, text: &[u8], span: Range<usize>) -> Result<Option<(usize, usize)>, GaveUp> {
-        Ok(self.searcher.find(text, span))
+        self.searcher.find(text, span)
     }
 
     /// The groups of a match that [`find`](Self::find) found; those not asked for when compiling mean nothing.

@@ -71,6 +71,11 @@ impl Node {
         holds(self) || self.children().iter().any(|child| child.any(holds))
     }
 
+    /// Are all its characters ASCII?
+    pub(super) fn is_ascii(&self) -> bool {
+        !self.any(&|node| matches!(node, Node::Set(set) if !set.is_ascii()))
+    }
+
     /// Can it match the empty string, where its conditions allow?
     pub(super) fn is_nullable(&self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! How to search: by a literal, by the lines' starts, or with the automaton over everything.
+//! How to search: by a literal, by runs of one set, by the lines' starts, or with the automaton over everything.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,15 +9,18 @@ use memchr::{memchr, memrchr};
 
 use crate::{Accept, Declined};
 
+use super::GaveUp;
 use super::engine::Engine;
 use super::hir::Dialect;
 use super::literal;
 use super::node::Node;
+use super::run::Run;
 
 #[derive(Clone, Debug)]
 pub(super) struct Searcher {
     engine: Engine,
     plan: Plan,
+    newline_ends: bool,
 }
 
 /// What is known about every match.
@@ -25,6 +28,8 @@ pub(super) struct Searcher {
 enum Plan {
     /// It is one of these strings, and each of them is a match.
     Exact(Literals),
+    /// It is a run of members of one set.
+    Run(Run),
     /// It contains one of these strings.
     Contains {
         literals: Literals,
@@ -69,44 +74,109 @@ impl Literals {
     }
 }
 
-/// After so many literals in lines that did not match, each costing more than the automaton would, stop looking
-/// for literals.
+/// After so many literals close to each other, stop looking for them: each costs more than the automaton would.
 const DISTRUST_MAX: u32 = 64;
+/// Bytes of a line in which looking for a literal costs more than it saves.
+const DISTRUST_BYTES: usize = 256;
+
+impl Plan {
+    fn new(node: &Node, utf8: bool) -> Accept<Plan> {
+        if let Some(strings) = literal::exact(node, utf8) {
+            return Ok(Plan::Exact(Literals::new(&strings)?));
+        }
+        if let Some(run) = Run::new(node, utf8) {
+            return Ok(Plan::Run(run));
+        }
+        if node.is_line_anchored() {
+            return Ok(Plan::LineStart);
+        }
+        Ok(match literal::required(node, utf8) {
+            Some(strings) => Plan::Contains { literals: Literals::new(&strings)?, distrust: 0 },
+            None => Plan::Nothing,
+        })
+    }
+}
 
 impl Searcher {
     pub(super) fn new(node: &Node, dialect: Dialect) -> Accept<Searcher> {
-        let plan = if let Some(strings) = literal::exact(node, dialect.utf8) {
-            Plan::Exact(Literals::new(&strings)?)
-        } else if node.is_line_anchored() {
-            Plan::LineStart
-        } else if let Some(strings) = literal::required(node, dialect.utf8) {
-            Plan::Contains { literals: Literals::new(&strings)?, distrust: 0 }
-        } else {
-            Plan::Nothing
-        };
-        Ok(Searcher { engine: Engine::new(&dialect.translate(node))?, plan })
+        let plan = Plan::new(node, dialect.utf8)?;
+        let bytes = if dialect.utf8 && !node.is_ascii() { None } else { node.fixed_len() };
+        let engine = Engine::new(&dialect.translate(node), bytes)?;
+        Ok(Searcher { engine, plan, newline_ends: dialect.newline_ends })
     }
 
     pub(super) fn is_match(&mut self, text: &[u8], line: Range<usize>) -> bool {
         match &self.plan {
             Plan::Exact(literals) => literals.find(text, line).is_some(),
+            Plan::Run(run) => run.find(text, line).is_some(),
             Plan::LineStart => self.engine.matches_at(text, line),
             Plan::Contains { literals, .. } if literals.find(text, line.clone()).is_none() => false,
             Plan::Contains { .. } | Plan::Nothing => self.engine.first_end(text, line).is_some(),
         }
     }
 
-    pub(super) fn find(&mut self, text: &[u8], span: Range<usize>) -> Option<(usize, usize)> {
+    pub(super) fn find(&mut self, text: &[u8], span: Range<usize>) -> Result<Option<(usize, usize)>, GaveUp> {
         match &self.plan {
-            Plan::Exact(literals) => literals.find(text, span),
-            _ => self.engine.find(text, span),
+            Plan::Exact(literals) => Ok(literals.find(text, span)),
+            Plan::Run(run) => Ok(run.find(text, span)),
+            Plan::LineStart => Ok(self.find_at_line_start(text, span)),
+            Plan::Contains { distrust, .. } if self.newline_ends && *distrust < DISTRUST_MAX => {
+                self.find_around_literal(text, span)
+            }
+            Plan::Contains { .. } | Plan::Nothing => self.find_anywhere(text, span),
         }
+    }
+
+    fn find_at_line_start(&mut self, text: &[u8], span: Range<usize>) -> Option<(usize, usize)> {
+        let mut at = span.start;
+        loop {
+            let starts = at == 0 || self.newline_ends && text[at - 1] == b'\n';
+            if starts && let Some(end) = self.engine.longest_at(text, at..span.end) {
+                return Some((at, end));
+            }
+            if !self.newline_ends {
+                return None;
+            }
+            at += memchr(b'\n', &text[at..span.end])? + 1;
+        }
+    }
+
+    fn find_around_literal(
+        &mut self,
+        text: &[u8],
+        mut span: Range<usize>,
+    ) -> Result<Option<(usize, usize)>, GaveUp> {
+        while let Plan::Contains { literals, distrust } = &mut self.plan {
+            let Some((literal, _)) = literals.find(text, span.clone()) else { return Ok(None) };
+            if *distrust >= DISTRUST_MAX {
+                break;
+            }
+            let line = line_around(&text[..span.end], span.start, literal);
+            if line.end - span.start < DISTRUST_BYTES {
+                *distrust += 1;
+            }
+            let found = self.find_anywhere(text, line.clone())?;
+            if found.is_some() || line.end == span.end {
+                return Ok(found);
+            }
+            span.start = line.end + 1;
+        }
+        self.find_anywhere(text, span)
+    }
+
+    /// A long line gets the search that counts its steps: looking ahead from each match could add up.
+    fn find_anywhere(&mut self, text: &[u8], span: Range<usize>) -> Result<Option<(usize, usize)>, GaveUp> {
+        const LONG: usize = 1 << 15;
+        let head = span.start..span.end.min(span.start + LONG);
+        let long = span.len() > LONG && !(self.newline_ends && memchr(b'\n', &text[head]).is_some());
+        if long { self.engine.find_counting(text, span) } else { Ok(self.engine.find(text, span)) }
     }
 
     pub(super) fn next_line(&mut self, block: &[u8], mut at: usize) -> Option<Range<usize>> {
         while at < block.len() {
             let found = match &self.plan {
                 Plan::Exact(literals) => literals.find(block, at..block.len())?.0,
+                Plan::Run(run) => run.find(block, at..block.len())?.0,
                 Plan::Contains { literals, distrust } if *distrust < DISTRUST_MAX => {
                     literals.find(block, at..block.len())?.0
                 }
@@ -125,21 +195,20 @@ impl Searcher {
     /// Where finding something in a line does not mean that the line matches: does it?
     fn confirms(&mut self, block: &[u8], line: Range<usize>, from: usize) -> bool {
         match &mut self.plan {
-            Plan::Exact(_) | Plan::Nothing => true,
+            Plan::Exact(_) | Plan::Run(_) | Plan::Nothing => true,
             Plan::LineStart => self.engine.matches_at(block, line),
             Plan::Contains { distrust, .. } if *distrust >= DISTRUST_MAX => true,
             Plan::Contains { distrust, .. } => {
-                let matches = self.engine.first_end(block, line.clone()).is_some();
-                if !matches && line.end - from < 256 {
+                if line.end - from < DISTRUST_BYTES {
                     *distrust += 1;
                 }
-                matches
+                self.engine.first_end(block, line).is_some()
             }
         }
     }
 }
 
-/// The line that `at` lies in, given that `from` is the start of it or of one before.
+/// The line that `at` lies in, given that `from` is in it or in one before. It does not start before `from`.
 fn line_around(block: &[u8], from: usize, at: usize) -> Range<usize> {
     let start = memrchr(b'\n', &block[from..at]).map_or(from, |newline| from + newline + 1);
     let end = memchr(b'\n', &block[at..]).map_or(block.len(), |newline| at + newline);

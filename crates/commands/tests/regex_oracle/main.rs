@@ -304,9 +304,13 @@ fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
     std::env::var(name).ok().and_then(|value| value.parse().ok())
 }
 
+fn tools_are_installed() -> bool {
+    tools::is_installed("grep", GREP) && tools::is_installed("sed", SED)
+}
+
 #[test]
 fn random_expressions_match_as_in_the_real_tools() {
-    if !tools::is_installed("grep", GREP) || !tools::is_installed("sed", SED) {
+    if !tools_are_installed() {
         return;
     }
     let seed: u64 = setting("PELTON_REGEX_SEED").unwrap_or(1);

@@ -1,7 +1,7 @@
 //! The real grep and sed, which are the specification, and what pelton says in their place.
 
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use pelton_commands::Charset;
@@ -26,8 +26,22 @@ pub fn run(tool: &str, args: &[&[u8]], charset: Charset, input: &[u8]) -> Answer
         .spawn()
         .expect("the tool starts");
     // A tool that refuses its expression may be gone before it has read anything.
-    let _ = child.stdin.take().expect("a pipe").write_all(input);
-    // Some expressions send the real tools into an endless loop. Their output fits into the pipes meanwhile.
+    let mut stdin = child.stdin.take().expect("a pipe");
+    if input.len() > 1 << 15 {
+        let input = input.to_vec();
+        std::thread::spawn(move || stdin.write_all(&input));
+    } else {
+        let _ = stdin.write_all(input);
+        drop(stdin);
+        end_endless(&mut child);
+    }
+    let output = child.wait_with_output().expect("the tool ends");
+    let failed = output.status.code().is_none_or(|code| code > 1 || tool == "sed" && code != 0);
+    Answer { output: output.stdout, complained: failed || !output.stderr.is_empty() }
+}
+
+/// Some expressions send the real tools into an endless loop. Their output fits into the pipe meanwhile.
+fn end_endless(child: &mut Child) {
     let started = Instant::now();
     while child.try_wait().expect("the tool can be waited for").is_none() {
         if started.elapsed() > Duration::from_secs(10) {
@@ -35,9 +49,6 @@ pub fn run(tool: &str, args: &[&[u8]], charset: Charset, input: &[u8]) -> Answer
         }
         std::thread::sleep(Duration::from_micros(100));
     }
-    let output = child.wait_with_output().expect("the tool ends");
-    let failed = output.status.code().is_none_or(|code| code > 1 || tool == "sed" && code != 0);
-    Answer { output: output.stdout, complained: failed || !output.stderr.is_empty() }
 }
 
 /// Is this the version that the kernels equal?
