@@ -1,8 +1,11 @@
+//! Prints how texts are read, one argument each: `cargo run -p pelton-syntax --example tree -- 'a | b >c'`.
 #![allow(missing_docs, clippy::print_stdout)]
+
 #[path = "../tests/common/mod.rs"]
 mod common;
+
 fn main() {
-    for a in std::env::args().skip(1) {
-        println!("{a}\n    => {}", common::rendered(&a, pelton_syntax::Dialect::Bash));
+    for text in std::env::args().skip(1) {
+        println!("{text}\n    => {}", common::rendered(&text, pelton_syntax::Dialect::Bash));
     }
 }

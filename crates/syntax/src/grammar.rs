@@ -250,6 +250,9 @@ impl<'t> Reader<'t> {
             match self.keyword().as_deref() {
                 Some("!") => {
                     self.take_keyword("!");
+                    if self.c.peek() == Some(b'(') {
+                        return Stop::unsure(Unmodelled::ExtendedPattern);
+                    }
                     negations += 1;
                 }
                 Some("time") if self.dialect == Dialect::Bash => {

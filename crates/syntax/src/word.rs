@@ -607,30 +607,3 @@ fn plain_posix_operator(text: &str) -> bool {
         || operator.starts_with(['-', '=', '?', '+'])
         || operator.starts_with(['#', '%']) && !subject[end..].starts_with(':')
 }
-
-impl Word {
-    /// The text, if it is known without running anything: every part stands for itself.
-    pub fn static_text(&self) -> Option<String> {
-        let mut text = String::new();
-        for part in &self.parts {
-            match part {
-                Part::Bare(piece) | Part::Quoted(piece) => text.push_str(piece),
-                _ => return None,
-            }
-        }
-        Some(text)
-    }
-
-    /// True if the word was written without any quoting or expansion, as an alias or a keyword must be.
-    pub fn is_plain_name(&self) -> bool {
-        matches!(self.parts.as_slice(), [Part::Bare(_)])
-    }
-
-    /// The first part that is left to the shell.
-    pub fn opaque(&self) -> Option<(Reason, Span)> {
-        self.parts.iter().find_map(|part| match part {
-            Part::Opaque { reason, span } => Some((*reason, *span)),
-            _ => None,
-        })
-    }
-}

@@ -96,7 +96,7 @@ fn deep_and_long_texts_come_back() {
     ];
     let mut slowest = (Duration::ZERO, String::new());
     for opening in openings {
-        for count in [1, 2, 50, 500, 5_000] {
+        for count in [1, 2, 50, 500, 2_000] {
             let text = opening.repeat(count);
             let taken = both(&text).max(both(&format!("{text})")));
 
@@ -117,7 +117,7 @@ fn noise_comes_back() {
         '_', 'é', '日', '😀', '\u{1}', '\u{7f}', '\u{85}', '\u{2028}',
     ];
     let mut random = Random::new(5);
-    for _ in 0..60_000 {
+    for _ in 0..20_000 {
         let text: String = (0..random.below(24)).map(|_| *random.pick(BYTES)).collect();
         both(&text);
     }

@@ -1,7 +1,7 @@
 //! Every shell script of this machine is parsed or left to the shell: no panic, no quarrel with the shell.
 #![allow(missing_docs, clippy::print_stdout)]
 
-use pelton_syntax::{Command as Parsed, CompoundKind, Dialect, Script, parse};
+use pelton_syntax::{Dialect, parse};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -51,17 +51,6 @@ fn begins_with_hash_bang(path: &Path) -> bool {
     std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
 }
 
-fn unmodelled(script: &Script) -> Option<String> {
-    let stage = script.items.first()?.and_or.first.stages.first()?;
-    match &stage.command {
-        Parsed::Compound(c) => match c.kind {
-            CompoundKind::Unmodelled(why) => Some(format!("{why:?}")),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
 fn shell_accepts(path: &Path, dialect: Dialect) -> bool {
     let shell = if dialect == Dialect::Bash { "bash" } else { "dash" };
     let quiet = Command::new(shell).arg("-n").arg(path).stdin(Stdio::null()).stderr(Stdio::null()).status();
@@ -82,8 +71,8 @@ fn every_script_of_this_machine_is_read_or_left() {
         };
         let accepted = shell_accepts(path, *dialect);
         match parse(text, *dialect) {
-            Ok(script) => match unmodelled(&script) {
-                Some(why) => *left.entry(why).or_default() += 1,
+            Ok(script) => match script.unmodelled() {
+                Some(why) => *left.entry(format!("{why:?}")).or_default() += 1,
                 None if accepted => modelled += 1,
                 None => differences.push(format!("{}: modelled, but refused", path.display())),
             },

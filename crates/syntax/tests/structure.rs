@@ -9,10 +9,10 @@
 
 mod common;
 
-use common::{Random, stages};
+use common::Random;
 use pelton_syntax::{
-    AndOr, Command as Parsed, CompoundKind, Connector, Dialect, Pipeline, Redirect, RedirectKind, Script,
-    Stage, Word, parse,
+    AndOr, Command as Parsed, Connector, Dialect, Pipeline, Redirect, RedirectKind, Script, Stage, Word,
+    parse,
 };
 use std::io::Write;
 use std::path::Path;
@@ -297,11 +297,6 @@ fn ends_by_itself(text: &str) -> bool {
     !["while", "until", "for", "select", "coproc"].iter().any(|word| text.contains(word))
 }
 
-fn is_unmodelled(script: &Script) -> bool {
-    stages(script)
-        .any(|s| matches!(&s.command, Parsed::Compound(c) if matches!(c.kind, CompoundKind::Unmodelled(_))))
-}
-
 /// Our reading in the form of bash's printer, without blanks; `None` if it holds something that we do not print alike.
 fn printed(text: &str, script: &Script) -> Option<String> {
     // bash prints these anew: decoded, reordered, or with separators of its own.
@@ -425,7 +420,7 @@ struct Tally {
 
 fn judge(text: String, dialect: Dialect, dir: &Path, tally: &mut Tally) {
     match parse(&text, dialect) {
-        Ok(script) if is_unmodelled(&script) => tally.left += 1,
+        Ok(script) if script.unmodelled().is_some() => tally.left += 1,
         Ok(script) => {
             tally.modelled += 1;
             if !shell_accepts(&text, dialect) {

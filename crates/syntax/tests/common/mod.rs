@@ -5,7 +5,7 @@
 #![allow(dead_code)]
 
 use pelton_syntax::{
-    Command, Connector, Dialect, Item, Part, Pipeline, Redirect, RedirectKind, Script, Stage, Word, parse,
+    Command, Connector, Dialect, Item, Part, Pipeline, Redirect, RedirectKind, Stage, Word, parse,
 };
 
 pub fn rendered(text: &str, dialect: Dialect) -> String {
@@ -101,14 +101,6 @@ fn part(p: &Part) -> String {
         Part::AnyChar => "?".to_owned(),
         Part::Opaque { reason, .. } => format!("<{reason:?}>"),
     }
-}
-
-/// Every stage of a script, in order.
-pub fn stages(script: &Script) -> impl Iterator<Item = &Stage> {
-    script.items.iter().flat_map(|item| {
-        let rest = item.and_or.rest.iter().map(|(_, p)| p);
-        std::iter::once(&item.and_or.first).chain(rest).flat_map(|p| &p.stages)
-    })
 }
 
 /// A small generator of pseudo-random numbers (xorshift64*), so that a failure can be made again from its seed.
