@@ -2,7 +2,9 @@
 
 use pelton_commands::{Accept, Command, Input};
 use pelton_stream::Kernel;
+use serde::Serialize;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// One stage as the planner sees it.
 #[derive(Debug)]
@@ -55,6 +57,19 @@ pub struct Planned {
     pub segments: Vec<Segment>,
     /// What was decided, in the order of the stages and then of the rules, fired or declined.
     pub decisions: Vec<Decision>,
+    /// What is known of each stage, for [`explain`](Planned::explain).
+    pub stages: Vec<StageNote>,
+}
+
+/// What is known of a stage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StageNote {
+    /// How the command is called.
+    pub name: String,
+    /// The name and the arguments, for people.
+    pub shown: String,
+    /// It prints nothing before the end of its input (P8). `None` if the command is not understood.
+    pub blocks_until_eof: Option<bool>,
 }
 
 /// Neighbouring stages that run as one.
@@ -98,7 +113,7 @@ pub type MakeKernel = Box<dyn Fn() -> Accept<Box<dyn Kernel>> + Send + Sync>;
 /// What a node does.
 pub enum Work {
     /// A command's own kernel, with the inputs that its operands name.
-    Command(Box<dyn Command>),
+    Command(Arc<dyn Command>),
     /// A kernel that a rule put in the place of one or several commands; it reads what the first of them read.
     Rewritten {
         /// What it reads.
@@ -138,7 +153,7 @@ impl Work {
 }
 
 /// One decision, for `explain`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Decision {
     /// The rule's name, or a command's name for 'runs native' and 'stays a process'.
     pub name: String,
@@ -149,7 +164,8 @@ pub struct Decision {
 }
 
 /// Fired, or why not.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It was done; what that gains and why it is safe, in a sentence.
     Fired(String),

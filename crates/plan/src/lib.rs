@@ -2,8 +2,24 @@
 //!
 //! plan opens no files and starts no processes: it is given what each stage is, and answers with segments. Every
 //! rewrite is one file in [`rules`], with its proof in words; each has a name and can be switched off.
+//!
+//! ```text
+//!   candidates ─ verdict ─▶ native or process, per stage ─ segments ─▶ runs of native neighbours
+//!              ─ rules ─▶ fewer, better kernels ─ check ─▶ Planned ─ explain ─▶ text
+//! ```
 
+mod check;
+mod explain;
 mod graph;
+mod plan;
 pub mod rules;
+mod segments;
+mod step;
+mod verdict;
 
-pub use graph::{Candidate, Decision, MakeKernel, Node, Outcome, Planned, Resume, Segment, Surroundings, Switches, Work};
+pub use explain::Summary;
+pub use graph::{
+    Candidate, Decision, MakeKernel, Node, Outcome, Planned, Resume, Segment, StageNote, Surroundings,
+    Switches, Work,
+};
+pub use plan::{list_names, plan};

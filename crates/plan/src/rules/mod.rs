@@ -1,1 +1,86 @@
 //! One rewrite per file, in the order in which they are tried.
+//!
+//! Every rule looks at two neighbours in a segment and makes them one, or says why not. A rule must be right whatever
+//! the data: same bytes, same status of every stage, nothing to say on standard error.
+
+mod piped;
+
+use crate::graph::{Decision, Outcome, Surroundings};
+use crate::step::Step;
+use pelton_commands::Accept;
+use pelton_stream::Framing;
+
+pub(crate) use piped::Piped;
+
+/// A rewrite of two neighbours.
+pub struct Rule {
+    /// Its name, for `--without` and in explanations.
+    pub name: &'static str,
+    /// `None`: these two are no case for it. Otherwise what they become, or why not.
+    pub rewrite: fn(&Step, &Step, &Site) -> Option<Accept<Rewrite>>,
+}
+
+/// What two neighbours become.
+pub struct Rewrite {
+    /// The step in their place.
+    pub step: Step,
+    /// What that gains, in a sentence.
+    pub gain: String,
+}
+
+/// What a rule may know of the pipeline.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Every stage of it.
+    pub stages: Vec<SiteStage>,
+    /// What it stands in.
+    pub surroundings: Surroundings,
+}
+
+/// One stage.
+#[derive(Clone, Debug)]
+pub struct SiteStage {
+    /// How the command is called.
+    pub name: String,
+    /// Its arguments.
+    pub args: Vec<Vec<u8>>,
+    /// Both, for people.
+    pub shown: String,
+    /// See [`StageNote`](crate::StageNote).
+    pub blocks_until_eof: Option<bool>,
+}
+
+/// The rules, each before those that profit from it.
+pub const RULES: &[Rule] = &[];
+
+/// Applies one rule to all neighbours, left to right, until it finds no more.
+pub fn apply(rule: &Rule, steps: &mut Vec<Step>, site: &Site) -> Vec<Decision> {
+    let mut decisions = Vec::new();
+    let mut at = 0;
+    while at + 1 < steps.len() {
+        let stages = steps[at].stages.start..steps[at + 1].stages.end;
+        let outcome = match (rule.rewrite)(&steps[at], &steps[at + 1], site).map(|made| made.and_then(framed))
+        {
+            Some(Ok(Rewrite { step, gain })) => {
+                steps.splice(at..at + 2, [step]);
+                Outcome::Fired(gain)
+            }
+            refused_or_no_case => {
+                at += 1;
+                let Some(Err(declined)) = refused_or_no_case else { continue };
+                Outcome::Declined(declined.reason)
+            }
+        };
+        decisions.push(Decision { name: rule.name.to_owned(), stages, outcome });
+    }
+    decisions
+}
+
+/// Files that run into each other, since a cat that joined them was dropped, can be cut anywhere, but not into records.
+fn framed(rewrite: Rewrite) -> Accept<Rewrite> {
+    let step = &rewrite.step;
+    if step.as_pipe && step.inputs.len() > 1 && step.framing()? != Framing::Bytes {
+        return pelton_commands::Declined::because("a line may begin in one file and end in the next");
+    }
+    Ok(rewrite)
+}

@@ -1,0 +1,62 @@
+//! A kernel that takes its inputs for one pipe.
+
+use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome};
+
+/// Hides from a kernel that it reads files: no names, no sizes, no borders between them.
+pub(crate) struct Piped {
+    kernel: Box<dyn Kernel>,
+    /// Inputs that have not ended.
+    left: usize,
+    started: bool,
+    /// The kernel wants no more of what it takes for its only input.
+    satisfied: bool,
+}
+
+impl Piped {
+    /// Of that many inputs.
+    pub(crate) fn new(kernel: Box<dyn Kernel>, inputs: usize) -> Self {
+        Piped { kernel, left: inputs, started: false, satisfied: false }
+    }
+}
+
+impl Kernel for Piped {
+    fn framing(&self) -> Framing {
+        self.kernel.framing()
+    }
+
+    fn inputs_are(&mut self, _kinds: &[InputKind]) {
+        self.kernel.inputs_are(&[InputKind::Other]);
+    }
+
+    fn begin_input(&mut self, _name: Option<&[u8]>, out: &mut Vec<u8>) {
+        if !std::mem::replace(&mut self.started, true) {
+            self.kernel.begin_input(None, out);
+        }
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        if self.satisfied {
+            return Ok(Flow::NextInput);
+        }
+        let flow = self.kernel.push(block, out)?;
+        self.satisfied = flow == Flow::NextInput;
+        Ok(flow)
+    }
+
+    fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.left = self.left.saturating_sub(1);
+        if self.left > 0 { Ok(Flow::More) } else { self.kernel.end_input(out) }
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.kernel.finish(out)
+    }
+
+    fn held(&mut self) -> Vec<u8> {
+        self.kernel.held()
+    }
+
+    fn status(&self) -> i32 {
+        self.kernel.status()
+    }
+}

@@ -1,0 +1,53 @@
+//! Neighbouring native stages become segments; one that gains nothing alone stays a process.
+
+use crate::graph::Candidate;
+use crate::verdict::Verdict;
+use pelton_commands::{ByteMap, Class, Facts, Input};
+use std::ops::Range;
+
+/// A segment before the rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Run {
+    /// One process.
+    Process(usize),
+    /// Native stages.
+    Native(Range<usize>),
+}
+
+/// Groups the stages, and turns the verdict on a stage that is of no use alone.
+pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Verdict]) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (at, verdict) in verdicts.iter().enumerate() {
+        match (verdict, runs.last_mut()) {
+            (Verdict::Process(_), _) => runs.push(Run::Process(at)),
+            (Verdict::Native(_), Some(Run::Native(stages))) if reads_only_pipe(&candidates[at]) => {
+                stages.end = at + 1;
+            }
+            (Verdict::Native(_), _) => runs.push(Run::Native(at..at + 1)),
+        }
+    }
+    for run in &mut runs {
+        let Run::Native(stages) = run else { continue };
+        let at = stages.start;
+        if stages.len() == 1 && verdicts[at].native().is_some_and(only_copies) {
+            verdicts[at] =
+                Verdict::Process("alone it only copies, which the real one does as well".to_owned());
+            *run = Run::Process(at);
+        }
+    }
+    runs
+}
+
+/// Only the first stage of a segment may read anything else.
+fn reads_only_pipe(candidate: &Candidate) -> bool {
+    candidate.command.as_ref().is_ok_and(|command| command.inputs() == [Input::Stdin])
+}
+
+fn only_copies(facts: &Facts) -> bool {
+    match &facts.class {
+        Class::ByteMap(map) => **map == ByteMap::identity(),
+        // A source that changes what it passes (seq) makes it.
+        Class::Source => facts.touches.creates.is_empty(),
+        _ => false,
+    }
+}

@@ -1,0 +1,155 @@
+//! What rules work on: the kernels of a segment while they are still being moved about.
+
+use crate::graph::{MakeKernel, Node, Resume, Work};
+use crate::rules::Site;
+use pelton_commands::{Accept, ByteMap, ByteMapKernel, Class, Command, Facts, Input};
+use pelton_stream::{Framing, Kernel};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// One kernel of a segment.
+#[derive(Clone)]
+pub struct Step {
+    /// The stages it stands for.
+    pub stages: Range<usize>,
+    /// What it reads.
+    pub inputs: Vec<Input>,
+    /// Its inputs reach it as one stream without names, as through a pipe: a `cat` that read them was dropped.
+    pub as_pipe: bool,
+    /// What it does.
+    pub shape: Shape,
+    /// See [`Node::resume`].
+    pub resume: Vec<Resume>,
+}
+
+/// What a step does.
+#[derive(Clone)]
+pub enum Shape {
+    /// The work of this stage.
+    Own {
+        /// Which stage.
+        stage: usize,
+        /// What it does.
+        command: Arc<dyn Command>,
+    },
+    /// A byte map that was composed of several.
+    Map(Box<ByteMap>),
+    /// What a rule made.
+    Made {
+        /// Makes the kernel.
+        make: SharedMake,
+        /// What it is.
+        label: String,
+    },
+}
+
+/// Makes a fresh kernel, for several owners.
+pub type SharedMake = Arc<dyn Fn() -> Accept<Box<dyn Kernel>> + Send + Sync>;
+
+impl Step {
+    /// For a stage by itself.
+    pub fn own(stage: usize, command: Arc<dyn Command>) -> Step {
+        let resume = command.resume_args().map(|args| Resume { stage, args }).into_iter().collect();
+        let inputs = command.inputs().to_vec();
+        Step {
+            stages: stage..stage + 1,
+            inputs,
+            as_pipe: false,
+            shape: Shape::Own { stage, command },
+            resume,
+        }
+    }
+
+    /// This step and the one behind it as one that never hands over.
+    pub fn with(&self, next: &Step, shape: Shape) -> Step {
+        let Step { inputs, as_pipe, .. } = self.clone();
+        Step { stages: self.stages.start..next.stages.end, inputs, as_pipe, shape, resume: Vec::new() }
+    }
+
+    /// What is true of it, as far as known.
+    pub fn facts(&self) -> Option<Facts> {
+        match &self.shape {
+            Shape::Own { command, .. } => Some(command.facts()),
+            _ => None,
+        }
+    }
+
+    /// Its map, if all it does is to map bytes.
+    pub fn byte_map(&self) -> Option<ByteMap> {
+        match &self.shape {
+            Shape::Map(map) => Some((**map).clone()),
+            Shape::Own { command, .. } => match command.facts().class {
+                Class::ByteMap(map) => Some(*map),
+                _ => None,
+            },
+            Shape::Made { .. } => None,
+        }
+    }
+
+    /// Its arguments, if it is the command of this name.
+    pub fn args_of<'a>(&self, name: &str, site: &'a Site) -> Option<&'a [Vec<u8>]> {
+        match self.shape {
+            Shape::Own { stage, .. } if site.stages[stage].name == name => Some(&site.stages[stage].args),
+            _ => None,
+        }
+    }
+
+    /// It reads its predecessor and nothing else.
+    pub fn reads_pipe(&self) -> bool {
+        self.inputs == [Input::Stdin]
+    }
+
+    /// What it is, for people: the commands that it stands for if no rule has a better word.
+    pub fn label(&self, site: &Site) -> String {
+        match &self.shape {
+            Shape::Own { stage, .. } => site.stages[*stage].shown.clone(),
+            Shape::Map(_) => "one byte map".to_owned(),
+            Shape::Made { label, .. } => label.clone(),
+        }
+    }
+
+    /// A fresh kernel, before its inputs are made one.
+    fn make(&self) -> SharedMake {
+        match &self.shape {
+            Shape::Own { command, .. } => {
+                let command = Arc::clone(command);
+                Arc::new(move || command.kernel())
+            }
+            Shape::Map(map) => {
+                let map = map.clone();
+                Arc::new(move || Ok(Box::new(ByteMapKernel::new(&map)) as Box<dyn Kernel>))
+            }
+            Shape::Made { make, .. } => Arc::clone(make),
+        }
+    }
+
+    /// How its kernel wants its input cut.
+    pub fn framing(&self) -> Accept<Framing> {
+        self.make()().map(|kernel| kernel.framing())
+    }
+
+    /// The node for the runner.
+    pub(crate) fn into_node(self, site: &Site) -> Node {
+        let label = self.label(site);
+        let make = self.make();
+        let work = match self.shape {
+            Shape::Own { command, .. } if !self.as_pipe => Work::Command(command),
+            _ => Work::Rewritten {
+                make: shared(make, self.as_pipe.then_some(self.inputs.len())),
+                inputs: self.inputs,
+                label,
+            },
+        };
+        Node { stages: self.stages, work, resume: self.resume }
+    }
+}
+
+/// For the runner, as a pipe of that many inputs if asked.
+fn shared(make: SharedMake, as_pipe: Option<usize>) -> MakeKernel {
+    match as_pipe {
+        None => Box::new(move || make()),
+        Some(inputs) => {
+            Box::new(move || Ok(Box::new(crate::rules::Piped::new(make()?, inputs)) as Box<dyn Kernel>))
+        }
+    }
+}
