@@ -231,7 +231,6 @@ fn holds(look: Look, text: &[u8], at: usize, newline_ends: bool) -> bool {
         Look::WordStart => !word_before && word_after,
         Look::WordEnd => word_before && !word_after,
         Look::WordEdge => word_before != word_after,
-        Look::NotWordEdge => word_before == word_after,
         Look::NoWordBefore => !word_before,
         Look::NoWordAfter => !word_after,
     }

@@ -65,7 +65,6 @@ impl Dialect {
             Look::WordStart => hir::Look::WordStartAscii,
             Look::WordEnd => hir::Look::WordEndAscii,
             Look::WordEdge => hir::Look::WordAscii,
-            Look::NotWordEdge => hir::Look::WordAsciiNegate,
             Look::NoWordBefore => hir::Look::WordStartHalfAscii,
             Look::NoWordAfter => hir::Look::WordEndHalfAscii,
         }

@@ -113,6 +113,9 @@ impl Options<'_> {
 pub enum Judges {
     /// Any bytes.
     AnyBytes,
+    /// Any but the sequences that Unicode forbids and glibc decodes all the same: surrogates, and code points beyond
+    /// the last. Other invalid bytes are no characters to either.
+    NoForbiddenUtf8,
     /// Valid UTF-8.
     ValidUtf8,
     /// ASCII: what is a letter elsewhere depends on the system's tables.
@@ -124,11 +127,24 @@ impl Judges {
     pub fn first_unjudged(self, data: &[u8]) -> Option<usize> {
         match self {
             Judges::AnyBytes => None,
+            Judges::NoForbiddenUtf8 => first_forbidden(data),
             Judges::ValidUtf8 => std::str::from_utf8(data).err().map(|error| error.valid_up_to()),
             Judges::Ascii if data.is_ascii() => None,
             Judges::Ascii => data.iter().position(|b| !b.is_ascii()),
         }
     }
+}
+
+fn first_forbidden(data: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while let Err(error) = std::str::from_utf8(&data[at..]) {
+        at += error.valid_up_to();
+        if matches!(data[at], 0xED | 0xF4..=0xFD) {
+            return Some(at);
+        }
+        at += error.error_len().unwrap_or(data.len() - at);
+    }
+    None
 }
 
 /// A compiled expression, or several of which any may match. Clones are cheap; each thread wants its own.
@@ -224,8 +240,11 @@ fn read(expressions: &[&[u8]], flavour: Flavour, syntax: Syntax) -> Accept<(Node
 fn judges(node: &Node, syntax: Syntax, ascii_only: bool) -> Judges {
     if ascii_only {
         Judges::Ascii
-    } else if syntax.utf8 && (syntax.ignore_case || node.is_nullable() || !node.is_ascii()) {
+    } else if syntax.utf8 && syntax.ignore_case {
+        // Folding can change a character's length, and glibc then loses its place beside invalid bytes.
         Judges::ValidUtf8
+    } else if syntax.utf8 && (node.is_nullable() || !node.is_ascii()) {
+        Judges::NoForbiddenUtf8
     } else {
         Judges::AnyBytes
     }

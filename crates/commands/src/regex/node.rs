@@ -30,7 +30,6 @@ pub(super) enum Look {
     WordStart,
     WordEnd,
     WordEdge,
-    NotWordEdge,
     /// No word character before (what `-w` asks of a match's start).
     NoWordBefore,
     /// No word character after.

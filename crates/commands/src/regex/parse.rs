@@ -239,12 +239,15 @@ impl Parser<'_> {
 
     /// After `{` or `\{`: the bounds. `None`: in grep's extended expressions the brace is then a character.
     fn interval(&mut self) -> Accept<Option<(u32, Option<u32>)>> {
+        let begins = self.peek_at(0).and_then(char::from_u32).unwrap_or('\0');
+        if self.syntax.extended && !self.syntax.sed && !matches!(begins, '0'..='9' | ',' | '}') {
+            return Ok(None);
+        }
         let low = self.number();
         let (min, max) = if self.eat(',') { (Some(low.unwrap_or(0)), self.number()) } else { (low, low) };
         let closed = (self.syntax.extended || self.eat('\\')) && self.eat('}');
         match min {
             Some(min) if closed && max.is_none_or(|max| min <= max) => Ok(Some((min, max))),
-            _ if self.syntax.extended && !self.syntax.sed => Ok(None),
             _ => Declined::because("an invalid interval"),
         }
     }
@@ -276,7 +279,8 @@ impl Parser<'_> {
             Some('<') => Look::WordStart,
             Some('>') => Look::WordEnd,
             Some('b') => Look::WordEdge,
-            Some('B') => Look::NotWordEdge,
+            // With `.*\B`, sed 4.9 finds a match of nothing behind a word at the end of the line.
+            Some('B') => return Declined::because("\\B"),
             _ => return self.quoted(c),
         };
         self.judges_ascii_only |= self.syntax.utf8 && look.is_word();

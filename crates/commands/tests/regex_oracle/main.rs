@@ -64,9 +64,6 @@ impl Question {
 
     /// The lines that the expression can judge.
     fn judged_block(&self, judges: Judges) -> Vec<u8> {
-        let least = if self.is_sed() { Judges::AnyBytes } else { Judges::ValidUtf8 };
-        let utf8 = self.charset == Charset::Utf8;
-        let judges = if utf8 { judges.max(least) } else { judges };
         let lines = self.block.split_inclusive(|&b| b == b'\n');
         lines.filter(|line| judges.first_unjudged(line).is_none()).flatten().copied().collect()
     }
@@ -77,9 +74,9 @@ impl Question {
 
     fn grep_args(&self) -> Vec<Vec<u8>> {
         let mut args: Vec<Vec<u8>> = vec![match self.flavour {
-            Flavour::GrepExtended => b"-E".to_vec(),
-            Flavour::GrepFixed => b"-F".to_vec(),
-            _ => b"-G".to_vec(),
+            Flavour::GrepExtended => b"-aE".to_vec(),
+            Flavour::GrepFixed => b"-aF".to_vec(),
+            _ => b"-aG".to_vec(),
         }];
         if self.ignore_case {
             args.push(b"-i".to_vec());
@@ -248,7 +245,7 @@ fn random_question(random: &mut Random) -> Question {
     let expressions = (0..count).map(|_| generate::expression(random, dialect).into_bytes()).collect();
     let newlines = sed && random.one_in(4);
     let ignore_case = random.one_in(4);
-    let wild = !utf8 || sed;
+    let wild = !utf8 || random.one_in(2);
     let mut block = Vec::new();
     for _ in 0..30 {
         block.extend(generate::line(random, utf8, wild));
