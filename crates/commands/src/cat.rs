@@ -6,7 +6,7 @@
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::argv::{Opt, Order, Takes, opt, parse, short};
-use crate::translate::ByteMapKernel;
+use crate::translate::{ByteMapKernel, Members};
 use crate::{Accept, ByteMap, ByteSet, Class, Command, Context, Facts, Input, LastLine, Lines, Touches};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl Command for Cat {
 struct CatKernel {
     style: Style,
     /// How each byte is shown, if some are shown otherwise than they are.
-    shown: Option<Box<[Shown; 256]>>,
+    shown: Option<(Box<[Shown; 256]>, Members)>,
     number: Counter,
     /// Newlines in a row: -1 inside a line, 0 at the start of one, 1 after an empty line, 2 after more.
     newlines: i8,
@@ -141,7 +141,9 @@ struct Shown {
 impl CatKernel {
     fn new(style: Style) -> Self {
         let special = style.tabs || style.nonprinting;
-        let shown = special.then(|| Box::new(std::array::from_fn(|byte| shown(byte as u8, style))));
+        let changed = ByteSet::where_(|byte| shown(byte, style).len > 1 || byte >= 0x80 && style.nonprinting);
+        let table = || Box::new(std::array::from_fn(|byte| shown(byte as u8, style)));
+        let shown = special.then(|| (table(), Members::new(&changed)));
         CatKernel { style, shown, number: Counter::new(), newlines: 0, pending_cr: false }
     }
 
@@ -162,7 +164,13 @@ impl CatKernel {
         }
         match &self.shown {
             None => out.extend_from_slice(text),
-            Some(shown) => put_shown(shown, text, out),
+            Some((shown, changed)) => changed.stretches(text, |stretch, any| {
+                if any {
+                    put_shown(shown, stretch, out);
+                } else {
+                    out.extend_from_slice(stretch);
+                }
+            }),
         }
         if cr_shown {
             out.extend_from_slice(b"^M");

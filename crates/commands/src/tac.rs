@@ -2,7 +2,7 @@
 //!
 //! Each input is reversed by itself, so all of it must be held.
 
-use pelton_stream::{Flow, Framing, Kernel, Outcome};
+use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Outcome};
 
 use crate::argv::{Opt, Order, Takes, opt, parse};
 use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Lines, Touches};
@@ -56,7 +56,12 @@ impl Command for Tac {
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
-        Ok(Box::new(TacKernel { separator: self.separator, before: self.before, held: Vec::new() }))
+        Ok(Box::new(TacKernel {
+            separator: self.separator,
+            before: self.before,
+            held: Vec::new(),
+            inputs_left: self.inputs.len(),
+        }))
     }
 }
 
@@ -64,6 +69,29 @@ struct TacKernel {
     separator: u8,
     before: bool,
     held: Vec<u8>,
+    inputs_left: usize,
+}
+
+impl TacKernel {
+    /// Prints records from the end of what is held, until `out` has grown by about `most` bytes, and forgets them.
+    /// Returns whether nothing is left.
+    fn print(&mut self, most: usize, out: &mut Vec<u8>) -> bool {
+        let enough = out.len().saturating_add(most);
+        let mut end = self.held.len();
+        for at in memchr::memrchr_iter(self.separator, &self.held) {
+            // A record starts behind a separator, or with it.
+            let start = if self.before { at } else { at + 1 };
+            out.extend_from_slice(&self.held[start..end]);
+            end = start;
+            if out.len() >= enough {
+                self.held.truncate(end);
+                return false;
+            }
+        }
+        out.extend_from_slice(&self.held[..end]);
+        self.held.clear();
+        true
+    }
 }
 
 impl Kernel for TacKernel {
@@ -77,16 +105,15 @@ impl Kernel for TacKernel {
     }
 
     fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
-        let held = std::mem::take(&mut self.held);
-        out.reserve(held.len());
-        let mut end = held.len();
-        for at in memchr::memrchr_iter(self.separator, &held) {
-            // A record starts behind a separator, or with it.
-            let start = if self.before { at } else { at + 1 };
-            out.extend_from_slice(&held[start..end]);
-            end = start;
+        self.inputs_left -= 1;
+        // The last input is printed block by block, in `finish`.
+        if self.inputs_left > 0 {
+            self.print(usize::MAX, out);
         }
-        out.extend_from_slice(&held[..end]);
         Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        Ok(if self.print(BLOCK_BYTES, out) { Flow::Done } else { Flow::More })
     }
 }

@@ -143,7 +143,7 @@ fn runs(shift_of: impl Fn(u8) -> Option<u8>) -> Vec<Run> {
 }
 
 /// How many bytes are asked about at once.
-const STRETCH: usize = 64;
+pub(crate) const STRETCH: usize = 64;
 
 /// Tells quickly whether a stretch holds any member of a set.
 #[derive(Clone, Debug)]
@@ -178,16 +178,26 @@ impl Members {
             visit(stretch, self.any(stretch));
         }
         if !rest.is_empty() {
-            visit(rest, true);
+            visit(rest, rest.iter().any(|&byte| self.hit(byte)));
         }
+    }
+
+    /// For this byte.
+    #[inline(always)]
+    fn hit(&self, byte: u8) -> bool {
+        self.runs.iter().fold(false, |hit, run| hit | (byte.wrapping_sub(run.low) <= run.span))
+    }
+
+    /// Do two members stand side by side? (Always says yes where asking is a waste.)
+    #[inline(always)]
+    pub(crate) fn neighbours(&self, stretch: &[u8; STRETCH]) -> bool {
+        let hits = stretch.map(|byte| u8::from(self.hit(byte)));
+        self.always || hits.iter().zip(&hits[1..]).fold(0, |any, (one, next)| any | one & next) != 0
     }
 
     #[inline(always)]
     fn any(&self, stretch: &[u8; STRETCH]) -> bool {
-        let hit = |byte: u8| {
-            self.runs.iter().fold(0, |hit, run| hit | u8::from(byte.wrapping_sub(run.low) <= run.span))
-        };
-        stretch.iter().fold(0, |any, &byte| any | hit(byte)) != 0
+        stretch.iter().fold(0, |any, &byte| any | u8::from(self.hit(byte))) != 0
     }
 }
 

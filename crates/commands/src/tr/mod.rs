@@ -7,7 +7,7 @@ mod sets;
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::argv::{Opt, Order, Takes, opt, parse, short};
-use crate::translate::{ByteMapKernel, Members};
+use crate::translate::{ByteMapKernel, Members, STRETCH};
 use crate::{
     Accept, ByteMap, ByteSet, Charset, Class, Command, Context, Declined, Facts, Input, LastLine, Lines,
     Touches,
@@ -101,44 +101,67 @@ impl Command for Tr {
 
 struct SqueezeKernel {
     map: ByteMapKernel,
-    /// Bytes that come out as a member of the squeezed set, or not at all.
-    watched: Members,
-    squeezed: [bool; 256],
     deletes: bool,
-    table: [u8; 256],
-    /// What was written last; 256 for nothing yet.
+    /// Bytes that come out as a member of the squeezed set.
+    watched: Members,
+    /// What a byte becomes, and in [`SQUEEZED`] whether its repeats go.
+    entries: [u16; 256],
+    /// The entry of what was written last.
     last: u16,
     mapped: Vec<u8>,
 }
 
+const SQUEEZED: u16 = 0x100;
+
+/// Equal to no entry.
+const NOTHING: u16 = 0x200;
+
 impl SqueezeKernel {
     fn new(kernel: ByteMapKernel, map: &ByteMap, squeezed: &ByteSet) -> Self {
-        let watched = ByteSet::where_(|byte| {
-            map.deleted.contains(byte) || squeezed.contains(map.to[usize::from(byte)])
-        });
+        let deletes = !map.deleted.is_empty();
+        let entry = |byte: usize| {
+            // What deletes maps first, as a step of its own.
+            let to = if deletes { byte as u8 } else { map.to[byte] };
+            u16::from(to) | if squeezed.contains(to) { SQUEEZED } else { 0 }
+        };
+        let entries: [u16; 256] = std::array::from_fn(entry);
+        let watched = ByteSet::where_(|byte| entries[usize::from(byte)] >= SQUEEZED);
         SqueezeKernel {
             map: kernel,
+            deletes,
             watched: Members::new(&watched),
-            squeezed: std::array::from_fn(|byte| squeezed.contains(byte as u8)),
-            deletes: !map.deleted.is_empty(),
-            table: map.to,
-            last: 256,
+            entries,
+            last: NOTHING,
             mapped: Vec::new(),
         }
     }
 
-    fn squeeze(&mut self, mapped: impl Iterator<Item = u8>, length: usize, out: &mut Vec<u8>) {
+    fn squeeze(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
-        out.resize(start + length, 0);
+        out.resize(start + bytes.len(), 0);
         let (mut end, mut last) = (start, self.last);
-        for byte in mapped {
-            let repeats = u16::from(byte) == last && self.squeezed[usize::from(byte)];
-            out[end] = byte;
-            end += usize::from(!repeats);
-            last = u16::from(byte);
+        for &byte in bytes {
+            let entry = self.entries[usize::from(byte)];
+            out[end] = entry as u8;
+            end += usize::from(!((entry == last) & (entry >= SQUEEZED)));
+            last = entry;
         }
         self.last = last;
         out.truncate(end);
+    }
+
+    /// Where no two squeezed bytes are neighbours there is only mapping to do.
+    fn squeeze_stretches(&mut self, block: &[u8], out: &mut Vec<u8>) {
+        let (stretches, rest) = block.as_chunks::<STRETCH>();
+        for stretch in stretches {
+            if self.last >= SQUEEZED || self.watched.neighbours(stretch) {
+                self.squeeze(stretch, out);
+            } else {
+                self.map.map_all(stretch, out);
+                self.last = self.entries[usize::from(stretch[STRETCH - 1])];
+            }
+        }
+        self.squeeze(rest, out);
     }
 }
 
@@ -152,20 +175,11 @@ impl Kernel for SqueezeKernel {
             let mut mapped = std::mem::take(&mut self.mapped);
             mapped.clear();
             self.map.apply(block, &mut mapped);
-            self.squeeze(mapped.iter().copied(), mapped.len(), out);
+            self.squeeze(&mapped, out);
             self.mapped = mapped;
-            return Ok(Flow::More);
+        } else {
+            self.squeeze_stretches(block, out);
         }
-        let watched = self.watched.clone();
-        watched.stretches(block, |stretch, any| {
-            if any {
-                let table = self.table;
-                self.squeeze(stretch.iter().map(|&byte| table[usize::from(byte)]), stretch.len(), out);
-            } else {
-                self.map.map_all(stretch, out);
-                self.last = out.last().map_or(256, |&byte| u16::from(byte));
-            }
-        });
         Ok(Flow::More)
     }
 }
