@@ -27,8 +27,9 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::ZeroTerminated, b'z', "zero-terminated", Takes::Nothing),
 ];
 
+/// `head`, its arguments understood.
 #[derive(Clone, Debug)]
-struct Head {
+pub struct Head {
     count: u64,
     bytes: bool,
     /// All but the last `count`.
@@ -40,39 +41,51 @@ struct Head {
 
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
-    let mut head = Head {
-        count: 10,
-        bytes: false,
-        but_last: false,
-        line_end: b'\n',
-        headers: Headers::Several,
-        inputs: Vec::new(),
-    };
-    let obsolete = args.first().is_some_and(|arg| matches!(arg.as_slice(), [b'-', b'0'..=b'9', ..]));
-    if obsolete {
-        head.read_obsolete(&args[0][1..])?;
-    }
-    let parsed = parse(&args[usize::from(obsolete)..], OPTIONS, Order::Anywhere)?;
-    for (id, value) in parsed.options() {
-        match id {
-            Id::Bytes | Id::Lines => {
-                head.bytes = id == Id::Bytes;
-                head.but_last = value.first() == Some(&b'-');
-                head.count = count::parse(&value[usize::from(head.but_last)..])?;
-            }
-            Id::Quiet => head.headers = Headers::Never,
-            Id::Verbose => head.headers = Headers::Always,
-            Id::ZeroTerminated => head.line_end = 0,
-        }
-    }
-    if head.count == 0 && !head.but_last {
-        return Declined::because("a count of 0 reads no input");
-    }
-    head.inputs = Input::stdin_once(Input::from_operands(&parsed.operands()))?;
-    Ok(Box::new(head))
+    Ok(Box::new(Head::parse(args)?))
 }
 
 impl Head {
+    /// Reads the arguments (without the command's name).
+    pub fn parse(args: &[Vec<u8>]) -> Accept<Head> {
+        let mut head = Head {
+            count: 10,
+            bytes: false,
+            but_last: false,
+            line_end: b'\n',
+            headers: Headers::Several,
+            inputs: Vec::new(),
+        };
+        let obsolete = args.first().is_some_and(|arg| matches!(arg.as_slice(), [b'-', b'0'..=b'9', ..]));
+        if obsolete {
+            head.read_obsolete(&args[0][1..])?;
+        }
+        let parsed = parse(&args[usize::from(obsolete)..], OPTIONS, Order::Anywhere)?;
+        for (id, value) in parsed.options() {
+            match id {
+                Id::Bytes | Id::Lines => {
+                    head.bytes = id == Id::Bytes;
+                    head.but_last = value.first() == Some(&b'-');
+                    head.count = count::parse(&value[usize::from(head.but_last)..])?;
+                }
+                Id::Quiet => head.headers = Headers::Never,
+                Id::Verbose => head.headers = Headers::Always,
+                Id::ZeroTerminated => head.line_end = 0,
+            }
+        }
+        if head.count == 0 && !head.but_last {
+            return Declined::because("a count of 0 reads no input");
+        }
+        head.inputs = Input::stdin_once(Input::from_operands(&parsed.operands()))?;
+        Ok(head)
+    }
+
+    /// How many lines it prints and what ends a line, if all it does is to print the first so many lines of one input.
+    pub fn first_lines(&self) -> Option<(u64, u8)> {
+        let plain =
+            !self.bytes && !self.but_last && self.headers != Headers::Always && self.inputs.len() == 1;
+        plain.then_some((self.count, self.line_end))
+    }
+
     /// `-5`, `-5c`, `-5q`: only as the first argument.
     fn read_obsolete(&mut self, text: &[u8]) -> Accept<()> {
         let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -43,6 +43,7 @@ pub use context::{Charset, Collate, Context, Locale};
 pub use detect::{Family, Implementation};
 pub use facts::{Class, Combiner, Facts, LastLine, Lines, Touches};
 pub use group::SortUniq;
+pub use head::Head;
 pub use locales::{LocaleStore, SystemLocales};
 pub use sort::{Sort, SortOptions, TopK};
 pub use translate::ByteMapKernel;

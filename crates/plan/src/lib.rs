@@ -15,6 +15,8 @@ mod plan;
 pub mod rules;
 mod segments;
 mod step;
+#[cfg(test)]
+mod testing;
 mod verdict;
 
 pub use explain::Summary;

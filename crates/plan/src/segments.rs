@@ -1,8 +1,9 @@
 //! Neighbouring native stages become segments; one that gains nothing alone stays a process.
 
 use crate::graph::Candidate;
+use crate::step::only_copies;
 use crate::verdict::Verdict;
-use pelton_commands::{ByteMap, Class, Facts, Input};
+use pelton_commands::Input;
 use std::ops::Range;
 
 /// A segment before the rules.
@@ -41,13 +42,4 @@ pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Verdict]) -> Ve
 /// Only the first stage of a segment may read anything else.
 fn reads_only_pipe(candidate: &Candidate) -> bool {
     candidate.command.as_ref().is_ok_and(|command| command.inputs() == [Input::Stdin])
-}
-
-fn only_copies(facts: &Facts) -> bool {
-    match &facts.class {
-        Class::ByteMap(map) => **map == ByteMap::identity(),
-        // A source that changes what it passes (seq) makes it.
-        Class::Source => facts.touches.creates.is_empty(),
-        _ => false,
-    }
 }

@@ -66,12 +66,9 @@ impl Step {
         Step { stages: self.stages.start..next.stages.end, inputs, as_pipe, shape, resume: Vec::new() }
     }
 
-    /// What is true of it, as far as known.
-    pub fn facts(&self) -> Option<Facts> {
-        match &self.shape {
-            Shape::Own { command, .. } => Some(command.facts()),
-            _ => None,
-        }
+    /// It passes on what it reads, and nothing else.
+    pub fn only_copies(&self) -> bool {
+        matches!(&self.shape, Shape::Own { command, .. } if only_copies(&command.facts()))
     }
 
     /// Its map, if all it does is to map bytes.
@@ -141,6 +138,16 @@ impl Step {
             },
         };
         Node { stages: self.stages, work, resume: self.resume }
+    }
+}
+
+/// A command with these facts passes on what it reads, and nothing else.
+pub(crate) fn only_copies(facts: &Facts) -> bool {
+    match &facts.class {
+        Class::ByteMap(map) => **map == ByteMap::identity(),
+        // Not a source that makes what it prints (seq).
+        Class::Source => facts.touches.creates.is_empty(),
+        _ => false,
     }
 }
 

@@ -3,12 +3,17 @@
 //! Every rule looks at two neighbours in a segment and makes them one, or says why not. A rule must be right whatever
 //! the data: same bytes, same status of every stage, nothing to say on standard error.
 
+mod compose_byte_maps;
+mod drop_cat;
 mod piped;
+mod sort_uniq;
+mod top_k;
 
 use crate::graph::{Decision, Outcome, Surroundings};
 use crate::step::Step;
 use pelton_commands::Accept;
 use pelton_stream::Framing;
+use std::ops::Range;
 
 pub(crate) use piped::Piped;
 
@@ -37,6 +42,14 @@ pub struct Site {
     pub surroundings: Surroundings,
 }
 
+impl Site {
+    /// These stages as they are written.
+    pub fn shown(&self, stages: &Range<usize>) -> String {
+        let shown: Vec<&str> = self.stages[stages.clone()].iter().map(|stage| stage.shown.as_str()).collect();
+        shown.join(" | ")
+    }
+}
+
 /// One stage.
 #[derive(Clone, Debug)]
 pub struct SiteStage {
@@ -51,7 +64,15 @@ pub struct SiteStage {
 }
 
 /// The rules, each before those that profit from it.
-pub const RULES: &[Rule] = &[];
+pub const RULES: &[Rule] = &[
+    // First, since a cat keeps those apart that other rules would join.
+    drop_cat::RULE,
+    // Before whatever looks at what stands before a sort or a filter: one map is easier to judge than five.
+    compose_byte_maps::RULE,
+    // Before top-k, which would take the sort of `sort | uniq | head` for one that prints all its lines.
+    sort_uniq::RULE,
+    top_k::RULE,
+];
 
 /// Applies one rule to all neighbours, left to right, until it finds no more.
 pub fn apply(rule: &Rule, steps: &mut Vec<Step>, site: &Site) -> Vec<Decision> {

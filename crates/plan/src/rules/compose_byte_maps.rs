@@ -1,0 +1,56 @@
+//! compose-byte-maps: `tr a b | tr -d c` → one table.
+//!
+//! **Proof.** A byte map turns each byte into a fixed byte or into nothing, whatever stands around it. So does one
+//! after the other: a byte goes where the second sends what the first made of it, and is gone if either drops it.
+//! Neither looks at lines, and neither can stop early, hand over or fail.
+//!
+//! **Conditions.** Both are byte maps by their own account ([`Class::ByteMap`](pelton_commands::Class::ByteMap)), which
+//! excludes `tr -s`.
+
+use super::{Rewrite, Rule, Site};
+use crate::step::{Shape, Step};
+use pelton_commands::Accept;
+
+pub(super) const RULE: Rule = Rule { name: "compose-byte-maps", rewrite };
+
+fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+    let map = first.byte_map()?.then(&second.byte_map()?);
+    let step = first.with(second, Shape::Map(Box::new(map)));
+    let gain = format!("{} is one byte map: one pass over each byte", site.shown(&step.stages));
+    Some(Ok(Rewrite { step, gain }))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_same, plan_text};
+
+    #[test]
+    fn neighbours_become_one() {
+        assert_eq!(plan_text("tr a b < f | tr b c"), "native { [one byte map] < - }");
+        assert_eq!(plan_text("seq 3 | tr 1 2 | tr -d 3 | tr 2 4"), "native { seq 3 ; [one byte map] }");
+    }
+
+    #[test]
+    fn look_alikes_stay() {
+        for (text, plan) in [
+            ("tr a b < f | tr -s b", "native { tr a b ; tr -s b }"),
+            ("tr -s a < f | tr a b", "native { tr -s a ; tr a b }"),
+            ("tr a b < f | cut -c 1", "native { tr a b ; cut -c 1 }"),
+            ("tr a b < f | nosuch | tr b c", "native { tr a b } | nosuch | native { tr b c }"),
+        ] {
+            assert_eq!(plan_text(text), plan, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_output_is_the_same() {
+        for text in [
+            "tr a-z b-za < f | tr b x",
+            "tr -d ab < f | tr c a | tr -d c",
+            "tr a '\\n' < f | tr '\\n' a | tr -d '\\n'",
+            "cat f g | tr a-m n-z | tr n-z a-m | cat | sort",
+        ] {
+            assert_same(text);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! drop-cat: `cat f | x` → `x` reading f; `a | cat | x` → `a | x`.
+//!
+//! **Proof.** cat without options prints what it reads, so x sees the same bytes, in the same order, whether cat stands
+//! between or not. What x could tell apart is where they come from: the name of a file, its size, the border between
+//! two of them. Its kernel is told none of these ([`Piped`](super::Piped)): it takes all inputs for one pipe, as it
+//! would with cat.
+//!
+//! **Conditions.** Something follows that reads cat's output; a cat at the end stays, so that the status is its own.
+//! Several files only for kernels that take blocks cut anywhere: a line may begin in one file and end in the next.
+//! Files that cannot be opened: no segment runs natively then, and cat itself complains.
+
+use super::{Rewrite, Rule, Site};
+use crate::step::Step;
+use pelton_commands::{Accept, Input};
+
+pub(super) const RULE: Rule = Rule { name: "drop-cat", rewrite };
+
+fn rewrite(cat: &Step, next: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+    if !cat.only_copies() || !next.reads_pipe() {
+        return None;
+    }
+    // What a pipeline finds as its standard input may be a file: it must not seem one.
+    let from_pipe = cat.reads_pipe() && cat.stages.start > 0;
+    let step = Step {
+        stages: cat.stages.start..next.stages.end,
+        inputs: cat.inputs.clone(),
+        as_pipe: cat.as_pipe || !from_pipe,
+        ..next.clone()
+    };
+    let gain = match cat.inputs.as_slice() {
+        [Input::File(name)] => format!("{} reads {} itself", next.label(site), name.escape_ascii()),
+        _ => format!("{} reads what cat would pass on", next.label(site)),
+    };
+    Some(Ok(Rewrite { step, gain }))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_same, plan_text, reasons};
+
+    #[test]
+    fn cat_of_a_file_before_a_kernel() {
+        assert_eq!(plan_text("cat f | sort -r"), "native { sort -r < f }");
+        assert_eq!(plan_text("cat < f | wc -l"), "native { wc -l < - }");
+        assert_eq!(plan_text("tr a b < f | cat | sort"), "native { tr a b ; sort }");
+        assert_eq!(plan_text("cat f | cat | cat | tac"), "native { tac < f }");
+    }
+
+    #[test]
+    fn several_files_are_one_stream() {
+        assert_eq!(plan_text("cat f g | tr a b"), "native { tr a b < f g }");
+        assert_eq!(plan_text("cat f g | wc"), "native { wc < f g }");
+    }
+
+    #[test]
+    fn several_files_stay_where_lines_count() {
+        assert_eq!(plan_text("cat f g | sort"), "native { cat f g ; sort }");
+        assert_eq!(
+            reasons("cat f g | uniq", "drop-cat"),
+            ["a line may begin in one file and end in the next"]
+        );
+    }
+
+    #[test]
+    fn look_alikes_stay() {
+        for (text, plan) in [
+            ("cat -n f | tr a b", "native { cat -n f ; tr a b }"),
+            ("cat -s f | tr a b", "native { cat -s f ; tr a b }"),
+            // The status is cat's.
+            ("sort f | cat", "native { sort f ; cat }"),
+            // What reads a file does not read cat.
+            ("cat f | sort g", "cat f | sort g"),
+            ("seq 3 | sort", "native { seq 3 ; sort }"),
+            // Nothing native behind it.
+            ("cat f | nosuch", "cat f | nosuch"),
+        ] {
+            assert_eq!(plan_text(text), plan, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_output_is_the_same() {
+        for text in [
+            "cat f | wc",
+            "cat f g | wc -c",
+            "cat f g | tr a-z A-Z",
+            "cat f g | head -n 2",
+            "cat f - g | tail -n 2 -v",
+            "cat f g | tac",
+            "cat f | nl",
+            "cat f g f | head -c 5 -v",
+            "cat f | head -v",
+            "cat < f | wc",
+            "cat f | cat | sort | uniq -c",
+        ] {
+            assert_same(text);
+        }
+    }
+}

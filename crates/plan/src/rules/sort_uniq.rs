@@ -1,0 +1,78 @@
+//! sort-uniq: `sort | uniq -c` → identical lines counted as they arrive, only the distinct ones sorted.
+//!
+//! **Proof.** If the order of sort is total (lines that are not the same never compare as equal), identical lines lie
+//! together in its output, so that uniq sees each distinct line as one group. Which of identical lines is printed does
+//! not show. So it is enough to know each distinct line and how often it came.
+//!
+//! **Conditions.** They are the kernel's to judge ([`SortUniq::new`]): a total order (not `-s`, not `-u`), whole lines
+//! compared, the same line terminator, no `-g`, whose NaNs only the real sort can order. uniq's status is always 0.
+
+use super::{Rewrite, Rule, Site};
+use crate::step::{Shape, Step};
+use pelton_commands::{Accept, SortOptions, SortUniq, UniqOptions};
+use pelton_stream::Kernel;
+use std::sync::Arc;
+
+pub(super) const RULE: Rule = Rule { name: "sort-uniq", rewrite };
+
+fn rewrite(sort: &Step, uniq: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+    let sort_args = sort.args_of("sort", site)?;
+    let uniq_args = uniq.args_of("uniq", site)?;
+    Some(join(sort_args, uniq_args, site).map(|shape| {
+        let step = sort.with(uniq, shape);
+        let gain = "identical lines are counted as they arrive, and only the distinct ones sorted";
+        Rewrite { step, gain: gain.to_owned() }
+    }))
+}
+
+fn join(sort: &[Vec<u8>], uniq: &[Vec<u8>], site: &Site) -> Accept<Shape> {
+    let context = &site.surroundings.context;
+    let sort = SortOptions::parse(sort, context)?;
+    let uniq = UniqOptions::parse(uniq, context)?;
+    SortUniq::new(&sort, &uniq)?;
+    let make = move || Ok(Box::new(SortUniq::new(&sort, &uniq)?) as Box<dyn Kernel>);
+    Ok(Shape::Made { make: Arc::new(make), label: "sort the distinct lines".to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_same, plan_text, reasons};
+
+    #[test]
+    fn sort_before_uniq() {
+        assert_eq!(plan_text("sort f | uniq -c"), "native { [sort the distinct lines] < f }");
+        assert_eq!(plan_text("cat f | sort -k2n | uniq -d"), "native { [sort the distinct lines] < f }");
+        assert_eq!(plan_text("sort -z f | uniq -z"), "native { [sort the distinct lines] < f }");
+    }
+
+    #[test]
+    fn look_alikes_stay() {
+        let total = "sort may not keep identical lines together, or drops some";
+        let whole = "uniq does not compare whole lines";
+        for (text, reason) in [
+            ("sort -s -k1,1 f | uniq", total),
+            ("sort -u f | uniq -c", total),
+            ("sort f | uniq -f 1", whole),
+            ("sort f | uniq -i", whole),
+            ("sort f | uniq -w 3", whole),
+            ("sort f | uniq -s 1 -c", whole),
+            ("sort -z f | uniq", "sort and uniq end lines differently"),
+            ("sort -m f g | uniq", "sort is not asked to sort"),
+            ("sort -g f | uniq", "-g may meet two NaNs"),
+            ("sort f | uniq --all-repeated=prepend", "uniq separates groups"),
+        ] {
+            assert_eq!(reasons(text, "sort-uniq"), [reason], "{text}");
+        }
+        assert_eq!(reasons("sort f | tr a b | uniq", "sort-uniq"), [""; 0]);
+        assert_eq!(reasons("uniq f | sort", "sort-uniq"), [""; 0]);
+    }
+
+    #[test]
+    fn the_output_is_the_same() {
+        for text in
+            ["sort f g | uniq -c", "sort -rn f | uniq -D", "sort -f f | uniq -u", "cat f | sort | uniq"]
+        {
+            assert_same(text);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! top-k: `sort | head -n K` → only about K lines are ever kept.
+//!
+//! **Proof.** head prints the first K lines that sort would print. A line that K lines come before cannot be among
+//! them, whatever comes later; ties are decided as sort decides them, by the same code.
+//!
+//! **Conditions.** head counts lines, from the beginning, that end as sort's do; at most as many as [`TopK::new`]
+//! allows; no `-g`, whose NaNs only the real sort can order. That sort would be cut off by SIGPIPE shows only under
+//! pipefail, where head does not run natively.
+
+use super::{Rewrite, Rule, Site};
+use crate::step::{Shape, Step};
+use pelton_commands::{Accept, Declined, Head, SortOptions, TopK};
+use pelton_stream::Kernel;
+use std::sync::Arc;
+
+pub(super) const RULE: Rule = Rule { name: "top-k", rewrite };
+
+fn rewrite(sort: &Step, head: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+    let sort_args = sort.args_of("sort", site)?;
+    let head_args = head.args_of("head", site)?;
+    Some(join(sort_args, head_args, site).map(|(shape, lines)| Rewrite {
+        step: sort.with(head, shape),
+        gain: format!("only the best {lines} lines are kept, and little else is compared"),
+    }))
+}
+
+fn join(sort: &[Vec<u8>], head: &[Vec<u8>], site: &Site) -> Accept<(Shape, usize)> {
+    let sort = SortOptions::parse(sort, &site.surroundings.context)?;
+    let Some((lines, end)) = Head::parse(head)?.first_lines() else {
+        return Declined::because("head does not just print the first so many lines");
+    };
+    if end != sort.terminator {
+        return Declined::because("sort and head end lines differently");
+    }
+    let lines = usize::try_from(lines).unwrap_or(usize::MAX);
+    TopK::new(&sort, lines)?;
+    let make = move || Ok(Box::new(TopK::new(&sort, lines)?) as Box<dyn Kernel>);
+    Ok((Shape::Made { make: Arc::new(make), label: format!("the first {lines} lines in order") }, lines))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_same, plan_text, reasons, under_pipefail};
+
+    #[test]
+    fn sort_before_head() {
+        assert_eq!(plan_text("sort -rn f | head"), "native { [the first 10 lines in order] < f }");
+        assert_eq!(plan_text("cat f | sort | head -n 3"), "native { [the first 3 lines in order] < f }");
+        assert_eq!(
+            plan_text("tr -cs A-Za-z '\\n' < f | tr A-Z a-z | sort | uniq -c | sort -rn | head"),
+            "native { tr -cs A-Za-z '\\n' ; tr A-Z a-z ; [sort the distinct lines] ; [the first 10 lines in order] }"
+        );
+    }
+
+    #[test]
+    fn look_alikes_stay() {
+        let first = "head does not just print the first so many lines";
+        for (text, reason) in [
+            ("sort f | head -c 10", first),
+            ("sort f | head -n -10", first),
+            ("sort f | head -v", first),
+            ("sort -z f | head", "sort and head end lines differently"),
+            ("sort -g f | head", "-g may meet two NaNs"),
+            ("sort -m f g | head", "sort is not asked to sort"),
+            ("sort f | head -n 100001", "more than 100000 lines are kept"),
+        ] {
+            assert_eq!(reasons(text, "top-k"), [reason], "{text}");
+        }
+        assert_eq!(reasons("sort f | tr a b | head", "top-k"), [""; 0]);
+        assert_eq!(reasons("sort f | tail", "top-k"), [""; 0]);
+    }
+
+    #[test]
+    fn under_pipefail_the_status_of_sort_shows() {
+        assert_eq!(under_pipefail("sort f | head"), "sort f | head");
+    }
+
+    #[test]
+    fn the_output_is_the_same() {
+        for text in [
+            "sort f g | head -n 2",
+            "sort -u f | head -3",
+            "sort -k2 -s f | head -n 100",
+            "sort -r f | head -n 1",
+        ] {
+            assert_same(text);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! For tests: pipelines as text, plans as text, and both run in memory.
+
+use crate::graph::{Candidate, Node, Outcome, Planned, Segment, Surroundings, Switches, Work};
+use crate::plan;
+use crate::rules::RULES;
+use pelton_commands::{Context, Family, Implementation, Input, Locale, accept};
+use pelton_stream::{Chain, Flow, InputKind, Interruption, Kernel};
+
+/// Plans this text; in C, from a shared standard input.
+pub(crate) fn planned(text: &str, pipefail: bool, switches: &Switches) -> Planned {
+    let context = Context { locale: Locale::C, implementation: Implementation::tested(Family::GnuCoreutils) };
+    plan(candidates(text), &Surroundings { pipefail, context }, switches)
+}
+
+/// Stages between ` | `, words between blanks, in single quotes if they must be; `< f` and `> f` at the end.
+fn candidates(text: &str) -> Vec<Candidate> {
+    let stage = |(at, text): (usize, &str)| {
+        let redirects = |sign: &str| text.split(' ').any(|word| word == sign);
+        let words: Vec<Vec<u8>> = text
+            .split(' ')
+            .take_while(|word| !matches!(*word, "<" | ">"))
+            .map(|word| word.trim_matches('\'').as_bytes().to_vec())
+            .collect();
+        let (name, args) = words.split_first().expect("a word");
+        let family = pelton_commands::lookup(name).map_or(Family::GnuCoreutils, |entry| entry.family);
+        let context = Context { locale: Locale::C, implementation: Implementation::tested(family) };
+        Candidate {
+            name: String::from_utf8_lossy(name).into_owned(),
+            args: args.to_vec(),
+            command: accept(name, args, &context),
+            shares_stdin: at == 0 && !redirects("<"),
+            redirects_stdout: redirects(">"),
+            redirects_stdin: redirects("<"),
+        }
+    };
+    text.split(" | ").enumerate().map(stage).collect()
+}
+
+/// The plan with everything on.
+pub(crate) fn plan_text(text: &str) -> String {
+    text_of(&planned(text, false, &Switches::default()))
+}
+
+/// The same under pipefail.
+pub(crate) fn under_pipefail(text: &str) -> String {
+    text_of(&planned(text, true, &Switches::default()))
+}
+
+/// Why this rule (or kernel) declined, each time.
+pub(crate) fn reasons(text: &str, name: &str) -> Vec<String> {
+    let decisions = planned(text, false, &Switches::default()).decisions;
+    let reason = |outcome| match outcome {
+        Outcome::Declined(reason) => Some(reason),
+        Outcome::Fired(_) => None,
+    };
+    decisions.into_iter().filter(|one| one.name == name).filter_map(|one| reason(one.outcome)).collect()
+}
+
+fn text_of(planned: &Planned) -> String {
+    let segment = |segment: &Segment| match segment {
+        Segment::Process(stage) => planned.stages[*stage].shown.clone(),
+        Segment::Native { nodes, .. } => {
+            let nodes: Vec<String> = nodes.iter().map(|node| node_text(node, planned)).collect();
+            format!("native {{ {} }}", nodes.join(" ; "))
+        }
+    };
+    planned.segments.iter().map(segment).collect::<Vec<_>>().join(" | ")
+}
+
+/// A rewritten kernel of several stages stands in brackets; what rewritten ones read is named if it is not a pipe.
+fn node_text(node: &Node, planned: &Planned) -> String {
+    let Work::Rewritten { inputs, label, .. } = &node.work else {
+        return planned.stages[node.stages.end - 1].shown.clone();
+    };
+    let own = planned.stages.iter().any(|stage| stage.shown == *label);
+    let label = if own { label.clone() } else { format!("[{label}]") };
+    let name = |input: &Input| match input {
+        Input::Stdin => "-".to_owned(),
+        Input::File(name) => String::from_utf8_lossy(name).into_owned(),
+    };
+    if node.stages.start > 0 && inputs == &[Input::Stdin] {
+        return label;
+    }
+    format!("{label} < {}", inputs.iter().map(name).collect::<Vec<_>>().join(" "))
+}
+
+/// Runs the plan in memory with all rules, and with none, over several texts in blocks of several sizes: the outputs
+/// and the last status must be the same.
+pub(crate) fn assert_same(text: &str) {
+    let without = Switches { without: RULES.iter().map(|rule| rule.name.to_owned()).collect(), only: vec![] };
+    let rewritten = planned(text, false, &Switches::default());
+    let plain = planned(text, false, &without);
+    assert_ne!(text_of(&rewritten), text_of(&plain), "no rule fired: {text}");
+    for data in DATA {
+        for block_bytes in [1, 7, 4096] {
+            let (expected, got) = (run(&plain, data, block_bytes), run(&rewritten, data, block_bytes));
+            assert_eq!(got, expected, "{text} over {data:?} in blocks of {block_bytes}");
+        }
+    }
+}
+
+/// What the files f and g and the standard input hold.
+const DATA: &[[&[u8]; 3]] = &[
+    [b"", b"", b""],
+    [b"b a\nabc\nb a\n", b"x", b"\n\n"],
+    [b"no end", b"of lines\n a\n", b"a"],
+    [b"10 z\n9 y\n10 z\n9 x\n8\n\n\n8", b"9 y\n", b"\xff\0\n\0"],
+    [b"\n", b"\n\nccc\xc3\xa9\n", b"b\nb\n"],
+];
+
+fn run(planned: &Planned, data: &[&[u8]; 3], block_bytes: usize) -> (Vec<u8>, i32) {
+    let [Segment::Native { nodes, .. }] = planned.segments.as_slice() else {
+        panic!("not one native segment")
+    };
+    let kernels: Vec<Box<dyn Kernel>> =
+        nodes.iter().map(|node| node.work.kernel().expect("a kernel")).collect();
+    let mut chain = Chain::new(kernels);
+    let mut out = Vec::new();
+    drive(&mut chain, nodes[0].work.inputs(), data, block_bytes, &mut out).expect("no hand-over");
+    (out, chain.statuses().last().copied().unwrap_or(0))
+}
+
+fn drive(
+    chain: &mut Chain,
+    inputs: &[Input],
+    data: &[&[u8]; 3],
+    block_bytes: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), Vec<Interruption>> {
+    let text = |input: &Input| match input {
+        Input::File(name) if name == b"f" => (Some(name.clone()), data[0]),
+        Input::File(name) => (Some(name.clone()), data[1]),
+        Input::Stdin => (None, data[2]),
+    };
+    let texts: Vec<_> = inputs.iter().map(text).collect();
+    // As if the standard input were a file as well: what stands behind a cat must not notice.
+    let kinds: Vec<InputKind> =
+        texts.iter().map(|(_, text)| InputKind::Regular { bytes: text.len() as u64 }).collect();
+    chain.begin(&kinds, out)?;
+    'inputs: for (name, text) in texts {
+        chain.begin_input(name.as_deref(), out)?;
+        for block in text.chunks(block_bytes) {
+            match chain.push(block, out)? {
+                Flow::More => {}
+                Flow::NextInput => break,
+                Flow::Done => break 'inputs,
+            }
+        }
+        if chain.end_input(out)? == Flow::Done {
+            break;
+        }
+    }
+    chain.finish(out).map(drop)
+}
