@@ -57,6 +57,18 @@ Exit status: the text's own; 2 if pelton refuses it (a syntax error); 126 or 127
 pub struct RunArgs {
     #[command(flatten)]
     pub source: SourceArgs,
+
+    /// Run every command as it is: nothing natively, nothing rewritten
+    #[arg(long)]
+    pub faithful: bool,
+
+    /// Switch a rule or a command's kernel off; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub without: Vec<String>,
+
+    /// Switch all others off; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub only: Vec<String>,
 }
 
 /// Run a pipeline unchanged and show what each stage cost, what it waited for, and which one is the bottleneck.

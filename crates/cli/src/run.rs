@@ -5,7 +5,7 @@ use crate::failure::{Failure, plain};
 use crate::source::{self, Source};
 use crate::terminal::{self, Look};
 use crate::Ending;
-use pelton_run::{Environment, Execution, Observing};
+use pelton_run::{Environment, Execution, Observing, Options};
 
 /// Runs it.
 pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
@@ -16,10 +16,11 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
             Err(source::no_such_command(&words, &pelton_sys::spawn::replace(&exec)))
         }
         Source::Text(request, plan) => {
+            let options = Options { observing: Observing::No, native: native(args)? };
             if terminal::stderr_is_terminal() {
                 source::warn_of_missing(&request, &plan, &environment, Look::of_stderr(color));
             }
-            if let Some(exec) = pelton_run::replacement(&plan, &request, &environment) {
+            if let Some(exec) = pelton_run::replacement(&plan, &request, &environment, &options) {
                 let error = pelton_sys::spawn::replace(&exec);
                 // A script without `#!` line, say: the general way hands it to the shell.
                 if matches!(plan, pelton_run::Plan::Whole { .. }) {
@@ -27,7 +28,7 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
                     return Err(Failure::new(format!("cannot start `{shell}`: {}", plain(&error))).with_status(126));
                 }
             }
-            let execution = pelton_run::execute(&plan, &request, &environment, Observing::No, &mut terminal::say)
+            let execution = pelton_run::execute(&plan, &request, &environment, &options, &mut terminal::say)
                 .map_err(|error| Failure::io("cannot run the pipeline", &error))?;
             Ok(ending(&execution))
         }
@@ -39,4 +40,12 @@ fn ending(execution: &Execution) -> Ending {
         Some(signal) => Ending::Signal(signal),
         None => Ending::Status(execution.status),
     }
+}
+
+/// The rules and kernels that are on.
+fn native(args: &RunArgs) -> Result<Option<pelton_run::Switches>, Failure> {
+    if args.faithful {
+        return Ok(None);
+    }
+    Ok(Some(pelton_run::Switches { without: args.without.clone(), only: args.only.clone() }))
 }

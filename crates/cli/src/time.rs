@@ -8,7 +8,7 @@ use crate::source::{self, Source};
 use crate::terminal::{self, Look};
 use pelton_record::Run;
 use pelton_report::{Format, Style};
-use pelton_run::{Environment, Execution, Observing};
+use pelton_run::{Environment, Execution, Observing, Options};
 use pelton_sys::{clock, signals, stdio};
 use std::io::{Seek, Write};
 use std::os::fd::AsFd;
@@ -55,7 +55,8 @@ fn measure(source: &Source, environment: &Environment) -> Result<Measured, Failu
         Source::Words(words) => pelton_run::execute_command(words, environment, Observing::Yes)
             .map_err(|error| source::no_such_command(words, &error))?,
         Source::Text(request, plan) => {
-            pelton_run::execute(plan, request, environment, Observing::Yes, &mut terminal::say)
+            let options = Options { observing: Observing::Yes, native: None };
+            pelton_run::execute(plan, request, environment, &options, &mut terminal::say)
                 .map_err(|error| Failure::io("cannot run the pipeline", &error))?
         }
     };

@@ -2,10 +2,13 @@
 
 use crate::environ::Environment;
 use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
-use crate::stage::{Ends, Kind, Surroundings};
+use crate::native::{self, Native, Unit};
+use crate::stage::{Ends, Kind, StagePlan, Surroundings};
 use crate::{c_string, jobs, lookup};
 use pelton_observe::probes::accounting;
+use pelton_commands::detect::{CacheFile, Detector, Store, SystemProbe};
 use pelton_observe::{Edges, Finished, Pace, Watched};
+use pelton_plan::Switches;
 use pelton_record::{Cost, End, How, LeftBehind, Observer, Pipeline, Span, Stage};
 use pelton_syntax::{Connector, Dialect};
 use pelton_sys::pipe;
@@ -17,6 +20,7 @@ use pelton_sys::clock;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
@@ -29,6 +33,15 @@ pub enum Observing {
     No,
     /// Account for every stage, and sample what it waits for.
     Yes,
+}
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whether to measure. Measured runs are never optimised.
+    pub observing: Observing,
+    /// The rules and kernels that are on; `None` if every command runs as it is.
+    pub native: Option<Switches>,
 }
 
 /// What came of it.
@@ -53,7 +66,7 @@ pub struct Execution {
 
 /// What this process should become instead of running the plan itself: the shell, for a text it must run whole, or
 /// the program, for a text that is one plain command. Not for observed runs.
-pub fn replacement(plan: &Plan, request: &Request, environment: &Environment) -> Option<Exec> {
+pub fn replacement(plan: &Plan, request: &Request, environment: &Environment, options: &Options) -> Option<Exec> {
     match plan {
         Plan::Whole { .. } => whole(request, environment),
         Plan::Steps(steps) => {
@@ -64,7 +77,8 @@ pub fn replacement(plan: &Plan, request: &Request, environment: &Environment) ->
                 // One stage that the shell runs is all of the text: let it have it as it is.
                 return whole(request, environment);
             }
-            if !shell_becomes(pipeline, request) || stage.kind != Kind::Program {
+            let has_kernel = options.native.is_some() && pelton_commands::lookup(stage.name.as_bytes()).is_some();
+            if !shell_becomes(pipeline, request) || stage.kind != Kind::Program || has_kernel {
                 return None;
             }
             let around = Surroundings { execed: true, ..surroundings(request, environment, &[]) };
@@ -103,13 +117,17 @@ pub fn execute(
     plan: &Plan,
     request: &Request,
     environment: &Environment,
-    observing: Observing,
+    options: &Options,
     say: &mut dyn FnMut(&str),
 ) -> io::Result<Execution> {
-    let mut runner = Runner::new(observing)?;
+    let mut runner = Runner::new(options.observing)?;
     match plan {
         Plan::Steps(steps) => {
-            let mut shell = ShellState { request, environment, say, errexit: false, pipefail: false };
+            let switches = options.native.as_ref().filter(|_| options.observing == Observing::No);
+            let cache = CacheFile::of_user(|name| environment.get(name).map(std::path::PathBuf::from));
+            let detector = Detector::new(&SystemProbe, cache.as_ref().map(|cache| cache as &dyn Store));
+            let mut shell =
+                ShellState { request, environment, say, errexit: false, pipefail: false, switches, detector };
             shell.run(steps, &mut runner)?;
         }
         Plan::Whole { reason } => {
@@ -159,6 +177,8 @@ struct ShellState<'a> {
     say: &'a mut dyn FnMut(&str),
     errexit: bool,
     pipefail: bool,
+    switches: Option<&'a Switches>,
+    detector: Detector<'a>,
 }
 
 impl ShellState<'_> {
@@ -224,7 +244,15 @@ impl ShellState<'_> {
         let flags: &[&str] = if self.pipefail { &["-o", "pipefail"] } else { &[] };
         let execed = last && shell_becomes(pipeline, self.request);
         let around = Surroundings { execed, ..surroundings(self.request, self.environment, flags) };
-        let ends = runner.run_pipeline(pipeline, &around)?;
+        let units = match self.switches {
+            Some(switches) => {
+                let (_, units) =
+                    native::plan_pipeline(&pipeline.stages, &around, switches, self.pipefail, &mut self.detector);
+                units
+            }
+            None => (0..pipeline.stages.len()).map(Unit::Process).collect(),
+        };
+        let ends = runner.run_pipeline(pipeline, units, &around)?;
         let dialect = self.request.shell.dialect.unwrap_or(Dialect::Posix);
         let status = |(_, ended): &(u32, Ended)| ended.status();
         let failed = ends.iter().rev().map(status).find(|status| self.pipefail && *status != 0);
@@ -262,8 +290,11 @@ struct Runner {
     own_cpu_at_start_ns: u64,
 }
 
-/// A started stage.
+/// A started stage, or several in one worker.
 struct Started {
+    stages: Range<usize>,
+    /// Where a worker tells the statuses of its stages.
+    statuses: Option<OwnedFd>,
     pid: u32,
     watched: Option<Watched>,
     how: How,
@@ -316,14 +347,21 @@ impl Runner {
         Ok(())
     }
 
-    /// Runs one pipeline to its end; gives its processes and how they ended, left to right.
-    fn run_pipeline(&mut self, pipeline: &PipelinePlan, around: &Surroundings<'_>) -> io::Result<Vec<(u32, Ended)>> {
-        let started = self.start_pipeline(pipeline, around)?;
-        let pids: Vec<u32> = started.iter().map(|stage| stage.pid).collect();
+    /// Runs one pipeline to its end; gives its stages' processes and how they ended, left to right.
+    fn run_pipeline(
+        &mut self,
+        pipeline: &PipelinePlan,
+        units: Vec<Unit>,
+        around: &Surroundings<'_>,
+    ) -> io::Result<Vec<(u32, Ended)>> {
+        let mut started = self.start_pipeline(pipeline, units, around)?;
+        let told: Vec<_> = started.iter_mut().map(|unit| (unit.stages.clone(), unit.statuses.take())).collect();
+        let pids: Vec<u32> = started.iter().map(|unit| unit.pid).collect();
         let (starts, endings) = self.wait_for(started)?;
-        let ends = pids.into_iter().zip(endings.iter().map(|e| e.ended)).collect();
+        let units = pids.into_iter().zip(endings.iter().map(|e| e.ended)).zip(told);
+        let ends = units.flat_map(|((pid, ended), (stages, statuses))| stage_ends(pid, ended, stages, statuses)).collect();
         if self.observing == Observing::Yes {
-            let describe = |s: &crate::stage::StagePlan| Described { text: s.text.clone(), name: s.name.clone(), span: s.span };
+            let describe = |s: &StagePlan| Described { text: s.text.clone(), name: s.name.clone(), span: s.span };
             self.record(pipeline.span, pipeline.stages.iter().map(describe).collect(), starts, endings);
         }
         Ok(ends)
@@ -331,11 +369,17 @@ impl Runner {
 
     /// Starts the stages left to right. Each child holds its own pipe ends and no others, also while it is still
     /// opening its redirections, so a reader sees its writer's end as soon as it comes.
-    fn start_pipeline(&mut self, pipeline: &PipelinePlan, around: &Surroundings<'_>) -> io::Result<Vec<Started>> {
-        let mut started = Vec::with_capacity(pipeline.stages.len());
+    fn start_pipeline(
+        &mut self,
+        pipeline: &PipelinePlan,
+        units: Vec<Unit>,
+        around: &Surroundings<'_>,
+    ) -> io::Result<Vec<Started>> {
+        let count = units.len();
+        let mut started = Vec::with_capacity(count);
         let mut previous: Option<(OwnedFd, u64)> = None;
-        for (i, stage) in pipeline.stages.iter().enumerate() {
-            let next = if i + 1 < pipeline.stages.len() { Some(pipe::pipe()?) } else { None };
+        for (i, unit) in units.into_iter().enumerate() {
+            let next = if i + 1 < count { Some(pipe::pipe()?) } else { None };
             let (read_end, upstream) = previous.take().unzip();
             let edges = Edges { upstream, downstream: next.as_ref().map(|pipe| pipe.inode) };
             let ends = Ends {
@@ -343,8 +387,14 @@ impl Runner {
                 stdout: next.as_ref().map(|pipe| pipe.write.as_fd()),
                 not_mine: next.as_ref().map(|pipe| pipe.read.as_fd()),
             };
-            let prepared = stage.prepare(around, ends);
-            started.push(self.start(&prepared.child, prepared.how, prepared.program, edges)?);
+            started.push(match unit {
+                Unit::Process(stage) => {
+                    let prepared = pipeline.stages[stage].prepare(around, ends);
+                    let begun = self.start(&prepared.child, prepared.how, prepared.program, edges)?;
+                    Started { stages: stage..stage + 1, ..begun }
+                }
+                Unit::Native(native) => start_native(*native, ends)?,
+            });
             // The parent keeps neither this stage's input nor the write end of its output.
             previous = next.map(|pipe| (pipe.read, pipe.inode));
         }
@@ -359,7 +409,7 @@ impl Runner {
                 (pid, Some(Watched::start(pid, gate, edges)))
             }
         };
-        Ok(Started { pid, watched, how, program })
+        Ok(Started { stages: 0..1, statuses: None, pid, watched, how, program })
     }
 
     /// Waits until all stages have ended.
@@ -479,6 +529,30 @@ struct Start {
     pid: u32,
     how: How,
     program: Option<String>,
+}
+
+fn start_native(native: Native, ends: Ends<'_>) -> io::Result<Started> {
+    let statuses = pipe::pipe()?;
+    let stages = native.stages.clone();
+    let pid = native.spawn(ends.stdin, ends.stdout, ends.not_mine, statuses.write.as_fd())?;
+    Ok(Started { stages, statuses: Some(statuses.read), pid, watched: None, how: How::Process, program: None })
+}
+
+/// How each stage of a unit ended. A worker tells; what it could not tell is as it ended itself, for the last stage,
+/// and unknown, which counts as success, for those before it: only pipefail would show it, and then nothing runs
+/// natively whose status the end of another could cut short.
+fn stage_ends(pid: u32, ended: Ended, stages: Range<usize>, statuses: Option<OwnedFd>) -> Vec<(u32, Ended)> {
+    let Some(statuses) = statuses else { return vec![(pid, ended)] };
+    let mut ends: Vec<Ended> = stages.clone().map(|_| Ended::Exited(0)).collect();
+    for (stage, status) in native::told(statuses) {
+        if let Some(end) = stage.checked_sub(stages.start).and_then(|i| ends.get_mut(i)) {
+            *end = Ended::Exited(status);
+        }
+    }
+    if let (Some(last), Ended::Signalled(..)) = (ends.last_mut(), ended) {
+        *last = ended;
+    }
+    ends.into_iter().map(|end| (pid, end)).collect()
 }
 
 fn end(pid: u32, watched: Option<Watched>) -> io::Result<Ending> {

@@ -10,14 +10,16 @@ mod expand;
 mod jobs;
 mod lookup;
 mod measure;
+mod native;
 mod plan;
 mod shell;
 mod stage;
 
 pub use environ::Environment;
-pub use execute::{Execution, Observing, command, execute, execute_command, replacement};
+pub use execute::{Execution, Observing, Options, command, execute, execute_command, replacement};
 pub use measure::{assemble, shown_text};
 pub use pelton_observe::summarise;
+pub use pelton_plan::Switches;
 pub use plan::{PipelinePlan, Plan, Request, ShellOption, Step, plan};
 pub use stage::{Kind, StagePlan};
 pub use shell::{Shell, UnknownShell};

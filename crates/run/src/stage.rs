@@ -379,7 +379,7 @@ impl StagePlan {
 /// What a child becomes when no shell is needed.
 pub(crate) struct Native {
     pub(crate) action: Action,
-    redirections: Vec<Redirection>,
+    pub(crate) redirections: Vec<Redirection>,
     how: How,
     program: Option<String>,
 }

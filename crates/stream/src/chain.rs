@@ -100,7 +100,8 @@ impl Chain {
         link.step(|kernel, out| kernel.end_input(out), &[], rest, sink)
     }
 
-    /// All inputs of the first kernel ended: everything is brought to its end.
+    /// All inputs of the first kernel ended, or it wants no more: everything is brought to its end. After a hand-over
+    /// it is called again, on what is left of the chain.
     pub fn finish(&mut self, sink: &mut dyn Sink) -> Fed {
         let Some((link, rest)) = self.links.split_first_mut() else { return Ok(Flow::Done) };
         link.finish(rest, sink)
@@ -213,6 +214,8 @@ impl Link {
             all.push(Interruption { link: self.index, rest: left, reason: hand_over.reason });
             return Err(all);
         }
+        // Noted before a hand-over further on is reported: whoever drives on must not ask this kernel again.
+        self.ended |= outcome == Ok(Flow::Done);
         if passed? == Flow::Done {
             // Whoever reads from this kernel has ended: so has it, as by a broken pipe.
             self.ended = true;
@@ -220,7 +223,6 @@ impl Link {
         }
         match outcome {
             Ok(Flow::Done) => {
-                self.ended = true;
                 end(rest, sink)?;
                 Ok(Flow::Done)
             }
@@ -242,12 +244,10 @@ impl Link {
     /// Lets the kernel print what it held back, and ends all that follow it.
     fn finish(&mut self, rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
         while !self.ended {
-            if self.step(|kernel, out| kernel.finish(out), &[], rest, sink)? == Flow::Done {
-                break;
-            }
+            self.step(|kernel, out| kernel.finish(out), &[], rest, sink)?;
         }
-        self.ended = true;
-        Ok(Flow::Done)
+        // Done already, unless a hand-over came between.
+        end(rest, sink)
     }
 }
 

@@ -12,3 +12,4 @@ pub mod spawn;
 pub mod startup;
 pub mod stdio;
 pub mod wait;
+pub mod wide;

@@ -39,7 +39,11 @@ pub fn feed(bytes: &[u8]) -> io::Result<OwnedFd> {
     }
     // Opened anew, so that the reader gets a read-only descriptor at offset zero, as from a file.
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
-    Ok(rustix::fs::open(path, rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty())?)
+    Ok(rustix::fs::open(
+        path,
+        rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC,
+        rustix::fs::Mode::empty(),
+    )?)
 }
 
 #[cfg(test)]

@@ -103,7 +103,9 @@ pub fn resident_bytes(pid: u32) -> Option<u64> {
 
 /// The children of `pid`'s leading thread, as far as the kernel tells.
 pub fn children(pid: u32) -> Vec<u32> {
-    let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")) else { return Vec::new() };
+    let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")) else {
+        return Vec::new();
+    };
     text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 

@@ -140,12 +140,19 @@ pub fn default_sigpipe() {
     }
 }
 
+/// Makes writing to a closed pipe an error of the write, for a process that has more to do than write.
+pub fn ignore_sigpipe() {
+    let ignore = action(libc::SIG_IGN);
+    // SAFETY: SIG_IGN is a valid disposition.
+    unsafe { libc::sigaction(libc::SIGPIPE, &ignore, std::ptr::null_mut()) };
+}
+
 /// A signal's name, `SIGKILL`; `SIG34` and the like for those without one.
 pub fn name(signal: i32) -> String {
     const NAMES: [&str; 32] = [
-        "0", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM",
-        "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF",
-        "WINCH", "IO", "PWR", "SYS",
+        "0", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2",
+        "PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU",
+        "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
     ];
     match usize::try_from(signal).ok().and_then(|n| NAMES.get(n)) {
         Some(name) => format!("SIG{name}"),

@@ -139,6 +139,42 @@ pub fn spawn_gated(child: &Child<'_>) -> io::Result<(u32, Gate)> {
     Ok((pid, Gate(gate.write)))
 }
 
+/// Starts a child that runs `work` instead of a program, and exits with what it returns.
+///
+/// # Errors
+/// Besides those of fork: if this process has other threads. A child of such a process may only exec, since a lock
+/// that another thread held (the allocator's, say) stays locked in it for ever.
+pub fn spawn_worker(child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> io::Result<u32> {
+    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
+        return Err(io::Error::other("a worker cannot be forked from a process with several threads"));
+    }
+    let image = Image::new(child);
+    let inherited = Inherited::now();
+    fork(|| if image.wire_up(child, inherited, None).is_some() { work() } else { 127 })
+}
+
+/// Copies this process, which must have one thread; `Ok(None)` in the copy.
+///
+/// # Errors
+/// As [`spawn_worker`].
+pub fn fork_copy() -> io::Result<Option<u32>> {
+    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
+        return Err(io::Error::other("a process with several threads cannot be copied"));
+    }
+    // SAFETY: this process has one thread, so the copy is whole: no lock is held by a thread that it lacks.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(None),
+        pid => Ok(Some(pid as u32)),
+    }
+}
+
+/// Ends this process at once, running nothing of Rust's or the C library's: for copies of a process.
+pub fn exit_now(code: i32) -> ! {
+    // SAFETY: _exit has no preconditions.
+    unsafe { libc::_exit(code) }
+}
+
 /// Replaces this process by `exec`, with signals as they were inherited. Returns only if that failed.
 pub fn replace(exec: &Exec) -> io::Error {
     Inherited::now().restore();
@@ -209,25 +245,7 @@ impl<'a> Image<'a> {
 
     /// The child's whole life before exec. Returns the code to exit with.
     fn run(&self, child: &Child<'_>, inherited: Inherited, gate: Option<(RawFd, RawFd)>) -> i32 {
-        inherited.restore();
-        if let Some(fd) = child.not_mine {
-            close(fd.as_raw_fd());
-        }
-        if let Some((read, write)) = gate {
-            close(write);
-            if !gate_opens(read) {
-                return 127;
-            }
-        }
-        close_what_was_closed();
-        if !wire(child) {
-            return 127;
-        }
-        let mut table = Table::new();
-        if !child.redirections.iter().all(|redirection| table.apply(redirection)) {
-            return self.fall_back();
-        }
-        let saved = table.realise();
+        let Some(saved) = self.wire_up(child, inherited, gate) else { return self.fall_back() };
         match &child.action {
             Action::Exit(code) => return *code,
             Action::Exec(_) => {
@@ -238,6 +256,33 @@ impl<'a> Image<'a> {
         }
         saved.restore();
         self.fall_back()
+    }
+
+    /// Makes signals and descriptors what the program is to find. `None` if a redirection failed: nothing but the
+    /// pipes is then in place.
+    fn wire_up(
+        &self,
+        child: &Child<'_>,
+        inherited: Inherited,
+        gate: Option<(RawFd, RawFd)>,
+    ) -> Option<Saved> {
+        inherited.restore();
+        if let Some(fd) = child.not_mine {
+            close(fd.as_raw_fd());
+        }
+        if let Some((read, write)) = gate {
+            close(write);
+            if !gate_opens(read) {
+                // SAFETY: _exit has no preconditions; the parent is gone, and with it whoever wanted this child.
+                unsafe { libc::_exit(127) };
+            }
+        }
+        close_what_was_closed();
+        if !wire(child) {
+            return None;
+        }
+        let mut table = Table::new();
+        child.redirections.iter().all(|redirection| table.apply(redirection)).then(|| table.realise())
     }
 
     fn fall_back(&self) -> i32 {
@@ -276,7 +321,8 @@ fn wire(child: &Child<'_>) -> bool {
     // Both are first copied out of the way: with descriptors 0 or 1 closed at the start, a pipe end may be 0 or 1.
     let aside = |fd: Option<BorrowedFd<'_>>| fd.map(|fd| duplicate_above(fd.as_raw_fd()));
     let (stdin, stdout) = (aside(child.stdin), aside(child.stdout));
-    let place = |source: Option<RawFd>, fd: RawFd| source.is_none_or(|source| source >= 0 && move_to(source, fd));
+    let place =
+        |source: Option<RawFd>, fd: RawFd| source.is_none_or(|source| source >= 0 && move_to(source, fd));
     place(stdin, 0) && place(stdout, 1)
 }
 
@@ -479,7 +525,8 @@ mod tests {
 
     #[test]
     fn a_failing_redirection_falls_back_untouched() {
-        let missing = Redirection::Open { fd: 0, path: c("/nonexistent/x"), flags: open_flags(OpenMode::Read) };
+        let missing =
+            Redirection::Open { fd: 0, path: c("/nonexistent/x"), flags: open_flags(OpenMode::Read) };
         let redirections = vec![Redirection::Close { fd: 1 }, missing];
         let (bytes, _) = run(Action::Exit(0), Some(exec("/bin/echo", &["shell"])), redirections);
         assert_eq!(bytes, b"shell\n");

@@ -140,9 +140,10 @@ pub fn become_subreaper() -> io::Result<()> {
 /// Waits until one of `pidfds` has ended, a signal came, or `timeout` passed.
 pub fn wait_any(pidfds: &[std::os::fd::BorrowedFd<'_>], timeout: Option<Duration>) {
     use rustix::event::{PollFd, PollFlags, Timespec};
-    let mut polled: Vec<PollFd<'_>> = pidfds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-    let timeout = timeout
-        .map(|d| Timespec { tv_sec: d.as_secs() as i64, tv_nsec: i64::from(d.subsec_nanos()) });
+    let mut polled: Vec<PollFd<'_>> =
+        pidfds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    let timeout =
+        timeout.map(|d| Timespec { tv_sec: d.as_secs() as i64, tv_nsec: i64::from(d.subsec_nanos()) });
     // Interrupted, timed out or ready: in every case the caller looks again at what it waits for.
     let _ = rustix::event::poll(&mut polled, timeout.as_ref());
 }

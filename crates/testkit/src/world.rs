@@ -111,6 +111,8 @@ pub fn base_environment(home: &Path) -> Vec<(OsString, OsString)> {
     ];
     let mut env: Vec<_> = fixed.iter().map(|(name, value)| (name.into(), value.into())).collect();
     env.push(("HOME".into(), home.into()));
+    // Beside the case's directory, so that what pelton remembers of programs is not among the files that are compared.
+    env.push(("XDG_CACHE_HOME".into(), home.with_file_name("cache").into()));
     env
 }
 
