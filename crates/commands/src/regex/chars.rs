@@ -12,6 +12,9 @@ const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CharSet {
     ranges: Vec<(u32, u32)>,
+    /// With what lies beyond the last code point, in the sequences of four to six bytes that UTF-8 once had. grep's
+    /// complements contain them, its dot does not, as long as only whether a line matches is asked.
+    beyond: bool,
 }
 
 impl CharSet {
@@ -20,7 +23,7 @@ impl CharSet {
     }
 
     pub(super) fn one(c: u32) -> Self {
-        CharSet { ranges: vec![(c, c)] }
+        CharSet { ranges: vec![(c, c)], beyond: false }
     }
 
     pub(super) fn of(chars: impl IntoIterator<Item = u32>) -> Self {
@@ -33,7 +36,7 @@ impl CharSet {
     pub(super) fn all(utf8: bool) -> Self {
         let ranges =
             if utf8 { vec![(0, SURROGATES.0 - 1), (SURROGATES.1 + 1, LAST)] } else { vec![(0, 0xFF)] };
-        CharSet { ranges }
+        CharSet { ranges, beyond: false }
     }
 
     pub(super) fn add(&mut self, first: u32, last: u32) {
@@ -43,6 +46,7 @@ impl CharSet {
 
     pub(super) fn join(&mut self, other: &CharSet) {
         self.ranges.extend(&other.ranges);
+        self.beyond |= other.beyond;
         self.normalise();
     }
 
@@ -74,11 +78,15 @@ impl CharSet {
                 kept.push((first, last));
             }
         }
-        CharSet { ranges: kept }
+        CharSet { ranges: kept, beyond: self.beyond && !other.beyond }
     }
 
     pub(super) fn complement(&self, utf8: bool) -> CharSet {
-        CharSet::all(utf8).minus(self)
+        CharSet { beyond: utf8, ..CharSet::all(utf8) }.minus(self)
+    }
+
+    pub(super) fn reaches_beyond(&self) -> bool {
+        self.beyond
     }
 
     pub(super) fn contains(&self, c: u32) -> bool {

@@ -113,8 +113,9 @@ impl Options<'_> {
 pub enum Judges {
     /// Any bytes.
     AnyBytes,
-    /// Any but the sequences that Unicode forbids and glibc decodes all the same: surrogates, and code points beyond
-    /// the last. Other invalid bytes are no characters to either.
+    /// Any but the sequences that UTF-8 once had and glibc still decodes: surrogates, and what lies beyond Unicode's
+    /// last code point. The tools' two matchers treat them differently. Other invalid bytes are no characters to
+    /// either.
     NoForbiddenUtf8,
     /// Valid UTF-8.
     ValidUtf8,
@@ -169,7 +170,7 @@ pub fn compile(expressions: &[&[u8]], options: &Options) -> Accept<Regex> {
         Charset::Other => return Declined::because("the character set"),
     };
     let syntax = syntax(options, utf8);
-    let (node, groups, mut judges) = read(expressions, options.flavour, syntax)?;
+    let (node, groups, mut judges) = read(expressions, options, syntax)?;
     if options.newline == Newline::IsCharacter && !node.anchors_are_outermost(true, true) {
         return Declined::because("an anchor in the middle, where lines contain newlines");
     }
@@ -208,7 +209,7 @@ fn syntax(options: &Options, utf8: bool) -> Syntax {
 }
 
 /// Reads all expressions into one tree.
-fn read(expressions: &[&[u8]], flavour: Flavour, syntax: Syntax) -> Accept<(Node, usize, Judges)> {
+fn read(expressions: &[&[u8]], options: &Options, syntax: Syntax) -> Accept<(Node, usize, Judges)> {
     let mut branches = Vec::new();
     let mut groups = 0;
     let mut ascii_only = false;
@@ -220,7 +221,7 @@ fn read(expressions: &[&[u8]], flavour: Flavour, syntax: Syntax) -> Accept<(Node
         if text.is_empty() && syntax.sed {
             return Declined::because("an empty expression means the last one used");
         }
-        if flavour == Flavour::GrepFixed {
+        if options.flavour == Flavour::GrepFixed {
             branches.push(parse::literal(text, syntax)?);
             continue;
         }
@@ -233,17 +234,17 @@ fn read(expressions: &[&[u8]], flavour: Flavour, syntax: Syntax) -> Accept<(Node
         return Declined::because("no expression at all");
     }
     let node = Node::either(branches);
-    let judges = judges(&node, syntax, ascii_only);
+    let judges = judges(&node, syntax, ascii_only, options.spans || syntax.sed);
     Ok((node, groups, judges))
 }
 
-fn judges(node: &Node, syntax: Syntax, ascii_only: bool) -> Judges {
+fn judges(node: &Node, syntax: Syntax, ascii_only: bool, spans: bool) -> Judges {
     if ascii_only {
         Judges::Ascii
     } else if syntax.utf8 && syntax.ignore_case {
         // Folding can change a character's length, and glibc then loses its place beside invalid bytes.
         Judges::ValidUtf8
-    } else if syntax.utf8 && (node.is_nullable() || !node.is_ascii()) {
+    } else if syntax.utf8 && spans && (node.is_nullable() || !node.is_ascii()) {
         Judges::NoForbiddenUtf8
     } else {
         Judges::AnyBytes

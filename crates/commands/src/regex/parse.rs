@@ -297,9 +297,10 @@ impl Parser<'_> {
             '}' => true,
             _ => false,
         };
-        let harmless = quoted.is_ascii_punctuation() && self.syntax.sed;
-        let quiet = self.syntax.stray_backslash_is_quiet && quoted.is_ascii_graphic() && !self.syntax.sed;
-        if !special && !harmless && !quiet {
+        let harmless =
+            quoted.is_ascii_punctuation() && (self.syntax.sed || self.syntax.stray_backslash_is_quiet);
+        // Before a letter, grep -i -o finds nothing.
+        if !special && !harmless {
             return Declined::because(format!("a stray backslash before {quoted:?}"));
         }
         self.character(c)

@@ -139,11 +139,21 @@ pub fn line(random: &mut Random, utf8: bool, wild: bool) -> Vec<u8> {
         "B", "k", "K", "S", "i", "]", "[", "*", "\\", "\t", "}",
     ];
     const WIDE: [&str; 9] = ["é", "ü", "日", "ı", "ſ", "\u{212a}", "\u{3000}", "É", "😀"];
+    const BEYOND: [&[u8]; 6] = [
+        b"\xED\xA0\x80",
+        b"\xF4\x90\x80\x80",
+        b"\xF7\xBF\xBF\xBF",
+        b"\xF8\x88\x80\x80\x80",
+        b"\xF8\x80\x80\x80\x80",
+        b"\xFD\x84\x80\x80\x80\x80",
+    ];
     let count = if random.one_in(16) { 0 } else { random.below(12) };
     let mut line = Vec::new();
     let wide = utf8 && random.one_in(2);
     for _ in 0..count {
-        if wild && random.one_in(6) {
+        if wild && utf8 && random.one_in(20) {
+            line.extend(random.pick(&BEYOND));
+        } else if wild && random.one_in(6) {
             line.push([0xFF, 0xC3, 0x80, 0xA9, 0xE9, 0xF0][random.below(6)]);
         } else if wide && random.one_in(4) {
             line.extend_from_slice(random.pick(&WIDE).as_bytes());

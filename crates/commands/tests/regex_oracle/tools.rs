@@ -11,6 +11,8 @@ use pelton_commands::regex::{GaveUp, Regex};
 pub struct Answer {
     pub output: Vec<u8>,
     pub complained: bool,
+    /// It did not end by itself.
+    pub endless: bool,
 }
 
 pub fn run(tool: &str, args: &[&[u8]], charset: Charset, input: &[u8]) -> Answer {
@@ -36,15 +38,16 @@ pub fn run(tool: &str, args: &[&[u8]], charset: Charset, input: &[u8]) -> Answer
         end_endless(&mut child);
     }
     let output = child.wait_with_output().expect("the tool ends");
+    let endless = output.status.code().is_none();
     let failed = output.status.code().is_none_or(|code| code > 1 || tool == "sed" && code != 0);
-    Answer { output: output.stdout, complained: failed || !output.stderr.is_empty() }
+    Answer { output: output.stdout, complained: failed || !output.stderr.is_empty(), endless }
 }
 
 /// Some expressions send the real tools into an endless loop. Their output fits into the pipe meanwhile.
 fn end_endless(child: &mut Child) {
     let started = Instant::now();
     while child.try_wait().expect("the tool can be waited for").is_none() {
-        if started.elapsed() > Duration::from_secs(10) {
+        if started.elapsed() > Duration::from_secs(5) {
             child.kill().expect("the tool can be ended");
         }
         std::thread::sleep(Duration::from_micros(100));
