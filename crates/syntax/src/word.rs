@@ -446,7 +446,14 @@ impl<'t> Reader<'t> {
         let mut depth = 0_usize;
         while let Some(byte) = self.c.peek() {
             match byte {
-                b'$' => self.dollar(true, &mut Builder::new(Place::Value))?,
+                // In `$[…]` bash does not look for the end of an inner `${`.
+                b'$' if close == b']' && !self.c.peek_second().is_some_and(starts_name) => {
+                    return Stop::unsure(Unmodelled::Nesting);
+                }
+                b'$' => match self.dollar(true, &mut Builder::new(Place::Value)) {
+                    Err(Stop::Wrong { .. }) => return Stop::unsure(Unmodelled::Nesting),
+                    read => read?,
+                },
                 b'(' => {
                     depth += 1;
                     self.c.pos += 1;
