@@ -4,6 +4,7 @@
 //! one. Where a stretch has no such other bytes (nearly always), words begin where a printable byte follows one that
 //! is not: a comparison of neighbours that the compiler vectorises.
 
+use super::wide::{Classes, Decoded, LongForm, decode, long_form};
 use crate::scan;
 
 /// The numbers of one input, or of all.
@@ -31,6 +32,8 @@ pub(super) struct Counter {
     counts: Counts,
     by_word: bool,
     utf8: bool,
+    /// For words and widths in UTF-8.
+    classes: Option<Classes>,
     in_word: bool,
     /// The width of the current line so far.
     column: u64,
@@ -42,10 +45,10 @@ pub(super) struct Counter {
 const STRETCH: usize = 128;
 
 impl Counter {
-    /// `by_word` for words and widths, `utf8` for characters of several bytes.
-    pub(super) fn new(by_word: bool, utf8: bool) -> Self {
+    /// `by_word` for words and widths, `utf8` for characters of several bytes; both together need `classes`.
+    pub(super) fn new(by_word: bool, utf8: bool, classes: Option<Classes>) -> Self {
         let counts = Counts::default();
-        Counter { counts, by_word, utf8, in_word: false, column: 0, partial: Vec::new() }
+        Counter { counts, by_word, utf8, classes, in_word: false, column: 0, partial: Vec::new() }
     }
 
     pub(super) fn push(&mut self, block: &[u8], lines: bool) {
@@ -53,14 +56,11 @@ impl Counter {
         if lines {
             self.counts.lines += scan::count(block, b'\n') as u64;
         }
-        if self.utf8 {
-            self.characters(block);
-        } else {
-            self.counts.chars += block.len() as u64;
-        }
-        if self.by_word {
-            self.words(block);
-            self.widths(block);
+        match (self.utf8, self.by_word) {
+            (true, _) if self.partial.is_empty() && block.is_ascii() => self.ascii(block),
+            (true, _) => self.characters(block),
+            (false, true) => self.ascii(block),
+            (false, false) => self.counts.chars += block.len() as u64,
         }
     }
 
@@ -68,8 +68,17 @@ impl Counter {
     pub(super) fn finish(&mut self) -> Counts {
         self.counts.width = self.counts.width.max(self.column);
         let counts = self.counts;
-        *self = Counter::new(self.by_word, self.utf8);
+        *self = Counter::new(self.by_word, self.utf8, self.classes.take());
         counts
+    }
+
+    /// Bytes that are characters.
+    fn ascii(&mut self, block: &[u8]) {
+        self.counts.chars += block.len() as u64;
+        if self.by_word {
+            self.words(block);
+            self.widths(block);
+        }
     }
 
     fn words(&mut self, block: &[u8]) {
@@ -136,11 +145,50 @@ impl Counter {
             self.partial.push(block[0]);
             block = &block[1..];
             let partial = std::mem::take(&mut self.partial);
-            self.partial = self.count_valid(&partial).to_vec();
+            self.partial = self.decoded(&partial).to_vec();
         }
-        let rest = self.count_valid(block);
+        let rest = self.decoded(block);
         if !rest.is_empty() {
             self.partial = rest.to_vec();
+        }
+    }
+
+    /// Counts what is in there; returns the incomplete character at the end.
+    fn decoded<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        if self.by_word { self.walk(bytes) } else { self.count_valid(bytes) }
+    }
+
+    /// Character by character where there are some, ASCII in one go.
+    fn walk<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let mut rest = bytes;
+        while let [first, ..] = rest {
+            let length = if *first < 0x80 {
+                let length = ascii_length(rest);
+                self.ascii(&rest[..length]);
+                length
+            } else {
+                match decode(rest) {
+                    Decoded::Character(char, length) => {
+                        self.character(char);
+                        length
+                    }
+                    Decoded::None => 1,
+                    Decoded::CutOff => return rest,
+                }
+            };
+            rest = &rest[length..];
+        }
+        rest
+    }
+
+    /// One that is not ASCII.
+    fn character(&mut self, char: u32) {
+        self.counts.chars += 1;
+        let Some(class) = self.classes.as_mut().map(|classes| classes.get(char)) else { return };
+        if class.printable {
+            self.column += u64::from(class.columns);
+            self.counts.words += u64::from(!class.space && !self.in_word);
+            self.in_word = !class.space;
         }
     }
 
@@ -170,32 +218,9 @@ impl Counter {
     }
 }
 
-/// What glibc decodes and Unicode does not know: values above 0x10ffff in four, five or six bytes.
-enum LongForm {
-    None,
-    Whole(usize),
-    CutOff,
-}
-
-fn long_form(bytes: &[u8]) -> LongForm {
-    let (length, second_least) = match bytes.first() {
-        Some(0xf4) => (4, 0x90),
-        Some(0xf5..=0xf7) => (4, 0x80),
-        Some(0xf8) => (5, 0x88),
-        Some(0xf9..=0xfb) => (5, 0x80),
-        Some(0xfc) => (6, 0x84),
-        Some(0xfd) => (6, 0x80),
-        _ => return LongForm::None,
-    };
-    let following = &bytes[1..bytes.len().min(length)];
-    let continues = following.iter().all(|byte| matches!(byte, 0x80..0xc0));
-    if !continues || following.first().is_some_and(|&second| second < second_least) {
-        LongForm::None
-    } else if following.len() + 1 == length {
-        LongForm::Whole(length)
-    } else {
-        LongForm::CutOff
-    }
+fn ascii_length(bytes: &[u8]) -> usize {
+    let plain = bytes.chunks(STRETCH).take_while(|part| part.is_ascii()).map(<[u8]>::len).sum::<usize>();
+    plain + bytes[plain..].iter().take_while(|byte| byte.is_ascii()).count()
 }
 
 /// In valid text every byte but those that continue starts a character.
@@ -237,9 +262,9 @@ mod tests {
     #[test]
     fn words_are_counted_by_stretch_as_by_byte() {
         let text = b"one two\tthree\n four\x80five \x01 six".repeat(40);
-        let mut whole = Counter::new(true, false);
+        let mut whole = Counter::new(true, false, None);
         whole.push(&text, true);
-        let mut bytes = Counter::new(true, false);
+        let mut bytes = Counter::new(true, false, None);
         text.iter().for_each(|byte| bytes.push(&[*byte], true));
         assert_eq!(whole.finish(), bytes.finish());
     }
@@ -248,7 +273,7 @@ mod tests {
     fn characters_may_be_cut_by_blocks() {
         let text = "aé日😀".as_bytes();
         for size in 1..5 {
-            let mut counter = Counter::new(false, true);
+            let mut counter = Counter::new(false, true, None);
             text.chunks(size).for_each(|block| counter.push(block, false));
             assert_eq!(counter.finish().chars, 4, "{size}");
         }

@@ -1,12 +1,14 @@
 //! `wc`: GNU coreutils.
 
 mod counts;
+mod wide;
 
 use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome};
 
 use crate::argv::{Opt, Order, Takes, opt, parse};
 use crate::{Accept, Charset, Class, Combiner, Command, Context, Declined, Facts, Input, Touches};
 use counts::{Counter, Counts};
+use wide::Classes;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -78,9 +80,6 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
         Charset::Other if by_character => return Declined::because("words or characters in this locale"),
         ctype => ctype == Charset::Utf8,
     };
-    if utf8 && (columns.words || columns.width) {
-        return Declined::because("words or widths in UTF-8");
-    }
     let operands = parsed.operands();
     if operands.iter().any(|name| name.contains(&b'\n')) {
         return Declined::because("a file name that must be quoted");
@@ -104,12 +103,18 @@ impl Command for Wc {
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         let Columns { words, chars, width, .. } = self.columns;
+        let by_word = words || width;
+        let utf8 = self.utf8 && (chars || by_word);
+        let classes = if utf8 && by_word { Classes::new() } else { None };
+        if utf8 && by_word && classes.is_none() {
+            return Declined::because("words or widths in UTF-8 without glibc's classes");
+        }
         Ok(Box::new(WcKernel {
             columns: self.columns,
             names: self.names.clone(),
             index: 0,
             pad: pad(&vec![InputKind::Other; self.inputs.len()], self.columns),
-            counter: Counter::new(words || width, chars && self.utf8),
+            counter: Counter::new(by_word, utf8, classes),
             total: Counts::default(),
         }))
     }

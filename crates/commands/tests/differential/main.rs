@@ -87,3 +87,21 @@ fn regressions_agree_with_the_real_tools() {
     }
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
+
+/// The classes and widths of all of Unicode, as wc sums them up.
+#[test]
+fn every_character_counts_as_the_real_wc_counts_it() {
+    let Some(mut engine) = Engine::new("wc") else { return };
+    let mut found = Vec::new();
+    for start in (0x80..0x11_0000u32).step_by(0x2000) {
+        let chars: Vec<char> = (start..start + 0x2000).filter_map(char::from_u32).collect();
+        let together: String = chars.iter().collect();
+        let apart: String = chars.iter().flat_map(|&char| [char, ' ']).collect();
+        let text = format!("{together}\n{apart}");
+        let case = case::case("wc", &[b"-wmL"], text.as_bytes()).utf8();
+        if engine.check(&case).is_some() {
+            found.push(format!("{start:x}"));
+        }
+    }
+    assert!(found.is_empty(), "among the characters from {found:?}");
+}
