@@ -158,6 +158,18 @@ pub struct Regex {
     groups: usize,
 }
 
+/// What every match is, where that can be said without the expression: for rules that replace a search by
+/// something simpler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// This string.
+    Literal(Vec<u8>),
+    /// One byte out of those marked.
+    OneOf(Box<[bool; 256]>),
+    /// Something else.
+    Other,
+}
+
 /// A search would have taken more than linear time: the real tool must go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GaveUp;
@@ -291,6 +303,11 @@ impl Regex {
     /// How many groups it has.
     pub fn groups(&self) -> usize {
         self.groups
+    }
+
+    /// What every match is, if it is something simple.
+    pub fn shape(&self) -> Shape {
+        self.searcher.shape()
     }
 
     /// Does the line match?

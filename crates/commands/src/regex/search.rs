@@ -9,12 +9,12 @@ use memchr::{memchr, memrchr};
 
 use crate::{Accept, Declined};
 
-use super::GaveUp;
 use super::engine::Engine;
 use super::hir::Dialect;
 use super::literal;
 use super::node::Node;
 use super::run::Run;
+use super::{GaveUp, Shape};
 
 #[derive(Clone, Debug)]
 pub(super) struct Searcher {
@@ -103,6 +103,14 @@ impl Searcher {
         let bytes = if dialect.utf8 && !node.is_ascii() { None } else { node.fixed_len() };
         let engine = Engine::new(&dialect.translate(node), bytes)?;
         Ok(Searcher { engine, plan, newline_ends: dialect.newline_ends })
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        match &self.plan {
+            Plan::Exact(Literals::One(finder)) => Shape::Literal(finder.needle().to_vec()),
+            Plan::Run(run) => run.single().map_or(Shape::Other, |set| Shape::OneOf(Box::new(*set))),
+            _ => Shape::Other,
+        }
     }
 
     pub(super) fn is_match(&mut self, text: &[u8], line: Range<usize>) -> bool {
