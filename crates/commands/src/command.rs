@@ -4,7 +4,7 @@ use std::fmt;
 
 use pelton_stream::{JoinKernel, Kernel};
 
-use crate::{Context, Facts};
+use crate::{ByteMap, Context, Facts};
 
 /// Why something runs as the user's real command. Never an error: `explain` prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,6 +101,13 @@ pub trait Command: Send + Sync + fmt::Debug {
     /// write them passes the bytes on itself.
     fn copies(&self) -> Option<&Copies> {
         None
+    }
+
+    /// For a line filter: whether it keeps the same lines if they pass this byte map before they reach it, whatever
+    /// they hold. Holds for an expression if nothing is deleted and every set of characters in it (and the set of
+    /// word characters, if it asks for words) holds a byte exactly if it holds what the byte becomes.
+    fn keeps_same_lines_after(&self, _map: &ByteMap) -> bool {
+        false
     }
 
     /// The arguments (without the command's name) with which the real command, reading standard input, goes on from

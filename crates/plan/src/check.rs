@@ -24,3 +24,32 @@ pub(crate) fn fault(steps: &[Step], segment: &Range<usize>) -> Option<String> {
     }
     (next != segment.end).then(|| format!("stage {next} and those behind it are lost"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::Shape;
+    use pelton_commands::{ByteMap, Input};
+
+    fn map(stages: Range<usize>, inputs: Vec<Input>) -> Step {
+        let shape = Shape::Map { map: Box::new(ByteMap::identity()), real: Vec::new() };
+        Step { stages, inputs, as_pipe: false, shape, resume: Vec::new() }
+    }
+
+    #[test]
+    fn each_stage_once_and_in_order() {
+        let pipe = || vec![Input::Stdin];
+        let file = || vec![Input::File(b"f".to_vec())];
+        let fine = [map(3..4, file()), map(4..6, pipe())];
+        assert_eq!(fault(&fine, &(3..6)), None);
+        for (steps, segment) in [
+            (vec![map(0..1, pipe()), map(2..3, pipe())], 0..3),
+            (vec![map(0..2, pipe()), map(1..3, pipe())], 0..3),
+            (vec![map(0..1, pipe())], 0..2),
+            (vec![map(0..1, pipe()), map(1..2, file())], 0..2),
+            (vec![map(0..0, pipe()), map(0..1, pipe())], 0..1),
+        ] {
+            assert!(fault(&steps, &segment).is_some());
+        }
+    }
+}

@@ -94,7 +94,7 @@ pub struct Node {
     /// What it does.
     pub work: Work,
     /// If its kernel hands over (see [`pelton_stream::HandOver`]): the real commands that go on, left to right, the
-    /// first of them from standard input. Empty if its kernel never hands over.
+    /// first of them from standard input. Never empty if its kernel may hand over.
     pub resume: Vec<Resume>,
 }
 

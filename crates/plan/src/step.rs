@@ -18,7 +18,7 @@ pub struct Step {
     pub as_pipe: bool,
     /// What it does.
     pub shape: Shape,
-    /// See [`Node::resume`].
+    /// The real commands that do the same from any record boundary on (see [`Node::resume`]). Empty if there are none.
     pub resume: Vec<Resume>,
 }
 
@@ -33,7 +33,12 @@ pub enum Shape {
         command: Arc<dyn Command>,
     },
     /// A byte map that was composed of several.
-    Map(Box<ByteMap>),
+    Map {
+        /// All of them in one.
+        map: Box<ByteMap>,
+        /// See [`Step::real_maps`].
+        real: Vec<Resume>,
+    },
     /// What a rule made.
     Made {
         /// Makes the kernel.
@@ -74,12 +79,25 @@ impl Step {
     /// Its map, if all it does is to map bytes.
     pub fn byte_map(&self) -> Option<ByteMap> {
         match &self.shape {
-            Shape::Map(map) => Some((**map).clone()),
+            Shape::Map { map, .. } => Some((**map).clone()),
             Shape::Own { command, .. } => match command.facts().class {
                 Class::ByteMap(map) => Some(*map),
                 _ => None,
             },
             Shape::Made { .. } => None,
+        }
+    }
+
+    /// The real commands that map the same bytes, if all it does is to map bytes. They can take over anywhere. Empty if
+    /// there are none.
+    pub fn real_maps(&self, site: &Site) -> Vec<Resume> {
+        match &self.shape {
+            Shape::Map { real, .. } => real.clone(),
+            Shape::Own { .. } if !self.resume.is_empty() => self.resume.clone(),
+            Shape::Own { stage, command } if command.inputs() == [Input::Stdin] => {
+                vec![Resume { stage: *stage, args: site.stages[*stage].args.clone() }]
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -100,7 +118,7 @@ impl Step {
     pub fn label(&self, site: &Site) -> String {
         match &self.shape {
             Shape::Own { stage, .. } => site.stages[*stage].shown.clone(),
-            Shape::Map(_) => "one byte map".to_owned(),
+            Shape::Map { .. } => "one byte map".to_owned(),
             Shape::Made { label, .. } => label.clone(),
         }
     }
@@ -112,7 +130,7 @@ impl Step {
                 let command = Arc::clone(command);
                 Arc::new(move || command.kernel())
             }
-            Shape::Map(map) => {
+            Shape::Map { map, .. } => {
                 let map = map.clone();
                 Arc::new(move || Ok(Box::new(ByteMapKernel::new(&map)) as Box<dyn Kernel>))
             }

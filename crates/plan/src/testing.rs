@@ -3,12 +3,19 @@
 use crate::graph::{Candidate, Node, Outcome, Planned, Segment, Surroundings, Switches, Work};
 use crate::plan;
 use crate::rules::RULES;
-use pelton_commands::{Context, Family, Implementation, Input, Locale, accept};
-use pelton_stream::{Chain, Flow, InputKind, Interruption, Kernel};
+use pelton_commands::{
+    Accept, ByteMap, Class, Command, Context, Facts, Family, Implementation, Input, Lines, Locale, Touches,
+    accept,
+};
+use pelton_stream::{Chain, Flow, Framing, HandOver, InputKind, Interruption, Kernel};
 
 /// Plans this text; in C, from a shared standard input.
 pub(crate) fn planned(text: &str, pipefail: bool, switches: &Switches) -> Planned {
-    let context = Context { locale: Locale::C, implementation: Implementation::tested(Family::GnuCoreutils) };
+    planned_in(Locale::C, text, pipefail, switches)
+}
+
+fn planned_in(locale: Locale, text: &str, pipefail: bool, switches: &Switches) -> Planned {
+    let context = Context { locale, implementation: Implementation::tested(Family::GnuCoreutils) };
     plan(candidates(text), &Surroundings { pipefail, context }, switches)
 }
 
@@ -27,7 +34,7 @@ fn candidates(text: &str) -> Vec<Candidate> {
         Candidate {
             name: String::from_utf8_lossy(name).into_owned(),
             args: args.to_vec(),
-            command: accept(name, args, &context),
+            command: if name == b"keep" { Keep::accept(args) } else { accept(name, args, &context) },
             shares_stdin: at == 0 && !redirects("<"),
             redirects_stdout: redirects(">"),
             redirects_stdin: redirects("<"),
@@ -44,6 +51,90 @@ pub(crate) fn plan_text(text: &str) -> String {
 /// The same under pipefail.
 pub(crate) fn under_pipefail(text: &str) -> String {
     text_of(&planned(text, true, &Switches::default()))
+}
+
+/// The same in C.UTF-8.
+pub(crate) fn in_utf8(text: &str) -> String {
+    text_of(&planned_in(Locale::C_UTF8, text, false, &Switches::default()))
+}
+
+/// The real commands of the plan's last node: stages, and arguments between blanks.
+pub(crate) fn resume_of(text: &str) -> Vec<(usize, String)> {
+    let planned = planned(text, false, &Switches::default());
+    let Some(Segment::Native { nodes, .. }) = planned.segments.last() else { panic!("not native: {text}") };
+    let show = |args: &[Vec<u8>]| String::from_utf8_lossy(&args.join(&b' ')).into_owned();
+    let resume = nodes.last().map_or(&[][..], |node| &node.resume);
+    resume.iter().map(|resume| (resume.stage, show(&resume.args))).collect()
+}
+
+/// The kernel of the plan's last node.
+pub(crate) fn node_kernel(text: &str) -> Box<dyn Kernel> {
+    let planned = planned(text, false, &Switches::default());
+    let Some(Segment::Native { nodes, .. }) = planned.segments.last() else { panic!("not native: {text}") };
+    nodes.last().expect("a node").work.kernel().expect("a kernel")
+}
+
+/// `keep TEXT`: a filter of lines by a fixed string, for tests. It does not judge lines with `!`.
+#[derive(Clone, Debug)]
+struct Keep {
+    text: Vec<u8>,
+    found: bool,
+}
+
+impl Keep {
+    fn accept(args: &[Vec<u8>]) -> Accept<Box<dyn Command>> {
+        Ok(Box::new(Keep { text: args[0].clone(), found: false }))
+    }
+}
+
+impl Command for Keep {
+    fn facts(&self) -> Facts {
+        let touches = Touches { lines: Lines::Fewer, ..Touches::nothing() };
+        Facts::stateless(Class::LineFilter, touches)
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &[Input::Stdin]
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn keeps_same_lines_after(&self, map: &ByteMap) -> bool {
+        let same =
+            |wanted: &u8| (0..=255u8).all(|byte| (byte == *wanted) == (map.to[usize::from(byte)] == *wanted));
+        map.deleted.is_empty() && self.text.iter().all(same)
+    }
+
+    fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
+        Some(vec![self.text.clone()])
+    }
+}
+
+impl Kernel for Keep {
+    fn framing(&self) -> Framing {
+        Framing::Records(b'\n')
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> pelton_stream::Outcome {
+        let mut consumed = 0;
+        for line in block.split_inclusive(|byte| *byte == b'\n') {
+            if line.contains(&b'!') {
+                return Err(HandOver { consumed, reason: "a mark" });
+            }
+            consumed += line.len();
+            if line.windows(self.text.len()).any(|window| window == self.text) {
+                self.found = true;
+                out.extend_from_slice(line);
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    fn status(&self) -> i32 {
+        i32::from(!self.found)
+    }
 }
 
 /// Why this rule (or kernel) declined, each time.

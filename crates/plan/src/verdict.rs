@@ -119,3 +119,107 @@ fn keep_shared_input(candidates: &[Candidate], verdicts: &mut [Verdict]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Switches;
+    use crate::testing::{plan_text, planned, reasons, under_pipefail};
+
+    #[test]
+    fn neighbours_run_in_one_pass() {
+        assert_eq!(plan_text("tr -s a | sort -u"), "native { tr -s a ; sort -u }");
+        assert_eq!(
+            plan_text("nosuch | tr -s a | sort -u | nosuch"),
+            "nosuch | native { tr -s a ; sort -u } | nosuch"
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_a_process_and_says_why() {
+        assert_eq!(reasons("tail -f x", "tail"), ["following a file"]);
+        assert_eq!(reasons("nosuch", "nosuch"), ["nosuch has no kernel"]);
+        assert_eq!(reasons("paste f g", "paste"), ["reads its inputs side by side"]);
+    }
+
+    #[test]
+    fn only_the_first_of_a_pass_reads_files() {
+        assert_eq!(plan_text("sort f | tac - g | nl"), "native { sort f } | native { tac - g ; nl }");
+        let reason = "it does not read the pipe, and what feeds it must see that";
+        for (text, plan) in [
+            ("sort f | tac g | nl", "native { sort f } | tac g | native { nl }"),
+            ("sort f | seq 3 | nl", "native { sort f } | seq 3 | native { nl }"),
+            ("sort f | tac < g | nl", "native { sort f } | tac | native { nl }"),
+        ] {
+            assert_eq!(plan_text(text), plan, "{text}");
+            let name = text.split(' ').nth(3).unwrap_or_default();
+            assert_eq!(reasons(text, name), [reason], "{text}");
+        }
+        assert_eq!(plan_text("sort f < g"), "sort f");
+        assert_eq!(plan_text("sort > f | nl"), "sort | native { nl }");
+        assert_eq!(plan_text("sort f | nl > g"), "native { sort f ; nl }");
+    }
+
+    #[test]
+    fn a_shared_input_is_left_where_the_real_command_leaves_it() {
+        for (text, plan) in [
+            ("head -n 1", "head -n 1"),
+            ("head -n 1 f", "native { head -n 1 f }"),
+            ("head -n 1 < f", "native { head -n 1 }"),
+            ("sort -C", "sort -C"),
+            ("tr -s a | head -n 1", "native { tr -s a } | head -n 1"),
+            // Tac reads to the end before it prints.
+            ("tac | tr -s a | head -n 1", "native { tac ; tr -s a ; head -n 1 }"),
+            ("nosuch | head -n 1", "nosuch | native { head -n 1 }"),
+        ] {
+            assert_eq!(plan_text(text), plan, "{text}");
+        }
+    }
+
+    #[test]
+    fn under_pipefail_what_is_cut_off_stays_real() {
+        for (text, plan) in [
+            ("tr -s a < f | head -n 1", "tr -s a | head -n 1"),
+            ("nosuch | head -n 1 | nl", "nosuch | head -n 1 | native { nl }"),
+            // Sort may be cut off while it prints; what feeds it is not.
+            ("tr -s a < f | sort | nl | head -n 1", "native { tr -s a } | sort | nl | head -n 1"),
+            ("head -n 1 f | nl", "native { head -n 1 f ; nl }"),
+            ("tr -s a < f | sort | uniq -c", "native { tr -s a ; [sort the distinct lines] }"),
+        ] {
+            assert_eq!(under_pipefail(text), plan, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_copy_alone_stays_a_process() {
+        for text in ["cat f", "cat f | nosuch", "nosuch | cat | nosuch", "cat"] {
+            assert_eq!(plan_text(text), text);
+        }
+    }
+
+    #[test]
+    fn switches() {
+        let off = |names: &[&str]| Switches {
+            without: names.iter().map(|name| (*name).to_owned()).collect(),
+            only: vec![],
+        };
+        assert!(
+            planned("sort f | nl", false, &off(&["sort"]))
+                .explain(true)
+                .starts_with("sort f, a process: switched off")
+        );
+        let plan = planned("sort f | uniq -c", false, &off(&["sort-uniq"])).explain(true);
+        assert_eq!(plan.matches("\u{2500} ").count(), 2, "{plan}");
+        let only = Switches { without: vec![], only: vec!["nl".to_owned()] };
+        assert!(planned("sort f | nl", false, &only).explain(false).ends_with("`- nl\n"));
+    }
+
+    #[test]
+    fn every_name_is_listed_once() {
+        let mut names = crate::list_names();
+        assert!(names.contains(&"sort") && names.contains(&"top-k"));
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

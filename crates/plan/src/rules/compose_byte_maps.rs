@@ -15,7 +15,11 @@ pub(super) const RULE: Rule = Rule { name: "compose-byte-maps", rewrite };
 
 fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> {
     let map = first.byte_map()?.then(&second.byte_map()?);
-    let step = first.with(second, Shape::Map(Box::new(map)));
+    let real = match (first.real_maps(site), second.real_maps(site)) {
+        (one, other) if !one.is_empty() && !other.is_empty() => [one, other].concat(),
+        _ => Vec::new(),
+    };
+    let step = first.with(second, Shape::Map { map: Box::new(map), real });
     let gain = format!("{} is one byte map: one pass over each byte", site.shown(&step.stages));
     Some(Ok(Rewrite { step, gain }))
 }

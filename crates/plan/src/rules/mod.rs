@@ -5,6 +5,7 @@
 
 mod compose_byte_maps;
 mod drop_cat;
+mod filter_before_map;
 mod piped;
 mod sort_uniq;
 mod top_k;
@@ -69,6 +70,8 @@ pub const RULES: &[Rule] = &[
     drop_cat::RULE,
     // Before whatever looks at what stands before a sort or a filter: one map is easier to judge than five.
     compose_byte_maps::RULE,
+    // After the maps are one, so that the filter passes all of them at once.
+    filter_before_map::RULE,
     // Before top-k, which would take the sort of `sort | uniq | head` for one that prints all its lines.
     sort_uniq::RULE,
     top_k::RULE,

@@ -1,0 +1,230 @@
+//! filter-before-map (P9): `tr a A | grep 00` → only the lines that hold 00 are mapped.
+//!
+//! **Proof.** A filter prints some of its lines as they are. If it keeps a line exactly if it keeps what the map makes
+//! of it, then mapping the lines that it keeps gives what filtering the mapped lines gives, byte by byte and in the
+//! same order, and it finds a line to keep, which is its status, in both orders or in neither. Only less is mapped.
+//!
+//! **Conditions.** The filter itself says that the map cannot change its verdict on any line. What ends a line stays,
+//! and nothing becomes it. What the filter takes for text stays text: the map makes no NUL, and where characters have
+//! several bytes it touches only ASCII. If the filter hands over at data that it does not judge, the real commands go
+//! on in the order in which they were written, so that data is judged after the map.
+//!
+//! The other class of rewrites in this shape, a filter before a map of whole lines (`cut`, `sed s/ab/c/`), needs to
+//! know what lies beside what in a line, which no command tells.
+
+use super::{Rewrite, Rule, Site};
+use crate::graph::Resume;
+use crate::step::{Shape, SharedMake, Step};
+use pelton_commands::{Accept, ByteMap, ByteMapKernel, Charset, Class, Command, Declined, Facts, Input};
+use pelton_stream::{Framing, InputKind, Kernel, Outcome};
+use std::sync::Arc;
+
+pub(super) const RULE: Rule = Rule { name: "filter-before-map", rewrite };
+
+fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+    let map = first.byte_map()?;
+    let Shape::Own { stage, command } = &second.shape else { return None };
+    let facts = command.facts();
+    if map == ByteMap::identity() || !matches!(facts.class, Class::LineFilter) {
+        return None;
+    }
+    let filter = site.stages[*stage].shown.clone();
+    Some(judge(&map, command.as_ref(), &facts, site).and_then(|()| {
+        let step = Step {
+            // A filter that read the files itself could name them.
+            as_pipe: first.as_pipe || first.inputs != [Input::Stdin] || first.stages.start == 0,
+            resume: resume(first, second, site)?,
+            ..first.with(second, shape(map, Arc::clone(command), filter.clone()))
+        };
+        let gain = format!("only what {filter} keeps is mapped; no byte that it looks at is touched");
+        Ok(Rewrite { step, gain })
+    }))
+}
+
+fn judge(map: &ByteMap, filter: &dyn Command, facts: &Facts, site: &Site) -> Accept<()> {
+    let (creates, removes) = (map.creates(), map.removes());
+    if facts.stops_early {
+        return Declined::because("the filter may stop early");
+    }
+    if creates.contains(facts.record_end) || removes.contains(facts.record_end) {
+        return Declined::because("the map changes what ends a line");
+    }
+    if creates.contains(0) {
+        return Declined::because("the map makes NULs, and text with NULs is no text to a filter");
+    }
+    let one_byte = site.surroundings.context.locale.ctype == Charset::C;
+    if !one_byte && creates.union(&removes).iter().any(|byte| !byte.is_ascii()) {
+        return Declined::because("the map changes bytes of characters that have several");
+    }
+    if !filter.keeps_same_lines_after(map) {
+        return Declined::because("the filter may look at bytes that the map changes");
+    }
+    Ok(())
+}
+
+/// The real commands in the order in which they were written.
+fn resume(map: &Step, filter: &Step, site: &Site) -> Accept<Vec<Resume>> {
+    let maps = map.real_maps(site);
+    match (maps.is_empty(), filter.resume.is_empty()) {
+        (_, true) => Ok(Vec::new()),
+        (true, false) => Declined::because("nothing real could go on with the map if the filter hands over"),
+        (false, false) => Ok([maps, filter.resume.clone()].concat()),
+    }
+}
+
+fn shape(map: ByteMap, filter: Arc<dyn Command>, shown: String) -> Shape {
+    let make: SharedMake = Arc::new(move || {
+        Ok(Box::new(FilterThenMap {
+            filter: filter.kernel()?,
+            map: ByteMapKernel::new(&map),
+            kept: Vec::new(),
+        }))
+    });
+    Shape::Made { make, label: format!("{shown}, and then the map") }
+}
+
+/// A filter, and behind it a map of what it keeps.
+struct FilterThenMap {
+    filter: Box<dyn Kernel>,
+    map: ByteMapKernel,
+    /// What the filter kept. Empty between calls.
+    kept: Vec<u8>,
+}
+
+impl FilterThenMap {
+    /// One call of the filter. What it kept before it handed over is mapped as well.
+    fn step(
+        &mut self,
+        call: impl FnOnce(&mut dyn Kernel, &mut Vec<u8>) -> Outcome,
+        out: &mut Vec<u8>,
+    ) -> Outcome {
+        let outcome = call(self.filter.as_mut(), &mut self.kept);
+        if !self.kept.is_empty() {
+            self.map.push(&self.kept, out)?;
+            self.kept.clear();
+        }
+        outcome
+    }
+}
+
+impl Kernel for FilterThenMap {
+    fn framing(&self) -> Framing {
+        self.filter.framing()
+    }
+
+    fn inputs_are(&mut self, kinds: &[InputKind]) {
+        self.filter.inputs_are(kinds);
+    }
+
+    fn begin_input(&mut self, name: Option<&[u8]>, _out: &mut Vec<u8>) {
+        // A filter of lines prints nothing here.
+        self.filter.begin_input(name, &mut self.kept);
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        self.step(|filter, kept| filter.push(block, kept), out)
+    }
+
+    fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.step(|filter, kept| filter.end_input(kept), out)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.step(|filter, kept| filter.finish(kept), out)
+    }
+
+    fn held(&mut self) -> Vec<u8> {
+        self.filter.held()
+    }
+
+    fn status(&self) -> i32 {
+        self.filter.status()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_same, in_utf8, node_kernel, plan_text, reasons, resume_of};
+    use pelton_stream::HandOver;
+
+    // `keep TEXT` is a filter by a fixed string that exists only in tests; it hands over at `!`.
+
+    #[test]
+    fn a_map_that_the_filter_does_not_see() {
+        for (text, plan) in [
+            ("tr a A < f | keep 00", "native { [keep 00, and then the map] < - }"),
+            ("cat f | tr a A | keep 00", "native { [keep 00, and then the map] < f }"),
+            ("seq 9 | tr a A | tr b B | keep 00", "native { seq 9 ; [keep 00, and then the map] }"),
+        ] {
+            assert_eq!(plan_text(text), plan, "{text}");
+        }
+    }
+
+    #[test]
+    fn look_alikes_stay() {
+        let seen = "the filter may look at bytes that the map changes";
+        let ends = "the map changes what ends a line";
+        for (text, reason) in [
+            // It looks for what the map makes, or takes away.
+            ("tr a 0 < f | keep 00", seen),
+            ("tr 0 a < f | keep 00", seen),
+            ("tr a-z A-Z < f | keep B", seen),
+            ("tr a-z A-Z < f | keep b", seen),
+            ("tr 0a a0 < f | keep a", seen),
+            // What is deleted may have stood between.
+            ("tr -d a < f | keep 00", seen),
+            ("tr -cd 0 < f | keep 00", ends),
+            // Lines.
+            ("tr a '\\n' < f | keep 00", ends),
+            ("tr '\\n' _ < f | keep 00", ends),
+            ("tr -d '\\n' < f | keep 00", ends),
+            // Text.
+            ("tr a '\\0' < f | keep 00", "the map makes NULs, and text with NULs is no text to a filter"),
+            // One map does, the other does not.
+            ("tr a A < f | tr b 0 | keep 00", seen),
+        ] {
+            assert_eq!(reasons(text, "filter-before-map"), [reason], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_byte_map_or_no_filter_is_no_case() {
+        for text in [
+            "tr -s a < f | keep 00",
+            "keep 00 < f | tr a A",
+            "tr a A < f | tail -n 1",
+            "tr a A < f | sort | keep 00",
+            "cut -c 1 < f | keep 00",
+            "cat < f | keep 00",
+        ] {
+            assert_eq!(reasons(text, "filter-before-map"), [""; 0], "{text}");
+            assert!(!plan_text(text).contains("and then the map"), "{text}");
+        }
+    }
+
+    #[test]
+    fn characters_of_several_bytes() {
+        let high = "tr '\\303' '\\304' < f | keep 00";
+        assert_eq!(reasons(high, "filter-before-map"), [""; 0]);
+        assert!(in_utf8(high).starts_with("native { tr "), "{}", in_utf8(high));
+        assert!(in_utf8("tr a A < f | keep 00").contains("and then the map"));
+    }
+
+    #[test]
+    fn the_real_commands_go_on_in_their_own_order() {
+        let text = "tr a A < f | tr b B | keep 00";
+        assert_eq!(resume_of(text), [(0, "a A"), (1, "b B"), (2, "00")].map(|(s, a)| (s, a.to_owned())));
+        let mut kernel = node_kernel(text);
+        let mut out = Vec::new();
+        let outcome = kernel.push(b"a00\nab\n!\n00b\n", &mut out);
+        assert_eq!(outcome, Err(HandOver { consumed: 7, reason: "a mark" }));
+        assert_eq!(out, b"A00\n");
+    }
+
+    #[test]
+    fn the_output_is_the_same() {
+        for text in ["tr a A < f | keep b", "cat f | tr a-f A-F | keep 9", "tr '\\377' x < f | keep 'y'"] {
+            assert_same(text);
+        }
+    }
+}
