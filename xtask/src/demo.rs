@@ -6,7 +6,8 @@ use crate::Outcome;
 use crate::inputs::ACCESS_LOG;
 use crate::workspace::{release_binary, target_dir};
 
-const PIPELINE: &str = "cat access.log | grep ' 404 ' | awk '{print $7}' | sort | uniq -c | sort -rn | head -n 3";
+const PIPELINE: &str =
+    "cat access.log | grep ' 404 ' | awk '{print $7}' | sort | uniq -c | sort -rn | head -n 3";
 const MEGABYTES: u64 = 100;
 
 /// Makes the log, builds pelton, times the pipeline.
