@@ -20,10 +20,12 @@ mod node;
 mod parse;
 mod run;
 mod search;
+mod sets;
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::{Accept, Charset, Declined};
+use crate::{Accept, ByteMap, Charset, Declined};
 
 use chars::CharSet;
 pub use groups::Spans;
@@ -32,6 +34,7 @@ use hir::Dialect;
 use node::{Look, Node};
 use parse::Syntax;
 use search::Searcher;
+use sets::Sets;
 
 /// Whose expressions these are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +159,7 @@ pub struct Regex {
     judges: Judges,
     judges_all: Judges,
     groups: usize,
+    sets: Arc<Sets>,
 }
 
 /// What every match is, where that can be said without the expression: for rules that replace a search by
@@ -202,7 +206,8 @@ pub fn compile(expressions: &[&[u8]], options: &Options) -> Accept<Regex> {
     };
     // After a match of nothing the tools go on at the next byte, even inside a character.
     let judges_all = if utf8 && node.is_nullable() { Judges::Ascii } else { judges };
-    Ok(Regex { searcher: Searcher::new(&node, dialect)?, tracer, judges, judges_all, groups })
+    let sets = Arc::new(Sets::of(&node, utf8));
+    Ok(Regex { searcher: Searcher::new(&node, dialect)?, tracer, judges, judges_all, groups, sets })
 }
 
 /// Characters of an expression after repetitions are written out.
@@ -308,6 +313,11 @@ impl Regex {
     /// What every match is, if it is something simple.
     pub fn shape(&self) -> Shape {
         self.searcher.shape()
+    }
+
+    /// Whether a line matches exactly if it matches after this map, whatever the line. Says no if in doubt.
+    pub fn keeps_same_lines_after(&self, map: &ByteMap) -> bool {
+        self.sets.cannot_notice(map)
     }
 
     /// Does the line match?

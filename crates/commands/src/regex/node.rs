@@ -57,7 +57,7 @@ impl Node {
         if branches.len() == 1 { branches.swap_remove(0) } else { Node::Either(branches) }
     }
 
-    fn children(&self) -> &[Node] {
+    pub(super) fn children(&self) -> &[Node] {
         match self {
             Node::Empty | Node::Set(_) | Node::Look(_) => &[],
             Node::Group(_, body) | Node::Repeat { body, .. } => std::slice::from_ref(body),
