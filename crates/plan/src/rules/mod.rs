@@ -72,7 +72,7 @@ pub const RULES: &[Rule] = &[
     compose_byte_maps::RULE,
     // After the maps are one, so that the filter passes all of them at once.
     filter_before_map::RULE,
-    // Before top-k, which would take the sort of `sort | uniq | head` for one that prints all its lines.
+    // Last, in any order: each takes a sort and what directly follows it, and nothing is left of either.
     sort_uniq::RULE,
     top_k::RULE,
 ];
