@@ -61,7 +61,7 @@ mod tests {
         let block: Vec<u8> = (0..100).collect();
         let mut out = b"x".to_vec();
         let mut expected = out.clone();
-        let mut gather = Gather::new(&mut out, 10_000);
+        let mut gather = Gather::new(&mut out, 100_000);
         for (start, end) in
             (0..100).flat_map(|start| (start..100.min(start + 20)).map(move |end| (start, end)))
         {

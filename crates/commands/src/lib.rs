@@ -21,6 +21,7 @@ mod group;
 mod head;
 mod headers;
 mod held;
+mod join;
 mod locales;
 mod nl;
 mod paste;
@@ -69,6 +70,7 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("expand", expand::accept),
     coreutils("fold", fold::accept),
     coreutils("head", head::accept),
+    coreutils("join", join::accept),
     coreutils("nl", nl::accept),
     coreutils("paste", paste::accept),
     coreutils("seq", seq::accept),

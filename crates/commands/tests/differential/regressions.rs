@@ -14,6 +14,12 @@ pub fn all() -> Vec<Case> {
         case("tr", &[b"-c", b"", b"[:lower:]0"], b"1"),
         case("tr", &[b"-cs", b"a-z", b"\\n"], b"  ab  c\n\n\nd"),
         case("comm", &[b"--total", b"--output-delimiter=", b"one", b"-"], b"b\n").file("one", b"a\n"),
+        // The line behind one without partner is not checked yet; nor is what is left of one input.
+        case("join", &[b"-", b"two"], b"|").file("two", b"o\nA"),
+        case("join", &[b"one", b"-"], b"\xe4").file("one", b"U\nF"),
+        case("join", &[b"one", b"-"], b"o\n\x00x").file("one", b"*"),
+        // Blanks at the end are followed by an empty field.
+        case("join", &[b"-1", b"3", b"one", b"one"], b"").file("one", b"\x7f\ta \x7f "),
         // glibc decodes what Unicode does not know.
         case("wc", &[b"-m"], b"\xf4\x90\x80\x80\xf8\x88\x80\x80\x80\xf8\x87\x80\xfda").utf8(),
         // Blanks that do not break end words; what is not printable neither begins nor ends one.

@@ -6,6 +6,7 @@ mod cut;
 mod expand;
 mod fold;
 mod head;
+mod join;
 mod nl;
 mod paste;
 mod seq;
@@ -35,6 +36,7 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "expand", case: expand::case },
     Grammar { command: "fold", case: fold::case },
     Grammar { command: "head", case: head::case },
+    Grammar { command: "join", case: join::case },
     Grammar { command: "nl", case: nl::case },
     Grammar { command: "paste", case: paste::case },
     Grammar { command: "seq", case: seq::case },

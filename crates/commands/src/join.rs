@@ -1,0 +1,413 @@
+//! `join`: GNU coreutils, where order is the order of bytes. Without -i and --header.
+
+use std::cmp::Ordering;
+
+use pelton_stream::{Framing, JoinKernel, Kernel};
+
+use crate::argv::{Item, Opt, Order, Takes, long, opt, parse, short};
+use crate::side::Side;
+use crate::{Accept, Class, Collate, Command, Context, Declined, Facts, Input, Touches};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Id {
+    Also,
+    Only,
+    Field1,
+    Field2,
+    Fields,
+    Empty,
+    Format,
+    Separator,
+    CheckOrder,
+    NoCheckOrder,
+    ZeroTerminated,
+    Unserved,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    short(Id::Also, b'a', Takes::Value),
+    short(Id::Only, b'v', Takes::Value),
+    short(Id::Field1, b'1', Takes::Value),
+    short(Id::Field2, b'2', Takes::Value),
+    short(Id::Fields, b'j', Takes::Value),
+    short(Id::Empty, b'e', Takes::Value),
+    short(Id::Format, b'o', Takes::Value),
+    short(Id::Separator, b't', Takes::Value),
+    long(Id::CheckOrder, "check-order", Takes::Nothing),
+    long(Id::NoCheckOrder, "nocheck-order", Takes::Nothing),
+    opt(Id::ZeroTerminated, b'z', "zero-terminated", Takes::Nothing),
+    opt(Id::Unserved, b'i', "ignore-case", Takes::Nothing),
+    long(Id::Unserved, "header", Takes::Nothing),
+];
+
+/// What stands in the output: the join field, or a field (from 0) of one input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Key,
+    Field(usize, usize),
+}
+
+/// When the order of the inputs is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Check {
+    Unpaired,
+    Always,
+    Never,
+}
+
+#[derive(Clone, Debug)]
+struct Join {
+    /// The join field of each input, from 0.
+    keys: [usize; 2],
+    /// Lines of which input are printed without a partner.
+    unpaired: [bool; 2],
+    paired: bool,
+    separator: Option<u8>,
+    empty: Vec<u8>,
+    format: Option<Vec<Column>>,
+    check: Check,
+    line_end: u8,
+    inputs: Vec<Input>,
+}
+
+/// Reads the arguments.
+pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
+    let parsed = parse(args, OPTIONS, Order::Anywhere)?;
+    if context.locale.collate != Collate::Bytes {
+        return Declined::because("this locale's order");
+    }
+    if !context.locale.plain_messages {
+        return Declined::because("messages in this locale");
+    }
+    let first_operand = parsed.items.iter().position(|item| matches!(item, Item::Operand(_)));
+    let behind = &parsed.items[first_operand.unwrap_or(parsed.items.len())..];
+    if behind.iter().any(|item| matches!(item, Item::Option(..))) {
+        // `-o 1.1 2.2`, `-j1 2`: obsolete forms take operands for arguments.
+        return Declined::because("options behind operands");
+    }
+    let mut join = Join {
+        keys: [0, 0],
+        unpaired: [false, false],
+        paired: true,
+        separator: None,
+        empty: Vec::new(),
+        format: None,
+        check: Check::Unpaired,
+        line_end: b'\n',
+        inputs: Input::stdin_once(Input::from_operands(&parsed.operands()))?,
+    };
+    if join.inputs.len() != 2 {
+        return Declined::because("not two inputs");
+    }
+    let mut seen = Vec::new();
+    for (id, value) in parsed.options() {
+        if !matches!(id, Id::Also | Id::Only) && seen.contains(&id) {
+            return Declined::because("an option twice");
+        }
+        seen.push(id);
+        join.option(id, value)?;
+    }
+    if seen.contains(&Id::Fields) && (seen.contains(&Id::Field1) || seen.contains(&Id::Field2)) {
+        return Declined::because("-j with -1 or -2");
+    }
+    Ok(Box::new(join))
+}
+
+impl Join {
+    fn option(&mut self, id: Id, value: &[u8]) -> Accept<()> {
+        match id {
+            Id::Also => self.unpaired[side(value)?] = true,
+            Id::Only => {
+                self.unpaired[side(value)?] = true;
+                self.paired = false;
+            }
+            Id::Field1 => self.keys[0] = field(value)?,
+            Id::Field2 => self.keys[1] = field(value)?,
+            Id::Fields if matches!(value, b"1" | b"2") => {
+                return Declined::because("-j1 and -j2, which have two meanings");
+            }
+            Id::Fields => self.keys = [field(value)?; 2],
+            Id::Empty => self.empty = value.to_vec(),
+            Id::Format => self.format = Some(format(value)?),
+            Id::Separator => match value {
+                [byte] if *byte != b'\n' => self.separator = Some(*byte),
+                _ => return Declined::because("a separator that is not one plain byte"),
+            },
+            Id::CheckOrder => self.check = Check::Always,
+            Id::NoCheckOrder => self.check = Check::Never,
+            Id::ZeroTerminated => self.line_end = 0,
+            Id::Unserved => return Declined::because("-i or --header"),
+        }
+        Ok(())
+    }
+}
+
+fn side(value: &[u8]) -> Accept<usize> {
+    match value {
+        b"1" => Ok(0),
+        b"2" => Ok(1),
+        _ => Declined::because("an input that is neither 1 nor 2"),
+    }
+}
+
+fn field(value: &[u8]) -> Accept<usize> {
+    let digits = value.len() <= 6 && value.iter().all(u8::is_ascii_digit);
+    match std::str::from_utf8(value).ok().filter(|_| digits).and_then(|text| text.parse::<usize>().ok()) {
+        Some(number) if number > 0 => Ok(number - 1),
+        _ => Declined::because("a field that is not a plain number"),
+    }
+}
+
+fn format(list: &[u8]) -> Accept<Vec<Column>> {
+    let column = |item: &[u8]| match item {
+        b"0" => Ok(Column::Key),
+        [input @ (b'1' | b'2'), b'.', number @ ..] => {
+            Ok(Column::Field(usize::from(*input - b'1'), field(number)?))
+        }
+        _ => Declined::because("an output list that is not plain"),
+    };
+    list.split(|byte| matches!(byte, b',' | b' ' | b'\t')).map(column).collect()
+}
+
+impl Command for Join {
+    fn facts(&self) -> Facts {
+        Facts::serial(Class::Join, Touches::anything()).with_record_end(self.line_end)
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        Declined::because("reads its inputs side by side")
+    }
+
+    fn join_kernel(&self) -> Accept<Box<dyn JoinKernel>> {
+        Ok(Box::new(JoinLines {
+            sides: [Side::new(self.line_end), Side::new(self.line_end)],
+            pending: [true, true],
+            group: Group::default(),
+            warned: [false; 2],
+            unpaired_seen: false,
+            unpaired_next: false,
+            complaints: Vec::new(),
+            done: false,
+            status: 0,
+            join: self.clone(),
+        }))
+    }
+}
+
+impl Join {
+    /// The fields of a line: apart at each separator, or at runs of blanks.
+    fn fields<'a>(&self, line: &'a [u8]) -> Vec<&'a [u8]> {
+        let blank = |byte: &u8| matches!(byte, b' ' | b'\t') || *byte == b'\n' && self.line_end == 0;
+        match self.separator {
+            Some(_) if line.is_empty() => Vec::new(),
+            Some(separator) => line.split(|&byte| byte == separator).collect(),
+            None => {
+                let mut fields: Vec<&[u8]> = line.split(blank).filter(|field| !field.is_empty()).collect();
+                // Blanks at the end are followed by an empty field.
+                if !fields.is_empty() && line.last().is_some_and(blank) {
+                    fields.push(b"");
+                }
+                fields
+            }
+        }
+    }
+
+    fn key<'a>(&self, input: usize, line: &'a [u8]) -> &'a [u8] {
+        self.fields(line).get(self.keys[input]).copied().unwrap_or_default()
+    }
+
+    /// Prints a line of the first input, one of the second, or a pair.
+    fn print(&self, lines: [Option<&[u8]>; 2], out: &mut Vec<u8>) {
+        let fields = lines.map(|line| line.map(|line| self.fields(line)).unwrap_or_default());
+        let keyed = usize::from(lines[0].is_none());
+        let columns = match &self.format {
+            Some(columns) => columns.clone(),
+            None => self.default_columns(lines, &fields),
+        };
+        for (index, column) in columns.iter().enumerate() {
+            if index > 0 {
+                out.push(self.separator.unwrap_or(b' '));
+            }
+            let found = match *column {
+                Column::Key => fields[keyed].get(self.keys[keyed]),
+                Column::Field(input, field) => fields[input].get(field),
+            };
+            let text = found.copied().filter(|text| !text.is_empty()).unwrap_or(&self.empty);
+            out.extend_from_slice(text);
+        }
+        out.push(self.line_end);
+    }
+
+    /// The join field, the other fields of the first input, those of the second.
+    fn default_columns(&self, lines: [Option<&[u8]>; 2], fields: &[Vec<&[u8]>; 2]) -> Vec<Column> {
+        let mut columns = vec![Column::Key];
+        for input in (0..2).filter(|&input| lines[input].is_some()) {
+            let others = (0..fields[input].len()).filter(|&field| field != self.keys[input]);
+            columns.extend(others.map(|field| Column::Field(input, field)));
+        }
+        columns
+    }
+}
+
+/// Lines with the same key, while the inputs are read on to where it ends.
+#[derive(Default)]
+struct Group {
+    /// Collecting lines of this input.
+    collecting: Option<usize>,
+    lines: [Vec<Vec<u8>>; 2],
+}
+
+struct JoinLines {
+    join: Join,
+    sides: [Side; 2],
+    pending: [bool; 2],
+    group: Group,
+    warned: [bool; 2],
+    unpaired_seen: bool,
+    /// To be seen once the next line is read: that one is not checked yet.
+    unpaired_next: bool,
+    complaints: Vec<u8>,
+    done: bool,
+    status: i32,
+}
+
+impl JoinLines {
+    fn go_on(&mut self, out: &mut Vec<u8>) {
+        while !self.done && self.step_inputs() {
+            match self.group.collecting {
+                Some(input) => self.collect(input, out),
+                None => self.compare(out),
+            }
+        }
+    }
+
+    fn step_inputs(&mut self) -> bool {
+        for input in 0..2 {
+            if self.pending[input] {
+                if !self.sides[input].knows_next() {
+                    return false;
+                }
+                self.pending[input] = false;
+                self.step(input);
+                if self.done {
+                    return false;
+                }
+            }
+        }
+        self.unpaired_seen = self.unpaired_next;
+        true
+    }
+
+    fn step(&mut self, input: usize) {
+        let side = &mut self.sides[input];
+        if !side.advance() || side.count < 2 || self.join.check == Check::Never {
+            return;
+        }
+        let line = side.line().unwrap_or_default();
+        let disordered = self.join.key(input, side.previous()) > self.join.key(input, line);
+        let checked = self.join.check == Check::Always || self.unpaired_seen;
+        if disordered && checked && !self.warned[input] {
+            self.warned[input] = true;
+            let name = match &self.join.inputs[input] {
+                Input::Stdin => b"-",
+                Input::File(name) => name.as_slice(),
+            };
+            let number = side.count.to_string();
+            // printf's %s ends at a NUL.
+            let line = line.split(|&byte| byte == 0).next().unwrap_or_default();
+            for part in [b"join: ", name, b":", number.as_bytes(), b": is not sorted: ", line, b"\n"] {
+                self.complaints.extend_from_slice(part);
+            }
+            if self.join.check == Check::Always {
+                (self.done, self.status) = (true, 1);
+            }
+        }
+    }
+
+    fn compare(&mut self, out: &mut Vec<u8>) {
+        let lines = [self.sides[0].line(), self.sides[1].line()];
+        let order = match lines {
+            [None, None] => return self.finish(),
+            [Some(_), None] => Ordering::Less,
+            [None, Some(_)] => Ordering::Greater,
+            [Some(first), Some(second)] => self.join.key(0, first).cmp(self.join.key(1, second)),
+        };
+        let alone = match order {
+            Ordering::Equal => {
+                self.group = Group {
+                    collecting: Some(0),
+                    lines: lines.map(|line| line.into_iter().map(<[u8]>::to_vec).collect()),
+                };
+                self.pending[0] = true;
+                return;
+            }
+            Ordering::Less => 0,
+            Ordering::Greater => 1,
+        };
+        if self.join.unpaired[alone] {
+            let mut pair = [None, None];
+            pair[alone] = lines[alone];
+            self.join.print(pair, out);
+        }
+        // What is left when the other input has ended says nothing about order.
+        self.unpaired_next |= lines.iter().all(Option::is_some);
+        self.pending[alone] = true;
+    }
+
+    /// Takes another line into the group, or finishes it.
+    fn collect(&mut self, input: usize, out: &mut Vec<u8>) {
+        let key = self.join.key(input, &self.group.lines[input][0]);
+        if let Some(line) = self.sides[input].line().filter(|line| self.join.key(input, line) == key) {
+            self.group.lines[input].push(line.to_vec());
+            self.pending[input] = true;
+        } else if input == 0 {
+            self.group.collecting = Some(1);
+            self.pending[1] = true;
+        } else {
+            let group = std::mem::take(&mut self.group);
+            for first in group.lines[0].iter().filter(|_| self.join.paired) {
+                group.lines[1].iter().for_each(|second| self.join.print([Some(first), Some(second)], out));
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        self.done = true;
+        if self.warned.contains(&true) {
+            self.complaints.extend_from_slice(b"join: input is not in sorted order\n");
+            self.status = 1;
+        }
+    }
+}
+
+impl JoinKernel for JoinLines {
+    fn framing(&self) -> Framing {
+        Framing::Records(self.join.line_end)
+    }
+
+    fn wants(&self) -> Option<usize> {
+        (0..2).find(|&input| !self.done && self.pending[input] && !self.sides[input].knows_next())
+    }
+
+    fn push(&mut self, input: usize, block: &[u8], out: &mut Vec<u8>) {
+        self.sides[input].push(block);
+        self.go_on(out);
+    }
+
+    fn end_input(&mut self, input: usize, out: &mut Vec<u8>) {
+        self.sides[input].end_input();
+        self.go_on(out);
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.complaints)
+    }
+
+    fn status(&self) -> i32 {
+        self.status
+    }
+}
