@@ -79,7 +79,7 @@ pub struct Case {
     #[serde(default = "two_seconds")]
     pub settle_s: f64,
     /// When to give up.
-    #[serde(default = "ten_seconds")]
+    #[serde(default = "twenty_seconds")]
     pub timeout_s: f64,
     /// A difference that is known and accepted: it must then really differ, in each mode of `known_in`.
     pub known: Option<String>,
@@ -145,8 +145,8 @@ fn two_seconds() -> f64 {
     2.0
 }
 
-fn ten_seconds() -> f64 {
-    10.0
+fn twenty_seconds() -> f64 {
+    20.0
 }
 
 impl Case {

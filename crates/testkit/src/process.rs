@@ -94,7 +94,7 @@ impl Launch {
             env: crate::base_environment(&dir),
             dir,
             stdin: Stdin::Null,
-            timeout: Duration::from_secs(20),
+            timeout: Duration::from_secs(30),
             settle: Duration::from_secs(2),
         }
     }
