@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use pelton_commands::detect::{Detector, SystemProbe};
-use pelton_commands::{Command, Context, Implementation, Input, Locale, lookup};
+use pelton_commands::{Command, Context, Declined, Implementation, Input, Locale, lookup};
 use pelton_stream::memory::{self, Ended, Source};
 use pelton_stream::{BLOCK_BYTES, InputKind};
 
@@ -107,9 +107,13 @@ impl Engine {
     pub fn check(&mut self, case: &Case) -> Option<Difference> {
         let locale = if case.utf8 { Locale::C_UTF8 } else { Locale::C };
         let context = Context { locale, implementation: self.implementation.clone() };
-        let Ok(command) = pelton_commands::accept(case.command.as_bytes(), &case.args, &context) else {
-            self.tally.declined += 1;
-            return None;
+        let command = match pelton_commands::accept(case.command.as_bytes(), &case.args, &context) {
+            Ok(command) => command,
+            Err(declined) => {
+                self.tally.declined += 1;
+                self.show_declined(case, &declined);
+                return None;
+            }
         };
         if command.kernel().is_err() && command.join_kernel().is_err() {
             self.tally.declined += 1;
@@ -140,6 +144,16 @@ impl Engine {
                 got,
             })
         })
+    }
+
+    /// With PELTON_FUZZ_DECLINED set: which command lines are declined although the tool takes them.
+    fn show_declined(&self, case: &Case, declined: &Declined) {
+        if std::env::var_os("PELTON_FUZZ_DECLINED").is_some() && self.oracle.run(case).stderr.is_empty() {
+            crate::say(&format!(
+                "declined ({declined}): {}",
+                Case { stdin: Vec::new(), ..case.clone() }.show()
+            ));
+        }
     }
 
     fn native(&mut self, command: &dyn Command, case: &Case, block_bytes: usize) -> Answer {

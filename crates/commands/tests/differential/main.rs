@@ -6,6 +6,8 @@
 //! PELTON_FUZZ_CASES=50000 PELTON_SEED=7 PELTON_FUZZ_ONLY=cut,tr cargo test --release -p pelton-commands --test differential
 //! ```
 //!
+//! With `PELTON_FUZZ_DECLINED=1` it also shows the command lines that are declined although the tool takes them.
+//!
 //! A difference is shrunk and printed as a line for `regressions.rs`. To add a command: a file in `grammars/`, a line in
 //! its `mod.rs`.
 
