@@ -76,6 +76,8 @@ impl Literals {
 
 /// After so many literals close to each other, stop looking for them: each costs more than the automaton would.
 const DISTRUST_MAX: u32 = 64;
+/// A line from which on it is long.
+const LONG: usize = 1 << 13;
 /// Bytes of a line in which looking for a literal costs more than it saves.
 const DISTRUST_BYTES: usize = 256;
 
@@ -159,22 +161,25 @@ impl Searcher {
             if *distrust >= DISTRUST_MAX {
                 break;
             }
-            let line = line_around(&text[..span.end], span.start, literal);
-            if line.end - span.start < DISTRUST_BYTES {
+            if literal - span.start < DISTRUST_BYTES {
                 *distrust += 1;
             }
-            let found = self.find_anywhere(text, line.clone())?;
-            if found.is_some() || line.end == span.end {
+            // The end of a long line is not worth looking for, least of all from each of its matches.
+            let near = &text[literal..span.end.min(literal + LONG)];
+            let end = memchr(b'\n', near).map_or(span.end, |newline| literal + newline);
+            let start =
+                memrchr(b'\n', &text[span.start..literal]).map_or(span.start, |at| span.start + at + 1);
+            let found = self.find_anywhere(text, start..end)?;
+            if found.is_some() || end == span.end {
                 return Ok(found);
             }
-            span.start = line.end + 1;
+            span.start = end + 1;
         }
         self.find_anywhere(text, span)
     }
 
     /// A long line gets the search that counts its steps: looking ahead from each match could add up.
     fn find_anywhere(&mut self, text: &[u8], span: Range<usize>) -> Result<Option<(usize, usize)>, GaveUp> {
-        const LONG: usize = 1 << 15;
         let head = span.start..span.end.min(span.start + LONG);
         let long = span.len() > LONG && !(self.newline_ends && memchr(b'\n', &text[head]).is_some());
         if long { self.engine.find_counting(text, span) } else { Ok(self.engine.find(text, span)) }
@@ -221,4 +226,46 @@ fn line_around(block: &[u8], from: usize, at: usize) -> Range<usize> {
     let start = memrchr(b'\n', &block[from..at]).map_or(from, |newline| from + newline + 1);
     let end = memchr(b'\n', &block[at..]).map_or(block.len(), |newline| at + newline);
     start..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::regex::{Flavour, Options, Regex, compile};
+
+    fn regex(expression: &str) -> Regex {
+        let options = Options { spans: true, ..Options::new(Flavour::GrepExtended) };
+        compile(&[expression.as_bytes()], &options).unwrap()
+    }
+
+    #[test]
+    fn counting_steps_finds_the_same() {
+        let text = b"abc aab\nxaby ab\n\nb aaab_ab 12 a1b\ncab";
+        for expression in
+            ["a|ab", "a*", "a+b?", "(ab|a)(b|$)", "\\bab", "b\\>", "^x?", "b$", "a.*b", "[^a ]+$"]
+        {
+            let mut engine = regex(expression).searcher.engine;
+            for start in 0..=text.len() {
+                for end in start..=text.len() {
+                    let counted = engine.find_counting(text, start..end);
+                    assert_eq!(counted, Ok(engine.find(text, start..end)), "{expression} {start}..{end}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn looking_ahead_from_every_match_of_a_long_line_is_given_up() {
+        let text = vec![b'a'; 1 << 17];
+        let count = |expression: &str| {
+            let mut regex = regex(expression);
+            let (mut at, mut found) = (0, 0);
+            while let Some((_, end)) = regex.find(&text, at..text.len())? {
+                (at, found) = (end, found + 1);
+            }
+            Ok(found)
+        };
+        assert_eq!(count("a|a.*b"), Err(GaveUp));
+        assert_eq!(count("(aa|aaa)b?"), Ok((1 << 17) / 3 + 1));
+    }
 }
