@@ -12,9 +12,6 @@ const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CharSet {
     ranges: Vec<(u32, u32)>,
-    /// With what lies beyond the last code point, in the sequences of four to six bytes that UTF-8 once had. grep's
-    /// complements contain them, its dot does not, as long as only whether a line matches is asked.
-    beyond: bool,
 }
 
 impl CharSet {
@@ -23,7 +20,7 @@ impl CharSet {
     }
 
     pub(super) fn one(c: u32) -> Self {
-        CharSet { ranges: vec![(c, c)], beyond: false }
+        CharSet { ranges: vec![(c, c)] }
     }
 
     pub(super) fn of(chars: impl IntoIterator<Item = u32>) -> Self {
@@ -36,7 +33,7 @@ impl CharSet {
     pub(super) fn all(utf8: bool) -> Self {
         let ranges =
             if utf8 { vec![(0, SURROGATES.0 - 1), (SURROGATES.1 + 1, LAST)] } else { vec![(0, 0xFF)] };
-        CharSet { ranges, beyond: false }
+        CharSet { ranges }
     }
 
     pub(super) fn add(&mut self, first: u32, last: u32) {
@@ -46,7 +43,6 @@ impl CharSet {
 
     pub(super) fn join(&mut self, other: &CharSet) {
         self.ranges.extend(&other.ranges);
-        self.beyond |= other.beyond;
         self.normalise();
     }
 
@@ -78,15 +74,11 @@ impl CharSet {
                 kept.push((first, last));
             }
         }
-        CharSet { ranges: kept, beyond: self.beyond && !other.beyond }
+        CharSet { ranges: kept }
     }
 
     pub(super) fn complement(&self, utf8: bool) -> CharSet {
-        CharSet { beyond: utf8, ..CharSet::all(utf8) }.minus(self)
-    }
-
-    pub(super) fn reaches_beyond(&self) -> bool {
-        self.beyond
+        CharSet::all(utf8).minus(self)
     }
 
     pub(super) fn contains(&self, c: u32) -> bool {

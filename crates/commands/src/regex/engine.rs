@@ -6,8 +6,9 @@
 //! States are made when first met, so that compiling costs little; a full cache is emptied, never given up.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::hybrid::dfa::{Cache, Config, DFA};
 use regex_automata::nfa::thompson::{self, NFA};
 use regex_automata::{Anchored, HalfMatch, Input, MatchError, MatchKind};
@@ -27,6 +28,8 @@ pub(super) struct Engine {
     /// Bytes that all matches have, if one number.
     bytes: Option<usize>,
     meter: Meter,
+    /// Bytes searched with the lazy automaton.
+    searched: usize,
 }
 
 /// How much of a long line was read again, over all searches in it.
@@ -41,6 +44,8 @@ struct Meter {
 struct Shared {
     /// From anywhere to the end of the leftmost match that prefers earlier alternatives.
     forward: DFA,
+    /// The same with all states made, once so much was searched that it pays. `None` inside: too big.
+    whole: OnceLock<Option<dense::DFA<Vec<u32>>>>,
     /// From a known start to the longest end.
     longest: DFA,
     /// From a known end back to the leftmost start.
@@ -52,10 +57,15 @@ const CACHE_BYTES: usize = 8 << 20;
 /// Bytes that an automaton may take before it has states.
 const NFA_BYTES: usize = 4 << 20;
 
+/// Bytes after which it pays to make all states, and what they may take then.
+const WHOLE_FROM: usize = 128 << 10;
+const WHOLE_BYTES: usize = 2 << 20;
+
 impl Engine {
     pub(super) fn new(hir: &Hir, bytes: Option<usize>) -> Accept<Engine> {
         let nfa = nfa(hir, false)?;
         let shared = Shared {
+            whole: OnceLock::new(),
             forward: lazy(nfa.clone(), MatchKind::LeftmostFirst)?,
             longest: lazy(nfa, MatchKind::All)?,
             backward: lazy(self::nfa(hir, true)?, MatchKind::All)?,
@@ -67,13 +77,24 @@ impl Engine {
             shared: Arc::new(shared),
             bytes,
             meter: Meter::default(),
+            searched: 0,
         })
     }
 
     /// The end of the shortest match that is found first, reading forward.
     pub(super) fn first_end(&mut self, text: &[u8], span: Range<usize>) -> Option<usize> {
-        let input = Input::new(text).span(span).earliest(true);
-        offset(self.shared.forward.try_search_fwd(&mut self.forward, &input))
+        self.search_forward(Input::new(text).span(span).earliest(true))
+    }
+
+    fn search_forward(&mut self, input: Input) -> Option<usize> {
+        if self.searched > WHOLE_FROM
+            && let Some(whole) = self.shared.whole.get_or_init(|| whole(&self.shared.forward))
+        {
+            return offset(whole.try_search_fwd(&input));
+        }
+        let end = offset(self.shared.forward.try_search_fwd(&mut self.forward, &input));
+        self.searched += end.unwrap_or(input.end()) - input.start();
+        end
     }
 
     /// Is there a match that starts here?
@@ -90,8 +111,7 @@ impl Engine {
 
     /// The leftmost-longest match within `span`; what stands around it decides conditions.
     pub(super) fn find(&mut self, text: &[u8], span: Range<usize>) -> Option<(usize, usize)> {
-        let input = Input::new(text).span(span.clone());
-        let end = offset(self.shared.forward.try_search_fwd(&mut self.forward, &input))?;
+        let end = self.search_forward(Input::new(text).span(span.clone()))?;
         if let Some(bytes) = self.bytes {
             return Some((end - bytes, end));
         }
@@ -124,6 +144,17 @@ impl Engine {
         let end = walk(&self.shared.longest, &mut self.longest, &input, &mut self.meter.left)?;
         Ok(end.map(|end| (start, end)))
     }
+}
+
+/// The automaton with all its states, if they are few.
+fn whole(forward: &DFA) -> Option<dense::DFA<Vec<u32>>> {
+    let config = dense::Config::new()
+        .match_kind(MatchKind::LeftmostFirst)
+        .start_kind(StartKind::Unanchored)
+        .byte_classes(false)
+        .dfa_size_limit(Some(WHOLE_BYTES))
+        .determinize_size_limit(Some(2 * WHOLE_BYTES));
+    dense::Builder::new().configure(config).build_from_nfa(forward.get_nfa()).ok()
 }
 
 /// How often a long line may be read.

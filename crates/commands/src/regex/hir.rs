@@ -50,8 +50,7 @@ impl Dialect {
             let range = |&(first, last): &(u32, u32)| {
                 Some(ClassUnicodeRange::new(char::from_u32(first)?, char::from_u32(last)?))
             };
-            let class = Hir::class(Class::Unicode(ClassUnicode::new(set.ranges().iter().filter_map(range))));
-            return if set.reaches_beyond() { Hir::alternation(vec![class, beyond()]) } else { class };
+            return Hir::class(Class::Unicode(ClassUnicode::new(set.ranges().iter().filter_map(range))));
         }
         let range = |&(first, last): &(u32, u32)| ClassBytesRange::new(first as u8, last as u8);
         Hir::class(Class::Bytes(ClassBytes::new(set.ranges().iter().map(range))))
@@ -70,21 +69,4 @@ impl Dialect {
             Look::NoWordAfter => hir::Look::WordEndHalfAscii,
         }
     }
-}
-
-/// What glibc decodes beyond the last code point: sequences that are not too long for what they say.
-fn beyond() -> Hir {
-    const TAIL: (u8, u8) = (0x80, 0xBF);
-    const SEQUENCES: [&[(u8, u8)]; 6] = [
-        &[(0xF4, 0xF4), (0x90, 0xBF), TAIL, TAIL],
-        &[(0xF5, 0xF7), TAIL, TAIL, TAIL],
-        &[(0xF8, 0xF8), (0x88, 0xBF), TAIL, TAIL, TAIL],
-        &[(0xF9, 0xFB), TAIL, TAIL, TAIL, TAIL],
-        &[(0xFC, 0xFC), (0x84, 0xBF), TAIL, TAIL, TAIL, TAIL],
-        &[(0xFD, 0xFD), TAIL, TAIL, TAIL, TAIL, TAIL],
-    ];
-    let byte = |&(first, last): &(u8, u8)| {
-        Hir::class(Class::Bytes(ClassBytes::new([ClassBytesRange::new(first, last)])))
-    };
-    Hir::alternation(SEQUENCES.iter().map(|bytes| Hir::concat(bytes.iter().map(byte).collect())).collect())
 }

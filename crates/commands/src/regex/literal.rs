@@ -18,9 +18,9 @@ pub(super) fn exact(node: &Node, utf8: bool) -> Option<Vec<Vec<u8>>> {
     strings.iter().all(|string| !string.is_empty()).then_some(strings)
 }
 
-/// Strings of which each match contains one. They are at least two bytes long: single bytes are too common to help.
+/// Strings of which each match contains one.
 pub(super) fn required(node: &Node, utf8: bool) -> Option<Vec<Vec<u8>>> {
-    best(node, utf8).filter(|strings| shortest(strings) > 1)
+    best(node, utf8).filter(|strings| shortest(strings) > 1 || strings.len() <= 3)
 }
 
 fn enumerate(node: &Node, utf8: bool, max: usize) -> Option<Vec<Vec<u8>>> {
@@ -109,9 +109,21 @@ fn shortest(strings: &[Vec<u8>]) -> usize {
     strings.iter().map(Vec::len).min().unwrap_or(0)
 }
 
-/// Longer is rarer; beyond a few bytes, fewer alternatives are faster to look for.
-fn score(strings: &[Vec<u8>]) -> (usize, usize) {
-    (shortest(strings).min(8), STRINGS_MAX.saturating_sub(strings.len()))
+/// Longer is rarer; beyond a few bytes, fewer alternatives are faster to look for; of single bytes, some are rarer.
+fn score(strings: &[Vec<u8>]) -> (usize, usize, usize) {
+    let length = shortest(strings).min(8);
+    let rarity = if length == 1 { strings.iter().map(|string| rarity(string[0])).min() } else { None };
+    (length, STRINGS_MAX.saturating_sub(strings.len()), rarity.unwrap_or(0))
+}
+
+/// A rough order of bytes in text: what a language or a log is made of comes often.
+fn rarity(byte: u8) -> usize {
+    match byte {
+        b' ' | b'e' | b't' | b'a' | b'o' | b'i' | b'n' | b's' | b'r' => 0,
+        b'0'..=b'9' | b'h' | b'l' | b'd' | b'u' | b'c' | b'm' | b'.' | b'-' | b'/' | b':' | b',' => 1,
+        b'a'..=b'z' | b'"' | b'_' | b'=' => 2,
+        _ => 3,
+    }
 }
 
 #[cfg(test)]
@@ -144,7 +156,8 @@ mod tests {
         assert_eq!(required("(foo|ba[rz])+q").as_deref(), Some("foo bar baz"));
         assert_eq!(required("(foo|.*)bar").as_deref(), Some("bar"));
         assert_eq!(required("foo|.*").as_deref(), None);
-        assert_eq!(required("a.b").as_deref(), None);
+        assert_eq!(required("a.b").as_deref(), Some("b"));
+        assert_eq!(required("[0-9]+.").as_deref(), None);
         assert_eq!(required("ab{2}c").as_deref(), Some("abbc"));
     }
 

@@ -251,17 +251,17 @@ fn read(expressions: &[&[u8]], options: &Options, syntax: Syntax) -> Accept<(Nod
         return Declined::because("no expression at all");
     }
     let node = Node::either(branches);
-    let judges = judges(&node, syntax, ascii_only, options.spans || syntax.sed);
+    let judges = judges(&node, syntax, ascii_only);
     Ok((node, groups, judges))
 }
 
-fn judges(node: &Node, syntax: Syntax, ascii_only: bool, spans: bool) -> Judges {
+fn judges(node: &Node, syntax: Syntax, ascii_only: bool) -> Judges {
     if ascii_only {
         Judges::Ascii
     } else if syntax.utf8 && syntax.ignore_case {
         // Folding can change a character's length, and glibc then loses its place beside invalid bytes.
         Judges::ValidUtf8
-    } else if syntax.utf8 && spans && (node.is_nullable() || !node.is_ascii()) {
+    } else if syntax.utf8 && (node.is_nullable() || !node.is_ascii()) {
         Judges::NoForbiddenUtf8
     } else {
         Judges::AnyBytes

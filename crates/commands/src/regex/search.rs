@@ -79,7 +79,7 @@ const DISTRUST_MAX: u32 = 64;
 /// A line from which on it is long.
 const LONG: usize = 1 << 13;
 /// Bytes of a line in which looking for a literal costs more than it saves.
-const DISTRUST_BYTES: usize = 256;
+const DISTRUST_BYTES: usize = 64;
 
 impl Plan {
     fn new(node: &Node, utf8: bool) -> Accept<Plan> {

@@ -170,7 +170,7 @@ fn differences_that_were_found() {
     // After a match of nothing, sed goes on at the next byte, even inside a character: not judged.
     assert_eq!(with(Flavour::SedBasic, "x*", "é\nb\n".as_bytes(), false, false), Outcome::Equal);
     assert_eq!(with(Flavour::GrepExtended, "[^a-z]", b"\xC4\xB1k\xE9\n", true, false), Outcome::Equal);
-    // Surrogates and what lies beyond Unicode: the dfa's dot and glibc's differ, so spans are not judged.
+    // Surrogates and what lies beyond Unicode: the dfa's dot and glibc's differ, so they are not judged.
     let beyond = b"\xED\xA0\x80c\n\xF4\x90\x80\x80\n\xF8\x88\x80\x80\x80c\n";
     assert_eq!(with(Flavour::GrepExtended, ".", beyond, false, false), Outcome::Equal);
     assert_eq!(with(Flavour::GrepExtended, "^[^a]c*$", beyond, false, false), Outcome::Equal);
