@@ -1,10 +1,10 @@
 //! Measures the sorting kernels beside GNU sort and uniq: CPU time, single-threaded here, as it comes there.
 //!
 //! ```text
-//! cargo run --release -p pelton-commands --example sort_bench [-- MEGABYTES [NAME]]
+//! cargo run --release -p pelton-commands --example sort_bench [-- MEGABYTES [NAME [alone]]]
 //! ```
-//! Inputs are made by recipe from a fixed seed. Outputs are compared. CPU is user and system time; reading the input
-//! and writing the output (to a file in memory) count on both sides.
+//! Inputs are made by recipe from a fixed seed. Outputs are compared in a first run; the others write to `/dev/null`.
+//! CPU is user and system time, the least of three runs; reading the input counts on both sides.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, Read as _, Write as _};
@@ -13,8 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use pelton_commands::{Context, Family, Implementation, Locale, SortOptions, SortUniq, TopK, UniqOptions};
-use pelton_stream::memory::next_block;
-use pelton_stream::{BLOCK_BYTES, Flow, Kernel};
+use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -123,78 +122,155 @@ fn paths(rng: &mut Rng, _: u64, out: &mut Vec<u8>) {
     );
 }
 
-/// A line of the table: what is run over what.
+fn prose(rng: &mut Rng, index: u64, out: &mut Vec<u8>) {
+    for at in 0..8 + rng.below(8) {
+        let mut word = word(rng.skewed(200_000));
+        if at == 0 {
+            word[..1].make_ascii_uppercase();
+        }
+        let _ = write!(out, "{}{word}", if at == 0 { "" } else { " " });
+    }
+    let _ = writeln!(out, "{}", if index.is_multiple_of(3) { "." } else { "," });
+}
+
+/// Lines that repeat a few times each.
+fn repeats(rng: &mut Rng, index: u64, out: &mut Vec<u8>) {
+    for _ in 0..1 + rng.below(4) {
+        let _ = writeln!(out, "{:08} {}", index, word(index));
+    }
+}
+
+/// A line of the table: what is run over what. `sort | uniq` and `sort | head` become one kernel.
 struct Row {
     name: &'static str,
     recipe: Recipe,
-    sort: &'static str,
-    then: Then,
+    shell: &'static str,
 }
 
-enum Then {
-    Nothing,
-    Uniq(&'static str),
-    Head(usize),
+const fn row(name: &'static str, recipe: Recipe, shell: &'static str) -> Row {
+    Row { name, recipe, shell }
 }
+
+const FREQUENCIES: &str = r"tr -cs A-Za-z '\n' | tr A-Z a-z | sort | uniq -c | sort -rn | head -n 10";
 
 const ROWS: &[Row] = &[
-    Row { name: "csv", recipe: csv, sort: "", then: Then::Nothing },
-    Row { name: "csv -r", recipe: csv, sort: "-r", then: Then::Nothing },
-    Row { name: "csv -k2", recipe: csv, sort: "-t, -k2,2", then: Then::Nothing },
-    Row { name: "csv -k4n", recipe: csv, sort: "-t, -k4,4n", then: Then::Nothing },
-    Row { name: "csv -s -k3", recipe: csv, sort: "-s -t, -k3,3", then: Then::Nothing },
-    Row { name: "csv -k3 -k4nr", recipe: csv, sort: "-t, -k3,3 -k4,4nr", then: Then::Nothing },
-    Row { name: "csv -f", recipe: csv, sort: "-f", then: Then::Nothing },
-    Row { name: "csv | head", recipe: csv, sort: "-t, -k4,4nr", then: Then::Head(10) },
-    Row { name: "log", recipe: log, sort: "", then: Then::Nothing },
-    Row { name: "log -k5", recipe: log, sort: "-k5", then: Then::Nothing },
-    Row { name: "words", recipe: words, sort: "", then: Then::Nothing },
-    Row { name: "words -u", recipe: words, sort: "-u", then: Then::Nothing },
-    Row { name: "words | uniq -c", recipe: words, sort: "", then: Then::Uniq("-c") },
-    Row { name: "random words", recipe: random_words, sort: "", then: Then::Nothing },
-    Row { name: "random words -u", recipe: random_words, sort: "-u", then: Then::Nothing },
-    Row { name: "random words|uniq -c", recipe: random_words, sort: "", then: Then::Uniq("-c") },
-    Row { name: "numbers", recipe: numbers, sort: "", then: Then::Nothing },
-    Row { name: "numbers -n", recipe: numbers, sort: "-n", then: Then::Nothing },
-    Row { name: "numbers -g", recipe: numbers, sort: "-g", then: Then::Nothing },
-    Row { name: "decimals -n", recipe: decimals, sort: "-n", then: Then::Nothing },
-    Row { name: "decimals -g", recipe: decimals, sort: "-g", then: Then::Nothing },
-    Row { name: "decimals -h", recipe: decimals, sort: "-h", then: Then::Nothing },
-    Row { name: "counts -rn", recipe: counts, sort: "-rn", then: Then::Nothing },
-    Row { name: "counts -rn | head", recipe: counts, sort: "-rn", then: Then::Head(10) },
-    Row { name: "two fields -u", recipe: two_fields, sort: "-u", then: Then::Nothing },
-    Row { name: "paths", recipe: paths, sort: "", then: Then::Nothing },
-    Row { name: "paths -V", recipe: paths, sort: "-V", then: Then::Nothing },
+    row("csv", csv, "sort"),
+    row("csv", csv, "sort -r"),
+    row("csv", csv, "sort -t, -k2,2"),
+    row("csv", csv, "sort -t, -k4,4n"),
+    row("csv", csv, "sort -s -t, -k3,3"),
+    row("csv", csv, "sort -t, -k3,3 -k4,4nr"),
+    row("csv", csv, "sort -f"),
+    row("csv", csv, "sort -t, -k4,4nr | head -n 10"),
+    row("csv", csv, "cut -d, -f2,5 | sort -u"),
+    row("log", log, "sort"),
+    row("log", log, "sort -k5"),
+    row("words", words, "sort"),
+    row("words", words, "sort -u"),
+    row("words", words, "sort | uniq -c"),
+    row("random words", random_words, "sort"),
+    row("random words", random_words, "sort -u"),
+    row("random words", random_words, "sort | uniq -c"),
+    row("prose", prose, FREQUENCIES),
+    row("numbers", numbers, "sort"),
+    row("numbers", numbers, "sort -n"),
+    row("numbers", numbers, "sort -g"),
+    row("decimals", decimals, "sort -n"),
+    row("decimals", decimals, "sort -g"),
+    row("decimals", decimals, "sort -h"),
+    row("counts", counts, "sort -rn"),
+    row("counts", counts, "sort -rn | head -n 10"),
+    row("two fields", two_fields, "sort -u"),
+    row("paths", paths, "sort"),
+    row("paths", paths, "sort -V"),
+    row("repeats", repeats, "uniq"),
+    row("repeats", repeats, "uniq -c"),
+    row("repeats", repeats, "uniq -d"),
+    row("repeats", repeats, "uniq -i -f 1"),
 ];
 
-fn args(line: &str) -> Vec<Vec<u8>> {
-    line.split_whitespace().map(|arg| arg.as_bytes().to_vec()).collect()
-}
+/// Kernels one behind the other, each with what it has not been given yet.
+type Chain = Vec<(Box<dyn Kernel>, Vec<u8>)>;
 
 impl Row {
-    fn kernel(&self) -> Result<Box<dyn Kernel>, Failure> {
+    fn chain(&self) -> Result<Chain, Failure> {
         let context =
             Context { locale: Locale::C, implementation: Implementation::tested(Family::GnuCoreutils) };
         let said = |declined: pelton_commands::Declined| declined.to_string();
-        let sort = SortOptions::parse(&args(self.sort), &context).map_err(said)?;
-        Ok(match self.then {
-            Then::Uniq(line) => {
-                let uniq = UniqOptions::parse(&args(line), &context).map_err(said)?;
-                Box::new(SortUniq::new(&sort, &uniq).map_err(said)?)
-            }
-            Then::Head(lines) => Box::new(TopK::new(&sort, lines).map_err(said)?),
-            Then::Nothing => {
-                let command = pelton_commands::accept(b"sort", &args(self.sort), &context).map_err(said)?;
-                command.kernel().map_err(said)?
-            }
-        })
+        let mut stages: Vec<Vec<Vec<u8>>> = Vec::new();
+        for stage in self.shell.split(" | ") {
+            stages.push(stage.split(' ').map(|word| word.trim_matches('\'').as_bytes().to_vec()).collect());
+        }
+        let mut chain = Chain::new();
+        let mut rest = stages.as_slice();
+        while let Some((stage, after)) = rest.split_first() {
+            rest = after;
+            let next = after.first().map_or(&[][..], Vec::as_slice);
+            let kernel: Box<dyn Kernel> = match (stage[0].as_slice(), next.first().map(Vec::as_slice)) {
+                (b"sort", Some(b"uniq")) => {
+                    let sort = SortOptions::parse(&stage[1..], &context).map_err(said)?;
+                    let uniq = UniqOptions::parse(&next[1..], &context).map_err(said)?;
+                    rest = &after[1..];
+                    Box::new(SortUniq::new(&sort, &uniq).map_err(said)?)
+                }
+                (b"sort", Some(b"head")) => {
+                    let sort = SortOptions::parse(&stage[1..], &context).map_err(said)?;
+                    rest = &after[1..];
+                    Box::new(TopK::new(&sort, 10).map_err(said)?)
+                }
+                (name, _) => {
+                    let command = pelton_commands::accept(name, &stage[1..], &context).map_err(said)?;
+                    command.kernel().map_err(said)?
+                }
+            };
+            chain.push((kernel, Vec::new()));
+        }
+        Ok(chain)
     }
+}
 
-    fn shell(&self) -> String {
-        match self.then {
-            Then::Nothing => format!("sort {}", self.sort),
-            Then::Uniq(args) => format!("sort {} | uniq {args}", self.sort),
-            Then::Head(lines) => format!("sort {} | head -n {lines}", self.sort),
+/// Gives `bytes` to the first kernel, and what comes out to the next; what leaves the last is in `out`.
+fn feed(chain: &mut [(Box<dyn Kernel>, Vec<u8>)], bytes: &[u8], out: &mut Vec<u8>) {
+    let Some(((kernel, pending), rest)) = chain.split_first_mut() else {
+        out.extend_from_slice(bytes);
+        return;
+    };
+    let mut printed = Vec::new();
+    pending.extend_from_slice(bytes);
+    let ready = match kernel.framing() {
+        Framing::Bytes => pending.len(),
+        Framing::Records(end) => pending.iter().rposition(|byte| *byte == end).map_or(0, |last| last + 1),
+    };
+    if ready > 0 {
+        let target = if rest.is_empty() { &mut *out } else { &mut printed };
+        let _ = kernel.push(&pending[..ready], target);
+        pending.drain(..ready);
+    }
+    if !rest.is_empty() {
+        feed(rest, &printed, out);
+    }
+}
+
+/// Ends the first kernel, then the others.
+fn end(
+    chain: &mut [(Box<dyn Kernel>, Vec<u8>)],
+    out: &mut Vec<u8>,
+    output: &mut File,
+) -> Result<(), Failure> {
+    let Some(((kernel, pending), rest)) = chain.split_first_mut() else { return Ok(()) };
+    let mut printed = Vec::new();
+    if !pending.is_empty() {
+        let _ = kernel.push(pending, &mut printed);
+    }
+    let _ = kernel.end_input(&mut printed);
+    loop {
+        let flow = kernel.finish(&mut printed);
+        feed(rest, &printed, out);
+        printed.clear();
+        output.write_all(out)?;
+        out.clear();
+        if flow != Ok(Flow::More) {
+            return end(rest, out, output);
         }
     }
 }
@@ -210,53 +286,38 @@ fn cpu() -> Result<(f64, f64), Failure> {
     Ok((own, (ticks(13) + ticks(14)) / TICKS))
 }
 
-fn run_native(row: &Row, input: &Path, output: &Path) -> Result<(f64, u64), Failure> {
-    let mut kernel = row.kernel()?;
+fn run_native(row: &Row, input: &Path, output: &Path) -> Result<f64, Failure> {
+    let mut chain = row.chain()?;
     let mut input = File::open(input)?;
     let mut output = File::create(output)?;
     let before = cpu()?.0;
-    let (mut block, mut filled) = (vec![0; 2 * BLOCK_BYTES], 0);
+    chain.iter_mut().for_each(|(kernel, _)| kernel.begin_input(None, &mut Vec::new()));
+    let mut block = vec![0; BLOCK_BYTES];
     let mut out = Vec::new();
     loop {
-        let read = input.read(&mut block[filled..])?;
-        filled += read;
-        let mut done = 0;
-        while done < filled && (read == 0 || block[done..filled].contains(&b'\n')) {
-            let size = next_block(&block[done..filled], kernel.framing(), BLOCK_BYTES);
-            let _ = kernel.push(&block[done..done + size], &mut out);
-            done += size;
-        }
-        block.copy_within(done..filled, 0);
-        filled -= done;
+        let read = input.read(&mut block)?;
         if read == 0 {
             break;
         }
-    }
-    while kernel.finish(&mut out) == Ok(Flow::More) {
+        feed(&mut chain, &block[..read], &mut out);
         output.write_all(&out)?;
         out.clear();
     }
-    output.write_all(&out)?;
-    drop(kernel);
-    Ok((cpu()?.0 - before, peak_memory()?))
-}
-
-fn peak_memory() -> Result<u64, Failure> {
-    let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("");
-    Ok(line.split_whitespace().nth(1).and_then(|kb| kb.parse::<u64>().ok()).unwrap_or(0) / 1024)
+    end(&mut chain, &mut out, &mut output)?;
+    drop(chain);
+    Ok(cpu()?.0 - before)
 }
 
 fn run_shell(row: &Row, input: &Path, output: &Path) -> Result<f64, Failure> {
     let before = cpu()?.1;
     let status = Command::new("sh")
-        .args(["-c", &row.shell()])
+        .args(["-c", row.shell])
         .env("LC_ALL", "C")
         .stdin(File::open(input)?)
         .stdout(Stdio::from(File::create(output)?))
         .status()?;
     if !status.success() {
-        return Err(format!("{} failed", row.shell()).into());
+        return Err(format!("{} failed", row.shell).into());
     }
     Ok(cpu()?.1 - before)
 }
@@ -292,27 +353,43 @@ fn same(a: &Path, b: &Path) -> Result<bool, Failure> {
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let megabytes: usize = arguments.first().map_or(Ok(100), |text| text.parse())?;
-    let wanted = |row: &&Row| arguments.get(1).is_none_or(|name| row.name.contains(name.as_str()));
+    let wanted = |row: &&Row| {
+        arguments
+            .get(1)
+            .is_none_or(|name| row.name.contains(name.as_str()) || row.shell.contains(name.as_str()))
+    };
+    let alone = arguments.get(2).is_some();
     let root = if Path::new("/dev/shm").is_dir() { PathBuf::from("/dev/shm") } else { std::env::temp_dir() };
     let folder = root.join(format!("pelton-sort-bench-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
     let (input, ours, theirs) = (folder.join("input"), folder.join("ours"), folder.join("theirs"));
     let mut out = io::stdout();
-    writeln!(out, "{:22} {:>8} {:>8} {:>7} {:>8}  same", "CPU s", "kernel", "shell", "ratio", "MB/s")?;
+    writeln!(out, "{:13} {:>7} {:>7} {:>6} {:>5}  same", "CPU s", "kernel", "shell", "ratio", "MB/s")?;
     for row in ROWS.iter().filter(wanted) {
         make(row.recipe, megabytes << 20, &input)?;
         let start = Instant::now();
-        let (mut native, mut shell) = (f64::MAX, f64::MAX);
+        run_native(row, &input, &ours)?;
+        if !alone {
+            run_shell(row, &input, &theirs)?;
+        }
+        let same = alone || same(&ours, &theirs)?;
+        let nowhere = Path::new("/dev/null");
+        let (mut native, mut shell) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..3 {
-            native = native.min(run_native(row, &input, &ours)?.0);
-            shell = shell.min(run_shell(row, &input, &theirs)?);
+            native = native.min(run_native(row, &input, nowhere)?);
+            if !alone {
+                shell = shell.min(run_shell(row, &input, nowhere)?);
+            }
             if start.elapsed().as_secs() > 40 {
                 break;
             }
         }
         let (ratio, speed) = (shell / native, megabytes as f64 / native);
-        let same = same(&ours, &theirs)?;
-        writeln!(out, "{:22} {native:8.3} {shell:8.2} {ratio:6.1}x {speed:8.0}  {same}", row.name)?;
+        writeln!(
+            out,
+            "{:13} {native:7.3} {shell:7.2} {ratio:5.1}x {speed:5.0}  {same}  {}",
+            row.name, row.shell
+        )?;
     }
     fs::remove_dir_all(&folder)?;
     Ok(())

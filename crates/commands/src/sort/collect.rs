@@ -8,7 +8,7 @@ use super::lines::Lines;
 use super::order::LineOrder;
 use super::run::{Index, SortedRun};
 use super::table::Table;
-use super::text::{LineLength, each_line};
+use super::text::LineLength;
 
 /// When an arena has grown to this, the run is sealed; far enough below what 32-bit offsets reach that one more
 /// block and its keys always fit.
@@ -107,11 +107,7 @@ impl Collector {
             Building::Listing(lines) => lines.push(text, self.terminator, &self.order, &mut self.length),
             Building::Counting { table, trial } => {
                 let mean = self.length.mean(text, self.terminator);
-                let mut count = 0;
-                each_line(text, self.terminator, mean, |start, end| {
-                    table.add(text, start, end);
-                    count += 1;
-                });
+                let count = table.add_lines(text, mean);
                 self.length.saw(text.len(), count);
                 trial.lines += count;
                 if trial.failed(table.len()) {
@@ -128,7 +124,11 @@ impl Collector {
             if line.len() > LONG_LINE_BYTES {
                 self.seal();
                 self.nans += usize::from(self.order.has_nan(&line[..line.len() - 1]));
-                self.runs.push(SortedRun { arena: line.to_vec(), index: Index::One });
+                self.runs.push(SortedRun {
+                    arena: line.to_vec(),
+                    index: Index::One,
+                    flip: self.order.flip(),
+                });
             } else {
                 self.push_lines(line);
             }
@@ -216,5 +216,77 @@ fn sort_distinct(table: Table, order: &LineOrder) -> SortedRun {
     items.iter_mut().for_each(|item| item.plain.window ^= order.flip());
     let engine = Engine { keys: &arena, lines: &arena, descending: order.descending(), tie: order.tie() };
     engine.sort(&mut items);
-    SortedRun { arena, index: Index::Counted(items) }
+    SortedRun { arena, index: Index::Counted(items), flip: order.flip() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::key::{Key, Kind};
+    use super::super::output::Output;
+    use super::super::print::Style;
+    use super::*;
+
+    fn order(keys: Vec<Key>, stable: bool) -> LineOrder {
+        LineOrder::new(keys, None, false, stable)
+    }
+
+    fn sorted(order: &LineOrder, unique: bool, run_bytes: usize, text: &[u8]) -> Vec<u8> {
+        let mut collector = Collector::new(order.clone(), b'\n', unique).with_run_bytes(run_bytes);
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            collector.push(line);
+        }
+        let (order, runs) = collector.into_runs();
+        let style = if unique { Style::Once } else { Style::Every };
+        let mut out = Vec::new();
+        let mut output = Output::new(order, b'\n', runs, unique, style);
+        while output.print(100, &mut out) {}
+        out
+    }
+
+    fn numbers(count: u64, range: u64) -> Vec<u8> {
+        let mut state = 1u64;
+        let mut text = Vec::new();
+        for index in 0..count {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            text.extend_from_slice(format!("{} {}\n", (state >> 33) % range, index % 7).as_bytes());
+        }
+        text
+    }
+
+    #[test]
+    fn any_number_of_runs_gives_the_same() {
+        let numeric = || vec![Key { kind: Kind::Numeric, ..Key::line() }];
+        for range in [3, 100, 1 << 40] {
+            let text = numbers(3000, range);
+            for order in [order(Vec::new(), false), order(numeric(), false), order(numeric(), true)] {
+                for unique in [false, true] {
+                    let unique = unique && (order.is_by_line() || !order.is_total());
+                    let whole = sorted(&order, unique, usize::MAX, &text);
+                    for run_bytes in [100, 5000] {
+                        let parts = sorted(&order, unique, run_bytes, &text);
+                        assert!(whole == parts, "{order:?} {unique} {run_bytes}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lines_too_long_for_an_index_are_runs_of_their_own() {
+        let long = |byte: u8| {
+            let mut line = vec![byte; LONG_LINE_BYTES + 1];
+            line.push(b'\n');
+            line
+        };
+        let text = [long(b'b'), b"c\nb\n".to_vec(), long(b'a'), long(b'b')].concat();
+        let order = order(Vec::new(), false);
+        let mut collector = Collector::new(order.clone(), b'\n', false);
+        collector.push(&text);
+        let (order, runs) = collector.into_runs();
+        assert_eq!(runs.len(), 4);
+        let mut out = Vec::new();
+        let mut output = Output::new(order, b'\n', runs, false, Style::Every);
+        while output.print(100, &mut out) {}
+        assert!(out == [long(b'a'), b"b\n".to_vec(), long(b'b'), long(b'b'), b"c\n".to_vec()].concat());
+    }
 }

@@ -130,8 +130,11 @@ enum Phase {
     Line,
 }
 
-/// Ranges shorter than this are sorted by comparing; the setting of this and of [`RADIX_MIN`] was measured.
+/// Ranges up to this are sorted by comparing windows, and what is behind them where those are equal.
 const COMPARE_MAX: usize = 24;
+/// Runs of equal windows up to this are sorted by comparing what is behind them; for longer ones it pays to look at
+/// each line once and load its next window.
+const COMPARE_EQUAL_MAX: usize = 4;
 /// Ranges shorter than this are sorted by comparing windows; longer ones by their digits.
 const RADIX_MIN: usize = 768;
 
@@ -159,7 +162,7 @@ pub(crate) struct Engine<'a> {
 
 impl Engine<'_> {
     /// Sorts. The entries' windows must show the beginnings of their keys, complemented if the order is descending;
-    /// afterwards they mean nothing, except those of keys that fit in one, if no tie is decided by lines.
+    /// afterwards only those of keys that fit in one still do, and only if no tie was decided by lines.
     pub(crate) fn sort<I: Item>(&self, items: &mut [I]) {
         let mut waiting = vec![Range { start: 0, end: items.len(), depth: 0, phase: Phase::Key }];
         while let Some(range) = waiting.pop() {
@@ -189,7 +192,7 @@ impl Engine<'_> {
     /// Sorts a range whose windows are all the same.
     fn sort_equal_windows<I: Item>(&self, items: &mut [I], range: Range, waiting: &mut Vec<Range>) {
         let slice = &mut items[range.start..range.end];
-        if slice.len() <= COMPARE_MAX {
+        if slice.len() <= COMPARE_EQUAL_MAX {
             slice.sort_unstable_by(|a, b| self.compare_rests(a, b, range.depth, range.phase));
             return;
         }
@@ -271,12 +274,7 @@ impl Engine<'_> {
         order.then_with(|| if phase == Phase::Key { self.compare_ties(a, b) } else { Ordering::Equal })
     }
 
-    /// After sorting: are their lines identical?
-    pub(crate) fn is_same_line<I: Item>(&self, a: &I, b: &I) -> bool {
-        a.line().1 == b.line().1 && self.bytes(a, Phase::Line) == self.bytes(b, Phase::Line)
-    }
-
-    /// After sorting, where ties are not decided by lines: are their keys equal?
+    /// After sorting, unless ties were decided by lines: are their keys equal?
     pub(crate) fn is_same_key<I: Item>(&self, a: &I, b: &I) -> bool {
         let len = a.key().1;
         if len != b.key().1 {
@@ -381,7 +379,7 @@ fn deal<I: Item>(
             let mut item = items[heads[part]];
             let mut wanted = digit(&item);
             while wanted != part {
-                std::mem::swap(&mut items[heads[wanted]], &mut item);
+                item = std::mem::replace(&mut items[heads[wanted]], item);
                 heads[wanted] += 1;
                 wanted = digit(&item);
             }

@@ -54,7 +54,8 @@ impl SortKernel {
     fn start_printing(&mut self) {
         if let State::Reading(collector) = std::mem::replace(&mut self.state, State::Ended) {
             let (order, runs) = collector.into_runs();
-            let output = Output::new(order, runs, self.unique, self.style).with_limit(self.limit);
+            let output =
+                Output::new(order, self.terminator, runs, self.unique, self.style).with_limit(self.limit);
             self.state = State::Printing(Box::new(output));
         }
     }

@@ -110,12 +110,16 @@ impl Key {
         if self.ignore.is_none() && !self.fold {
             return self.encode_seen(text, out);
         }
-        let seen = text.iter().filter(|byte| !self.ignore.is_some_and(|ignore| ignore.ignores(**byte)));
-        let seen = seen.map(|byte| if self.fold { byte.to_ascii_uppercase() } else { *byte });
-        if self.kind == Kind::Bytes {
-            out.extend(seen);
-        } else {
-            let seen: Vec<u8> = seen.collect();
+        let start = out.len();
+        match self.ignore {
+            None => out.extend_from_slice(text),
+            Some(ignore) => out.extend(text.iter().filter(|byte| !ignore.ignores(**byte))),
+        }
+        if self.fold {
+            out[start..].make_ascii_uppercase();
+        }
+        if self.kind != Kind::Bytes {
+            let seen = out.split_off(start);
             self.encode_seen(&seen, out);
         }
     }
@@ -233,7 +237,7 @@ fn skip_blank_separated(line: &[u8], fields: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn taken<'a>(line: &'a [u8], separator: Option<u8>, start: Start, end: Option<End>) -> &'a [u8] {
+    fn taken(line: &[u8], separator: Option<u8>, start: Start, end: Option<End>) -> &[u8] {
         let (from, to) = Key { start, end, ..Key::line() }.range(line, separator);
         &line[from..to]
     }

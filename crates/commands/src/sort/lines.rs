@@ -109,12 +109,12 @@ impl Lines {
 
     /// Sorts lines pushed with their counts.
     pub(crate) fn sort_counted(self, order: &LineOrder, unique: bool) -> SortedRun {
-        let SortedRun { arena, index } = self.sort(order, unique);
+        let SortedRun { arena, index, flip } = self.sort(order, unique);
         let index = match index {
             Index::Keyed(items) => Index::KeyedCounted(items),
             other => other,
         };
-        SortedRun { arena, index }
+        SortedRun { arena, index, flip }
     }
 
     /// Sorts them; of equal lines only the first stays, if `unique`.
@@ -126,7 +126,7 @@ impl Lines {
             Unsorted::Plain(mut items) => {
                 engine.sort(&mut items);
                 if unique {
-                    items.dedup_by(|a, b| engine.is_same_line(a, b));
+                    items.dedup_by(|a, b| engine.is_same_key(a, b));
                 }
                 Index::Plain(items)
             }
@@ -138,7 +138,7 @@ impl Lines {
                 Index::Keyed(items)
             }
         };
-        SortedRun { arena, index }
+        SortedRun { arena, index, flip: order.flip() }
     }
 }
 

@@ -171,7 +171,7 @@ impl Letters {
 
     fn are_compatible(&self) -> bool {
         let numeric = self.kind.is_some_and(|kind| kind != Kind::Version);
-        !self.clash && !(numeric && self.ignore.is_some())
+        !(self.clash || numeric && self.ignore.is_some())
     }
 }
 

@@ -1,14 +1,15 @@
 //! Printing sorted runs, a block at a time, so that nobody needs room for all of it twice.
 
-use super::merge::{Merge, RunSource, Source};
+use super::merge::{Merge, RunSource};
 use super::order::LineOrder;
 use super::print::{Printer, Style};
-use super::run::SortedRun;
+use super::run::{Short, SortedRun};
 
 /// What is left to print.
 #[derive(Debug)]
 pub(crate) struct Output {
     lines: Lines,
+    terminator: u8,
     printer: Printer,
     /// How many lines may still leave.
     limit: u64,
@@ -16,22 +17,29 @@ pub(crate) struct Output {
 
 #[derive(Debug)]
 enum Lines {
-    One(RunSource),
+    /// A run, and how many of its lines have been printed.
+    One(SortedRun, usize),
     Many(Merge<RunSource>),
 }
 
 impl Output {
     /// Of these runs, each already without duplicates if `unique`.
-    pub(crate) fn new(order: LineOrder, runs: Vec<SortedRun>, unique: bool, style: Style) -> Self {
-        let mut sources: Vec<_> = runs.into_iter().map(RunSource::new).collect();
-        let lines = match (sources.pop(), sources.is_empty()) {
-            (Some(only), true) => Lines::One(only),
+    pub(crate) fn new(
+        order: LineOrder,
+        terminator: u8,
+        runs: Vec<SortedRun>,
+        unique: bool,
+        style: Style,
+    ) -> Self {
+        let mut runs = runs;
+        let lines = match (runs.pop(), runs.is_empty()) {
+            (Some(only), true) => Lines::One(only, 0),
             (last, _) => {
-                sources.extend(last);
+                let sources = runs.into_iter().chain(last).map(RunSource::new).collect();
                 Lines::Many(Merge::new(order, unique, sources))
             }
         };
-        Output { lines, printer: Printer::new(style), limit: u64::MAX }
+        Output { lines, terminator, printer: Printer::new(style), limit: u64::MAX }
     }
 
     /// Prints no more than this many lines.
@@ -53,7 +61,7 @@ impl Output {
 
     #[inline]
     fn print_one(&mut self, out: &mut Vec<u8>) -> bool {
-        let Output { lines, printer, limit } = self;
+        let Output { lines, terminator, printer, limit } = self;
         let mut take = |line: &[u8], count: u64| {
             let count = count.min(*limit);
             *limit -= if *limit == u64::MAX { 0 } else { count };
@@ -61,12 +69,14 @@ impl Output {
         };
         match lines {
             Lines::Many(merge) => merge.next(take),
-            Lines::One(source) => {
-                let Some((line, count)) = source.entry() else { return false };
+            Lines::One(run, at) if *at < run.len() => {
+                let mut short = Short::default();
+                let (line, count) = run.show(*at, *terminator, &mut short);
                 take(line, count);
-                source.advance();
+                *at += 1;
                 true
             }
+            Lines::One(..) => false,
         }
     }
 }

@@ -8,11 +8,23 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
 use super::engine::{Counted, Plain};
-use super::text::{WINDOW_BYTES, window};
+use super::text::{WINDOW_BYTES, each_line, window};
 
 /// What the table starts with.
 const SLOTS_MIN: usize = 1 << 12;
 const EMPTY: Counted = Counted { plain: Plain { window: 0, offset: 0, len: 0 }, count: 0 };
+
+/// How many lines are looked up together.
+const BATCH_LINES: usize = 64;
+
+/// What it takes to look up a line.
+#[derive(Clone, Copy, Debug, Default)]
+struct Probe {
+    start: usize,
+    len: usize,
+    tag: u64,
+    hash: u64,
+}
 
 /// Distinct lines and how often each was seen.
 #[derive(Debug)]
@@ -39,29 +51,62 @@ impl Table {
         self.arena.len()
     }
 
-    /// Counts the line at `start..end` of `text`.
+    /// Counts lines; `text` ends with a terminator. Returns how many there are.
+    pub(crate) fn add_lines(&mut self, text: &[u8], mean: usize) -> usize {
+        let mut batch = [Probe::default(); BATCH_LINES];
+        let (mut filled, mut count) = (0, 0);
+        each_line(text, self.terminator, mean, |start, end| {
+            batch[filled] = self.probe(text, start, end - start);
+            filled += 1;
+            if filled == BATCH_LINES {
+                self.add_batch(text, &batch);
+                count += filled;
+                filled = 0;
+            }
+        });
+        self.add_batch(text, &batch[..filled]);
+        count + filled
+    }
+
+    /// First fetches the slots of all of them, which the processor does side by side, then looks for each line.
+    fn add_batch(&mut self, text: &[u8], batch: &[Probe]) {
+        let mask = self.slots.len() - 1;
+        let fetched =
+            batch.iter().fold(0, |seen, probe| seen ^ self.slots[probe.hash as usize & mask].plain.len);
+        std::hint::black_box(fetched);
+        batch.iter().for_each(|probe| self.add(text, probe));
+    }
+
     #[inline]
-    pub(crate) fn add(&mut self, text: &[u8], start: usize, end: usize) {
-        let len = end - start;
+    fn probe(&self, text: &[u8], start: usize, len: usize) -> Probe {
         let shown = window(text, start, len);
-        let hash = self.hash(text, start, len, shown);
-        let tag = if len <= WINDOW_BYTES { shown } else { hash };
+        if len <= WINDOW_BYTES {
+            return Probe { start, len, tag: shown, hash: self.hash_short(shown, len) };
+        }
+        let hash = self.hash_long(&text[start..start + len]);
+        Probe { start, len, tag: hash, hash }
+    }
+
+    #[inline]
+    fn add(&mut self, text: &[u8], probe: &Probe) {
+        let Probe { start, len, tag, hash } = *probe;
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
         loop {
             let slot = &mut self.slots[at];
-            if slot.plain.window == tag && slot.plain.len as usize == len && slot.count > 0 {
+            if slot.count == 0 {
+                break;
+            }
+            if slot.plain.window == tag && slot.plain.len as usize == len {
                 let there = slot.plain.offset as usize;
-                if len <= WINDOW_BYTES || self.arena[there..there + len] == text[start..end] {
+                if len <= WINDOW_BYTES || same(&self.arena[there..there + len], &text[start..start + len]) {
                     slot.count += 1;
                     return;
                 }
-            } else if slot.count == 0 {
-                break;
             }
             at = (at + 1) & mask;
         }
-        self.insert(at, tag, &text[start..end]);
+        self.insert(at, tag, &text[start..start + len]);
     }
 
     fn insert(&mut self, at: usize, tag: u64, line: &[u8]) {
@@ -77,7 +122,7 @@ impl Table {
 
     #[cold]
     fn grow(&mut self) {
-        let larger = vec![EMPTY; self.slots.len() * 4];
+        let larger = vec![EMPTY; self.slots.len() * 2];
         let mask = larger.len() - 1;
         let old = std::mem::replace(&mut self.slots, larger);
         for slot in old.into_iter().filter(|slot| slot.count > 0) {
@@ -114,15 +159,6 @@ impl Table {
     }
 
     #[inline]
-    fn hash(&self, text: &[u8], start: usize, len: usize, shown: u64) -> u64 {
-        if len <= WINDOW_BYTES {
-            self.hash_short(shown, len)
-        } else {
-            self.hash_long(&text[start..start + len])
-        }
-    }
-
-    #[inline]
     fn hash_short(&self, shown: u64, len: usize) -> u64 {
         let [a, b, _] = self.seeds;
         fold(shown ^ a, b ^ len as u64)
@@ -146,6 +182,17 @@ impl Table {
     }
 }
 
+/// Are two lines of the same length, longer than a window, the same? Up to two windows without a call.
+#[inline]
+fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() > 2 * WINDOW_BYTES {
+        return a == b;
+    }
+    let last = a.len() - WINDOW_BYTES;
+    let word = |text, at| window(text, at, WINDOW_BYTES);
+    word(a, 0) == word(b, 0) && word(a, last) == word(b, last)
+}
+
 /// Both halves of the product: every bit of the result depends on every bit of both.
 #[inline]
 fn fold(a: u64, b: u64) -> u64 {
@@ -167,13 +214,15 @@ mod tests {
     #[test]
     fn counts_lines_of_all_lengths() {
         let mut table = Table::new(b'\n');
-        let text: Vec<u8> = (0..200u8).cycle().take(4000).collect();
-        for round in 0..3 {
-            for len in 0..100 {
-                for start in 0..100 {
-                    table.add(&text, start, start + len);
-                }
+        let mut text = Vec::new();
+        for len in 0..100u8 {
+            for first in 0..100u8 {
+                text.extend((0..len).map(|at| first.wrapping_add(at) | 0x80));
+                text.push(b'\n');
             }
+        }
+        for round in 0..3 {
+            assert_eq!(table.add_lines(&text, 10 + 40 * round), 100 * 100);
             assert_eq!(table.len(), 99 * 100 + 1, "after round {round}");
         }
         let (arena, slots) = table.into_parts();

@@ -33,7 +33,7 @@ pub struct TopK {
 
 #[derive(Debug)]
 enum State {
-    Pooling(Pool),
+    Pooling(Box<Pool>),
     Sorting(SortKernel),
 }
 
@@ -49,7 +49,7 @@ impl TopK {
         if lines > LINES_MAX {
             return Declined::because(format!("more than {LINES_MAX} lines are kept"));
         }
-        let state = State::Pooling(Pool::new(options, lines));
+        let state = State::Pooling(Box::new(Pool::new(options, lines)));
         Ok(TopK { terminator: options.terminator, state })
     }
 }
@@ -191,11 +191,7 @@ impl Pool {
             Engine { keys: keys_arena, lines: arena, descending: order.descending(), tie: order.tie() };
         engine.sort(items);
         if self.options.unique {
-            if order.is_by_line() {
-                items.dedup_by(|a, b| engine.is_same_line(a, b));
-            } else {
-                items.dedup_by(|a, b| engine.is_same_key(a, b));
-            }
+            items.dedup_by(|a, b| engine.is_same_key(a, b));
         }
         items.truncate(self.lines);
         self.set_bound();
