@@ -84,8 +84,8 @@ Examples:
   pelton time -o report.json --format json 'a | b'   the record, for programs
   pelton time -p 'a | b'                             as POSIX `time -p`
 
-Columns: real, user, sys (time); cpu (user+sys)/real; mem peak resident set; in, out bytes through read(2) and
-write(2) and their kin, the program loader's included. A figure the kernel would not give is shown as unknown, not 0.
+Columns: real, user, sys (time); cpu (user+sys)/real; mem peak resident set; in, out bytes read and written
+by system calls, the program loader's included. A figure the kernel would not give is shown as unknown, not 0.
 
 Exit status: the pipeline's own, or its death by a signal; 2 if pelton refuses the text or
 cannot write the report; 126 or 127 as from a shell.")]
@@ -148,9 +148,9 @@ fn parse_format(name: &str) -> Result<Format, String> {
 /// What to run.
 #[derive(Args)]
 pub struct SourceArgs {
-    /// The shell whose text it is, by name or path
-    #[arg(long, value_name = "SHELL", default_value = "bash")]
-    pub shell: OsString,
+    /// The shell whose text it is, by name or path [default: bash, or what the script's `#!` line names]
+    #[arg(long, value_name = "SHELL")]
+    pub shell: Option<OsString>,
 
     /// Read the text from FILE, a script; what follows are its arguments
     #[arg(short, long, value_name = "FILE")]

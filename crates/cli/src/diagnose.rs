@@ -31,7 +31,8 @@ pub fn snippet(
     };
     // Tabs and other control characters would move the underline or the cursor: shown as blanks of the same width.
     let shown: String = text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
-    let shift = |at: usize| text[..at].chars().map(|c| if c.is_control() { 1 } else { c.len_utf8() }).sum::<usize>();
+    let shift =
+        |at: usize| text[..at].chars().map(|c| if c.is_control() { 1 } else { c.len_utf8() }).sum::<usize>();
     let (start, end) = (shift(span.start), shift(span.end));
     let end = if end > start { end } else { (start + 1).min(shown.len()).max(start) };
     let source = Snippet::source(shown)

@@ -1,81 +1,103 @@
 //! Where a report goes: standard error, or a file that appears whole or not at all.
 
 use crate::failure::{Failure, plain};
+use pelton_sys::machine;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// A place for a report, made before anything runs, so that a bad one is noticed while nothing is lost.
+/// A place for a report, looked at before anything runs, so that a bad one is noticed while nothing is lost. Nothing is
+/// made there until the pipeline has ended: it may list, count or copy the directory.
 pub enum Place {
     /// Standard error.
     Stderr,
-    /// A new file, which takes the place of `path` once it is complete.
-    File {
-        /// The final name.
-        path: PathBuf,
-        /// The file as it grows, in the same directory.
-        file: tempfile::NamedTempFile,
-    },
+    /// Standard output, behind what the pipeline printed there.
+    Stdout,
+    /// A file, which the report replaces whole.
+    File(PathBuf),
     /// A device or FIFO, written to as it is.
     Device(PathBuf),
 }
 
 impl Place {
-    /// Makes ready to write to `path`, or to standard error.
+    /// Checks that `path` can be written, or takes standard error.
     pub fn prepare(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path else { return Ok(Place::Stderr) };
-        let cannot = |error: &std::io::Error| {
-            Failure::io(format!("cannot write the report to `{}`", path.display()), error)
-        };
-        // What a link leads to is replaced, not the link.
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-        match std::fs::metadata(&path) {
-            Ok(meta) if meta.is_dir() => {
-                let message = format!("cannot write the report to `{}`: it is a directory", path.display());
-                return Err(Failure::new(message).with_help(format!("-o {}/report.json", path.display())));
-            }
-            Ok(meta) if !meta.is_file() => return Ok(Place::Device(path)),
-            Ok(meta) if meta.permissions().readonly() => {
-                return Err(cannot(&std::io::ErrorKind::PermissionDenied.into()));
-            }
+        match path.to_str() {
+            Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => return Ok(Place::Stdout),
+            Some("/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2") => return Ok(Place::Stderr),
             _ => {}
         }
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let directory = parent.unwrap_or(Path::new("."));
-        let file = tempfile::Builder::new()
-            .prefix(".pelton-")
-            .permissions(permissions(&path))
-            .tempfile_in(directory)
-            .map_err(|error| cannot(&error))?;
-        Ok(Place::File { path, file })
+        let path = behind_links(path);
+        let cannot =
+            |why: &str| Failure::new(format!("cannot write the report to `{}`: {why}", path.display()));
+        match std::fs::metadata(&path) {
+            Ok(meta) if meta.is_dir() => {
+                Err(cannot("it is a directory").with_help(format!("-o {}", path.join("report").display())))
+            }
+            Ok(meta) if !meta.is_file() => Ok(Place::Device(path)),
+            _ if path.as_os_str().as_encoded_bytes().ends_with(b"/") => {
+                Err(cannot("there is no such directory"))
+            }
+            _ if !directory_of(&path).is_dir() => Err(cannot("there is no such directory")),
+            Ok(_) if !machine::may_write(&path) => Err(cannot("permission denied")),
+            _ if !machine::may_write(directory_of(&path)) => {
+                Err(cannot("its directory may not be written to"))
+            }
+            _ => Ok(Place::File(path)),
+        }
     }
 
-    /// Writes the report. On an error the text is not lost: it comes back with the failure, to be shown elsewhere.
+    /// Writes the report.
     pub fn write(self, text: &str) -> Result<(), Failure> {
         match self {
             Place::Stderr => {
                 crate::terminal::say(text);
                 Ok(())
             }
+            Place::Stdout => {
+                let mut stdout = std::io::stdout().lock();
+                let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+                written.map_err(|error| lost(Path::new("/dev/stdout"), &error))
+            }
             Place::Device(path) => {
-                let written = std::fs::OpenOptions::new().write(true).open(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+                let device = std::fs::OpenOptions::new().append(true).open(&path);
+                let written = device.and_then(|mut file| file.write_all(text.as_bytes()));
                 written.map_err(|error| lost(&path, &error))
             }
-            Place::File { path, mut file } => {
-                let complete = file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_data());
-                complete.map_err(|error| lost(&path, &error))?;
-                file.persist(&path).map(drop).map_err(|error| lost(&path, &error.error))
-            }
+            Place::File(path) => replace(&path, text).map_err(|error| lost(&path, &error)),
         }
     }
 }
 
-/// The permissions of the file that is replaced, or those the umask leaves to a new one.
-fn permissions(path: &Path) -> std::fs::Permissions {
-    use std::os::unix::fs::PermissionsExt;
-    match std::fs::metadata(path) {
-        Ok(meta) => meta.permissions(),
-        Err(_) => std::fs::Permissions::from_mode(0o666),
+/// Writes a new file beside `path` and gives it that name once it is complete.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let existing = std::fs::metadata(path).ok();
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".pelton-").permissions(std::fs::Permissions::from_mode(0o666));
+    let mut file = builder.tempfile_in(directory_of(path))?;
+    if let Some(existing) = existing {
+        file.as_file().set_permissions(existing.permissions())?;
     }
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_data()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// What a link leads to is replaced, not the link, even if it leads to a file that is yet to be made.
+fn behind_links(path: &Path) -> PathBuf {
+    let mut path = path.to_path_buf();
+    for _ in 0..40 {
+        match std::fs::read_link(&path) {
+            Ok(target) => path = directory_of(&path).join(target),
+            Err(_) => break,
+        }
+    }
+    path
 }
 
 fn lost(path: &Path, error: &std::io::Error) -> Failure {

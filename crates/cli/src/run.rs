@@ -1,10 +1,10 @@
 //! `pelton run`: the text, as the shell would run it.
 
+use crate::Ending;
 use crate::args::{RunArgs, When};
 use crate::failure::{Failure, plain};
 use crate::source::{self, Source};
 use crate::terminal::{self, Look};
-use crate::Ending;
 use pelton_run::{Environment, Execution, Observing, Options};
 
 /// Runs it.
@@ -12,7 +12,8 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
     let environment = Environment::inherit();
     match Source::resolve(&args.source, &environment)? {
         Source::Words(words) => {
-            let exec = pelton_run::command(&words, &environment).map_err(|e| source::no_such_command(&words, &e))?;
+            let exec =
+                pelton_run::command(&words, &environment).map_err(|e| source::no_such_command(&words, &e))?;
             Err(source::no_such_command(&words, &pelton_sys::spawn::replace(&exec)))
         }
         Source::Text(request, plan) => {
@@ -25,7 +26,9 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
                 // A script without `#!` line, say: the general way hands it to the shell.
                 if matches!(plan, pelton_run::Plan::Whole { .. }) {
                     let shell = request.shell.path.display();
-                    return Err(Failure::new(format!("cannot start `{shell}`: {}", plain(&error))).with_status(126));
+                    return Err(
+                        Failure::new(format!("cannot start `{shell}`: {}", plain(&error))).with_status(126)
+                    );
                 }
             }
             let execution = pelton_run::execute(&plan, &request, &environment, &options, &mut terminal::say)

@@ -22,18 +22,34 @@ impl Source {
     /// Reads and plans what the arguments name.
     pub fn resolve(args: &SourceArgs, environment: &Environment) -> Result<Self, Failure> {
         let request = match (&args.file, args.words.as_slice()) {
-            (Some(file), arguments) => script(file, arguments, &args.shell, environment)?,
+            (Some(file), arguments) => script(file, arguments, args.shell.as_deref(), environment)?,
             (None, []) => {
                 let message = "there is no pipeline to run";
-                return Err(Failure::new(message).with_help("pelton time 'sort FILE | uniq -c', or pelton help"));
+                return Err(
+                    Failure::new(message).with_help("pelton time 'sort FILE | uniq -c', or pelton help")
+                );
             }
-            (None, [text]) if text == "-" => text_request(stdin_text()?, &args.shell, environment)?,
-            (None, [text]) => text_request(text.clone(), &args.shell, environment)?,
+            (None, [first, ..]) if is_stray_option(first, &args.words) => {
+                let message = format!("pelton has no option `{}` here", first.display());
+                return Err(
+                    Failure::new(message).with_help("--help; or `--` before a pipeline that begins with `-`")
+                );
+            }
+            (None, [text]) if text == "-" => text_request(stdin_text()?, args.shell.as_deref(), environment)?,
+            (None, [text]) => text_request(text.clone(), args.shell.as_deref(), environment)?,
             (None, words) => return Ok(Source::Words(words.to_vec())),
         };
         let plan = pelton_run::plan(&request, environment).map_err(|error| refusal(&request, error))?;
         Ok(Source::Text(Box::new(request), plan))
     }
+}
+
+/// Whether the first word looks like an option that pelton does not have, and no `--` says that it is none. (After
+/// `-f FILE` every word is the script's.)
+fn is_stray_option(first: &OsStr, words: &[OsString]) -> bool {
+    let given: Vec<OsString> = std::env::args_os().collect();
+    let before = given.len().checked_sub(words.len() + 1).and_then(|i| given.get(i));
+    first.as_bytes().starts_with(b"-") && first != "-" && before.is_none_or(|word| word != "--")
 }
 
 fn refusal(request: &Request, error: pelton_syntax::SyntaxError) -> Failure {
@@ -46,14 +62,20 @@ fn refusal(request: &Request, error: pelton_syntax::SyntaxError) -> Failure {
     }
 }
 
-fn text_request(text: OsString, shell: &OsStr, environment: &Environment) -> Result<Request, Failure> {
-    let shell = find_shell(shell, environment)?;
-    Ok(Request { text, name: shell.name.clone(), args: vec![], script: None, shell })
+fn text_request(
+    text: OsString,
+    shell: Option<&OsStr>,
+    environment: &Environment,
+) -> Result<Request, Failure> {
+    let shell = find_shell(shell.unwrap_or(OsStr::new("bash")), environment)?;
+    Ok(Request { text, name: shell.name.clone(), args: vec![], script: None, shell_flags: vec![], shell })
 }
 
 fn find_shell(name: &OsStr, environment: &Environment) -> Result<Shell, Failure> {
     Shell::find(name, environment).map_err(|error| {
-        Failure::new(error.to_string()).with_status(127).with_help("--shell with a path, such as --shell /bin/sh")
+        Failure::new(error.to_string())
+            .with_status(127)
+            .with_help("--shell with a path, such as --shell /bin/sh")
     })
 }
 
@@ -62,34 +84,51 @@ fn stdin_text() -> Result<OsString, Failure> {
     std::io::stdin()
         .read_to_end(&mut bytes)
         .map_err(|error| Failure::io("cannot read the text from standard input", &error))?;
+    const LONGEST: usize = 128 * 1024 - 1;
+    if bytes.len() > LONGEST {
+        let message =
+            format!("the text from standard input is longer than a shell can be given ({LONGEST} bytes)");
+        return Err(Failure::new(message).with_help("writing it into a file, and pelton run -f FILE"));
+    }
     Ok(OsString::from_vec(bytes))
 }
 
-fn script(file: &Path, arguments: &[OsString], shell: &OsStr, environment: &Environment) -> Result<Request, Failure> {
+fn script(
+    file: &Path,
+    arguments: &[OsString],
+    shell: Option<&OsStr>,
+    environment: &Environment,
+) -> Result<Request, Failure> {
     let bytes = std::fs::read(file).map_err(|error| {
         // As a shell that is given a script it cannot read.
         let status = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
         Failure::io(format!("cannot read the script `{}`", file.display()), &error).with_status(status)
     })?;
-    if bytes.iter().take(512).any(|byte| *byte == 0) {
+    if bytes.iter().take_while(|byte| **byte != b'\n').any(|byte| *byte == 0) {
         let message = format!("`{}` is a binary file, not a shell script", file.display());
-        let help = format!("pelton run {} runs it as a program", file.display());
+        let help = format!("pelton run {} -- as a program", file.display());
         return Err(Failure::new(message).with_status(126).with_help(help));
     }
-    let interpreter = interpreter(&bytes).filter(|_| shell == "bash");
-    let shell = find_shell(interpreter.as_deref().unwrap_or(shell), environment)?;
+    let (interpreter, shell_flags) = match shell {
+        Some(shell) => (shell.to_owned(), vec![]),
+        None => interpreter(&bytes).unwrap_or_else(|| ("bash".into(), vec![])),
+    };
+    let shell = find_shell(&interpreter, environment)?;
+    // A pipe (`-f <(…)`) has been read by now: its text must be handed on.
+    let again = std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file());
     Ok(Request {
         text: OsString::from_vec(bytes),
         name: file.as_os_str().to_owned(),
         args: arguments.to_vec(),
-        script: Some(file.to_path_buf()),
+        script: again.then(|| file.to_path_buf()),
+        shell_flags,
         shell,
     })
 }
 
-/// The shell that a script's `#!` line names, if it is a shell. An interpreter's option (`#!/bin/sh -e`) is not
-/// modelled: such a script is left to be run as a program.
-fn interpreter(script: &[u8]) -> Option<OsString> {
+/// The shell that a script's `#!` line names, with its option if it gives one. Not if it names anything but a shell:
+/// then the text is taken as bash's, as `bash FILE` does.
+fn interpreter(script: &[u8]) -> Option<(OsString, Vec<OsString>)> {
     let line = script.strip_prefix(b"#!")?.split(|b| *b == b'\n').next()?;
     let line = std::str::from_utf8(line).ok()?;
     let mut words = line.split_ascii_whitespace();
@@ -99,7 +138,7 @@ fn interpreter(script: &[u8]) -> Option<OsString> {
     }
     let name = Path::new(path).file_name()?.as_bytes();
     let known: [&[u8]; 6] = [b"bash", b"sh", b"dash", b"zsh", b"ksh", b"mksh"];
-    (words.next().is_none() && known.contains(&name)).then(|| OsString::from(path))
+    known.contains(&name).then(|| (OsString::from(path), words.map(OsString::from).collect()))
 }
 
 /// Warns of commands that do not exist. The shell will say so too, when it comes to them, and go on.
@@ -136,8 +175,13 @@ pub fn no_such_command(words: &[OsString], error: &std::io::Error) -> Failure {
     }
     let failure = Failure::new(format!("there is no command `{name}`")).with_status(127);
     if name.contains(|c: char| c.is_whitespace() || "|;&<>$".contains(c)) {
-        let text = "several words are one command; a pipeline is one word, and options of pelton stand before it";
+        let text =
+            "several words are one command; a pipeline is one word, and options of pelton stand before it";
         return failure.with_help(text);
+    }
+    if pelton_run::is_builtin(&name) {
+        return failure
+            .with_help(format!("a pipeline in one word, since `{name}` is a builtin of the shell"));
     }
     match diagnose::similar_program(&name) {
         Some(similar) => failure.with_help(format!("did you mean `{similar}`?")),

@@ -10,7 +10,7 @@ use pelton_record::Run;
 use pelton_report::{Format, Style};
 use pelton_run::{Environment, Execution, Observing, Options};
 use pelton_sys::{clock, signals, stdio};
-use std::io::{Seek, Write};
+use std::io::Write;
 use std::os::fd::AsFd;
 
 /// Measures it.
@@ -18,7 +18,9 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     if args.schema {
         let schema = format!("{:#}\n", pelton_report::schema());
         signals::default_sigpipe();
-        std::io::stdout().write_all(schema.as_bytes()).map_err(|e| Failure::io("cannot print the schema", &e))?;
+        std::io::stdout()
+            .write_all(schema.as_bytes())
+            .map_err(|e| Failure::io("cannot print the schema", &e))?;
         return Ok(Ending::Status(0));
     }
     let environment = Environment::inherit();
@@ -66,7 +68,9 @@ fn measure(source: &Source, environment: &Environment) -> Result<Measured, Failu
 
 fn assemble(source: &Source, execution: &Execution, started_unix_ms: u64, environment: &Environment) -> Run {
     let (text, shell) = match source {
-        Source::Text(request, _) => (pelton_run::shown_text(request), request.shell.name.to_string_lossy().into_owned()),
+        Source::Text(request, _) => {
+            (pelton_run::shown_text(request), request.shell.name.to_string_lossy().into_owned())
+        }
         Source::Words(words) => {
             let text = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
             (text, "none".into())
@@ -77,27 +81,41 @@ fn assemble(source: &Source, execution: &Execution, started_unix_ms: u64, enviro
 
 /// Runs it several times, each time with the same input, and sums up.
 fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) -> Result<Measured, Failure> {
-    let input = Input::hold().map_err(|error| Failure::io("cannot keep standard input for several runs", &error))?;
+    let input =
+        Input::hold().map_err(|error| Failure::io("cannot keep standard input for several runs", &error))?;
     let drain = if args.show_output { None } else { Some(Drain::start()?) };
     let total = args.warmup + args.runs;
     let progress = progress_bar(u64::from(total), args.show_output);
     let mut runs = Vec::with_capacity(args.runs as usize);
     let mut died_by = None;
+    let mut interrupted = false;
     for i in 0..total {
         input.rewind().map_err(|error| Failure::io("cannot rewind standard input", &error))?;
         let measured = measure(source, environment)?;
         progress.inc(1);
-        if i >= args.warmup || measured.interrupted {
-            runs.push(measured.run);
-        }
         died_by = measured.died_by;
         if measured.interrupted {
+            interrupted = true;
+            // A run that was cut short says nothing beside whole ones.
+            if runs.is_empty() {
+                runs.push(measured.run);
+            }
             break;
+        }
+        if i >= args.warmup {
+            runs.push(measured.run);
         }
     }
     progress.finish_and_clear();
     drop(drain);
-    let run = pelton_run::summarise(runs, args.warmup).ok_or_else(|| Failure::new("nothing was measured"))?;
+    let measured = runs.len();
+    let run = pelton_run::summarise(runs, args.warmup.min(total));
+    let mut run = run.ok_or_else(|| Failure::new("nothing was measured"))?;
+    run.notes.extend(input.note());
+    if interrupted {
+        run.notes
+            .push(format!("interrupted: {measured} of {} runs were measured, or part of one", args.runs));
+    }
     Ok(Measured { run, interrupted: false, died_by })
 }
 
@@ -105,7 +123,8 @@ fn progress_bar(total: u64, output_shows: bool) -> indicatif::ProgressBar {
     if output_shows || !terminal::stderr_is_terminal() {
         return indicatif::ProgressBar::hidden();
     }
-    let style = indicatif::ProgressStyle::with_template("run {pos} of {len} {bar:30} {elapsed} elapsed, {eta} left");
+    let style =
+        indicatif::ProgressStyle::with_template("run {pos} of {len} {bar:30} {elapsed} elapsed, {eta} left");
     let bar = indicatif::ProgressBar::new(total);
     match style {
         Ok(style) => bar.with_style(style),
@@ -113,43 +132,46 @@ fn progress_bar(total: u64, output_shows: bool) -> indicatif::ProgressBar {
     }
 }
 
-/// Standard input, made so that it can be read again.
+/// Standard input, made so that every run finds the same.
 enum Input {
     /// A file, from this position on.
     File(u64),
-    /// Nothing that can be used up, or nothing that can be held (a terminal).
-    AsIs,
+    /// A terminal, as it is.
+    Terminal,
+    /// Nothing: a pipe can be read only once, and may never end or belong to somebody else.
+    Nothing,
 }
 
 impl Input {
-    /// A pipe's content is first copied to a temporary file, which becomes standard input.
     fn hold() -> std::io::Result<Self> {
         use std::io::IsTerminal;
         if let Some(position) = stdio::stdin_position() {
             return Ok(Input::File(position));
         }
         if std::io::stdin().is_terminal() {
-            return Ok(Input::AsIs);
+            return Ok(Input::Terminal);
         }
-        let mut file = tempfile::tempfile()?;
-        std::io::copy(&mut std::io::stdin().lock(), &mut file)?;
-        file.rewind()?;
-        stdio::set_stdin(file.as_fd())?;
-        Ok(Input::File(0))
+        stdio::set_stdin(std::fs::File::open("/dev/null")?.as_fd())?;
+        Ok(Input::Nothing)
     }
 
     fn rewind(&self) -> std::io::Result<()> {
         match self {
             Input::File(position) => stdio::rewind_stdin(*position),
-            Input::AsIs => Ok(()),
+            Input::Terminal | Input::Nothing => Ok(()),
         }
+    }
+
+    /// What the reader of the report should know.
+    fn note(&self) -> Option<String> {
+        let text = "standard input was a pipe, which cannot be read for every run: all found it empty; a file (< FILE) can";
+        matches!(self, Input::Nothing).then(|| text.to_string())
     }
 }
 
 /// Reads what the runs print, and drops it. Not /dev/null: a program may work less for that (`grep` does).
 struct Drain {
-    before: Option<std::os::fd::OwnedFd>,
-    reader: Option<std::thread::JoinHandle<u64>>,
+    before: std::os::fd::OwnedFd,
 }
 
 impl Drain {
@@ -157,27 +179,23 @@ impl Drain {
         let cannot = |error: std::io::Error| Failure::io("cannot redirect standard output", &error);
         let pipe = pelton_sys::pipe::pipe().map_err(cannot)?;
         let before = stdio::set_stdout(pipe.write.as_fd()).map_err(cannot)?;
-        let reader = std::thread::spawn(move || stdio::drain(pipe.read.as_fd()));
-        Ok(Drain { before: Some(before), reader: Some(reader) })
+        // Not joined: something that the pipeline left running may keep the other end open for as long as it likes.
+        std::thread::spawn(move || stdio::drain(pipe.read.as_fd()));
+        Ok(Drain { before })
     }
 }
 
 impl Drop for Drain {
     fn drop(&mut self) {
-        // Putting standard output back closes the last write end, which ends the reader.
-        if let Some(before) = self.before.take() {
-            let _ = stdio::set_stdout(before.as_fd());
-        }
-        if let Some(reader) = self.reader.take() {
-            let _ = reader.join();
-        }
+        // Fails only if the descriptor is gone, and then there is no output to put back.
+        let _ = stdio::set_stdout(self.before.as_fd());
     }
 }
 
 fn show(place: Place, args: &TimeArgs, color: When, run: &Run) -> Result<(), Failure> {
     let look = match place {
         Place::Stderr => Look::of_stderr(color),
-        Place::File { .. } | Place::Device(_) => Look::of_file(color),
+        Place::File(_) | Place::Device(_) | Place::Stdout => Look::of_file(color),
     };
     let style = Style { width: look.width, color: look.color, unicode: look.unicode, all: args.all };
     let text = pelton_report::render(run, args.format(), &style);

@@ -47,13 +47,18 @@ impl Scene<'_> {
 }
 
 fn others_have_the_cpus(scene: &Scene<'_>) -> Option<String> {
-    (scene.bottleneck.kind == BottleneckKind::WaitsForCpu)
-        .then(|| "measure again when the machine is quiet: more speed here needs free cores, not a faster command".into())
+    (scene.bottleneck.kind == BottleneckKind::WaitsForCpu).then(|| {
+        "measure again when the machine is quiet: more speed here needs free cores, not a faster command"
+            .into()
+    })
 }
 
 fn waits_elsewhere(scene: &Scene<'_>) -> Option<String> {
     (scene.bottleneck.kind == BottleneckKind::WaitsElsewhere).then(|| {
-        format!("find out what {} waits for (its input file, a host, a timer); more CPU will not help", scene.here())
+        format!(
+            "find out what {} waits for (its input file, a host, a timer); more CPU will not help",
+            scene.here()
+        )
     })
 }
 
@@ -75,8 +80,9 @@ fn filter_early(scene: &Scene<'_>) -> Option<String> {
 fn sort_by_bytes(scene: &Scene<'_>) -> Option<String> {
     let plain = scene.stage.text.split_whitespace().next() == Some("sort");
     let by_bytes = ["C", "POSIX", "C.UTF-8", "C.utf8"].contains(&scene.run.machine.collation.as_str());
-    (scene.computes() && plain && !by_bytes)
-        .then(|| "LC_ALL=C sort: comparing bytes is several times faster, if byte order will do for you".into())
+    (scene.computes() && plain && !by_bytes).then(|| {
+        "LC_ALL=C sort: comparing bytes is several times faster, if byte order will do for you".into()
+    })
 }
 
 fn sort_then_count(scene: &Scene<'_>) -> Option<String> {
@@ -92,8 +98,9 @@ fn sort_then_count(scene: &Scene<'_>) -> Option<String> {
 fn faster_awk(scene: &Scene<'_>) -> Option<String> {
     let program = scene.stage.program.as_deref().unwrap_or("");
     let slow = ["gawk", "original-awk"].iter().any(|name| program.ends_with(name));
-    (scene.computes() && slow)
-        .then(|| "mawk often runs the same program two to three times faster: compare both on a sample".into())
+    (scene.computes() && slow).then(|| {
+        "mawk often runs the same program two to three times faster: compare both on a sample".into()
+    })
 }
 
 fn loop_of_processes(scene: &Scene<'_>) -> Option<String> {
@@ -107,7 +114,11 @@ fn loop_of_processes(scene: &Scene<'_>) -> Option<String> {
 
 fn two_share_the_pace(scene: &Scene<'_>) -> Option<String> {
     let other = partner(scene.pipeline, scene.bottleneck)?;
-    Some(format!("speed up both {} and {}: either alone only moves the bottleneck", scene.here(), label(scene.pipeline, other)))
+    Some(format!(
+        "speed up both {} and {}: either alone only moves the bottleneck",
+        scene.here(),
+        label(scene.pipeline, other)
+    ))
 }
 
 fn idle_cores(scene: &Scene<'_>) -> Option<String> {

@@ -25,7 +25,9 @@ pub fn summarise(mut runs: Vec<Run>, warmup: u32) -> Option<Run> {
         repeats.stages = stage_repeats(&runs);
         put_medians(&mut summary, &runs);
     } else {
-        summary.notes.push("the runs did not all run the same stages: the rows are those of the last run".into());
+        summary
+            .notes
+            .push("the runs did not all run the same stages: the rows are those of the last run".into());
     }
     let statuses = &repeats.exit_status;
     if statuses.iter().any(|status| *status != statuses[0]) {
@@ -122,8 +124,13 @@ fn median_waits(stages: &[&Stage]) -> Option<Waits> {
     }
     let wall_ns = median(stages.iter().map(|stage| stage.cost.wall_ns).collect());
     let of = |value: fn(&Waits) -> u64| median(waits.iter().map(|w| value(w)).collect());
-    let parts =
-        [of(|w| w.running_ns), of(|w| w.cpu_wait_ns), of(|w| w.starved_ns), of(|w| w.backpressured_ns), of(|w| w.other_ns)];
+    let parts = [
+        of(|w| w.running_ns),
+        of(|w| w.cpu_wait_ns),
+        of(|w| w.starved_ns),
+        of(|w| w.backpressured_ns),
+        of(|w| w.other_ns),
+    ];
     let sum: u64 = parts.iter().sum();
     let fitted = |part: u64| if sum == 0 { 0 } else { (part as f64 * wall_ns as f64 / sum as f64) as u64 };
     let [running_ns, cpu_wait_ns, starved_ns, backpressured_ns, _] = parts.map(fitted);

@@ -35,8 +35,13 @@ pub fn judge(run: &Run) -> Verdict {
         return Verdict { headline, ..verdict };
     }
     let Some(bottleneck) = find(index, pipeline) else {
-        let headline = "no stage stands out: all of them waited for one another most of the time".into();
-        return Verdict { headline, ..verdict };
+        let alone = pipeline.stages.len() == 1;
+        let headline = if alone {
+            "it neither computed nor waited for long enough to tell"
+        } else {
+            "no stage stands out: all of them waited for one another most of the time"
+        };
+        return Verdict { headline: headline.into(), ..verdict };
     };
     Verdict {
         headline: headline(run, pipeline, &bottleneck),
@@ -76,7 +81,12 @@ fn find(index: usize, pipeline: &Pipeline) -> Option<Bottleneck> {
     let demand = |i: usize| cpu_demand(&pipeline.stages[i], pipeline);
     let candidates = (0..shares.len()).filter(|&i| shares[i] >= most - CLOSE);
     let stage = candidates.max_by(|&a, &b| demand(a).total_cmp(&demand(b)))?;
-    Some(Bottleneck { pipeline: index, stage, kind: kind(&pipeline.stages[stage]), share: shares[stage].min(1.0) })
+    Some(Bottleneck {
+        pipeline: index,
+        stage,
+        kind: kind(&pipeline.stages[stage]),
+        share: shares[stage].min(1.0),
+    })
 }
 
 fn kind(stage: &Stage) -> BottleneckKind {
@@ -114,7 +124,11 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
              child ({cpu:.0}% CPU)"
         ),
     };
-    let place = if run.pipelines.len() > 1 { format!(" of pipeline {}", bottleneck.pipeline + 1) } else { String::new() };
+    let place = if run.pipelines.len() > 1 {
+        format!(" of pipeline {}", bottleneck.pipeline + 1)
+    } else {
+        String::new()
+    };
     let company = match partner(pipeline, bottleneck) {
         Some(other) => format!(" ({} is about as busy)", label(pipeline, other)),
         None => String::new(),
@@ -126,7 +140,8 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
 pub(crate) fn partner(pipeline: &Pipeline, bottleneck: &Bottleneck) -> Option<usize> {
     let demand = |i: usize| cpu_demand(&pipeline.stages[i], pipeline);
     let own = demand(bottleneck.stage);
-    (0..pipeline.stages.len()).find(|&i| i != bottleneck.stage && demand(i) >= BUSY && own - demand(i) <= CLOSE)
+    (0..pipeline.stages.len())
+        .find(|&i| i != bottleneck.stage && demand(i) >= BUSY && own - demand(i) <= CLOSE)
 }
 
 fn neighbours(pipeline: &Pipeline, bottleneck: usize) -> Vec<String> {
@@ -149,10 +164,14 @@ fn waited(pipeline: &Pipeline, i: usize) -> String {
     match (full, empty) {
         (0, 0) => format!("{who} waited for no neighbour"),
         _ if full >= empty && full > busy => {
-            format!("{who} waited {full}% of its life for room: the pipe after it was full, its reader is slower")
+            format!(
+                "{who} waited {full}% of its life for room: the pipe after it was full, its reader is slower"
+            )
         }
         _ if empty > full && empty > busy => {
-            format!("{who} waited {empty}% of its life for input: the pipe before it was empty, its writer is slower")
+            format!(
+                "{who} waited {empty}% of its life for input: the pipe before it was empty, its writer is slower"
+            )
         }
         _ => format!("{who} was busy {busy}% of its life, waited {empty}% for input and {full}% for room"),
     }
@@ -232,8 +251,16 @@ mod tests {
             stage("wc", [100, 0, 900, 0, 0]),
         ]);
         assert_eq!(verdict.bottleneck.as_ref().map(|b| b.stage), Some(1));
-        assert!(verdict.neighbours[0].contains("waited 95% of its life for room"), "{:?}", verdict.neighbours);
-        assert!(verdict.neighbours[1].contains("waited 90% of its life for input"), "{:?}", verdict.neighbours);
+        assert!(
+            verdict.neighbours[0].contains("waited 95% of its life for room"),
+            "{:?}",
+            verdict.neighbours
+        );
+        assert!(
+            verdict.neighbours[1].contains("waited 90% of its life for input"),
+            "{:?}",
+            verdict.neighbours
+        );
     }
 
     #[test]

@@ -13,9 +13,59 @@ pub struct Environment {
 
 /// Variables that a shell sets, computes or treats specially: their value is not what the environment says.
 const SPECIAL: [&str; 29] = [
-    "_", "COLUMNS", "COMP_WORDBREAKS", "DIRSTACK", "EPOCHREALTIME", "EPOCHSECONDS", "EUID", "FUNCNAME", "GLOBIGNORE",
-    "GROUPS", "HISTCMD", "HOSTNAME", "HOSTTYPE", "IFS", "LINENO", "LINES", "MACHTYPE", "OLDPWD", "OPTARG", "OPTERR",
-    "OPTIND", "OSTYPE", "PIPESTATUS", "PPID", "PS4", "PWD", "RANDOM", "SECONDS", "SHLVL",
+    "_",
+    "COLUMNS",
+    "COMP_WORDBREAKS",
+    "DIRSTACK",
+    "EPOCHREALTIME",
+    "EPOCHSECONDS",
+    "EUID",
+    "FUNCNAME",
+    "GLOBIGNORE",
+    "GROUPS",
+    "HISTCMD",
+    "HOSTNAME",
+    "HOSTTYPE",
+    "IFS",
+    "LINENO",
+    "LINES",
+    "MACHTYPE",
+    "OLDPWD",
+    "OPTARG",
+    "OPTERR",
+    "OPTIND",
+    "OSTYPE",
+    "PIPESTATUS",
+    "PPID",
+    "PS4",
+    "PWD",
+    "RANDOM",
+    "SECONDS",
+    "SHLVL",
+];
+
+/// Exported variables that change how bash works, or that it replaces by values of its own.
+const TAKEN_OVER_BY_BASH: [&str; 20] = [
+    "SHELLOPTS",
+    "POSIXLY_CORRECT",
+    "PS4",
+    "IFS",
+    "OPTIND",
+    "OPTERR",
+    "UID",
+    "EUID",
+    "PPID",
+    "LINENO",
+    "RANDOM",
+    "SRANDOM",
+    "SECONDS",
+    "EPOCHSECONDS",
+    "EPOCHREALTIME",
+    "HISTCMD",
+    "PIPESTATUS",
+    "GROUPS",
+    "DIRSTACK",
+    "FUNCNAME",
 ];
 
 /// Whether the shell gives `name` a meaning of its own.
@@ -23,7 +73,10 @@ pub fn is_special(name: &str) -> bool {
     SPECIAL.contains(&name)
         || name.starts_with("BASH")
         || name.starts_with("COMP_")
-        || matches!(name, "SHELLOPTS" | "SRANDOM" | "UID" | "POSIXLY_CORRECT" | "ENV" | "TIMEFORMAT" | "EXECIGNORE")
+        || matches!(
+            name,
+            "SHELLOPTS" | "SRANDOM" | "UID" | "POSIXLY_CORRECT" | "ENV" | "TIMEFORMAT" | "EXECIGNORE"
+        )
 }
 
 impl Environment {
@@ -45,16 +98,14 @@ impl Environment {
     /// What makes a non-interactive shell behave in ways pelton does not model, if something does.
     pub fn upsetting(&self, dialect: Dialect) -> Option<String> {
         let upsets = |name: &str| match dialect {
-            Dialect::Bash => {
-                matches!(
-                    name,
-                    "BASH_ENV" | "SHELLOPTS" | "BASHOPTS" | "POSIXLY_CORRECT" | "BASH_COMPAT" | "BASH_XTRACEFD"
-                ) || name.starts_with("BASH_FUNC_")
-            }
-            Dialect::Posix => false,
+            Dialect::Bash => name.starts_with("BASH") || TAKEN_OVER_BY_BASH.contains(&name),
+            Dialect::Posix => ["IFS", "OPTIND", "LINENO", "PPID"].contains(&name),
         };
-        if self.get("PATH").is_none() {
-            return Some("PATH, which is missing".into());
+        let Some(path) = self.get("PATH").filter(|path| !path.is_empty()) else {
+            return Some("PATH, which is missing or empty".into());
+        };
+        if path.as_bytes().split(|b| *b == b':').any(|entry| entry.starts_with(b"~")) {
+            return Some("PATH, with a `~` in it".into());
         }
         if std::env::current_dir().is_err() {
             return Some("PWD, since the working directory is gone".into());
@@ -63,7 +114,11 @@ impl Environment {
         if dialect == Dialect::Bash && self.inherited_level() >= 999 {
             return Some("SHLVL, which is too high".into());
         }
-        self.inherited.iter().filter_map(|(name, _)| name.to_str()).find(|name| upsets(name)).map(String::from)
+        self.inherited
+            .iter()
+            .filter_map(|(name, _)| name.to_str())
+            .find(|name| upsets(name))
+            .map(String::from)
     }
 
     /// The locale that decides the order of sorting, `C` if none is set.
@@ -109,10 +164,26 @@ impl Environment {
             set.retain(|(n, _)| n != name);
             set.push((name, OsStr::from_bytes(value)));
         }
-        let keeps_oldpwd = dialect == Dialect::Posix || self.get("OLDPWD").is_none_or(is_directory);
         let mut strings = self.with(&set);
+        let keeps_oldpwd = dialect == Dialect::Posix || self.get("OLDPWD").is_none_or(is_directory);
+        if dialect == Dialect::Bash {
+            // Prompts are for interactive shells: the others drop them.
+            for prompt in ["PS1", "PS2"] {
+                if !assignments.iter().any(|(name, _)| name == prompt) {
+                    let prefix = format!("{prompt}=");
+                    strings.retain(|s| !s.as_bytes().starts_with(prefix.as_bytes()));
+                }
+            }
+        }
         if !keeps_oldpwd && !assignments.iter().any(|(name, _)| name == "OLDPWD") {
             strings.retain(|s| !s.as_bytes().starts_with(b"OLDPWD="));
+        }
+        match dialect {
+            Dialect::Bash => {
+                let inherited = |name: &[u8]| self.inherited.iter().any(|(n, _)| n.as_bytes() == name);
+                in_order_of_bash(&mut strings, &inherited, assignments);
+            }
+            Dialect::Posix => in_order_of_dash(&mut strings),
         }
         strings
     }
@@ -130,10 +201,7 @@ impl Environment {
     /// The working directory as a shell knows it: the inherited name if it still leads there, else the real one.
     pub(crate) fn pwd(&self) -> OsString {
         let inherited = self.get("PWD").filter(|pwd| pwd.as_bytes().starts_with(b"/"));
-        let same = inherited.filter(|pwd| {
-            let plain = !pwd.as_bytes().split(|b| *b == b'/').any(|part| part == b"." || part == b"..");
-            plain && same_directory(pwd)
-        });
+        let same = inherited.filter(|pwd| same_directory(pwd));
         match same {
             Some(pwd) => pwd.to_os_string(),
             None => std::env::current_dir().map(|dir| dir.into_os_string()).unwrap_or_default(),
@@ -148,6 +216,47 @@ impl Environment {
     fn inherited_level(&self) -> i64 {
         self.get("SHLVL").and_then(|v| v.to_str()).and_then(|v| v.trim().parse().ok()).unwrap_or(0)
     }
+}
+
+/// Puts variables into the order in which bash exports them, which programs such as `env` show: that of its hash table
+/// (1,024 buckets, FNV-1 as bash 5 computes it, the newest of a bucket first). A command's own assignments stand before
+/// it, from a table of 4 buckets; `_` stands last, unless it was inherited.
+fn in_order_of_bash(
+    strings: &mut Vec<CString>,
+    inherited: &dyn Fn(&[u8]) -> bool,
+    assignments: &[(String, Vec<u8>)],
+) {
+    let name_of = |pair: &CString| pair.as_bytes().split(|b| *b == b'=').next().unwrap_or_default().to_vec();
+    let place = |(i, pair): (usize, &CString)| {
+        let name = name_of(pair);
+        let assigned = assignments.iter().position(|(n, _)| n.as_bytes() == name);
+        match (inherited(&name), assigned) {
+            (_, Some(n)) => (0, hash(&name) & 3, usize::MAX - n),
+            (false, None) if name == b"_" => (2, 0, 0),
+            (_, None) => (1, hash(&name) & 1023, usize::MAX - i),
+        }
+    };
+    let mut placed: Vec<_> = strings.iter().enumerate().map(|one| (place(one), one.1.clone())).collect();
+    placed.sort_by_key(|(place, _)| *place);
+    *strings = placed.into_iter().map(|(_, pair)| pair).collect();
+}
+
+/// The order in which dash exports variables: 39 buckets, and in each the variables that dash has of its own first.
+fn in_order_of_dash(strings: &mut [CString]) {
+    const OWN: [&[u8]; 6] = [b"MAIL", b"MAILPATH", b"PATH", b"PS1", b"PS2", b"PS4"];
+    strings.sort_by_cached_key(|pair| {
+        let name = pair.as_bytes().split(|b| *b == b'=').next().unwrap_or_default();
+        let first = name.first().map_or(0, |b| u32::from(*b) << 4);
+        let hash = name.iter().fold(first, |hash, b| hash + u32::from(*b));
+        (hash % 39, !OWN.contains(&name))
+    });
+}
+
+fn hash(name: &[u8]) -> u32 {
+    const FNV_OFFSET: u32 = 2_166_136_261;
+    const FNV_PRIME: u32 = 16_777_619;
+    // bash adds the byte as the C type char, which is signed here; names are ASCII.
+    name.iter().fold(FNV_OFFSET, |hash, byte| hash.wrapping_mul(FNV_PRIME) ^ u32::from(*byte))
 }
 
 fn pair(name: &OsStr, value: &OsStr) -> Option<CString> {
@@ -195,7 +304,12 @@ mod tests {
     #[test]
     fn assignments_replace_what_was_inherited() {
         let env = environment(&[("A", "1"), ("B", "2")]);
-        let strings = env.for_program(Dialect::Bash, b"/bin/x", &[("A".into(), b"9".to_vec()), ("C".into(), vec![])], false);
+        let strings = env.for_program(
+            Dialect::Bash,
+            b"/bin/x",
+            &[("A".into(), b"9".to_vec()), ("C".into(), vec![])],
+            false,
+        );
         assert_eq!(find(&strings, "A").as_deref(), Some("9"));
         assert_eq!(find(&strings, "B").as_deref(), Some("2"));
         assert_eq!(find(&strings, "C").as_deref(), Some(""));
@@ -213,7 +327,12 @@ mod tests {
 
     #[test]
     fn what_upsets_bash_is_named() {
-        assert_eq!(environment(&[("PATH", "/bin"), ("BASH_FUNC_ls%%", "() { :; }")]).upsetting(Dialect::Bash).as_deref(), Some("BASH_FUNC_ls%%"));
+        assert_eq!(
+            environment(&[("PATH", "/bin"), ("BASH_FUNC_ls%%", "() { :; }")])
+                .upsetting(Dialect::Bash)
+                .as_deref(),
+            Some("BASH_FUNC_ls%%")
+        );
         assert_eq!(environment(&[("PATH", "/bin")]).upsetting(Dialect::Bash), None);
     }
 }

@@ -1,25 +1,25 @@
 //! Doing what was planned: starting stages, waiting for them, and keeping a shell's account of statuses.
 
 use crate::environ::Environment;
-use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
 use crate::native::{self, Native, Unit};
+use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
 use crate::stage::{Ends, Kind, StagePlan, Surroundings};
 use crate::{c_string, jobs, lookup};
-use pelton_observe::probes::accounting;
 use pelton_commands::detect::{CacheFile, Detector, Store, SystemProbe};
+use pelton_observe::probes::accounting;
 use pelton_observe::{Edges, Finished, Pace, Watched};
 use pelton_plan::Switches;
 use pelton_record::{Cost, End, How, LeftBehind, Observer, Pipeline, Span, Stage};
 use pelton_syntax::{Connector, Dialect};
+use pelton_sys::clock;
 use pelton_sys::pipe;
 use pelton_sys::procfs::{self, ProcFile};
-use pelton_sys::signals::{self, Waiting};
-use pelton_sys::spawn::{self, Action, Child, Exec};
+use pelton_sys::signals::{self, Interrupts};
+use pelton_sys::spawn::{self, Action, Child, Exec, OpenMode, Redirection};
 use pelton_sys::wait::{self, Ended};
-use pelton_sys::clock;
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -66,7 +66,12 @@ pub struct Execution {
 
 /// What this process should become instead of running the plan itself: the shell, for a text it must run whole, or
 /// the program, for a text that is one plain command. Not for observed runs.
-pub fn replacement(plan: &Plan, request: &Request, environment: &Environment, options: &Options) -> Option<Exec> {
+pub fn replacement(
+    plan: &Plan,
+    request: &Request,
+    environment: &Environment,
+    options: &Options,
+) -> Option<Exec> {
     match plan {
         Plan::Whole { .. } => whole(request, environment),
         Plan::Steps(steps) => {
@@ -77,7 +82,8 @@ pub fn replacement(plan: &Plan, request: &Request, environment: &Environment, op
                 // One stage that the shell runs is all of the text: let it have it as it is.
                 return whole(request, environment);
             }
-            let has_kernel = options.native.is_some() && pelton_commands::lookup(stage.name.as_bytes()).is_some();
+            let has_kernel =
+                options.native.is_some() && pelton_commands::lookup(stage.name.as_bytes()).is_some();
             if !shell_becomes(pipeline, request) || stage.kind != Kind::Program || has_kernel {
                 return None;
             }
@@ -94,19 +100,35 @@ pub fn replacement(plan: &Plan, request: &Request, environment: &Environment, op
 /// for a plain command without redirections, but not in a script file.
 fn shell_becomes(pipeline: &PipelinePlan, request: &Request) -> bool {
     let bash = request.shell.dialect == Some(Dialect::Bash) && request.script.is_none();
-    bash && !pipeline.negated && matches!(pipeline.stages.as_slice(), [stage] if stage.is_execed_by_a_shell())
+    // It must have nothing left to read behind the command's line.
+    let behind = request.text.to_str().and_then(|text| text.get(pipeline.span.end..)).unwrap_or_default();
+    let ends_there = behind.split_once('\n').is_none_or(|(_, more)| more.is_empty());
+    bash && ends_there
+        && !pipeline.negated
+        && matches!(pipeline.stages.as_slice(), [stage] if stage.is_execed_by_a_shell())
 }
 
 fn whole(request: &Request, environment: &Environment) -> Option<Exec> {
     let env = environment.as_inherited();
     match &request.script {
-        Some(file) => request.shell.call_script(file, &request.args, &env),
+        Some(file) => request.shell.call_script(file, &request.shell_flags, &request.args, &env),
         None => request.shell.call(&[], request.text.as_bytes(), &request.name, &request.args, &env),
     }
 }
 
-fn surroundings<'a>(request: &'a Request, environment: &'a Environment, flags: &'a [&'a str]) -> Surroundings<'a> {
-    Surroundings { shell: &request.shell, name: &request.name, args: &request.args, environment, flags, execed: false }
+fn surroundings<'a>(
+    request: &'a Request,
+    environment: &'a Environment,
+    flags: &'a [&'a str],
+) -> Surroundings<'a> {
+    Surroundings {
+        shell: &request.shell,
+        name: &request.name,
+        args: &request.args,
+        environment,
+        flags,
+        execed: false,
+    }
 }
 
 /// Runs the plan. `say` gets what a shell would print to standard error about its children.
@@ -146,16 +168,28 @@ pub fn execute(
 /// With `NotFound` if there is no such program.
 pub fn command(words: &[OsString], environment: &Environment) -> io::Result<Exec> {
     let name = words.first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let path = lookup::find(name.as_bytes(), environment).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-    let argv = words.iter().map(|word| c_string(word.as_bytes())).collect::<Option<_>>().ok_or_else(nul)?;
-    Ok(Exec { path: c_string(&path).ok_or_else(nul)?, argv, envp: environment.as_inherited() })
+    let path =
+        lookup::find(name.as_bytes(), environment).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+    let mut argv: Vec<_> =
+        words.iter().map(|word| c_string(word.as_bytes())).collect::<Option<_>>().ok_or_else(nul)?;
+    let mut path = c_string(&path).ok_or_else(nul)?;
+    if !lookup::kernel_can_start(path.as_bytes()) {
+        // As execvp(3) does with a file that the kernel does not know: it is a script for sh.
+        argv.splice(..1, [c"sh".to_owned(), path]);
+        path = c"/bin/sh".to_owned();
+    }
+    Ok(Exec { path, argv, envp: environment.as_inherited() })
 }
 
 /// Runs a command given as words, without a shell.
 ///
 /// # Errors
 /// As [`command`] and [`execute`].
-pub fn execute_command(words: &[OsString], environment: &Environment, observing: Observing) -> io::Result<Execution> {
+pub fn execute_command(
+    words: &[OsString],
+    environment: &Environment,
+    observing: Observing,
+) -> io::Result<Execution> {
     let exec = command(words, environment)?;
     let program = exec.path.to_string_lossy().into_owned();
     let text = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
@@ -164,6 +198,31 @@ pub fn execute_command(words: &[OsString], environment: &Environment, observing:
     let mut runner = Runner::new(observing)?;
     runner.run_one(exec, &text, name, How::Process, Some(program))?;
     runner.finish()
+}
+
+/// What a program prints. For questions to the shell: its standard error is dropped.
+pub(crate) fn output_of(exec: Exec) -> io::Result<String> {
+    let pipe = pipe::pipe()?;
+    let null = |fd| Redirection::Open {
+        fd,
+        path: c"/dev/null".into(),
+        flags: spawn::open_flags(OpenMode::ReadWrite),
+    };
+    let child = Child {
+        action: Action::Exec(exec),
+        fallback: None,
+        stdin: None,
+        stdout: Some(pipe.write.as_fd()),
+        redirections: vec![null(0), null(2)],
+        not_mine: Some(pipe.read.as_fd()),
+    };
+    let pid = spawn::spawn(&child)?;
+    drop(child);
+    drop(pipe.write);
+    let mut text = String::new();
+    let read = std::fs::File::from(pipe.read).read_to_string(&mut text);
+    wait::reap(pid)?;
+    read.map(|_| text)
 }
 
 fn nul() -> io::Error {
@@ -246,8 +305,13 @@ impl ShellState<'_> {
         let around = Surroundings { execed, ..surroundings(self.request, self.environment, flags) };
         let units = match self.switches {
             Some(switches) => {
-                let (_, units) =
-                    native::plan_pipeline(&pipeline.stages, &around, switches, self.pipefail, &mut self.detector);
+                let (_, units) = native::plan_pipeline(
+                    &pipeline.stages,
+                    &around,
+                    switches,
+                    self.pipefail,
+                    &mut self.detector,
+                );
                 units
             }
             None => (0..pipeline.stages.len()).map(Unit::Process).collect(),
@@ -258,20 +322,23 @@ impl ShellState<'_> {
         let failed = ends.iter().rev().map(status).find(|status| self.pipefail && *status != 0);
         let raw = failed.or(ends.last().map(status)).unwrap_or(0);
         runner.execution.status = if pipeline.negated { i32::from(raw == 0) } else { raw };
-        if let Some(record) = runner.execution.pipelines.last_mut().filter(|_| runner.observing == Observing::Yes) {
+        if let Some(record) =
+            runner.execution.pipelines.last_mut().filter(|_| runner.observing == Observing::Yes)
+        {
             record.exit_status = runner.execution.status;
             record.text = pipeline.span.of(self.request.text.to_str().unwrap_or_default()).to_string();
         }
-        let last_end = ends.last().map(|(_, ended)| *ended);
-        if runner.waiting.interrupted() && matches!(last_end, Some(Ended::Signalled(SIGINT, _))) {
-            runner.execution.interrupted = true;
+        if runner.execution.interrupted {
             runner.execution.died_by = Some(SIGINT);
             return Ok(());
         }
+        let last_end = ends.last().map(|(_, ended)| *ended);
         match last_end {
             Some(Ended::Signalled(signal, _)) if execed => runner.execution.died_by = Some(signal),
             _ => {
-                if let Some(text) = jobs::message(dialect, &self.request.name, pipeline, &ends, self.pipefail) {
+                let spell = |stage: &StagePlan| stage.spelled(&around);
+                let name = &self.request.name;
+                if let Some(text) = jobs::message(dialect, name, pipeline, &ends, self.pipefail, &spell) {
                     (self.say)(&text);
                 }
             }
@@ -283,11 +350,12 @@ impl ShellState<'_> {
 /// Starts processes and waits for them.
 struct Runner {
     observing: Observing,
-    waiting: Waiting,
     execution: Execution,
     pace: Pace,
     start_ns: u64,
     own_cpu_at_start_ns: u64,
+    /// Children that this process had before it became pelton (`cmd & exec pelton …`).
+    had_before: Vec<u32>,
 }
 
 /// A started stage, or several in one worker.
@@ -309,31 +377,46 @@ struct Ending {
 
 impl Runner {
     fn new(observing: Observing) -> io::Result<Self> {
-        let waiting = Waiting::begin();
+        signals::behave_as_a_shell();
         if observing == Observing::Yes {
             // Without it, only what a stage leaves behind is missed: not worth failing for.
             let _ = wait::become_subreaper();
+            pelton_sys::limits::raise_descriptors();
         }
+        let had_before =
+            if observing == Observing::Yes { procfs::children(std::process::id()) } else { Vec::new() };
         let execution = Execution::default();
         Ok(Runner {
             observing,
-            waiting,
             execution,
             pace: Pace::begin(),
             start_ns: clock::now_ns(),
             own_cpu_at_start_ns: clock::own_cpu_ns(),
+            had_before,
         })
     }
 
-    fn run_one(&mut self, exec: Exec, text: &str, name: String, how: How, program: Option<String>) -> io::Result<()> {
-        let child =
-            Child { action: Action::Exec(exec), fallback: None, stdin: None, stdout: None, redirections: vec![], not_mine: None };
+    fn run_one(
+        &mut self,
+        exec: Exec,
+        text: &str,
+        name: String,
+        how: How,
+        program: Option<String>,
+    ) -> io::Result<()> {
+        let child = Child {
+            action: Action::Exec(exec),
+            fallback: None,
+            stdin: None,
+            stdout: None,
+            redirections: vec![],
+            not_mine: None,
+        };
         let started = self.start(&child, how, program, Edges::default())?;
         let (starts, endings) = self.wait_for(vec![started])?;
         self.execution.status = endings[0].ended.status();
         if let Ended::Signalled(signal, _) = endings[0].ended {
             self.execution.died_by = Some(signal);
-            self.execution.interrupted = signal == SIGINT && self.waiting.interrupted();
         }
         if self.observing == Observing::Yes {
             let span = Span::new(0, text.len());
@@ -354,14 +437,23 @@ impl Runner {
         units: Vec<Unit>,
         around: &Surroundings<'_>,
     ) -> io::Result<Vec<(u32, Ended)>> {
-        let mut started = self.start_pipeline(pipeline, units, around)?;
-        let told: Vec<_> = started.iter_mut().map(|unit| (unit.stages.clone(), unit.statuses.take())).collect();
+        let mut started = Vec::with_capacity(units.len());
+        if let Err(error) = self.start_pipeline(pipeline, units, around, &mut started) {
+            // Its pipes are closed by now, so those that were started come to their end. Nothing is left behind.
+            let _ = self.wait_for(started);
+            return Err(error);
+        }
+        let told: Vec<_> =
+            started.iter_mut().map(|unit| (unit.stages.clone(), unit.statuses.take())).collect();
         let pids: Vec<u32> = started.iter().map(|unit| unit.pid).collect();
         let (starts, endings) = self.wait_for(started)?;
         let units = pids.into_iter().zip(endings.iter().map(|e| e.ended)).zip(told);
-        let ends = units.flat_map(|((pid, ended), (stages, statuses))| stage_ends(pid, ended, stages, statuses)).collect();
+        let ends = units
+            .flat_map(|((pid, ended), (stages, statuses))| stage_ends(pid, ended, stages, statuses))
+            .collect();
         if self.observing == Observing::Yes {
-            let describe = |s: &StagePlan| Described { text: s.text.clone(), name: s.name.clone(), span: s.span };
+            let describe =
+                |s: &StagePlan| Described { text: s.text.clone(), name: s.name.clone(), span: s.span };
             self.record(pipeline.span, pipeline.stages.iter().map(describe).collect(), starts, endings);
         }
         Ok(ends)
@@ -374,9 +466,9 @@ impl Runner {
         pipeline: &PipelinePlan,
         units: Vec<Unit>,
         around: &Surroundings<'_>,
-    ) -> io::Result<Vec<Started>> {
+        started: &mut Vec<Started>,
+    ) -> io::Result<()> {
         let count = units.len();
-        let mut started = Vec::with_capacity(count);
         let mut previous: Option<(OwnedFd, u64)> = None;
         for (i, unit) in units.into_iter().enumerate() {
             let next = if i + 1 < count { Some(pipe::pipe()?) } else { None };
@@ -398,10 +490,16 @@ impl Runner {
             // The parent keeps neither this stage's input nor the write end of its output.
             previous = next.map(|pipe| (pipe.read, pipe.inode));
         }
-        Ok(started)
+        Ok(())
     }
 
-    fn start(&mut self, child: &Child<'_>, how: How, program: Option<String>, edges: Edges) -> io::Result<Started> {
+    fn start(
+        &mut self,
+        child: &Child<'_>,
+        how: How,
+        program: Option<String>,
+        edges: Edges,
+    ) -> io::Result<Started> {
         let (pid, watched) = match self.observing {
             Observing::No => (spawn::spawn(child)?, None),
             Observing::Yes => {
@@ -420,15 +518,23 @@ impl Runner {
             starts.push(Start { pid: stage.pid, how: stage.how, program: stage.program });
             watched.push(stage.watched);
         }
-        let places: HashMap<u32, usize> = starts.iter().enumerate().map(|(i, start)| (start.pid, i)).collect();
+        let places: HashMap<u32, usize> =
+            starts.iter().enumerate().map(|(i, start)| (start.pid, i)).collect();
         let mut endings: Vec<Option<Ending>> = starts.iter().map(|_| None).collect();
+        let interrupts = Interrupts::watch();
+        let mut outlived_interrupt = false;
         while endings.iter().any(Option::is_none) {
             let Some(pid) = self.next_ended(&mut watched)? else { continue };
-            match places.get(&pid) {
-                Some(&i) => endings[i] = Some(end(pid, watched[i].take())?),
-                None => self.reap_stranger(pid)?,
-            }
+            let Some(&i) = places.get(&pid) else {
+                self.reap_stranger(pid)?;
+                continue;
+            };
+            let ending = end(pid, watched[i].take())?;
+            outlived_interrupt |= interrupts.came() && !matches!(ending.ended, Ended::Signalled(SIGINT, _));
+            endings[i] = Some(ending);
         }
+        // bash dies of an interrupt too, unless one of its children made something else of it.
+        self.execution.interrupted = interrupts.came() && !outlived_interrupt;
         Ok((starts, endings.into_iter().flatten().collect()))
     }
 
@@ -454,7 +560,7 @@ impl Runner {
         let mut buffer = [0; 512];
         let io = ProcFile::open(pid, "io").and_then(|file| procfs::parse_io(file.read(&mut buffer)?));
         let (_, usage) = wait::reap(pid)?;
-        if self.observing == Observing::Yes {
+        if self.observing == Observing::Yes && !self.had_before.contains(&pid) {
             let left = &mut self.execution.left_behind;
             if left.ended == 0 {
                 left.cost = Cost::zero();
@@ -507,7 +613,9 @@ impl Runner {
             while let Ok(Some(pid)) = wait::peek_ended(false) {
                 self.reap_stranger(pid)?;
             }
-            self.execution.left_behind.running = procfs::children(std::process::id()).len() as u32;
+            let running = procfs::children(std::process::id());
+            self.execution.left_behind.running =
+                running.iter().filter(|pid| !self.had_before.contains(pid)).count() as u32;
             self.execution.observer = Observer {
                 cpu_ns: clock::own_cpu_ns() - self.own_cpu_at_start_ns,
                 rounds: self.pace.rounds(),
@@ -535,7 +643,14 @@ fn start_native(native: Native, ends: Ends<'_>) -> io::Result<Started> {
     let statuses = pipe::pipe()?;
     let stages = native.stages.clone();
     let pid = native.spawn(ends.stdin, ends.stdout, ends.not_mine, statuses.write.as_fd())?;
-    Ok(Started { stages, statuses: Some(statuses.read), pid, watched: None, how: How::Process, program: None })
+    Ok(Started {
+        stages,
+        statuses: Some(statuses.read),
+        pid,
+        watched: None,
+        how: How::Process,
+        program: None,
+    })
 }
 
 /// How each stage of a unit ended. A worker tells; what it could not tell is as it ended itself, for the last stage,

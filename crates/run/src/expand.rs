@@ -110,7 +110,9 @@ fn variable(name: &str, environment: &Environment) -> Result<Vec<u8>, Declined> 
 fn check_unsplit(name: &str, value: &[u8]) -> Result<(), Declined> {
     let splits = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | b'*' | b'?' | b'[' | b'\\');
     if value.is_empty() || value.iter().any(splits) {
-        return Err(format!("the unquoted variable {name}, whose value is empty or would be split or matched"));
+        return Err(format!(
+            "the unquoted variable {name}, whose value is empty or would be split or matched"
+        ));
     }
     Ok(())
 }
@@ -238,7 +240,9 @@ fn matches_name(component: &[Piece], name: &[u8]) -> Result<bool, Declined> {
 fn matches(pattern: &[Piece], name: &[u8]) -> bool {
     match pattern.split_first() {
         None => name.is_empty(),
-        Some((Piece::Text(text), rest)) => name.strip_prefix(text.as_slice()).is_some_and(|name| matches(rest, name)),
+        Some((Piece::Text(text), rest)) => {
+            name.strip_prefix(text.as_slice()).is_some_and(|name| matches(rest, name))
+        }
         Some((Piece::AnyChar, rest)) => !name.is_empty() && matches(rest, &name[1..]),
         Some((Piece::AnyText, rest)) => (0..=name.len()).any(|skip| matches(rest, &name[skip..])),
     }
@@ -280,7 +284,10 @@ mod tests {
     #[test]
     fn tilde_is_home() {
         let env = environment(&[("HOME", "/h")]);
-        assert_eq!(arguments(&[word(vec![Part::Tilde, Part::Bare("/x".into())])], &env), Ok(vec![b"/h/x".to_vec()]));
+        assert_eq!(
+            arguments(&[word(vec![Part::Tilde, Part::Bare("/x".into())])], &env),
+            Ok(vec![b"/h/x".to_vec()])
+        );
         assert!(arguments(&[word(vec![Part::Tilde])], &environment(&[])).is_err());
     }
 
@@ -300,7 +307,10 @@ mod tests {
         assert_eq!(pattern(vec![Part::AnyText, Part::Bare(".log".into())]), ["a.log", "b.log"]);
         assert_eq!(pattern(vec![Part::AnyChar, Part::Quoted(".txt".into())]), ["d.txt"]);
         assert_eq!(pattern(vec![Part::AnyText, Part::Bare(".none".into())]), ["*.none"]);
-        assert_eq!(pattern(vec![Part::Bare(".".into()), Part::AnyText, Part::Bare("log".into())]), [".c.log"]);
+        assert_eq!(
+            pattern(vec![Part::Bare(".".into()), Part::AnyText, Part::Bare("log".into())]),
+            [".c.log"]
+        );
         let foreign = environment(&[("LC_ALL", "de_DE.UTF-8")]);
         let parts = vec![Part::Bare(base.clone()), Part::AnyText, Part::Bare(".log".into())];
         assert!(arguments(&[word(parts)], &foreign).is_err());

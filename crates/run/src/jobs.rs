@@ -1,6 +1,7 @@
 //! What a non-interactive shell itself says on standard error about children that a signal ended.
 
 use crate::plan::PipelinePlan;
+use crate::stage::StagePlan;
 use pelton_syntax::Dialect;
 use pelton_sys::signals;
 use pelton_sys::wait::Ended;
@@ -17,16 +18,23 @@ pub fn message(
     pipeline: &PipelinePlan,
     ends: &[(u32, Ended)],
     pipefail: bool,
+    spell: &dyn Fn(&StagePlan) -> String,
 ) -> Option<String> {
     match dialect {
-        Dialect::Bash => bash(name, pipeline, ends, pipefail),
+        Dialect::Bash => bash(name, pipeline, ends, pipefail, spell),
         Dialect::Posix => dash(ends),
     }
 }
 
 /// bash speaks if the process that decides the pipeline's status was killed, and then of all its processes; of a
 /// plain SIGTERM it says less, as Debian builds it.
-fn bash(name: &OsStr, pipeline: &PipelinePlan, ends: &[(u32, Ended)], pipefail: bool) -> Option<String> {
+fn bash(
+    name: &OsStr,
+    pipeline: &PipelinePlan,
+    ends: &[(u32, Ended)],
+    pipefail: bool,
+    spell: &dyn Fn(&StagePlan) -> String,
+) -> Option<String> {
     let failed = ends.iter().rev().find(|(_, ended)| pipefail && ended.status() != 0);
     let (_, deciding) = failed.or(ends.last())?;
     let Ended::Signalled(signal, core) = *deciding else { return None };
@@ -39,11 +47,12 @@ fn bash(name: &OsStr, pipeline: &PipelinePlan, ends: &[(u32, Ended)], pipefail: 
     for (i, (stage, (pid, ended))) in pipeline.stages.iter().zip(ends).enumerate() {
         let lead = if i == 0 { "" } else { "     " };
         let bar = if i == 0 { "" } else { "| " };
+        let spelled = spell(stage);
         // What ended as the first one did is not said again, and its place is two columns narrower.
         if i > 0 && *ended == ends[0].1 {
-            text.push_str(&format!("{lead}{pid:>5} {:<22}{bar}{}\n", "", stage.printed));
+            text.push_str(&format!("{lead}{pid:>5} {:<22}{bar}{spelled}\n", ""));
         } else {
-            text.push_str(&format!("{lead}{pid:>5} {:<24}{bar}{}\n", state(*ended), stage.printed));
+            text.push_str(&format!("{lead}{pid:>5} {:<24}{bar}{spelled}\n", state(*ended)));
         }
     }
     Some(text)

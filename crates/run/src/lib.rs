@@ -21,8 +21,8 @@ pub use measure::{assemble, shown_text};
 pub use pelton_observe::summarise;
 pub use pelton_plan::Switches;
 pub use plan::{PipelinePlan, Plan, Request, ShellOption, Step, plan};
-pub use stage::{Kind, StagePlan};
 pub use shell::{Shell, UnknownShell};
+pub use stage::{Kind, StagePlan, is_builtin};
 
 use std::ffi::CString;
 

@@ -17,6 +17,24 @@ pub fn find(name: &[u8], environment: &Environment) -> Option<Vec<u8>> {
     path.as_bytes().split(|b| *b == b':').map(|dir| join(dir, name)).find(|candidate| is_program(candidate))
 }
 
+/// Whether execve will take the file: a binary, or a script whose interpreter exists. Else a shell would step in and
+/// read it as a script, or word an error. A file that cannot be read is left to execve.
+pub fn kernel_can_start(path: &[u8]) -> bool {
+    use std::io::Read;
+    let Ok(mut file) = std::fs::File::open(std::ffi::OsStr::from_bytes(path)) else { return true };
+    let mut head = [0; 256];
+    let Ok(n) = file.read(&mut head) else { return true };
+    match head[..n].strip_prefix(b"#!") {
+        None => head[..n].starts_with(b"\x7fELF"),
+        Some(line) => {
+            let line = line.split(|b| *b == b'\n').next().unwrap_or_default();
+            let blank = |b: &u8| *b == b' ' || *b == b'\t';
+            let interpreter = line.split(blank).find(|word| !word.is_empty()).unwrap_or_default();
+            is_program(interpreter)
+        }
+    }
+}
+
 /// The path of a shell: by PATH, or where systems keep it if PATH is missing or leads nowhere.
 pub fn find_shell(name: &[u8], environment: &Environment) -> Option<Vec<u8>> {
     let usual = || ["/bin/", "/usr/bin/", "/usr/local/bin/"].map(|dir| [dir.as_bytes(), name].concat());

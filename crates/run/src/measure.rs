@@ -9,7 +9,13 @@ use pelton_sys::machine;
 /// The record of an observed execution, judged.
 ///
 /// `text` and `shell` are as the user gave them; `started_unix_ms` is when it began.
-pub fn assemble(execution: &Execution, text: &str, shell: &str, started_unix_ms: u64, environment: &Environment) -> Run {
+pub fn assemble(
+    execution: &Execution,
+    text: &str,
+    shell: &str,
+    started_unix_ms: u64,
+    environment: &Environment,
+) -> Run {
     let mut total = Cost::zero();
     for stage in execution.pipelines.iter().flat_map(|pipeline| &pipeline.stages) {
         total.add(&stage.cost);
@@ -63,7 +69,8 @@ fn notes(run: &Run) -> Vec<String> {
     for pipeline in &run.pipelines {
         for (i, stage) in pipeline.stages.iter().enumerate() {
             if let How::Shell { reason } = &stage.how {
-                let who = if pipeline.stages.len() == 1 { "it".to_string() } else { format!("stage {}", i + 1) };
+                let who =
+                    if pipeline.stages.len() == 1 { "it".to_string() } else { format!("stage {}", i + 1) };
                 notes.push(format!("{who} ran inside {} as one row, because of {reason}", run.shell));
             }
         }

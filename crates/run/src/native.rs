@@ -16,9 +16,9 @@ use pelton_commands::detect::Detector;
 use pelton_commands::{Context, Declined, Family, Implementation, Input, Locale, SystemLocales};
 use pelton_plan::{Candidate, Planned, Segment, Switches};
 use pelton_stream::{BLOCK_BYTES, Chain, Flow, InputKind, Interruption, Kernel, Sink};
+use pelton_syntax::RedirectKind;
 use pelton_sys::spawn::{self, Action, Child, Exec, Redirection};
 use pelton_sys::{pipe, signals, startup, wait};
-use pelton_syntax::RedirectKind;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::ops::Range;
@@ -114,7 +114,12 @@ pub fn plan_pipeline(
     (planned, units)
 }
 
-fn understand(i: usize, stage: &StagePlan, around: &Surroundings<'_>, detector: &mut Detector<'_>) -> Understood {
+fn understand(
+    i: usize,
+    stage: &StagePlan,
+    around: &Surroundings<'_>,
+    detector: &mut Detector<'_>,
+) -> Understood {
     let reads_file = stage.syntax.redirects.iter().any(|r| matches!(r.kind, RedirectKind::Read(_)));
     let writes_file = stage.syntax.redirects.iter().any(|r| !matches!(r.kind, RedirectKind::Read(_)));
     let mut understood = Understood {
@@ -146,7 +151,9 @@ fn command_of(
     match &stage.kind {
         Kind::Program => {}
         Kind::Builtin(_) => return Declined::because("a builtin of the shell"),
-        Kind::Shell { reason } => return Declined::because(format!("the shell runs it, because of {reason}")),
+        Kind::Shell { reason } => {
+            return Declined::because(format!("the shell runs it, because of {reason}"));
+        }
     }
     let native = stage.program(around).map_err(Declined::new)?;
     let Action::Exec(exec) = native.action else { return Declined::because("no program") };
@@ -231,7 +238,13 @@ fn make(
     });
     let sources = open_sources(nodes.first()?.work.inputs(), stdin, range.start > 0)?;
     check_output(&own, &sources, range.end == stages.len())?;
-    Some(Native { last_name: stages[range.end - 1].name.clone(), stages: range, redirections: own, nodes: made, sources })
+    Some(Native {
+        last_name: stages[range.end - 1].name.clone(),
+        stages: range,
+        redirections: own,
+        nodes: made,
+        sources,
+    })
 }
 
 /// At most this many files are opened before a segment starts.

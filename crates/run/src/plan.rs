@@ -6,6 +6,7 @@
 
 use crate::environ::{self, Environment};
 use crate::expand;
+use crate::lookup;
 use crate::shell::Shell;
 use crate::stage::{self, Kind, StagePlan};
 use pelton_record::Span;
@@ -22,8 +23,10 @@ pub struct Request {
     pub name: OsString,
     /// `$1` and so on.
     pub args: Vec<OsString>,
-    /// The script file the text was read from, if it was.
+    /// The regular file the text was read from, if it was: the shell can read it again.
     pub script: Option<PathBuf>,
+    /// Options of the shell that the script's `#!` line asks for.
+    pub shell_flags: Vec<OsString>,
     /// The shell whose text it is.
     pub shell: Shell,
 }
@@ -67,7 +70,7 @@ pub struct PipelinePlan {
     pub span: Span,
     /// Whether `!` inverts its status.
     pub negated: bool,
-    /// The line of its last stage, from 1: the one that messages about it name.
+    /// The line where it ends, here-documents included, from 1: the one that messages about it name.
     pub line: usize,
     /// Its stages.
     pub stages: Vec<StagePlan>,
@@ -76,8 +79,14 @@ pub struct PipelinePlan {
 /// Reads the text and decides. An error means that the shell refuses the text too, before running anything.
 pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, SyntaxError> {
     let whole = |reason: String| Ok(Plan::Whole { reason });
+    if let Some(flag) = request.shell_flags.first() {
+        return whole(format!("the option {} of its `#!` line", flag.display()));
+    }
     let Some(dialect) = request.shell.dialect else {
-        return whole(format!("the shell: the grammar of `{}` is not modelled", request.shell.name.display()));
+        return whole(format!(
+            "the shell: the grammar of `{}` is not modelled",
+            request.shell.name.display()
+        ));
     };
     if let Some(name) = environment.upsetting(dialect) {
         return whole(format!("the environment ({name}), which changes how the shell works"));
@@ -87,7 +96,8 @@ pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, Syntax
     };
     match syntax::parse(text, dialect) {
         Ok(script) => {
-            let planner = Planner { text, dialect, environment, functions: vec![], prelude: vec![], before: false };
+            let planner =
+                Planner { text, dialect, environment, functions: vec![], prelude: vec![], before: false };
             match planner.plan(script) {
                 Ok(steps) => Ok(Plan::Steps(steps)),
                 Err(reason) => whole(reason),
@@ -100,6 +110,9 @@ pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, Syntax
         Err(error) => Err(error),
     }
 }
+
+/// The system takes no longer argument than 128 KiB; some room is left for what is put around a stage's text.
+const LONGEST_SHELL_TEXT: usize = 100 * 1024;
 
 /// Why the whole text goes to the shell.
 type Reason = String;
@@ -156,7 +169,12 @@ impl Planner<'_> {
             Command::Simple(simple) if simple.words.is_empty() && stage.redirects.is_empty() => {
                 for assignment in &simple.assignments {
                     let fixed = assignment.value.static_text().is_some();
-                    if !fixed || environ::is_special(&assignment.name) || self.environment.get(&assignment.name).is_some() {
+                    let locale = assignment.name.starts_with("LC_") || assignment.name.starts_with("LANG");
+                    if !fixed
+                        || locale
+                        || environ::is_special(&assignment.name)
+                        || self.environment.get(&assignment.name).is_some()
+                    {
                         return Err(format!("the assignment to {}", assignment.name));
                     }
                 }
@@ -167,7 +185,11 @@ impl Planner<'_> {
         Ok(true)
     }
 
-    fn list(&mut self, and_or: syntax::AndOr, last_item: bool) -> Result<Vec<(Option<Connector>, PipelinePlan)>, Reason> {
+    fn list(
+        &mut self,
+        and_or: syntax::AndOr,
+        last_item: bool,
+    ) -> Result<Vec<(Option<Connector>, PipelinePlan)>, Reason> {
         let count = and_or.rest.len() + 1;
         let first = std::iter::once((None, and_or.first));
         let rest = and_or.rest.into_iter().map(|(connector, pipeline)| (Some(connector), pipeline));
@@ -185,9 +207,11 @@ impl Planner<'_> {
         }
         let alone = pipeline.stages.len() == 1;
         let line = |offset: usize| self.text[..offset].bytes().filter(|b| *b == b'\n').count() + 1;
-        let last_line = pipeline.stages.last().map_or(1, |stage| line(stage.span.start));
+        let last_line = pipeline.stages.iter().map(end_of).max().map_or(1, line);
+        // `! exit 3` ends the shell before its status is inverted.
+        let negated = pipeline.negated;
         let stages: Result<Vec<_>, _> =
-            pipeline.stages.into_iter().map(|stage| self.stage(stage, alone && !last)).collect();
+            pipeline.stages.into_iter().map(|stage| self.stage(stage, alone && (!last || negated))).collect();
         Ok(PipelinePlan { span: pipeline.span, negated: pipeline.negated, line: last_line, stages: stages? })
     }
 
@@ -199,6 +223,11 @@ impl Planner<'_> {
             // What this shell lacks may be a mistake in all of its text.
             return Err("a redirection that this shell may not have".into());
         }
+        if let Command::Simple(simple) = &stage.command
+            && command_name(simple, self.environment).is_some_and(|name| name.starts_with(b"%"))
+        {
+            return Err("a job's name as a command".into());
+        }
         let kind = stage::classify(&stage, &self.functions, self.environment);
         if let Kind::Shell { reason } = &kind {
             self.check_shell(&stage, reason)?;
@@ -206,8 +235,20 @@ impl Planner<'_> {
                 return Err(format!("{reason}, whose effect lasts"));
             }
         }
-        let shell_text = stage::shell_text(self.text, &stage, &self.prelude);
-        Ok(StagePlan::new(self.text, stage, kind, shell_text, self.functions.clone()))
+        let execs = matches!(kind, Kind::Shell { .. }) && self.is_program(&stage);
+        let plan = StagePlan::new(self.text, stage, kind, &self.prelude, self.functions.clone(), execs);
+        if plan.shell_text.len() > LONGEST_SHELL_TEXT {
+            return Err("the length of a stage".into());
+        }
+        Ok(plan)
+    }
+
+    /// Whether the stage is a program for sure, though its arguments are for the shell to expand.
+    fn is_program(&self, stage: &syntax::Stage) -> bool {
+        let Some(simple) = stage.simple() else { return false };
+        let Some(name) = simple.words.first().and_then(|word| word.static_text()) else { return false };
+        let known = stage::is_builtin(&name) || self.functions.contains(&name) || name.starts_with('-');
+        !known && !stage.redirects.is_empty() && lookup::find(name.as_bytes(), self.environment).is_some()
     }
 
     /// Whether a separate shell may run this stage.
@@ -219,7 +260,8 @@ impl Planner<'_> {
                 return Err(format!("{reason} with {}, which only the shell itself can answer", hazard.name));
             }
         }
-        let asks_status = ["$?", "${?", "PIPESTATUS", "exit", "return"].iter().any(|word| text.contains(word));
+        let asks_status =
+            ["$?", "${?", "PIPESTATUS", "exit", "return"].iter().any(|word| text.contains(word));
         if self.before && asks_status {
             return Err(format!("{reason} that asks for the status of what ran before"));
         }
@@ -240,6 +282,15 @@ impl Planner<'_> {
         }
         Ok(())
     }
+}
+
+/// Where a stage ends, the bodies of its here-documents included.
+fn end_of(stage: &syntax::Stage) -> usize {
+    let bodies = stage.redirects.iter().filter_map(|redirect| match &redirect.kind {
+        syntax::RedirectKind::HereDoc(body) => Some(body.span.end),
+        _ => None,
+    });
+    bodies.chain([stage.span.end]).max().unwrap_or(0)
 }
 
 /// `set` with nothing but options that pelton keeps account of.
@@ -266,7 +317,11 @@ fn set_options(pipeline: &syntax::Pipeline, dialect: Dialect) -> Option<Vec<(She
     Some(options)
 }
 
-fn option<'w>(letter: char, rest: &mut impl Iterator<Item = &'w String>, dialect: Dialect) -> Option<ShellOption> {
+fn option<'w>(
+    letter: char,
+    rest: &mut impl Iterator<Item = &'w String>,
+    dialect: Dialect,
+) -> Option<ShellOption> {
     match letter {
         'e' => Some(ShellOption::Errexit),
         'u' => Some(ShellOption::Nounset),
@@ -308,8 +363,11 @@ impl Plan {
             Step::List(list) => Some(list),
             Step::Set(_) => None,
         });
-        let stages = lists.flatten().flat_map(|(_, pipeline)| &pipeline.stages);
-        stages.filter_map(|stage| stage.missing_command(environment)).collect()
+        let pipelines = lists.flatten().map(|(_, pipeline)| pipeline).enumerate();
+        let stages = pipelines.flat_map(|(i, pipeline)| pipeline.stages.iter().map(move |stage| (i, stage)));
+        let missing = stages.filter_map(|(i, stage)| Some((i, stage.missing_command(environment)?)));
+        // Later pipelines may run what earlier ones make.
+        missing.filter(|(i, (name, _))| *i == 0 || !name.contains('/')).map(|(_, missing)| missing).collect()
     }
 }
 

@@ -34,17 +34,29 @@ impl std::error::Error for UnknownShell {}
 impl Shell {
     /// Finds the shell called `name` (a name in PATH, or a path).
     pub fn find(name: &OsStr, environment: &Environment) -> Result<Self, UnknownShell> {
-        let found = lookup::find_shell(name.as_bytes(), environment).ok_or_else(|| UnknownShell(name.into()))?;
+        let found =
+            lookup::find_shell(name.as_bytes(), environment).ok_or_else(|| UnknownShell(name.into()))?;
         let path = PathBuf::from(OsStr::from_bytes(&found));
         let dialect = dialect(&path);
         Ok(Shell { name: name.into(), path, dialect })
     }
 
     /// The call that runs `text` with the given flags, `$0` and arguments.
-    pub(crate) fn call(&self, flags: &[&str], text: &[u8], name: &OsStr, args: &[OsString], env: &[CString]) -> Option<Exec> {
+    pub(crate) fn call(
+        &self,
+        flags: &[&str],
+        text: &[u8],
+        name: &OsStr,
+        args: &[OsString],
+        env: &[CString],
+    ) -> Option<Exec> {
         let mut argv = vec![c_string(self.name.as_bytes())?];
         for flag in flags.iter().copied().chain(["-c"]) {
             argv.push(c_string(flag.as_bytes())?);
+        }
+        if text.starts_with(b"-") || text.starts_with(b"+") {
+            // Else it would be taken for options.
+            argv.push(c_string(b"--")?);
         }
         argv.push(c_string(text)?);
         argv.push(c_string(name.as_bytes())?);
@@ -54,12 +66,21 @@ impl Shell {
         Some(Exec { path: c_string(self.path.as_os_str().as_bytes())?, argv, envp: env.to_vec() })
     }
 
-    /// The call that runs the script `file` with arguments.
-    pub(crate) fn call_script(&self, file: &Path, args: &[OsString], env: &[CString]) -> Option<Exec> {
-        let mut argv = vec![c_string(self.name.as_bytes())?, c_string(file.as_os_str().as_bytes())?];
-        for arg in args {
-            argv.push(c_string(arg.as_bytes())?);
-        }
+    /// The call that runs the script `file` with arguments; `flags` are the shell's own.
+    pub(crate) fn call_script(
+        &self,
+        file: &Path,
+        flags: &[OsString],
+        args: &[OsString],
+        env: &[CString],
+    ) -> Option<Exec> {
+        let file = file.as_os_str();
+        // Else its name would be taken for options.
+        let dashes = file.as_bytes().starts_with(b"-").then_some(OsStr::new("--"));
+        let words = flags.iter().map(|flag| flag.as_os_str()).chain(dashes).chain([file]);
+        let words = words.chain(args.iter().map(|arg| arg.as_os_str()));
+        let argv = std::iter::once(self.name.as_os_str()).chain(words).map(|word| c_string(word.as_bytes()));
+        let argv = argv.collect::<Option<_>>()?;
         Some(Exec { path: c_string(self.path.as_os_str().as_bytes())?, argv, envp: env.to_vec() })
     }
 }

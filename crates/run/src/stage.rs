@@ -7,7 +7,7 @@ use crate::{c_string, expand, lookup};
 use pelton_record::{How, Span};
 use pelton_syntax::{self as syntax, Command, CompoundKind, Dialect, Part, Reason, Redirect, RedirectKind};
 use pelton_sys::spawn::{Action, Child, Exec, OpenMode, Redirection, open_flags};
-use std::ffi::OsString;
+use std::ffi::{CString, OsString};
 use std::os::fd::BorrowedFd;
 
 use crate::expand::Declined;
@@ -21,14 +21,18 @@ pub struct StagePlan {
     pub name: String,
     /// Where it stands.
     pub span: Span,
-    /// As bash prints it in messages.
-    pub printed: String,
+    /// Source text, with what `|&` stands for.
+    alone: String,
+    /// The bodies of its here-documents, each after a newline.
+    bodies: String,
     /// Who will run it.
     pub kind: Kind,
     /// The tree.
     pub syntax: syntax::Stage,
     /// What a shell must read to run this stage alone.
     pub shell_text: String,
+    /// Whether that text says `exec`.
+    shell_text_execs: bool,
     functions: Vec<String>,
 }
 
@@ -48,12 +52,74 @@ pub enum Kind {
 
 /// The builtins of bash and dash, apart from the reserved words.
 const BUILTINS: [&str; 62] = [
-    ".", ":", "[", "alias", "bg", "bind", "break", "builtin", "caller", "cd", "chdir", "command", "compgen", "complete",
-    "compopt", "continue", "declare", "dirs", "disown", "echo", "enable", "eval", "exec", "exit", "export", "false",
-    "fc", "fg", "getopts", "hash", "help", "history", "jobs", "kill", "let", "local", "logout", "mapfile", "popd",
-    "printf", "pushd", "pwd", "read", "readarray", "readonly", "return", "set", "shift", "shopt", "source", "suspend",
-    "test", "times", "trap", "true", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
+    ".",
+    ":",
+    "[",
+    "alias",
+    "bg",
+    "bind",
+    "break",
+    "builtin",
+    "caller",
+    "cd",
+    "chdir",
+    "command",
+    "compgen",
+    "complete",
+    "compopt",
+    "continue",
+    "declare",
+    "dirs",
+    "disown",
+    "echo",
+    "enable",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "false",
+    "fc",
+    "fg",
+    "getopts",
+    "hash",
+    "help",
+    "history",
+    "jobs",
+    "kill",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "suspend",
+    "test",
+    "times",
+    "trap",
+    "true",
+    "type",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "wait",
 ];
+
+/// Whether the shell itself does what `name` stands for.
+pub fn is_builtin(name: &str) -> bool {
+    BUILTINS.contains(&name)
+}
 
 /// Builtins that leave nothing behind in the shell but their status.
 const WITHOUT_EFFECT: [&str; 7] = ["echo", "printf", "test", "[", "pwd", "true", "false"];
@@ -66,7 +132,9 @@ pub fn classify(stage: &syntax::Stage, functions: &[String], environment: &Envir
     }
     let simple = match &stage.command {
         Command::Simple(simple) => simple,
-        Command::Compound(compound) => return shell(&format!("the compound command {}", compound_name(compound.kind))),
+        Command::Compound(compound) => {
+            return shell(&format!("the compound command {}", compound_name(compound.kind)));
+        }
         Command::Function { .. } => return shell("a function definition as a stage"),
     };
     if simple.words.is_empty() {
@@ -85,14 +153,14 @@ pub fn classify(stage: &syntax::Stage, functions: &[String], environment: &Envir
         "true" | ":" if simple.assignments.is_empty() => Kind::Builtin(0),
         "false" if simple.assignments.is_empty() => Kind::Builtin(1),
         _ if BUILTINS.contains(&name.as_str()) => Kind::Shell { reason: format!("the builtin `{name}`") },
-        _ if prints_environment(&name, simple) => shell("`env`, which shows the shell's own order of variables"),
         _ => Kind::Program,
     }
 }
 
 /// The first thing in the stage that pelton cannot expand now. File names are matched later, when it starts.
 fn opaque(stage: &syntax::Stage, simple: &syntax::Simple, environment: &Environment) -> Option<String> {
-    let is_pattern = |word: &&syntax::Word| word.parts.iter().any(|p| matches!(p, Part::AnyText | Part::AnyChar));
+    let is_pattern =
+        |word: &&syntax::Word| word.parts.iter().any(|p| matches!(p, Part::AnyText | Part::AnyChar));
     let arguments = simple.words.iter().filter(|word| !is_pattern(word));
     for word in arguments {
         if let Err(reason) = expand::arguments(std::slice::from_ref(word), environment) {
@@ -104,7 +172,15 @@ fn opaque(stage: &syntax::Stage, simple: &syntax::Simple, environment: &Environm
             return Some(reason);
         }
     }
-    for assignment in &simple.assignments {
+    for (i, assignment) in simple.assignments.iter().enumerate() {
+        let earlier = &simple.assignments[..i];
+        let sees = |part: &Part| match part {
+            Part::Variable { name, .. } => earlier.iter().any(|other| other.name == *name),
+            _ => false,
+        };
+        if assignment.value.parts.iter().any(sees) {
+            return Some("an assignment that uses the one before it".into());
+        }
         if environ::is_special(&assignment.name) || assignment.name == "PATH" {
             return Some(format!("the assignment to {}", assignment.name));
         }
@@ -124,17 +200,12 @@ fn target(kind: &RedirectKind, environment: &Environment) -> Result<(), String> 
         | RedirectKind::ReadWrite(word)
         | RedirectKind::WriteBoth(word)
         | RedirectKind::AppendBoth(word) => expand::file_name(word, environment).map(drop),
-        RedirectKind::HereDoc(word) | RedirectKind::HereString(word) => expand::value(word, environment).map(drop),
+        RedirectKind::HereDoc(word) | RedirectKind::HereString(word) => {
+            expand::value(word, environment).map(drop)
+        }
         RedirectKind::Duplicate(..) | RedirectKind::Close(_) => Ok(()),
         RedirectKind::Opaque(reason) => Err(reason.describe().into()),
     }
-}
-
-/// `env` and `printenv` without a command or a name print all variables, in an order that bash's hash table gives.
-fn prints_environment(name: &str, simple: &syntax::Simple) -> bool {
-    let base = name.rsplit('/').next().unwrap_or(name);
-    let option = |word: &syntax::Word| word.static_text().is_some_and(|text| text.starts_with('-'));
-    matches!(base, "env" | "printenv") && simple.words.iter().skip(1).all(option)
 }
 
 /// Whether a stage that runs alone, in the shell itself, could change what follows it.
@@ -161,7 +232,7 @@ pub fn has_lasting_effect(stage: &syntax::Stage, functions: &[String]) -> bool {
 
 /// What a separate shell must read to run `stage` alone: the definitions it may need, on their own lines and columns,
 /// then the stage on its own line, so that line numbers in messages stay true.
-pub fn shell_text(text: &str, stage: &syntax::Stage, prelude: &[Span]) -> String {
+pub fn shell_text(text: &str, stage: &syntax::Stage, prelude: &[Span], execs: bool) -> String {
     let mut result = String::new();
     let mut at = 0;
     for span in prelude {
@@ -176,8 +247,23 @@ pub fn shell_text(text: &str, stage: &syntax::Stage, prelude: &[Span]) -> String
         }
     }
     blank(&text[at..stage.span.start], &mut result);
-    append_stage(text, stage, &mut result);
+    match inside_parentheses(text, stage) {
+        Some(inside) => result.push_str(inside),
+        None => append_stage(text, stage, execs, &mut result),
+    }
     result
+}
+
+/// The list within `( … )`, if running that alone is the same: a stage is a subshell already. It shows where bash
+/// execs the only command of a subshell, and that is then killed.
+fn inside_parentheses<'t>(text: &'t str, stage: &syntax::Stage) -> Option<&'t str> {
+    let Command::Compound(compound) = &stage.command else { return None };
+    if compound.kind != CompoundKind::Subshell || !stage.redirects.is_empty() || stage.pipes_stderr {
+        return None;
+    }
+    let inside = compound.span.of(text).strip_prefix('(')?.strip_suffix(')')?;
+    let script = syntax::parse(inside, Dialect::Bash).ok()?;
+    matches!(script.items.as_slice(), [item] if !item.background).then_some(inside)
 }
 
 /// Only the newlines of `text`.
@@ -186,8 +272,15 @@ fn blank(text: &str, into: &mut String) {
 }
 
 /// The stage's own text, with here-documents given anew: their bodies stand elsewhere in the original.
-fn append_stage(text: &str, stage: &syntax::Stage, into: &mut String) {
+///
+/// `execs`: it is a program, and a shell of its own must become it, as the stage's subshell would.
+fn append_stage(text: &str, stage: &syntax::Stage, execs: bool, into: &mut String) {
     let mut at = stage.span.start;
+    if execs && let Some(first) = stage.simple().and_then(|simple| simple.words.first()) {
+        into.push_str(&text[at..first.span.start]);
+        into.push_str("exec ");
+        at = first.span.start;
+    }
     let mut bodies = String::new();
     for (i, redirect) in stage.redirects.iter().enumerate() {
         let RedirectKind::HereDoc(body) = &redirect.kind else { continue };
@@ -218,7 +311,8 @@ pub fn shell_accepts(request: &Request, environment: &Environment) -> bool {
     let env = environment.as_inherited();
     let text = request.text.as_bytes();
     let Some(exec) = request.shell.call(&["-n"], text, &request.name, &[], &env) else { return false };
-    let null = |fd| Redirection::Open { fd, path: c"/dev/null".into(), flags: open_flags(OpenMode::ReadWrite) };
+    let null =
+        |fd| Redirection::Open { fd, path: c"/dev/null".into(), flags: open_flags(OpenMode::ReadWrite) };
     let child = Child {
         action: Action::Exec(exec),
         fallback: None,
@@ -269,12 +363,22 @@ pub struct Prepared<'a> {
 }
 
 impl StagePlan {
-    pub(crate) fn new(text: &str, syntax: syntax::Stage, kind: Kind, shell_text: String, functions: Vec<String>) -> Self {
+    pub(crate) fn new(
+        text: &str,
+        syntax: syntax::Stage,
+        kind: Kind,
+        prelude: &[Span],
+        functions: Vec<String>,
+        execs: bool,
+    ) -> Self {
+        let shell_text = shell_text(text, &syntax, prelude, execs);
         StagePlan {
+            shell_text_execs: execs,
             text: syntax.span.of(text).to_string(),
             name: short_name(text, &syntax),
             span: syntax.span,
-            printed: printed(text, &syntax),
+            alone: format!("{}{}", syntax.span.of(text), if syntax.pipes_stderr { " 2>&1" } else { "" }),
+            bodies: bodies(text, &syntax),
             kind,
             shell_text,
             syntax,
@@ -282,6 +386,20 @@ impl StagePlan {
         }
     }
 
+    /// The command as bash spells it in messages about it: in its own normal form, which only bash knows. It is asked
+    /// for its list of jobs, with the command in a job that does not run it. Done only when there is such a message.
+    pub fn spelled(&self, around: &Surroundings<'_>) -> String {
+        let question = format!("false && {} &{}\njobs", self.alone, self.bodies);
+        let env = around.environment.as_inherited();
+        let exec = around.shell.call(&[], question.as_bytes(), around.name, &[], &env);
+        let answer = exec.and_then(|exec| crate::execute::output_of(exec).ok()).unwrap_or_default();
+        let command = answer.split_once("false && ").map(|(_, command)| command.trim_end_matches('\n'));
+        match command {
+            // A job that still runs is shown with its `&`, one that has ended without.
+            Some(command) => command.strip_suffix(" &").unwrap_or(command).to_string(),
+            None => self.text.clone(),
+        }
+    }
 
     /// Decides what the child becomes.
     pub fn prepare<'e>(&self, around: &Surroundings<'_>, ends: Ends<'e>) -> Prepared<'e> {
@@ -310,7 +428,8 @@ impl StagePlan {
         Prepared { child, how: native.how, program: native.program }
     }
 
-    /// The command's name and where it stands, if it is a program that does not exist.
+    /// The command's name and where it stands, if it is a program that does not exist now. Earlier commands may make
+    /// one, but seldom one that is found by PATH.
     pub(crate) fn missing_command(&self, environment: &Environment) -> Option<(String, Span)> {
         let Command::Simple(simple) = &self.syntax.command else { return None };
         if self.kind != Kind::Program {
@@ -337,6 +456,13 @@ impl StagePlan {
         }
         let path = lookup::find(name, environment)
             .ok_or_else(|| format!("`{}`, which is not a program in PATH", String::from_utf8_lossy(name)))?;
+        if !lookup::kernel_can_start(&path) {
+            // The shell reads it as a script, with the arguments that it has expanded by then.
+            return Err(format!(
+                "`{}`, which is neither a binary nor begins with `#!`",
+                String::from_utf8_lossy(name)
+            ));
+        }
         let mut assignments = Vec::new();
         for assignment in &simple.assignments {
             assignments.push((assignment.name.clone(), expand::value(&assignment.value, environment)?));
@@ -352,15 +478,17 @@ impl StagePlan {
 
     fn shell_exec(&self, around: &Surroundings<'_>) -> Option<Exec> {
         let dialect = around.shell.dialect.unwrap_or(Dialect::Posix);
-        let env = around.environment.for_stage_shell(dialect, self.is_execed_by_a_shell() && !around.execed);
+        let takes_back = (self.is_execed_by_a_shell() || self.shell_text_execs) && !around.execed;
+        let env = around.environment.for_stage_shell(dialect, takes_back);
         around.shell.call(around.flags, self.shell_text.as_bytes(), around.name, around.args, &env)
     }
 
-    /// Whether a shell given this stage alone would exec it, rather than start it as a child.
+    /// Whether a shell given this stage alone would exec it of itself, rather than start it as a child.
     pub(crate) fn is_execed_by_a_shell(&self) -> bool {
         let Command::Simple(simple) = &self.syntax.command else { return false };
         let name = simple.words.first().and_then(|word| word.static_text());
-        let builtin = name.is_some_and(|name| BUILTINS.contains(&name.as_str()) || self.functions.contains(&name));
+        let builtin =
+            name.is_some_and(|name| BUILTINS.contains(&name.as_str()) || self.functions.contains(&name));
         self.syntax.redirects.is_empty() && !self.syntax.pipes_stderr && !builtin
     }
 
@@ -368,6 +496,11 @@ impl StagePlan {
         let mut redirections = Vec::new();
         for redirect in &self.syntax.redirects {
             add(redirect, environment, &mut redirections)?;
+        }
+        let opened: Vec<_> = redirections.iter().filter_map(opened_path).collect();
+        if opened.len() > 1 && opened.iter().any(|path| is_fifo(path)) {
+            // Should a later one fail, the shell would open the FIFO a second time.
+            return Err("a FIFO among several redirections".into());
         }
         if self.syntax.pipes_stderr {
             redirections.push(Redirection::Duplicate { fd: 2, from: 1 });
@@ -419,6 +552,20 @@ fn add(redirect: &Redirect, environment: &Environment, into: &mut Vec<Redirectio
     Ok(())
 }
 
+fn opened_path(redirection: &Redirection) -> Option<&CString> {
+    match redirection {
+        Redirection::Open { path, .. } => Some(path),
+        _ => None,
+    }
+}
+
+fn is_fifo(path: &CString) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::FileTypeExt;
+    let path = std::ffi::OsStr::from_bytes(path.as_bytes());
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
 fn compound_name(kind: CompoundKind) -> &'static str {
     match kind {
         CompoundKind::Group => "{…}",
@@ -451,23 +598,14 @@ fn short_name(text: &str, stage: &syntax::Stage) -> String {
     }
 }
 
-/// The stage as bash prints commands: single blanks, redirections last and set off.
-fn printed(text: &str, stage: &syntax::Stage) -> String {
-    let Command::Simple(simple) = &stage.command else { return stage.span.of(text).to_string() };
-    let assignments = simple.assignments.iter().map(|a| a.span);
-    let words = simple.words.iter().map(|w| w.span);
-    let mut parts: Vec<String> = assignments.chain(words).map(|span| span.of(text).to_string()).collect();
-    parts.extend(stage.redirects.iter().map(|redirect| printed_redirect(text, redirect)));
-    parts.join(" ")
-}
-
-fn printed_redirect(text: &str, redirect: &Redirect) -> String {
-    let fd = |default: u32| redirect.fd.filter(|fd| *fd != default).map(|fd| fd.to_string()).unwrap_or_default();
-    match &redirect.kind {
-        RedirectKind::Read(word) => format!("{}< {}", fd(0), word.span.of(text)),
-        RedirectKind::Write(word) => format!("{}> {}", fd(1), word.span.of(text)),
-        RedirectKind::Append(word) => format!("{}>> {}", fd(1), word.span.of(text)),
-        RedirectKind::WriteBoth(word) => format!("&> {}", word.span.of(text)),
-        _ => redirect.span.of(text).to_string(),
+fn bodies(text: &str, stage: &syntax::Stage) -> String {
+    let mut result = String::new();
+    for redirect in &stage.redirects {
+        if let RedirectKind::HereDoc(body) = &redirect.kind {
+            let end = text[body.span.end..].find('\n').map_or(text.len(), |i| body.span.end + i);
+            result.push('\n');
+            result.push_str(&text[body.span.start..end]);
+        }
     }
+    result
 }

@@ -25,3 +25,9 @@ pub fn may_execute(path: &std::path::Path) -> bool {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
     accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS).is_ok()
 }
+
+/// Whether this process may write to what is at `path`.
+pub fn may_write(path: &std::path::Path) -> bool {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+}

@@ -1,5 +1,6 @@
 //! The signals a shell treats specially while it waits for its children.
 
+use crate::startup;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -15,104 +16,55 @@ fn action(handler: libc::sighandler_t) -> libc::sigaction {
     action
 }
 
-fn disposition(signal: libc::c_int) -> libc::sighandler_t {
-    let mut old = action(libc::SIG_DFL);
-    // SAFETY: a null `act` only queries; `old` is writable.
-    unsafe { libc::sigaction(signal, std::ptr::null(), &mut old) };
-    old.sa_sigaction
+fn set(signal: libc::c_int, handler: libc::sighandler_t) {
+    let action = action(handler);
+    // SAFETY: `action` is a valid sigaction whose handler is a standard disposition or `note_interrupt`, which only
+    // stores to an atomic; the old one is not asked for.
+    unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
 }
 
-/// The dispositions to give back to a child, as they were before [`Waiting::begin`] or Rust changed them.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Inherited {
-    int_ignored: bool,
-    quit_ignored: bool,
-    child_ignored: bool,
+fn set_ignored(signal: libc::c_int, ignored: bool) {
+    set(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL });
 }
 
-static CHILD_IGNORED: AtomicBool = AtomicBool::new(false);
-static INT_IGNORED: AtomicBool = AtomicBool::new(false);
-static QUIT_IGNORED: AtomicBool = AtomicBool::new(false);
-static WAITING: AtomicBool = AtomicBool::new(false);
-
-impl Inherited {
-    pub(crate) fn now() -> Self {
-        if WAITING.load(Ordering::Relaxed) {
-            return Inherited {
-                int_ignored: INT_IGNORED.load(Ordering::Relaxed),
-                quit_ignored: QUIT_IGNORED.load(Ordering::Relaxed),
-                child_ignored: CHILD_IGNORED.load(Ordering::Relaxed),
-            };
-        }
-        Inherited {
-            int_ignored: disposition(libc::SIGINT) == libc::SIG_IGN,
-            quit_ignored: disposition(libc::SIGQUIT) == libc::SIG_IGN,
-            child_ignored: disposition(libc::SIGCHLD) == libc::SIG_IGN,
-        }
-    }
-
-    /// Restores them. Async-signal-safe: runs in a forked child, and before an exec.
-    pub(crate) fn restore(self) {
-        let set = |signal, ignored| {
-            let action = action(if ignored { libc::SIG_IGN } else { libc::SIG_DFL });
-            // SAFETY: `action` is a valid sigaction with a standard disposition; the old one is not asked for.
-            unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
-        };
-        set(libc::SIGINT, self.int_ignored);
-        set(libc::SIGQUIT, self.quit_ignored);
-        set(libc::SIGCHLD, self.child_ignored);
-        set(libc::SIGPIPE, crate::startup::sigpipe_was_ignored());
+/// Gives back the dispositions that this process was born with. Async-signal-safe: it runs in forked children.
+pub(crate) fn restore_inherited() {
+    for (signal, ignored) in startup::dispositions() {
+        set_ignored(signal, ignored);
     }
 }
 
-/// While it lives, SIGINT is noted instead of ending the process and SIGQUIT is ignored, as in a shell that waits
-/// for a foreground pipeline: the terminal sends both to the children too, and what they make of it decides.
-/// A signal that was ignored from the start stays so.
-pub struct Waiting {
-    inherited: Inherited,
+/// Treats signals as a shell does that runs pipelines: SIGQUIT is for the children alone, and children are waited for
+/// even if the parent left SIGCHLD ignored, under which they would vanish without a status.
+pub fn behave_as_a_shell() {
+    set(libc::SIGQUIT, libc::SIG_IGN);
+    set(libc::SIGCHLD, libc::SIG_DFL);
 }
 
-impl Waiting {
-    /// Starts to wait.
-    pub fn begin() -> Self {
-        let inherited = Inherited::now();
-        INT_IGNORED.store(inherited.int_ignored, Ordering::Relaxed);
-        QUIT_IGNORED.store(inherited.quit_ignored, Ordering::Relaxed);
-        CHILD_IGNORED.store(inherited.child_ignored, Ordering::Relaxed);
-        WAITING.store(true, Ordering::Relaxed);
+/// While it lives, SIGINT is noted instead of ending the process, as in a shell that waits for a foreground pipeline:
+/// the terminal sends it to the children too, and what they make of it decides. Before and after, it ends this
+/// process as any other. If SIGINT was ignored from the start, it stays so.
+pub struct Interrupts(());
+
+impl Interrupts {
+    /// Starts to note; what came before is forgotten.
+    pub fn watch() -> Self {
         INTERRUPTED.store(false, Ordering::Relaxed);
-        if !inherited.int_ignored {
-            let note = action(note_interrupt as extern "C" fn(libc::c_int) as libc::sighandler_t);
-            // SAFETY: the handler only stores to an atomic, which is async-signal-safe.
-            unsafe { libc::sigaction(libc::SIGINT, &note, std::ptr::null_mut()) };
+        if !startup::was_ignored(libc::SIGINT) {
+            set(libc::SIGINT, note_interrupt as extern "C" fn(libc::c_int) as libc::sighandler_t);
         }
-        let ignore = action(libc::SIG_IGN);
-        // SAFETY: SIG_IGN is a valid disposition.
-        unsafe { libc::sigaction(libc::SIGQUIT, &ignore, std::ptr::null_mut()) };
-        let default = action(libc::SIG_DFL);
-        // Were SIGCHLD ignored, as a parent may have left it, children would vanish without a status.
-        // SAFETY: SIG_DFL is a valid disposition.
-        unsafe { libc::sigaction(libc::SIGCHLD, &default, std::ptr::null_mut()) };
-        Waiting { inherited }
+        Interrupts(())
     }
 
-    /// Whether SIGINT came since the beginning.
-    pub fn interrupted(&self) -> bool {
+    /// Whether SIGINT has come.
+    pub fn came(&self) -> bool {
         INTERRUPTED.load(Ordering::Relaxed)
     }
 }
 
-impl Drop for Waiting {
+impl Drop for Interrupts {
     fn drop(&mut self) {
-        let set = |signal, ignored| {
-            let action = action(if ignored { libc::SIG_IGN } else { libc::SIG_DFL });
-            // SAFETY: `action` is a valid sigaction with a standard disposition.
-            unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
-        };
-        set(libc::SIGINT, self.inherited.int_ignored);
-        set(libc::SIGQUIT, self.inherited.quit_ignored);
-        set(libc::SIGCHLD, self.inherited.child_ignored);
-        WAITING.store(false, Ordering::Relaxed);
+        set_ignored(libc::SIGINT, startup::was_ignored(libc::SIGINT));
     }
 }
 
@@ -122,9 +74,7 @@ pub fn die_by(signal: i32) -> ! {
     // The core that matters was the child's.
     // SAFETY: `none` is a valid limit.
     unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) };
-    let default = action(libc::SIG_DFL);
-    // SAFETY: SIG_DFL is a valid disposition.
-    unsafe { libc::sigaction(signal, &default, std::ptr::null_mut()) };
+    set(signal, libc::SIG_DFL);
     // SAFETY: raise has no memory preconditions.
     unsafe { libc::raise(signal) };
     // Reached only if the signal is blocked or harmless by default.
@@ -133,18 +83,12 @@ pub fn die_by(signal: i32) -> ! {
 
 /// Makes writing to a closed pipe end this process silently, as it does any other filter.
 pub fn default_sigpipe() {
-    if !crate::startup::sigpipe_was_ignored() {
-        let default = action(libc::SIG_DFL);
-        // SAFETY: SIG_DFL is a valid disposition.
-        unsafe { libc::sigaction(libc::SIGPIPE, &default, std::ptr::null_mut()) };
-    }
+    set_ignored(libc::SIGPIPE, startup::sigpipe_was_ignored());
 }
 
 /// Makes writing to a closed pipe an error of the write, for a process that has more to do than write.
 pub fn ignore_sigpipe() {
-    let ignore = action(libc::SIG_IGN);
-    // SAFETY: SIG_IGN is a valid disposition.
-    unsafe { libc::sigaction(libc::SIGPIPE, &ignore, std::ptr::null_mut()) };
+    set(libc::SIGPIPE, libc::SIG_IGN);
 }
 
 /// A signal's name, `SIGKILL`; `SIG34` and the like for those without one.

@@ -13,7 +13,6 @@
 //! They are first opened aside (descriptors from 10 up), so that a failure leaves the child as it was and the
 //! fallback (the shell, with the stage's text) can do the whole again and word its own error.
 
-use crate::signals::Inherited;
 use crate::startup::{self, LOW_DESCRIPTORS};
 use std::ffi::{CString, c_char};
 use std::io;
@@ -125,17 +124,15 @@ impl Gate {
 /// Starts a child that goes ahead at once.
 pub fn spawn(child: &Child<'_>) -> io::Result<u32> {
     let image = Image::new(child);
-    let inherited = Inherited::now();
-    fork(|| image.run(child, inherited, None))
+    fork(|| image.run(child, None))
 }
 
 /// Starts a child that waits until its gate is opened.
 pub fn spawn_gated(child: &Child<'_>) -> io::Result<(u32, Gate)> {
     let gate = crate::pipe::pipe()?;
     let image = Image::new(child);
-    let inherited = Inherited::now();
     let ends = (gate.read.as_raw_fd(), gate.write.as_raw_fd());
-    let pid = fork(|| image.run(child, inherited, Some(ends)))?;
+    let pid = fork(|| image.run(child, Some(ends)))?;
     Ok((pid, Gate(gate.write)))
 }
 
@@ -149,8 +146,7 @@ pub fn spawn_worker(child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> io::Res
         return Err(io::Error::other("a worker cannot be forked from a process with several threads"));
     }
     let image = Image::new(child);
-    let inherited = Inherited::now();
-    fork(|| if image.wire_up(child, inherited, None).is_some() { work() } else { 127 })
+    fork(|| if image.wire_up(child, None).is_some() { work() } else { 127 })
 }
 
 /// Copies this process, which must have one thread; `Ok(None)` in the copy.
@@ -177,7 +173,7 @@ pub fn exit_now(code: i32) -> ! {
 
 /// Replaces this process by `exec`, with signals as they were inherited. Returns only if that failed.
 pub fn replace(exec: &Exec) -> io::Error {
-    Inherited::now().restore();
+    crate::signals::restore_inherited();
     close_what_was_closed();
     let image = ExecImage::new(exec);
     image.exec();
@@ -244,8 +240,8 @@ impl<'a> Image<'a> {
     }
 
     /// The child's whole life before exec. Returns the code to exit with.
-    fn run(&self, child: &Child<'_>, inherited: Inherited, gate: Option<(RawFd, RawFd)>) -> i32 {
-        let Some(saved) = self.wire_up(child, inherited, gate) else { return self.fall_back() };
+    fn run(&self, child: &Child<'_>, gate: Option<(RawFd, RawFd)>) -> i32 {
+        let Some(saved) = self.wire_up(child, gate) else { return self.fall_back() };
         match &child.action {
             Action::Exit(code) => return *code,
             Action::Exec(_) => {
@@ -260,13 +256,9 @@ impl<'a> Image<'a> {
 
     /// Makes signals and descriptors what the program is to find. `None` if a redirection failed: nothing but the
     /// pipes is then in place.
-    fn wire_up(
-        &self,
-        child: &Child<'_>,
-        inherited: Inherited,
-        gate: Option<(RawFd, RawFd)>,
-    ) -> Option<Saved> {
-        inherited.restore();
+    fn wire_up(&self, child: &Child<'_>, gate: Option<(RawFd, RawFd)>) -> Option<Saved> {
+        crate::signals::restore_inherited();
+        crate::limits::restore_descriptors();
         if let Some(fd) = child.not_mine {
             close(fd.as_raw_fd());
         }
@@ -289,7 +281,27 @@ impl<'a> Image<'a> {
         if let Some(fallback) = &self.fallback {
             fallback.exec();
         }
-        127
+        say_exec_failed(io::Error::last_os_error().raw_os_error().unwrap_or(0));
+        126
+    }
+}
+
+/// A child that can become neither its program nor the shell must not end in silence. Async-signal-safe, so the
+/// reasons that occur are written out instead of asked of the C library.
+fn say_exec_failed(errno: i32) {
+    let reason: &[u8] = match errno {
+        libc::E2BIG => b"Argument list too long",
+        libc::ENOEXEC => b"Exec format error",
+        libc::ENOENT => b"No such file or directory",
+        libc::EACCES => b"Permission denied",
+        libc::ENOMEM => b"Cannot allocate memory",
+        libc::EMFILE | libc::ENFILE => b"Too many open files",
+        libc::ETXTBSY => b"Text file busy",
+        _ => b"the system refused",
+    };
+    for part in [b"pelton: cannot execute a stage: ", reason, b"\n"] {
+        // SAFETY: the pointer and the length are those of one slice. A failed write leaves nothing else to do.
+        unsafe { libc::write(2, part.as_ptr().cast(), part.len()) };
     }
 }
 

@@ -6,7 +6,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
-static SIGPIPE_IGNORED: AtomicBool = AtomicBool::new(false);
+/// The signals whose disposition a shell, or Rust, changes for itself but not for its children.
+const SIGNALS: [libc::c_int; 4] = [libc::SIGPIPE, libc::SIGINT, libc::SIGQUIT, libc::SIGCHLD];
+static IGNORED: [AtomicBool; SIGNALS.len()] = [const { AtomicBool::new(false) }; SIGNALS.len()];
 static LOW_DESCRIPTORS_OPEN: AtomicU16 = AtomicU16::new(0b111);
 
 /// Descriptors below this number are the user's to name in redirections (`3>&1`); pelton tracks them.
@@ -14,7 +16,17 @@ pub const LOW_DESCRIPTORS: usize = 10;
 
 /// Whether SIGPIPE was ignored when the process started (a parent such as Python does that).
 pub fn sigpipe_was_ignored() -> bool {
-    SIGPIPE_IGNORED.load(Ordering::Relaxed)
+    was_ignored(libc::SIGPIPE)
+}
+
+/// Whether `signal`, one of those noted, was ignored when the process started.
+pub(crate) fn was_ignored(signal: libc::c_int) -> bool {
+    SIGNALS.iter().zip(&IGNORED).any(|(s, ignored)| *s == signal && ignored.load(Ordering::Relaxed))
+}
+
+/// Every signal noted, and whether it was ignored.
+pub(crate) fn dispositions() -> impl Iterator<Item = (libc::c_int, bool)> {
+    SIGNALS.iter().zip(&IGNORED).map(|(signal, ignored)| (*signal, ignored.load(Ordering::Relaxed)))
 }
 
 /// Whether descriptor `fd` (below [`LOW_DESCRIPTORS`]) was open when the process started.
@@ -23,13 +35,15 @@ pub fn was_open(fd: usize) -> bool {
 }
 
 extern "C" fn note_inherited_state() {
-    let mut action = std::mem::MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: a null `act` only queries; `oldact` points to a writable sigaction.
-    let answer = unsafe { libc::sigaction(libc::SIGPIPE, std::ptr::null(), action.as_mut_ptr()) };
-    if answer == 0 {
-        // SAFETY: sigaction returned 0, so it filled the struct.
-        let action = unsafe { action.assume_init() };
-        SIGPIPE_IGNORED.store(action.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
+    for (signal, ignored) in SIGNALS.iter().zip(&IGNORED) {
+        let mut action = std::mem::MaybeUninit::<libc::sigaction>::uninit();
+        // SAFETY: a null `act` only queries; `oldact` points to a writable sigaction.
+        let answer = unsafe { libc::sigaction(*signal, std::ptr::null(), action.as_mut_ptr()) };
+        if answer == 0 {
+            // SAFETY: sigaction returned 0, so it filled the struct.
+            let action = unsafe { action.assume_init() };
+            ignored.store(action.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
+        }
     }
     let mut open = 0u16;
     for fd in 0..LOW_DESCRIPTORS {

@@ -138,9 +138,8 @@ impl WaitProbe {
         let cpu_wait_ns = fit.cpu_wait_ns.min(fit.wall_ns - running_ns);
         let blocked_ns = fit.wall_ns - running_ns - cpu_wait_ns;
         let blocked_samples = self.starved + self.backpressured + self.other;
-        let part = |count: u32| {
-            (blocked_ns as f64 * f64::from(count) / f64::from(blocked_samples.max(1))) as u64
-        };
+        let part =
+            |count: u32| (blocked_ns as f64 * f64::from(count) / f64::from(blocked_samples.max(1))) as u64;
         let (starved_ns, backpressured_ns) = (part(self.starved), part(self.backpressured));
         Some(Waits {
             running_ns,
@@ -171,7 +170,9 @@ fn state_of_process(pid: u32, edges: Edges) -> Option<State> {
 }
 
 fn state_of(pid: u32, role: Role, arguments: [u64; 3], edges: Edges) -> State {
-    let is = |argument: usize, edge: Option<u64>| edge.is_some() && procfs::pipe_inode(pid, arguments[argument]) == edge;
+    let is = |argument: usize, edge: Option<u64>| {
+        edge.is_some() && procfs::pipe_inode(pid, arguments[argument]) == edge
+    };
     match role {
         Role::Reads(fd) if is(fd, edges.upstream) => State::Starved,
         Role::Writes(fd) if is(fd, edges.downstream) => State::Backpressured,

@@ -1,0 +1,37 @@
+//! The limit on open descriptors: raised for this process, which keeps several per stage; as inherited for children.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The inherited soft limit; 0 if it was not raised.
+static INHERITED: AtomicU64 = AtomicU64::new(0);
+
+fn get() -> Option<libc::rlimit> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is writable.
+    let answer = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
+    (answer == 0).then_some(limit)
+}
+
+fn set(limit: libc::rlimit) -> bool {
+    // SAFETY: `limit` is a valid limit.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) == 0 }
+}
+
+/// Raises the soft limit to the hard one.
+pub fn raise_descriptors() {
+    let Some(limit) = get() else { return };
+    if limit.rlim_cur < limit.rlim_max && set(libc::rlimit { rlim_cur: limit.rlim_max, ..limit }) {
+        INHERITED.store(limit.rlim_cur, Ordering::Relaxed);
+    }
+}
+
+/// Puts the soft limit back. Async-signal-safe: it runs in forked children.
+pub(crate) fn restore_descriptors() {
+    let inherited = INHERITED.load(Ordering::Relaxed);
+    if inherited == 0 {
+        return;
+    }
+    if let Some(limit) = get() {
+        set(libc::rlimit { rlim_cur: inherited, ..limit });
+    }
+}
