@@ -389,14 +389,14 @@ impl StagePlan {
     /// The command as bash spells it in messages about it: in its own normal form, which only bash knows. It is asked
     /// for its list of jobs, with the command in a job that does not run it. Done only when there is such a message.
     pub fn spelled(&self, around: &Surroundings<'_>) -> String {
-        let question = format!("false && {} &{}\njobs", self.alone, self.bodies);
+        // The job waits for a line that never comes, so that it is there to be listed, and is then ended.
+        let question = format!("read -t 9 line <> <(:) && {} &{}\njobs\nkill $!", self.alone, self.bodies);
         let env = around.environment.as_inherited();
         let exec = around.shell.call(&[], question.as_bytes(), around.name, &[], &env);
         let answer = exec.and_then(|exec| crate::execute::output_of(exec).ok()).unwrap_or_default();
-        let command = answer.split_once("false && ").map(|(_, command)| command.trim_end_matches('\n'));
-        match command {
-            // A job that still runs is shown with its `&`, one that has ended without.
-            Some(command) => command.strip_suffix(" &").unwrap_or(command).to_string(),
+        let command = answer.split_once("<(:) && ").map(|(_, command)| command.trim_end_matches('\n'));
+        match command.and_then(|command| command.strip_suffix(" &")) {
+            Some(command) => command.to_string(),
             None => self.text.clone(),
         }
     }
