@@ -251,11 +251,15 @@ pub(super) fn check(node: &Node, wanted: &[usize]) -> Accept<()> {
         Node::Repeat { body, .. } => body.fixed_len().is_none_or(|len| len == 0),
         _ => false,
     };
-    // glibc numbers what follows a condition anew, after everything else.
-    let condition = |node: &Node| matches!(node, Node::Look(_));
+    // glibc numbers what follows a condition anew, after everything else; and a \b is two alternatives to it.
+    let words = |node: &Node| matches!(node, Node::Look(look) if look.is_word());
     let branching = |node: &Node| matches!(node, Node::Either(_) | Node::Repeat { .. });
-    if node.any(&|node| branching(node) && node.any(&condition)) {
-        return Declined::because("groups beside an anchor that not every match meets");
+    let condition = |node: &Node| matches!(node, Node::Look(_));
+    if node.any(&words)
+        || !node.anchors_are_outermost(true, true)
+        || node.any(&|node| branching(node) && node.any(&condition))
+    {
+        return Declined::because("groups beside a condition in the middle");
     }
     if node.any(&open) {
         return Declined::because("groups beside a repetition of something without a fixed length");

@@ -177,6 +177,9 @@ fn differences_that_were_found() {
     assert_eq!(with(Flavour::SedExtended, ".", beyond, false, false), Outcome::Equal);
     // Folding ı changes its length, and with invalid bytes about, glibc's offsets: not judged.
     assert_eq!(with(Flavour::SedExtended, "[A]", b"\xC4\xB1a\xC3\na\n", true, false), Outcome::Equal);
+    // So does a word's edge: the greedy dot leaves a letter to the group. Groups declined, spans equal.
+    let edge = ".\\+\\(\\b\\(}\\{0\\}\\)[a-z]\\{,\\}\\)";
+    assert_eq!(with(Flavour::SedBasic, edge, b"-b\n- b\n", false, false), Outcome::Equal);
     // An anchor renumbers what follows: the dot takes the a, not the group. Groups declined, spans equal.
     assert_eq!(with(Flavour::SedExtended, "(a$)|.", "üa\n".as_bytes(), false, false), Outcome::Equal);
 }
