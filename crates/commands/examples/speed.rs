@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use pelton_commands::{Context, Family, Implementation, Locale, accept};
 use pelton_stream::memory::next_block;
-use pelton_stream::{BLOCK_BYTES, Flow, InputKind};
+use pelton_stream::{BLOCK_BYTES, Flow, InputKind, JoinKernel};
 
 const BYTES: usize = 128 << 20;
 
@@ -51,6 +51,11 @@ const CASES: &[(&str, &str, Data)] = &[
     ("fold", "-w 20", Data::Log),
     ("fold", "-s -w 20", Data::Log),
     ("expand", "", Data::Csv),
+    ("comm", "@ @", Data::Keys),
+    ("comm", "-23 @ -", Data::Keys),
+    ("join", "-t, @ @", Data::Keys),
+    ("join", "-t, -o 0,2.3 @ -", Data::Keys),
+    ("seq", "15000000", Data::Keys),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,6 +64,8 @@ enum Data {
     Csv,
     Log,
     Base64,
+    /// Sorted by its first field.
+    Keys,
 }
 
 struct Rng(u64);
@@ -87,6 +94,10 @@ fn make(data: Data) -> Vec<u8> {
                 let words: Vec<&str> =
                     (0..10).map(|_| vocabulary[rng.below(5000) as usize].as_str()).collect();
                 let _ = writeln!(out, "{}, {}.", words[0].to_uppercase(), words[1..].join(" "));
+            }
+            Data::Keys => {
+                let word = &vocabulary[rng.below(5000) as usize];
+                let _ = writeln!(out, "{number:010},{word},{},yes", rng.below(1000));
             }
             Data::Csv => {
                 let (a, b) = (rng.below(100_000), rng.below(1000));
@@ -127,13 +138,17 @@ fn arguments(text: &str) -> Vec<Vec<u8>> {
 fn kernel(name: &str, args: &[Vec<u8>], data: &[u8], locale: Locale) -> Option<Duration> {
     let context = Context { locale, implementation: Implementation::tested(Family::GnuCoreutils) };
     let command = accept(name.as_bytes(), args, &context).ok()?;
-    let mut kernel = command.kernel().ok()?;
     let mut out = Vec::new();
     let start = thread_cpu();
+    if let Ok(kernel) = command.join_kernel() {
+        join(kernel, data);
+        return Some(thread_cpu() - start);
+    }
+    let mut kernel = command.kernel().ok()?;
     kernel.inputs_are(&[InputKind::Regular { bytes: data.len() as u64 }]);
     kernel.begin_input(None, &mut out);
     let mut done = 0;
-    while done < data.len() {
+    while done < data.len() && !command.inputs().is_empty() {
         let size = next_block(&data[done..], kernel.framing(), BLOCK_BYTES);
         if kernel.push(&data[done..done + size], &mut out).ok()? != Flow::More {
             break;
@@ -143,9 +158,30 @@ fn kernel(name: &str, args: &[Vec<u8>], data: &[u8], locale: Locale) -> Option<D
         done += size;
     }
     let _ = kernel.end_input(&mut out);
-    let _ = kernel.finish(&mut out);
+    while kernel.finish(&mut out) == Ok(Flow::More) {
+        std::hint::black_box(&out);
+        out.clear();
+    }
     std::hint::black_box(&out);
     Some(thread_cpu() - start)
+}
+
+/// Both inputs are the same data.
+fn join(mut kernel: Box<dyn JoinKernel>, data: &[u8]) {
+    let mut out = Vec::new();
+    let mut done = [0, 0];
+    while let Some(input) = kernel.wants() {
+        let rest = &data[done[input]..];
+        if rest.is_empty() {
+            kernel.end_input(input, &mut out);
+            continue;
+        }
+        let size = next_block(rest, kernel.framing(), BLOCK_BYTES);
+        kernel.push(input, &rest[..size], &mut out);
+        std::hint::black_box(&out);
+        out.clear();
+        done[input] += size;
+    }
 }
 
 /// The CPU time of this process, which has one thread.
@@ -198,8 +234,8 @@ fn main() {
             let written = File::create(&path).and_then(|mut file| file.write_all(&data));
             written.expect("a file for the data");
         }
-        let args = arguments(text);
         let shown = path.to_string_lossy();
+        let args = arguments(&text.replace('@', &shown));
         let best = |run: &dyn Fn() -> Duration| (0..3).map(|_| run()).min().unwrap_or_default();
         let mine = best(&|| kernel(name, &args, &data, Locale::C).unwrap_or_default());
         let mine_wide = best(&|| kernel(name, &args, &data, Locale::C_UTF8).unwrap_or_default());

@@ -199,9 +199,13 @@ impl Command for Join {
 }
 
 impl Join {
+    fn is_blank(&self, byte: &u8) -> bool {
+        matches!(byte, b' ' | b'\t') || *byte == b'\n' && self.line_end == 0
+    }
+
     /// The fields of a line: apart at each separator, or at runs of blanks.
     fn fields<'a>(&self, line: &'a [u8]) -> Vec<&'a [u8]> {
-        let blank = |byte: &u8| matches!(byte, b' ' | b'\t') || *byte == b'\n' && self.line_end == 0;
+        let blank = |byte: &u8| self.is_blank(byte);
         match self.separator {
             Some(_) if line.is_empty() => Vec::new(),
             Some(separator) => line.split(|&byte| byte == separator).collect(),
@@ -217,39 +221,61 @@ impl Join {
     }
 
     fn key<'a>(&self, input: usize, line: &'a [u8]) -> &'a [u8] {
-        self.fields(line).get(self.keys[input]).copied().unwrap_or_default()
+        let place = self.keys[input];
+        let found = match self.separator {
+            Some(separator) => line.split(|&byte| byte == separator).nth(place),
+            None => line.split(|byte| self.is_blank(byte)).filter(|field| !field.is_empty()).nth(place),
+        };
+        found.unwrap_or_default()
     }
 
     /// Prints a line of the first input, one of the second, or a pair.
     fn print(&self, lines: [Option<&[u8]>; 2], out: &mut Vec<u8>) {
-        let fields = lines.map(|line| line.map(|line| self.fields(line)).unwrap_or_default());
-        let keyed = usize::from(lines[0].is_none());
-        let columns = match &self.format {
-            Some(columns) => columns.clone(),
-            None => self.default_columns(lines, &fields),
-        };
-        for (index, column) in columns.iter().enumerate() {
-            if index > 0 {
-                out.push(self.separator.unwrap_or(b' '));
-            }
-            let found = match *column {
-                Column::Key => fields[keyed].get(self.keys[keyed]),
-                Column::Field(input, field) => fields[input].get(field),
-            };
-            let text = found.copied().filter(|text| !text.is_empty()).unwrap_or(&self.empty);
-            out.extend_from_slice(text);
+        match &self.format {
+            Some(columns) => self.print_columns(columns, lines, out),
+            None => self.print_all(lines, out),
         }
         out.push(self.line_end);
     }
 
-    /// The join field, the other fields of the first input, those of the second.
-    fn default_columns(&self, lines: [Option<&[u8]>; 2], fields: &[Vec<&[u8]>; 2]) -> Vec<Column> {
-        let mut columns = vec![Column::Key];
-        for input in (0..2).filter(|&input| lines[input].is_some()) {
-            let others = (0..fields[input].len()).filter(|&field| field != self.keys[input]);
-            columns.extend(others.map(|field| Column::Field(input, field)));
+    fn print_columns(&self, columns: &[Column], lines: [Option<&[u8]>; 2], out: &mut Vec<u8>) {
+        let fields = lines.map(|line| line.map(|line| self.fields(line)).unwrap_or_default());
+        let keyed = usize::from(lines[0].is_none());
+        for (index, column) in columns.iter().enumerate() {
+            if index > 0 {
+                out.push(self.separator.unwrap_or(b' '));
+            }
+            let (input, field) = match *column {
+                Column::Key => (keyed, self.keys[keyed]),
+                Column::Field(input, field) => (input, field),
+            };
+            self.put(fields[input].get(field).copied().unwrap_or_default(), out);
         }
-        columns
+    }
+
+    /// The join field, the other fields of the first input, those of the second.
+    fn print_all(&self, lines: [Option<&[u8]>; 2], out: &mut Vec<u8>) {
+        let keyed = usize::from(lines[0].is_none());
+        self.put(self.key(keyed, lines[keyed].unwrap_or_default()), out);
+        for (input, line) in lines.iter().enumerate().filter_map(|(input, line)| Some((input, (*line)?))) {
+            let mut put = |field: usize, text: &[u8]| {
+                if field != self.keys[input] {
+                    out.push(self.separator.unwrap_or(b' '));
+                    self.put(text, out);
+                }
+            };
+            match self.separator {
+                Some(separator) if !line.is_empty() => {
+                    let fields = line.split(|&byte| byte == separator);
+                    fields.enumerate().for_each(|(field, text)| put(field, text));
+                }
+                _ => self.fields(line).into_iter().enumerate().for_each(|(field, text)| put(field, text)),
+            }
+        }
+    }
+
+    fn put(&self, text: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(if text.is_empty() { &self.empty } else { text });
     }
 }
 
@@ -258,7 +284,35 @@ impl Join {
 struct Group {
     /// Collecting lines of this input.
     collecting: Option<usize>,
-    lines: [Vec<Vec<u8>>; 2],
+    lines: [Pile; 2],
+}
+
+/// Some lines, in memory that is used again.
+#[derive(Default)]
+struct Pile {
+    bytes: Vec<u8>,
+    /// Where each line ends.
+    ends: Vec<usize>,
+}
+
+impl Pile {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    fn push(&mut self, line: &[u8]) {
+        self.bytes.extend_from_slice(line);
+        self.ends.push(self.bytes.len());
+    }
+
+    fn first(&self) -> &[u8] {
+        &self.bytes[..self.ends.first().copied().unwrap_or(0)]
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.ends.iter().scan(0, |start, &end| Some(&self.bytes[std::mem::replace(start, end)..end]))
+    }
 }
 
 struct JoinLines {
@@ -304,13 +358,16 @@ impl JoinLines {
 
     fn step(&mut self, input: usize) {
         let side = &mut self.sides[input];
-        if !side.advance() || side.count < 2 || self.join.check == Check::Never {
+        let checked = match self.join.check {
+            Check::Always => true,
+            Check::Unpaired => self.unpaired_seen && !self.warned[input],
+            Check::Never => false,
+        };
+        if !side.advance() || side.count < 2 || !checked {
             return;
         }
         let line = side.line().unwrap_or_default();
-        let disordered = self.join.key(input, side.previous()) > self.join.key(input, line);
-        let checked = self.join.check == Check::Always || self.unpaired_seen;
-        if disordered && checked && !self.warned[input] {
+        if self.join.key(input, side.previous()) > self.join.key(input, line) {
             self.warned[input] = true;
             let name = match &self.join.inputs[input] {
                 Input::Stdin => b"-",
@@ -338,10 +395,11 @@ impl JoinLines {
         };
         let alone = match order {
             Ordering::Equal => {
-                self.group = Group {
-                    collecting: Some(0),
-                    lines: lines.map(|line| line.into_iter().map(<[u8]>::to_vec).collect()),
-                };
+                for (pile, line) in self.group.lines.iter_mut().zip(lines) {
+                    pile.clear();
+                    pile.push(line.unwrap_or_default());
+                }
+                self.group.collecting = Some(0);
                 self.pending[0] = true;
                 return;
             }
@@ -360,17 +418,18 @@ impl JoinLines {
 
     /// Takes another line into the group, or finishes it.
     fn collect(&mut self, input: usize, out: &mut Vec<u8>) {
-        let key = self.join.key(input, &self.group.lines[input][0]);
+        let key = self.join.key(input, self.group.lines[input].first());
         if let Some(line) = self.sides[input].line().filter(|line| self.join.key(input, line) == key) {
-            self.group.lines[input].push(line.to_vec());
+            self.group.lines[input].push(line);
             self.pending[input] = true;
         } else if input == 0 {
             self.group.collecting = Some(1);
             self.pending[1] = true;
         } else {
-            let group = std::mem::take(&mut self.group);
-            for first in group.lines[0].iter().filter(|_| self.join.paired) {
-                group.lines[1].iter().for_each(|second| self.join.print([Some(first), Some(second)], out));
+            self.group.collecting = None;
+            let [firsts, seconds] = &self.group.lines;
+            for first in firsts.iter().filter(|_| self.join.paired) {
+                seconds.iter().for_each(|second| self.join.print([Some(first), Some(second)], out));
             }
         }
     }

@@ -85,7 +85,9 @@ impl Command for Seq {
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
-        Ok(Box::new(SeqKernel { seq: self.clone(), next: self.first, started: false }))
+        let counts = self.first >= 0 && self.step > 0 && self.step < 1000;
+        let counting = (counts && self.separator == b"\n").then(|| Counting::new(self.first, self.width));
+        Ok(Box::new(SeqKernel { seq: self.clone(), next: self.first, started: false, counting }))
     }
 }
 
@@ -93,9 +95,48 @@ struct SeqKernel {
     seq: Seq,
     next: i64,
     started: bool,
+    counting: Option<Counting>,
+}
+
+/// A number as text with its line end, counted up in place: most steps change one digit.
+struct Counting {
+    text: [u8; 24],
+    start: usize,
+}
+
+impl Counting {
+    fn new(first: i64, width: usize) -> Self {
+        let mut text = [b'0'; 24];
+        text[23] = b'\n';
+        let digits = first.to_string();
+        text[23 - digits.len()..23].copy_from_slice(digits.as_bytes());
+        Counting { text, start: 23 - digits.len().max(width) }
+    }
+
+    fn add(&mut self, step: i64) {
+        let (mut carry, mut at) = (step as u32, 23);
+        while carry > 0 {
+            at -= 1;
+            let sum = u32::from(self.text[at] - b'0') + carry;
+            self.text[at] = b'0' + (sum % 10) as u8;
+            carry = sum / 10;
+        }
+        self.start = self.start.min(at);
+    }
 }
 
 impl SeqKernel {
+    /// As many lines as fit; returns whether that was all.
+    fn count(&mut self, enough: usize, out: &mut Vec<u8>) -> bool {
+        let Some(counting) = &mut self.counting else { return false };
+        while self.next <= self.seq.last && out.len() < enough {
+            out.extend_from_slice(&counting.text[counting.start..]);
+            counting.add(self.seq.step);
+            self.next += self.seq.step;
+        }
+        self.next > self.seq.last
+    }
+
     fn is_over(&self) -> bool {
         if self.seq.step > 0 { self.next > self.seq.last } else { self.next < self.seq.last }
     }
@@ -129,6 +170,9 @@ impl Kernel for SeqKernel {
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         let enough = out.len() + BLOCK_BYTES;
+        if self.counting.is_some() {
+            return Ok(if self.count(enough, out) { Flow::Done } else { Flow::More });
+        }
         while !self.is_over() {
             if out.len() >= enough {
                 return Ok(Flow::More);

@@ -38,7 +38,7 @@ impl Settings {
     fn from_env() -> Self {
         let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
         Settings {
-            comparisons: number("PELTON_FUZZ_CASES").unwrap_or(600),
+            comparisons: number("PELTON_FUZZ_CASES").unwrap_or(400),
             seed: number("PELTON_SEED").unwrap_or(1),
             only: std::env::var("PELTON_FUZZ_ONLY")
                 .ok()
@@ -95,7 +95,9 @@ fn regressions_agree_with_the_real_tools() {
 fn every_character_counts_as_the_real_wc_counts_it() {
     let Some(mut engine) = Engine::new("wc") else { return };
     let mut found = Vec::new();
-    for start in (0x80..0x11_0000u32).step_by(0x2000) {
+    // All of Unicode in a campaign, else the planes that hold nearly all of it that is assigned.
+    let end = if std::env::var_os("PELTON_FUZZ_CASES").is_some() { 0x11_0000 } else { 0x3_2000 };
+    for start in (0x80..end).step_by(0x2000) {
         let chars: Vec<char> = (start..start + 0x2000).filter_map(char::from_u32).collect();
         let together: String = chars.iter().collect();
         let apart: String = chars.iter().flat_map(|&char| [char, ' ']).collect();

@@ -24,6 +24,8 @@ pub fn all() -> Vec<Case> {
         case("wc", &[b"-m"], b"\xf4\x90\x80\x80\xf8\x88\x80\x80\x80\xf8\x87\x80\xfda").utf8(),
         // Blanks that do not break end words; what is not printable neither begins nor ends one.
         case("wc", &[], "a\u{a0}b\u{2028}c \u{301} \u{200b} \u{3000}d\x01 \x02".as_bytes()).utf8(),
+        // Columns are seven wide where a size is not known.
+        case("wc", &[], b"a b\n").piped(),
         case("wc", &[b"-c", b"-", b"-"], b"A"),
         case("tac", &[b"-", b"-"], b"\n"),
         case("head", &[b"-n4", b"-", b"-"], b"\n\n\n\n-"),
