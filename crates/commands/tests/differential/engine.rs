@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pelton_commands::detect::{Detector, SystemProbe};
 use pelton_commands::{Command, Context, Declined, Implementation, Input, Locale, lookup};
@@ -70,7 +70,7 @@ impl Engine {
             ["/usr/bin", "/bin"].iter().map(|dir| Path::new(dir).join(command)).find(|path| path.exists())?;
         let implementation = Detector::new(&SystemProbe, None).identify(&program);
         implementation.is_tested(entry.family).then(|| Engine {
-            oracle: Oracle::new(PathBuf::from(program)),
+            oracle: Oracle::new(program),
             implementation,
             tally: Tally::default(),
         })
