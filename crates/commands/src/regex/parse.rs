@@ -71,15 +71,27 @@ pub(super) fn parse(text: &[u8], syntax: Syntax) -> Accept<Parsed> {
     let text = characters(text, syntax.utf8)?;
     let mut parser = Parser { text: &text, at: 0, syntax, judges_ascii_only: false, depth: 0, groups: 0 };
     let node = parser.alternatives()?;
-    let anchor = |node: &Node| matches!(node, Node::Look(_));
-    if node.any(&|node| matches!(node, Node::Repeat { .. }) && node.any(&anchor)) {
-        // glibc copies conditions and what follows them; with `\(\|^a\)\+` it never ends.
-        return Declined::because("an anchor inside a repetition");
-    }
+    refuse_conditions_in_repetitions(&node)?;
     if parser.at < parser.text.len() {
         return Declined::because("an unmatched closing parenthesis");
     }
     Ok(Parsed { node, groups: parser.groups, judges_ascii_only: parser.judges_ascii_only })
+}
+
+/// glibc copies conditions, and what follows them, for each way to reach them.
+fn refuse_conditions_in_repetitions(node: &Node) -> Accept<()> {
+    let anchor = |node: &Node| matches!(node, Node::Look(_));
+    let edge = |node: &Node| matches!(node, Node::Look(look) if look.is_word());
+    let idle = |node: &Node| matches!(node, Node::Repeat { body, .. } if body.is_nullable());
+    if node.any(&|node| matches!(node, Node::Repeat { .. }) && node.any(&anchor)) {
+        // With `\(\|^a\)\+` it never ends.
+        return Declined::because("an anchor inside a repetition");
+    }
+    if node.any(&edge) && node.any(&idle) {
+        // With `\(.\{,2\}\)\{3\}\>` it finds ends of words where there are none.
+        return Declined::because("a word's edge beside a repetition of something that may be nothing");
+    }
+    Ok(())
 }
 
 /// An expression that stands for itself (`-F`).

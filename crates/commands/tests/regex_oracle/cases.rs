@@ -159,6 +159,8 @@ fn differences_that_were_found() {
     declines(with(Flavour::SedExtended, ".*\\B", b"aB\n", false, false));
     // Braces that hold no interval are characters, unless they look too much like one.
     declines(with(Flavour::GrepExtended, "c{}", b"c\n", false, false));
+    // With this, grep -o finds the end of a word behind a blank.
+    declines(with(Flavour::GrepBasic, "[^_]\\(\\(.\\{,2\\}\\)\\{3\\}\\>\\)", b"-AB}]  -\n", false, false));
     // A stray backslash before a letter makes `-i -o` find nothing.
     declines(with(Flavour::GrepBasic, "\\c", b"c\n", true, false));
     // The dfa takes the star as a repetition, glibc as a character.
