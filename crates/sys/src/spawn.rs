@@ -418,9 +418,9 @@ impl Table {
     fn realise(&self) -> Saved {
         let mut saved = Saved([None; LOW_DESCRIPTORS]);
         let mut sources = [-1; LOW_DESCRIPTORS];
-        for fd in 0..LOW_DESCRIPTORS {
+        for (fd, slot) in self.0.iter().enumerate() {
             // Copies first, all of them, since what is copied may be overwritten next.
-            sources[fd] = match self.0[fd] {
+            sources[fd] = match *slot {
                 Slot::Unchanged => continue,
                 Slot::Closed => -1,
                 Slot::CopyOf(from) => duplicate_above(from as RawFd),
