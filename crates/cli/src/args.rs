@@ -39,12 +39,13 @@ pub enum When {
 pub enum Verb {
     Run(RunArgs),
     Time(TimeArgs),
+    Explain(ExplainArgs),
 }
 
-/// Run a pipeline exactly as the shell would: same output, same exit status, same files.
+/// Run a pipeline exactly as the shell would: same output, same exit status, same files, often faster.
 ///
-/// Standard input, the terminal and signals are passed on as a shell passes them on. What pelton does not model runs
-/// in the shell itself.
+/// Neighbouring commands that pelton knows run natively in one pass; every other one runs as it is, and what pelton
+/// does not model runs in the shell itself. Standard input, the terminal and signals are passed on as by a shell.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -59,16 +60,43 @@ pub struct RunArgs {
     pub source: SourceArgs,
 
     /// Run every command as it is: nothing natively, nothing rewritten
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["without", "only"])]
     pub faithful: bool,
 
-    /// Switch a rule or a command's kernel off; may be repeated
+    #[command(flatten)]
+    pub switches: SwitchArgs,
+}
+
+/// Which rewrites are on.
+#[derive(Args)]
+pub struct SwitchArgs {
+    /// Switch a rule or a command's kernel off; may be repeated (`pelton explain` names them)
     #[arg(long, value_name = "NAME")]
     pub without: Vec<String>,
 
     /// Switch all others off; may be repeated
     #[arg(long, value_name = "NAME")]
     pub only: Vec<String>,
+}
+
+/// Show what `run` would do with a pipeline, and why: what runs natively in one pass, what stays a process, which
+/// rewrites fired or were declined. Nothing is run.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pelton explain 'cut -d, -f2 data.csv | sort | uniq -c | sort -rn | head'
+  pelton explain --without sort-uniq 'sort f | uniq -c'
+  pelton explain --json 'tr a-z A-Z | wc -l'")]
+pub struct ExplainArgs {
+    #[command(flatten)]
+    pub source: SourceArgs,
+
+    #[command(flatten)]
+    pub switches: SwitchArgs,
+
+    /// For programs
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Run a pipeline unchanged and show what each stage cost, what it waited for, and which one is the bottleneck.

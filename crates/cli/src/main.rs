@@ -2,6 +2,7 @@
 
 mod args;
 mod diagnose;
+mod explain;
 mod failure;
 mod output;
 mod run;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let ending = match cli.verb {
         Verb::Run(args) => run::run(&args, cli.color),
         Verb::Time(args) => time::time(&args, cli.color),
+        Verb::Explain(args) => explain::explain(&args, cli.color),
     };
     match ending {
         Ok(Ending::Status(status)) => ExitCode::from(status as u8),

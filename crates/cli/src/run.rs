@@ -50,5 +50,5 @@ fn native(args: &RunArgs) -> Result<Option<pelton_run::Switches>, Failure> {
     if args.faithful {
         return Ok(None);
     }
-    Ok(Some(pelton_run::Switches { without: args.without.clone(), only: args.only.clone() }))
+    args.switches.resolve().map(Some)
 }

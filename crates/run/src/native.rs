@@ -11,8 +11,10 @@
 //!
 //! The copy is a fork, so k2 goes on with the state that it had.
 
+use crate::environ::Environment;
+use crate::plan::{Plan, Request, ShellOption, Step};
 use crate::stage::{Kind, StagePlan, Surroundings};
-use pelton_commands::detect::Detector;
+use pelton_commands::detect::{CacheFile, Detector, Store, SystemProbe};
 use pelton_commands::{Context, Declined, Family, Implementation, Input, Locale, SystemLocales};
 use pelton_plan::{Candidate, Planned, Segment, Switches};
 use pelton_stream::{BLOCK_BYTES, Chain, Flow, InputKind, Interruption, Kernel, Sink};
@@ -25,7 +27,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is started as one process.
 pub enum Unit {
@@ -67,6 +69,43 @@ struct Understood {
     exec: Option<Exec>,
     redirections: Vec<Redirection>,
     locale: Option<Locale>,
+}
+
+/// How each pipeline of a text would be run, for `explain`: its source text, and its plan.
+pub fn explain(
+    plan: &Plan,
+    request: &Request,
+    environment: &Environment,
+    switches: &Switches,
+) -> Vec<(String, Planned)> {
+    let Plan::Steps(steps) = plan else { return Vec::new() };
+    let cache = CacheFile::of_user(|name| environment.get(name).map(PathBuf::from));
+    let mut detector = Detector::new(&SystemProbe, cache.as_ref().map(|cache| cache as &dyn Store));
+    let around = Surroundings {
+        shell: &request.shell,
+        name: &request.name,
+        args: &request.args,
+        environment,
+        flags: &[],
+        execed: false,
+    };
+    let text = request.text.to_str().unwrap_or_default();
+    let mut pipefail = false;
+    let mut explained = Vec::new();
+    for step in steps {
+        match step {
+            Step::Set(options) => {
+                let last = options.iter().rev().find(|(option, _)| *option == ShellOption::Pipefail);
+                pipefail = last.map_or(pipefail, |(_, on)| *on);
+            }
+            Step::List(list) => explained.extend(list.iter().map(|(_, pipeline)| {
+                let (planned, _) =
+                    plan_pipeline(&pipeline.stages, &around, switches, pipefail, &mut detector);
+                (pipeline.span.of(text).to_string(), planned)
+            })),
+        }
+    }
+    explained
 }
 
 /// Plans one pipeline for native running.
