@@ -168,6 +168,10 @@ impl Parser<'_> {
             }
             Some('.') => Ok(self.without_newline(Node::Set(CharSet::all(self.syntax.utf8)))),
             Some('^') => self.caret(first, after_look),
+            // The dfa takes the second character for the end of a group or a branch, glibc for itself.
+            Some('$') if !self.syntax.extended && self.peek_is(&[')', '|']) => {
+                Declined::because("a dollar before an unquoted parenthesis or bar")
+            }
             Some('$') if self.syntax.extended || self.ends_branch() => Ok(Node::Look(Look::LineEnd)),
             Some('\n') => Declined::because("a newline in the expression"),
             _ => self.character(c),
