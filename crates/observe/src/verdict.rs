@@ -117,7 +117,7 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
     let what = match bottleneck.kind {
         BottleneckKind::Cpu => format!("it computes: {cpu:.0}% CPU, {share:.0}% of the {whole} is its own"),
         BottleneckKind::WaitsForCpu => {
-            format!("it is ready to run for {share:.0}% of the {whole}, but other programs have the CPUs")
+            format!("it runs or is ready to for {share:.0}% of the {whole}, but other programs have the CPUs")
         }
         BottleneckKind::WaitsElsewhere => format!(
             "for {share:.0}% of the {whole} it waits for nothing in the pipeline: disk, network, terminal, timer or a \
