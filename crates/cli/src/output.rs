@@ -102,5 +102,5 @@ fn behind_links(path: &Path) -> PathBuf {
 
 fn lost(path: &Path, error: &std::io::Error) -> Failure {
     let message = format!("cannot write the report to `{}`: {}", path.display(), plain(error));
-    Failure::new(message).with_help("another place with -o; the report follows here")
+    Failure::new(message).with_help("another place with -o; the report is shown above")
 }

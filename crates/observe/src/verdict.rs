@@ -35,11 +35,15 @@ pub fn judge(run: &Run) -> Verdict {
         return Verdict { headline, ..verdict };
     }
     let Some(bottleneck) = find(index, pipeline) else {
-        let alone = pipeline.stages.len() == 1;
-        let headline = if alone {
-            "it neither computed nor waited for long enough to tell"
-        } else {
-            "no stage stands out: all of them waited for one another most of the time"
+        let headline = match (
+            pipeline.stages.len(),
+            pipeline.stages.iter().all(|stage| stage.waits.is_some()),
+        ) {
+            (1, _) => "it neither computed nor was seen to wait for long enough to tell",
+            (_, true) => "no stage stands out: all of them waited for one another most of the time",
+            (_, false) => {
+                "no stage stands out: none computed for long, and it was too short to see what they waited for"
+            }
         };
         return Verdict { headline: headline.into(), ..verdict };
     };
