@@ -189,11 +189,15 @@ const ROWS: &[Row] = &[
     row("repeats", repeats, "uniq -i -f 1"),
 ];
 
-/// Kernels one behind the other, each with what it has not been given yet.
-type Chain = Vec<(Box<dyn Kernel>, Vec<u8>)>;
+/// A kernel, what it has not been given yet, and what it has printed.
+struct Stage {
+    kernel: Box<dyn Kernel>,
+    pending: Vec<u8>,
+    printed: Vec<u8>,
+}
 
 impl Row {
-    fn chain(&self) -> Result<Chain, Failure> {
+    fn chain(&self) -> Result<Vec<Stage>, Failure> {
         let context =
             Context { locale: Locale::C, implementation: Implementation::tested(Family::GnuCoreutils) };
         let said = |declined: pelton_commands::Declined| declined.to_string();
@@ -201,7 +205,7 @@ impl Row {
         for stage in self.shell.split(" | ") {
             stages.push(stage.split(' ').map(|word| word.trim_matches('\'').as_bytes().to_vec()).collect());
         }
-        let mut chain = Chain::new();
+        let mut chain = Vec::new();
         let mut rest = stages.as_slice();
         while let Some((stage, after)) = rest.split_first() {
             rest = after;
@@ -223,49 +227,51 @@ impl Row {
                     command.kernel().map_err(said)?
                 }
             };
-            chain.push((kernel, Vec::new()));
+            chain.push(Stage { kernel, pending: Vec::new(), printed: Vec::new() });
         }
         Ok(chain)
     }
 }
 
 /// Gives `bytes` to the first kernel, and what comes out to the next; what leaves the last is in `out`.
-fn feed(chain: &mut [(Box<dyn Kernel>, Vec<u8>)], bytes: &[u8], out: &mut Vec<u8>) {
-    let Some(((kernel, pending), rest)) = chain.split_first_mut() else {
+fn feed(chain: &mut [Stage], bytes: &[u8], out: &mut Vec<u8>) {
+    let Some((Stage { kernel, pending, printed }, rest)) = chain.split_first_mut() else {
         out.extend_from_slice(bytes);
         return;
     };
-    let mut printed = Vec::new();
-    pending.extend_from_slice(bytes);
+    let target = if rest.is_empty() { &mut *out } else { &mut *printed };
     let ready = match kernel.framing() {
-        Framing::Bytes => pending.len(),
-        Framing::Records(end) => pending.iter().rposition(|byte| *byte == end).map_or(0, |last| last + 1),
+        Framing::Bytes => bytes.len(),
+        Framing::Records(end) => bytes.iter().rposition(|byte| *byte == end).map_or(0, |last| last + 1),
     };
-    if ready > 0 {
-        let target = if rest.is_empty() { &mut *out } else { &mut printed };
-        let _ = kernel.push(&pending[..ready], target);
-        pending.drain(..ready);
+    let (mut whole, left) = bytes.split_at(ready);
+    if let (Framing::Records(end), false, false) = (kernel.framing(), whole.is_empty(), pending.is_empty()) {
+        let first = whole.iter().position(|byte| *byte == end).map_or(0, |first| first + 1);
+        pending.extend_from_slice(&whole[..first]);
+        let _ = kernel.push(pending, target);
+        pending.clear();
+        whole = &whole[first..];
     }
+    if !whole.is_empty() {
+        let _ = kernel.push(whole, target);
+    }
+    pending.extend_from_slice(left);
     if !rest.is_empty() {
-        feed(rest, &printed, out);
+        feed(rest, printed, out);
+        printed.clear();
     }
 }
 
 /// Ends the first kernel, then the others.
-fn end(
-    chain: &mut [(Box<dyn Kernel>, Vec<u8>)],
-    out: &mut Vec<u8>,
-    output: &mut File,
-) -> Result<(), Failure> {
-    let Some(((kernel, pending), rest)) = chain.split_first_mut() else { return Ok(()) };
-    let mut printed = Vec::new();
+fn end(chain: &mut [Stage], out: &mut Vec<u8>, output: &mut File) -> Result<(), Failure> {
+    let Some((Stage { kernel, pending, printed }, rest)) = chain.split_first_mut() else { return Ok(()) };
     if !pending.is_empty() {
-        let _ = kernel.push(pending, &mut printed);
+        let _ = kernel.push(pending, printed);
     }
-    let _ = kernel.end_input(&mut printed);
+    let _ = kernel.end_input(printed);
     loop {
-        let flow = kernel.finish(&mut printed);
-        feed(rest, &printed, out);
+        let flow = kernel.finish(printed);
+        feed(rest, printed, out);
         printed.clear();
         output.write_all(out)?;
         out.clear();
@@ -291,7 +297,7 @@ fn run_native(row: &Row, input: &Path, output: &Path) -> Result<f64, Failure> {
     let mut input = File::open(input)?;
     let mut output = File::create(output)?;
     let before = cpu()?.0;
-    chain.iter_mut().for_each(|(kernel, _)| kernel.begin_input(None, &mut Vec::new()));
+    chain.iter_mut().for_each(|stage| stage.kernel.begin_input(None, &mut Vec::new()));
     let mut block = vec![0; BLOCK_BYTES];
     let mut out = Vec::new();
     loop {

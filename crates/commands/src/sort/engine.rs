@@ -4,8 +4,8 @@
 //!   range ── by eight bytes (radix) ──▶ runs of equal eight bytes
 //!                                        │  few entries: compare the rest directly
 //!                                        │  ended:       equal keys ──▶ the tie-break: the line's bytes, or its place
-//!                                        └─ others:      skip what the whole run shares, load the next eight bytes,
-//!                                                        and that run is a range again
+//!                                        └─ others:      load the next eight bytes, skip what the whole run shares
+//!                                                        if that is all of them, and that run is a range again
 //! ```
 //! So a prefix that all lines share costs one pass, however long, and each byte that decides nothing is looked at
 //! about once. Ranges wait on a stack and are independent of each other: workers can take them.
@@ -220,26 +220,43 @@ impl Engine<'_> {
         }
     }
 
-    /// Loads the windows of a range for what comes from `depth` on, past what all of it shares.
+    /// Loads the windows of a range for what comes from `depth` on. If they are all the same, those for what comes
+    /// after all that the range shares.
     fn look_further<I: Item>(&self, items: &mut [I], range: Range, waiting: &mut Vec<Range>) {
         let slice = &mut items[range.start..range.end];
-        let (first, others) = slice.split_first().map_or((&[][..], &[][..]), |(first, others)| {
-            (&self.bytes(first, range.phase)[range.depth..], others)
-        });
+        let mut depth = range.depth;
+        if !self.load_windows(slice, depth, range.phase) {
+            depth += self.shared(slice, depth, range.phase);
+            self.load_windows(slice, depth, range.phase);
+        }
+        waiting.push(Range { depth, ..range });
+    }
+
+    /// Do the windows differ then?
+    fn load_windows<I: Item>(&self, items: &mut [I], depth: usize, phase: Phase) -> bool {
+        let (arena, flip) = (self.arena(phase), self.flip(phase));
+        let (mut all, mut any) = (u64::MAX, 0);
+        for item in items {
+            let (at, len) = self.place(item, phase);
+            let shown = window(arena, at + depth, len - depth) ^ flip;
+            item.set_window(shown);
+            (all, any) = (all & shown, any | shown);
+        }
+        all != any
+    }
+
+    /// How many bytes from `depth` on are the same in all of them.
+    fn shared<I: Item>(&self, items: &[I], depth: usize, phase: Phase) -> usize {
+        let Some((first, others)) = items.split_first() else { return 0 };
+        let first = &self.bytes(first, phase)[depth..];
         let mut shared = first.len();
         for item in others {
             if shared == 0 {
                 break;
             }
-            shared = common_prefix(&first[..shared], &self.bytes(item, range.phase)[range.depth..]);
+            shared = common_prefix(&first[..shared], &self.bytes(item, phase)[depth..]);
         }
-        let depth = range.depth + shared;
-        let (arena, flip) = (self.arena(range.phase), self.flip(range.phase));
-        for item in slice {
-            let (at, len) = self.place(item, range.phase);
-            item.set_window(window(arena, at + depth, len - depth) ^ flip);
-        }
-        waiting.push(Range { depth, ..range });
+        shared
     }
 
     /// Sorts a range whose keys are equal.
