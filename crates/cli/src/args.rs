@@ -112,11 +112,12 @@ Examples:
   pelton time -o report.json --format json 'a | b'   the record, for programs
   pelton time -p 'a | b'                             as POSIX `time -p`
 
-Columns: real, user, sys (time); cpu (user+sys)/real; mem peak resident set; in, out bytes read and written
-by system calls, the program loader's included. A figure the kernel would not give is shown as unknown, not 0.
+Columns: real, user and sys time; CPU is (user+sys)/real; peak mem the largest resident set; in and
+out the bytes read and written by system calls, the program loader's included. A figure the kernel
+would not give is shown as unknown, not as 0.
 
-Exit status: the pipeline's own, or its death by a signal; 2 if pelton refuses the text or
-cannot write the report; 126 or 127 as from a shell.")]
+Exit status: the pipeline's own, or its death by a signal; 2 if pelton refuses the text or cannot
+write the report; 126 or 127 as from a shell.")]
 pub struct TimeArgs {
     #[command(flatten)]
     pub source: SourceArgs,
