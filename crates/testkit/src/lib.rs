@@ -16,6 +16,7 @@ mod case;
 mod collect;
 mod compare;
 mod duel;
+pub mod generate;
 mod normal;
 mod outcome;
 mod process;

@@ -134,7 +134,7 @@ impl Recipe {
 }
 
 /// SplitMix64: small, good enough for test data, and written out here so that no update can change the data.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 const WORDS: [&str; 16] = [
     "the", "of", "and", "water", "wheel", "river", "jet", "nozzle", "bucket", "head", "flow", "shaft",
@@ -142,7 +142,11 @@ const WORDS: [&str; 16] = [
 ];
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn new(seed: u64) -> Self {
+        Random(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -150,7 +154,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit as u64) as usize
     }
 

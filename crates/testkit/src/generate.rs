@@ -1,0 +1,352 @@
+//! Random pipelines over random files, as cases that can be pasted into `cases/*.toml`.
+//!
+//! ```text
+//! seed ──► Pipelines ──► Sample (text, files, locale) ──► TOML ──► Case
+//!                          └── shrunk(): smaller ones, to be tried when it fails
+//! ```
+//! What is generated is what is printed: a [`Sample`] becomes a case by way of its TOML, so that a failure can be
+//! pasted as it stands. The same seed gives the same pipelines on every machine.
+
+mod data;
+mod grammar;
+
+use std::fmt;
+
+use crate::recipe::Random;
+use crate::{Case, Result};
+pub use data::Data;
+use grammar::{Grammar, Role};
+
+/// The names of the commands that are generated with options of their own.
+pub fn commands() -> impl Iterator<Item = &'static str> {
+    grammar::ALL.iter().map(|grammar| grammar.name)
+}
+
+/// One command of a pipeline.
+#[derive(Clone, Debug, Default)]
+struct Stage {
+    /// `LC_ALL=C ` or nothing.
+    prefix: &'static str,
+    /// The command with what it cannot do without.
+    command: String,
+    /// What may be dropped: options with their arguments, and operands.
+    words: Vec<String>,
+    /// `< a`, `> out`: what may be dropped as well.
+    redirections: Vec<String>,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.prefix, self.command)?;
+        self.words.iter().chain(&self.redirections).try_for_each(|word| write!(f, " {word}"))
+    }
+}
+
+/// Pipelines, what connects them, and the world they run in.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    pipefail: bool,
+    /// Each with what stands before it: nothing, `; `, ` && `, ` || `.
+    pipelines: Vec<(&'static str, Vec<Stage>)>,
+    files: Vec<(&'static str, Data)>,
+    stdin: Option<Data>,
+    stdin_is_file: bool,
+    locale: &'static str,
+}
+
+impl Sample {
+    /// The shell text.
+    pub fn text(&self) -> String {
+        let mut text = String::from(if self.pipefail { "set -o pipefail; " } else { "" });
+        for (connector, stages) in &self.pipelines {
+            text.push_str(connector);
+            let stages: Vec<String> = stages.iter().map(Stage::to_string).collect();
+            text.push_str(&stages.join(" | "));
+        }
+        text
+    }
+
+    /// As it would stand in `cases/*.toml`.
+    pub fn toml(&self, name: &str) -> String {
+        let text = toml::Value::String(self.text());
+        let mut toml = format!("[[case]]\nname = \"{name}\"\ntext = {text}\nmodes = [\"run\"]\n");
+        if let Some(stdin) = &self.stdin {
+            toml.push_str(&format!("stdin = {stdin}\n"));
+            toml.push_str(if self.stdin_is_file { "stdin_from = \"file\"\n" } else { "" });
+        }
+        for (name, data) in &self.files {
+            toml.push_str(&format!("files.{name} = {data}\n"));
+        }
+        toml.push_str(&format!("env.LC_ALL = \"{}\"\npids = true\n", self.locale));
+        toml
+    }
+
+    /// The case that it prints.
+    pub fn case(&self) -> Result<Case> {
+        let table: toml::Table = toml::from_str(&self.toml("random"))?;
+        Ok(table["case"][0].clone().try_into()?)
+    }
+
+    /// How many pipelines and stages it has.
+    pub fn size(&self) -> (usize, usize) {
+        (self.pipelines.len(), self.pipelines.iter().map(|(_, stages)| stages.len()).sum())
+    }
+
+    /// Smaller samples, those that lose most first.
+    pub fn shrunk(&self) -> Vec<Sample> {
+        let mut smaller = Vec::new();
+        self.without_pipelines(&mut smaller);
+        self.without_stages(&mut smaller);
+        self.with_less_data(&mut smaller);
+        self.without_words(&mut smaller);
+        smaller
+    }
+
+    fn without_pipelines(&self, smaller: &mut Vec<Sample>) {
+        for at in (0..self.pipelines.len()).filter(|_| self.pipelines.len() > 1) {
+            let mut less = self.clone();
+            less.pipelines.remove(at);
+            less.pipelines[0].0 = "";
+            smaller.push(less);
+        }
+        if self.pipefail {
+            smaller.push(Sample { pipefail: false, ..self.clone() });
+        }
+    }
+
+    fn without_stages(&self, smaller: &mut Vec<Sample>) {
+        for (at, (_, stages)) in self.pipelines.iter().enumerate().filter(|(_, (_, stages))| stages.len() > 1)
+        {
+            for stage in 0..stages.len() {
+                let mut less = self.clone();
+                less.pipelines[at].1.remove(stage);
+                smaller.push(less);
+            }
+        }
+    }
+
+    fn without_words(&self, smaller: &mut Vec<Sample>) {
+        for (at, (_, stages)) in self.pipelines.iter().enumerate() {
+            for (i, stage) in stages.iter().enumerate() {
+                let mut push = |change: &dyn Fn(&mut Stage)| {
+                    let mut less = self.clone();
+                    change(&mut less.pipelines[at].1[i]);
+                    smaller.push(less);
+                };
+                (0..stage.words.len()).for_each(|word| push(&|stage| drop(stage.words.remove(word))));
+                (0..stage.redirections.len()).for_each(|r| push(&|stage| drop(stage.redirections.remove(r))));
+                if !stage.prefix.is_empty() {
+                    push(&|stage| stage.prefix = "");
+                }
+            }
+        }
+        if self.locale != "C" {
+            smaller.push(Sample { locale: "C", ..self.clone() });
+        }
+    }
+
+    fn with_less_data(&self, smaller: &mut Vec<Sample>) {
+        if self.stdin.is_some() {
+            smaller.push(Sample { stdin: None, ..self.clone() });
+            smaller.push(Sample { stdin_is_file: false, ..self.clone() });
+        }
+        for at in 0..self.files.len() {
+            let mut less = self.clone();
+            less.files.remove(at);
+            smaller.push(less);
+        }
+        let datas = self.files.iter().map(|(_, data)| data).chain(&self.stdin).enumerate();
+        for (at, data) in datas {
+            smaller.extend(data.shrunk().into_iter().map(|data| {
+                let mut less = self.clone();
+                match less.files.get_mut(at) {
+                    Some(file) => file.1 = data,
+                    None => less.stdin = Some(data),
+                }
+                less
+            }));
+        }
+    }
+}
+
+/// An endless supply of samples.
+pub struct Pipelines {
+    random: Random,
+}
+
+/// The files of every sample; `sorted` suits comm and join.
+const FILES: [&str; 3] = ["a", "b", "sorted"];
+
+impl Pipelines {
+    /// From this seed.
+    pub fn new(seed: u64) -> Self {
+        Pipelines { random: Random::new(seed) }
+    }
+
+    /// One of these.
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.random.below(from.len())]
+    }
+
+    /// True in one case out of `n`.
+    fn one_in(&mut self, n: usize) -> bool {
+        self.random.below(n) == 0
+    }
+
+    /// The next sample.
+    pub fn sample(&mut self) -> Sample {
+        let count = if self.one_in(4) { 2 + self.random.below(2) } else { 1 };
+        let mut pipelines = Vec::new();
+        for at in 0..count {
+            let connector = if at == 0 { "" } else { self.pick(&["; ", " && ", " || "]) };
+            pipelines.push((connector, self.pipeline(count > 1)));
+        }
+        let stdin = self.one_in(3).then(|| Data::random(&mut self.random));
+        Sample {
+            pipefail: self.one_in(5),
+            pipelines,
+            files: vec![
+                (FILES[0], Data::random(&mut self.random)),
+                (FILES[1], Data::random(&mut self.random)),
+                (FILES[2], Data::sorted(&mut self.random)),
+            ],
+            stdin,
+            stdin_is_file: self.one_in(2),
+            locale: self.pick(&["C", "C.UTF-8"]),
+        }
+    }
+
+    fn pipeline(&mut self, short: bool) -> Vec<Stage> {
+        let count = 1 + self.random.below(if short { 3 } else { 8 });
+        (0..count).map(|at| self.stage(at == 0, at + 1 == count)).collect()
+    }
+
+    fn stage(&mut self, first: bool, last: bool) -> Stage {
+        let mut stage = if self.one_in(7) { self.foreign() } else { self.known(first) };
+        if first
+            && stage.redirections.is_empty()
+            && !stage.words.iter().any(|word| FILES.contains(&word.as_str()))
+        {
+            // Otherwise it reads the standard input of all.
+            if !self.one_in(6) {
+                stage.redirections.push(format!("< {}", self.pick(&FILES)));
+            }
+        } else if self.one_in(40) {
+            stage.redirections.push(format!("< {}", self.pick(&["a", "b", "missing"])));
+        }
+        if self.one_in(if last { 8 } else { 60 }) {
+            stage.redirections.push(self.pick(&["> out", ">> out", "> b", "2> err", "> /dev/null"]).into());
+        }
+        // A variable before a compound command is a syntax error.
+        if self.one_in(12) && !stage.command.starts_with(['(', '{']) {
+            stage.prefix =
+                self.pick(&["LC_ALL=C ", "LC_ALL=C ", "LC_ALL=C.UTF-8 ", "LANG=C ", "POSIXLY_CORRECT=1 "]);
+        }
+        stage
+    }
+
+    /// A command without a kernel, or something that only a shell can run.
+    fn foreign(&mut self) -> Stage {
+        let command = self.pick(grammar::FOREIGN).to_owned();
+        Stage { command, ..Stage::default() }
+    }
+
+    fn known(&mut self, first: bool) -> Stage {
+        loop {
+            let grammar = &grammar::ALL[self.random.below(grammar::ALL.len())];
+            if grammar.role != Role::Source || first {
+                return self.of_grammar(grammar, first);
+            }
+        }
+    }
+
+    fn of_grammar(&mut self, grammar: &Grammar, first: bool) -> Stage {
+        let mut command = grammar.name.to_owned();
+        if !grammar.needs.is_empty() {
+            let needed = self.pick(grammar.needs);
+            command = format!("{command} {}", self.fill(needed));
+        }
+        let mut words = Vec::new();
+        let options = if grammar.options.is_empty() { 0 } else { self.pick(&[0, 0, 1, 1, 1, 2, 2, 3]) };
+        for _ in 0..options {
+            let option = self.pick(grammar.options);
+            words.push(self.fill(option));
+        }
+        let with_operands = matches!(grammar.role, Role::Source | Role::Joiner)
+            || (grammar.role == Role::Reader && (self.one_in(if first { 2 } else { 25 })));
+        if with_operands {
+            let operands = self.pick(grammar.operands);
+            let operands: Vec<&str> = operands.split(' ').filter(|word| !word.is_empty()).collect();
+            words.extend(operands.into_iter().map(|operand| self.fill(operand)).collect::<Vec<_>>());
+        }
+        Stage { command, words, ..Stage::default() }
+    }
+
+    /// A template with its placeholders filled in.
+    fn fill(&mut self, template: &str) -> String {
+        let mut filled = String::new();
+        let mut rest = template;
+        while let Some((before, after)) = rest.split_once('@') {
+            let mut letters = after.chars();
+            filled.push_str(before);
+            let value = letters.next().and_then(|letter| self.value(letter));
+            filled.push_str(&value.unwrap_or_default());
+            rest = letters.as_str();
+        }
+        filled + rest
+    }
+
+    fn value(&mut self, letter: char) -> Option<String> {
+        Some(match letter {
+            'n' => self.pick(&["0", "1", "2", "3", "5", "10"]).to_owned(),
+            'p' => self.pick(&["1", "2", "3", "4", "7", "8", "20"]).to_owned(),
+            'N' => {
+                let reach = self.pick(&[10, 100, 5_000, 80_000]);
+                (1 + self.random.below(reach)).to_string()
+            }
+            'f' if self.one_in(30) => self.pick(&["missing", "."]).to_owned(),
+            'f' => self.pick(&FILES).to_owned(),
+            other => self.pick(grammar::values(other)?).to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_cases_and_a_seed_says_which() {
+        let (mut one, mut other) = (Pipelines::new(5), Pipelines::new(5));
+        for _ in 0..200 {
+            let sample = one.sample();
+            assert_eq!(sample.toml("x"), other.sample().toml("x"));
+            let case = sample.case().unwrap_or_else(|error| panic!("{error}\n{}", sample.toml("x")));
+            assert_eq!(case.text, sample.text());
+            assert_eq!(case.fault(), None);
+        }
+    }
+
+    #[test]
+    fn every_template_can_be_filled() {
+        let mut pipelines = Pipelines::new(1);
+        let templates = grammar::ALL.iter().flat_map(|g| [g.needs, g.options, g.operands].concat());
+        for template in templates.collect::<Vec<_>>() {
+            for (at, _) in template.match_indices('@') {
+                let letter = template[at + 1..].chars().next().unwrap_or(' ');
+                assert!(pipelines.value(letter).is_some(), "{template}");
+            }
+        }
+    }
+
+    #[test]
+    fn shrinking_comes_to_an_end() {
+        let mut sample = Pipelines::new(3).sample();
+        for _ in 0..10_000 {
+            let Some(smaller) = sample.shrunk().into_iter().next() else { return };
+            sample = smaller;
+            sample.case().expect("still a case");
+        }
+        panic!("{}", sample.toml("never"));
+    }
+}
