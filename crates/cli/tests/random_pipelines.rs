@@ -82,6 +82,22 @@ fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+/// A case and the bytes that its recipes make, which takes longer than to run it.
+struct Scene {
+    case: Case,
+    files: Vec<(String, Vec<u8>)>,
+    stdin: Option<Vec<u8>>,
+}
+
+impl Scene {
+    fn of(sample: &Sample) -> Result<Self> {
+        let case = sample.case()?;
+        let files = case.files.iter().map(|(name, recipe)| (name.clone(), recipe.make())).collect();
+        let stdin = case.stdin.as_ref().map(|recipe| recipe.make());
+        Ok(Scene { case, files, stdin })
+    }
+}
+
 /// Where the shell and pelton are compared.
 struct Arena {
     subject: Subject,
@@ -98,15 +114,15 @@ impl Arena {
         let mut tally = Tally::default();
         for at in 0..samples {
             let sample = source.sample();
-            let case = sample.case()?;
-            let Some(expected) = self.expected(&case)? else {
+            let scene = Scene::of(&sample)?;
+            let Some(expected) = self.expected(&scene)? else {
                 tally.skipped += 1;
                 continue;
             };
             tally.pipelines += sample.size().0 as u64;
             for switches in [vec![], some_switches(seed.wrapping_mul(1_000_003).wrapping_add(at))] {
                 tally.comparisons += 1;
-                let differences = differences(&case, &expected, &self.pelton(&case, &switches)?);
+                let differences = differences(&scene.case, &expected, &self.pelton(&scene, &switches)?);
                 if !differences.is_empty() && self.differs(&sample, &switches, 3)?.is_some() {
                     let report = self.report(sample.clone(), &switches, &format!("random-{seed}-{at}"))?;
                     say(&report);
@@ -115,20 +131,25 @@ impl Arena {
                 }
             }
             if at % PROGRESS == PROGRESS - 1 {
-                say(&format!("seed {seed}: {} of {samples} samples, {} comparisons", at + 1, tally.comparisons));
+                say(&format!(
+                    "seed {seed}: {} of {samples} samples, {} comparisons",
+                    at + 1,
+                    tally.comparisons
+                ));
             }
         }
         Ok(tally)
     }
 
     /// What the shell does with it; `None` if that is not the same twice.
-    fn expected(&self, case: &Case) -> Result<Option<Outcome>> {
-        let one = self.run(case, vec!["bash".into(), "-c".into(), (&case.text).into()])?;
-        let other = self.run(case, vec!["bash".into(), "-c".into(), (&case.text).into()])?;
-        Ok(differences(case, &one, &other).is_empty().then_some(one))
+    fn expected(&self, scene: &Scene) -> Result<Option<Outcome>> {
+        let shell = || ["bash", "-c", &scene.case.text].map(OsString::from).to_vec();
+        let (one, other) = (self.run(scene, shell())?, self.run(scene, shell())?);
+        Ok(differences(&scene.case, &one, &other).is_empty().then_some(one))
     }
 
-    fn pelton(&self, case: &Case, switches: &[String]) -> Result<Outcome> {
+    fn pelton(&self, scene: &Scene, switches: &[String]) -> Result<Outcome> {
+        let case = &scene.case;
         let argv = match &self.subject {
             Subject::Shell => ["bash", "-c", &case.text].map(OsString::from).to_vec(),
             Subject::Pelton(bin) => {
@@ -138,22 +159,21 @@ impl Arena {
                 argv
             }
         };
-        self.run(case, argv)
+        self.run(scene, argv)
     }
 
     /// How they differ, if they do `times` times in a row while the shell agrees with itself, whatever the run.
     fn differs(&self, sample: &Sample, switches: &[String], times: usize) -> Result<Option<Vec<String>>> {
-        let case = sample.case()?;
+        let scene = Scene::of(sample)?;
         let mut found = None;
-        let Some(expected) = self.expected(&case)? else { return Ok(None) };
+        let Some(expected) = self.expected(&scene)? else { return Ok(None) };
         for _ in 0..times {
-            let Some(again) = self.expected(&case)? else { return Ok(None) };
-            let ours = self.pelton(&case, switches)?;
-            let differences = differences(&case, &expected, &ours);
-            if differences.is_empty() || !compare(&case, &expected, &again).is_empty() {
+            let Some(again) = self.expected(&scene)? else { return Ok(None) };
+            let ours = differences(&scene.case, &expected, &self.pelton(&scene, switches)?);
+            if ours.is_empty() || !differences(&scene.case, &expected, &again).is_empty() {
                 return Ok(None);
             }
-            found = Some(differences);
+            found = Some(ours);
         }
         Ok(found)
     }
@@ -181,20 +201,19 @@ impl Arena {
     }
 
     /// One run, in a directory made anew. Bounded in time by timeout(1), which passes a death by signal on.
-    fn run(&self, case: &Case, argv: Vec<OsString>) -> Result<Outcome> {
-        self.world.prepare(case)?;
-        let dir = self.world.dir();
+    fn run(&self, scene: &Scene, argv: Vec<OsString>) -> Result<Outcome> {
+        let (case, dir) = (&scene.case, self.world.dir());
+        self.world.empty()?;
+        scene.files.iter().try_for_each(|(name, bytes)| std::fs::write(dir.join(name), bytes))?;
         let mut command = Command::new("timeout");
         command.args(["-k", "1", "20"]).args(argv).current_dir(&dir).env_clear().envs(case.environment(&dir));
-        let bytes = case.stdin.as_ref().map(|recipe| recipe.make());
-        let from_file = bytes.as_ref().filter(|_| case.stdin_from == StdinFrom::File);
-        command.stdin(match (&bytes, from_file) {
+        command.stdin(match (&scene.stdin, case.stdin_from) {
             (None, _) => Stdio::null(),
-            (Some(_), None) => Stdio::piped(),
-            (_, Some(bytes)) => Stdio::from(self.stdin_file(bytes)?),
+            (Some(_), StdinFrom::Pipe) => Stdio::piped(),
+            (Some(bytes), StdinFrom::File) => Stdio::from(self.stdin_file(bytes)?),
         });
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        if let (Some(mut pipe), Some(bytes)) = (child.stdin.take(), bytes) {
+        if let (Some(mut pipe), Some(bytes)) = (child.stdin.take(), scene.stdin.clone()) {
             // The reader may leave early, which is no fault of the feeder.
             std::thread::spawn(move || drop(pipe.write_all(&bytes)));
         }

@@ -123,8 +123,8 @@ impl Recipe {
         let mut random = Random(self.seed);
         match &self.kind {
             Kind::Literal(bytes) => bytes.clone(),
-            Kind::Lines(count) => (0..*count).flat_map(|_| random.line()).collect(),
-            Kind::Numbers(count) => (1..=*count).flat_map(|n| format!("{n}\n").into_bytes()).collect(),
+            Kind::Lines(count) => (0..*count).map(|_| random.line()).collect::<Vec<_>>().concat(),
+            Kind::Numbers(count) => (1..=*count).map(|n| format!("{n}\n")).collect::<String>().into_bytes(),
             Kind::Base64(size) => base64_lines(&random.bytes(*size)),
             Kind::Random(size) => random.bytes(*size),
             Kind::Repeat(text, times) => text.as_bytes().repeat(*times),
@@ -159,7 +159,8 @@ impl Random {
     }
 
     fn bytes(&mut self, size: usize) -> Vec<u8> {
-        let mut bytes: Vec<u8> = (0..size.div_ceil(8)).flat_map(|_| self.next().to_le_bytes()).collect();
+        let mut bytes = Vec::with_capacity(size + 8);
+        (0..size.div_ceil(8)).for_each(|_| bytes.extend_from_slice(&self.next().to_le_bytes()));
         bytes.truncate(size);
         bytes
     }
@@ -181,7 +182,7 @@ impl Random {
 fn base64_lines(bytes: &[u8]) -> Vec<u8> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digits: Vec<u8> = bytes.iter().map(|byte| DIGITS[usize::from(byte & 63)]).collect();
-    digits.chunks(76).flat_map(|line| [line, b"\n"].concat()).collect()
+    digits.chunks(76).map(|line| [line, b"\n"].concat()).collect::<Vec<_>>().concat()
 }
 
 fn unescape(text: &str) -> Result<Vec<u8>, String> {

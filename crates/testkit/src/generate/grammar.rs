@@ -138,7 +138,7 @@ pub(super) const ALL: &[Grammar] = &[
             "--header",
             "-z",
         ],
-        operands: PAIRS,
+        operands: &["sorted -", "- sorted", "sorted sorted", "sorted a"],
     },
     reader(
         "nl",
