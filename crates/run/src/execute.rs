@@ -184,7 +184,7 @@ pub fn command(words: &[OsString], environment: &Environment) -> io::Result<Exec
 /// Runs a command given as words, without a shell.
 ///
 /// # Errors
-/// As [`command`] and [`execute`].
+/// As [`command`] and [`execute()`].
 pub fn execute_command(
     words: &[OsString],
     environment: &Environment,

@@ -1,6 +1,6 @@
 //! Running a shell text exactly as the shell would: the same bytes, statuses, files, errors and signals.
 //!
-//! [`plan`] decides what pelton starts itself and what the user's shell runs; [`execute`] does it. Whatever is not
+//! [`plan()`] decides what pelton starts itself and what the user's shell runs; [`execute()`] does it. Whatever is not
 //! fully modelled goes to the shell: a stage on its own where that cannot be noticed, else the whole text.
 //! run prints nothing, except what a shell itself would print to standard error about its children.
 
