@@ -38,7 +38,7 @@ fn tests() -> Outcome<Counts> {
 fn strict_doc() -> Command {
     let mut doc =
         cargo(["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items", "--locked"]);
-    doc.env("RUSTDOCFLAGS", "-D warnings");
+    doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links");
     doc
 }
 

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! # How a text is read
-//! [`parse`] has three outcomes, because there are three things to know:
+//! [`parse()`] has three outcomes, because there are three things to know:
 //! - the tree, where two readers that know nothing of each other agree: our own (`grammar`, `word` and their
 //!   neighbours), which is strict and leaves out what is rare, and the crate shuck (`agree`), which is lenient;
 //! - a [`SyntaxError`], where the shell is certain to refuse the text;
