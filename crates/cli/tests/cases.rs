@@ -41,6 +41,7 @@ topics! {
     job_messages
     last_command
     lists
+    native
     negation
     no_final_newline
     nul_bytes

@@ -63,7 +63,8 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
         match id {
             Id::Bytes | Id::Lines => {
                 tail.bytes = id == Id::Bytes;
-                tail.from_start = value.first() == Some(&b'+');
+                // It stays: `-n +3 -n 2` is `-n +2`.
+                tail.from_start |= value.first() == Some(&b'+');
                 let sign = matches!(value.first(), Some(b'+' | b'-'));
                 tail.count = count::parse(&value[usize::from(sign)..])?;
             }

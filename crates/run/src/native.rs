@@ -22,7 +22,7 @@ use pelton_syntax::RedirectKind;
 use pelton_sys::spawn::{self, Action, Child, Exec, Redirection};
 use pelton_sys::{pipe, signals, startup, wait};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -308,7 +308,15 @@ fn stdin_kind(stdin: Option<&std::ffi::CString>, from_pipe: bool) -> Option<Inpu
     let metadata = match stdin {
         Some(path) => open_regular(path.as_bytes())?.metadata().ok()?,
         None if from_pipe => return Some(InputKind::Other),
-        None => File::from(std::io::stdin().as_fd().try_clone_to_owned().ok()?).metadata().ok()?,
+        None => {
+            let mut file = File::from(std::io::stdin().as_fd().try_clone_to_owned().ok()?);
+            let metadata = file.metadata().ok()?;
+            // Somebody read from it before: tac goes back to the beginning all the same, others do not.
+            if metadata.is_file() && file.stream_position().ok()? != 0 {
+                return None;
+            }
+            metadata
+        }
     };
     match metadata.file_type() {
         kind if kind.is_file() => Some(InputKind::Regular { bytes: metadata.len() }),
