@@ -36,7 +36,8 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     let _ = std::fs::remove_file(&record);
     let recorded_cpu = cpu(&recorded?);
 
-    let percent = |a: &[f64], b: &[f64]| (stats::median(a) / stats::median(b) - 1.0) * 100.0;
+    // Of runs that stood next to each other: the machine is quicker in one minute and slower in the next.
+    let percent = |a: &[f64], b: &[f64]| (stats::median_ratio(a, b) - 1.0) * 100.0;
     let noise = (percent(&again.cpu, &bash.cpu), percent(&again.real, &bash.real));
     let body = format!(
         "`{pipeline}`, {megabytes} MB, {runs} rounds after one of warming up, LC_ALL=C, order alternating.\n\n{}\n\
