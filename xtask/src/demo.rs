@@ -8,7 +8,7 @@ use crate::workspace::{release_binary, target_dir};
 
 const PIPELINE: &str =
     "cat access.log | grep ' 404 ' | awk '{print $7}' | sort | uniq -c | sort -rn | head -n 3";
-const MEGABYTES: u64 = 100;
+const MEGABYTES: u64 = 400;
 
 /// Makes the log, builds pelton, times the pipeline.
 pub fn run() -> Outcome {

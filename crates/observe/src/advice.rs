@@ -133,6 +133,6 @@ fn idle_cores(scene: &Scene<'_>) -> Option<String> {
             if idle >= 1.7 { "s" } else { "" }
         )
     } else {
-        format!("all cores are busy: only less work helps, first of all in {}", scene.here())
+        format!("hardly a core is idle: only less work helps, first of all in {}", scene.here())
     })
 }
