@@ -28,6 +28,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What is started as one process.
 pub enum Unit {
@@ -427,7 +428,8 @@ impl Worker {
             last = status;
             self.tell(stage, status);
         }
-        if let Some(error) = failed {
+        // A broken pipe is no error but an end, as SIGPIPE would have made it.
+        if let Some(error) = failed.filter(|error| error.kind() != std::io::ErrorKind::BrokenPipe) {
             let (message, status) = write_failure(&self.native.last_name, &error);
             let _ = std::io::stderr().write_all(message.as_bytes());
             last = status;
@@ -502,6 +504,7 @@ impl Worker {
 
     /// In the copy: the kernels behind the one that handed over go on with what the real command writes.
     fn go_on_after(&mut self, after: &mut Chain, link: usize, input: OwnedFd, out: &mut Out) -> i32 {
+        signals::default_sigpipe();
         let mut chain = after.split_off(1);
         self.native.nodes.drain(..=link);
         self.children.clear();
@@ -603,12 +606,16 @@ fn read_source(
             Flow::NextInput => return Ok(Flow::More),
             Flow::Done => return Ok(Flow::Done),
         }
-        // A stream that trickles is passed on as it trickles.
-        if !regular && n < block.len() {
+        // A stream that trickles is passed on as it trickles. What comes in several pieces at once is not: the real
+        // commands would write it in one, and a reader that takes too much (`sh -c 'head -1; cat'`) can tell.
+        if !regular && n < block.len() && !pipe::is_readable_within(file.as_fd(), TRICKLE) {
             out.flush();
         }
     }
 }
+
+/// An input that gives nothing for so long trickles.
+const TRICKLE: Duration = Duration::from_millis(40);
 
 /// Buffered output to a descriptor.
 struct Out {

@@ -20,6 +20,15 @@ pub fn pipe() -> io::Result<Pipe> {
     Ok(Pipe { read, write, inode })
 }
 
+/// Whether `fd` has something to read, or has ended, within `patience`.
+pub fn is_readable_within(fd: std::os::fd::BorrowedFd<'_>, patience: std::time::Duration) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec};
+    let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
+    let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+    // What cannot be asked is read at once, and waits there.
+    rustix::event::poll(&mut polled, Some(&timeout)).map_or(true, |ready| ready > 0)
+}
+
 /// A read descriptor that yields `bytes`: what a here-document or here-string is read from.
 ///
 /// Like bash, a pipe if the bytes fit into one without waiting, else an unlinked temporary file.
