@@ -5,7 +5,7 @@
 //! The order: what is no number; NaN; then numbers, both zeros being one.
 //!
 //! Two NaNs are another matter: sort compares them as they lie in memory, with padding that was never written, so
-//! that what it prints depends on what its stack held before. Nobody can equal that but the same program: see
+//! that what it prints can differ from one run to the next. Nobody can equal that but the same program: see
 //! [`is_nan`].
 
 use super::big::Big;

@@ -272,3 +272,35 @@ impl Kernel for CheckKernel {
         i32::from(self.disordered)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::key::{Key, Kind};
+    use super::*;
+
+    fn general(text: &[u8]) -> (Outcome, Vec<u8>, Vec<u8>) {
+        let keys = vec![Key { kind: Kind::General, ..Key::line() }];
+        let mut kernel = SortKernel::new(&SortOptions { keys, ..SortOptions::default() });
+        let mut out = Vec::new();
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            assert_eq!(kernel.push(line, &mut out), Ok(Flow::More));
+        }
+        let outcome = kernel.finish(&mut out);
+        (outcome, kernel.held(), out)
+    }
+
+    #[test]
+    fn two_nans_are_given_back_with_everything_else() {
+        let text = b"2\nnan\n1\n-NaN(1)";
+        let (outcome, held, out) = general(text);
+        assert!(outcome.is_err());
+        assert_eq!((held, out), ([text, &b"\n"[..]].concat(), Vec::new()));
+    }
+
+    #[test]
+    fn one_nan_has_a_place() {
+        let (outcome, held, out) = general(b"2\n-inf\nnan\nx\n1\n");
+        assert_eq!((outcome, held), (Ok(Flow::Done), Vec::new()));
+        assert_eq!(out, b"x\nnan\n-inf\n1\n2\n");
+    }
+}
