@@ -116,7 +116,7 @@ fn whole(request: &Request, environment: &Environment) -> Option<Exec> {
     }
 }
 
-fn surroundings<'a>(
+pub(crate) fn surroundings<'a>(
     request: &'a Request,
     environment: &'a Environment,
     flags: &'a [&'a str],

@@ -34,15 +34,7 @@ pub fn arguments(words: &[Word], environment: &Environment) -> Result<Vec<Vec<u8
 
 /// The single value of a word where neither splitting nor file names apply: an assignment, a here-string.
 pub fn value(word: &Word, environment: &Environment) -> Result<Vec<u8>, Declined> {
-    let pieces = pieces(word, environment, Splitting::Never)?;
-    Ok(pieces.iter().fold(Vec::new(), |mut text, piece| {
-        match piece {
-            Piece::Text(bytes) => text.extend_from_slice(bytes),
-            Piece::AnyText => text.push(b'*'),
-            Piece::AnyChar => text.push(b'?'),
-        }
-        text
-    }))
+    Ok(written(&pieces(word, environment, Splitting::Never)?))
 }
 
 /// The one file name a redirection's target means.
@@ -158,6 +150,7 @@ fn bytes_are_the_order(environment: &Environment) -> bool {
     matches!(environment.collation().as_str(), "C" | "POSIX" | "C.UTF-8" | "C.utf8")
 }
 
+/// The pieces as text, with patterns as they were written.
 fn written(pieces: &[Piece]) -> Vec<u8> {
     pieces.iter().fold(Vec::new(), |mut text, piece| {
         match piece {

@@ -82,14 +82,7 @@ pub fn explain(
     let Plan::Steps(steps) = plan else { return Vec::new() };
     let cache = CacheFile::of_user(|name| environment.get(name).map(PathBuf::from));
     let mut detector = Detector::new(&SystemProbe, cache.as_ref().map(|cache| cache as &dyn Store));
-    let around = Surroundings {
-        shell: &request.shell,
-        name: &request.name,
-        args: &request.args,
-        environment,
-        flags: &[],
-        execed: false,
-    };
+    let around = crate::execute::surroundings(request, environment, &[]);
     let text = request.text.to_str().unwrap_or_default();
     let mut pipefail = false;
     let mut explained = Vec::new();
