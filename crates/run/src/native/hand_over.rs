@@ -1,0 +1,88 @@
+//! The way back: real commands take the place of a kernel that will not judge what it was given.
+
+use super::out::Out;
+use super::reader::{Drive, Reader, Source, drive};
+use super::worker::Worker;
+use pelton_stream::{Chain, InputKind, Interruption, Sink};
+use pelton_sys::spawn::{self, Action, Child};
+use pelton_sys::{pipe, signals};
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+
+impl Worker {
+    /// Puts the real commands of the interrupted node in its place.
+    pub(super) fn hand_over(
+        &mut self,
+        chain: &mut Chain,
+        stop: Interruption,
+        out: &mut Out,
+    ) -> std::io::Result<()> {
+        signals::ignore_sigpipe();
+        let node = &self.native.nodes[stop.link];
+        let resume = node.resume.clone();
+        if resume.is_empty() {
+            return Err(std::io::Error::other("a kernel handed over that said it never would"));
+        }
+        let last_stage = node.stages.end - 1;
+        let mut after = chain.split_off(stop.link);
+        let mut to_real = pipe::pipe()?;
+        let new_out = to_real.write;
+        // The copy, if kernels follow: it reads what the last real command writes.
+        let mut stdout = None;
+        if after.len() > 1 {
+            let back = pipe::pipe()?;
+            if let Some(pid) = spawn::fork_copy()? {
+                self.children.push((pid, None));
+                stdout = Some(back.write);
+            } else {
+                drop((back.write, new_out, to_real.read));
+                spawn::exit_now(self.go_on_after(&mut after, stop.link, back.read, out));
+            }
+            out.forget();
+        } else {
+            out.flush();
+        }
+        let count = resume.len();
+        for (i, (stage, exec)) in resume.into_iter().enumerate() {
+            let next = if i + 1 < count { Some(pipe::pipe()?) } else { None };
+            let child = Child {
+                action: Action::Exec(exec),
+                fallback: None,
+                stdin: Some(to_real.read.as_fd()),
+                stdout: next.as_ref().map(|pipe| pipe.write.as_fd()).or(stdout.as_ref().map(|fd| fd.as_fd())),
+                redirections: vec![],
+                not_mine: Some(new_out.as_fd()),
+            };
+            let pid = spawn::spawn(&child)?;
+            self.children.insert(i, (pid, Some(if i + 1 == count { last_stage } else { stage })));
+            if let Some(next) = next {
+                to_real.read = next.read;
+            }
+        }
+        drop(stdout);
+        *out = Out::to(new_out);
+        out.take(&stop.rest);
+        Ok(())
+    }
+
+    /// In the copy: the kernels behind the one that handed over go on with what the real command writes.
+    fn go_on_after(&mut self, after: &mut Chain, link: usize, input: OwnedFd, out: &mut Out) -> i32 {
+        signals::default_sigpipe();
+        let mut chain = after.split_off(1);
+        self.native.nodes.drain(..=link);
+        self.children.clear();
+        let source = Source { name: None, file: Some(File::from(input)), kind: InputKind::Other };
+        let mut reader = Reader { sources: vec![source], at: 0, open: true };
+        let mut own = std::mem::replace(out, Out::to_nobody());
+        let mut state = drive(&mut chain, &mut reader, &mut own);
+        while let Drive::Interrupted(interruptions) = state {
+            for interruption in interruptions {
+                if self.hand_over(&mut chain, interruption, &mut own).is_err() {
+                    return 127;
+                }
+            }
+            state = drive(&mut chain, &mut reader, &mut own);
+        }
+        self.end(&chain, own)
+    }
+}

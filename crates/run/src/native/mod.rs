@@ -1,0 +1,82 @@
+//! Native segments of a pipeline: what they are made of, and the worker process that runs one.
+//!
+//! A worker stands where the stages of its segment would stand: it reads what the first of them would read, writes
+//! where the last one would write, and tells the status of each. If a kernel hands over, the real command takes its
+//! place in the middle of the stream:
+//!
+//! ```text
+//!   worker:  source ► k0 ► k1 ► k2 ► stdout                    k1 hands over:
+//!   worker:  source ► k0 ──pipe──► real command 1 ──pipe──► copy of the worker: k2 ► stdout
+//! ```
+//!
+//! The copy is a fork, so k2 goes on with the state that it had.
+
+mod choose;
+mod hand_over;
+mod out;
+mod prepare;
+mod reader;
+mod worker;
+
+pub use choose::{explain, plan_pipeline};
+
+use pelton_stream::Kernel;
+use pelton_sys::spawn::{self, Action, Child, Exec, Redirection};
+use reader::Source;
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use worker::Worker;
+
+/// What is started as one process.
+pub enum Unit {
+    /// The real command of this stage.
+    Process(usize),
+    /// A worker.
+    Native(Box<Native>),
+}
+
+/// A segment ready to be run once.
+pub struct Native {
+    /// The stages it stands for.
+    pub stages: Range<usize>,
+    /// What the worker's descriptors become first.
+    pub redirections: Vec<Redirection>,
+    nodes: Vec<NativeNode>,
+    sources: Vec<Source>,
+    /// The last stage's name, for the message if its output cannot be written.
+    last_name: String,
+}
+
+struct NativeNode {
+    stages: Range<usize>,
+    kernel: Option<Box<dyn Kernel>>,
+    resume: Vec<(usize, Exec)>,
+}
+
+impl Native {
+    /// Starts the worker; `statuses` is where it tells them.
+    pub fn spawn(
+        mut self,
+        stdin: Option<BorrowedFd<'_>>,
+        stdout: Option<BorrowedFd<'_>>,
+        not_mine: Option<BorrowedFd<'_>>,
+        statuses: BorrowedFd<'_>,
+    ) -> std::io::Result<u32> {
+        let redirections = std::mem::take(&mut self.redirections);
+        let child = Child { action: Action::Exit(0), fallback: None, stdin, stdout, redirections, not_mine };
+        let statuses = File::from(statuses.try_clone_to_owned()?);
+        let mut worker = Worker::new(self, statuses);
+        spawn::spawn_worker(&child, &mut || worker.run())
+    }
+}
+
+/// The statuses that a worker told, by stage; later ones count.
+pub fn told(statuses: OwnedFd) -> Vec<(usize, i32)> {
+    let mut bytes = Vec::new();
+    // What cannot be read is missing, and the caller has a status for that.
+    let _ = File::from(statuses).read_to_end(&mut bytes);
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, i32::from_ne_bytes);
+    bytes.chunks_exact(8).map(|message| (number(&message[..4]) as usize, number(&message[4..]))).collect()
+}
