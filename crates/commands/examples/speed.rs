@@ -51,6 +51,8 @@ const CASES: &[(&str, &str, Data)] = &[
     ("fold", "-w 20", Data::Log),
     ("fold", "-s -w 20", Data::Log),
     ("expand", "", Data::Csv),
+    ("unexpand", "", Data::Csv),
+    ("unexpand", "-a", Data::Words),
     ("comm", "@ @", Data::Keys),
     ("comm", "-23 @ -", Data::Keys),
     ("join", "-t, @ @", Data::Keys),

@@ -3,6 +3,7 @@
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::argv::{Opt, Order, Takes, opt, parse, short};
+use crate::tabs::Stops;
 use crate::{Accept, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -17,14 +18,6 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Tabs, b't', "tabs", Takes::Value),
     short(Id::Digit, b'0', Takes::MaybeValue),
 ];
-
-/// Where tabs stop.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Stops {
-    Every(u64),
-    /// At these columns; behind the last a tab is one blank.
-    At(Vec<u64>),
-}
 
 #[derive(Debug)]
 struct Expand {
@@ -43,25 +36,11 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
         return Declined::because("several tab lists");
     }
     let stops = match parsed.last_value(Id::Tabs) {
-        None => Stops::Every(8),
-        Some(list) => stops(list)?,
+        None => Stops::USUAL,
+        Some(list) => Stops::parse(list)?,
     };
     let inputs = Input::stdin_once(Input::from_operands(&parsed.operands()))?;
     Ok(Box::new(Expand { stops, initial: parsed.has(Id::Initial), inputs }))
-}
-
-fn stops(list: &[u8]) -> Accept<Stops> {
-    let number = |text: &[u8]| {
-        let digits = text.len() <= 6 && text.iter().all(u8::is_ascii_digit);
-        std::str::from_utf8(text).ok().filter(|_| digits)?.parse().ok().filter(|&stop| stop > 0)
-    };
-    let separator = |byte: &u8| matches!(byte, b',' | b' ' | b'\t');
-    let found: Option<Vec<u64>> = list.split(separator).map(number).collect();
-    match found.as_deref() {
-        Some([every]) => Ok(Stops::Every(*every)),
-        Some(stops) if stops.windows(2).all(|pair| pair[0] < pair[1]) => Ok(Stops::At(stops.to_vec())),
-        _ => Declined::because("a tab list that is not plain"),
-    }
 }
 
 impl Command for Expand {
@@ -94,15 +73,6 @@ struct ExpandKernel {
 }
 
 impl ExpandKernel {
-    fn next_stop(&self) -> u64 {
-        match &self.stops {
-            Stops::Every(size) => self.column + size - self.column % size,
-            Stops::At(stops) => {
-                stops.iter().copied().find(|&stop| stop > self.column).unwrap_or(self.column + 1)
-            }
-        }
-    }
-
     /// Text without tabs and line ends.
     fn text(&mut self, text: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(text);
@@ -124,7 +94,8 @@ impl ExpandKernel {
             out.push(b'\t');
             return;
         }
-        let stop = self.next_stop();
+        // Behind the last stop a tab is one blank.
+        let stop = self.stops.after(self.column).unwrap_or(self.column + 1);
         out.resize(out.len() + (stop - self.column) as usize, b' ');
         self.column = stop;
     }

@@ -30,11 +30,13 @@ mod scan;
 mod seq;
 mod side;
 mod sort;
+mod tabs;
 mod tac;
 mod tail;
 mod tee;
 mod tr;
 mod translate;
+mod unexpand;
 mod uniq;
 mod wc;
 
@@ -79,6 +81,7 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("tail", tail::accept),
     coreutils("tee", tee::accept),
     coreutils("tr", tr::accept),
+    coreutils("unexpand", unexpand::accept),
     coreutils("uniq", uniq::accept),
     coreutils("wc", wc::accept),
 ];

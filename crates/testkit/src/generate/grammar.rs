@@ -233,6 +233,22 @@ pub(super) const ALL: &[Grammar] = &[
         operands: &[""],
     },
     reader(
+        "unexpand",
+        &[],
+        &[
+            "-a",
+            "--first-only",
+            "-t@p",
+            "-t @p",
+            "-t 3,@p",
+            "-t 2,9,20",
+            "-@p",
+            "--tabs=@p",
+            "-at@p",
+            "-t /4",
+        ],
+    ),
+    reader(
         "uniq",
         &[],
         &[
@@ -270,7 +286,6 @@ pub(super) const FOREIGN: &[&str] = &[
     "od -c",
     "base64",
     "md5sum",
-    "unexpand -a",
     "env LC_ALL=C sort",
     "true",
     "false",

@@ -15,6 +15,7 @@ mod tac;
 mod tail;
 mod tee;
 mod tr;
+mod unexpand;
 pub mod uniq;
 mod wc;
 
@@ -45,6 +46,7 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "tail", case: tail::case },
     Grammar { command: "tee", case: tee::case },
     Grammar { command: "tr", case: tr::case },
+    Grammar { command: "unexpand", case: unexpand::case },
     Grammar { command: "uniq", case: uniq::case },
     Grammar { command: "wc", case: wc::case },
 ];
