@@ -42,6 +42,7 @@ topics! {
     last_command
     lists
     native
+    native_joins
     negation
     no_final_newline
     nul_bytes

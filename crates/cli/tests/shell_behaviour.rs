@@ -456,3 +456,18 @@ fn the_shell_asked_for_is_the_one_that_speaks() {
         Ok(ended)
     });
 }
+
+// --- one place for output and messages -------------------------------------------------------------------------------
+
+#[test]
+fn complaints_stand_where_they_were_made() {
+    let texts = [
+        "printf 'a\\nc\\nb\\nd\\n' > x; seq 3 > y; LC_ALL=C comm x y",
+        "printf 'a\\nc\\nb\\nd\\n' > x; seq 3 > y; LC_ALL=C comm --check-order x y",
+        "seq 11 > x; seq 7 > y; LC_ALL=C join -a 1 x y",
+        "seq 11 > x; seq 7 > y; LC_ALL=C join --check-order x y; echo $?",
+    ];
+    for text in texts {
+        agree(text, |launch| launch.through("\"$@\" > log 2>&1; echo $?; cat log; rm log").run());
+    }
+}

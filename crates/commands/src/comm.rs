@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use pelton_stream::{Framing, JoinKernel, Kernel};
+use pelton_stream::{Complaint, Framing, JoinKernel, Kernel};
 
 use crate::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::side::Side;
@@ -91,7 +91,8 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
 
 impl Command for Comm {
     fn facts(&self) -> Facts {
-        Facts::serial(Class::Join, Touches::anything()).with_record_end(self.line_end)
+        let facts = Facts::serial(Class::Join, Touches::anything()).with_record_end(self.line_end);
+        if self.check == Check::Always { facts.stopping_early() } else { facts }
     }
 
     fn inputs(&self) -> &[Input] {
@@ -135,27 +136,27 @@ struct CommKernel {
     warned: [bool; 2],
     unpaired: bool,
     totals: [u64; 3],
-    complaints: Vec<u8>,
+    complaints: Vec<Complaint>,
     done: bool,
     status: i32,
 }
 
 impl CommKernel {
     fn go_on(&mut self, out: &mut Vec<u8>) {
-        while !self.done && self.step_inputs() {
+        while !self.done && self.step_inputs(out.len()) {
             self.compare(out);
         }
     }
 
-    /// Steps the inputs that must; false if one of them has nothing yet.
-    fn step_inputs(&mut self) -> bool {
+    /// Steps the inputs that must, with so many bytes printed; false if one of them has nothing yet.
+    fn step_inputs(&mut self, printed: usize) -> bool {
         for input in 0..2 {
             if self.pending[input] {
                 if !self.sides[input].knows_next() {
                     return false;
                 }
                 self.pending[input] = false;
-                self.step(input);
+                self.step(input, printed);
                 if self.done {
                     return false;
                 }
@@ -164,7 +165,7 @@ impl CommKernel {
         true
     }
 
-    fn step(&mut self, input: usize) {
+    fn step(&mut self, input: usize, printed: usize) {
         let side = &mut self.sides[input];
         // At the end the last pair is judged again: a line without partner may have been seen since.
         if side.advance() && side.count > 1 && self.comm.check != Check::Never {
@@ -174,7 +175,7 @@ impl CommKernel {
         if self.disordered[input] && checked && !self.warned[input] {
             self.warned[input] = true;
             let message = format!("comm: file {} is not in sorted order\n", input + 1);
-            self.complaints.extend_from_slice(message.as_bytes());
+            self.complaints.push(Complaint { at: printed, text: message.into_bytes() });
             if self.comm.check == Check::Always {
                 (self.done, self.status) = (true, 1);
             }
@@ -214,7 +215,8 @@ impl CommKernel {
             out.push(self.comm.line_end);
         }
         if self.warned.contains(&true) {
-            self.complaints.extend_from_slice(b"comm: input is not in sorted order\n");
+            let text = b"comm: input is not in sorted order\n".to_vec();
+            self.complaints.push(Complaint { at: out.len(), text });
             self.status = 1;
         }
     }
@@ -239,7 +241,7 @@ impl JoinKernel for CommKernel {
         self.go_on(out);
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
+    fn complaints(&mut self) -> Vec<Complaint> {
         std::mem::take(&mut self.complaints)
     }
 

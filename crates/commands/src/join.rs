@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use pelton_stream::{Framing, JoinKernel, Kernel};
+use pelton_stream::{Complaint, Framing, JoinKernel, Kernel};
 
 use crate::argv::{Item, Opt, Order, Takes, long, opt, parse, short};
 use crate::side::Side;
@@ -171,7 +171,9 @@ fn format(list: &[u8]) -> Accept<Vec<Column>> {
 
 impl Command for Join {
     fn facts(&self) -> Facts {
-        Facts::serial(Class::Join, Touches::anything()).with_record_end(self.line_end)
+        let facts = Facts::serial(Class::Join, Touches::anything()).with_record_end(self.line_end);
+        let reads_all = self.unpaired == [true, true] && self.check != Check::Always;
+        if reads_all { facts } else { facts.stopping_early() }
     }
 
     fn inputs(&self) -> &[Input] {
@@ -324,14 +326,14 @@ struct JoinLines {
     unpaired_seen: bool,
     /// To be seen once the next line is read: that one is not checked yet.
     unpaired_next: bool,
-    complaints: Vec<u8>,
+    complaints: Vec<Complaint>,
     done: bool,
     status: i32,
 }
 
 impl JoinLines {
     fn go_on(&mut self, out: &mut Vec<u8>) {
-        while !self.done && self.step_inputs() {
+        while !self.done && self.step_inputs(out.len()) {
             match self.group.collecting {
                 Some(input) => self.collect(input, out),
                 None => self.compare(out),
@@ -339,14 +341,15 @@ impl JoinLines {
         }
     }
 
-    fn step_inputs(&mut self) -> bool {
+    /// Steps the inputs that must, with so many bytes printed; false if one of them has nothing yet.
+    fn step_inputs(&mut self, printed: usize) -> bool {
         for input in 0..2 {
             if self.pending[input] {
                 if !self.sides[input].knows_next() {
                     return false;
                 }
                 self.pending[input] = false;
-                self.step(input);
+                self.step(input, printed);
                 if self.done {
                     return false;
                 }
@@ -356,7 +359,7 @@ impl JoinLines {
         true
     }
 
-    fn step(&mut self, input: usize) {
+    fn step(&mut self, input: usize, printed: usize) {
         let side = &mut self.sides[input];
         let checked = match self.join.check {
             Check::Always => true,
@@ -376,9 +379,8 @@ impl JoinLines {
             let number = side.count.to_string();
             // printf's %s ends at a NUL.
             let line = line.split(|&byte| byte == 0).next().unwrap_or_default();
-            for part in [b"join: ", name, b":", number.as_bytes(), b": is not sorted: ", line, b"\n"] {
-                self.complaints.extend_from_slice(part);
-            }
+            let parts = [b"join: ", name, b":", number.as_bytes(), b": is not sorted: ", line, b"\n"];
+            self.complaints.push(Complaint { at: printed, text: parts.concat() });
             if self.join.check == Check::Always {
                 (self.done, self.status) = (true, 1);
             }
@@ -388,7 +390,7 @@ impl JoinLines {
     fn compare(&mut self, out: &mut Vec<u8>) {
         let lines = [self.sides[0].line(), self.sides[1].line()];
         let order = match lines {
-            [None, None] => return self.finish(),
+            [None, None] => return self.finish(out.len()),
             [Some(_), None] => Ordering::Less,
             [None, Some(_)] => Ordering::Greater,
             [Some(first), Some(second)] => self.join.key(0, first).cmp(self.join.key(1, second)),
@@ -406,6 +408,9 @@ impl JoinLines {
             Ordering::Less => 0,
             Ordering::Greater => 1,
         };
+        if lines.contains(&None) && self.needs_no_rest(alone) {
+            return self.finish(out.len());
+        }
         if self.join.unpaired[alone] {
             let mut pair = [None, None];
             pair[alone] = lines[alone];
@@ -414,6 +419,11 @@ impl JoinLines {
         // What is left when the other input has ended says nothing about order.
         self.unpaired_next |= lines.iter().all(Option::is_some);
         self.pending[alone] = true;
+    }
+
+    /// The other input has ended: whether what is left of this one is neither printed nor checked.
+    fn needs_no_rest(&self, alone: usize) -> bool {
+        !self.join.unpaired[alone] && (self.join.check == Check::Never || self.warned[alone])
     }
 
     /// Takes another line into the group, or finishes it.
@@ -434,10 +444,11 @@ impl JoinLines {
         }
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self, printed: usize) {
         self.done = true;
         if self.warned.contains(&true) {
-            self.complaints.extend_from_slice(b"join: input is not in sorted order\n");
+            let text = b"join: input is not in sorted order\n".to_vec();
+            self.complaints.push(Complaint { at: printed, text });
             self.status = 1;
         }
     }
@@ -462,7 +473,7 @@ impl JoinKernel for JoinLines {
         self.go_on(out);
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
+    fn complaints(&mut self) -> Vec<Complaint> {
         std::mem::take(&mut self.complaints)
     }
 

@@ -1,7 +1,7 @@
 //! What goes into planning, and what comes out.
 
 use pelton_commands::{Accept, Command, Input};
-use pelton_stream::Kernel;
+use pelton_stream::{JoinKernel, Kernel};
 use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
@@ -140,6 +140,14 @@ impl Work {
         match self {
             Work::Command(command) => command.inputs(),
             Work::Rewritten { inputs, .. } => inputs,
+        }
+    }
+
+    /// If it reads several inputs side by side: a fresh kernel for that. Only the first node of a segment does.
+    pub fn join_kernel(&self) -> Option<Box<dyn JoinKernel>> {
+        match self {
+            Work::Command(command) => command.join_kernel().ok(),
+            Work::Rewritten { .. } => None,
         }
     }
 

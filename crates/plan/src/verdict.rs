@@ -56,7 +56,7 @@ fn own(candidate: &Candidate, switches: &Switches) -> Result<Facts, String> {
     }
     match command.kernel() {
         Ok(_) => Ok(command.facts()),
-        Err(_) if command.join_kernel().is_ok() => Err("reads its inputs side by side".to_owned()),
+        Err(_) if command.join_kernel().is_ok() => Ok(command.facts()),
         Err(declined) => Err(declined.reason),
     }
 }
@@ -138,7 +138,6 @@ mod tests {
     fn what_is_not_understood_is_a_process_and_says_why() {
         assert_eq!(reasons("tail -f x", "tail"), ["following a file"]);
         assert_eq!(reasons("nosuch", "nosuch"), ["nosuch has no kernel"]);
-        assert_eq!(reasons("paste f g", "paste"), ["reads its inputs side by side"]);
     }
 
     #[test]
@@ -157,6 +156,23 @@ mod tests {
         assert_eq!(plan_text("sort f < g"), "sort f");
         assert_eq!(plan_text("sort > f | nl"), "sort | native { nl }");
         assert_eq!(plan_text("sort f | nl > g"), "native { sort f ; nl }");
+    }
+
+    #[test]
+    fn what_reads_side_by_side_begins_a_pass() {
+        for (text, plan) in [
+            ("paste f g | nl", "native { paste f g ; nl }"),
+            ("sort f | comm - g | nl", "native { sort f } | native { comm - g ; nl }"),
+            ("cat f | comm g -", "cat f | native { comm g - }"),
+            ("sort f | comm f g | nl", "native { sort f } | comm f g | native { nl }"),
+            // It may stop at the first disorder, and others may read on.
+            ("comm --check-order - g", "comm --check-order - g"),
+            ("comm - g", "native { comm - g }"),
+            ("join - g", "join - g"),
+            ("join -a 1 -a 2 - g", "native { join -a 1 -a 2 - g }"),
+        ] {
+            assert_eq!(plan_text(text), plan, "{text}");
+        }
     }
 
     #[test]

@@ -91,6 +91,15 @@ pub trait Kernel: Send {
     }
 }
 
+/// Something that a command says on standard error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// How long the output buffer was when it was said: what stands before that was printed first.
+    pub at: usize,
+    /// The words, with their newline.
+    pub text: Vec<u8>,
+}
+
 /// A command's inner loop over several inputs side by side (`paste`, `comm`, `join`).
 ///
 /// The driver asks [`wants`](JoinKernel::wants) which input to feed, gives it one block of that input with
@@ -111,8 +120,9 @@ pub trait JoinKernel: Send {
     /// That input ended.
     fn end_input(&mut self, input: usize, out: &mut Vec<u8>);
 
-    /// What the command would have said on standard error since the last call; the driver writes it.
-    fn complaints(&mut self) -> Vec<u8> {
+    /// What the command would have said on standard error since this was last asked; the driver writes it, each in its
+    /// place in the output.
+    fn complaints(&mut self) -> Vec<Complaint> {
         Vec::new()
     }
 

@@ -5,11 +5,13 @@
 //! prints or exits by itself: whoever drives it does.
 
 mod chain;
+mod joined;
 mod kernel;
 pub mod memory;
 
 pub use chain::{Chain, Fed, Interruption, Sink};
-pub use kernel::{Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Outcome};
+pub use joined::Joined;
+pub use kernel::{Complaint, Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Outcome};
 
 /// The size of a block, in bytes, unless a single line is longer. 64–256 KiB measured best on the machines at hand.
 pub const BLOCK_BYTES: usize = 128 * 1024;

@@ -1,9 +1,9 @@
 //! The way back: real commands take the place of a kernel that will not judge what it was given.
 
 use super::out::Out;
-use super::reader::{Drive, Reader, Source, drive};
+use super::reader::{Feed, Reader};
 use super::worker::Worker;
-use pelton_stream::{Chain, InputKind, Interruption, Sink};
+use pelton_stream::{Chain, Interruption, Sink};
 use pelton_sys::spawn::{self, Action, Child};
 use pelton_sys::{pipe, signals};
 use std::fs::File;
@@ -71,18 +71,9 @@ impl Worker {
         let mut chain = after.split_off(1);
         self.native.nodes.drain(..=link);
         self.children.clear();
-        let source = Source { name: None, file: Some(File::from(input)), kind: InputKind::Other };
-        let mut reader = Reader { sources: vec![source], at: 0, open: true };
+        let mut feed = Feed::InTurn(Reader::going_on(File::from(input)));
         let mut own = std::mem::replace(out, Out::to_nobody());
-        let mut state = drive(&mut chain, &mut reader, &mut own);
-        while let Drive::Interrupted(interruptions) = state {
-            for interruption in interruptions {
-                if self.hand_over(&mut chain, interruption, &mut own).is_err() {
-                    return 127;
-                }
-            }
-            state = drive(&mut chain, &mut reader, &mut own);
-        }
-        self.end(&chain, own)
+        let driven = feed.drive(&mut chain, &mut own);
+        self.finish(driven, &mut feed, chain, own)
     }
 }

@@ -13,6 +13,7 @@
 
 mod choose;
 mod hand_over;
+mod join;
 mod out;
 mod prepare;
 mod reader;
@@ -20,7 +21,7 @@ mod worker;
 
 pub use choose::{explain, plan_pipeline};
 
-use pelton_stream::Kernel;
+use pelton_stream::{Joined, Kernel};
 use pelton_sys::spawn::{self, Action, Child, Exec, Redirection};
 use reader::Source;
 use std::fs::File;
@@ -43,6 +44,8 @@ pub struct Native {
     pub stages: Range<usize>,
     /// What the worker's descriptors become first.
     pub redirections: Vec<Redirection>,
+    /// If the first stage reads several inputs side by side: which stage, and how.
+    join: Option<(usize, Joined)>,
     nodes: Vec<NativeNode>,
     sources: Vec<Source>,
     /// The last stage's name, for the message if its output cannot be written.

@@ -27,6 +27,11 @@ impl Out {
         Out { file: None, buffer: Vec::new(), error: None }
     }
 
+    /// Something has not been written yet.
+    pub fn holds_any(&self) -> bool {
+        !self.buffer.is_empty()
+    }
+
     /// Drops what is buffered: a copy of this process writes it.
     pub fn forget(&mut self) {
         self.buffer.clear();

@@ -4,7 +4,7 @@ use super::reader::Source;
 use super::{Native, NativeNode};
 use crate::stage::StagePlan;
 use pelton_commands::Input;
-use pelton_stream::InputKind;
+use pelton_stream::{InputKind, Joined};
 use pelton_sys::spawn::{Exec, Redirection};
 use pelton_sys::startup;
 use std::fs::File;
@@ -27,8 +27,11 @@ pub fn segment(
     if (0..3).any(|fd| !startup::was_open(fd)) || startup::sigpipe_was_ignored() {
         return None;
     }
+    let first = nodes.first()?;
+    let inputs = first.work.inputs();
+    let join = first.work.join_kernel().map(|kernel| (range.start, Joined::new(kernel, inputs.len())));
     let mut made = Vec::with_capacity(nodes.len());
-    for node in nodes {
+    for node in nodes.iter().skip(usize::from(join.is_some())) {
         let resume = node.resume.iter().map(|resume| {
             let exec = execs[resume.stage].as_ref()?;
             let args = resume.args.iter().map(|arg| crate::c_string(arg)).collect::<Option<Vec<_>>>()?;
@@ -46,12 +49,13 @@ pub fn segment(
         Redirection::Open { fd: 0, path, .. } => Some(path),
         _ => None,
     });
-    let sources = open_sources(nodes.first()?.work.inputs(), stdin, range.start > 0)?;
+    let sources = open_sources(inputs, stdin, range.start > 0)?;
     check_output(&own, &sources, range.end == stages.len())?;
     Some(Native {
         last_name: stages[range.end - 1].name.clone(),
         stages: range,
         redirections: own,
+        join,
         nodes: made,
         sources,
     })

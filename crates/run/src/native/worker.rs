@@ -1,9 +1,10 @@
 //! The worker process: it drives the kernels of a segment to their end.
 
 use super::Native;
+use super::join::JoinReader;
 use super::out::{self, Out};
-use super::reader::{Drive, Reader, drive};
-use pelton_stream::{Chain, InputKind};
+use super::reader::{Feed, Reader};
+use pelton_stream::{Chain, Fed, InputKind};
 use pelton_sys::wait;
 use std::fs::File;
 use std::io::Write;
@@ -14,46 +15,59 @@ pub struct Worker {
     statuses: File,
     /// Real commands and copies that took over: process, and the stage whose status its exit is, if any.
     pub(super) children: Vec<(u32, Option<usize>)>,
+    /// The stage that reads several inputs side by side, if there is one.
+    join_stage: Option<usize>,
 }
 
 impl Worker {
     /// Ready to run; `statuses` is where it tells them.
     pub fn new(native: Native, statuses: File) -> Self {
-        Worker { native, statuses, children: Vec::new() }
+        Worker { native, statuses, children: Vec::new(), join_stage: None }
     }
 
     /// The exit status of the last stage.
     pub fn run(&mut self) -> i32 {
         let kernels = self.native.nodes.iter_mut().filter_map(|node| node.kernel.take()).collect();
         let mut chain = Chain::new(kernels);
-        let mut out = match Out::stdout() {
-            Ok(out) => out,
-            Err(_) => return 127,
-        };
-        let kinds: Vec<InputKind> = self.native.sources.iter().map(|source| source.kind).collect();
-        let mut reader = Reader { sources: std::mem::take(&mut self.native.sources), at: 0, open: false };
-        let begun = chain.begin(&kinds, &mut out);
-        let mut state = match begun {
-            Ok(_) => drive(&mut chain, &mut reader, &mut out),
-            Err(interruptions) => Drive::Interrupted(interruptions),
-        };
-        while let Drive::Interrupted(interruptions) = state {
-            for interruption in interruptions {
-                match self.hand_over(&mut chain, interruption, &mut out) {
-                    Ok(()) => {}
-                    Err(_) => return 127,
-                }
+        let Ok(mut out) = Out::stdout() else { return 127 };
+        let sources = std::mem::take(&mut self.native.sources);
+        let kinds: Vec<InputKind> = sources.iter().map(|source| source.kind).collect();
+        let (mut feed, begun) = match self.native.join.take() {
+            Some((stage, join)) => {
+                self.join_stage = Some(stage);
+                let begun = chain.begin(&[InputKind::Other], &mut out);
+                let begun = begun.and_then(|_| chain.begin_input(None, &mut out));
+                (Feed::SideBySide(JoinReader::new(join, sources)), begun)
             }
-            state = drive(&mut chain, &mut reader, &mut out);
-        }
-        self.end(&chain, out)
+            None => (Feed::InTurn(Reader::new(sources)), chain.begin(&kinds, &mut out)),
+        };
+        let driven = begun.and_then(|_| feed.drive(&mut chain, &mut out));
+        self.finish(driven, &mut feed, chain, out)
     }
 
-    pub(super) fn end(&mut self, chain: &Chain, mut out: Out) -> i32 {
+    /// Puts real commands where kernels hand over, until nothing is left to read.
+    pub(super) fn finish(&mut self, driven: Fed, feed: &mut Feed, mut chain: Chain, mut out: Out) -> i32 {
+        let mut driven = driven;
+        while let Err(interruptions) = driven {
+            for interruption in interruptions {
+                if self.hand_over(&mut chain, interruption, &mut out).is_err() {
+                    return 127;
+                }
+            }
+            driven = feed.drive(&mut chain, &mut out);
+        }
+        self.end(feed, &chain, out)
+    }
+
+    fn end(&mut self, feed: &Feed, chain: &Chain, mut out: Out) -> i32 {
         out.flush();
         let failed = out.error.take();
         drop(out);
         let mut last = 0;
+        if let (Some(stage), Feed::SideBySide(join)) = (self.join_stage, feed) {
+            last = join.status();
+            self.tell(stage, last);
+        }
         for (i, status) in chain.statuses().into_iter().enumerate() {
             let stage = self.native.nodes[i].stages.end - 1;
             last = status;

@@ -1,0 +1,83 @@
+//! Inputs side by side: driving a join kernel, and what it prints through the kernels behind it.
+
+use super::out::Out;
+use super::reader::{self, Source};
+use pelton_stream::{BLOCK_BYTES, Chain, Complaint, Fed, Flow, Joined};
+use std::collections::VecDeque;
+use std::io::Write;
+use std::os::fd::AsFd;
+
+/// A join, its inputs, and what it has printed that has not been passed on.
+pub struct JoinReader {
+    join: Joined,
+    sources: Vec<Source>,
+    printed: Vec<u8>,
+    /// How much of `printed` has been passed on.
+    passed: usize,
+    complaints: VecDeque<Complaint>,
+    /// Nobody wants any more of it.
+    ended: bool,
+}
+
+impl JoinReader {
+    /// Nothing has been read yet.
+    pub fn new(join: Joined, sources: Vec<Source>) -> Self {
+        let (printed, complaints) = (Vec::new(), VecDeque::new());
+        JoinReader { join, sources, printed, passed: 0, complaints, ended: false }
+    }
+
+    /// The exit status, once all is over.
+    pub fn status(&self) -> i32 {
+        self.join.status()
+    }
+
+    /// Reads on until everything ended or a kernel behind it hands over.
+    pub fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
+        let mut block = vec![0; BLOCK_BYTES];
+        // Where it was interrupted, something may be left.
+        self.pass_on(chain, out)?;
+        while let Some(input) = self.join.wants().filter(|_| !self.ended) {
+            match self.read(input, &mut block, out) {
+                0 => self.join.end_input(input, &mut self.printed),
+                n => self.join.push(input, &block[..n], &mut self.printed),
+            }
+            self.complaints.extend(self.join.complaints());
+            self.pass_on(chain, out)?;
+        }
+        chain.end_input(out)?;
+        chain.finish(out)
+    }
+
+    /// Reads some bytes of this input. Before it waits for what trickles, what was printed so far is let out.
+    fn read(&mut self, input: usize, block: &mut [u8], out: &mut Out) -> usize {
+        let source = &mut self.sources[input];
+        let regular = source.is_regular();
+        let Some(file) = source.opened() else { return 0 };
+        if !regular && out.holds_any() && !reader::comes_soon(file.as_fd()) {
+            out.flush();
+        }
+        reader::read_some(file, block)
+    }
+
+    /// What was printed goes to the next kernel, and every complaint to standard error in its place.
+    fn pass_on(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
+        while !self.ended {
+            let end = self.complaints.front().map_or(self.printed.len(), |complaint| complaint.at);
+            if self.passed < end {
+                let piece = std::mem::replace(&mut self.passed, end)..end;
+                // The kernel behind it reads one pipe: to want another input is to want no more.
+                self.ended = chain.push(&self.printed[piece], out)? != Flow::More;
+                continue;
+            }
+            let Some(complaint) = self.complaints.pop_front() else { break };
+            if chain.is_empty() {
+                // As error(3) does.
+                out.flush();
+            }
+            let _ = std::io::stderr().write_all(&complaint.text);
+        }
+        self.printed.clear();
+        self.passed = 0;
+        Ok(Flow::More)
+    }
+}

@@ -1,0 +1,116 @@
+//! A join kernel behind its inputs: blocks cut anywhere go in, each input cut as the kernel wants it.
+
+use crate::{Complaint, Framing, JoinKernel};
+use memchr::{memchr, memrchr};
+
+/// A kernel over several inputs side by side, and the records of each that are not complete yet.
+pub struct Joined {
+    kernel: Box<dyn JoinKernel>,
+    pending: Vec<Vec<u8>>,
+}
+
+impl Joined {
+    /// Over so many inputs.
+    pub fn new(kernel: Box<dyn JoinKernel>, inputs: usize) -> Self {
+        Joined { kernel, pending: vec![Vec::new(); inputs] }
+    }
+
+    /// The input to feed next, or `None` once it wants no more.
+    pub fn wants(&self) -> Option<usize> {
+        self.kernel.wants()
+    }
+
+    /// The next bytes of that input (never none), cut anywhere.
+    pub fn push(&mut self, input: usize, block: &[u8], out: &mut Vec<u8>) {
+        let Framing::Records(end) = self.kernel.framing() else {
+            return self.kernel.push(input, block, out);
+        };
+        let pending = &mut self.pending[input];
+        let Some(last) = memrchr(end, block) else { return pending.extend_from_slice(block) };
+        let (mut whole, tail) = block.split_at(last + 1);
+        if !pending.is_empty() {
+            let first = memchr(end, whole).map_or(whole.len(), |at| at + 1);
+            pending.extend_from_slice(&whole[..first]);
+            whole = &whole[first..];
+            self.kernel.push(input, pending, out);
+            pending.clear();
+        }
+        if !whole.is_empty() {
+            self.kernel.push(input, whole, out);
+        }
+        pending.extend_from_slice(tail);
+    }
+
+    /// That input ended.
+    pub fn end_input(&mut self, input: usize, out: &mut Vec<u8>) {
+        let record = std::mem::take(&mut self.pending[input]);
+        if !record.is_empty() {
+            self.kernel.push(input, &record, out);
+        }
+        self.kernel.end_input(input, out);
+    }
+
+    /// See [`JoinKernel::complaints`].
+    pub fn complaints(&mut self) -> Vec<Complaint> {
+        self.kernel.complaints()
+    }
+
+    /// See [`JoinKernel::status`].
+    pub fn status(&self) -> i32 {
+        self.kernel.status()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Prints which input gave what, and wants them in turn until both have ended.
+    #[derive(Default)]
+    struct Log {
+        calls: usize,
+        ended: [bool; 2],
+    }
+
+    impl JoinKernel for Log {
+        fn framing(&self) -> Framing {
+            Framing::Records(b'\n')
+        }
+
+        fn wants(&self) -> Option<usize> {
+            self.ended.iter().position(|ended| !ended)
+        }
+
+        fn push(&mut self, input: usize, block: &[u8], out: &mut Vec<u8>) {
+            self.calls += 1;
+            out.extend_from_slice(format!("{input}[").as_bytes());
+            out.extend_from_slice(block);
+            out.push(b']');
+        }
+
+        fn end_input(&mut self, input: usize, out: &mut Vec<u8>) {
+            self.ended[input] = true;
+            out.extend_from_slice(format!("{input}.").as_bytes());
+        }
+
+        fn status(&self) -> i32 {
+            self.calls as i32
+        }
+    }
+
+    #[test]
+    fn each_input_is_cut_into_whole_records() {
+        let mut joined = Joined::new(Box::new(Log::default()), 2);
+        let mut out = Vec::new();
+        joined.push(0, b"a", &mut out);
+        joined.push(1, b"x\ny", &mut out);
+        joined.push(0, b"b\nc\nd", &mut out);
+        joined.push(0, b"e", &mut out);
+        assert_eq!(joined.wants(), Some(0));
+        joined.end_input(0, &mut out);
+        assert_eq!(joined.wants(), Some(1));
+        joined.end_input(1, &mut out);
+        assert_eq!(out, b"1[x\n]0[ab\n]0[c\n]0[de]0.1[y]1.");
+        assert_eq!((joined.wants(), joined.status()), (None, 5));
+    }
+}
