@@ -471,3 +471,44 @@ fn complaints_stand_where_they_were_made() {
         agree(text, |launch| launch.through("\"$@\" > log 2>&1; echo $?; cat log; rm log").run());
     }
 }
+
+// --- output that cannot be written -----------------------------------------------------------------------------------
+
+/// Commands that print what they read, and some that print something of their own.
+const PRINTING: [&str; 20] = [
+    "cat -n",
+    "comm --nocheck-order - e",
+    "cut -c 1-9",
+    "expand",
+    "fold",
+    "head -n 99999",
+    "join --nocheck-order -a 1 - e",
+    "nl",
+    "paste - e",
+    "sort",
+    "sort -u",
+    "tac | cat -s",
+    "tail -n 99999",
+    "tail -n +1",
+    "tr 1 2",
+    "unexpand -a",
+    "uniq",
+    "wc",
+    "rev | nl",
+    "tac | sort",
+];
+
+/// Nothing of it can be written: neither the little that is written at the end, nor the first of much.
+#[test]
+fn a_full_device_is_told_as_the_real_commands_tell_it() {
+    for command in PRINTING {
+        for lines in [2, 2000] {
+            agree(&format!("{command} < f > /dev/full; echo $?"), |launch| {
+                std::fs::write(launch.dir.join("e"), "")?;
+                let numbers: String = (0..lines).map(|line| format!("{line}\n")).collect();
+                std::fs::write(launch.dir.join("f"), numbers)?;
+                launch.through("LC_ALL=C exec \"$@\"").run()
+            });
+        }
+    }
+}

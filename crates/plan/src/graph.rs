@@ -1,6 +1,6 @@
 //! What goes into planning, and what comes out.
 
-use pelton_commands::{Accept, Command, Input};
+use pelton_commands::{Accept, Command, Copies, Input};
 use pelton_stream::{JoinKernel, Kernel};
 use serde::Serialize;
 use std::ops::Range;
@@ -147,6 +147,14 @@ impl Work {
     pub fn join_kernel(&self) -> Option<Box<dyn JoinKernel>> {
         match self {
             Work::Command(command) => command.join_kernel().ok(),
+            Work::Rewritten { .. } => None,
+        }
+    }
+
+    /// Files that get a copy of what passes: the node is a tee, and the driver makes its kernel.
+    pub fn copies(&self) -> Option<&Copies> {
+        match self {
+            Work::Command(command) => command.copies(),
             Work::Rewritten { .. } => None,
         }
     }

@@ -30,7 +30,8 @@ pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Verdict]) -> Ve
     for run in &mut runs {
         let Run::Native(stages) = run else { continue };
         let at = stages.start;
-        if stages.len() == 1 && verdicts[at].native().is_some_and(only_copies) {
+        let copies = candidates[at].command.as_ref().is_ok_and(|command| command.copies().is_some());
+        if stages.len() == 1 && (copies || verdicts[at].native().is_some_and(only_copies)) {
             verdicts[at] =
                 Verdict::Process("alone it only copies, which the real one does as well".to_owned());
             *run = Run::Process(at);

@@ -41,6 +41,7 @@ pub(crate) fn verdicts(
         keep_statuses(&facts, &mut verdicts);
     }
     keep_shared_input(candidates, &mut verdicts);
+    keep_copies(candidates, &facts, &mut verdicts);
     verdicts
 }
 
@@ -56,7 +57,7 @@ fn own(candidate: &Candidate, switches: &Switches) -> Result<Facts, String> {
     }
     match command.kernel() {
         Ok(_) => Ok(command.facts()),
-        Err(_) if command.join_kernel().is_ok() => Ok(command.facts()),
+        Err(_) if command.join_kernel().is_ok() || command.copies().is_some() => Ok(command.facts()),
         Err(declined) => Err(declined.reason),
     }
 }
@@ -120,6 +121,34 @@ fn keep_shared_input(candidates: &[Candidate], verdicts: &mut [Verdict]) {
     }
 }
 
+/// Files that get a copy (`tee`) hold all that passes, unless whoever reads on leaves early. How much they hold then is
+/// a race, which the real command must run itself.
+fn keep_copies(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
+    for at in 0..verdicts.len() {
+        let copies = candidates[at].command.as_ref().is_ok_and(|command| command.copies().is_some());
+        if !copies || verdicts[at].native().is_none() {
+            continue;
+        }
+        let mut behind = facts[at + 1..].iter();
+        let reason = loop {
+            match behind.next() {
+                None => break None,
+                Some(None) => {
+                    break Some("what reads it may leave early, and how much its files hold then is a race");
+                }
+                Some(Some(facts)) if facts.stops_early => {
+                    break Some("what reads it leaves early, and how much its files hold then is a race");
+                }
+                Some(Some(facts)) if facts.blocks_until_eof => break None,
+                Some(Some(_)) => {}
+            }
+        };
+        if let Some(reason) = reason {
+            verdicts[at] = Verdict::Process(reason.to_owned());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::Switches;
@@ -170,6 +199,22 @@ mod tests {
             ("comm - g", "native { comm - g }"),
             ("join - g", "join - g"),
             ("join -a 1 -a 2 - g", "native { join -a 1 -a 2 - g }"),
+        ] {
+            assert_eq!(plan_text(text), plan, "{text}");
+        }
+    }
+
+    #[test]
+    fn tee_is_native_where_its_files_get_everything() {
+        for (text, plan) in [
+            ("sort f | tee g | nl", "native { sort f ; tee g ; nl }"),
+            ("sort f | tee -a g h", "native { sort f ; tee -a g h }"),
+            ("sort f | tee g | head -n 1", "native { sort f } | tee g | native { head -n 1 }"),
+            ("sort f | tee g | tac | head -n 1", "native { sort f ; tee g ; tac ; head -n 1 }"),
+            ("sort f | tee g | nosuch", "native { sort f } | tee g | nosuch"),
+            ("nosuch | tee g | nosuch", "nosuch | tee g | nosuch"),
+            ("tee g", "tee g"),
+            ("cat f | tee g | nl", "native { cat f ; tee g ; nl }"),
         ] {
             assert_eq!(plan_text(text), plan, "{text}");
         }

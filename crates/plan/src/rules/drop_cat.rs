@@ -16,7 +16,8 @@ use pelton_commands::{Accept, Input};
 pub(super) const RULE: Rule = Rule { name: "drop-cat", rewrite };
 
 fn rewrite(cat: &Step, next: &Step, site: &Site) -> Option<Accept<Rewrite>> {
-    if !cat.only_copies() || !next.reads_pipe() {
+    // A tee has no kernel that could be told to read something else.
+    if !cat.only_copies() || !next.reads_pipe() || next.framing().is_err() {
         return None;
     }
     // What a pipeline finds as its standard input may be a file: it must not seem one.

@@ -1,23 +1,24 @@
 //! What each stage is, and how its pipeline would be run natively.
 
-use super::{Unit, prepare};
+use super::Unit;
+use super::files::{self, Position};
+use super::prepare::{self, Ready};
 use crate::environ::Environment;
 use crate::plan::{Plan, Request, ShellOption, Step};
 use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_commands::detect::{CacheFile, Detector, Store, SystemProbe};
-use pelton_commands::{Context, Declined, Family, Implementation, Locale, SystemLocales};
+use pelton_commands::{Accept, Command, Context, Declined, Family, Implementation, Locale, SystemLocales};
 use pelton_plan::{Candidate, Planned, Segment, Switches};
 use pelton_syntax::RedirectKind;
-use pelton_sys::spawn::{Action, Exec, Redirection};
+use pelton_sys::spawn::Action;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// What a stage would be as a process, and what the planner needs to know of it.
 struct Understood {
     candidate: Candidate,
-    exec: Option<Exec>,
-    redirections: Vec<Redirection>,
-    locale: Option<Locale>,
+    /// `None` if it stays a process.
+    ready: Option<(Ready, Locale)>,
 }
 
 /// How each pipeline of a text would be run, for `explain`: its source text, and its plan.
@@ -58,17 +59,12 @@ pub fn plan_pipeline(
     pipefail: bool,
     detector: &mut Detector<'_>,
 ) -> (Planned, Vec<Unit>) {
-    let mut execs = Vec::with_capacity(stages.len());
-    let mut redirections = Vec::with_capacity(stages.len());
-    let mut candidates = Vec::with_capacity(stages.len());
-    let mut locales = Vec::with_capacity(stages.len());
-    for (i, stage) in stages.iter().enumerate() {
-        let understood = understand(i, stage, around, detector);
-        execs.push(understood.exec);
-        locales.push(understood.locale);
-        redirections.push(understood.redirections);
-        candidates.push(understood.candidate);
-    }
+    let position = |at: usize| Position { first: at == 0, last: at + 1 == stages.len() };
+    let each = stages.iter().enumerate().map(|(at, stage)| understand(stage, position(at), around, detector));
+    let (mut candidates, ready): (Vec<Candidate>, Vec<Option<(Ready, Locale)>>) =
+        each.map(|understood| (understood.candidate, understood.ready)).unzip();
+    let (mut ready, locales): (Vec<Option<Ready>>, Vec<Option<Locale>>) =
+        ready.into_iter().map(Option::unzip).unzip();
     let mut locales: Vec<Locale> = locales.into_iter().flatten().collect();
     locales.dedup();
     if locales.len() > 1 {
@@ -76,6 +72,11 @@ pub fn plan_pipeline(
         for candidate in candidates.iter_mut().filter(|candidate| candidate.command.is_ok()) {
             candidate.command = Declined::because("the stages run in different locales");
         }
+    }
+    let files: Vec<_> = ready.iter().map(|ready| ready.as_ref().map(|ready| &ready.files)).collect();
+    for stage in files::entangled(&files) {
+        candidates[stage].command =
+            Declined::because("a file that it reads or writes is written by the same pipeline");
     }
     let locale = locales.pop().unwrap_or(Locale::C);
     let context = Context { locale, implementation: Implementation::tested(Family::GnuCoreutils) };
@@ -85,7 +86,7 @@ pub fn plan_pipeline(
         match segment {
             Segment::Process(stage) => units.push(Unit::Process(*stage)),
             Segment::Native { stages: range, nodes } => {
-                match prepare::segment(range.clone(), nodes, stages, &execs, &mut redirections) {
+                match prepare::segment(range.clone(), nodes, &mut ready) {
                     Some(native) => units.push(Unit::Native(Box::new(native))),
                     None => units.extend(range.clone().map(Unit::Process)),
                 }
@@ -96,39 +97,37 @@ pub fn plan_pipeline(
 }
 
 fn understand(
-    i: usize,
     stage: &StagePlan,
+    position: Position,
     around: &Surroundings<'_>,
     detector: &mut Detector<'_>,
 ) -> Understood {
     let reads_file = stage.syntax.redirects.iter().any(|r| matches!(r.kind, RedirectKind::Read(_)));
     let writes_file = stage.syntax.redirects.iter().any(|r| !matches!(r.kind, RedirectKind::Read(_)));
-    let mut understood = Understood {
-        candidate: Candidate {
-            name: stage.name.clone(),
-            args: Vec::new(),
-            command: Err(Declined::new("")),
-            shares_stdin: i == 0 && !reads_file,
-            redirects_stdout: writes_file,
-            redirects_stdin: reads_file,
-        },
-        exec: None,
-        redirections: Vec::new(),
-        locale: None,
+    let mut candidate = Candidate {
+        name: stage.name.clone(),
+        args: Vec::new(),
+        command: Err(Declined::new("")),
+        shares_stdin: position.first && !reads_file,
+        redirects_stdout: writes_file,
+        redirects_stdin: reads_file,
     };
-    match command_of(stage, around, detector, &mut understood) {
-        Ok(command) => understood.candidate.command = Ok(command),
-        Err(declined) => understood.candidate.command = Err(declined),
-    }
-    understood
+    let understood = command_of(stage, position, around, detector, &mut candidate);
+    let (command, ready) = match understood {
+        Ok((command, ready, locale)) => (Ok(command), Some((ready, locale))),
+        Err(declined) => (Err(declined), None),
+    };
+    candidate.command = command;
+    Understood { candidate, ready }
 }
 
 fn command_of(
     stage: &StagePlan,
+    position: Position,
     around: &Surroundings<'_>,
     detector: &mut Detector<'_>,
-    understood: &mut Understood,
-) -> pelton_commands::Accept<Box<dyn pelton_commands::Command>> {
+    candidate: &mut Candidate,
+) -> Accept<(Box<dyn Command>, Ready, Locale)> {
     match &stage.kind {
         Kind::Program => {}
         Kind::Builtin(_) => return Declined::because("a builtin of the shell"),
@@ -155,12 +154,14 @@ fn command_of(
     let context = Context { locale: locale.clone(), implementation: detector.identify(path) };
     let args: Vec<Vec<u8>> = exec.argv.iter().skip(1).map(|arg| arg.as_bytes().to_vec()).collect();
     let command = pelton_commands::accept(&name, &args, &context)?;
-    understood.candidate.name = String::from_utf8_lossy(&name).into_owned();
-    understood.candidate.args = args;
-    understood.exec = Some(exec);
-    understood.locale = Some(locale);
-    understood.redirections = native.redirections;
-    Ok(command)
+    candidate.name = String::from_utf8_lossy(&name).into_owned();
+    candidate.args = args;
+    let called = exec.argv.first().map_or(&b""[..], |called| called.as_bytes());
+    if called != name && (command.join_kernel().is_ok() || command.copies().is_some()) {
+        return Declined::because("what it is called by stands in its messages");
+    }
+    let files = files::of_stage(command.as_ref(), &native.redirections, position)?;
+    Ok((command, Ready { exec, redirections: native.redirections, files }, locale))
 }
 
 /// Only plain files, and only as standard input and standard output: everything else is the real command's.

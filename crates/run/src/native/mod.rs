@@ -12,11 +12,14 @@
 //! The copy is a fork, so k2 goes on with the state that it had.
 
 mod choose;
+mod failure;
+mod files;
 mod hand_over;
 mod join;
 mod out;
 mod prepare;
 mod reader;
+mod tee;
 mod worker;
 
 pub use choose::{explain, plan_pipeline};
@@ -50,6 +53,10 @@ pub struct Native {
     sources: Vec<Source>,
     /// The last stage's name, for the message if its output cannot be written.
     last_name: String,
+    /// What it is called by: its path, perhaps.
+    last_called: String,
+    /// The last stage goes on for the sake of its copies, even if its output cannot be written.
+    last_copies: bool,
 }
 
 struct NativeNode {

@@ -1,5 +1,6 @@
 //! Where a worker writes.
 
+use super::failure::{self, Failure};
 use pelton_stream::{Flow, Sink};
 use std::fs::File;
 use std::io::Write;
@@ -9,7 +10,11 @@ use std::os::fd::{AsFd, OwnedFd};
 pub struct Out {
     file: Option<File>,
     buffer: Vec<u8>,
-    pub error: Option<std::io::Error>,
+    pub failure: Option<Failure>,
+    /// Bytes written so far.
+    written: u64,
+    /// Whoever writes goes on although nobody takes it: a tee has copies to write.
+    pub insists: bool,
 }
 
 const OUT_BYTES: usize = 64 * 1024;
@@ -20,11 +25,17 @@ impl Out {
     }
 
     pub fn to(fd: OwnedFd) -> Self {
-        Out { file: Some(File::from(fd)), buffer: Vec::with_capacity(OUT_BYTES), error: None }
+        Out {
+            file: Some(File::from(fd)),
+            buffer: Vec::with_capacity(OUT_BYTES),
+            failure: None,
+            written: 0,
+            insists: false,
+        }
     }
 
     pub fn to_nobody() -> Self {
-        Out { file: None, buffer: Vec::new(), error: None }
+        Out { file: None, buffer: Vec::new(), failure: None, written: 0, insists: false }
     }
 
     /// Something has not been written yet.
@@ -46,18 +57,26 @@ impl Out {
 
     /// A broken pipe ends this process, as it would the real command, unless SIGPIPE is ignored by now.
     fn write(&mut self, bytes: &[u8]) {
-        if self.error.is_some() || bytes.is_empty() {
+        if self.failure.is_some() || bytes.is_empty() {
             return;
         }
+        let printed = self.written + bytes.len() as u64;
         if let Some(file) = &mut self.file
             && let Err(error) = file.write_all(bytes)
         {
-            self.error = Some(error);
+            self.failure = Some(Failure { error, printed, item: failure::item(bytes) });
         }
+        self.written = printed;
     }
 
     fn wanted(&self) -> Flow {
-        if self.error.is_some() { Flow::Done } else { Flow::More }
+        match &self.failure {
+            None => Flow::More,
+            Some(failure) if self.insists && failure.error.kind() != std::io::ErrorKind::BrokenPipe => {
+                Flow::More
+            }
+            Some(_) => Flow::Done,
+        }
     }
 }
 
@@ -74,18 +93,5 @@ impl Sink for Out {
             self.buffer.extend_from_slice(bytes);
         }
         self.wanted()
-    }
-}
-
-/// What the real command says if its output cannot be written, and the status it ends with.
-pub fn write_failure(name: &str, error: &std::io::Error) -> (String, i32) {
-    let reason = error.to_string();
-    let reason = reason.split(" (os error").next().unwrap_or_default();
-    match name {
-        "wc" => ("wc: write error\n".into(), 1),
-        "sort" => (format!("sort: write failed: 'standard output': {reason}\n"), 2),
-        "grep" => (format!("grep: write error: {reason}\n"), 2),
-        "sed" => (format!("sed: couldn't flush stdout: {reason}\n"), 4),
-        _ => (format!("{name}: write error: {reason}\n"), 1),
     }
 }

@@ -1,8 +1,9 @@
 //! The worker process: it drives the kernels of a segment to their end.
 
 use super::Native;
+use super::failure;
 use super::join::JoinReader;
-use super::out::{self, Out};
+use super::out::Out;
 use super::reader::{Feed, Reader};
 use pelton_stream::{Chain, Fed, InputKind};
 use pelton_sys::wait;
@@ -30,6 +31,7 @@ impl Worker {
         let kernels = self.native.nodes.iter_mut().filter_map(|node| node.kernel.take()).collect();
         let mut chain = Chain::new(kernels);
         let Ok(mut out) = Out::stdout() else { return 127 };
+        out.insists = self.native.last_copies;
         let sources = std::mem::take(&mut self.native.sources);
         let kinds: Vec<InputKind> = sources.iter().map(|source| source.kind).collect();
         let (mut feed, begun) = match self.native.join.take() {
@@ -61,7 +63,7 @@ impl Worker {
 
     fn end(&mut self, feed: &Feed, chain: &Chain, mut out: Out) -> i32 {
         out.flush();
-        let failed = out.error.take();
+        let failed = out.failure.take();
         drop(out);
         let mut last = 0;
         if let (Some(stage), Feed::SideBySide(join)) = (self.join_stage, feed) {
@@ -74,8 +76,10 @@ impl Worker {
             self.tell(stage, status);
         }
         // A broken pipe is no error but an end, as SIGPIPE would have made it.
-        if let Some(error) = failed.filter(|error| error.kind() != std::io::ErrorKind::BrokenPipe) {
-            let (message, status) = out::write_failure(&self.native.last_name, &error);
+        if let Some(failure) = failed.filter(|failure| failure.error.kind() != std::io::ErrorKind::BrokenPipe)
+        {
+            let (message, status) =
+                failure::words(&self.native.last_name, &self.native.last_called, &failure);
             let _ = std::io::stderr().write_all(message.as_bytes());
             last = status;
             self.tell(self.native.stages.end - 1, last);

@@ -1,0 +1,226 @@
+//! The files that a stage reads and writes, looked at while its pipeline is planned: what is not as plain as kernels
+//! need it is the real command's, which says itself what is wrong.
+
+use super::reader::Source;
+use pelton_commands::{Accept, Command, Copies, Declined, Input};
+use pelton_stream::InputKind;
+use pelton_sys::spawn::Redirection;
+use pelton_sys::{machine, startup};
+use std::fs::{File, Metadata};
+use std::io::Seek;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::path::Path;
+
+/// What one stage reads and writes.
+pub struct Files {
+    /// Its inputs, files opened.
+    pub sources: Vec<Source>,
+    read: Vec<Place>,
+    written: Vec<Place>,
+}
+
+/// A regular file, whatever it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    /// It is there: device and inode.
+    Existing(u64, u64),
+    /// It will be made: device and inode of the directory, and its name there.
+    New(u64, u64, Vec<u8>),
+}
+
+/// At most this many files of a stage are opened before it starts.
+const FILES: usize = 64;
+
+/// Where a stage stands in its pipeline.
+#[derive(Clone, Copy)]
+pub struct Position {
+    /// Its standard input is that of the whole run.
+    pub first: bool,
+    /// Its standard output is that of the whole run.
+    pub last: bool,
+}
+
+/// Opens what a stage reads and looks at what it writes.
+pub fn of_stage(command: &dyn Command, own: &[Redirection], position: Position) -> Accept<Files> {
+    standard_streams()?;
+    let opened = |wanted: usize| {
+        own.iter().rev().find_map(|redirection| match redirection {
+            Redirection::Open { fd, path, .. } if *fd == wanted => Some(path.as_bytes()),
+            _ => None,
+        })
+    };
+    if command.inputs().len() > FILES {
+        return Declined::because(format!("more than {FILES} files"));
+    }
+    let mut files = Files { sources: Vec::new(), read: Vec::new(), written: Vec::new() };
+    for input in command.inputs() {
+        let (source, place) = open(input, opened(0), position)?;
+        files.sources.push(source);
+        files.read.extend(place);
+    }
+    match opened(1) {
+        Some(path) => files.written.extend(output(path)?),
+        None if position.last => files.written.extend(inherited_output()),
+        None => {}
+    }
+    if let Some(copies) = command.copies() {
+        for path in &copies.paths {
+            files.written.push(copy(path)?);
+        }
+    }
+    Ok(files)
+}
+
+/// The real commands notice a closed standard descriptor or an ignored SIGPIPE, each in its own way.
+fn standard_streams() -> Accept<()> {
+    if (0..3).any(|fd| !startup::was_open(fd)) {
+        return Declined::because("a standard stream is closed");
+    }
+    if startup::sigpipe_was_ignored() {
+        return Declined::because("SIGPIPE is ignored");
+    }
+    Ok(())
+}
+
+fn open(input: &Input, redirected: Option<&[u8]>, position: Position) -> Accept<(Source, Option<Place>)> {
+    match (input, redirected) {
+        (Input::File(name), _) => {
+            let (file, metadata) = open_regular(name)?;
+            let kind = InputKind::Regular { bytes: metadata.len() };
+            let place = Some(Place::of(&metadata));
+            Ok((Source { name: Some(name.clone()), file: Some(file), kind }, place))
+        }
+        (Input::Stdin, Some(path)) => {
+            let (_, metadata) = open_regular(path)?;
+            let kind = InputKind::Regular { bytes: metadata.len() };
+            Ok((Source { name: None, file: None, kind }, Some(Place::of(&metadata))))
+        }
+        (Input::Stdin, None) if !position.first => {
+            Ok((Source { name: None, file: None, kind: InputKind::Other }, None))
+        }
+        (Input::Stdin, None) => inherited_input(),
+    }
+}
+
+fn inherited_input() -> Accept<(Source, Option<Place>)> {
+    let unknown = |_| Declined::new("its standard input cannot be looked at");
+    let mut file = File::from(std::io::stdin().as_fd().try_clone_to_owned().map_err(unknown)?);
+    let metadata = file.metadata().map_err(unknown)?;
+    let kind = match metadata.file_type() {
+        kind if kind.is_file() => InputKind::Regular { bytes: metadata.len() },
+        kind if kind.is_fifo() || kind.is_char_device() || kind.is_socket() => InputKind::Other,
+        _ => return Declined::because("its standard input is neither a file nor a stream"),
+    };
+    let place = metadata.is_file().then(|| Place::of(&metadata));
+    if place.is_some() {
+        // Somebody read from it before: tac goes back to the beginning all the same, others do not.
+        if file.stream_position().map_err(unknown)? != 0 {
+            return Declined::because("its standard input was read before");
+        }
+        can_be_read(&file).map_err(unknown)?;
+    }
+    Ok((Source { name: None, file: None, kind }, place))
+}
+
+/// A regular file, open for reading. Looked at before it is opened, since opening a FIFO may block.
+fn open_regular(name: &[u8]) -> Accept<(File, Metadata)> {
+    let path = path(name);
+    let unreadable = |_| Declined::new(format!("{} cannot be read", name.escape_ascii()));
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Declined::because(format!("{} is no regular file", name.escape_ascii()));
+    }
+    let file = File::open(path).map_err(unreadable)?;
+    can_be_read(&file).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    Ok((file, metadata))
+}
+
+/// Some files of the system open, and then give nothing but errors.
+fn can_be_read(file: &File) -> std::io::Result<usize> {
+    file.read_at(&mut [0], 0)
+}
+
+/// The file that standard output goes to; `None` if it is a device.
+fn output(name: &[u8]) -> Accept<Option<Place>> {
+    match std::fs::metadata(path(name)) {
+        Ok(_) if !machine::may_write(path(name)) => {
+            Declined::because(format!("{} cannot be written", name.escape_ascii()))
+        }
+        Ok(metadata) if metadata.is_file() => Ok(Some(Place::of(&metadata))),
+        Ok(metadata) if metadata.file_type().is_char_device() => Ok(None),
+        Ok(_) => Declined::because(format!("{} is no plain file", name.escape_ascii())),
+        Err(_) => Place::to_be_made(name).map(Some),
+    }
+}
+
+fn inherited_output() -> Option<Place> {
+    let file = File::from(std::io::stdout().as_fd().try_clone_to_owned().ok()?);
+    file.metadata().ok().filter(Metadata::is_file).map(|metadata| Place::of(&metadata))
+}
+
+/// A file that gets a copy.
+fn copy(name: &[u8]) -> Accept<Place> {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_+,./:@%".contains(byte);
+    if !name.iter().all(plain) {
+        // The real tee would have to quote it if anything goes wrong.
+        return Declined::because(format!("a name that is not plain: {}", name.escape_ascii()));
+    }
+    match std::fs::metadata(path(name)) {
+        Ok(metadata) if metadata.is_file() && machine::may_write(path(name)) => Ok(Place::of(&metadata)),
+        Ok(_) => Declined::because(format!("{} is no plain file to write", name.escape_ascii())),
+        Err(_) => Place::to_be_made(name),
+    }
+}
+
+impl Place {
+    fn of(metadata: &Metadata) -> Self {
+        Place::Existing(metadata.dev(), metadata.ino())
+    }
+
+    fn to_be_made(name: &[u8]) -> Accept<Self> {
+        let path = path(name);
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let metadata = std::fs::metadata(folder).ok().filter(Metadata::is_dir);
+        match (metadata, path.file_name()) {
+            // A link that leads nowhere is made where it leads.
+            (Some(made_in), Some(file))
+                if machine::may_write(folder) && std::fs::symlink_metadata(path).is_err() =>
+            {
+                Ok(Place::New(made_in.dev(), made_in.ino(), file.as_bytes().to_vec()))
+            }
+            _ => Declined::because(format!("{} cannot be made", name.escape_ascii())),
+        }
+    }
+}
+
+/// Which stages write a file that is read or written elsewhere in the pipeline, or read such a file: what they find
+/// there depends on who is first. Files of one stage each, `None` if it is a process.
+pub fn entangled(stages: &[Option<&Files>]) -> Vec<usize> {
+    let mut found = Vec::new();
+    for (at, files) in stages.iter().enumerate() {
+        for (i, place) in files.iter().flat_map(|files| &files.written).enumerate() {
+            for (other, files) in stages.iter().enumerate() {
+                let Some(files) = files else { continue };
+                let mut written = files.written.iter().enumerate();
+                let again = written.any(|(j, p)| p == place && (other, j) != (at, i));
+                if again || files.read.contains(place) {
+                    found.extend([at, other]);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Opens a copy as tee does.
+pub fn open_copy(name: &[u8], copies: &Copies) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.create(true).append(copies.append).write(!copies.append).truncate(!copies.append);
+    options.open(path(name))
+}
+
+fn path(name: &[u8]) -> &Path {
+    Path::new(std::ffi::OsStr::from_bytes(name))
+}

@@ -1,0 +1,88 @@
+//! tee: what passes is written to files as well.
+//!
+//! A kernel of the driver's, and the only one that writes: the files get a block before the next kernel does, so that
+//! whoever waits for the end of the stream finds them complete.
+
+use super::failure::reason;
+use super::files;
+use pelton_commands::Copies;
+use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome};
+use std::fs::File;
+use std::io::{self, Write};
+
+/// Passes everything on, and writes it to files.
+pub struct CopyKernel {
+    copies: Copies,
+    /// Those that can still be written, with their names.
+    open: Vec<(Vec<u8>, File)>,
+    failed: bool,
+}
+
+impl CopyKernel {
+    /// Opens nothing yet.
+    pub fn new(copies: Copies) -> Self {
+        CopyKernel { copies, open: Vec::new(), failed: false }
+    }
+
+    fn complain(&mut self, name: &[u8], error: &io::Error) {
+        self.failed = true;
+        let message = [b"tee: ", name, b": ", reason(error).as_bytes(), b"\n"].concat();
+        let _ = io::stderr().write_all(&message);
+    }
+}
+
+impl Kernel for CopyKernel {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    /// tee opens its files before it reads.
+    fn inputs_are(&mut self, _kinds: &[InputKind]) {
+        for name in self.copies.paths.clone() {
+            match files::open_copy(&name, &self.copies) {
+                Ok(file) => self.open.push((name, file)),
+                Err(error) => self.complain(&name, &error),
+            }
+        }
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        for (name, mut file) in std::mem::take(&mut self.open) {
+            match file.write_all(block) {
+                Ok(()) => self.open.push((name, file)),
+                Err(error) => self.complain(&name, &error),
+            }
+        }
+        out.extend_from_slice(block);
+        Ok(Flow::More)
+    }
+
+    fn status(&self) -> i32 {
+        i32::from(self.failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_that_cannot_be_written_ends_and_the_others_go_on() {
+        let folder = std::env::temp_dir().join(format!("pelton-tee-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a directory");
+        let name = |file: &str| folder.join(file).into_os_string().into_encoded_bytes();
+        std::fs::write(folder.join("old"), "longer than what comes\n").expect("a file");
+        let paths = vec![b"/dev/full".to_vec(), name("old"), name("no/such"), name("new")];
+        let mut kernel = CopyKernel::new(Copies { paths, append: false });
+        kernel.inputs_are(&[InputKind::Other]);
+        let mut out = Vec::new();
+        for block in [&b"a\nb"[..], b"\nc\n"] {
+            assert_eq!(kernel.push(block, &mut out), Ok(Flow::More));
+        }
+        for file in ["old", "new"] {
+            assert_eq!(std::fs::read(folder.join(file)).expect("a copy"), b"a\nb\nc\n");
+        }
+        assert_eq!((out.as_slice(), kernel.status()), (&b"a\nb\nc\n"[..], 1));
+        std::fs::remove_dir_all(&folder).expect("removed");
+    }
+}
