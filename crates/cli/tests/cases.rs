@@ -43,6 +43,7 @@ topics! {
     lists
     native
     native_joins
+    native_sources
     native_tee
     negation
     no_final_newline

@@ -118,6 +118,13 @@ impl Locale {
     }
 }
 
+/// Whether every locale that the environment names is installed: bash warns of one that is not.
+pub fn locales_are_installed(variable: impl Fn(&str) -> Option<Vec<u8>>, store: &dyn LocaleStore) -> bool {
+    let names = CATEGORIES.iter().chain(&["LC_ALL", "LANG"]).filter_map(|name| variable(name));
+    let mut names = names.filter(|value| !value.is_empty() && !is_c(value));
+    names.all(|name| store.installed(&name) == Some(true))
+}
+
 /// LC_ALL, then the category's own variable, then LANG; empty means unset.
 fn category_name(variable: &impl Fn(&str) -> Option<Vec<u8>>, category: &str) -> Vec<u8> {
     ["LC_ALL", category, "LANG"]
@@ -177,6 +184,19 @@ mod tests {
     fn one_category_that_is_not_installed_leaves_all_of_them_in_c() {
         assert_eq!(resolve(&[("LANG", "C.UTF-8"), ("LC_TIME", "xx_YY")]).unwrap(), Locale::C);
         assert_eq!(resolve(&[("LC_ALL", "fr_FR.UTF-8")]).unwrap(), Locale::C);
+    }
+
+    #[test]
+    fn a_locale_that_is_not_installed_is_noticed_behind_one_that_is() {
+        let check = |variables: &'static [(&str, &str)]| {
+            let find = |name: &str| {
+                variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_bytes().to_vec())
+            };
+            locales_are_installed(find, &Installed(&["C.UTF-8"]))
+        };
+        assert!(check(&[]) && check(&[("LC_ALL", "C.UTF-8"), ("LANG", ""), ("LC_TIME", "POSIX")]));
+        assert!(!check(&[("LC_ALL", "C"), ("LC_CTYPE", "xx_YY")]));
+        assert!(!check(&[("LANG", "xx_YY")]));
     }
 
     #[test]

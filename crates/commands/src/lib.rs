@@ -13,6 +13,8 @@ mod context;
 mod count;
 mod cut;
 pub mod detect;
+mod echo;
+mod escapes;
 mod expand;
 mod facts;
 mod fold;
@@ -25,6 +27,8 @@ mod join;
 mod locales;
 mod nl;
 mod paste;
+mod printed;
+mod printf;
 pub mod regex;
 mod scan;
 mod seq;
@@ -42,7 +46,7 @@ mod wc;
 
 pub use bytes::{ByteMap, ByteSet};
 pub use command::{Accept, AcceptFn, Command, Copies, Declined, Input};
-pub use context::{Charset, Collate, Context, Locale};
+pub use context::{Charset, Collate, Context, Locale, locales_are_installed};
 pub use detect::{Family, Implementation};
 pub use facts::{Class, Combiner, Facts, LastLine, Lines, Touches};
 pub use group::SortUniq;
@@ -69,12 +73,14 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("cat", cat::accept),
     coreutils("comm", comm::accept),
     coreutils("cut", cut::accept),
+    builtin("echo", echo::accept),
     coreutils("expand", expand::accept),
     coreutils("fold", fold::accept),
     coreutils("head", head::accept),
     coreutils("join", join::accept),
     coreutils("nl", nl::accept),
     coreutils("paste", paste::accept),
+    builtin("printf", printf::accept),
     coreutils("seq", seq::accept),
     coreutils("sort", sort::accept),
     coreutils("tac", tac::accept),
@@ -88,6 +94,11 @@ pub const COMMANDS: &[Entry] = &[
 
 const fn coreutils(name: &'static str, accept: AcceptFn) -> Entry {
     Entry { name, family: Family::GnuCoreutils, accept }
+}
+
+/// Of bash. The program of the same name is declined as another implementation.
+const fn builtin(name: &'static str, accept: AcceptFn) -> Entry {
+    Entry { name, family: Family::Bash, accept }
 }
 
 /// The command of this name, if pelton knows it.

@@ -78,7 +78,7 @@ pub fn replacement(
             let [Step::List(list)] = steps.as_slice() else { return None };
             let [(None, pipeline)] = list.as_slice() else { return None };
             let [stage] = pipeline.stages.as_slice() else { return None };
-            if matches!(stage.kind, Kind::Shell { .. }) {
+            if stage.kind.shell_reason().is_some() {
                 // One stage that the shell runs is all of the text: let it have it as it is.
                 return whole(request, environment);
             }

@@ -229,8 +229,8 @@ impl Planner<'_> {
             return Err("a job's name as a command".into());
         }
         let kind = stage::classify(&stage, &self.functions, self.environment);
-        if let Kind::Shell { reason } = &kind {
-            self.check_shell(&stage, reason)?;
+        if let Some(reason) = kind.shell_reason() {
+            self.check_shell(&stage, &reason)?;
             if lasting && stage::has_lasting_effect(&stage, &self.functions) {
                 return Err(format!("{reason}, whose effect lasts"));
             }
@@ -347,12 +347,9 @@ fn check_options(steps: &[Step]) -> Result<(), Reason> {
     }
 }
 
-fn reason_for_a_shell(step: &Step) -> Option<&Reason> {
+fn reason_for_a_shell(step: &Step) -> Option<Reason> {
     let Step::List(list) = step else { return None };
-    list.iter().flat_map(|(_, pipeline)| &pipeline.stages).find_map(|stage| match &stage.kind {
-        Kind::Shell { reason } => Some(reason),
-        _ => None,
-    })
+    list.iter().flat_map(|(_, pipeline)| &pipeline.stages).find_map(|stage| stage.kind.shell_reason())
 }
 
 impl Plan {

@@ -48,6 +48,22 @@ pub enum Kind {
         /// Why, to follow 'because of'.
         reason: String,
     },
+    /// A separate shell, only because it is a builtin: a kernel may do the same.
+    ShellBuiltin {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Kind {
+    /// Why a separate shell runs it, to follow 'because of', if one does.
+    pub fn shell_reason(&self) -> Option<String> {
+        match self {
+            Kind::Shell { reason } => Some(reason.clone()),
+            Kind::ShellBuiltin { name } => Some(format!("the builtin `{name}`")),
+            Kind::Program | Kind::Builtin(_) => None,
+        }
+    }
 }
 
 /// The builtins of bash and dash, apart from the reserved words.
@@ -152,7 +168,7 @@ pub fn classify(stage: &syntax::Stage, functions: &[String], environment: &Envir
     match name.as_str() {
         "true" | ":" if simple.assignments.is_empty() => Kind::Builtin(0),
         "false" if simple.assignments.is_empty() => Kind::Builtin(1),
-        _ if BUILTINS.contains(&name.as_str()) => Kind::Shell { reason: format!("the builtin `{name}`") },
+        _ if BUILTINS.contains(&name.as_str()) => Kind::ShellBuiltin { name },
         _ => Kind::Program,
     }
 }
@@ -405,7 +421,9 @@ impl StagePlan {
     pub fn prepare<'e>(&self, around: &Surroundings<'_>, ends: Ends<'e>) -> Prepared<'e> {
         let shell = self.shell_exec(around);
         let native = match &self.kind {
-            Kind::Shell { reason } => Err(reason.clone()),
+            Kind::Shell { .. } | Kind::ShellBuiltin { .. } => {
+                Err(self.kind.shell_reason().unwrap_or_default())
+            }
             Kind::Builtin(status) => self.builtin(*status, around),
             Kind::Program => self.program(around),
         };
@@ -438,6 +456,16 @@ impl StagePlan {
         let name = command_name(simple, environment)?;
         let missing = lookup::find(&name, environment).is_none();
         missing.then(|| (String::from_utf8_lossy(&name).into_owned(), simple.words[0].span))
+    }
+
+    /// The name of a builtin and its arguments, if they can be known now.
+    pub(crate) fn builtin_arguments(&self, environment: &Environment) -> Result<Vec<Vec<u8>>, Declined> {
+        match &self.syntax.command {
+            Command::Simple(simple) if simple.assignments.is_empty() => {
+                expand::arguments(&simple.words, environment)
+            }
+            _ => Err("an assignment before a builtin".into()),
+        }
     }
 
     fn builtin(&self, status: i32, around: &Surroundings<'_>) -> Result<Native, Declined> {

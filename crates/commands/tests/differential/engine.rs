@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use pelton_commands::detect::{Detector, SystemProbe};
-use pelton_commands::{Command, Context, Declined, Implementation, Input, Locale, lookup};
+use pelton_commands::{Command, Context, Declined, Family, Implementation, Input, Locale, lookup};
 use pelton_stream::memory::{self, Ended, Source};
 use pelton_stream::{BLOCK_BYTES, InputKind};
 
@@ -66,11 +66,13 @@ impl Engine {
     /// `None` if the installed tool is not one that the kernels claim to equal.
     pub fn new(command: &str) -> Option<Self> {
         let entry = lookup(command.as_bytes())?;
+        let is_builtin = entry.family == Family::Bash;
+        let name = if is_builtin { "bash" } else { command };
         let program =
-            ["/usr/bin", "/bin"].iter().map(|dir| Path::new(dir).join(command)).find(|path| path.exists())?;
+            ["/usr/bin", "/bin"].iter().map(|dir| Path::new(dir).join(name)).find(|path| path.exists())?;
         let implementation = Detector::new(&SystemProbe, None).identify(&program);
         implementation.is_tested(entry.family).then(|| Engine {
-            oracle: Oracle::new(program),
+            oracle: if is_builtin { Oracle::of_builtin(program, command) } else { Oracle::new(program) },
             implementation,
             tally: Tally::default(),
         })

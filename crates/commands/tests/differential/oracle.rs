@@ -19,6 +19,8 @@ pub struct Answer {
 pub struct Oracle {
     folder: PathBuf,
     program: PathBuf,
+    /// The builtin that the program, a shell, is to run.
+    builtin: Option<String>,
 }
 
 impl Oracle {
@@ -30,7 +32,14 @@ impl Oracle {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = root.join(format!("pelton-differential-{}-{number}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder for the files of a case");
-        Oracle { folder, program }
+        Oracle { folder, program, builtin: None }
+    }
+
+    /// For a builtin of this shell.
+    pub fn of_builtin(shell: PathBuf, name: &str) -> Self {
+        let mut oracle = Oracle::new(shell);
+        oracle.builtin = Some(name.to_owned());
+        oracle
     }
 
     /// Runs the case's command line with its files in place.
@@ -49,6 +58,7 @@ impl Oracle {
         command
             // Messages start with the name as the shell would pass it.
             .arg0(self.program.file_name().expect("a name"))
+            .args(self.builtin.iter().flat_map(|name| ["-c".into(), format!("{name} \"$@\""), "bash".into()]))
             .args(args.iter().map(|arg| std::ffi::OsStr::from_bytes(arg)))
             .current_dir(&self.folder)
             .env_clear()

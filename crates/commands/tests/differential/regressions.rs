@@ -36,5 +36,7 @@ pub fn all() -> Vec<Case> {
         case("sort", &[b"-n", b"-s"], b"1\x802\n3\n1\n\x80\x80-1\n-\x801\x80.5\n"),
         // Both read the standard input, by turns.
         case("sort", &[b"-m", b"-", b"-"], b"b\na\n"),
+        // A backslash that escapes nothing stands for itself, and what follows is no part of it.
+        case("printf", &[b"\\%d", b"5"], b""),
     ]
 }

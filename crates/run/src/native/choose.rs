@@ -9,7 +9,7 @@ use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_commands::detect::{CacheFile, Detector, Store, SystemProbe};
 use pelton_commands::{Accept, Command, Context, Declined, Family, Implementation, Locale, SystemLocales};
 use pelton_plan::{Candidate, Planned, Segment, Switches};
-use pelton_syntax::RedirectKind;
+use pelton_syntax::{Dialect, RedirectKind};
 use pelton_sys::spawn::Action;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,11 @@ use std::path::{Path, PathBuf};
 struct Understood {
     candidate: Candidate,
     /// `None` if it stays a process.
-    ready: Option<(Ready, Locale)>,
+    ready: Option<Prepared>,
 }
+
+/// With the locale that its arguments were read in, if that mattered.
+type Prepared = (Ready, Option<Locale>);
 
 /// How each pipeline of a text would be run, for `explain`: its source text, and its plan.
 pub fn explain(
@@ -61,11 +64,11 @@ pub fn plan_pipeline(
 ) -> (Planned, Vec<Unit>) {
     let position = |at: usize| Position { first: at == 0, last: at + 1 == stages.len() };
     let each = stages.iter().enumerate().map(|(at, stage)| understand(stage, position(at), around, detector));
-    let (mut candidates, ready): (Vec<Candidate>, Vec<Option<(Ready, Locale)>>) =
+    let (mut candidates, ready): (Vec<Candidate>, Vec<Option<Prepared>>) =
         each.map(|understood| (understood.candidate, understood.ready)).unzip();
-    let (mut ready, locales): (Vec<Option<Ready>>, Vec<Option<Locale>>) =
+    let (mut ready, locales): (Vec<Option<Ready>>, Vec<Option<Option<Locale>>>) =
         ready.into_iter().map(Option::unzip).unzip();
-    let mut locales: Vec<Locale> = locales.into_iter().flatten().collect();
+    let mut locales: Vec<Locale> = locales.into_iter().flatten().flatten().collect();
     locales.dedup();
     if locales.len() > 1 {
         // Rules read arguments again, in one locale for all.
@@ -127,10 +130,14 @@ fn command_of(
     around: &Surroundings<'_>,
     detector: &mut Detector<'_>,
     candidate: &mut Candidate,
-) -> Accept<(Box<dyn Command>, Ready, Locale)> {
+) -> Accept<(Box<dyn Command>, Ready, Option<Locale>)> {
     match &stage.kind {
         Kind::Program => {}
         Kind::Builtin(_) => return Declined::because("a builtin of the shell"),
+        Kind::ShellBuiltin { name } => {
+            let (command, ready) = builtin_of(name, stage, position, around, detector, candidate)?;
+            return Ok((command, ready, None));
+        }
         Kind::Shell { reason } => {
             return Declined::because(format!("the shell runs it, because of {reason}"));
         }
@@ -156,12 +163,50 @@ fn command_of(
     let command = pelton_commands::accept(&name, &args, &context)?;
     candidate.name = String::from_utf8_lossy(&name).into_owned();
     candidate.args = args;
-    let called = exec.argv.first().map_or(&b""[..], |called| called.as_bytes());
+    let called = exec.argv.first().map_or(&b""[..], |called| called.as_bytes()).to_vec();
     if called != name && (command.join_kernel().is_ok() || command.copies().is_some()) {
         return Declined::because("what it is called by stands in its messages");
     }
     let files = files::of_stage(command.as_ref(), &native.redirections, position)?;
-    Ok((command, Ready { exec, redirections: native.redirections, files }, locale))
+    let called = String::from_utf8_lossy(&called).into_owned();
+    Ok((command, Ready { called, exec: Some(exec), redirections: native.redirections, files }, Some(locale)))
+}
+
+/// What a builtin of the shell does. It only ever prints into a pipe: what it says about anything else names a line of
+/// the text.
+fn builtin_of(
+    name: &str,
+    stage: &StagePlan,
+    position: Position,
+    around: &Surroundings<'_>,
+    detector: &mut Detector<'_>,
+    candidate: &mut Candidate,
+) -> Accept<(Box<dyn Command>, Ready)> {
+    if pelton_commands::lookup(name.as_bytes()).is_none_or(|entry| entry.family != Family::Bash) {
+        return Declined::because(format!("the shell runs it, because of the builtin `{name}`"));
+    }
+    if around.shell.dialect != Some(Dialect::Bash) {
+        return Declined::because(format!("the builtin `{name}` of a shell that is not bash"));
+    }
+    if !stage.syntax.redirects.is_empty() || stage.syntax.pipes_stderr {
+        return Declined::because("a builtin with redirections");
+    }
+    if position.last {
+        return Declined::because("a builtin that prints into no pipe");
+    }
+    let arguments = stage.builtin_arguments(around.environment).map_err(Declined::new)?;
+    let args = arguments.get(1..).unwrap_or_default().to_vec();
+    let variable = |name: &str| around.environment.get(name).map(|value| value.as_bytes().to_vec());
+    let locales = SystemLocales::default();
+    if !pelton_commands::locales_are_installed(variable, &locales) {
+        return Declined::because("a locale that is not installed, of which the shell warns");
+    }
+    let locale = Locale::resolve(variable, &locales)?;
+    let context = Context { locale, implementation: detector.identify(&around.shell.path) };
+    let command = pelton_commands::accept(name.as_bytes(), &args, &context)?;
+    candidate.args = args;
+    let files = files::of_stage(command.as_ref(), &[], position)?;
+    Ok((command, Ready { called: name.to_owned(), exec: None, redirections: Vec::new(), files }))
 }
 
 /// Only plain files, and only as standard input and standard output: everything else is the real command's.

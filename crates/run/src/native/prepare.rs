@@ -10,8 +10,10 @@ use std::ops::Range;
 
 /// A stage that may run natively.
 pub struct Ready {
-    /// The real command.
-    pub exec: Exec,
+    /// What it is called by, which stands in its messages.
+    pub called: String,
+    /// The real command, if it is a program.
+    pub exec: Option<Exec>,
     /// Its own redirections.
     pub redirections: Vec<Redirection>,
     /// What it reads and writes.
@@ -33,7 +35,7 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
         });
     }
     let last_copies = nodes.last().is_some_and(|node| node.work.copies().is_some());
-    let called = stages[range.end - 1].as_ref()?.exec.argv.first()?.to_string_lossy().into_owned();
+    let called = stages[range.end - 1].as_ref()?.called.clone();
     let last_name = called.rsplit('/').next().unwrap_or_default().to_owned();
     // Rules may drop a stage's node, and never what the first stage reads.
     let sources = std::mem::take(&mut stages[range.start].as_mut()?.files.sources);
@@ -52,7 +54,7 @@ fn kernel(node: &Node) -> Option<Box<dyn Kernel>> {
 
 /// The real command that goes on after a hand-over.
 fn real(resume: &Resume, stages: &[Option<Ready>]) -> Option<Exec> {
-    let exec = &stages[resume.stage].as_ref()?.exec;
+    let exec = stages[resume.stage].as_ref()?.exec.as_ref()?;
     let args = resume.args.iter().map(|arg| crate::c_string(arg)).collect::<Option<Vec<_>>>()?;
     let argv = exec.argv.iter().take(1).cloned().chain(args).collect();
     Some(Exec { argv, ..exec.clone() })

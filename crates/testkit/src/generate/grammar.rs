@@ -77,6 +77,13 @@ pub(super) const ALL: &[Grammar] = &[
         ],
         &["--complement", "-n", "-z", "--output-delimiter=@d", "--output-delimiter=", "-s"],
     ),
+    Grammar {
+        name: "echo",
+        role: Role::Source,
+        needs: &[],
+        options: &["-n", "-e", "-E", "-ne", "-nx"],
+        operands: &["", "@r", "a b", "'a  b'", "@t", "@t @t", "\"$HOME\"", "*"],
+    },
     reader(
         "expand",
         &[],
@@ -154,6 +161,23 @@ pub(super) const ALL: &[Grammar] = &[
         needs: &[],
         options: &["-s", "-d@d", "-d ',;'", "-d '\\n'", "-sd@d", "-z", "-d '\\0'"],
         operands: &["-", "- -", "- - -", "@f", "- @f", "@f @f", "@f -"],
+    },
+    Grammar {
+        name: "printf",
+        role: Role::Source,
+        needs: &[
+            "'%s\\n'",
+            "'%s,%s\\n'",
+            "'%d %x\\n'",
+            "'%5s|%-5s\\n'",
+            "'%b'",
+            "@t",
+            "'%05d\\n'",
+            "'%c'",
+            "--",
+        ],
+        options: &[],
+        operands: &["", "@N", "@r @t", "@t @t @t", "@n @N @p", "'' 5 0x1f", "a b c d"],
     },
     reader("sed", &["@x", "-n @x", "-e @x", "-E @x", "-e @x -e @x"], &["-z", "-s", "-u"]),
     Grammar {
@@ -296,7 +320,6 @@ pub(super) const FOREIGN: &[&str] = &[
     "tee /dev/null",
     "cat | cat",
     "split -b 100000 - part",
-    "echo done",
     "dd bs=1000 status=none",
     "iconv -f latin1 -t utf8",
 ];
@@ -335,6 +358,19 @@ pub(super) fn values(letter: char) -> Option<&'static [&'static str]> {
             "'[:punct:]'",
             "'\\0-\\37'",
             "é",
+        ],
+        // Text with escapes.
+        't' => &[
+            "'a\\tb'",
+            "'\\0101\\x42\\n'",
+            "'x\\ny\\n'",
+            "'\\\\'",
+            "'a\\cb'",
+            "'\\u00e9'",
+            "-",
+            "''",
+            "'50%'",
+            "'b\\0c'",
         ],
         // A regular expression, and a plain string.
         'r' => &[

@@ -3,12 +3,14 @@
 mod cat;
 mod comm;
 mod cut;
+mod echo;
 mod expand;
 mod fold;
 mod head;
 mod join;
 mod nl;
 mod paste;
+mod printf;
 mod seq;
 pub mod sort;
 mod tac;
@@ -34,12 +36,14 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "cat", case: cat::case },
     Grammar { command: "comm", case: comm::case },
     Grammar { command: "cut", case: cut::case },
+    Grammar { command: "echo", case: echo::case },
     Grammar { command: "expand", case: expand::case },
     Grammar { command: "fold", case: fold::case },
     Grammar { command: "head", case: head::case },
     Grammar { command: "join", case: join::case },
     Grammar { command: "nl", case: nl::case },
     Grammar { command: "paste", case: paste::case },
+    Grammar { command: "printf", case: printf::case },
     Grammar { command: "seq", case: seq::case },
     Grammar { command: "sort", case: sort::case },
     Grammar { command: "tac", case: tac::case },

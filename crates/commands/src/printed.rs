@@ -1,0 +1,54 @@
+//! Commands whose output follows from their arguments alone (`echo`, `printf`).
+
+use pelton_stream::{Flow, Framing, Kernel, Outcome};
+
+use crate::{Accept, Class, Command, Declined, Facts, Input, Touches};
+
+/// More than this is not worked out before it is wanted.
+const BYTES_MAX: usize = 1 << 20;
+
+/// A command that prints this and ends with status 0.
+#[derive(Clone, Debug)]
+pub(crate) struct Printed(Vec<u8>);
+
+impl Printed {
+    /// Declined if it is too much to hold.
+    pub(crate) fn command(text: Vec<u8>) -> Accept<Box<dyn Command>> {
+        Printed::check(&text)?;
+        Ok(Box::new(Printed(text)))
+    }
+
+    /// Whether it is too much already.
+    pub(crate) fn check(text: &[u8]) -> Accept<()> {
+        if text.len() > BYTES_MAX { Declined::because("more than a mebibyte to print") } else { Ok(()) }
+    }
+}
+
+impl Command for Printed {
+    fn facts(&self) -> Facts {
+        Facts::serial(Class::Source, Touches::anything())
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &[]
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Kernel for Printed {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    fn push(&mut self, _block: &[u8], _out: &mut Vec<u8>) -> Outcome {
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        out.append(&mut self.0);
+        Ok(Flow::Done)
+    }
+}
