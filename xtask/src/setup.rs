@@ -13,13 +13,14 @@ use crate::{Failure, Outcome};
 const CARGO_DENY_VERSION: &str = "0.20.2";
 
 /// A program that the tests run, and the Debian package that brings it.
-const ORACLES: [(&str, &str); 12] = [
+const ORACLES: [(&str, &str); 13] = [
     ("bash", "bash"),
     ("busybox", "busybox"),
     ("dash", "dash"),
     ("gawk", "gawk"),
     ("hyperfine", "hyperfine"),
     ("jq", "jq"),
+    ("locale-gen", "locales"),
     ("mawk", "mawk"),
     ("original-awk", "original-awk"),
     ("ps", "procps"),
@@ -28,9 +29,13 @@ const ORACLES: [(&str, &str); 12] = [
     ("zsh", "zsh"),
 ];
 
+/// A locale whose order is not that of bytes, as `locale -a` shows it: sort, comm and join are compared in it.
+const LOCALE: &str = "en_US.utf8";
+
 /// Installs what is missing.
 pub fn run() -> Outcome {
     debian_packages()?;
+    locale()?;
     rust_components()?;
     step("fetch the crates that Cargo.lock names", &mut cargo(["fetch", "--locked", "--quiet"]))?;
     cargo_deny()
@@ -56,6 +61,16 @@ fn debian_packages() -> Outcome {
             status => Err(cannot(&format!("apt-get install failed ({status})"), &missing)),
         }
     })
+}
+
+/// Debian makes no locale but C.UTF-8 by itself.
+fn locale() -> Outcome {
+    let there = Command::new("locale").arg("-a").output()?;
+    if String::from_utf8_lossy(&there.stdout).lines().any(|name| name == LOCALE) {
+        return Ok(());
+    }
+    let mut make = as_root(&["localedef", "-i", "en_US", "-f", "UTF-8", "en_US.UTF-8"], &["locales"])?;
+    step("make the locale en_US.UTF-8", &mut make)
 }
 
 /// The packages whose program is not there.

@@ -1,12 +1,13 @@
-//! `comm`: GNU coreutils, where order is the order of bytes.
+//! `comm`: GNU coreutils.
 
 use std::cmp::Ordering;
 
 use pelton_stream::{Complaint, Framing, JoinKernel, Kernel};
 
 use crate::argv::{Opt, Order, Takes, long, opt, parse, short};
+use crate::collation::{Collation, compare};
 use crate::side::Side;
-use crate::{Accept, Class, Collate, Command, Context, Declined, Facts, Input, Touches};
+use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Touches};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -45,6 +46,8 @@ struct Comm {
     check: Check,
     delimiter: Vec<u8>,
     total: bool,
+    /// How lines are ordered, if not by their bytes.
+    collation: Option<&'static Collation>,
     line_end: u8,
     inputs: Vec<Input>,
 }
@@ -52,9 +55,6 @@ struct Comm {
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
-    if context.locale.collate != Collate::Bytes {
-        return Declined::because("this locale's order");
-    }
     if !context.locale.plain_messages {
         return Declined::because("messages in this locale");
     }
@@ -63,6 +63,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
         check: Check::Unpaired,
         delimiter: b"\t".to_vec(),
         total: false,
+        collation: context.locale.collation()?,
         line_end: b'\n',
         inputs: Input::stdin_once(Input::from_operands(&parsed.operands()))?,
     };
@@ -169,7 +170,9 @@ impl CommKernel {
         let side = &mut self.sides[input];
         // At the end the last pair is judged again: a line without partner may have been seen since.
         if side.advance() && side.count > 1 && self.comm.check != Check::Never {
-            self.disordered[input] = side.line().is_some_and(|line| side.previous() > line);
+            let collation = self.comm.collation;
+            self.disordered[input] =
+                side.line().is_some_and(|line| compare(collation, side.previous(), line).is_gt());
         }
         let checked = self.comm.check == Check::Always || self.unpaired;
         if self.disordered[input] && checked && !self.warned[input] {
@@ -187,7 +190,7 @@ impl CommKernel {
             (None, None) => return self.finish(out),
             (Some(line), None) => (0, line),
             (None, Some(line)) => (1, line),
-            (Some(first), Some(second)) => match first.cmp(second) {
+            (Some(first), Some(second)) => match compare(self.comm.collation, first, second) {
                 Ordering::Less => (0, first),
                 Ordering::Greater => (1, second),
                 Ordering::Equal => (2, second),

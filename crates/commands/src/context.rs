@@ -1,5 +1,6 @@
 //! What a command's meaning depends on besides its arguments: the locale, and which program it is.
 
+use crate::collation::Collation;
 use crate::detect::Implementation;
 use crate::locales::LocaleStore;
 use crate::{Accept, Declined};
@@ -33,9 +34,10 @@ pub struct Locale {
     pub collate: Collate,
     /// Messages are the untranslated English ones.
     pub plain_messages: bool,
-    /// The decimal point is `.` and there are no thousands separators (LC_NUMERIC of C, POSIX and C.UTF-8).
-    pub plain_numbers: bool,
-    /// The names of months are the English ones (LC_TIME of C, POSIX and C.UTF-8).
+    /// What stands between thousands, or that nothing does; `None` if the decimal point is not `.`, or if it is not
+    /// known (LC_NUMERIC).
+    pub thousands: Option<Option<u8>>,
+    /// The names of months are the English ones (LC_TIME).
     pub plain_dates: bool,
 }
 
@@ -45,7 +47,7 @@ impl Locale {
         ctype: Charset::C,
         collate: Collate::Bytes,
         plain_messages: true,
-        plain_numbers: true,
+        thousands: Some(None),
         plain_dates: true,
     };
 
@@ -106,15 +108,23 @@ impl Locale {
         let translated = !is_c(messages) && variable("LANGUAGE").is_some_and(|list| !list.is_empty());
         Ok(Locale {
             ctype: charset(ctype),
-            collate: if is_c(collate) || is_c_utf8(collate) {
+            collate: if is_plain(collate) {
                 Collate::Bytes
             } else {
                 Collate::Other(String::from_utf8_lossy(collate).into_owned())
             },
-            plain_messages: (is_c(messages) || is_c_utf8(messages)) && !translated,
-            plain_numbers: is_c(numeric) || is_c_utf8(numeric),
-            plain_dates: is_c(time) || is_c_utf8(time),
+            plain_messages: (is_plain(messages) || store.is_untranslated(messages)) && !translated,
+            thousands: if is_plain(numeric) { Some(None) } else { store.thousands(numeric) },
+            plain_dates: is_plain(time) || store.has_english_months(time),
         })
+    }
+
+    /// The order of this locale's strings; nothing if it is the order of bytes.
+    pub(crate) fn collation(&self) -> Accept<Option<&'static Collation>> {
+        match &self.collate {
+            Collate::Bytes => Ok(None),
+            Collate::Other(name) => Collation::of(name),
+        }
     }
 }
 
@@ -139,6 +149,11 @@ fn is_c(name: &[u8]) -> bool {
 
 fn is_c_utf8(name: &[u8]) -> bool {
     matches!(name, b"C.UTF-8" | b"C.utf8")
+}
+
+/// C in all but, perhaps, its characters.
+fn is_plain(name: &[u8]) -> bool {
+    is_c(name) || is_c_utf8(name)
 }
 
 fn charset(name: &[u8]) -> Charset {
@@ -178,6 +193,14 @@ mod tests {
         assert_eq!(mixed.collate, Collate::Other("en_US.UTF-8".to_owned()));
         assert_eq!(mixed.ctype, Charset::Utf8);
         assert_eq!(resolve(&[("LANG", "de_DE.UTF-8")]).unwrap().ctype, Charset::Other);
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_locale_is_not_plain() {
+        let locale = resolve(&[("LANG", "en_US.UTF-8")]).unwrap();
+        assert_eq!((locale.plain_messages, locale.thousands, locale.plain_dates), (false, None, false));
+        let numbers = resolve(&[("LANG", "en_US.UTF-8"), ("LC_NUMERIC", "C")]).unwrap();
+        assert_eq!(numbers.thousands, Some(None));
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl SortUniq {
         if sort.mode != Mode::Sort {
             return Declined::because("sort is not asked to sort");
         }
-        if sort.unique || !sort.order().is_total() {
+        if sort.unique || !sort.order().is_total_if_alone() {
             return Declined::because("sort may not keep identical lines together, or drops some");
         }
         if sort.order().may_meet_nan() {

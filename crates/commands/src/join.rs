@@ -1,12 +1,13 @@
-//! `join`: GNU coreutils, where order is the order of bytes. Without -i and --header.
+//! `join`: GNU coreutils. Without -i and --header.
 
 use std::cmp::Ordering;
 
 use pelton_stream::{Complaint, Framing, JoinKernel, Kernel};
 
 use crate::argv::{Item, Opt, Order, Takes, long, opt, parse, short};
+use crate::collation::{Collation, compare};
 use crate::side::Side;
-use crate::{Accept, Class, Collate, Command, Context, Declined, Facts, Input, Touches};
+use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Touches};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -66,6 +67,8 @@ struct Join {
     empty: Vec<u8>,
     format: Option<Vec<Column>>,
     check: Check,
+    /// How join fields are ordered, if not by their bytes.
+    collation: Option<&'static Collation>,
     line_end: u8,
     inputs: Vec<Input>,
 }
@@ -73,9 +76,6 @@ struct Join {
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
-    if context.locale.collate != Collate::Bytes {
-        return Declined::because("this locale's order");
-    }
     if !context.locale.plain_messages {
         return Declined::because("messages in this locale");
     }
@@ -93,6 +93,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
         empty: Vec::new(),
         format: None,
         check: Check::Unpaired,
+        collation: context.locale.collation()?,
         line_end: b'\n',
         inputs: Input::stdin_once(Input::from_operands(&parsed.operands()))?,
     };
@@ -229,6 +230,11 @@ impl Join {
             None => line.split(|byte| self.is_blank(byte)).filter(|field| !field.is_empty()).nth(place),
         };
         found.unwrap_or_default()
+    }
+
+    /// Compares the join fields of two lines, each of the input of that number.
+    fn compare(&self, a: (usize, &[u8]), b: (usize, &[u8])) -> Ordering {
+        compare(self.collation, self.key(a.0, a.1), self.key(b.0, b.1))
     }
 
     /// Prints a line of the first input, one of the second, or a pair.
@@ -370,7 +376,7 @@ impl JoinLines {
             return;
         }
         let line = side.line().unwrap_or_default();
-        if self.join.key(input, side.previous()) > self.join.key(input, line) {
+        if self.join.compare((input, side.previous()), (input, line)).is_gt() {
             self.warned[input] = true;
             let name = match &self.join.inputs[input] {
                 Input::Stdin => b"-",
@@ -393,7 +399,7 @@ impl JoinLines {
             [None, None] => return self.finish(out.len()),
             [Some(_), None] => Ordering::Less,
             [None, Some(_)] => Ordering::Greater,
-            [Some(first), Some(second)] => self.join.key(0, first).cmp(self.join.key(1, second)),
+            [Some(first), Some(second)] => self.join.compare((0, first), (1, second)),
         };
         let alone = match order {
             Ordering::Equal => {
@@ -428,8 +434,9 @@ impl JoinLines {
 
     /// Takes another line into the group, or finishes it.
     fn collect(&mut self, input: usize, out: &mut Vec<u8>) {
-        let key = self.join.key(input, self.group.lines[input].first());
-        if let Some(line) = self.sides[input].line().filter(|line| self.join.key(input, line) == key) {
+        let first = self.group.lines[input].first();
+        let belongs = |line: &&[u8]| self.join.compare((input, first), (input, line)).is_eq();
+        if let Some(line) = self.sides[input].line().filter(belongs) {
             self.group.lines[input].push(line);
             self.pending[input] = true;
         } else if input == 0 {

@@ -7,6 +7,7 @@
 pub mod argv;
 mod bytes;
 mod cat;
+mod collation;
 mod comm;
 mod command;
 mod context;

@@ -1,13 +1,41 @@
 //! Which locales are installed: glibc looks in its archive, then for a folder; a name it does not find means C.
 
+use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use pelton_sys::collate::Locale;
 
 /// Knows which locales exist. A trait so that tests need no particular machine.
 pub trait LocaleStore {
     /// Is this locale (as written in the environment) installed? `None` if that cannot be told.
     fn installed(&self, name: &[u8]) -> Option<bool>;
+
+    /// What stands between the thousands of its numbers, or that nothing does, if the decimal point is `.`; `None` if
+    /// it is not, or if that is not known.
+    fn thousands(&self, _name: &[u8]) -> Option<Option<u8>> {
+        None
+    }
+
+    /// Are the abbreviated names of its months the English ones?
+    fn has_english_months(&self, _name: &[u8]) -> bool {
+        false
+    }
+
+    /// Are messages certainly as the programs' authors wrote them, for want of a catalogue?
+    fn is_untranslated(&self, _name: &[u8]) -> bool {
+        false
+    }
+}
+
+/// A locale of the C library's, loaded once and kept.
+pub(crate) fn loaded(name: &str) -> Option<Locale> {
+    static LOADED: Mutex<BTreeMap<String, Option<Locale>>> = Mutex::new(BTreeMap::new());
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    *loaded.entry(name.to_owned()).or_insert_with(|| Locale::load(&CString::new(name).ok()?))
 }
 
 /// The machine's own locales.
@@ -42,6 +70,49 @@ impl LocaleStore for SystemLocales {
         }
         Some([name, &stored].iter().any(|folder| self.root.join(folder).join("LC_CTYPE").is_file()))
     }
+
+    fn thousands(&self, name: &[u8]) -> Option<Option<u8>> {
+        let signs = loaded(std::str::from_utf8(name).ok()?)?.number_signs();
+        // A separator of several bytes counts as none.
+        let thousands = <[u8; 1]>::try_from(signs.thousands).ok().map(|[byte]| byte);
+        (signs.point == b".").then_some(thousands)
+    }
+
+    fn has_english_months(&self, name: &[u8]) -> bool {
+        const ENGLISH: [&[u8]; 12] =
+            [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
+        let locale = std::str::from_utf8(name).ok().and_then(loaded);
+        locale.is_some_and(|locale| locale.months() == ENGLISH)
+    }
+
+    fn is_untranslated(&self, name: &[u8]) -> bool {
+        std::str::from_utf8(name).is_ok_and(|name| is_untranslated_in(&CATALOGUES.map(Path::new), name))
+    }
+}
+
+/// Where programs look for translations of their messages, in Debian and its relatives.
+const CATALOGUES: [&str; 2] = ["/usr/share/locale", "/usr/share/locale-langpack"];
+
+/// The catalogues of the programs that have kernels, and of the libraries that speak for them.
+const DOMAINS: [&str; 9] =
+    ["coreutils", "grep", "sed", "findutils", "gawk", "bash", "util-linux", "gnulib", "libc"];
+
+/// Looks in the folders that gettext looks in: `en_US.UTF-8`, with the codeset normalised, without it, without the
+/// country, without both.
+fn is_untranslated_in(roots: &[&Path], name: &str) -> bool {
+    let (place, codeset) = name.split_once('.').unwrap_or((name, ""));
+    let language = place.split('_').next().unwrap_or(place);
+    let normal: String = codeset.chars().filter(char::is_ascii_alphanumeric).collect();
+    let codesets = [format!(".{codeset}"), format!(".{}", normal.to_lowercase()), String::new()];
+    let has_catalogue =
+        |folder: PathBuf| DOMAINS.iter().any(|domain| folder.join(format!("{domain}.mo")).exists());
+    !roots.iter().any(|root| {
+        [place, language].iter().any(|place| {
+            codesets
+                .iter()
+                .any(|codeset| has_catalogue(root.join(format!("{place}{codeset}")).join("LC_MESSAGES")))
+        })
+    })
 }
 
 /// glibc stores the codeset in lower case without punctuation: `C.UTF-8` as `C.utf8`.
@@ -82,6 +153,19 @@ mod tests {
         assert_eq!(normalise("en_US.UTF-8"), "en_US.utf8");
         assert_eq!(normalise("C.utf8"), "C.utf8");
         assert_eq!(normalise("de_DE"), "de_DE");
+    }
+
+    #[test]
+    fn catalogues_are_found_under_every_form_of_a_name() {
+        let root = std::env::temp_dir().join(format!("pelton-catalogues-{}", std::process::id()));
+        for folder in ["en_US.UTF-8", "en_US.utf8", "en_US", "en.utf8", "en"] {
+            let folder = root.join(folder).join("LC_MESSAGES");
+            std::fs::create_dir_all(&folder).unwrap();
+            assert!(is_untranslated_in(&[&root], "en_US.UTF-8"), "{folder:?}");
+            std::fs::write(folder.join("coreutils.mo"), b"").unwrap();
+            assert!(!is_untranslated_in(&[&root], "en_US.UTF-8"), "{folder:?}");
+            std::fs::remove_dir_all(&root).unwrap();
+        }
     }
 
     #[test]

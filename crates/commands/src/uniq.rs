@@ -1,4 +1,4 @@
-//! `uniq`, as GNU coreutils 9.1 does it where collation is by bytes.
+//! `uniq`, as GNU coreutils 9.1 does it: lines are compared by their bytes in every locale.
 //!
 //! Declined: `--group`, an output operand, obsolete `-N` and `+N`, and whatever uniq would complain about.
 
@@ -9,8 +9,7 @@ use pelton_stream::{Flow, Framing, Kernel, Outcome};
 use crate::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::sort::{LineLength, each_line, push_count};
 use crate::{
-    Accept, Charset, Class, Collate, Combiner, Command, Context, Declined, Facts, Input, LastLine, Lines,
-    Touches,
+    Accept, Charset, Class, Combiner, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches,
 };
 
 /// Empty lines between groups of `-D`.
@@ -100,9 +99,6 @@ const TABLE: &[Opt<Id>] = &[
 impl UniqOptions {
     /// Reads the arguments (without the command's name).
     pub fn parse(args: &[Vec<u8>], context: &Context) -> Accept<UniqOptions> {
-        if let Collate::Other(name) = &context.locale.collate {
-            return Declined::because(format!("the order of locale {name}"));
-        }
         if context.locale.ctype == Charset::Other {
             return Declined::because("the character classes of this locale");
         }

@@ -4,6 +4,7 @@
 //! each and say why they are sound.
 
 pub mod clock;
+pub mod collate;
 pub mod limits;
 pub mod machine;
 pub mod pipe;

@@ -103,6 +103,9 @@ impl Collector {
         if self.building.bytes() + text.len() > self.run_bytes {
             self.seal();
         }
+        if matches!(self.building, Building::Counting { .. }) && !self.may_count(text) {
+            self.building.give_up_counting(&self.order);
+        }
         match &mut self.building {
             Building::Listing(lines) => lines.push(text, self.terminator, &self.order, &mut self.length),
             Building::Counting { table, trial } => {
@@ -115,6 +118,11 @@ impl Collector {
                 }
             }
         }
+    }
+
+    /// Does it not matter where identical ones among these lines stand?
+    fn may_count(&self, text: &[u8]) -> bool {
+        self.unique || self.order.is_total() || self.order.are_alone(text, self.terminator)
     }
 
     /// A large block: line by line, and the longest lines as runs of their own.
@@ -168,9 +176,9 @@ impl Collector {
 }
 
 impl Building {
-    /// Counting forgets where identical lines stood; that must not matter.
+    /// Counting forgets where identical lines stood; that must not matter, which in some orders depends on the lines.
     fn new(order: &LineOrder, terminator: u8, unique: bool) -> Self {
-        if (order.is_total() || unique) && !order.may_meet_nan() {
+        if (order.is_total_if_alone() || unique) && !order.may_meet_nan() {
             Building::Counting { table: Table::new(terminator), trial: Trial::default() }
         } else {
             Building::Listing(Lines::new(order))
@@ -214,7 +222,8 @@ impl Building {
 fn sort_distinct(table: Table, order: &LineOrder) -> SortedRun {
     let (arena, mut items) = table.into_parts();
     items.iter_mut().for_each(|item| item.plain.window ^= order.flip());
-    let engine = Engine { keys: &arena, lines: &arena, descending: order.descending(), tie: order.tie() };
+    let engine =
+        Engine { keys: &arena, lines: &arena, descending: order.descending(), tie: order.tie(), order };
     engine.sort(&mut items);
     SortedRun { arena, index: Index::Counted(items), flip: order.flip() }
 }

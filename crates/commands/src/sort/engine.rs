@@ -12,6 +12,7 @@
 
 use std::cmp::Ordering;
 
+use super::order::LineOrder;
 use super::text::{WINDOW_BYTES, common_prefix, window};
 
 /// An index entry.
@@ -109,6 +110,32 @@ impl Item for Keyed {
     }
 }
 
+/// An entry with another key than its own.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    window: u64,
+    key_at: usize,
+    key_len: usize,
+    line_at: usize,
+    /// Of the entry.
+    index: usize,
+}
+
+impl Item for Rest {
+    fn window(&self) -> u64 {
+        self.window
+    }
+    fn set_window(&mut self, window: u64) {
+        self.window = window;
+    }
+    fn key(&self) -> (usize, usize) {
+        (self.key_at, self.key_len)
+    }
+    fn line(&self) -> (usize, usize) {
+        (self.line_at, 0)
+    }
+}
+
 /// What decides between lines whose keys are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tie {
@@ -119,6 +146,9 @@ pub(crate) enum Tie {
         /// In descending order.
         descending: bool,
     },
+    /// The rest of what the lines are compared by, which is made only where the beginning is the same; then which came
+    /// first.
+    Rests,
     /// Which came first.
     Place,
 }
@@ -137,6 +167,9 @@ const COMPARE_MAX: usize = 24;
 const COMPARE_EQUAL_MAX: usize = 4;
 /// Ranges shorter than this are sorted by comparing windows; longer ones by their digits.
 const RADIX_MIN: usize = 768;
+
+/// Beyond this many bytes of lines with equal keys, their rests (some seven times that) are not kept all at once.
+const RESTS_BYTES_MAX: usize = 16 << 20;
 
 /// Windows are loaded again if at least this much of them is the same in a whole range.
 const SKIP_BYTES_MIN: usize = 4;
@@ -161,6 +194,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) descending: bool,
     /// What decides between equal keys.
     pub(crate) tie: Tie,
+    /// Makes the rests.
+    pub(crate) order: &'a LineOrder,
 }
 
 impl Engine<'_> {
@@ -285,6 +320,7 @@ impl Engine<'_> {
     fn decide_tie<I: Item>(&self, items: &mut [I], range: Range, waiting: &mut Vec<Range>) {
         match (self.tie, range.phase) {
             (Tie::None, _) | (_, Phase::Line) => {}
+            (Tie::Rests, Phase::Key) => self.sort_by_rests(&mut items[range.start..range.end]),
             (Tie::Place, Phase::Key) => {
                 items[range.start..range.end].sort_unstable_by_key(|item| item.line().0);
             }
@@ -319,17 +355,42 @@ impl Engine<'_> {
         if len != b.key().1 {
             return false;
         }
-        if len <= WINDOW_BYTES {
+        let same = if len <= WINDOW_BYTES {
             a.window() == b.window()
         } else {
             self.bytes(a, Phase::Key) == self.bytes(b, Phase::Key)
+        };
+        same && (self.tie != Tie::Rests || self.compare_rests_of(a, b).is_eq())
+    }
+
+    fn compare_rests_of<I: Item>(&self, a: &I, b: &I) -> Ordering {
+        self.order.compare_rests(self.bytes(a, Phase::Line), self.bytes(b, Phase::Line))
+    }
+
+    /// Sorts entries with equal keys by what decides then.
+    fn sort_by_rests<I: Item>(&self, items: &mut [I]) {
+        let bytes: usize = items.iter().map(|item| item.line().1).sum();
+        if items.len() <= COMPARE_MAX || bytes > RESTS_BYTES_MAX {
+            return items.sort_unstable_by(|a, b| self.compare_ties(a, b));
         }
+        let mut keys = Vec::new();
+        let rest = |(index, item): (usize, &I)| {
+            let key_at = keys.len();
+            self.order.append_rests(self.bytes(item, Phase::Line), &mut keys);
+            let key_len = keys.len() - key_at;
+            Rest { window: window(&keys, key_at, key_len), key_at, key_len, line_at: item.line().0, index }
+        };
+        let mut rests: Vec<Rest> = items.iter().enumerate().map(rest).collect();
+        Engine { keys: &keys, descending: false, tie: Tie::Place, ..*self }.sort(&mut rests);
+        let sorted: Vec<I> = rests.iter().map(|rest| items[rest.index]).collect();
+        items.copy_from_slice(&sorted);
     }
 
     fn compare_ties<I: Item>(&self, a: &I, b: &I) -> Ordering {
         match self.tie {
             Tie::None => Ordering::Equal,
             Tie::Place => a.line().0.cmp(&b.line().0),
+            Tie::Rests => self.compare_rests_of(a, b).then_with(|| a.line().0.cmp(&b.line().0)),
             Tie::Line { descending } => {
                 let order = self.bytes(a, Phase::Line).cmp(self.bytes(b, Phase::Line));
                 if descending { order.reverse() } else { order }

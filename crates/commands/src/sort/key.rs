@@ -1,14 +1,32 @@
 //! One `-k`: which part of a line it takes, and what it compares of it.
 
+use std::borrow::Cow;
+
 use super::float::encode_general;
 use super::month::month;
-use super::number::{encode_human, encode_numeric, is_blank};
+use super::number::{STRAY_SEPARATOR, encode_human, encode_numeric, is_blank};
 use super::version::encode_version;
+
+use crate::collation::Collation;
+
+/// What a locale says of text and of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conventions {
+    /// How text is ordered, if not by its bytes.
+    pub collation: Option<&'static Collation>,
+    /// What may stand between the digits of a number.
+    pub thousands: u8,
+}
+
+impl Conventions {
+    /// Those of C, POSIX and C.UTF-8.
+    pub const C: Conventions = Conventions { collation: None, thousands: STRAY_SEPARATOR };
+}
 
 /// How a key's bytes are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// As they are.
+    /// As text: as they are, or by the locale's order.
     Bytes,
     /// `-n`.
     Numeric,
@@ -106,10 +124,36 @@ impl Key {
     }
 
     /// Appends what is compared of `text`, the part of a line that it takes: a string whose order is the key's order.
-    pub(crate) fn encode(&self, text: &[u8], out: &mut Vec<u8>) {
-        if self.ignore.is_none() && !self.fold {
-            return self.encode_seen(text, out);
+    pub(crate) fn encode(&self, text: &[u8], conventions: Conventions, out: &mut Vec<u8>) {
+        let thousands = conventions.thousands;
+        match (self.kind, conventions.collation) {
+            (Kind::Bytes, None) => self.append_seen(text, out),
+            (Kind::Bytes, Some(collation)) => collation.append_key(&self.seen(text), out),
+            (Kind::Numeric, _) => encode_numeric(&self.seen(text), thousands, out),
+            (Kind::General, _) => encode_general(&self.seen(text), out),
+            (Kind::Human, _) => encode_human(&self.seen(text), thousands, out),
+            (Kind::Month, _) => out.push(month(&self.seen(text))),
+            (Kind::Version, _) => encode_version(&self.seen(text), out),
         }
+    }
+
+    /// Appends the beginning of that, for text in a locale's order: enough to tell most lines apart.
+    pub(crate) fn encode_beginning(&self, text: &[u8], collation: &Collation, out: &mut Vec<u8>) {
+        collation.append_beginning(&self.seen(text), out);
+    }
+
+    /// `text` without what is left out, and folded.
+    #[inline]
+    fn seen<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
+        if self.ignore.is_none() && !self.fold {
+            return Cow::Borrowed(text);
+        }
+        let mut seen = Vec::new();
+        self.append_seen(text, &mut seen);
+        Cow::Owned(seen)
+    }
+
+    fn append_seen(&self, text: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         match self.ignore {
             None => out.extend_from_slice(text),
@@ -118,27 +162,12 @@ impl Key {
         if self.fold {
             out[start..].make_ascii_uppercase();
         }
-        if self.kind != Kind::Bytes {
-            let seen = out.split_off(start);
-            self.encode_seen(&seen, out);
-        }
-    }
-
-    fn encode_seen(&self, text: &[u8], out: &mut Vec<u8>) {
-        match self.kind {
-            Kind::Bytes => out.extend_from_slice(text),
-            Kind::Numeric => encode_numeric(text, out),
-            Kind::General => encode_general(text, out),
-            Kind::Human => encode_human(text, out),
-            Kind::Month => out.push(month(text)),
-            Kind::Version => encode_version(text, out),
-        }
     }
 
     /// Appends the same so that more keys can follow, and complemented if it is descending.
-    pub(crate) fn encode_before_others(&self, text: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn encode_before_others(&self, text: &[u8], conventions: Conventions, out: &mut Vec<u8>) {
         let start = out.len();
-        self.encode(text, out);
+        self.encode(text, conventions, out);
         if self.kind == Kind::Bytes {
             end_bytes(out, start);
         }
@@ -275,7 +304,7 @@ mod tests {
     fn zeros_inside_a_key_do_not_end_it() {
         let encode = |text: &[u8]| {
             let mut out = Vec::new();
-            Key::line().encode_before_others(text, &mut out);
+            Key::line().encode_before_others(text, Conventions::C, &mut out);
             out
         };
         assert!(encode(b"a") < encode(b"a\0"));

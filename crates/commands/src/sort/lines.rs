@@ -121,7 +121,7 @@ impl Lines {
     pub(crate) fn sort(self, order: &LineOrder, unique: bool) -> SortedRun {
         let Lines { arena, keys, index, .. } = self;
         let keys = if order.is_computed() { &keys } else { &arena };
-        let engine = Engine { keys, lines: &arena, descending: order.descending(), tie: order.tie() };
+        let engine = Engine { keys, lines: &arena, descending: order.descending(), tie: order.tie(), order };
         let index = match index {
             Unsorted::Plain(mut items) => {
                 engine.sort(&mut items);

@@ -134,13 +134,12 @@ impl<S: Source> Merge<S> {
         while let Some(winner) = self.players.get(self.tree.first().copied().unwrap_or(0)) {
             let Some((line, count)) = winner.source.entry() else { return false };
             let fresh = !self.unique || {
-                let key = winner.judged().map_or(&[][..], |judged| judged.key);
-                let fresh = self.last_key.as_deref() != Some(key);
-                if fresh {
-                    let last = self.last_key.get_or_insert_default();
-                    last.clear();
-                    last.extend_from_slice(key);
+                let mut key = Vec::new();
+                if let Some(judged) = winner.judged() {
+                    self.order.append_identity(&judged, &mut key);
                 }
+                let fresh = self.last_key.as_ref() != Some(&key);
+                self.last_key = Some(key);
                 fresh
             };
             if fresh {

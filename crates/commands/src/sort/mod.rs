@@ -1,11 +1,12 @@
-//! `sort`, as GNU coreutils 9.1 sorts where collation is by bytes.
+//! `sort`, as GNU coreutils 9.1 sorts.
 //!
 //! ```text
 //!   argv ─ options ─▶ LineOrder (order, key): one byte string per line
 //!                        number, float, version, month: strings that order as numbers, versions … do
+//!                        (text in a locale with an order of its own: the crate's collation)
 //!   blocks ─ collect ─▶ counted (table) or listed (lines) ─ engine ─▶ runs ─ output (merge, print) ─▶ bytes
 //! ```
-//! Declined: locales with another collation, `-R`, `-c` (it may have to report the disorder), `-o`, `--debug`,
+//! Declined: `-R`, `-c` (it may have to report the disorder), `-o`, `--debug`,
 //! `--files0-from`, `--compress-program`, obsolete keys, `-g` with `-m` or `-C`, and whatever sort would complain about.
 //! Handed over at the end of input: two NaNs or more under `-g`.
 

@@ -21,7 +21,7 @@ const HUGE: u8 = 0xf5;
 
 /// What sort takes for the thousands separator where the locale has none: a byte beyond `signed char`, which meets
 /// a comparison of unsigned ones. `1\x802` is twelve.
-const STRAY_SEPARATOR: u8 = 0x80;
+pub(crate) const STRAY_SEPARATOR: u8 = 0x80;
 
 /// What sort skips before a number, and takes for white space between fields.
 #[inline]
@@ -36,18 +36,18 @@ pub(crate) fn skip_blanks(text: &[u8]) -> &[u8] {
     &text[blanks..]
 }
 
-/// Appends what `-n` compares of `text`.
-pub(crate) fn encode_numeric(text: &[u8], out: &mut Vec<u8>) {
-    encode_number(skip_blanks(text), out);
+/// Appends what `-n` compares of `text`, in which `thousands` may stand between digits.
+pub(crate) fn encode_numeric(text: &[u8], thousands: u8, out: &mut Vec<u8>) {
+    encode_number(skip_blanks(text), thousands, out);
 }
 
 /// Appends what `-h` compares of `text`: the unit counts before the number does.
-pub(crate) fn encode_human(text: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn encode_human(text: &[u8], thousands: u8, out: &mut Vec<u8>) {
     let text = skip_blanks(text);
     let (negative, magnitude) = sign(text);
-    let order = unit_order(magnitude);
+    let order = unit_order(magnitude, thousands);
     out.push(if negative { ZERO - order } else { ZERO + order });
-    encode_number(text, out);
+    encode_number(text, thousands, out);
 }
 
 fn sign(text: &[u8]) -> (bool, &[u8]) {
@@ -57,8 +57,9 @@ fn sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// The power of 1000 that a suffix stands for; 0 if the number is zero or absent. No separator is skipped here.
-fn unit_order(magnitude: &[u8]) -> u8 {
+/// The power of 1000 that a suffix stands for; 0 if the number is zero or absent. A separator is skipped where a digit
+/// follows, but not the stray one.
+fn unit_order(magnitude: &[u8], thousands: u8) -> u8 {
     let mut nonzero = false;
     let mut at = 0;
     let mut digits = |at: &mut usize| {
@@ -68,6 +69,16 @@ fn unit_order(magnitude: &[u8]) -> u8 {
         }
     };
     digits(&mut at);
+    let separated = |at: usize| {
+        thousands != STRAY_SEPARATOR
+            && at > 0
+            && magnitude.get(at) == Some(&thousands)
+            && magnitude.get(at + 1).is_some_and(u8::is_ascii_digit)
+    };
+    while separated(at) {
+        at += 1;
+        digits(&mut at);
+    }
     if magnitude.get(at) == Some(&b'.') {
         at += 1;
         digits(&mut at);
@@ -87,25 +98,24 @@ fn unit_order(magnitude: &[u8]) -> u8 {
 }
 
 /// Appends the order of the number at the beginning of `text`.
-fn encode_number(text: &[u8], out: &mut Vec<u8>) {
+fn encode_number(text: &[u8], thousands: u8, out: &mut Vec<u8>) {
     let (negative, magnitude) = sign(text);
     let start = out.len();
-    encode_magnitude(magnitude, out);
+    encode_magnitude(magnitude, thousands, out);
     if negative && out[start] != ZERO {
         out[start..].iter_mut().for_each(|byte| *byte = !*byte);
     }
 }
 
-fn encode_magnitude(text: &[u8], out: &mut Vec<u8>) {
-    let leading = text.iter().take_while(|byte| matches!(**byte, b'0' | STRAY_SEPARATOR)).count();
+fn encode_magnitude(text: &[u8], thousands: u8, out: &mut Vec<u8>) {
+    let leading = text.iter().take_while(|byte| **byte == b'0' || **byte == thousands).count();
     let text = &text[leading..];
     // A separator counts as part of the number only behind a digit, or among leading zeros.
     let mut len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut separators = 0;
-    if len > 0 && text.get(len) == Some(&STRAY_SEPARATOR) {
-        let more =
-            text[len..].iter().take_while(|byte| byte.is_ascii_digit() || **byte == STRAY_SEPARATOR).count();
-        separators = text[len..len + more].iter().filter(|byte| **byte == STRAY_SEPARATOR).count();
+    if len > 0 && text.get(len) == Some(&thousands) {
+        let more = text[len..].iter().take_while(|byte| byte.is_ascii_digit() || **byte == thousands).count();
+        separators = text[len..len + more].iter().filter(|byte| **byte == thousands).count();
         len += more;
     }
     let integer = &text[..len];
@@ -113,7 +123,7 @@ fn encode_magnitude(text: &[u8], out: &mut Vec<u8>) {
         [b'.', rest @ ..] => &rest[..rest.iter().take_while(|byte| byte.is_ascii_digit()).count()],
         _ => &[],
     };
-    let digits = integer.iter().filter(|byte| **byte != STRAY_SEPARATOR);
+    let digits = integer.iter().filter(|byte| **byte != thousands);
     if len > separators {
         push_exponent((len - separators) as i64, out);
         push_digits(digits.chain(fraction), out);
@@ -158,13 +168,13 @@ mod tests {
 
     fn numeric(text: &str) -> Vec<u8> {
         let mut out = Vec::new();
-        encode_numeric(text.as_bytes(), &mut out);
+        encode_numeric(text.as_bytes(), STRAY_SEPARATOR, &mut out);
         out
     }
 
     fn human(text: &str) -> Vec<u8> {
         let mut out = Vec::new();
-        encode_human(text.as_bytes(), &mut out);
+        encode_human(text.as_bytes(), STRAY_SEPARATOR, &mut out);
         out
     }
 

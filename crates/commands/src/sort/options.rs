@@ -1,9 +1,9 @@
 //! sort's arguments, as GNU sort 9.1 reads them; what it would complain about is declined.
 
 use crate::argv::{Opt, Order, Takes, long, opt, parse, short};
-use crate::{Accept, Charset, Collate, Context, Declined, Input};
+use crate::{Accept, Charset, Context, Declined, Input};
 
-use super::key::{End, Ignore, Key, Kind, Start};
+use super::key::{Conventions, End, Ignore, Key, Kind, Start};
 use super::order::LineOrder;
 
 /// What sort is to do.
@@ -36,6 +36,8 @@ pub struct SortOptions {
     pub terminator: u8,
     /// What is sorted.
     pub inputs: Vec<Input>,
+    /// What the locale says of text and numbers.
+    pub conventions: Conventions,
     /// The arguments without operands.
     pub resume_args: Vec<Vec<u8>>,
 }
@@ -52,6 +54,7 @@ impl Default for SortOptions {
             unique: false,
             terminator: b'\n',
             inputs: vec![Input::Stdin],
+            conventions: Conventions::C,
             resume_args: Vec::new(),
         }
     }
@@ -244,6 +247,10 @@ impl SortOptions {
         options.reverse = global.reverse;
         let is_operand = |arg: &&Vec<u8>| operands.iter().any(|operand| operand.as_ptr() == arg.as_ptr());
         options.resume_args = args.iter().filter(|arg| !is_operand(arg)).cloned().collect();
+        options.conventions = Conventions {
+            collation: context.locale.collation()?,
+            thousands: context.locale.thousands.flatten().unwrap_or(Conventions::C.thousands),
+        };
         options.check(context)?;
         Ok(options)
     }
@@ -284,14 +291,11 @@ impl SortOptions {
 
     fn check(&self, context: &Context) -> Accept<()> {
         let locale = &context.locale;
-        if let Collate::Other(name) = &locale.collate {
-            return Declined::because(format!("the order of locale {name}"));
-        }
         if locale.ctype == Charset::Other {
             return Declined::because("the character classes of this locale");
         }
         let numbers = [Kind::Numeric, Kind::General, Kind::Human];
-        if !locale.plain_numbers && self.keys.iter().any(|key| numbers.contains(&key.kind)) {
+        if locale.thousands.is_none() && self.keys.iter().any(|key| numbers.contains(&key.kind)) {
             return Declined::because("the numbers of this locale");
         }
         if !locale.plain_dates && self.keys.iter().any(|key| key.kind == Kind::Month) {
@@ -317,7 +321,8 @@ impl SortOptions {
 
     /// The order of lines. With `-u`, lines are the same if their keys are.
     pub fn order(&self) -> LineOrder {
-        LineOrder::new(self.keys.clone(), self.separator, self.reverse, self.stable || self.unique)
+        let stable = self.stable || self.unique;
+        LineOrder::in_locale(self.keys.clone(), self.separator, self.reverse, stable, self.conventions)
     }
 }
 

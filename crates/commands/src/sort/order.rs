@@ -1,10 +1,13 @@
 //! The order that the options define, as the engine wants it: one byte string per line, and a tie-break.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
+
+use crate::collation::Collation;
 
 use super::engine::Tie;
 use super::float::is_nan;
-use super::key::{Key, Kind};
+use super::key::{Conventions, Key, Kind};
 use super::text::window;
 
 /// Which byte string a line is compared by.
@@ -16,6 +19,8 @@ enum Shape {
     Slice(Key),
     /// Something computed from a part of the line.
     Computed(Key),
+    /// The beginning of what text is compared by in a locale's order.
+    Beginning(Key, &'static Collation),
     /// Something computed from several parts.
     Several(Vec<Key>),
 }
@@ -27,6 +32,11 @@ pub struct LineOrder {
     separator: Option<u8>,
     descending: bool,
     tie: Tie,
+    /// For [`Tie::Rests`]: what decides, first to last.
+    rests: Vec<Key>,
+    /// Lines with equal keys are compared as a whole.
+    whole: bool,
+    conventions: Conventions,
 }
 
 /// Where a line's key is.
@@ -41,34 +51,69 @@ pub(crate) enum KeyPlace {
 impl LineOrder {
     /// By these keys, fields being separated by this byte (or blanks); `reverse` and `stable` as in `-r` and `-s`.
     /// With `-u`, pass `stable`: the first of equal lines is kept.
-    pub fn new(mut keys: Vec<Key>, separator: Option<u8>, reverse: bool, stable: bool) -> Self {
-        let tie = if stable { Tie::Place } else { Tie::Line { descending: reverse } };
-        let (shape, descending, tie) = match keys.pop() {
-            None => (Shape::Line, reverse, Tie::None),
-            Some(key) if !keys.is_empty() => {
-                keys.push(key);
-                (Shape::Several(keys), false, tie)
-            }
-            Some(key) if key.is_slice() => {
-                let descending = key.reverse;
-                (Shape::Slice(key), descending, tie)
-            }
-            Some(key) => {
-                let descending = key.reverse;
-                (Shape::Computed(key), descending, tie)
-            }
-        };
-        LineOrder { shape, separator, descending, tie }
+    pub fn new(keys: Vec<Key>, separator: Option<u8>, reverse: bool, stable: bool) -> Self {
+        LineOrder::in_locale(keys, separator, reverse, stable, Conventions::C)
     }
 
-    /// Whole lines are compared: equal lines are identical.
+    /// The same in another locale.
+    pub fn in_locale(
+        mut keys: Vec<Key>,
+        separator: Option<u8>,
+        reverse: bool,
+        stable: bool,
+        conventions: Conventions,
+    ) -> Self {
+        let (whole, mut rests) = (keys.is_empty() || !stable, Vec::new());
+        let (shape, descending) = match (keys.pop(), conventions.collation) {
+            (None, None) => (Shape::Line, reverse),
+            (None, Some(collation)) => (Shape::Beginning(Key { reverse, ..Key::line() }, collation), reverse),
+            (Some(key), _) if !keys.is_empty() => {
+                keys.push(key);
+                (Shape::Several(keys), false)
+            }
+            (Some(key), Some(collation)) if key.kind == Kind::Bytes => {
+                rests.push(key.clone());
+                let descending = key.reverse;
+                (Shape::Beginning(key, collation), descending)
+            }
+            (Some(key), _) => {
+                let descending = key.reverse;
+                (if key.is_slice() { Shape::Slice(key) } else { Shape::Computed(key) }, descending)
+            }
+        };
+        if whole {
+            rests.push(Key { reverse, ..Key::line() });
+        }
+        let tie = match conventions.collation {
+            None if shape == Shape::Line => Tie::None,
+            None if whole => Tie::Line { descending: reverse },
+            Some(_) if !rests.is_empty() => Tie::Rests,
+            _ => Tie::Place,
+        };
+        LineOrder { shape, separator, descending, tie, rests, whole, conventions }
+    }
+
+    /// Whole lines are compared by their bytes: equal lines are identical.
     pub fn is_by_line(&self) -> bool {
         self.shape == Shape::Line
     }
 
     /// Lines that are not identical are never equal.
     pub fn is_total(&self) -> bool {
-        self.tie != Tie::Place
+        self.whole && self.conventions.collation.is_none()
+    }
+
+    /// Lines that are not identical are never equal if one of them is [`alone`](Self::are_alone).
+    pub fn is_total_if_alone(&self) -> bool {
+        self.whole
+    }
+
+    /// Does this locale know for certain no other line that equals one of these? `text` holds whole lines.
+    pub(crate) fn are_alone(&self, text: &[u8], terminator: u8) -> bool {
+        self.conventions.collation.is_none_or(|collation| {
+            collation.is_plain(text)
+                || text.split(|byte| *byte == terminator).all(|line| collation.is_alone(line))
+        })
     }
 
     /// Some key is compared as `-g` does: there may be lines that only the real sort can order.
@@ -88,7 +133,7 @@ impl LineOrder {
     fn keys(&self) -> &[Key] {
         match &self.shape {
             Shape::Line => &[],
-            Shape::Slice(key) | Shape::Computed(key) => std::slice::from_ref(key),
+            Shape::Slice(key) | Shape::Computed(key) | Shape::Beginning(key, _) => std::slice::from_ref(key),
             Shape::Several(keys) => keys,
         }
     }
@@ -103,7 +148,7 @@ impl LineOrder {
 
     /// Keys are computed, not parts of lines.
     pub(crate) fn is_computed(&self) -> bool {
-        matches!(self.shape, Shape::Computed(_) | Shape::Several(_))
+        matches!(self.shape, Shape::Computed(_) | Shape::Beginning(..) | Shape::Several(_))
     }
 
     /// What the engine complements windows with.
@@ -122,13 +167,18 @@ impl LineOrder {
             }
             Shape::Computed(key) => {
                 let (from, to) = key.range(line, self.separator);
-                key.encode(&line[from..to], computed);
+                key.encode(&line[from..to], self.conventions, computed);
+                KeyPlace::Appended
+            }
+            Shape::Beginning(key, collation) => {
+                let (from, to) = key.range(line, self.separator);
+                key.encode_beginning(&line[from..to], collation, computed);
                 KeyPlace::Appended
             }
             Shape::Several(keys) => {
                 for key in keys {
                     let (from, to) = key.range(line, self.separator);
-                    key.encode_before_others(&line[from..to], computed);
+                    key.encode_before_others(&line[from..to], self.conventions, computed);
                 }
                 KeyPlace::Appended
             }
@@ -142,8 +192,41 @@ impl LineOrder {
         order.then_with(|| match self.tie {
             Tie::Line { descending: false } => a.line.cmp(b.line),
             Tie::Line { descending: true } => b.line.cmp(a.line),
+            Tie::Rests => self.compare_rests(a.line, b.line),
             Tie::None | Tie::Place => Ordering::Equal,
         })
+    }
+
+    /// Appends what decides between lines whose keys are equal: such strings order as the lines do.
+    pub(crate) fn append_rests(&self, line: &[u8], out: &mut Vec<u8>) {
+        for key in &self.rests {
+            let (from, to) = key.range(line, self.separator);
+            key.encode_before_others(&line[from..to], self.conventions, out);
+        }
+    }
+
+    /// Compares lines whose keys are equal, for [`Tie::Rests`].
+    pub(crate) fn compare_rests(&self, a: &[u8], b: &[u8]) -> Ordering {
+        thread_local! {
+            static SCRATCH: RefCell<(Vec<u8>, Vec<u8>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+        }
+        if a == b {
+            return Ordering::Equal;
+        }
+        SCRATCH.with_borrow_mut(|(one, other)| {
+            (one.clear(), other.clear());
+            self.append_rests(a, one);
+            self.append_rests(b, other);
+            one.cmp(&other)
+        })
+    }
+
+    /// Appends what tells whether lines are the same to `-u`: they are if these strings are.
+    pub(crate) fn append_identity(&self, judged: &Judged<'_>, out: &mut Vec<u8>) {
+        match self.tie {
+            Tie::Rests => self.append_rests(judged.line, out),
+            _ => out.extend_from_slice(judged.key),
+        }
     }
 }
 

@@ -187,8 +187,13 @@ impl Pool {
     fn cut_back(&mut self) {
         let Pool { order, arena, keys, items, .. } = self;
         let keys_arena = if order.is_computed() { &*keys } else { &*arena };
-        let engine =
-            Engine { keys: keys_arena, lines: arena, descending: order.descending(), tie: order.tie() };
+        let engine = Engine {
+            keys: keys_arena,
+            lines: arena,
+            descending: order.descending(),
+            tie: order.tie(),
+            order,
+        };
         engine.sort(items);
         if self.options.unique {
             items.dedup_by(|a, b| engine.is_same_key(a, b));

@@ -141,7 +141,14 @@ pub fn sorted_lines(rng: &mut Rng) -> Vec<u8> {
     let data = any(rng);
     let mut lines: Vec<&[u8]> = data.split(|&byte| byte == b'\n').collect();
     if rng.chance(80) {
-        lines.sort();
+        match rng.chance(70) {
+            true => lines.sort(),
+            // As dictionaries do, more or less.
+            false => lines.sort_by_key(|line| {
+                let letters = line.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+                letters.map(u8::to_ascii_lowercase).collect::<Vec<u8>>()
+            }),
+        }
     }
     let joined = lines.join(&b'\n');
     finish(rng, joined)

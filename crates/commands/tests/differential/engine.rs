@@ -5,7 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use pelton_commands::detect::{Detector, SystemProbe};
-use pelton_commands::{Command, Context, Declined, Family, Implementation, Input, Locale, lookup};
+use pelton_commands::{
+    Command, Context, Declined, Family, Implementation, Input, Locale, SystemLocales, lookup,
+};
 use pelton_stream::memory::{self, Ended, Source};
 use pelton_stream::{BLOCK_BYTES, InputKind};
 
@@ -59,6 +61,8 @@ pub struct Tally {
 pub struct Engine {
     oracle: Oracle,
     implementation: Implementation,
+    /// What UTF-8 stands for in cases.
+    utf8: (&'static str, Locale),
     pub tally: Tally,
 }
 
@@ -74,8 +78,19 @@ impl Engine {
         implementation.is_tested(entry.family).then(|| Engine {
             oracle: if is_builtin { Oracle::of_builtin(program, command) } else { Oracle::new(program) },
             implementation,
+            utf8: ("C.UTF-8", Locale::C_UTF8),
             tally: Tally::default(),
         })
+    }
+
+    /// With en_US.UTF-8 wherever a case says UTF-8; `None` if that is not installed.
+    pub fn in_english(self) -> Option<Self> {
+        Some(Engine { utf8: english()?, ..self })
+    }
+
+    /// In which locale a case runs.
+    fn name_of(&self, case: &Case) -> &'static str {
+        if case.utf8 { self.utf8.0 } else { "C" }
     }
 
     /// Runs at least so many comparisons, or stops at a few differences.
@@ -107,7 +122,7 @@ impl Engine {
 
     /// The first block size with which kernel and tool differ.
     pub fn check(&mut self, case: &Case) -> Option<Difference> {
-        let locale = if case.utf8 { Locale::C_UTF8 } else { Locale::C };
+        let locale = if case.utf8 { self.utf8.1.clone() } else { Locale::C };
         let context = Context { locale, implementation: self.implementation.clone() };
         let command = match pelton_commands::accept(case.command.as_bytes(), &case.args, &context) {
             Ok(command) => command,
@@ -129,7 +144,7 @@ impl Engine {
             // The driver's affair: it runs the real tool.
             return None;
         }
-        let expected = self.oracle.run(case);
+        let expected = self.oracle.run(case, self.name_of(case));
         self.tally.processes += 1;
         SIZES.iter().find_map(|&block_bytes| {
             self.tally.comparisons += 1;
@@ -150,7 +165,9 @@ impl Engine {
 
     /// With PELTON_FUZZ_DECLINED set: which command lines are declined although the tool takes them.
     fn show_declined(&self, case: &Case, declined: &Declined) {
-        if std::env::var_os("PELTON_FUZZ_DECLINED").is_some() && self.oracle.run(case).stderr.is_empty() {
+        if std::env::var_os("PELTON_FUZZ_DECLINED").is_some()
+            && self.oracle.run(case, self.name_of(case)).stderr.is_empty()
+        {
             crate::say(&format!(
                 "declined ({declined}): {}",
                 Case { stdin: Vec::new(), ..case.clone() }.show()
@@ -175,13 +192,21 @@ impl Engine {
                 let mut rest = kernel.held();
                 rest.extend_from_slice(sources.get(input).map_or(&b""[..], |source| &source.bytes[offset..]));
                 sources.iter().skip(input + 1).for_each(|source| rest.extend_from_slice(source.bytes));
-                let answer = self.oracle.answer(&args, &rest, true, case.utf8);
+                let answer = self.oracle.answer(&args, &rest, true, self.name_of(case));
                 self.tally.processes += 1;
                 stdout.extend(answer.stdout);
                 Answer { stdout, ..answer }
             }
         }
     }
+}
+
+/// en_US.UTF-8, if it is installed.
+pub fn english() -> Option<(&'static str, Locale)> {
+    const NAME: &str = "en_US.UTF-8";
+    let variable = |name: &str| (name == "LC_ALL").then(|| NAME.as_bytes().to_vec());
+    let locale = Locale::resolve(variable, &SystemLocales::default()).ok()?;
+    (locale != Locale::C).then_some((NAME, locale))
 }
 
 /// What the command reads. Standard input can be read to its end only once.

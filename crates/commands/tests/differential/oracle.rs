@@ -43,15 +43,15 @@ impl Oracle {
     }
 
     /// Runs the case's command line with its files in place.
-    pub fn run(&self, case: &Case) -> Answer {
+    pub fn run(&self, case: &Case, locale: &str) -> Answer {
         for (name, content) in &case.files {
             fs::write(self.folder.join(name), content).expect("a file of a case");
         }
-        self.answer(&case.args, &case.stdin, case.piped, case.utf8)
+        self.answer(&case.args, &case.stdin, case.piped, locale)
     }
 
     /// Runs the tool over `stdin` only.
-    pub fn answer(&self, args: &[Vec<u8>], stdin: &[u8], piped: bool, utf8: bool) -> Answer {
+    pub fn answer(&self, args: &[Vec<u8>], stdin: &[u8], piped: bool, locale: &str) -> Answer {
         use std::os::unix::ffi::OsStrExt as _;
         use std::os::unix::process::CommandExt as _;
         let mut command = Command::new(&self.program);
@@ -63,7 +63,7 @@ impl Oracle {
             .current_dir(&self.folder)
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
-            .env("LC_ALL", if utf8 { "C.UTF-8" } else { "C" })
+            .env("LC_ALL", locale)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let output = if piped {

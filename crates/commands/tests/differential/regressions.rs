@@ -40,3 +40,23 @@ pub fn all() -> Vec<Case> {
         case("printf", &[b"\\%d", b"5"], b""),
     ]
 }
+
+/// Cases in en_US.UTF-8.
+pub fn english() -> Vec<Case> {
+    let cases = vec![
+        // Unknown bytes are all equal: such lines stay as they came, to sort.
+        case("sort", &[], b"\xff\n\xfe\n\xff\n"),
+        case("sort", &[b"-u"], b"\xff\n\xfe\na\n"),
+        case("sort", &[b"-r"], b"a\n\xff\nA\n\xfe\n-a\n"),
+        // But not to uniq, which looks at bytes.
+        case("uniq", &[b"-c"], b"\xff\n\xfe\n\xff\n"),
+        case("comm", &[b"one", b"-"], b"\xfe\n").file("one", b"\xff\n"),
+        case("join", &[b"one", b"-"], b"\xfe 2\n").file("one", b"\xff 1\n"),
+        // Accents are compared from the end, and the last but one of a run is left out.
+        case("sort", &[], b"\x80\xd9\x8a\xcc\x8111B\n\x80\xd9\x8a\x1a\x811B\n"),
+        case("sort", &[b"-n"], b"1,000\n999\n1,2\n,3\n0,4\n-1,0\n"),
+        case("sort", &[b"-h"], b"1,000K\n2M\n1,K\n,5G\n"),
+        case("sort", &[b"-k2,2"], b"b a-b\na ab\nc A b\n"),
+    ];
+    cases.into_iter().map(Case::utf8).collect()
+}

@@ -230,8 +230,42 @@ const VERSIONS: &[&str] = &[
     ".1",
     "a.1b",
 ];
-const WORDS: &[&str] =
-    &["a", "A", "b", "ab", "aB", "AB", "abc", "a-b", "a b", "foo", "Foo", "FOO", "_x", "é", "z", "zz"];
+const WORDS: &[&str] = &[
+    "a",
+    "A",
+    "b",
+    "ab",
+    "aB",
+    "AB",
+    "abc",
+    "a-b",
+    "a b",
+    "foo",
+    "Foo",
+    "FOO",
+    "_x",
+    "é",
+    "z",
+    "zz",
+    "É",
+    "e",
+    "e\u{301}",
+    "ä",
+    "ss",
+    "ß",
+    "œ",
+    "oe",
+    "l·l",
+    "Ж",
+    "日",
+    "ي\u{651}",
+    "가",
+    "$x",
+    "(a)",
+    "a.b",
+    "co-op",
+    "coop",
+];
 const LONG: &[&str] =
     &["2024-01-15T12:34:56.789Z ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "/usr/share/doc/package/"];
 
