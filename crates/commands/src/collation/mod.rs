@@ -116,11 +116,13 @@ impl Collation {
             return Ordering::Equal;
         }
         SCRATCH.with_borrow_mut(|(one, other)| {
-            (one.clear(), other.clear());
+            one.clear();
+            other.clear();
             self.append_beginning(a, one);
             self.append_beginning(b, other);
             one.as_slice().cmp(other).then_with(|| {
-                (one.clear(), other.clear());
+                one.clear();
+                other.clear();
                 self.append_key(a, one);
                 self.append_key(b, other);
                 one.as_slice().cmp(other)

@@ -214,7 +214,8 @@ impl LineOrder {
             return Ordering::Equal;
         }
         SCRATCH.with_borrow_mut(|(one, other)| {
-            (one.clear(), other.clear());
+            one.clear();
+            other.clear();
             self.append_rests(a, one);
             self.append_rests(b, other);
             one.cmp(&other)
