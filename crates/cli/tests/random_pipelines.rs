@@ -79,7 +79,7 @@ fn random_pipelines_agree_with_the_shell() {
 #[test]
 fn every_command_with_a_kernel_is_generated() {
     let generated: Vec<&str> = commands().collect();
-    for entry in pelton_commands::COMMANDS {
+    for entry in pelton_commands::COMMANDS.iter().filter(|entry| entry.native) {
         assert!(generated.contains(&entry.name), "{} has no grammar", entry.name);
     }
 }

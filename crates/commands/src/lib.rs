@@ -18,6 +18,7 @@ mod echo;
 mod escapes;
 mod expand;
 mod facts;
+mod find;
 mod fold;
 mod gather;
 mod group;
@@ -44,6 +45,7 @@ mod translate;
 mod unexpand;
 mod uniq;
 mod wc;
+mod xargs;
 
 pub use bytes::{ByteMap, ByteSet};
 pub use command::{Accept, AcceptFn, Command, Copies, Declined, Input};
@@ -66,6 +68,8 @@ pub struct Entry {
     pub family: Family,
     /// Reads its arguments.
     pub accept: AcceptFn,
+    /// It has a kernel, at least for some arguments. If not, it is known only for what `explain` says of it.
+    pub native: bool,
 }
 
 /// Every command that pelton knows.
@@ -76,6 +80,7 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("cut", cut::accept),
     builtin("echo", echo::accept),
     coreutils("expand", expand::accept),
+    findutils("find", find::accept),
     coreutils("fold", fold::accept),
     coreutils("head", head::accept),
     coreutils("join", join::accept),
@@ -91,15 +96,21 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("unexpand", unexpand::accept),
     coreutils("uniq", uniq::accept),
     coreutils("wc", wc::accept),
+    findutils("xargs", xargs::accept),
 ];
 
 const fn coreutils(name: &'static str, accept: AcceptFn) -> Entry {
-    Entry { name, family: Family::GnuCoreutils, accept }
+    Entry { name, family: Family::GnuCoreutils, accept, native: true }
 }
 
 /// Of bash. The program of the same name is declined as another implementation.
 const fn builtin(name: &'static str, accept: AcceptFn) -> Entry {
-    Entry { name, family: Family::Bash, accept }
+    Entry { name, family: Family::Bash, accept, native: true }
+}
+
+/// Known, but without a kernel.
+const fn findutils(name: &'static str, accept: AcceptFn) -> Entry {
+    Entry { name, family: Family::GnuFindutils, accept, native: false }
 }
 
 /// The command of this name, if pelton knows it.

@@ -41,7 +41,11 @@ pub fn plan(candidates: Vec<Candidate>, surroundings: &Surroundings, switches: &
 
 /// Every name that a [`Switches`] can hold: of rules first, then of commands.
 pub fn list_names() -> Vec<&'static str> {
-    RULES.iter().map(|rule| rule.name).chain(COMMANDS.iter().map(|entry| entry.name)).collect()
+    RULES
+        .iter()
+        .map(|rule| rule.name)
+        .chain(COMMANDS.iter().filter(|entry| entry.native).map(|entry| entry.name))
+        .collect()
 }
 
 fn decision(stage: usize, candidate: &Candidate, verdict: &Verdict) -> Decision {

@@ -82,8 +82,8 @@ pub fn replacement(
                 // One stage that the shell runs is all of the text: let it have it as it is.
                 return whole(request, environment);
             }
-            let has_kernel =
-                options.native.is_some() && pelton_commands::lookup(stage.name.as_bytes()).is_some();
+            let has_kernel = options.native.is_some()
+                && pelton_commands::lookup(stage.name.as_bytes()).is_some_and(|entry| entry.native);
             if !shell_becomes(pipeline, request) || stage.kind != Kind::Program || has_kernel {
                 return None;
             }
