@@ -6,6 +6,7 @@
 pub mod advisories;
 pub mod bench;
 pub mod demo;
+pub mod fuzz;
 pub mod inputs;
 pub mod law;
 pub mod quick;
@@ -33,7 +34,9 @@ Usage: cargo xtask COMMAND
   test        setup, then everything that continuous integration runs
   demo        makes a 100 MB access log and runs `pelton time` on a pipeline over it
   bench       side by side with the shell: bench [NAME…] [--runs N] [--size MB] [--results DIR]
-                names: faithful, overhead, startup, size, verdict (all of them if none is given)
+                names: faithful, kernels, overhead, pipelines, startup, size, verdict (all of them if none is given)
+  fuzz        kernels, pipelines and expressions against the real tools, in turns with fresh seeds:
+                fuzz [--minutes N] [--seed S] [--only kernels,pipelines,regex] [--jobs N]
   law         who may import whom, on its own
   advisories  known security holes in what we depend on (downloads the list)
 ";
@@ -61,6 +64,7 @@ fn run() -> Outcome {
     };
     match command.as_str() {
         "bench" => bench::run(bench::Options::parse(args)?),
+        "fuzz" => fuzz::run(fuzz::Options::parse(args)?),
         "setup" => alone(args, setup::run),
         "quick" => alone(args, quick::run),
         "test" => alone(args, test::run),

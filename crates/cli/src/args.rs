@@ -65,6 +65,10 @@ pub struct RunArgs {
 
     #[command(flatten)]
     pub switches: SwitchArgs,
+
+    /// How many bytes kernels are given at once; for tests
+    #[arg(long, value_name = "N", hide = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub block_bytes: Option<u32>,
 }
 
 /// Which rewrites are on.

@@ -9,6 +9,9 @@ use pelton_run::{Environment, Execution, Observing, Options};
 
 /// Runs it.
 pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
+    if let Some(bytes) = args.block_bytes {
+        pelton_run::set_block_bytes(bytes as usize);
+    }
     let environment = Environment::inherit();
     match Source::resolve(&args.source, &environment)? {
         Source::Words(words) => {

@@ -6,27 +6,31 @@
 //! PELTON_FUZZ_CASES=20000 PELTON_SEED=7 PELTON_BIN=target/release/pelton cargo test -p pelton --test random_pipelines
 //! ```
 //!
-//! The shell runs every pipeline twice. If it does not agree with itself, nothing can be said, and the pipeline is
-//! counted as skipped. A difference is shrunk and printed as a case for `cases/native.toml`.
+//! or `cargo xtask fuzz --only pipelines`. Where pelton differs, the shell is asked again. If it does not agree with
+//! itself, nothing can be said, and the pipeline is counted as skipped. A difference is shrunk and printed as a case for
+//! `cases/native.toml`.
 #![allow(missing_docs)]
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use pelton_testkit::campaign::tally;
 use pelton_testkit::generate::{Pipelines, Sample, commands};
 use pelton_testkit::{
-    Case, Ended, Ending, Entry, Outcome, Result, StdinFrom, Subject, World, compare, snapshot,
+    BriefStdin, Campaign, Case, Ending, Entry, Outcome, Result, StdinFrom, Subject, World, compare,
+    run_briefly, snapshot,
 };
 
 /// Per thread, unless `PELTON_FUZZ_CASES` says otherwise.
 const SLICE: u64 = 170;
+/// Unless `PELTON_FUZZ_THREADS` says otherwise.
 const THREADS: u64 = 2;
 /// Signs of a stage that may end before its input does: it wants no more, reads something else, or cannot start.
 const MAY_LEAVE: [&str; 9] = ["head", "<", "true", "join", "comm", "paste", "missing", "grep", "sed"];
+/// No generated pipeline takes nearly so long.
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// A difference counts if it comes so many times in a row.
 const CONFIRMED: usize = 8;
 /// How many samples of a campaign pass between two signs of life.
@@ -38,39 +42,53 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What a campaign did.
 #[derive(Default)]
 struct Tally {
+    samples: u64,
     pipelines: u64,
     comparisons: u64,
     skipped: u64,
     differences: Vec<String>,
 }
 
+impl Tally {
+    fn shown(&self) -> String {
+        let Tally { samples, pipelines, comparisons, skipped, differences } = self;
+        let found = differences.len();
+        format!(
+            "{samples} texts, {pipelines} pipelines, {comparisons} comparisons, {skipped} texts skipped, {found} differences"
+        )
+    }
+}
+
 #[test]
 fn random_pipelines_agree_with_the_shell() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let (samples, seed) = (number("PELTON_FUZZ_CASES"), number("PELTON_SEED").unwrap_or(1));
-    let samples = samples.map_or(SLICE, |all| all.div_ceil(THREADS));
+    let wanted = Campaign::from_env();
+    let threads = wanted.threads.unwrap_or(THREADS).max(1);
+    let (samples, seed) = (wanted.cases.map_or(SLICE, |all| all.div_ceil(threads)), wanted.seed);
     let begun = Instant::now();
     let campaign = |thread| {
         std::thread::spawn(move || {
-            Arena::new().and_then(|arena| arena.campaign(seed * THREADS + thread, samples))
+            Arena::new().and_then(|arena| arena.campaign(seed * threads + thread, samples))
         })
     };
-    let threads: Vec<_> = (0..THREADS).map(campaign).collect();
+    let running: Vec<_> = (0..threads).map(campaign).collect();
     let mut all = Tally::default();
-    for thread in threads {
+    for thread in running {
         let tally = thread.join().expect("a thread").expect("a world");
+        all.samples += tally.samples;
         all.pipelines += tally.pipelines;
         all.comparisons += tally.comparisons;
         all.skipped += tally.skipped;
         all.differences.extend(tally.differences);
     }
-    say(&format!(
-        "seed {seed}: {} pipelines, {} comparisons, {} texts skipped, {} differences in {:.1} s",
-        all.pipelines,
-        all.comparisons,
-        all.skipped,
-        all.differences.len(),
-        begun.elapsed().as_secs_f64()
+    say(&format!("seed {seed}: {} in {:.1} s", all.shown(), begun.elapsed().as_secs_f64()));
+    say(&tally(
+        "pipelines",
+        &[
+            ("pipelines", all.pipelines),
+            ("comparisons", all.comparisons),
+            ("skipped", all.skipped),
+            ("differences", all.differences.len() as u64),
+        ],
     ));
     assert!(all.differences.is_empty(), "\n{}", all.differences.join("\n"));
     assert!(samples < SLICE || all.pipelines >= 300, "only {} pipelines", all.pipelines);
@@ -102,17 +120,23 @@ impl Scene {
         let stdin = case.stdin.as_ref().map(|recipe| recipe.make());
         Ok(Scene { case, files, stdin })
     }
+
+    fn bytes(&self) -> usize {
+        self.files.iter().map(|(_, bytes)| bytes).chain(&self.stdin).map(Vec::len).sum()
+    }
 }
 
 /// Where the shell and pelton are compared.
 struct Arena {
     subject: Subject,
     world: World,
+    campaign: Campaign,
 }
 
 impl Arena {
     fn new() -> Result<Self> {
-        Ok(Arena { subject: Subject::from_env(env!("CARGO_BIN_EXE_pelton")), world: World::new()? })
+        let subject = Subject::from_env(env!("CARGO_BIN_EXE_pelton"));
+        Ok(Arena { subject, world: World::in_memory()?, campaign: Campaign::from_env() })
     }
 
     fn campaign(&self, seed: u64, samples: u64) -> Result<Tally> {
@@ -120,38 +144,50 @@ impl Arena {
         let mut tally = Tally::default();
         for at in 0..samples {
             let sample = source.sample();
-            let scene = Scene::of(&sample)?;
-            let Some(expected) = self.expected(&scene)? else {
-                tally.skipped += 1;
-                continue;
-            };
-            tally.pipelines += sample.size().0 as u64;
-            for switches in [vec![], some_switches(seed.wrapping_mul(1_000_003).wrapping_add(at))] {
-                tally.comparisons += 1;
-                let differences = differences(&scene.case, &expected, &self.pelton(&scene, &switches)?);
-                if !differences.is_empty() && self.differs(&sample, &switches, CONFIRMED)?.is_some() {
-                    let report = self.report(sample.clone(), &switches, &format!("random-{seed}-{at}"))?;
-                    say(&report);
-                    tally.differences.push(report);
-                    break;
-                }
-            }
+            tally.samples += 1;
+            self.judge(&sample, (seed, at), &mut tally)?;
             if at % PROGRESS == PROGRESS - 1 {
-                say(&format!(
-                    "seed {seed}: {} of {samples} samples, {} comparisons",
-                    at + 1,
-                    tally.comparisons
-                ));
+                say(&format!("seed {seed}: {}", tally.shown()));
             }
         }
         Ok(tally)
     }
 
+    /// One sample, with everything on and with something else.
+    fn judge(&self, sample: &Sample, (seed, at): (u64, u64), tally: &mut Tally) -> Result<()> {
+        let scene = Scene::of(sample)?;
+        let expected = self.shell(&scene)?;
+        let others = some_switches(seed.wrapping_mul(1_000_003).wrapping_add(at), scene.bytes());
+        for switches in [vec![], others] {
+            let ours = self.pelton(&scene, &switches)?;
+            if !differences(&scene.case, &expected, &ours).is_empty() {
+                if self.expected(&scene)?.is_none() {
+                    tally.skipped += 1;
+                    return Ok(());
+                }
+                if self.differs(sample, &switches, CONFIRMED)?.is_some() {
+                    let name = format!("random-{seed}-{at}");
+                    let report = self.report(sample.clone(), &switches, &name)?;
+                    say(&report);
+                    self.campaign.keep(&name, &report);
+                    tally.differences.push(report);
+                    break;
+                }
+            }
+            tally.comparisons += 1;
+        }
+        tally.pipelines += sample.size().0 as u64;
+        Ok(())
+    }
+
     /// What the shell does with it; `None` if that is not the same twice.
     fn expected(&self, scene: &Scene) -> Result<Option<Outcome>> {
-        let shell = || ["bash", "-c", &scene.case.text].map(OsString::from).to_vec();
-        let (one, other) = (self.run(scene, shell())?, self.run(scene, shell())?);
+        let (one, other) = (self.shell(scene)?, self.shell(scene)?);
         Ok(differences(&scene.case, &one, &other).is_empty().then_some(one))
+    }
+
+    fn shell(&self, scene: &Scene) -> Result<Outcome> {
+        self.run(scene, &["bash", "-c", &scene.case.text].map(OsString::from))
     }
 
     fn pelton(&self, scene: &Scene, switches: &[String]) -> Result<Outcome> {
@@ -165,7 +201,7 @@ impl Arena {
                 argv
             }
         };
-        self.run(scene, argv)
+        self.run(scene, &argv)
     }
 
     /// How they differ, if they do `times` times in a row while the shell agrees with itself, whatever the run.
@@ -206,42 +242,22 @@ impl Arena {
         Ok(format!("# pelton run {}\n{differences}{}", switches.join(" "), sample.toml(name)))
     }
 
-    /// One run, in a directory made anew. Bounded in time by timeout(1), which passes a death by signal on.
-    fn run(&self, scene: &Scene, argv: Vec<OsString>) -> Result<Outcome> {
+    /// One run, in a directory made anew.
+    fn run(&self, scene: &Scene, argv: &[OsString]) -> Result<Outcome> {
         let (case, dir) = (&scene.case, self.world.dir());
         self.world.empty()?;
         scene.files.iter().try_for_each(|(name, bytes)| std::fs::write(dir.join(name), bytes))?;
-        let mut command = Command::new("timeout");
-        command.args(["-k", "1", "20"]).args(argv).current_dir(&dir).env_clear().envs(case.environment(&dir));
-        command.stdin(match (&scene.stdin, case.stdin_from) {
-            (None, _) => Stdio::null(),
-            (Some(_), StdinFrom::Pipe) => Stdio::piped(),
-            (Some(bytes), StdinFrom::File) => Stdio::from(self.stdin_file(bytes)?),
-        });
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        if let (Some(mut pipe), Some(bytes)) = (child.stdin.take(), scene.stdin.clone()) {
-            // The reader may leave early, which is no fault of the feeder.
-            std::thread::spawn(move || drop(pipe.write_all(&bytes)));
-        }
-        let output = child.wait_with_output()?;
-        let ended = Ended {
-            ending: if output.status.code() == Some(124) {
-                Ending::TimedOut
-            } else {
-                Ending::from(output.status)
-            },
-            stdout: output.stdout,
-            stderr: output.stderr,
-            alive_at_exit: vec![],
-            left_behind: vec![],
-        };
-        Ok(Outcome { ended, files: snapshot(&dir)?, report_fault: None, statuses: None })
-    }
-
-    fn stdin_file(&self, bytes: &[u8]) -> Result<File> {
         let path: PathBuf = self.world.aside("stdin");
-        std::fs::write(&path, bytes)?;
-        Ok(File::open(&path)?)
+        let stdin = match (&scene.stdin, case.stdin_from) {
+            (None, _) => BriefStdin::Null,
+            (Some(bytes), StdinFrom::Pipe) => BriefStdin::Pipe(bytes),
+            (Some(bytes), StdinFrom::File) => {
+                std::fs::write(&path, bytes)?;
+                BriefStdin::File(&path)
+            }
+        };
+        let ended = run_briefly(argv, &dir, &case.environment(&dir), &stdin, TIMEOUT)?;
+        Ok(Outcome { ended, files: snapshot(&dir)?, report_fault: None, statuses: None })
     }
 }
 
@@ -261,19 +277,6 @@ fn differences(case: &Case, expected: &Outcome, actual: &Outcome) -> Vec<String>
         case.stderr = pelton_testkit::Strictness::Lines;
     }
     compare(&case, expected, actual)
-}
-
-/// Switches of pelton, by number: nothing native, one name off, a few names on.
-fn some_switches(number: u64) -> Vec<String> {
-    let names = pelton_plan::list_names();
-    let name = |salt: u64| names[(number.wrapping_mul(salt) >> 7) as usize % names.len()];
-    let switch = |option: &str, salt: u64| [option.to_owned(), name(salt).to_owned()];
-    match number % 8 {
-        0 => vec!["--faithful".to_owned()],
-        1..=4 => switch("--without", 0x9e37_79b9).to_vec(),
-        5 => [switch("--without", 0x9e37_79b9), switch("--without", 0x85eb_ca6b)].concat(),
-        _ => [1, 3, 5, 7, 11].map(|salt| switch("--only", salt * 0x9e37_79b9)).concat(),
-    }
 }
 
 /// What the shell may show as well, whoever comes first, made what it did show. A writer whose reader leaves early
@@ -304,3 +307,31 @@ fn without_races(case: &Case, expected: &Outcome, actual: &Outcome) -> Outcome {
     }
     actual
 }
+
+/// Switches of pelton, by number, for a world of so many bytes: nothing native, names off, rules alone, few names on;
+/// and blocks of 1, 7 or 4096 bytes, the smallest only where there is little to read.
+fn some_switches(number: u64, bytes: usize) -> Vec<String> {
+    let names = pelton_plan::list_names();
+    let (kernels, rules): (Vec<&str>, Vec<&str>) =
+        names.iter().copied().partition(|name| pelton_commands::lookup(name.as_bytes()).is_some());
+    let mixed = |salt: u64| (number.wrapping_mul(salt) >> 7) as usize;
+    let switch = |option: &str, salt: u64| [option.to_owned(), names[mixed(salt) % names.len()].to_owned()];
+    let alone = rules[mixed(0x9e37_79b9) % rules.len()];
+    let mut switches = match number % 8 {
+        0 => return vec!["--faithful".to_owned()],
+        1 | 2 => switch("--without", 0x9e37_79b9).to_vec(),
+        3 => [switch("--without", 0x9e37_79b9), switch("--without", 0x85eb_ca6b)].concat(),
+        4 | 5 => {
+            kernels.iter().copied().chain([alone]).flat_map(|name| ["--only".into(), name.into()]).collect()
+        }
+        6 => vec![],
+        _ => [1, 3, 5, 7, 11].map(|salt| switch("--only", salt * 0x9e37_79b9)).concat(),
+    };
+    let smallest = BLOCKS.iter().position(|(_, most)| bytes <= *most).unwrap_or(BLOCKS.len() - 1);
+    let block = BLOCKS[smallest + mixed(0xc2b2_ae35) % (BLOCKS.len() - smallest)].0;
+    switches.extend(["--block-bytes".to_owned(), block.to_string()]);
+    switches
+}
+
+/// Sizes of blocks, and how much data they suit: each is a system call.
+const BLOCKS: [(usize, usize); 3] = [(1, 20_000), (7, 100_000), (4096, usize::MAX)];

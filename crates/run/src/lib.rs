@@ -21,6 +21,7 @@ pub use measure::{assemble, shown_text};
 pub use native::explain;
 pub use pelton_observe::summarise;
 pub use pelton_plan::{Planned, Switches, list_names};
+pub use pelton_stream::set_block_bytes;
 pub use plan::{PipelinePlan, Plan, Request, ShellOption, Step, plan};
 pub use shell::{Shell, UnknownShell};
 pub use stage::{Kind, StagePlan, is_builtin};

@@ -4,6 +4,8 @@
 //! what it prints to a buffer, which is the next kernel's block while it is still in cache. No kernel reads, writes,
 //! prints or exits by itself: whoever drives it does.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 mod chain;
 mod joined;
 mod kernel;
@@ -15,3 +17,15 @@ pub use kernel::{Complaint, Flow, Framing, HandOver, InputKind, JoinKernel, Kern
 
 /// The size of a block, in bytes, unless a single line is longer. 64–256 KiB measured best on the machines at hand.
 pub const BLOCK_BYTES: usize = 128 * 1024;
+
+/// What drivers of this process read at once, in bytes: [`BLOCK_BYTES`], unless [`set_block_bytes`] said otherwise.
+pub fn block_bytes() -> usize {
+    SIZE.load(Ordering::Relaxed)
+}
+
+/// For tests only: tiny blocks show whether a kernel keeps its state from one block to the next. At least 1.
+pub fn set_block_bytes(bytes: usize) {
+    SIZE.store(bytes.max(1), Ordering::Relaxed);
+}
+
+static SIZE: AtomicUsize = AtomicUsize::new(BLOCK_BYTES);

@@ -12,6 +12,8 @@
 //!
 //! text → [`Case`] → [`World`] (directory) → [`Launch`] → [`Ended`] → [`Outcome`] → [`compare()`] → [`suite`]
 
+mod brief;
+pub mod campaign;
 mod case;
 mod collect;
 mod compare;
@@ -28,6 +30,8 @@ pub mod suite;
 mod terminal;
 mod world;
 
+pub use brief::{BriefStdin, run_briefly};
+pub use campaign::Campaign;
 pub use case::{Case, EnvValue, Mode, StdinFrom, Strictness, Topic, load_topic, load_topics};
 pub use compare::{compare, first_difference};
 pub use duel::Duel;

@@ -1,5 +1,7 @@
 //! One comparison: a command line, what it reads, a locale.
 
+use pelton_testkit::campaign::Lone;
+
 /// A command line with everything it depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Case {
@@ -33,6 +35,19 @@ impl Case {
             text.push_str(".utf8()");
         }
         text + ","
+    }
+
+    /// As a case for `cases/*.toml`; `utf8` is the locale that UTF-8 stands for.
+    pub fn toml(&self, name: &str, utf8: &str) -> String {
+        let argv = [self.command.as_bytes()].into_iter().chain(self.args.iter().map(Vec::as_slice));
+        let lone = Lone {
+            stages: vec![argv.collect()],
+            files: self.files.iter().map(|(name, content)| (name.as_str(), content.as_slice())).collect(),
+            stdin: &self.stdin,
+            piped: self.piped,
+            locale: if self.utf8 { utf8 } else { "C" },
+        };
+        lone.toml(name)
     }
 
     pub fn file(mut self, name: &str, content: &[u8]) -> Self {

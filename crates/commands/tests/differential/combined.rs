@@ -1,6 +1,6 @@
 //! Kernels that stand for two commands: `sort | uniq` and `sort | head`, against both real tools.
 
-use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use pelton_commands::{
@@ -8,13 +8,17 @@ use pelton_commands::{
 };
 use pelton_stream::memory::{self, Ended, Source};
 use pelton_stream::{BLOCK_BYTES, InputKind, Kernel};
+use pelton_testkit::Campaign;
+use pelton_testkit::campaign::{Lone, tally};
 
+use crate::case::Case;
 use crate::grammars::{sort, uniq};
 use crate::oracle::Oracle;
 use crate::rng::Rng;
+use crate::shrink::shrink;
 
 /// Both commands' arguments, and the data.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Pair {
     sort: Vec<Vec<u8>>,
     /// Of uniq; or the number of lines for head.
@@ -73,56 +77,119 @@ impl Pair {
     }
 }
 
-fn run(kernel: &mut dyn Kernel, text: &[u8], block_bytes: usize) -> Vec<u8> {
-    let mut out = Vec::new();
-    let source = Source { name: None, bytes: text, kind: InputKind::Other };
-    assert_eq!(memory::run(kernel, &[source], block_bytes, &mut out), Ended::Whole);
-    out
+/// The two real tools, and what UTF-8 stands for.
+struct Oracles {
+    sort: Oracle,
+    uniq: Oracle,
+    utf8: (&'static str, Locale),
+}
+
+impl Pair {
+    /// The first size of blocks with which kernel and tools differ, what they print and what it prints. Nothing if the
+    /// kernel declines.
+    fn differs(&self, oracles: &Oracles, comparisons: &mut u64) -> Option<(usize, Vec<u8>, Vec<u8>)> {
+        self.kernel(&oracles.utf8).ok()?;
+        let expected = self.expected(oracles.utf8.0, &oracles.sort, &oracles.uniq);
+        SIZES.into_iter().find_map(|block_bytes| {
+            *comparisons += 1;
+            let got = self.run(oracles, block_bytes);
+            (got != expected).then(|| (block_bytes, expected.clone(), got))
+        })
+    }
+
+    fn run(&self, oracles: &Oracles, block_bytes: usize) -> Vec<u8> {
+        let source = Source { name: None, bytes: &self.text, kind: InputKind::Other };
+        let run = || {
+            let mut kernel = self.kernel(&oracles.utf8).unwrap_or_else(|declined| panic!("{declined}"));
+            let mut out = Vec::new();
+            assert_eq!(memory::run(&mut *kernel, &[source], block_bytes, &mut out), Ended::Whole);
+            out
+        };
+        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| b"the kernel panicked".to_vec())
+    }
+
+    /// The same question about fewer options and less data.
+    fn shrunk(mut self, oracles: &Oracles) -> Pair {
+        let fails = |pair: &Pair| pair.is_fair() && pair.differs(oracles, &mut 0).is_some();
+        let with_sort = |pair: &Pair, case: &Case| Pair {
+            sort: case.args.clone(),
+            text: case.stdin.clone(),
+            utf8: case.utf8,
+            ..pair.clone()
+        };
+        let whole =
+            Case { args: self.sort.clone(), stdin: self.text.clone(), utf8: self.utf8, ..Case::default() };
+        self = with_sort(&self, &shrink(whole, |case| fails(&with_sort(&self, case))));
+        if let Some(uniq) = self.uniq.clone() {
+            let with_uniq = |pair: &Pair, case: &Case| Pair { uniq: Some(case.args.clone()), ..pair.clone() };
+            let whole = Case { args: uniq, ..Case::default() };
+            self = with_uniq(&self, &shrink(whole, |case| fails(&with_uniq(&self, case))));
+        }
+        self
+    }
+
+    /// The planner would join these two: both have the same line ends, and sort leaves equal lines to uniq.
+    fn is_fair(&self) -> bool {
+        let has = |args: &[Vec<u8>], wanted: &[u8]| args.iter().any(|arg| arg == wanted);
+        let Some(uniq) = &self.uniq else { return true };
+        let joined = [&b"-s"[..], b"-u", b"--stable"].iter().any(|wanted| has(&self.sort, wanted));
+        !joined && has(&self.sort, b"-z") == has(uniq, b"-z")
+    }
+
+    fn toml(&self, name: &str, utf8: &str) -> String {
+        let lines = self.lines.to_string();
+        let second: Vec<&[u8]> = match &self.uniq {
+            Some(args) => [&b"uniq"[..]].into_iter().chain(args.iter().map(Vec::as_slice)).collect(),
+            None => vec![b"head", b"-n", lines.as_bytes()],
+        };
+        let first = [&b"sort"[..]].into_iter().chain(self.sort.iter().map(Vec::as_slice)).collect();
+        let locale = if self.utf8 { utf8 } else { "C" };
+        Lone { stages: vec![first, second], files: vec![], stdin: &self.text, piped: true, locale }.toml(name)
+    }
 }
 
 /// In C and C.UTF-8, and where it is installed in C and en_US.UTF-8.
 fn campaigns(name: &str, make: fn(&mut Rng) -> Pair) {
-    campaign(name, make, &("C.UTF-8", Locale::C_UTF8));
+    campaign(name, make, ("C.UTF-8", Locale::C_UTF8));
     match crate::engine::english() {
-        Some(english) => campaign(name, make, &english),
+        Some(english) => campaign(name, make, english),
         None => crate::say("SKIPPED: en_US.UTF-8 is not installed"),
     }
 }
 
-fn campaign(name: &str, make: fn(&mut Rng) -> Pair, utf8: &(&'static str, Locale)) {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let (wanted, seed) = (number("PELTON_FUZZ_CASES").unwrap_or(600), number("PELTON_SEED").unwrap_or(1));
+/// As many comparisons as are wanted, and the first difference, made small.
+fn campaign(name: &str, make: fn(&mut Rng) -> Pair, utf8: (&'static str, Locale)) {
+    let wanted = Campaign::from_env();
+    let (cases, seed) = (wanted.cases.unwrap_or(600), wanted.seed);
     let (sort, uniq) =
         (Oracle::new(PathBuf::from("/usr/bin/sort")), Oracle::new(PathBuf::from("/usr/bin/uniq")));
-    let (mut comparisons, mut declined, mut index) = (0u64, 0u64, 0u64);
-    while comparisons < wanted && index < wanted {
-        let mut rng = Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(index));
+    let oracles = Oracles { sort, uniq, utf8 };
+    let (mut comparisons, mut index) = (0u64, 0u64);
+    let mut differing = None;
+    while comparisons < cases && index < cases && differing.is_none() {
+        let pair = make(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(index)));
         index += 1;
-        let pair = make(&mut rng);
-        if pair.kernel(utf8).is_err() {
-            declined += 1;
-            continue;
-        }
-        let expected = pair.expected(utf8.0, &sort, &uniq);
-        for block_bytes in [1, 7, 4096, BLOCK_BYTES] {
-            comparisons += 1;
-            let Ok(mut kernel) = pair.kernel(utf8) else { continue };
-            let got = run(&mut *kernel, &pair.text, block_bytes);
-            let show = |text: &[u8]| text.escape_ascii().to_string().chars().take(2000).collect::<String>();
-            assert!(
-                got == expected,
-                "{pair:?} case {index} blocks {block_bytes}\nexpected {}\ngot      {}",
-                show(&expected),
-                show(&got)
-            );
-        }
+        differing = pair.differs(&oracles, &mut comparisons).map(|_| pair);
     }
-    let _ = writeln!(
-        std::io::stdout(),
-        "{name:10} {} seed {seed} comparisons {comparisons} declined {declined} differences 0",
-        utf8.0
-    );
+    let differences = u64::from(differing.is_some());
+    crate::say(&tally("kernels", &[("comparisons", comparisons), ("differences", differences)]));
+    let Some(least) = differing.map(|pair| pair.shrunk(&oracles)) else { return };
+    let name = format!("{}-{seed}-{index}", name.replace('|', "-"));
+    let shown = match least.differs(&oracles, &mut 0) {
+        Some((block_bytes, expected, got)) => format!(
+            "# blocks of {block_bytes}: expected \"{}\", got \"{}\"\n{}",
+            expected.escape_ascii(),
+            got.escape_ascii(),
+            least.toml(&name, oracles.utf8.0)
+        ),
+        None => format!("# not every time\n{}", least.toml(&name, oracles.utf8.0)),
+    };
+    wanted.keep(&name, &shown);
+    panic!("\n{shown}");
 }
+
+/// The sizes of blocks that every pair is run with.
+const SIZES: [usize; 4] = [1, 7, 4096, BLOCK_BYTES];
 
 /// The oracle is a tool in a version that the kernels claim to equal.
 fn tested() -> bool {

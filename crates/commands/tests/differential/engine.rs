@@ -47,6 +47,22 @@ impl Difference {
             self.case.show()
         )
     }
+
+    /// To be kept: the same as a comment, and the case.
+    fn keep(&self, name: String, utf8: &str) -> Found {
+        let shown = self.show();
+        let comment: String = shown.lines().map(|line| format!("# {line}\n")).collect();
+        Found { toml: comment + &self.case.toml(&name, utf8), name, shown }
+    }
+}
+
+/// A difference, written out.
+pub struct Found {
+    pub name: String,
+    /// As a line of `regressions.rs`.
+    pub shown: String,
+    /// As a case for `cases/*.toml`.
+    pub toml: String,
 }
 
 /// What a campaign did.
@@ -94,7 +110,7 @@ impl Engine {
     }
 
     /// Runs at least so many comparisons, or stops at a few differences.
-    pub fn campaign(&mut self, grammar: &Grammar, seed: u64, comparisons: u64) -> (Tally, Vec<String>) {
+    pub fn campaign(&mut self, grammar: &Grammar, seed: u64, comparisons: u64) -> (Tally, Vec<Found>) {
         let mut differences = Vec::new();
         let mut kinds = HashSet::new();
         let mut index = 0;
@@ -111,7 +127,8 @@ impl Engine {
             self.tally = counted;
             // The same arguments after shrinking are taken for the same cause.
             if kinds.insert(least.args.clone()) {
-                differences.extend(difference.map(|difference| difference.show()));
+                let name = format!("{}-{seed}-{index}", grammar.command);
+                differences.extend(difference.map(|difference| difference.keep(name, self.utf8.0)));
             }
             if differences.len() >= 5 {
                 break;

@@ -6,9 +6,9 @@
 //! PELTON_FUZZ_CASES=50000 PELTON_SEED=7 PELTON_FUZZ_ONLY=cut,tr cargo test --release -p pelton-commands --test differential
 //! ```
 //!
-//! With `PELTON_FUZZ_DECLINED=1` it also shows the command lines that are declined although the tool takes them.
+//! or `cargo xtask fuzz --only kernels`. With `PELTON_FUZZ_DECLINED=1` it also shows the command lines that are declined although the tool takes them.
 //!
-//! A difference is shrunk and printed as a line for `regressions.rs`. To add a command: a file in `grammars/`, a line in
+//! A difference is shrunk and printed as a line for `regressions.rs` and as a case for `cases/`. To add a command: a file in `grammars/`, a line in
 //! its `mod.rs`.
 
 mod case;
@@ -24,25 +24,26 @@ mod shrink;
 use std::io::Write as _;
 use std::time::Instant;
 
-use engine::{Engine, Tally};
+use engine::{Engine, Found, Tally};
+use pelton_testkit::Campaign;
+use pelton_testkit::campaign;
 
 /// Of a campaign.
 struct Settings {
     /// Comparisons per command.
     comparisons: u64,
-    seed: u64,
+    campaign: Campaign,
     only: Option<Vec<String>>,
 }
 
 impl Settings {
     fn from_env() -> Self {
-        let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+        let campaign = Campaign::from_env();
+        let only = std::env::var("PELTON_FUZZ_ONLY").ok();
         Settings {
-            comparisons: number("PELTON_FUZZ_CASES").unwrap_or(400),
-            seed: number("PELTON_SEED").unwrap_or(1),
-            only: std::env::var("PELTON_FUZZ_ONLY")
-                .ok()
-                .map(|list| list.split(',').map(str::to_owned).collect()),
+            comparisons: campaign.cases.unwrap_or(400),
+            campaign,
+            only: only.map(|list| list.split(',').map(str::to_owned).collect()),
         }
     }
 
@@ -68,7 +69,8 @@ fn generated_cases_agree_in_english() {
 
 fn campaigns(place: &str, prepare: fn(Engine) -> Option<Engine>) {
     let settings = Settings::from_env();
-    let mut found = Vec::new();
+    let seed = settings.campaign.seed;
+    let mut found: Vec<Found> = Vec::new();
     for grammar in grammars::ALL.iter().filter(|grammar| settings.wants(grammar.command)) {
         let name = format!("{}{place}", grammar.command);
         let Some(mut engine) = Engine::new(grammar.command).and_then(prepare) else {
@@ -76,18 +78,32 @@ fn campaigns(place: &str, prepare: fn(Engine) -> Option<Engine>) {
             continue;
         };
         let start = Instant::now();
-        let (tally, differences) = engine.campaign(grammar, settings.seed, settings.comparisons);
+        let (tally, differences) = engine.campaign(grammar, seed, settings.comparisons);
         let Tally { comparisons, processes, declined, handed_over } = tally;
         say(&format!(
             "{name:14} seed {} comparisons {comparisons} processes {processes} declined {declined} handed over \
              {handed_over} differences {} in {:.1} s",
-            settings.seed,
+            seed,
             differences.len(),
             start.elapsed().as_secs_f64()
         ));
+        say(&campaign::tally(
+            "kernels",
+            &[
+                ("comparisons", comparisons),
+                ("processes", processes),
+                ("declined", declined),
+                ("handed_over", handed_over),
+                ("differences", differences.len() as u64),
+            ],
+        ));
         found.extend(differences);
     }
-    assert!(found.is_empty(), "\n{}", found.join("\n"));
+    for found in &found {
+        settings.campaign.keep(&found.name, &found.toml);
+    }
+    let shown: Vec<&str> = found.iter().map(|found| found.shown.as_str()).collect();
+    assert!(found.is_empty(), "\n{}", shown.join("\n"));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Compares the expressions with the installed GNU grep 3.8 and GNU sed 4.9: fixed hard cases, and a slice of a
-//! random campaign. `PELTON_REGEX_EXPRESSIONS` and `PELTON_REGEX_SEED` make the slice as long as one likes.
+//! random campaign. `PELTON_FUZZ_CASES` and `PELTON_SEED` make the slice as long as one likes (`cargo xtask fuzz`).
 
 mod cases;
 mod generate;
@@ -7,12 +7,15 @@ mod random;
 mod tools;
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use pelton_commands::Charset;
 use pelton_commands::regex::{Flavour, Judges, Newline, Options, Regex, Within, compile};
 
 use generate::Dialect;
+use pelton_testkit::Campaign;
+use pelton_testkit::campaign::{self, Lone};
 use random::Random;
 use tools::Replace;
 
@@ -68,6 +71,19 @@ impl Question {
     fn judged_block(&self, judges: Judges) -> Vec<u8> {
         let lines = self.block.split_inclusive(|&b| b == b'\n');
         lines.filter(|line| judges.first_unjudged(line).is_none()).flatten().copied().collect()
+    }
+
+    /// As a case for `cases/*.toml`.
+    fn toml(&self, name: &str) -> String {
+        let locale = if self.charset == Charset::Utf8 { "C.UTF-8" } else { "C" };
+        let (args, script) = (self.grep_args(), self.sed_script(None));
+        let argv: Vec<&[u8]> = match self.flavour {
+            Flavour::SedBasic => vec![b"sed", b"-n", b"-e", &script],
+            Flavour::SedExtended => vec![b"sed", b"-n", b"-E", b"-e", &script],
+            _ => [&b"grep"[..], b"-onb"].into_iter().chain(args.iter().map(Vec::as_slice)).collect(),
+        };
+        let stages = vec![argv];
+        Lone { stages, files: vec![], stdin: &self.block, piped: true, locale }.toml(name)
     }
 
     fn ask(&self) -> Outcome {
@@ -309,10 +325,6 @@ fn smaller(question: &Question) -> Vec<Question> {
     candidates
 }
 
-fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
-    std::env::var(name).ok().and_then(|value| value.parse().ok())
-}
-
 fn tools_are_installed() -> bool {
     tools::is_installed("grep", GREP) && tools::is_installed("sed", SED)
 }
@@ -322,8 +334,8 @@ fn random_expressions_match_as_in_the_real_tools() {
     if !tools_are_installed() {
         return;
     }
-    let seed: u64 = setting("PELTON_REGEX_SEED").unwrap_or(1);
-    let wanted: Option<usize> = setting("PELTON_REGEX_EXPRESSIONS");
+    let settings = Campaign::from_env();
+    let (seed, wanted) = (settings.seed, settings.cases.map(|cases| cases as usize));
     let started = Instant::now();
     let mut tally: BTreeMap<String, usize> = BTreeMap::new();
     let mut found = Vec::new();
@@ -349,24 +361,39 @@ fn random_expressions_match_as_in_the_real_tools() {
         *tally.entry(kind).or_default() += 1;
     }
     let report = tally.iter().map(|(kind, count)| format!("{count:8} {kind}\n")).collect::<String>();
-    if wanted.is_some() {
-        std::fs::write(std::env::temp_dir().join(format!("regex-campaign-{seed}.txt")), &report)
-            .expect("a report");
-    }
-    let shown = |question: &Question| {
-        let expressions: Vec<String> =
-            question.expressions.iter().map(|text| text.escape_ascii().to_string()).collect();
-        format!(
-            "{:?} {:?} i={} {:?} newlines={} {expressions:?}\n  on {:?}\n  {:?}\n",
-            question.flavour,
-            question.charset,
-            question.ignore_case,
-            question.within,
-            question.newlines,
-            question.block.escape_ascii().to_string(),
-            question.ask()
-        )
+    let counted = |prefix: &str| {
+        tally.iter().filter(|(kind, _)| kind.starts_with(prefix)).map(|(_, count)| *count as u64).sum::<u64>()
     };
+    let tally = campaign::tally(
+        "regex",
+        &[
+            ("expressions", counted("equal") + counted("different")),
+            ("declined", counted("declined")),
+            ("differences", found.len() as u64),
+        ],
+    );
+    let _ = writeln!(std::io::stdout(), "{tally}");
+    for (index, question) in found.iter().enumerate() {
+        let name = format!("regex-{seed}-{index}");
+        let comment: String = shown(question).lines().map(|line| format!("# {line}\n")).collect();
+        settings.keep(&name, &(comment + &question.toml(&name)));
+    }
     let differences: String = found.iter().map(shown).collect();
     assert!(found.is_empty(), "{asked} asked\n{report}\n{differences}");
+}
+
+/// As a line of the report.
+fn shown(question: &Question) -> String {
+    let expressions: Vec<String> =
+        question.expressions.iter().map(|text| text.escape_ascii().to_string()).collect();
+    format!(
+        "{:?} {:?} i={} {:?} newlines={} {expressions:?}\n  on {:?}\n  {:?}\n",
+        question.flavour,
+        question.charset,
+        question.ignore_case,
+        question.within,
+        question.newlines,
+        question.block.escape_ascii().to_string(),
+        question.ask()
+    )
 }

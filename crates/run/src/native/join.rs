@@ -2,7 +2,7 @@
 
 use super::out::Out;
 use super::reader::{self, Source};
-use pelton_stream::{BLOCK_BYTES, Chain, Complaint, Fed, Flow, Joined};
+use pelton_stream::{Chain, Complaint, Fed, Flow, Joined, block_bytes};
 use std::collections::VecDeque;
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -33,7 +33,7 @@ impl JoinReader {
 
     /// Reads on until everything ended or a kernel behind it hands over.
     pub fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
-        let mut block = vec![0; BLOCK_BYTES];
+        let mut block = vec![0; block_bytes()];
         // Where it was interrupted, something may be left.
         self.pass_on(chain, out)?;
         while let Some(input) = self.join.wants().filter(|_| !self.ended) {

@@ -2,7 +2,7 @@
 
 use super::join::JoinReader;
 use super::out::Out;
-use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, InputKind};
+use pelton_stream::{Chain, Fed, Flow, InputKind, block_bytes};
 use pelton_sys::pipe;
 use std::fs::File;
 use std::io::Read;
@@ -71,7 +71,7 @@ impl Reader {
     }
 
     fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
-        let mut block = vec![0; BLOCK_BYTES];
+        let mut block = vec![0; block_bytes()];
         while let Some(source) = self.sources.get_mut(self.at) {
             if !self.open {
                 self.open = true;
