@@ -18,12 +18,19 @@ pub struct Contender {
     pub name: String,
     /// Program and arguments.
     pub argv: Vec<OsString>,
+    /// Its `LC_ALL`.
+    pub locale: &'static str,
 }
 
 impl Contender {
     /// A contender.
     pub fn new<S: Into<OsString>>(name: &str, argv: impl IntoIterator<Item = S>) -> Self {
-        Contender { name: name.into(), argv: argv.into_iter().map(Into::into).collect() }
+        Contender { name: name.into(), argv: argv.into_iter().map(Into::into).collect(), locale: "C" }
+    }
+
+    /// The same in another locale than C.
+    pub fn in_locale(self, locale: &'static str) -> Self {
+        Contender { locale, ..self }
     }
 }
 
@@ -80,10 +87,10 @@ impl Samples {
     }
 }
 
-/// One run: silent, in the C locale, and successful or the contest is off.
+/// One run: silent, in its locale, and successful or the contest is off.
 pub fn run_once(contender: &Contender, dir: &Path) -> Outcome<Samples> {
     let mut command = Command::new(&contender.argv[0]);
-    command.args(&contender.argv[1..]).current_dir(dir).env("LC_ALL", "C");
+    command.args(&contender.argv[1..]).current_dir(dir).env("LC_ALL", contender.locale);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let before = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let start = Instant::now();

@@ -4,9 +4,12 @@
 
 mod contest;
 mod faithful;
+mod kernels;
 mod load;
 mod machine;
 mod overhead;
+mod pipelines;
+mod ratios;
 mod results;
 mod size;
 mod startup;
@@ -24,10 +27,12 @@ use results::Results;
 /// A benchmark: its name, and how to run it.
 type Benchmark = (&'static str, fn(&Bench) -> Outcome<Results>);
 
-const ALL: [Benchmark; 5] = [
+const ALL: [Benchmark; 7] = [
     ("faithful", faithful::run),
     ("overhead", overhead::run),
     ("startup", startup::run),
+    ("kernels", kernels::run),
+    ("pipelines", pipelines::run),
     ("size", size::run),
     ("verdict", verdict::run),
 ];

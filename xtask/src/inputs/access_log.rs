@@ -30,7 +30,7 @@ const AGENTS: [&str; 5] = [
 ];
 const REFERERS: [&str; 4] = ["-", "-", "https://www.example.com/", "https://search.example.org/"];
 
-fn append(rng: &mut Rng, out: &mut Vec<u8>) {
+fn append(rng: &mut Rng, _: u64, out: &mut Vec<u8>) {
     let visitor = rng.skewed(60_000);
     let (a, b, c) = (visitor % 223 + 1, visitor * 7 % 251, visitor * 13 % 253);
     let second = rng.below(86_400);

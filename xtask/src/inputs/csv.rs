@@ -11,7 +11,7 @@ const CITIES: [&str; 8] =
 const GOODS: [&str; 6] = ["pump", "valve", "\"3\"\" pipe\"", "nozzle", "\"bucket, forged\"", "shaft"];
 const STATES: [&str; 4] = ["new", "paid", "sent", "returned"];
 
-fn append(rng: &mut Rng, out: &mut Vec<u8>) {
+fn append(rng: &mut Rng, _: u64, out: &mut Vec<u8>) {
     let id = rng.below(10_000_000);
     let (day, month) = (rng.below(28) + 1, rng.below(12) + 1);
     let customer = rng.skewed(40_000);

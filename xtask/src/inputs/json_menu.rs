@@ -7,7 +7,7 @@ pub const RECIPE: Recipe =
 
 const MENU: &str = r#"{"menu": {"id": "file", "value": "File", "popup": {"menuitem": [{"value": "New", "onclick": "CreateNewDoc()"}, {"value": "Open", "onclick": "OpenDoc()"}, {"value": "Close", "onclick": "CloseDoc()"}]}}}"#;
 
-fn append(_: &mut Rng, out: &mut Vec<u8>) {
+fn append(_: &mut Rng, _: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(MENU.as_bytes());
     out.push(b'\n');
 }

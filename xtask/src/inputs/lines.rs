@@ -6,7 +6,7 @@ pub const RECIPE: Recipe = Recipe { name: "lines", about: "lines of 76 random ba
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-fn append(rng: &mut Rng, out: &mut Vec<u8>) {
+fn append(rng: &mut Rng, _: u64, out: &mut Vec<u8>) {
     let mut bits = 0;
     for column in 0..76 {
         if column % 10 == 0 {

@@ -4,7 +4,10 @@ mod access_log;
 mod csv;
 mod json_menu;
 mod lines;
+mod prose;
+mod purchases;
 mod rng;
+mod service_log;
 mod words;
 
 use std::fs::{self, File};
@@ -21,8 +24,8 @@ pub struct Recipe {
     pub name: &'static str,
     /// What it holds, for results.
     pub about: &'static str,
-    /// Appends a record or a few; called until there is enough.
-    append: fn(&mut Rng, &mut Vec<u8>),
+    /// Appends a record or a few, given how often it was called before; called until there is enough.
+    append: fn(&mut Rng, u64, &mut Vec<u8>),
 }
 
 /// A web server's log in the combined format.
@@ -33,6 +36,12 @@ pub const CSV: Recipe = csv::RECIPE;
 pub const LINES: Recipe = lines::RECIPE;
 /// One word a line, common ones often.
 pub const WORDS: Recipe = words::RECIPE;
+/// Running text.
+pub const PROSE: Recipe = prose::RECIPE;
+/// CSV without quotes.
+pub const PURCHASES: Recipe = purchases::RECIPE;
+/// A log nearly in order of time.
+pub const SERVICE_LOG: Recipe = service_log::RECIPE;
 /// The menu example of json.org, one value a line.
 pub const JSON_MENU: Recipe = json_menu::RECIPE;
 
@@ -68,10 +77,11 @@ impl Recipe {
         let mut to = BufWriter::with_capacity(1 << 20, to);
         let mut rng = Rng::new(SEED);
         let mut record = Vec::new();
-        let mut written = 0;
+        let (mut written, mut index) = (0, 0);
         while written < bytes {
             record.clear();
-            (self.append)(&mut rng, &mut record);
+            (self.append)(&mut rng, index, &mut record);
+            index += 1;
             to.write_all(&record)?;
             written += record.len() as u64;
         }
@@ -85,7 +95,7 @@ mod tests {
 
     #[test]
     fn each_recipe_gives_the_same_whole_lines_every_time() {
-        for recipe in [ACCESS_LOG, CSV, LINES, WORDS, JSON_MENU] {
+        for recipe in [ACCESS_LOG, CSV, LINES, WORDS, PROSE, PURCHASES, SERVICE_LOG, JSON_MENU] {
             let make = || {
                 let mut data = Vec::new();
                 recipe.write(&mut data, 10_000).unwrap();

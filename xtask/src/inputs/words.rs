@@ -10,13 +10,13 @@ const SYLLABLES: [&str; 24] = [
     "si", "lum", "fe", "ga", "hor", "em", "ny", "zu",
 ];
 
-fn append(rng: &mut Rng, out: &mut Vec<u8>) {
+fn append(rng: &mut Rng, _: u64, out: &mut Vec<u8>) {
     word(rng.skewed(VOCABULARY), out);
     out.push(b'\n');
 }
 
 /// The word with this rank: two syllables for the commonest, up to four.
-fn word(rank: u64, out: &mut Vec<u8>) {
+pub fn word(rank: u64, out: &mut Vec<u8>) {
     let n = SYLLABLES.len() as u64;
     let mut rest = rank;
     out.extend_from_slice(SYLLABLES[(rest % n) as usize].as_bytes());
