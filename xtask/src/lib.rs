@@ -34,7 +34,7 @@ Usage: cargo xtask COMMAND
   test        setup, then everything that continuous integration runs
   demo        makes a 100 MB access log and runs `pelton time` on a pipeline over it
   bench       side by side with the shell: bench [NAME…] [--runs N] [--size MB] [--results DIR]
-                names: faithful, kernels, overhead, pipelines, startup, size, verdict (all of them if none is given)
+                names: faithful, kernels, overhead, pipelines, startup, tiny, size, verdict (all of them if none is given)
   fuzz        kernels, pipelines and expressions against the real tools, in turns with fresh seeds:
                 fuzz [--minutes N] [--seed S] [--only kernels,pipelines,regex] [--jobs N]
   law         who may import whom, on its own

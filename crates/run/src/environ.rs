@@ -226,17 +226,17 @@ fn in_order_of_bash(
     inherited: &dyn Fn(&[u8]) -> bool,
     assignments: &[(String, Vec<u8>)],
 ) {
-    let name_of = |pair: &CString| pair.as_bytes().split(|b| *b == b'=').next().unwrap_or_default().to_vec();
     let place = |(i, pair): (usize, &CString)| {
-        let name = name_of(pair);
+        let name = pair.as_bytes().split(|b| *b == b'=').next().unwrap_or_default();
         let assigned = assignments.iter().position(|(n, _)| n.as_bytes() == name);
-        match (inherited(&name), assigned) {
-            (_, Some(n)) => (0, hash(&name) & 3, usize::MAX - n),
+        match (inherited(name), assigned) {
+            (_, Some(n)) => (0, hash(name) & 3, usize::MAX - n),
             (false, None) if name == b"_" => (2, 0, 0),
-            (_, None) => (1, hash(&name) & 1023, usize::MAX - i),
+            (_, None) => (1, hash(name) & 1023, usize::MAX - i),
         }
     };
-    let mut placed: Vec<_> = strings.iter().enumerate().map(|one| (place(one), one.1.clone())).collect();
+    let places: Vec<_> = strings.iter().enumerate().map(place).collect();
+    let mut placed: Vec<_> = places.into_iter().zip(std::mem::take(strings)).collect();
     placed.sort_by_key(|(place, _)| *place);
     *strings = placed.into_iter().map(|(_, pair)| pair).collect();
 }

@@ -3,7 +3,7 @@
 use crate::environ::Environment;
 use crate::native::{self, Native, Unit};
 use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
-use crate::stage::{Ends, Kind, StagePlan, Surroundings};
+use crate::stage::{Ends, Kind, Memo, StagePlan, Surroundings};
 use crate::{c_string, jobs, lookup};
 use pelton_commands::detect::{CacheFile, Detector, Store, SystemProbe};
 use pelton_observe::probes::accounting;
@@ -128,6 +128,7 @@ pub(crate) fn surroundings<'a>(
         environment,
         flags,
         execed: false,
+        memo: Memo::default(),
     }
 }
 

@@ -1,20 +1,38 @@
 //! Finding a program as a shell does.
 
 use crate::environ::Environment;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The path of the program that the command `name` starts, or `None` if the shell would report an error instead.
 /// A name with a slash is a path; others are searched for in PATH, where an empty entry is the working directory.
 pub fn find(name: &[u8], environment: &Environment) -> Option<Vec<u8>> {
+    let path = environment.get("PATH").map(OsStr::as_bytes);
+    find_among(name, path.into_iter().flat_map(|path| path.split(|b| *b == b':')))
+}
+
+/// The directories of PATH that there are, for [`find_in`].
+pub fn folders(environment: &Environment) -> Vec<Vec<u8>> {
+    let Some(path) = environment.get("PATH") else { return Vec::new() };
+    let is_folder =
+        |dir: &&[u8]| dir.is_empty() || std::fs::metadata(OsStr::from_bytes(dir)).is_ok_and(|m| m.is_dir());
+    path.as_bytes().split(|b| *b == b':').filter(is_folder).map(<[u8]>::to_vec).collect()
+}
+
+/// The same among directories that are known.
+pub fn find_in(name: &[u8], folders: &[Vec<u8>]) -> Option<Vec<u8>> {
+    find_among(name, folders.iter().map(Vec::as_slice))
+}
+
+fn find_among<'f>(name: &[u8], mut folders: impl Iterator<Item = &'f [u8]>) -> Option<Vec<u8>> {
     if name.is_empty() {
         return None;
     }
     if name.contains(&b'/') {
         return is_program(name).then(|| name.to_vec());
     }
-    let path = environment.get("PATH")?;
-    path.as_bytes().split(|b| *b == b':').map(|dir| join(dir, name)).find(|candidate| is_program(candidate))
+    folders.find_map(|dir| Some(join(dir, name)).filter(|candidate| is_program(candidate)))
 }
 
 /// Whether execve will take the file: a binary, or a script whose interpreter exists. Else a shell would step in and

@@ -4,9 +4,11 @@ use crate::environ::{self, Environment};
 use crate::plan::{Request, command_name};
 use crate::shell::Shell;
 use crate::{c_string, expand, lookup};
+use pelton_commands::{Accept, Locale};
 use pelton_record::{How, Span};
 use pelton_syntax::{self as syntax, Command, CompoundKind, Dialect, Part, Reason, Redirect, RedirectKind};
 use pelton_sys::spawn::{Action, Child, Exec, OpenMode, Redirection, open_flags};
+use std::cell::OnceCell;
 use std::ffi::{CString, OsString};
 use std::os::fd::BorrowedFd;
 
@@ -355,6 +357,44 @@ pub struct Surroundings<'a> {
     pub flags: &'a [&'a str],
     /// Whether the shell would become this stage's program instead of starting it.
     pub execed: bool,
+    /// What was found out for one stage and holds for the others.
+    pub memo: Memo,
+}
+
+/// What holds for all stages of a pipeline, found out when it is first needed.
+#[derive(Default)]
+pub struct Memo {
+    /// What a program without assignments of its own gets.
+    environment: OnceCell<Vec<CString>>,
+    /// The directories of PATH that there are.
+    folders: OnceCell<Vec<Vec<u8>>>,
+    /// The locale of a program without assignments of its own.
+    pub locale: OnceCell<Accept<Locale>>,
+}
+
+impl Surroundings<'_> {
+    /// As [`Environment::for_program`].
+    fn environment_of(&self, path: &[u8], assignments: &[(String, Vec<u8>)]) -> Vec<CString> {
+        let dialect = self.shell.dialect.unwrap_or(Dialect::Posix);
+        let make = |path: &[u8]| self.environment.for_program(dialect, path, assignments, self.execed);
+        if !assignments.is_empty() {
+            return make(path);
+        }
+        let mut strings = self.memo.environment.get_or_init(|| make(path)).clone();
+        let own = strings.iter_mut().find(|string| string.as_bytes().starts_with(b"_="));
+        if let (Dialect::Bash, Some(own)) = (dialect, own)
+            && let Some(named) = c_string(&[b"_=", path].concat())
+        {
+            *own = named;
+        }
+        strings
+    }
+
+    /// As [`lookup::find`].
+    fn program_of(&self, name: &[u8]) -> Option<Vec<u8>> {
+        let folders = self.memo.folders.get_or_init(|| lookup::folders(self.environment));
+        lookup::find_in(name, folders)
+    }
 }
 
 /// Pipe ends of a stage.
@@ -482,7 +522,8 @@ impl StagePlan {
         if std::str::from_utf8(name).is_ok_and(|name| self.functions.iter().any(|f| f == name)) {
             return Err("a function".into());
         }
-        let path = lookup::find(name, environment)
+        let path = around
+            .program_of(name)
             .ok_or_else(|| format!("`{}`, which is not a program in PATH", String::from_utf8_lossy(name)))?;
         if !lookup::kernel_can_start(&path) {
             // The shell reads it as a script, with the arguments that it has expanded by then.
@@ -495,8 +536,7 @@ impl StagePlan {
         for assignment in &simple.assignments {
             assignments.push((assignment.name.clone(), expand::value(&assignment.value, environment)?));
         }
-        let dialect = around.shell.dialect.unwrap_or(Dialect::Posix);
-        let envp = environment.for_program(dialect, &path, &assignments, around.execed);
+        let envp = around.environment_of(&path, &assignments);
         let program = String::from_utf8_lossy(&path).into_owned();
         let argv = arguments.iter().map(|a| c_string(a)).collect::<Option<_>>().ok_or("a NUL byte")?;
         let exec = Exec { path: c_string(&path).ok_or("a NUL byte")?, argv, envp };

@@ -14,6 +14,7 @@ mod results;
 mod size;
 mod startup;
 mod stats;
+mod tiny;
 mod verdict;
 
 use std::path::PathBuf;
@@ -27,10 +28,11 @@ use results::Results;
 /// A benchmark: its name, and how to run it.
 type Benchmark = (&'static str, fn(&Bench) -> Outcome<Results>);
 
-const ALL: [Benchmark; 7] = [
+const ALL: [Benchmark; 8] = [
     ("faithful", faithful::run),
     ("overhead", overhead::run),
     ("startup", startup::run),
+    ("tiny", tiny::run),
     ("kernels", kernels::run),
     ("pipelines", pipelines::run),
     ("size", size::run),

@@ -9,8 +9,9 @@ use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_commands::detect::{CacheFile, Detector, Store, SystemProbe};
 use pelton_commands::{Accept, Command, Context, Declined, Family, Implementation, Locale, SystemLocales};
 use pelton_plan::{Candidate, Planned, Segment, Switches};
-use pelton_syntax::{Dialect, RedirectKind};
+use pelton_syntax::{Command as SyntaxCommand, Dialect, RedirectKind};
 use pelton_sys::spawn::Action;
+use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -150,14 +151,10 @@ fn command_of(
         return Declined::because(format!("{} has no kernel", String::from_utf8_lossy(&name)));
     }
     check_redirects(stage)?;
-    let variable = |wanted: &str| {
-        let value = |pair: &std::ffi::CString| {
-            let rest = pair.as_bytes().strip_prefix(wanted.as_bytes())?;
-            rest.strip_prefix(b"=").map(<[u8]>::to_vec)
-        };
-        exec.envp.iter().find_map(value)
-    };
-    let locale = Locale::resolve(variable, &SystemLocales::default())?;
+    let own =
+        matches!(&stage.syntax.command, SyntaxCommand::Simple(simple) if !simple.assignments.is_empty());
+    let known = (!own).then(|| around.memo.locale.get_or_init(|| locale_of(&exec.envp)).clone());
+    let locale = known.unwrap_or_else(|| locale_of(&exec.envp))?;
     let context = Context { locale: locale.clone(), implementation: detector.identify(path) };
     let args: Vec<Vec<u8>> = exec.argv.iter().skip(1).map(|arg| arg.as_bytes().to_vec()).collect();
     let command = pelton_commands::accept(&name, &args, &context)?;
@@ -207,6 +204,18 @@ fn builtin_of(
     candidate.args = args;
     let files = files::of_stage(command.as_ref(), &[], position)?;
     Ok((command, Ready { called: name.to_owned(), exec: None, redirections: Vec::new(), files }))
+}
+
+/// The locale that a program finds in this environment.
+fn locale_of(environment: &[CString]) -> Accept<Locale> {
+    let variable = |wanted: &str| {
+        let value = |pair: &CString| {
+            let rest = pair.as_bytes().strip_prefix(wanted.as_bytes())?;
+            rest.strip_prefix(b"=").map(<[u8]>::to_vec)
+        };
+        environment.iter().find_map(value)
+    };
+    Locale::resolve(variable, &SystemLocales::default())
 }
 
 /// Only plain files, and only as standard input and standard output: everything else is the real command's.
