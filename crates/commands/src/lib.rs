@@ -13,6 +13,7 @@ mod command;
 mod context;
 mod count;
 mod cut;
+mod decode;
 pub mod detect;
 mod echo;
 mod escapes;
@@ -21,6 +22,7 @@ mod facts;
 mod find;
 mod fold;
 mod gather;
+mod grep;
 mod group;
 mod head;
 mod headers;
@@ -82,6 +84,7 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("expand", expand::accept),
     findutils("find", find::accept),
     coreutils("fold", fold::accept),
+    Entry { name: "grep", family: Family::GnuGrep, accept: grep::accept },
     coreutils("head", head::accept),
     coreutils("join", join::accept),
     coreutils("nl", nl::accept),

@@ -14,6 +14,9 @@ use memchr::{memchr, memrchr};
 pub trait Sink {
     /// Takes bytes; [`Flow::Done`] if nobody wants any more.
     fn take(&mut self, bytes: &[u8]) -> Flow;
+
+    /// Takes what a kernel says on standard error. One that does not care drops it.
+    fn complain(&mut self, _text: &[u8]) {}
 }
 
 impl Sink for Vec<u8> {
@@ -116,6 +119,18 @@ impl Chain {
         Chain { links }
     }
 
+    /// Standard output is `/dev/null`.
+    pub fn nobody_reads(&mut self) {
+        if let Some(last) = self.links.last_mut() {
+            last.kernel.nobody_reads();
+        }
+    }
+
+    /// What the status of the first kernel's command is after a hand-over, given that of the real one.
+    pub fn status_after(&self, real: i32) -> i32 {
+        self.links.first().map_or(real, |link| link.kernel.status_after(real))
+    }
+
     /// How many kernels there are.
     pub fn len(&self) -> usize {
         self.links.len()
@@ -206,6 +221,10 @@ impl Link {
         let passed = if out.is_empty() { Ok(Flow::More) } else { push(rest, &out, sink) };
         out.clear();
         self.out = out;
+        let said = self.kernel.complaints();
+        if !said.is_empty() {
+            sink.complain(&said);
+        }
         if let Err(hand_over) = outcome {
             let mut left = self.kernel.held();
             left.extend_from_slice(&given.concat()[hand_over.consumed..]);
@@ -226,7 +245,12 @@ impl Link {
                 end(rest, sink)?;
                 Ok(Flow::Done)
             }
-            Ok(Flow::NextInput) if self.index > 0 => self.finish(rest, sink),
+            Ok(Flow::NextInput) if self.index > 0 => {
+                // A pointer: the type of a closure would contain itself.
+                let end: fn(&mut dyn Kernel, &mut Vec<u8>) -> Outcome = |kernel, out| kernel.end_input(out);
+                self.step(end, &[], rest, sink)?;
+                self.finish(rest, sink)
+            }
             Ok(flow) => Ok(flow),
             Err(_) => Ok(Flow::More),
         }

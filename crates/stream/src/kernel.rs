@@ -85,9 +85,23 @@ pub trait Kernel: Send {
         Vec::new()
     }
 
+    /// Standard output is `/dev/null`: `grep` then needs no more than the first line that it would print.
+    fn nobody_reads(&mut self) {}
+
+    /// What the command would have said on standard error since the last call, with its name in front; the driver
+    /// writes it after what was printed so far.
+    fn complaints(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+
     /// The exit status, once the run is over (by `finish` or by [`Flow::Done`]).
     fn status(&self) -> i32 {
         0
+    }
+
+    /// The exit status of the whole after a hand-over, given that of the real command that went on.
+    fn status_after(&self, real: i32) -> i32 {
+        real
     }
 }
 

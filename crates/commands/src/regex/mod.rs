@@ -251,14 +251,22 @@ fn read(expressions: &[&[u8]], options: &Options, syntax: Syntax) -> Accept<(Nod
         return Declined::because("no expression at all");
     }
     let node = Node::either(branches);
-    let judges = judges(&node, syntax, ascii_only);
+    let lines_alone = !syntax.sed && !options.spans && !expressions.iter().any(|text| asks_glibc(text));
+    let judges = judges(&node, syntax, ascii_only, lines_alone);
     Ok((node, groups, judges))
 }
 
-fn judges(node: &Node, syntax: Syntax, ascii_only: bool) -> Judges {
+/// Where characters have several bytes, grep asks glibc about classes, negated brackets, `\s` and the like.
+fn asks_glibc(text: &[u8]) -> bool {
+    text.windows(2)
+        .any(|pair| pair == b"[:" || pair == b"[^" || pair[0] == b'\\' && pair[1].is_ascii_alphanumeric())
+}
+
+/// `lines_alone`: only gnulib's matcher will be asked, and only about whole lines.
+fn judges(node: &Node, syntax: Syntax, ascii_only: bool, lines_alone: bool) -> Judges {
     if ascii_only {
         Judges::Ascii
-    } else if syntax.utf8 && syntax.ignore_case {
+    } else if syntax.utf8 && syntax.ignore_case && !lines_alone {
         // Folding can change a character's length, and glibc then loses its place beside invalid bytes.
         Judges::ValidUtf8
     } else if syntax.utf8 && (node.is_nullable() || !node.is_ascii()) {
@@ -313,6 +321,11 @@ impl Regex {
     /// What every match is, if it is something simple.
     pub fn shape(&self) -> Shape {
         self.searcher.shape()
+    }
+
+    /// Finding all matches of a line never ends in [`GaveUp`].
+    pub fn never_gives_up(&self) -> bool {
+        self.searcher.never_gives_up()
     }
 
     /// Whether a line matches exactly if it matches after this map, whatever the line. Says no if in doubt.

@@ -115,6 +115,10 @@ impl Searcher {
         }
     }
 
+    pub(super) fn never_gives_up(&self) -> bool {
+        matches!(self.plan, Plan::Exact(_) | Plan::Run(_))
+    }
+
     pub(super) fn is_match(&mut self, text: &[u8], line: Range<usize>) -> bool {
         match &self.plan {
             Plan::Exact(literals) => literals.find(text, line).is_some(),

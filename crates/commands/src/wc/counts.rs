@@ -4,7 +4,7 @@
 //! one. Where a stretch has no such other bytes (nearly always), words begin where a printable byte follows one that
 //! is not: a comparison of neighbours that the compiler vectorises.
 
-use super::wide::{Classes, Decoded, LongForm, decode, long_form};
+use crate::decode::{Classes, Decoded, LongForm, decode, long_form};
 use crate::scan;
 
 /// The numbers of one input, or of all.

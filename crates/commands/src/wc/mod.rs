@@ -1,14 +1,13 @@
 //! `wc`: GNU coreutils.
 
 mod counts;
-mod wide;
 
 use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome};
 
 use crate::argv::{Opt, Order, Takes, opt, parse};
+use crate::decode::Classes;
 use crate::{Accept, Charset, Class, Combiner, Command, Context, Declined, Facts, Input, Touches};
 use counts::{Counter, Counts};
-use wide::Classes;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {

@@ -202,7 +202,7 @@ impl Engine {
             return Answer { stdout, stderr, status: kernel.status() };
         };
         match memory::run(&mut *kernel, &sources, block_bytes, &mut stdout) {
-            Ended::Whole => Answer { stdout, stderr: Vec::new(), status: kernel.status() },
+            Ended::Whole => Answer { stdout, stderr: kernel.complaints(), status: kernel.status() },
             Ended::HandedOver { input, offset, reason } => {
                 self.tally.handed_over += 1;
                 let Some(args) = command.resume_args() else { panic!("hands over without a way: {reason}") };
@@ -212,7 +212,8 @@ impl Engine {
                 let answer = self.oracle.answer(&args, &rest, true, self.name_of(case));
                 self.tally.processes += 1;
                 stdout.extend(answer.stdout);
-                Answer { stdout, ..answer }
+                let stderr = [kernel.complaints(), answer.stderr].concat();
+                Answer { stdout, stderr, status: kernel.status_after(answer.status) }
             }
         }
     }

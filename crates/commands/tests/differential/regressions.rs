@@ -34,6 +34,12 @@ pub fn all() -> Vec<Case> {
         case("sort", &[b"-t", b"a", b"-k", b"2V"], b"a.1\na.a"),
         // Where there is no thousands separator, this byte is one.
         case("sort", &[b"-n", b"-s"], b"1\x802\n3\n1\n\x80\x80-1\n-\x801\x80.5\n"),
+        // A NUL that comes later hides what was selected before, if grep reads both at once.
+        case("grep", &[b""], b"\n\x00"),
+        case("grep", &[b".", b"one"], b"").file("one", b"5\n\xf5\n\x00").utf8(),
+        // grep does not even look at its input.
+        case("grep", &[b"-c", b"-v", b""], b""),
+        case("grep", &[b"-o", b"-w", b"-x", b""], b"\n"),
         // Both read the standard input, by turns.
         case("sort", &[b"-m", b"-", b"-"], b"b\na\n"),
         // A backslash that escapes nothing stands for itself, and what follows is no part of it.

@@ -137,8 +137,20 @@ impl Kernel for FilterThenMap {
         self.filter.held()
     }
 
+    fn nobody_reads(&mut self) {
+        self.filter.nobody_reads();
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        self.filter.complaints()
+    }
+
     fn status(&self) -> i32 {
         self.filter.status()
+    }
+
+    fn status_after(&self, real: i32) -> i32 {
+        self.filter.status_after(real)
     }
 }
 

@@ -56,7 +56,19 @@ impl Kernel for Piped {
         self.kernel.held()
     }
 
+    fn nobody_reads(&mut self) {
+        self.kernel.nobody_reads();
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        self.kernel.complaints()
+    }
+
     fn status(&self) -> i32 {
         self.kernel.status()
+    }
+
+    fn status_after(&self, real: i32) -> i32 {
+        self.kernel.status_after(real)
     }
 }

@@ -161,10 +161,14 @@ fn command_of(
     candidate.name = String::from_utf8_lossy(&name).into_owned();
     candidate.args = args;
     let called = exec.argv.first().map_or(&b""[..], |called| called.as_bytes()).to_vec();
-    if called != name && (command.join_kernel().is_ok() || command.copies().is_some()) {
+    let is_grep = name == b"grep";
+    if called != name && (command.join_kernel().is_ok() || command.copies().is_some() || is_grep) {
         return Declined::because("what it is called by stands in its messages");
     }
     let files = files::of_stage(command.as_ref(), &native.redirections, position)?;
+    if is_grep && files.may_have_holes {
+        return Declined::because("a file with holes, which it takes for binary");
+    }
     let called = String::from_utf8_lossy(&called).into_owned();
     Ok((command, Ready { called, exec: Some(exec), redirections: native.redirections, files }, Some(locale)))
 }

@@ -17,6 +17,8 @@ use std::path::Path;
 pub struct Files {
     /// Its inputs, files opened.
     pub sources: Vec<Source>,
+    /// Less is stored of an input than its size says.
+    pub may_have_holes: bool,
     read: Vec<Place>,
     written: Vec<Place>,
 }
@@ -54,11 +56,13 @@ pub fn of_stage(command: &dyn Command, own: &[Redirection], position: Position) 
     if command.inputs().len() > FILES {
         return Declined::because(format!("more than {FILES} files"));
     }
-    let mut files = Files { sources: Vec::new(), read: Vec::new(), written: Vec::new() };
+    let mut files =
+        Files { sources: Vec::new(), may_have_holes: false, read: Vec::new(), written: Vec::new() };
     for input in command.inputs() {
-        let (source, place) = open(input, opened(0), position)?;
+        let (source, metadata) = open(input, opened(0), position)?;
         files.sources.push(source);
-        files.read.extend(place);
+        files.may_have_holes |= metadata.as_ref().is_some_and(may_have_holes);
+        files.read.extend(metadata.as_ref().map(Place::of));
     }
     match opened(1) {
         Some(path) => files.written.extend(output(path)?),
@@ -84,18 +88,18 @@ fn standard_streams() -> Accept<()> {
     Ok(())
 }
 
-fn open(input: &Input, redirected: Option<&[u8]>, position: Position) -> Accept<(Source, Option<Place>)> {
+/// The input, and what the system says of it if it is a regular file.
+fn open(input: &Input, redirected: Option<&[u8]>, position: Position) -> Accept<(Source, Option<Metadata>)> {
     match (input, redirected) {
         (Input::File(name), _) => {
             let (file, metadata) = open_regular(name)?;
             let kind = InputKind::Regular { bytes: metadata.len() };
-            let place = Some(Place::of(&metadata));
-            Ok((Source { name: Some(name.clone()), file: Some(file), kind }, place))
+            Ok((Source { name: Some(name.clone()), file: Some(file), kind }, Some(metadata)))
         }
         (Input::Stdin, Some(path)) => {
             let (_, metadata) = open_regular(path)?;
             let kind = InputKind::Regular { bytes: metadata.len() };
-            Ok((Source { name: None, file: None, kind }, Some(Place::of(&metadata))))
+            Ok((Source { name: None, file: None, kind }, Some(metadata)))
         }
         (Input::Stdin, None) if !position.first => {
             Ok((Source { name: None, file: None, kind: InputKind::Other }, None))
@@ -104,7 +108,7 @@ fn open(input: &Input, redirected: Option<&[u8]>, position: Position) -> Accept<
     }
 }
 
-fn inherited_input() -> Accept<(Source, Option<Place>)> {
+fn inherited_input() -> Accept<(Source, Option<Metadata>)> {
     let unknown = |_| Declined::new("its standard input cannot be looked at");
     let mut file = File::from(std::io::stdin().as_fd().try_clone_to_owned().map_err(unknown)?);
     let metadata = file.metadata().map_err(unknown)?;
@@ -113,15 +117,22 @@ fn inherited_input() -> Accept<(Source, Option<Place>)> {
         kind if kind.is_fifo() || kind.is_char_device() || kind.is_socket() => InputKind::Other,
         _ => return Declined::because("its standard input is neither a file nor a stream"),
     };
-    let place = metadata.is_file().then(|| Place::of(&metadata));
-    if place.is_some() {
+    let regular = Some(metadata).filter(Metadata::is_file);
+    if regular.is_some() {
         // Somebody read from it before: tac goes back to the beginning all the same, others do not.
         if file.stream_position().map_err(unknown)? != 0 {
             return Declined::because("its standard input was read before");
         }
         can_be_read(&file).map_err(unknown)?;
     }
-    Ok((Source { name: None, file: None, kind }, place))
+    Ok((Source { name: None, file: None, kind }, regular))
+}
+
+/// A large file of which less is stored than its size says.
+fn may_have_holes(file: &Metadata) -> bool {
+    const SMALL_BYTES: u64 = 96 << 10;
+    const UNIT_BYTES: u64 = 512;
+    file.len() > SMALL_BYTES && file.blocks() * UNIT_BYTES < file.len()
 }
 
 /// A regular file, open for reading. Looked at before it is opened, since opening a FIFO may block.
@@ -132,8 +143,12 @@ fn open_regular(name: &[u8]) -> Accept<(File, Metadata)> {
         return Declined::because(format!("{} is no regular file", name.escape_ascii()));
     }
     let file = File::open(path).map_err(unreadable)?;
-    can_be_read(&file).map_err(unreadable)?;
+    let read = can_be_read(&file).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
+    if read > 0 && metadata.len() == 0 {
+        // Files under /proc are made when they are read, and some tell of the process that reads.
+        return Declined::because(format!("{} is made as it is read", name.escape_ascii()));
+    }
     Ok((file, metadata))
 }
 

@@ -2,7 +2,7 @@
 
 use super::out::Out;
 use super::reader::{Feed, Reader};
-use super::worker::Worker;
+use super::worker::{Successor, Worker};
 use pelton_stream::{Chain, Interruption, Sink};
 use pelton_sys::spawn::{self, Action, Child};
 use pelton_sys::{pipe, signals};
@@ -32,7 +32,7 @@ impl Worker {
         if after.len() > 1 {
             let back = pipe::pipe()?;
             if let Some(pid) = spawn::fork_copy()? {
-                self.children.push((pid, None));
+                self.children.push(Successor { pid, stage: None, before: None });
                 stdout = Some(back.write);
             } else {
                 drop((back.write, new_out, to_real.read));
@@ -54,12 +54,16 @@ impl Worker {
                 not_mine: Some(new_out.as_fd()),
             };
             let pid = spawn::spawn(&child)?;
-            self.children.insert(i, (pid, Some(if i + 1 == count { last_stage } else { stage })));
+            let last = i + 1 == count;
+            let stage = Some(if last { last_stage } else { stage });
+            self.children.insert(i, Successor { pid, stage, before: None });
             if let Some(next) = next {
                 to_real.read = next.read;
             }
         }
         drop(stdout);
+        after.split_off(1);
+        self.children[count - 1].before = Some(after);
         *out = Out::to(new_out);
         out.take(&stop.rest);
         Ok(())

@@ -5,6 +5,7 @@ use pelton_stream::{Flow, Sink};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 
 /// Buffered output to a descriptor.
 pub struct Out {
@@ -41,6 +42,13 @@ impl Out {
     /// Something has not been written yet.
     pub fn holds_any(&self) -> bool {
         !self.buffer.is_empty()
+    }
+
+    /// Is it `/dev/null`?
+    pub fn is_null(&self) -> bool {
+        let own = self.file.as_ref().and_then(|file| file.metadata().ok());
+        let null = std::fs::metadata("/dev/null");
+        own.zip(null.ok()).is_some_and(|(own, null)| (own.dev(), own.ino()) == (null.dev(), null.ino()))
     }
 
     /// Drops what is buffered: a copy of this process writes it.
@@ -93,5 +101,11 @@ impl Sink for Out {
             self.buffer.extend_from_slice(bytes);
         }
         self.wanted()
+    }
+
+    fn complain(&mut self, text: &[u8]) {
+        self.flush();
+        // Whoever closed standard error wants to hear nothing.
+        let _ = std::io::stderr().write_all(text);
     }
 }

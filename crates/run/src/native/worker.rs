@@ -14,10 +14,19 @@ use std::io::Write;
 pub struct Worker {
     pub(super) native: Native,
     statuses: File,
-    /// Real commands and copies that took over: process, and the stage whose status its exit is, if any.
-    pub(super) children: Vec<(u32, Option<usize>)>,
+    /// Real commands and copies that took over.
+    pub(super) children: Vec<Successor>,
     /// The stage that reads several inputs side by side, if there is one.
     join_stage: Option<usize>,
+}
+
+/// A process that took over.
+pub(super) struct Successor {
+    pub(super) pid: u32,
+    /// The stage whose status its exit is, if any.
+    pub(super) stage: Option<usize>,
+    /// The kernel whose place it took, which knows what came before.
+    pub(super) before: Option<Chain>,
 }
 
 impl Worker {
@@ -32,6 +41,9 @@ impl Worker {
         let mut chain = Chain::new(kernels);
         let Ok(mut out) = Out::stdout() else { return 127 };
         out.insists = self.native.last_copies;
+        if out.is_null() {
+            chain.nobody_reads();
+        }
         let sources = std::mem::take(&mut self.native.sources);
         let kinds: Vec<InputKind> = sources.iter().map(|source| source.kind).collect();
         let (mut feed, begun) = match self.native.join.take() {
@@ -84,8 +96,9 @@ impl Worker {
             last = status;
             self.tell(self.native.stages.end - 1, last);
         }
-        for (pid, stage) in std::mem::take(&mut self.children) {
-            let status = wait::reap(pid).map_or(127, |(ended, _)| ended.status());
+        for Successor { pid, stage, before } in std::mem::take(&mut self.children) {
+            let real = wait::reap(pid).map_or(127, |(ended, _)| ended.status());
+            let status = before.map_or(real, |chain| chain.status_after(real));
             if let Some(stage) = stage {
                 self.tell(stage, status);
             }

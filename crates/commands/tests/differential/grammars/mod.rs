@@ -6,6 +6,7 @@ mod cut;
 mod echo;
 mod expand;
 mod fold;
+mod grep;
 mod head;
 mod join;
 mod nl;
@@ -39,6 +40,7 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "echo", case: echo::case },
     Grammar { command: "expand", case: expand::case },
     Grammar { command: "fold", case: fold::case },
+    Grammar { command: "grep", case: grep::case },
     Grammar { command: "head", case: head::case },
     Grammar { command: "join", case: join::case },
     Grammar { command: "nl", case: nl::case },

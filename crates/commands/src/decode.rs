@@ -3,19 +3,19 @@
 use pelton_sys::wide::{PAGE, WideClass, WideClasses};
 
 /// The classes, fetched page by page as characters come.
-pub(super) struct Classes {
+pub(crate) struct Classes {
     source: WideClasses,
     pages: Vec<Option<Box<[WideClass; PAGE]>>>,
 }
 
 impl Classes {
     /// `None` if the C library is not one that can be asked.
-    pub(super) fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         Some(Classes { source: WideClasses::of_utf8()?, pages: Vec::new() })
     }
 
     /// Of this character. wc takes blanks that do not break for white space as well.
-    pub(super) fn get(&mut self, char: u32) -> WideClass {
+    pub(crate) fn get(&mut self, char: u32) -> WideClass {
         let (page, place) = (char as usize / PAGE, char as usize % PAGE);
         if char > 0x10_ffff {
             return WideClass::default();
@@ -30,7 +30,7 @@ impl Classes {
 }
 
 /// What stands at the beginning of some bytes.
-pub(super) enum Decoded {
+pub(crate) enum Decoded {
     /// A character and its length.
     Character(u32, usize),
     /// The first byte begins nothing.
@@ -40,7 +40,7 @@ pub(super) enum Decoded {
 }
 
 /// Decodes the first character.
-pub(super) fn decode(bytes: &[u8]) -> Decoded {
+pub(crate) fn decode(bytes: &[u8]) -> Decoded {
     let head = &bytes[..bytes.len().min(4)];
     let valid = match std::str::from_utf8(head) {
         Ok(text) => text,
@@ -61,7 +61,7 @@ pub(super) fn decode(bytes: &[u8]) -> Decoded {
 }
 
 /// What glibc decodes and Unicode does not know: values above 0x10ffff in four, five or six bytes.
-pub(super) enum LongForm {
+pub(crate) enum LongForm {
     /// It is none.
     None,
     /// So many bytes.
@@ -70,7 +70,7 @@ pub(super) enum LongForm {
     CutOff,
 }
 
-pub(super) fn long_form(bytes: &[u8]) -> LongForm {
+pub(crate) fn long_form(bytes: &[u8]) -> LongForm {
     let (length, second_least) = match bytes.first() {
         Some(0xf4) => (4, 0x90),
         Some(0xf5..=0xf7) => (4, 0x80),

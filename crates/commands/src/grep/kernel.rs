@@ -1,0 +1,557 @@
+//! grep's inner loop.
+
+use std::ops::Range;
+
+use memchr::{memchr, memrchr};
+use pelton_stream::{Flow, Framing, HandOver, InputKind, Kernel, Outcome};
+
+use crate::regex::{GaveUp, Judges};
+
+use super::options::{Options, Show};
+use super::print::{Printer, has_invalid};
+use super::reads::Reads;
+
+/// What was found of an input so far.
+#[derive(Debug)]
+struct Progress {
+    /// Lines selected.
+    selected: u64,
+    /// A NUL was found after so many of them: no line is printed any more.
+    binary: Option<u64>,
+    /// This could not be printed for an invalid character.
+    withheld: Option<Vec<u8>>,
+    reads: Reads,
+    /// What was printed of the lines that end in grep's current read: if a NUL comes in it, nothing.
+    unsure: Vec<u8>,
+    /// The lines of that read so far, if the real grep may have to see them.
+    kept: Vec<u8>,
+    /// What was known before that read.
+    before: Before,
+    /// The expression cannot judge a line of that read: at its end the real grep gets all of it.
+    stuck: Option<&'static str>,
+    /// No more lines are wanted, but the current read may still turn out to be no text.
+    full: bool,
+}
+
+/// What the real grep must be told of what came before.
+#[derive(Clone, Debug, Default)]
+struct Before {
+    /// Lines.
+    lines: u64,
+    /// Lines selected.
+    selected: u64,
+    /// What could not be printed.
+    withheld: Option<Vec<u8>>,
+}
+
+impl Progress {
+    fn new(kind: InputKind) -> Self {
+        Progress {
+            selected: 0,
+            binary: None,
+            withheld: None,
+            reads: Reads::new(kind),
+            unsure: Vec::new(),
+            kept: Vec::new(),
+            before: Before::default(),
+            stuck: None,
+            full: false,
+        }
+    }
+}
+
+pub(super) struct GrepKernel {
+    options: Options,
+    judges: Judges,
+    kinds: Vec<InputKind>,
+    /// Inputs begun.
+    begun: usize,
+    /// The current input is the standard input.
+    reads_stdin: bool,
+    /// Nothing more is wanted of the current input, which is read to its end all the same.
+    drains: bool,
+    progress: Progress,
+    printer: Printer,
+    /// A line was selected in any input.
+    any: bool,
+    /// Standard output is `/dev/null`.
+    unread: bool,
+    complaints: Vec<u8>,
+    /// It may hand over.
+    keeps: bool,
+    /// What the real grep must see first after a hand-over.
+    held: Vec<u8>,
+    /// A short line that was selected, for counts.
+    sample: Vec<u8>,
+    /// Lines in which NULs are ends.
+    zapped: Vec<u8>,
+}
+
+/// Nothing of what it prints is wanted, or there can be no more of it.
+type Enough = bool;
+
+impl GrepKernel {
+    pub(super) fn new(options: &Options) -> Self {
+        GrepKernel {
+            judges: options.judges(),
+            kinds: Vec::new(),
+            begun: 0,
+            reads_stdin: false,
+            drains: false,
+            progress: Progress::new(InputKind::Other),
+            printer: Printer::new(options),
+            any: false,
+            unread: false,
+            complaints: Vec::new(),
+            keeps: options.may_meet_unjudged(),
+            held: Vec::new(),
+            sample: Vec::new(),
+            zapped: Vec::new(),
+            options: options.clone(),
+        }
+    }
+
+    /// Lines are looked for, but none is printed.
+    fn is_quiet(&self) -> bool {
+        self.options.is_quiet() || self.unread || self.progress.binary.is_some()
+    }
+
+    /// How many more lines of this input may be selected.
+    fn left(&self) -> u64 {
+        let (limit, before) = match (self.options.show, self.progress.binary) {
+            (Show::Names { .. } | Show::Nothing, _) => (1, 0),
+            (Show::Count, _) => (self.options.limit.unwrap_or(u64::MAX), 0),
+            (_, Some(before)) => (1, before),
+            _ if self.unread => (1, 0),
+            _ => (self.options.limit.unwrap_or(u64::MAX), 0),
+        };
+        limit.saturating_sub(self.progress.selected - before)
+    }
+
+    /// Searches whole lines without NULs.
+    fn search(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
+        let judged = self.judged(block);
+        let enough = self.search_judged(&block[..judged], out)?;
+        if !enough && judged < block.len() {
+            return Err(self.hand_over(block, judged, "characters that only the real grep judges"));
+        }
+        self.printer.pass(block);
+        Ok(enough)
+    }
+
+    /// How much of the block, in whole lines, the expression can judge.
+    fn judged(&self, block: &[u8]) -> usize {
+        match self.judges.first_unjudged(block) {
+            None => block.len(),
+            Some(at) => memrchr(b'\n', &block[..at]).map_or(0, |newline| newline + 1),
+        }
+    }
+
+    fn search_judged(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
+        if self.is_quiet() {
+            return Ok(self.count(block));
+        }
+        if self.options.show == Show::Lines && self.printer.is_plain() && self.options.limit.is_none() {
+            return Ok(self.copy(block, out));
+        }
+        self.print(block, out)
+    }
+
+    /// Counts what is selected, up to what is wanted.
+    fn count(&mut self, block: &[u8]) -> Enough {
+        let left = self.left();
+        let selected = match self.options.invert {
+            true if left == 1 => u64::from(self.leaves_any(block)),
+            true => (lines(block) - self.count_matching(block, u64::MAX)).min(left),
+            false => self.count_matching(block, left),
+        };
+        self.select(selected);
+        selected == left
+    }
+
+    fn count_matching(&mut self, block: &[u8], wanted: u64) -> u64 {
+        let (mut matching, mut at) = (0, 0);
+        while matching < wanted
+            && let Some(line) = self.options.regex.next_line(block, at)
+        {
+            if matching == 0 && self.sample.is_empty() {
+                self.sample = block[line.clone()].to_vec();
+            }
+            matching += 1;
+            at = line.end + 1;
+        }
+        matching
+    }
+
+    /// Does any line not match?
+    fn leaves_any(&mut self, block: &[u8]) -> bool {
+        let mut at = 0;
+        while at < block.len() {
+            match self.options.regex.next_line(block, at) {
+                Some(line) if line.start == at => at = line.end + 1,
+                _ => return true,
+            }
+        }
+        false
+    }
+
+    fn select(&mut self, lines: u64) {
+        self.progress.selected += lines;
+        self.any |= lines > 0;
+    }
+
+    /// Lines as they are: neighbours that are printed are copied at once.
+    fn copy(&mut self, block: &[u8], out: &mut Vec<u8>) -> Enough {
+        let mut at = 0;
+        while at < block.len() {
+            let matching = self.options.regex.next_line(block, at);
+            let line =
+                matching.map_or(block.len()..block.len(), |line| line.start..(line.end + 1).min(block.len()));
+            let printed = if self.options.invert { at..line.start } else { line.clone() };
+            if !printed.is_empty() {
+                self.select(1);
+                self.copy_run(&block[printed], out);
+            }
+            at = line.end;
+        }
+        false
+    }
+
+    /// Prints whole lines.
+    fn copy_run(&mut self, run: &[u8], out: &mut Vec<u8>) {
+        if self.shows_invalid(run) {
+            for line in run.split_inclusive(|byte| *byte == b'\n') {
+                if self.shows_invalid(line) {
+                    self.withhold(line);
+                } else {
+                    out.extend_from_slice(line);
+                }
+            }
+        } else {
+            out.extend_from_slice(run);
+        }
+        if out.last().is_some_and(|last| *last != b'\n') {
+            out.push(b'\n');
+        }
+    }
+
+    /// Would printing this show an invalid character?
+    fn shows_invalid(&self, bytes: &[u8]) -> bool {
+        self.options.utf8 && !self.options.text && has_invalid(bytes)
+    }
+
+    fn withhold(&mut self, bytes: &[u8]) {
+        if self.progress.withheld.is_none() {
+            self.progress.withheld = Some(bytes.trim_ascii_end().to_vec());
+        }
+    }
+
+    /// Lines with something in front, or parts of lines, or only so many.
+    fn print(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
+        let (mut at, mut next) = (0, None);
+        while at < block.len() {
+            let matching: &Range<usize> = next.get_or_insert_with(|| {
+                self.options.regex.next_line(block, at).unwrap_or(block.len()..block.len())
+            });
+            let line = match self.options.invert {
+                true if matching.start > at => {
+                    at..memchr(b'\n', &block[at..]).map_or(block.len(), |end| at + end)
+                }
+                _ if matching.start == block.len() => break,
+                invert => {
+                    let line = matching.clone();
+                    next = None;
+                    at = line.end + 1;
+                    if invert {
+                        continue;
+                    }
+                    line
+                }
+            };
+            at = line.end + 1;
+            self.print_line(block, line, out)?;
+            self.select(1);
+            if self.left() == 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn print_line(&mut self, block: &[u8], line: Range<usize>, out: &mut Vec<u8>) -> Result<(), HandOver> {
+        if self.options.show == Show::Matches {
+            return match self.options.invert {
+                true => Ok(()),
+                false => self.print_matches(block, line, out),
+            };
+        }
+        if self.shows_invalid(&block[line.clone()]) {
+            self.withhold(&block[line]);
+            return Ok(());
+        }
+        self.printer.before(block, line.start, out);
+        out.extend_from_slice(&block[line]);
+        out.push(b'\n');
+        Ok(())
+    }
+
+    fn print_matches(&mut self, block: &[u8], line: Range<usize>, out: &mut Vec<u8>) -> Result<(), HandOver> {
+        let before = out.len();
+        let mut at = line.start;
+        while at < line.end {
+            let (start, end) = match self.options.regex.find(block, at..line.end) {
+                Ok(None) => break,
+                Ok(Some(found)) => found,
+                Err(GaveUp) => {
+                    out.truncate(before);
+                    return Err(self.hand_over(block, line.start, "a line that takes too long to search"));
+                }
+            };
+            at = end;
+            if start == end {
+                // Nothing is not printed, and the search goes on one byte further.
+                at = end + 1;
+            } else if self.shows_invalid(&block[start..end]) {
+                self.withhold(&block[start..end]);
+            } else {
+                self.printer.before(block, start, out);
+                out.extend_from_slice(&block[start..end]);
+                out.push(b'\n');
+            }
+        }
+        Ok(())
+    }
+
+    /// Lines that are printed unless there is a NUL in the same read.
+    fn push_unsure(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
+        let offset = self.printer.offset();
+        let nul = memchr(0, block).unwrap_or(usize::MAX);
+        let mut done = 0;
+        loop {
+            let (within, ends) = self.progress.reads.within(block, offset);
+            if nul < within {
+                return self.turn_binary(block, done);
+            }
+            let lines = match memrchr(b'\n', &block[done..within]) {
+                _ if within == block.len() => within,
+                Some(newline) => done + newline + 1,
+                None => done,
+            };
+            if self.progress.stuck.is_some() {
+                self.keep(&block[done..lines]);
+            } else if self.progress.full {
+                self.printer.pass(&block[done..lines]);
+            } else if done < lines {
+                self.search_unsure(block, done..lines, out)?;
+            }
+            done = lines;
+            if !ends {
+                return Ok(false);
+            }
+            if let Some(reason) = self.progress.stuck {
+                return Err(self.give_read(done, reason));
+            }
+            out.append(&mut self.progress.unsure);
+            self.progress.kept.clear();
+            self.progress.before = self.now(self.printer.lines());
+            if self.progress.full {
+                return Ok(true);
+            }
+            self.progress.reads.next(block, offset);
+            if within == block.len() {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn search_unsure(
+        &mut self,
+        block: &[u8],
+        lines: Range<usize>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), HandOver> {
+        let mut unsure = std::mem::take(&mut self.progress.unsure);
+        let found = self.search(&block[lines.clone()], &mut unsure);
+        self.progress.unsure = unsure;
+        let Err(hand_over) = found else {
+            if self.keeps {
+                self.progress.kept.extend_from_slice(&block[lines]);
+            }
+            self.progress.full = found?;
+            return Ok(());
+        };
+        if self.progress.reads.follow_blocks() {
+            out.append(&mut self.progress.unsure);
+            return Err(HandOver { consumed: lines.start + hand_over.consumed, ..hand_over });
+        }
+        self.keep(&block[lines]);
+        self.progress.stuck = Some(hand_over.reason);
+        Ok(())
+    }
+
+    /// Lines of the current read that are not searched: the real grep will get them.
+    fn keep(&mut self, lines: &[u8]) {
+        self.progress.kept.extend_from_slice(lines);
+        self.printer.pass(lines);
+    }
+
+    /// The real grep gets the current read, so that it finds a NUL in it where this one would.
+    fn give_read(&mut self, consumed: usize, reason: &'static str) -> HandOver {
+        self.hold(&self.progress.before.clone());
+        self.held.append(&mut self.progress.kept);
+        HandOver { consumed, reason }
+    }
+
+    /// There is a NUL in the current read.
+    fn turn_binary(&mut self, block: &[u8], done: usize) -> Result<Enough, HandOver> {
+        self.progress.unsure.clear();
+        self.progress.binary = Some(self.progress.before.selected);
+        if let Some(reason) = self.progress.stuck {
+            return Err(self.give_read(done, reason));
+        }
+        if self.progress.selected > self.progress.before.selected {
+            return Ok(true);
+        }
+        self.search_zapped(&block[done..], done)
+    }
+
+    /// Where NULs end lines. `done`: bytes of the block that lie before.
+    fn search_zapped(&mut self, block: &[u8], done: usize) -> Result<Enough, HandOver> {
+        let mut zapped = std::mem::take(&mut self.zapped);
+        zapped.clear();
+        zapped.extend(block.iter().map(|&byte| if byte == 0 { b'\n' } else { byte }));
+        let judged = self.judged(&zapped);
+        let enough = self.count(&zapped[..judged]);
+        self.zapped = zapped;
+        if !enough && judged < block.len() {
+            // The real grep starts at a line's start, or behind a NUL: it cannot tell the two apart.
+            let hand_over = self.hand_over(block, judged, "characters that only the real grep judges");
+            return Err(HandOver { consumed: done + judged, ..hand_over });
+        }
+        self.printer.pass(block);
+        Ok(enough)
+    }
+
+    /// What is known now, after so many lines.
+    fn now(&self, lines: u64) -> Before {
+        Before { lines, selected: self.progress.selected, withheld: self.progress.withheld.clone() }
+    }
+
+    fn hand_over(&mut self, block: &[u8], consumed: usize, reason: &'static str) -> HandOver {
+        let lines = if self.options.line_numbers { self.printer.lines_before(block, consumed) } else { 0 };
+        self.hold(&self.now(lines));
+        HandOver { consumed, reason }
+    }
+
+    /// Makes up what the real grep must see first to know what this one knows: as many lines that it does not select
+    /// for line numbers, as many that it does for a count, a NUL or an invalid character for the message.
+    fn hold(&mut self, before: &Before) {
+        let innocent = self.options.innocent.as_deref().unwrap_or_default();
+        let guilty = self.options.guilty.as_deref().unwrap_or(&self.sample);
+        let numbered = if self.options.line_numbers { before.lines } else { 0 };
+        let (line, count, last) = match (self.options.show, self.progress.binary, &before.withheld) {
+            (Show::Count, ..) => (guilty, before.selected, Vec::new()),
+            (_, Some(_), _) => (innocent, 0, [innocent, b"\0"].concat()),
+            (.., Some(withheld)) => (innocent, numbered.saturating_sub(1), [withheld, &b"\n"[..]].concat()),
+            _ => (innocent, numbered, Vec::new()),
+        };
+        self.held = [line, b"\n"].concat().repeat(count as usize);
+        self.held.extend(last);
+    }
+
+    /// The end of an input, reached or not needed.
+    fn conclude(&mut self, out: &mut Vec<u8>) {
+        match self.options.show {
+            Show::Count => {
+                self.printer.name_before(out);
+                out.extend_from_slice(format!("{}\n", self.progress.selected).as_bytes());
+            }
+            Show::Names { matching } if matching == (self.progress.selected > 0) => {
+                out.extend_from_slice(self.printer.name());
+                out.push(b'\n');
+            }
+            _ => {}
+        }
+        let nul = self.progress.binary.is_some_and(|before| before < self.progress.selected);
+        if !self.options.is_quiet() && !self.unread && (nul || self.progress.withheld.is_some()) {
+            self.complaints.extend_from_slice(b"grep: ");
+            self.complaints.extend_from_slice(self.printer.name());
+            self.complaints.extend_from_slice(b": binary file matches\n");
+        }
+    }
+}
+
+/// A last line that lacks its end is one as well.
+fn lines(block: &[u8]) -> u64 {
+    let ends = memchr::memchr_iter(b'\n', block).count() as u64;
+    ends + u64::from(block.last().is_some_and(|last| *last != b'\n'))
+}
+
+impl Kernel for GrepKernel {
+    fn framing(&self) -> Framing {
+        Framing::Records(b'\n')
+    }
+
+    fn inputs_are(&mut self, kinds: &[InputKind]) {
+        self.kinds = kinds.to_vec();
+    }
+
+    fn begin_input(&mut self, name: Option<&[u8]>, _out: &mut Vec<u8>) {
+        self.printer.begin(name);
+        self.reads_stdin = name.is_none();
+        self.drains = false;
+        self.progress = Progress::new(self.kinds.get(self.begun).copied().unwrap_or(InputKind::Other));
+        self.begun += 1;
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        if self.drains {
+            return Ok(Flow::More);
+        }
+        let enough = match self.options.text {
+            true => self.search(block, out)?,
+            false if !self.is_quiet() => self.push_unsure(block, out)?,
+            false if memchr(0, block).is_some() => self.search_zapped(block, 0)?,
+            false => self.search(block, out)?,
+        };
+        Ok(match enough {
+            true if self.options.show == Show::Nothing => Flow::Done,
+            true if self.options.limit != Some(self.progress.selected) && self.reads_stdin => {
+                // grep leaves nothing of its standard input to others, and breaks no pipe.
+                self.drains = true;
+                Flow::More
+            }
+            true => Flow::NextInput,
+            false => Flow::More,
+        })
+    }
+
+    fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
+        if let Some(reason) = self.progress.stuck {
+            return Err(self.give_read(0, reason));
+        }
+        out.append(&mut self.progress.unsure);
+        self.conclude(out);
+        Ok(Flow::More)
+    }
+
+    fn held(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held)
+    }
+
+    fn nobody_reads(&mut self) {
+        self.unread = true;
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.complaints)
+    }
+
+    fn status(&self) -> i32 {
+        i32::from(!self.any)
+    }
+
+    fn status_after(&self, real: i32) -> i32 {
+        if real == 1 { self.status() } else { real }
+    }
+}

@@ -1,0 +1,108 @@
+//! `grep`: GNU grep 3.8, as Debian builds it.
+//!
+//! ```text
+//!   block ─► NULs? ─► can the expression judge it? ─► lines that are selected ─► printed, counted, or enough
+//!            │ from here on no line is printed        │ no: the real grep goes on
+//! ```
+//!
+//! What grep does with data that is not text, in short: a line with an invalid character is not printed, and at the
+//! end of that input grep says on standard error that it is binary. A NUL ends a line, and from the read in which the first
+//! one is found ([`reads`]) nothing is printed, and the first line that is selected ends the input with that message.
+//! Unless `-q` or `-m` ended it, grep reads its standard input to the end even if it needs no more of it.
+//! Where lines are not printed (`-c`, `-q`, `-l`, `-L`) only the NULs matter.
+//!
+//! Declined: `-f`, `-P`, `-z`, `-Z`, `-T`, `-I`, context lines, directories, colours, `--line-buffered`, `-m 0`.
+
+mod kernel;
+mod options;
+mod print;
+mod reads;
+
+use pelton_stream::Kernel;
+
+use crate::regex::Judges;
+use crate::{
+    Accept, ByteMap, ByteSet, Class, Combiner, Command, Context, Declined, Facts, Input, LastLine, Lines,
+    Touches,
+};
+use kernel::GrepKernel;
+use options::{Options, Show};
+
+/// grep, its arguments understood.
+#[derive(Debug)]
+struct Grep {
+    options: Options,
+    may_hand_over: bool,
+}
+
+/// Reads the arguments.
+pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
+    let options = Options::parse(args, context)?;
+    if !options.text && !options.is_quiet() && !context.locale.plain_messages {
+        return Declined::because("a message about binary data may be translated");
+    }
+    let may_hand_over = options.may_meet_unjudged();
+    if may_hand_over && !options.is_resumable() {
+        return Declined::because("the real grep could not go on if it met data that only it can judge");
+    }
+    Ok(Box::new(Grep { options, may_hand_over }))
+}
+
+impl Options {
+    /// Which data the searches can judge.
+    fn judges(&self) -> Judges {
+        match self.show {
+            Show::Matches if !self.invert => self.regex.judges_all().max(self.regex.judges()),
+            _ => self.regex.judges(),
+        }
+    }
+
+    /// There may be data that the searches cannot judge.
+    fn may_meet_unjudged(&self) -> bool {
+        let looks_ahead = self.show == Show::Matches && !self.invert && !self.regex.never_gives_up();
+        looks_ahead || self.judges() != Judges::AnyBytes
+    }
+}
+
+impl Command for Grep {
+    fn facts(&self) -> Facts {
+        let touches = Touches { last_line: LastLine::Completed, lines: Lines::Fewer, ..Touches::nothing() };
+        let anything = Touches { creates: ByteSet::all(), ..Touches::anything() };
+        let options = &self.options;
+        let facts = match options.show {
+            _ if options.is_filter() => Facts::stateless(Class::LineFilter, touches),
+            Show::Lines if !options.line_numbers && !options.offsets => {
+                Facts::stateless(Class::LineMap, anything)
+            }
+            Show::Matches if !options.line_numbers && !options.offsets => {
+                Facts::stateless(Class::LineMap, anything)
+            }
+            Show::Lines | Show::Matches => Facts::serial(Class::LineNumbered, anything),
+            Show::Count => Facts::serial(Class::Fold, anything).with_combiner(Combiner::Add).blocking(),
+            Show::Names { .. } | Show::Nothing => {
+                Facts::serial(Class::Fold, anything).with_combiner(Combiner::Any).blocking()
+            }
+        };
+        match options.show {
+            Show::Nothing => facts.stopping_early(),
+            _ if options.limit.is_some() => facts.with_combiner(Combiner::Serial).stopping_early(),
+            _ => facts,
+        }
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.options.inputs
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        Ok(Box::new(GrepKernel::new(&self.options)))
+    }
+
+    fn keeps_same_lines_after(&self, map: &ByteMap) -> bool {
+        self.options.is_filter() && self.options.regex.keeps_same_lines_after(map)
+    }
+
+    fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
+        self.may_hand_over.then(|| self.options.resume_args.clone())
+    }
+}

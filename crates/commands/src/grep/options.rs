@@ -1,0 +1,292 @@
+//! grep's arguments, as GNU grep 3.8 reads them.
+
+use crate::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
+use crate::regex::{self, Flavour, Newline, Regex, Within};
+use crate::{Accept, Charset, Collate, Context, Declined, Input};
+
+/// What is printed of the lines that are selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Show {
+    /// The lines.
+    Lines,
+    /// Their parts that match (`-o`).
+    Matches,
+    /// How many there are (`-c`).
+    Count,
+    /// The names of inputs with such lines (`-l`) or without (`-L`).
+    Names {
+        /// With.
+        matching: bool,
+    },
+    /// Nothing (`-q`).
+    Nothing,
+}
+
+/// What grep was asked to do.
+#[derive(Clone, Debug)]
+pub(super) struct Options {
+    pub(super) regex: Regex,
+    pub(super) show: Show,
+    /// `-v`.
+    pub(super) invert: bool,
+    /// `-n`.
+    pub(super) line_numbers: bool,
+    /// `-b`.
+    pub(super) offsets: bool,
+    /// The input's name stands before each line or count.
+    pub(super) names: bool,
+    /// `-a`: NULs and invalid characters are text.
+    pub(super) text: bool,
+    /// `-m`: no more selected lines of each input than this.
+    pub(super) limit: Option<u64>,
+    /// What the standard input is called.
+    pub(super) label: Vec<u8>,
+    pub(super) utf8: bool,
+    pub(super) inputs: Vec<Input>,
+    /// A line that is not selected, if an easy one was found.
+    pub(super) innocent: Option<Vec<u8>>,
+    /// A line that is selected, likewise.
+    pub(super) guilty: Option<Vec<u8>>,
+    /// With what the real grep goes on from standard input.
+    pub(super) resume_args: Vec<Vec<u8>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Flavour(Flavour),
+    Expression,
+    IgnoreCase(bool),
+    Words,
+    Lines,
+    Invert,
+    Count,
+    Matches,
+    FilesWith,
+    FilesWithout,
+    Quiet,
+    Max,
+    LineNumbers,
+    Offsets,
+    Names(bool),
+    Label,
+    Text,
+    BinaryFiles,
+    Color,
+    /// Changes nothing where no file is missing, as on any Unix.
+    Nothing,
+    /// Known, and never native.
+    Foreign,
+}
+
+const TABLE: &[Opt<Id>] = &[
+    opt(Id::Flavour(Flavour::GrepExtended), b'E', "extended-regexp", Takes::Nothing),
+    opt(Id::Flavour(Flavour::GrepFixed), b'F', "fixed-strings", Takes::Nothing),
+    opt(Id::Flavour(Flavour::GrepBasic), b'G', "basic-regexp", Takes::Nothing),
+    opt(Id::Expression, b'e', "regexp", Takes::Value),
+    opt(Id::IgnoreCase(true), b'i', "ignore-case", Takes::Nothing),
+    short(Id::IgnoreCase(true), b'y', Takes::Nothing),
+    long(Id::IgnoreCase(false), "no-ignore-case", Takes::Nothing),
+    opt(Id::Words, b'w', "word-regexp", Takes::Nothing),
+    opt(Id::Lines, b'x', "line-regexp", Takes::Nothing),
+    opt(Id::Invert, b'v', "invert-match", Takes::Nothing),
+    opt(Id::Count, b'c', "count", Takes::Nothing),
+    opt(Id::Matches, b'o', "only-matching", Takes::Nothing),
+    opt(Id::FilesWith, b'l', "files-with-matches", Takes::Nothing),
+    opt(Id::FilesWithout, b'L', "files-without-match", Takes::Nothing),
+    opt(Id::Quiet, b'q', "quiet", Takes::Nothing),
+    long(Id::Quiet, "silent", Takes::Nothing),
+    opt(Id::Max, b'm', "max-count", Takes::Value),
+    opt(Id::LineNumbers, b'n', "line-number", Takes::Nothing),
+    opt(Id::Offsets, b'b', "byte-offset", Takes::Nothing),
+    opt(Id::Names(true), b'H', "with-filename", Takes::Nothing),
+    opt(Id::Names(false), b'h', "no-filename", Takes::Nothing),
+    long(Id::Label, "label", Takes::Value),
+    opt(Id::Text, b'a', "text", Takes::Nothing),
+    long(Id::BinaryFiles, "binary-files", Takes::Value),
+    long(Id::Color, "color", Takes::MaybeValue),
+    long(Id::Color, "colour", Takes::MaybeValue),
+    opt(Id::Nothing, b's', "no-messages", Takes::Nothing),
+    opt(Id::Nothing, b'U', "binary", Takes::Nothing),
+    opt(Id::Foreign, b'P', "perl-regexp", Takes::Nothing),
+    opt(Id::Foreign, b'f', "file", Takes::Value),
+    opt(Id::Foreign, b'z', "null-data", Takes::Nothing),
+    opt(Id::Foreign, b'Z', "null", Takes::Nothing),
+    opt(Id::Foreign, b'T', "initial-tab", Takes::Nothing),
+    opt(Id::Foreign, b'A', "after-context", Takes::Value),
+    opt(Id::Foreign, b'B', "before-context", Takes::Value),
+    opt(Id::Foreign, b'C', "context", Takes::Value),
+    opt(Id::Foreign, b'r', "recursive", Takes::Nothing),
+    opt(Id::Foreign, b'R', "dereference-recursive", Takes::Nothing),
+    opt(Id::Foreign, b'd', "directories", Takes::Value),
+    opt(Id::Foreign, b'D', "devices", Takes::Value),
+    short(Id::Foreign, b'I', Takes::Nothing),
+    opt(Id::Foreign, b'u', "unix-byte-offsets", Takes::Nothing),
+    short(Id::Foreign, b'X', Takes::Value),
+    short(Id::Foreign, b'V', Takes::Nothing),
+    long(Id::Foreign, "line-buffered", Takes::Nothing),
+    long(Id::Foreign, "include", Takes::Value),
+    long(Id::Foreign, "exclude", Takes::Value),
+    long(Id::Foreign, "exclude-from", Takes::Value),
+    long(Id::Foreign, "exclude-dir", Takes::Value),
+    long(Id::Foreign, "group-separator", Takes::Value),
+    long(Id::Foreign, "no-group-separator", Takes::Nothing),
+];
+
+impl Options {
+    pub(super) fn parse(args: &[Vec<u8>], context: &Context) -> Accept<Options> {
+        let parsed = parse(args, TABLE, Order::Anywhere)?;
+        check(&parsed)?;
+        let mut operands = parsed.operands();
+        let mut resume_args = parsed.resume_args();
+        let mut expressions: Vec<&[u8]> =
+            parsed.options().filter(|(id, _)| *id == Id::Expression).map(|(_, value)| value).collect();
+        if expressions.is_empty() {
+            if operands.is_empty() {
+                return Declined::because("no expression at all");
+            }
+            expressions.push(operands.remove(0));
+            resume_args.extend([b"-e".to_vec(), expressions[0].to_vec()]);
+        }
+        let is_empty = |text: &&[u8]| text.split(|byte| *byte == b'\n').any(<[u8]>::is_empty);
+        if parsed.has(Id::Invert) && expressions.iter().any(is_empty) {
+            // grep does not even read then, unless an option makes a difference.
+            return Declined::because("-v of what matches everything");
+        }
+        if parsed.has(Id::Matches) && parsed.has(Id::Words) && parsed.has(Id::Lines) {
+            return Declined::because("-o with both -w and -x");
+        }
+        let inputs = Input::stdin_once(Input::from_operands(&operands))?;
+        if let [Input::File(name)] = inputs.as_slice() {
+            resume_args.push([b"--label=", name.as_slice()].concat());
+        }
+        let names = last_of(&parsed, |id| match id {
+            Id::Names(names) => Some(names),
+            _ => None,
+        });
+        let (invert, show) = (parsed.has(Id::Invert), show(&parsed));
+        let mut regex = compile(&parsed, &expressions, context, show == Show::Matches && !invert)?;
+        let mut find = |selected: bool| {
+            let easy = [&b""[..], b"a", b"0", b" ", b"-"].into_iter().chain(expressions.iter().copied());
+            let mut lines = easy.filter(|line| !line.contains(&b'\n'));
+            let judges = regex.judges();
+            let found = lines.find(|line| {
+                judges.first_unjudged(line).is_none()
+                    && (regex.is_match(line, 0..line.len()) != invert) == selected
+            });
+            found.map(<[u8]>::to_vec)
+        };
+        Ok(Options {
+            innocent: find(false),
+            guilty: find(true),
+            regex,
+            show,
+            invert,
+            line_numbers: parsed.has(Id::LineNumbers),
+            offsets: parsed.has(Id::Offsets),
+            names: names.unwrap_or(inputs.len() > 1),
+            text: parsed.has(Id::Text) || parsed.has(Id::BinaryFiles),
+            limit: parsed.last_value(Id::Max).map(limit).transpose()?,
+            label: parsed.last_value(Id::Label).unwrap_or(b"(standard input)").to_vec(),
+            utf8: context.locale.ctype == Charset::Utf8,
+            inputs,
+            resume_args,
+        })
+    }
+
+    /// It prints nothing of the lines themselves: what the data is made of matters less.
+    pub(super) fn is_quiet(&self) -> bool {
+        !matches!(self.show, Show::Lines | Show::Matches)
+    }
+
+    /// The real grep can go on from any line: it needs to know nothing of what came before, or can be told by lines
+    /// that stand for that.
+    pub(super) fn is_resumable(&self) -> bool {
+        let told = match self.show {
+            Show::Lines | Show::Matches => self.innocent.is_some() && !self.offsets && self.limit.is_none(),
+            Show::Count => !self.invert || self.guilty.is_some(),
+            Show::Names { .. } | Show::Nothing => true,
+        };
+        told && self.inputs.len() == 1
+    }
+
+    /// Each line is printed as it is, or not at all.
+    pub(super) fn is_filter(&self) -> bool {
+        self.show == Show::Lines && !self.line_numbers && !self.offsets && !self.names
+    }
+}
+
+/// Declines what is known and not native.
+fn check(parsed: &Parsed<Id>) -> Accept<()> {
+    for (id, value) in parsed.options() {
+        match id {
+            Id::Foreign => return Declined::because("an option that is not native"),
+            Id::Color if value != b"never" => return Declined::because("colours"),
+            Id::BinaryFiles if value != b"text" => {
+                return Declined::because("a way with binary files that is not native");
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What the last option that says something says.
+fn last_of<T>(parsed: &Parsed<Id>, says: impl Fn(Id) -> Option<T>) -> Option<T> {
+    parsed.options().filter_map(|(id, _)| says(id)).last()
+}
+
+/// `-q` wins over `-l` and `-L`, which win over `-c`, which wins over `-o`.
+fn show(parsed: &Parsed<Id>) -> Show {
+    let names = last_of(parsed, |id| match id {
+        Id::FilesWith => Some(Show::Names { matching: true }),
+        Id::FilesWithout => Some(Show::Names { matching: false }),
+        _ => None,
+    });
+    match names {
+        _ if parsed.has(Id::Quiet) => Show::Nothing,
+        Some(names) => names,
+        None if parsed.has(Id::Count) => Show::Count,
+        None if parsed.has(Id::Matches) => Show::Matches,
+        None => Show::Lines,
+    }
+}
+
+/// Only plain numbers: 0 reads nothing at all, and what else there is has rules of its own.
+fn limit(value: &[u8]) -> Accept<u64> {
+    const DIGITS_MAX: usize = 18;
+    let plain = (1..=DIGITS_MAX).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
+    let number = value.iter().fold(0, |number, digit| number * 10 + u64::from(digit.wrapping_sub(b'0')));
+    if !plain || number == 0 {
+        return Declined::because(format!("-m {}", value.escape_ascii()));
+    }
+    Ok(number)
+}
+
+fn compile(parsed: &Parsed<Id>, expressions: &[&[u8]], context: &Context, spans: bool) -> Accept<Regex> {
+    let flavour = last_of(parsed, |id| match id {
+        Id::Flavour(flavour) => Some(flavour),
+        _ => None,
+    });
+    let ignore_case = last_of(parsed, |id| match id {
+        Id::IgnoreCase(ignore) => Some(ignore),
+        _ => None,
+    });
+    let within = match (parsed.has(Id::Lines), parsed.has(Id::Words)) {
+        (true, _) => Within::Line,
+        (false, true) => Within::Word,
+        (false, false) => Within::Anywhere,
+    };
+    let options = regex::Options {
+        flavour: flavour.unwrap_or(Flavour::GrepBasic),
+        charset: context.locale.ctype,
+        collate_bytes: context.locale.collate == Collate::Bytes,
+        ignore_case: ignore_case.unwrap_or(false),
+        within,
+        newline: Newline::EndsLine,
+        // Debian's 3.8 was built without that warning, but no question to the program tells so.
+        stray_backslash_is_quiet: false,
+        spans,
+        groups: &[],
+    };
+    regex::compile(expressions, &options)
+}

@@ -1,0 +1,148 @@
+//! What stands before a line, and what grep takes for an invalid character.
+
+use crate::decode::{Decoded, decode};
+
+use super::options::Options;
+
+/// Names, line numbers and offsets.
+#[derive(Debug)]
+pub(super) struct Printer {
+    names: bool,
+    line_numbers: bool,
+    offsets: bool,
+    label: Vec<u8>,
+    name: Vec<u8>,
+    /// Bytes of the input before the current block.
+    offset: u64,
+    /// Lines that end before `counted`.
+    lines: u64,
+    /// How far into the current block lines have been counted.
+    counted: usize,
+}
+
+impl Printer {
+    pub(super) fn new(options: &Options) -> Self {
+        Printer {
+            names: options.names,
+            line_numbers: options.line_numbers,
+            offsets: options.offsets,
+            label: options.label.clone(),
+            name: Vec::new(),
+            offset: 0,
+            lines: 0,
+            counted: 0,
+        }
+    }
+
+    /// An input starts; `None` is the standard input.
+    pub(super) fn begin(&mut self, name: Option<&[u8]>) {
+        self.name = name.map_or_else(|| self.label.clone(), <[u8]>::to_vec);
+        (self.offset, self.lines, self.counted) = (0, 0, 0);
+    }
+
+    /// Nothing stands before a line.
+    pub(super) fn is_plain(&self) -> bool {
+        !self.names && !self.line_numbers && !self.offsets
+    }
+
+    pub(super) fn name(&self) -> &[u8] {
+        &self.name
+    }
+
+    /// Bytes of the input before the current block.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Lines of the input before the current block.
+    pub(super) fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// The block is done.
+    pub(super) fn pass(&mut self, block: &[u8]) {
+        if self.line_numbers {
+            self.lines_before(block, block.len());
+        }
+        self.offset += block.len() as u64;
+        self.counted = 0;
+    }
+
+    /// Lines of the input that end before this place of the block. Asked in ascending order.
+    pub(super) fn lines_before(&mut self, block: &[u8], at: usize) -> u64 {
+        let new = &block[self.counted..at];
+        self.lines += memchr::memchr_iter(b'\n', new).count() as u64;
+        self.counted = at;
+        self.lines
+    }
+
+    /// The name of the input, if it is asked for.
+    pub(super) fn name_before(&self, out: &mut Vec<u8>) {
+        if self.names {
+            out.extend_from_slice(&self.name);
+            out.push(b':');
+        }
+    }
+
+    /// Everything that stands before what is found at `at`.
+    pub(super) fn before(&mut self, block: &[u8], at: usize, out: &mut Vec<u8>) {
+        self.name_before(out);
+        if self.line_numbers {
+            let number = self.lines_before(block, at) + 1;
+            push_number(number, out);
+        }
+        if self.offsets {
+            push_number(self.offset + at as u64, out);
+        }
+    }
+}
+
+/// A number and a colon.
+fn push_number(mut number: u64, out: &mut Vec<u8>) {
+    const DIGITS_MAX: usize = 20;
+    let mut text = [b':'; DIGITS_MAX + 1];
+    let mut at = DIGITS_MAX;
+    loop {
+        at -= 1;
+        text[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&text[at..]);
+}
+
+/// Is something in it that glibc cannot decode?
+pub(super) fn has_invalid(bytes: &[u8]) -> bool {
+    let Err(error) = std::str::from_utf8(bytes) else { return false };
+    let mut rest = &bytes[error.valid_up_to()..];
+    while !rest.is_empty() {
+        let Decoded::Character(_, length) = decode(rest) else { return true };
+        rest = &rest[length..];
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_no_leading_zeros() {
+        let mut out = Vec::new();
+        for number in [0, 7, 10, u64::MAX] {
+            push_number(number, &mut out);
+        }
+        assert_eq!(out, b"0:7:10:18446744073709551615:");
+    }
+
+    #[test]
+    fn invalid_is_what_glibc_does_not_decode() {
+        assert!(!has_invalid("aé日😀".as_bytes()));
+        assert!(!has_invalid(b"\xf4\x90\x80\x80 \xf8\x88\x80\x80\x80"));
+        for bytes in [&b"\xff"[..], b"a\xc3", b"\xe2\x82a", b"\x80", b"\xed\xa0\x80"] {
+            assert!(has_invalid(bytes), "{bytes:?}");
+        }
+    }
+}

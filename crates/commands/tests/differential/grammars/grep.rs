@@ -1,0 +1,178 @@
+//! grep: expressions over few characters, its flags in all combinations, text and what is none.
+
+use super::{flags, valued};
+use crate::case::Case;
+use crate::data;
+use crate::rng::Rng;
+
+const EXPRESSIONS: &[&str] = &[
+    "a",
+    "b",
+    "foo",
+    "the",
+    "1",
+    "x*",
+    "",
+    "^",
+    "$",
+    "^$",
+    ".",
+    "a.",
+    "^a",
+    "b$",
+    "[0-9]",
+    "[0-9]+",
+    "[0-9][0-9]*",
+    "[a-c]",
+    "[^a]",
+    "[^ab,]",
+    "a|b",
+    "foo|bar|hello",
+    "ab*",
+    "o\\{2\\}",
+    "o{2}",
+    "(ab)*",
+    "a\\|b",
+    "\\(a\\)\\1",
+    "\\<a",
+    "a\\>",
+    "\\bfoo",
+    "\\w",
+    "\\W",
+    "\\s",
+    "[[:alpha:]]",
+    "[[:space:]]",
+    "[[:digit:]]+",
+    "^.*$",
+    "e.*r",
+    "a.*b",
+    "\u{e9}",
+    "[\u{e9}a]",
+    "\u{65e5}",
+    "\u{df}",
+    "A",
+    "Foo",
+    "hello",
+    "zebra",
+    "-",
+    "*",
+    "\\.",
+    ".*",
+    "o*",
+    "r$",
+    "^[[:blank:]]*$",
+    "a\nb",
+    "foo\n",
+    "\nb",
+    "..",
+    "...",
+    "b.b",
+    "1.5",
+    "(a|ab)(c|bcd)?",
+    "k",
+    "s",
+    "K",
+];
+const FLAGS: &[&str] = &[
+    "-v",
+    "-c",
+    "-o",
+    "-i",
+    "-n",
+    "-w",
+    "-x",
+    "-q",
+    "-l",
+    "-L",
+    "-h",
+    "-H",
+    "-a",
+    "-b",
+    "-s",
+    "-y",
+    "--text",
+    "--count",
+    "--no-ignore-case",
+    "--color=never",
+    "--invert-match",
+    "--only-matching",
+    "-U",
+    "--line-number",
+    "--quiet",
+    "--silent",
+    "--files-with-matches",
+    "--files-without-match",
+    "--byte-offset",
+    "--label=x",
+    "--binary-files=text",
+];
+
+pub fn case(rng: &mut Rng, command: &str) -> Case {
+    let percent = rng.pick(&[0, 3, 6, 12]);
+    let mut args = flags(rng, FLAGS, percent);
+    args.extend(flags(rng, &["-c", "-n", "-v", "-o", "-i"], 8));
+    if rng.chance(70) {
+        args.push(rng.pick(&["-E", "-F", "-G", "-E", "--extended-regexp", "--fixed-strings"]).into());
+    }
+    if rng.chance(12) {
+        let number = rng.pick(&[1, 1, 2, 3, 10, 100]).to_string();
+        valued(rng, &mut args, "-m", "--max-count", number.as_bytes());
+    }
+    if rng.chance(20) {
+        for _ in 0..1 + rng.below(3) {
+            let expression = rng.pick(EXPRESSIONS).as_bytes();
+            valued(rng, &mut args, "-e", "--regexp", expression);
+        }
+    } else {
+        let expression = rng.pick(EXPRESSIONS);
+        if expression.starts_with('-') {
+            args.push(b"-e".to_vec());
+        }
+        args.push(expression.into());
+    }
+    let mut case = Case {
+        command: command.to_owned(),
+        args,
+        stdin: text(rng),
+        files: Vec::new(),
+        piped: rng.chance(10),
+        utf8: rng.chance(60),
+    };
+    // How much of a pipe grep reads at a time decides what it prints before a NUL.
+    case.piped &= !case.stdin.contains(&0);
+    for name in ["one", "two", "three"] {
+        if !rng.chance(30) {
+            break;
+        }
+        if rng.chance(15) {
+            case.args.push(b"-".to_vec());
+        }
+        case.args.push(name.into());
+        let content = text(rng);
+        case.files.push((name.to_owned(), content));
+    }
+    case
+}
+
+/// Mostly text, often with something in it that is none.
+fn text(rng: &mut Rng) -> Vec<u8> {
+    let mut text = data::any(rng);
+    if rng.chance(60) {
+        text.retain(|byte| *byte != 0);
+    }
+    if rng.chance(40) && std::str::from_utf8(&text).is_err() {
+        text = String::from_utf8_lossy(&text).into_owned().into_bytes();
+    }
+    if rng.chance(3) {
+        // Longer than grep's buffer, with a NUL somewhere.
+        let line = [text.as_slice(), b"a foo b\n"].concat();
+        text = line.repeat(1 + 150_000 / line.len());
+        let at = rng.below(text.len() as u64) as usize;
+        if rng.chance(50) {
+            text.retain(|byte| *byte != 0);
+            let at = at.min(text.len() - 1);
+            text[at] = 0;
+        }
+    }
+    text
+}
