@@ -84,7 +84,7 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("expand", expand::accept),
     findutils("find", find::accept),
     coreutils("fold", fold::accept),
-    Entry { name: "grep", family: Family::GnuGrep, accept: grep::accept },
+    Entry { name: "grep", family: Family::GnuGrep, accept: grep::accept, native: true },
     coreutils("head", head::accept),
     coreutils("join", join::accept),
     coreutils("nl", nl::accept),
