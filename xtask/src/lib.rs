@@ -35,8 +35,8 @@ Usage: cargo xtask COMMAND
   demo        makes a 100 MB access log and runs `pelton time` on a pipeline over it
   bench       side by side with the shell: bench [NAME…] [--runs N] [--size MB] [--results DIR]
                 names: faithful, kernels, overhead, pipelines, startup, tiny, size, verdict (all of them if none is given)
-  fuzz        kernels, pipelines and expressions against the real tools, in turns with fresh seeds:
-                fuzz [--minutes N] [--seed S] [--only kernels,pipelines,regex] [--jobs N]
+  fuzz        kernels, pipelines, expressions and parsers put to the test, in turns with fresh seeds:
+                fuzz [--minutes N] [--seed S] [--only kernels,pipelines,regex,parsers] [--jobs N]
   law         who may import whom, on its own
   advisories  known security holes in what we depend on (downloads the list)
 ";

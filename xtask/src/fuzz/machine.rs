@@ -46,6 +46,13 @@ pub const ALL: &[Machine] = &[
         functions: &["random_expressions_match"],
         cases: 1000,
     },
+    Machine {
+        name: "parsers",
+        package: "pelton",
+        test: "parsers",
+        functions: &["parsers_hold"],
+        cases: 50_000,
+    },
 ];
 
 /// A machine and its program.
