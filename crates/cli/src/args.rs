@@ -74,7 +74,7 @@ pub struct RunArgs {
 /// Which rewrites are on.
 #[derive(Args)]
 pub struct SwitchArgs {
-    /// Switch a rule or a command's kernel off; may be repeated (`pelton explain` names them)
+    /// Switch a rule or a command's kernel off; may be repeated (`pelton explain --rules` lists them)
     #[arg(long, value_name = "NAME")]
     pub without: Vec<String>,
 
@@ -89,8 +89,13 @@ pub struct SwitchArgs {
 #[command(after_help = "\
 Examples:
   pelton explain 'cut -d, -f2 data.csv | sort | uniq -c | sort -rn | head'
-  pelton explain --without sort-uniq 'sort f | uniq -c'
-  pelton explain --json 'tr a-z A-Z | wc -l'")]
+  pelton explain --without sort-uniq 'sort f | uniq -c'      the plan with a rule switched off
+  pelton explain --dot 'sort f | uniq -c' | dot -Tsvg > plan.svg
+  pelton explain --json 'tr a-z A-Z | wc -l'                 for programs: docs/explain.md
+  pelton explain --rules                                     what can be switched off
+
+An estimate is of CPU time, for the files that are read or for 100 MB, from costs measured on one
+machine. Exit status: 0; 2 if pelton refuses the text.")]
 pub struct ExplainArgs {
     #[command(flatten)]
     pub source: SourceArgs,
@@ -98,9 +103,17 @@ pub struct ExplainArgs {
     #[command(flatten)]
     pub switches: SwitchArgs,
 
-    /// For programs
+    /// For programs: the plan as JSON, described in docs/explain.md
     #[arg(long)]
     pub json: bool,
+
+    /// The plan as a picture, in the language of Graphviz' dot
+    #[arg(long, conflicts_with = "json")]
+    pub dot: bool,
+
+    /// List the rules and kernels that can be switched off by name
+    #[arg(long, exclusive = true)]
+    pub rules: bool,
 }
 
 /// Run a pipeline unchanged and show what each stage cost, what it waited for, and which one is the bottleneck.

@@ -71,6 +71,20 @@ impl Input {
     }
 }
 
+/// The end of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// So many bytes.
+    Bytes(u64),
+    /// So many records, the last of which may lack its terminator.
+    Records {
+        /// How many.
+        count: u64,
+        /// What ends them.
+        end: u8,
+    },
+}
+
 /// Files that get a copy of what passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copies {
@@ -108,6 +122,19 @@ pub trait Command: Send + Sync + fmt::Debug {
     /// word characters, if it asks for words) holds a byte exactly if it holds what the byte becomes.
     fn keeps_same_lines_after(&self, _map: &ByteMap) -> bool {
         false
+    }
+
+    /// The end of its input is all that it looks at, and this much of it is enough (`tail -n 5`): where the input is a
+    /// file, nothing before it need be read.
+    fn needs_only_end(&self) -> Option<Ending> {
+        None
+    }
+
+    /// A kernel like [`kernel`](Command::kernel) that prints the newlines of what that one prints, and need not print
+    /// anything else: for `wc -l`. It hands over where that one does, and ends with the same status. `None` if that
+    /// would gain nothing.
+    fn kernel_for_line_count(&self) -> Option<Accept<Box<dyn Kernel>>> {
+        None
     }
 
     /// The arguments (without the command's name) with which the real command, reading standard input, goes on from

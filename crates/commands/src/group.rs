@@ -33,6 +33,10 @@ impl SortUniq {
         let kernel = SortKernel::new(sort).with_groups(uniq.group_style()?);
         Ok(SortUniq { kernel })
     }
+
+    pub(crate) fn into_kernel(self) -> SortKernel {
+        self.kernel
+    }
 }
 
 impl Kernel for SortUniq {

@@ -28,6 +28,7 @@ mod head;
 mod headers;
 mod held;
 mod join;
+mod line_count;
 mod locales;
 mod nl;
 mod paste;
@@ -50,16 +51,19 @@ mod wc;
 mod xargs;
 
 pub use bytes::{ByteMap, ByteSet};
-pub use command::{Accept, AcceptFn, Command, Copies, Declined, Input};
+pub use command::{Accept, AcceptFn, Command, Copies, Declined, Ending, Input};
 pub use context::{Charset, Collate, Context, Locale, locales_are_installed};
 pub use detect::{Family, Implementation};
 pub use facts::{Class, Combiner, Facts, LastLine, Lines, Touches};
 pub use group::SortUniq;
 pub use head::Head;
+pub use line_count::LineCount;
 pub use locales::{LocaleStore, SystemLocales};
-pub use sort::{Sort, SortOptions, TopK};
+pub use sort::{DistinctCount, Mode as SortMode, Sort, SortOptions, TopK};
+pub use tac::reverses_lines;
 pub use translate::ByteMapKernel;
 pub use uniq::{Uniq, UniqKernel, UniqOptions};
+pub use wc::counts_only_lines;
 
 /// A command that pelton knows.
 #[derive(Clone, Copy, Debug)]

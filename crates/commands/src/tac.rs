@@ -43,6 +43,12 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
     Ok(Box::new(Tac { separator, before: parsed.has(Id::Before), inputs }))
 }
 
+/// `tac` of one input, by lines.
+pub fn reverses_lines(args: &[Vec<u8>]) -> bool {
+    let Ok(parsed) = parse(args, OPTIONS, Order::Anywhere) else { return false };
+    parsed.options().next().is_none() && parsed.operands().len() <= 1
+}
+
 impl Command for Tac {
     fn facts(&self) -> Facts {
         let mut touches = Touches::nothing();

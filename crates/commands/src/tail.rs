@@ -6,7 +6,8 @@ use crate::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::headers::{HeaderPrinter, Headers};
 use crate::held::{Held, Unit};
 use crate::{
-    Accept, Class, Combiner, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches, count, scan,
+    Accept, Class, Combiner, Command, Context, Declined, Ending, Facts, Input, LastLine, Lines, Touches,
+    count, scan,
 };
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -133,6 +134,14 @@ impl Command for Tail {
 
     fn inputs(&self) -> &[Input] {
         &self.inputs
+    }
+
+    fn needs_only_end(&self) -> Option<Ending> {
+        match (self.from_start, self.bytes) {
+            (true, _) => None,
+            (false, true) => Some(Ending::Bytes(self.count)),
+            (false, false) => Some(Ending::Records { count: self.count, end: self.line_end }),
+        }
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {

@@ -152,6 +152,11 @@ impl UniqOptions {
         !ignore_case && (skip_fields, skip_bytes, compared_bytes) == (0, 0, usize::MAX)
     }
 
+    /// All it does is to drop lines that are identical to the one before.
+    pub fn only_drops_repeats(&self) -> bool {
+        self.compares_whole_lines() && self.prints_at_once() && !self.others_of_many && self.delimit.is_none()
+    }
+
     /// Each line is printed, or not, when it is read.
     fn prints_at_once(&self) -> bool {
         self.single && self.one_of_many && !self.counted

@@ -1,6 +1,7 @@
 //! What goes into planning, and what comes out.
 
-use pelton_commands::{Accept, Command, Copies, Input};
+use crate::cost::Rate;
+use pelton_commands::{Accept, Command, Copies, Ending, Input, Locale};
 use pelton_stream::{JoinKernel, Kernel};
 use serde::Serialize;
 use std::ops::Range;
@@ -11,8 +12,12 @@ use std::sync::Arc;
 pub struct Candidate {
     /// How the command is called, for sentences: `grep`.
     pub name: String,
-    /// Its arguments, expanded, without the name.
+    /// Its arguments, expanded, without the name. Empty if they are not known.
     pub args: Vec<Vec<u8>>,
+    /// The stage as it is written, if its arguments are not known.
+    pub text: Option<String>,
+    /// The locale that its arguments were read in, if they were.
+    pub locale: Option<Locale>,
     /// Its options understood, or why it must stay a process.
     pub command: Accept<Box<dyn Command>>,
     /// Its standard input is neither the pipe before it nor a file of its own (`< file`), but what the whole run
@@ -59,10 +64,14 @@ pub struct Planned {
     pub decisions: Vec<Decision>,
     /// What is known of each stage, for [`explain`](Planned::explain).
     pub stages: Vec<StageNote>,
+    /// What the user could change, in sentences.
+    pub advice: Vec<String>,
+    /// How much the pipeline reads, if whoever asked for the plan knows: estimates are made for it.
+    pub input_bytes: Option<u64>,
 }
 
 /// What is known of a stage.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StageNote {
     /// How the command is called.
     pub name: String,
@@ -70,6 +79,11 @@ pub struct StageNote {
     pub shown: String,
     /// It prints nothing before the end of its input (P8). `None` if the command is not understood.
     pub blocks_until_eof: Option<bool>,
+    /// It may end before its input does, and everything before it then ends too. `None` if it is not understood.
+    pub stops_early: Option<bool>,
+    /// What it costs, if that was measured.
+    #[serde(skip)]
+    pub rate: Option<Rate>,
 }
 
 /// Neighbouring stages that run as one.
@@ -96,6 +110,10 @@ pub struct Node {
     /// If its kernel hands over (see [`pelton_stream::HandOver`]): the real commands that go on, left to right, the
     /// first of them from standard input. Never empty if its kernel may hand over.
     pub resume: Vec<Resume>,
+    /// How much of the end of its input is enough, if it reads one file: what comes before need not be read.
+    pub from_end: Option<Ending>,
+    /// What its kernel costs for each byte that it reads, in ns; `None` if that was not measured.
+    pub ns_per_byte: Option<f64>,
 }
 
 /// How the real command of a stage goes on after a hand-over.
@@ -169,7 +187,7 @@ impl Work {
 }
 
 /// One decision, for `explain`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Decision {
     /// The rule's name, or a command's name for 'runs native' and 'stays a process'.
     pub name: String,
@@ -177,6 +195,9 @@ pub struct Decision {
     pub stages: Range<usize>,
     /// What came of it.
     pub outcome: Outcome,
+    /// For a rule that fired: the CPU time that it saves for each byte that the pipeline reads, in ns. An estimate;
+    /// `None` if there is none.
+    pub saves_ns_per_byte: Option<f64>,
 }
 
 /// Fired, or why not.

@@ -8,20 +8,27 @@
 //!              ─ rules ─▶ fewer, better kernels ─ check ─▶ Planned ─ explain ─▶ text
 //! ```
 
+mod advice;
 mod check;
+mod cost;
+mod dot;
+mod estimate;
 mod explain;
 mod graph;
 mod plan;
 pub mod rules;
 mod segments;
 mod step;
+mod summary;
 #[cfg(test)]
 mod testing;
 mod verdict;
 
-pub use explain::Summary;
+pub use cost::Rate;
+pub use estimate::Estimate;
 pub use graph::{
     Candidate, Decision, MakeKernel, Node, Outcome, Planned, Resume, Segment, StageNote, Surroundings,
     Switches, Work,
 };
-pub use plan::{list_names, plan};
+pub use plan::{Named, describe_names, list_names, plan};
+pub use summary::{NodeSummary, SegmentSummary, Summary};

@@ -1,11 +1,11 @@
 //! From candidates to segments.
 
-use crate::check;
 use crate::graph::{Candidate, Decision, Node, Outcome, Planned, Segment, StageNote, Surroundings, Switches};
 use crate::rules::{self, RULES, Site, SiteStage};
 use crate::segments::{self, Run};
 use crate::step::Step;
 use crate::verdict::{self, Verdict};
+use crate::{advice, check, cost};
 use pelton_commands::{COMMANDS, Command};
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ pub fn plan(candidates: Vec<Candidate>, surroundings: &Surroundings, switches: &
         .enumerate()
         .map(|(at, (one, verdict))| decision(at, one, verdict))
         .collect();
-    let (site, commands) = split(candidates, surroundings);
+    let advice = advice::advice(&candidates);
+    let (notes, site, commands) = split(candidates, surroundings);
     let mut segments = Vec::with_capacity(runs.len());
     for run in runs {
         segments.push(match run {
@@ -31,21 +32,28 @@ pub fn plan(candidates: Vec<Candidate>, surroundings: &Surroundings, switches: &
             }
         });
     }
-    let stages = site.stages.into_iter().map(|stage| StageNote {
-        name: stage.name,
-        shown: stage.shown,
-        blocks_until_eof: stage.blocks_until_eof,
-    });
-    Planned { segments, decisions, stages: stages.collect() }
+    Planned { segments, decisions, stages: notes, advice, input_bytes: None }
+}
+
+/// What a name of a [`Switches`] stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The name.
+    pub name: &'static str,
+    /// What the rule does; `None` for the kernel of the command of this name.
+    pub summary: Option<&'static str>,
+}
+
+/// Every name that a [`Switches`] can hold, and what it stands for: rules first, then commands.
+pub fn describe_names() -> Vec<Named> {
+    let rules = RULES.iter().map(|rule| Named { name: rule.name, summary: Some(rule.summary) });
+    let kernels = COMMANDS.iter().filter(|entry| entry.native);
+    rules.chain(kernels.map(|entry| Named { name: entry.name, summary: None })).collect()
 }
 
 /// Every name that a [`Switches`] can hold: of rules first, then of commands.
 pub fn list_names() -> Vec<&'static str> {
-    RULES
-        .iter()
-        .map(|rule| rule.name)
-        .chain(COMMANDS.iter().filter(|entry| entry.native).map(|entry| entry.name))
-        .collect()
+    describe_names().iter().map(|named| named.name).collect()
 }
 
 fn decision(stage: usize, candidate: &Candidate, verdict: &Verdict) -> Decision {
@@ -53,24 +61,34 @@ fn decision(stage: usize, candidate: &Candidate, verdict: &Verdict) -> Decision 
         Verdict::Native(_) => Outcome::Fired("runs native".to_owned()),
         Verdict::Process(reason) => Outcome::Declined(reason.clone()),
     };
-    Decision { name: candidate.name.clone(), stages: stage..stage + 1, outcome }
+    Decision { name: candidate.name.clone(), stages: stage..stage + 1, outcome, saves_ns_per_byte: None }
 }
 
-/// What rules read, and what they move about.
-fn split(candidates: Vec<Candidate>, surroundings: &Surroundings) -> (Site, Vec<Option<Arc<dyn Command>>>) {
-    let mut site = Site { stages: Vec::new(), surroundings: surroundings.clone() };
+/// The commands that are understood, stage by stage.
+type Commands = Vec<Option<Arc<dyn Command>>>;
+
+/// What is known, what rules read, and what they move about.
+fn split(candidates: Vec<Candidate>, surroundings: &Surroundings) -> (Vec<StageNote>, Site, Commands) {
+    let mut site = Site { stages: Vec::new(), shares: Vec::new(), surroundings: surroundings.clone() };
+    let mut notes = Vec::new();
     let mut commands = Vec::new();
     for candidate in candidates {
         let command: Option<Arc<dyn Command>> = candidate.command.ok().map(Arc::from);
-        site.stages.push(SiteStage {
-            shown: shown(&candidate.name, &candidate.args),
-            name: candidate.name,
-            args: candidate.args,
-            blocks_until_eof: command.as_ref().map(|command| command.facts().blocks_until_eof),
+        let facts = command.as_ref().map(|command| command.facts());
+        let shown = candidate.text.unwrap_or_else(|| shown(&candidate.name, &candidate.args));
+        let rate = cost::rate(&candidate.name, &candidate.args).map(|rate| rate.reading(command.as_deref()));
+        notes.push(StageNote {
+            name: candidate.name.clone(),
+            shown: shown.clone(),
+            blocks_until_eof: facts.as_ref().map(|facts| facts.blocks_until_eof),
+            stops_early: facts.as_ref().map(|facts| facts.stops_early),
+            rate,
         });
+        site.stages.push(SiteStage { name: candidate.name, args: candidate.args, shown, rate });
         commands.push(command);
     }
-    (site, commands)
+    site.shares = cost::shares(&notes);
+    (notes, site, commands)
 }
 
 /// The nodes of one native segment.
@@ -81,7 +99,8 @@ fn native(
     switches: &Switches,
     decisions: &mut Vec<Decision>,
 ) -> Vec<Node> {
-    let own = |stage: usize| Some(Step::own(stage, Arc::clone(commands[stage].as_ref()?)));
+    let own =
+        |stage: usize| Some(Step::own(stage, Arc::clone(commands[stage].as_ref()?), site.stages[stage].rate));
     let mut steps: Vec<Step> = stages.clone().filter_map(own).collect();
     for rule in RULES.iter().filter(|rule| switches.is_on(rule.name)) {
         decisions.extend(rules::apply(rule, &mut steps, site));

@@ -1,8 +1,11 @@
 //! What rules work on: the kernels of a segment while they are still being moved about.
 
+use crate::cost::Rate;
 use crate::graph::{MakeKernel, Node, Resume, Work};
 use crate::rules::Site;
-use pelton_commands::{Accept, ByteMap, ByteMapKernel, Class, Command, Facts, Input};
+use pelton_commands::{
+    Accept, ByteMap, ByteMapKernel, Class, Command, Ending, Facts, Input, SortOptions, UniqOptions,
+};
 use pelton_stream::{Framing, Kernel};
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,6 +23,10 @@ pub struct Step {
     pub shape: Shape,
     /// The real commands that do the same from any record boundary on (see [`Node::resume`]). Empty if there are none.
     pub resume: Vec<Resume>,
+    /// See [`Node::from_end`].
+    pub from_end: Option<Ending>,
+    /// See [`Node::ns_per_byte`].
+    pub ns_per_byte: Option<f64>,
 }
 
 /// What a step does.
@@ -45,7 +52,19 @@ pub enum Shape {
         make: SharedMake,
         /// What it is.
         label: String,
+        /// It is `sort | uniq`, with these options.
+        groups: Option<Box<(SortOptions, UniqOptions)>>,
     },
+}
+
+impl Shape {
+    /// What a rule made.
+    pub fn made(
+        label: impl Into<String>,
+        make: impl Fn() -> Accept<Box<dyn Kernel>> + Send + Sync + 'static,
+    ) -> Shape {
+        Shape::Made { make: Arc::new(make), label: label.into(), groups: None }
+    }
 }
 
 /// Makes a fresh kernel, for several owners.
@@ -53,22 +72,25 @@ pub type SharedMake = Arc<dyn Fn() -> Accept<Box<dyn Kernel>> + Send + Sync>;
 
 impl Step {
     /// For a stage by itself.
-    pub fn own(stage: usize, command: Arc<dyn Command>) -> Step {
+    pub fn own(stage: usize, command: Arc<dyn Command>, rate: Option<Rate>) -> Step {
         let resume = command.resume_args().map(|args| Resume { stage, args }).into_iter().collect();
         let inputs = command.inputs().to_vec();
         Step {
             stages: stage..stage + 1,
             inputs,
             as_pipe: false,
+            from_end: command.needs_only_end(),
             shape: Shape::Own { stage, command },
             resume,
+            ns_per_byte: rate.and_then(|rate| rate.native),
         }
     }
 
-    /// This step and the one behind it as one that never hands over.
-    pub fn with(&self, next: &Step, shape: Shape) -> Step {
+    /// This step and the one behind it as one that never hands over and costs so much for each byte, in ns.
+    pub fn with(&self, next: &Step, shape: Shape, ns_per_byte: Option<f64>) -> Step {
         let Step { inputs, as_pipe, .. } = self.clone();
-        Step { stages: self.stages.start..next.stages.end, inputs, as_pipe, shape, resume: Vec::new() }
+        let stages = self.stages.start..next.stages.end;
+        Step { stages, inputs, as_pipe, shape, resume: Vec::new(), from_end: None, ns_per_byte }
     }
 
     /// It passes on what it reads, and nothing else.
@@ -148,14 +170,19 @@ impl Step {
         let label = self.label(site);
         let make = self.make();
         let work = match self.shape {
-            Shape::Own { command, .. } if !self.as_pipe => Work::Command(command),
+            Shape::Own { command, .. }
+                if !self.as_pipe && self.stages.len() == 1 && command.inputs() == self.inputs =>
+            {
+                Work::Command(command)
+            }
             _ => Work::Rewritten {
                 make: shared(make, self.as_pipe.then_some(self.inputs.len())),
                 inputs: self.inputs,
                 label,
             },
         };
-        Node { stages: self.stages, work, resume: self.resume }
+        let from_end = if work.inputs().len() == 1 || !self.as_pipe { self.from_end } else { None };
+        Node { stages: self.stages, work, resume: self.resume, from_end, ns_per_byte: self.ns_per_byte }
     }
 }
 

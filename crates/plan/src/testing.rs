@@ -15,12 +15,13 @@ pub(crate) fn planned(text: &str, pipefail: bool, switches: &Switches) -> Planne
 }
 
 fn planned_in(locale: Locale, text: &str, pipefail: bool, switches: &Switches) -> Planned {
+    let candidates = candidates(text, &locale);
     let context = Context { locale, implementation: Implementation::tested(Family::GnuCoreutils) };
-    plan(candidates(text), &Surroundings { pipefail, context }, switches)
+    plan(candidates, &Surroundings { pipefail, context }, switches)
 }
 
 /// Stages between ` | `, words between blanks, in single quotes if they must be; `< f` and `> f` at the end.
-fn candidates(text: &str) -> Vec<Candidate> {
+fn candidates(text: &str, locale: &Locale) -> Vec<Candidate> {
     let stage = |(at, text): (usize, &str)| {
         let redirects = |sign: &str| text.split(' ').any(|word| word == sign);
         let words: Vec<Vec<u8>> = text
@@ -30,10 +31,12 @@ fn candidates(text: &str) -> Vec<Candidate> {
             .collect();
         let (name, args) = words.split_first().expect("a word");
         let family = pelton_commands::lookup(name).map_or(Family::GnuCoreutils, |entry| entry.family);
-        let context = Context { locale: Locale::C, implementation: Implementation::tested(family) };
+        let context = Context { locale: locale.clone(), implementation: Implementation::tested(family) };
         Candidate {
             name: String::from_utf8_lossy(name).into_owned(),
             args: args.to_vec(),
+            text: None,
+            locale: Some(locale.clone()),
             command: if name == b"keep" { Keep::accept(args) } else { accept(name, args, &context) },
             shares_stdin: at == 0 && !redirects("<"),
             redirects_stdout: redirects(">"),
@@ -51,6 +54,11 @@ pub(crate) fn plan_text(text: &str) -> String {
 /// The same under pipefail.
 pub(crate) fn under_pipefail(text: &str) -> String {
     text_of(&planned(text, true, &Switches::default()))
+}
+
+/// Plans it in this locale.
+pub(crate) fn in_locale(locale: Locale, text: &str) -> Planned {
+    planned_in(locale, text, false, &Switches::default())
 }
 
 /// The same in C.UTF-8.
@@ -79,11 +87,12 @@ pub(crate) fn node_kernel(text: &str) -> Box<dyn Kernel> {
 struct Keep {
     text: Vec<u8>,
     found: bool,
+    ends_only: bool,
 }
 
 impl Keep {
     fn accept(args: &[Vec<u8>]) -> Accept<Box<dyn Command>> {
-        Ok(Box::new(Keep { text: args[0].clone(), found: false }))
+        Ok(Box::new(Keep { text: args[0].clone(), found: false, ends_only: false }))
     }
 }
 
@@ -107,6 +116,10 @@ impl Command for Keep {
         map.deleted.is_empty() && self.text.iter().all(same)
     }
 
+    fn kernel_for_line_count(&self) -> Option<Accept<Box<dyn Kernel>>> {
+        Some(Ok(Box::new(Keep { ends_only: true, ..self.clone() })))
+    }
+
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
         Some(vec![self.text.clone()])
     }
@@ -126,7 +139,8 @@ impl Kernel for Keep {
             consumed += line.len();
             if line.windows(self.text.len()).any(|window| window == self.text) {
                 self.found = true;
-                out.extend_from_slice(line);
+                let from = if self.ends_only { line.len() - usize::from(line.ends_with(b"\n")) } else { 0 };
+                out.extend_from_slice(&line[from..]);
             }
         }
         Ok(Flow::More)
@@ -147,7 +161,7 @@ pub(crate) fn reasons(text: &str, name: &str) -> Vec<String> {
     decisions.into_iter().filter(|one| one.name == name).filter_map(|one| reason(one.outcome)).collect()
 }
 
-fn text_of(planned: &Planned) -> String {
+pub(crate) fn text_of(planned: &Planned) -> String {
     let segment = |segment: &Segment| match segment {
         Segment::Process(stage) => planned.stages[*stage].shown.clone(),
         Segment::Native { nodes, .. } => {

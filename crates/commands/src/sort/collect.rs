@@ -148,6 +148,19 @@ impl Collector {
         self.nans + self.building.nans() > 1
     }
 
+    /// How often each line came, if all of them were counted.
+    pub(crate) fn counts(&self) -> Option<&Table> {
+        match &self.building {
+            Building::Counting { table, .. } if self.runs.is_empty() => Some(table),
+            _ => None,
+        }
+    }
+
+    /// Whole lines are compared.
+    pub(crate) fn is_by_line(&self) -> bool {
+        self.order.is_by_line()
+    }
+
     /// All lines, as they came; where they were not counted.
     pub(crate) fn into_text(self) -> Vec<u8> {
         let mut text = Vec::new();

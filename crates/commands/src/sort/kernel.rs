@@ -51,6 +51,17 @@ impl SortKernel {
         SortKernel { limit, ..self }
     }
 
+    /// How many lines it will print, if that is known without sorting.
+    pub(crate) fn lines_to_print(&self) -> Option<u64> {
+        let State::Reading(collector) = &self.state else { return None };
+        let table = collector.counts()?;
+        match self.style {
+            Style::Once => collector.is_by_line().then_some(table.len() as u64),
+            Style::Groups(style) => Some(table.counts().map(|count| style.times(count)).sum()),
+            Style::Every => None,
+        }
+    }
+
     fn start_printing(&mut self) {
         if let State::Reading(collector) = std::mem::replace(&mut self.state, State::Ended) {
             let (order, runs) = collector.into_runs();

@@ -12,6 +12,7 @@
 
 mod big;
 mod collect;
+mod distinct;
 mod engine;
 mod float;
 mod kernel;
@@ -32,6 +33,7 @@ mod version;
 
 use pelton_stream::Kernel;
 
+pub use distinct::DistinctCount;
 pub(crate) use kernel::SortKernel;
 pub use options::{Mode, SortOptions};
 pub(crate) use print::{GroupStyle, push_count};

@@ -13,6 +13,17 @@ pub struct GroupStyle {
     pub counted: bool,
 }
 
+impl GroupStyle {
+    /// How many lines are printed of a group of so many.
+    pub(crate) fn times(&self, count: u64) -> u64 {
+        match count {
+            0 => 0,
+            1 => u64::from(self.single),
+            many => u64::from(self.one_of_many) + if self.others_of_many { many - 1 } else { 0 },
+        }
+    }
+}
+
 /// How lines are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -61,12 +72,7 @@ impl Printer {
     /// Prints what was held back.
     pub(crate) fn end_group(&mut self, out: &mut Vec<u8>) {
         let Style::Groups(style) = self.style else { return };
-        let times = match self.count {
-            0 => 0,
-            1 => u64::from(style.single),
-            many => u64::from(style.one_of_many) + if style.others_of_many { many - 1 } else { 0 },
-        };
-        for _ in 0..times {
+        for _ in 0..style.times(self.count) {
             if style.counted {
                 push_count(self.count, out);
             }

@@ -46,6 +46,11 @@ impl Table {
         self.used
     }
 
+    /// How often each of them was seen, in no order.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = u64> {
+        self.slots.iter().map(|slot| slot.count).filter(|count| *count > 0)
+    }
+
     /// Bytes of distinct lines.
     pub(crate) fn bytes(&self) -> usize {
         self.arena.len()

@@ -91,6 +91,13 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     Ok(Box::new(Wc { columns, utf8, names, inputs }))
 }
 
+/// `wc -l` of its standard input, and nothing else.
+pub fn counts_only_lines(args: &[Vec<u8>]) -> bool {
+    let Ok(parsed) = parse(args, OPTIONS, Order::Anywhere) else { return false };
+    let mut options = parsed.options().peekable();
+    options.peek().is_some() && options.all(|(id, _)| id == Id::Lines) && parsed.operands().is_empty()
+}
+
 impl Command for Wc {
     fn facts(&self) -> Facts {
         Facts::serial(Class::Fold, Touches::anything()).with_combiner(Combiner::Add).blocking()

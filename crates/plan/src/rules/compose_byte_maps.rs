@@ -11,7 +11,8 @@ use super::{Rewrite, Rule, Site};
 use crate::step::{Shape, Step};
 use pelton_commands::Accept;
 
-pub(super) const RULE: Rule = Rule { name: "compose-byte-maps", rewrite };
+pub(super) const RULE: Rule =
+    Rule { name: "compose-byte-maps", summary: "tr | tr: one table, one pass over each byte", rewrite };
 
 fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> {
     let map = first.byte_map()?.then(&second.byte_map()?);
@@ -19,9 +20,11 @@ fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> 
         (one, other) if !one.is_empty() && !other.is_empty() => [one, other].concat(),
         _ => Vec::new(),
     };
-    let step = first.with(second, Shape::Map { map: Box::new(map), real });
+    // A table costs what the dearer of the two did: it may make room for bytes that go.
+    let ns_per_byte = first.ns_per_byte.zip(second.ns_per_byte).map(|(one, other)| one.max(other));
+    let step = first.with(second, Shape::Map { map: Box::new(map), real }, ns_per_byte);
     let gain = format!("{} is one byte map: one pass over each byte", site.shown(&step.stages));
-    Some(Ok(Rewrite { step, gain }))
+    Some(Ok(Rewrite::one(step, gain)))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::{Rewrite, Rule, Site};
 use crate::step::Step;
 use pelton_commands::{Accept, Input};
 
-pub(super) const RULE: Rule = Rule { name: "drop-cat", rewrite };
+pub(super) const RULE: Rule = Rule { name: "drop-cat", summary: "cat f | x: x reads f itself", rewrite };
 
 fn rewrite(cat: &Step, next: &Step, site: &Site) -> Option<Accept<Rewrite>> {
     // A tee has no kernel that could be told to read something else.
@@ -32,7 +32,7 @@ fn rewrite(cat: &Step, next: &Step, site: &Site) -> Option<Accept<Rewrite>> {
         [Input::File(name)] => format!("{} reads {} itself", next.label(site), name.escape_ascii()),
         _ => format!("{} reads what cat would pass on", next.label(site)),
     };
-    Some(Ok(Rewrite { step, gain }))
+    Some(Ok(Rewrite::one(step, gain)))
 }
 
 #[cfg(test)]

@@ -19,7 +19,11 @@ use pelton_commands::{Accept, ByteMap, ByteMapKernel, Charset, Class, Command, D
 use pelton_stream::{Framing, InputKind, Kernel, Outcome};
 use std::sync::Arc;
 
-pub(super) const RULE: Rule = Rule { name: "filter-before-map", rewrite };
+pub(super) const RULE: Rule = Rule {
+    name: "filter-before-map",
+    summary: "tr a A | grep 00: only the lines that are kept are mapped",
+    rewrite,
+};
 
 fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> {
     let map = first.byte_map()?;
@@ -34,10 +38,14 @@ fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> 
             // A filter that read the files itself could name them.
             as_pipe: first.as_pipe || first.inputs != [Input::Stdin] || first.stages.start == 0,
             resume: resume(first, second, site)?,
-            ..first.with(second, shape(map, Arc::clone(command), filter.clone()))
+            ..first.with(
+                second,
+                shape(map, Arc::clone(command), filter.clone()),
+                ns_per_byte(first, second, site),
+            )
         };
         let gain = format!("only what {filter} keeps is mapped; no byte that it looks at is touched");
-        Ok(Rewrite { step, gain })
+        Ok(Rewrite::one(step, gain))
     }))
 }
 
@@ -62,6 +70,12 @@ fn judge(map: &ByteMap, filter: &dyn Command, facts: &Facts, site: &Site) -> Acc
     Ok(())
 }
 
+/// The filter sees all of it, the map only what it keeps.
+fn ns_per_byte(map: &Step, filter: &Step, site: &Site) -> Option<f64> {
+    let kept = site.stages[filter.stages.start].rate?.passes;
+    Some(filter.ns_per_byte? + kept * map.ns_per_byte?)
+}
+
 /// The real commands in the order in which they were written.
 fn resume(map: &Step, filter: &Step, site: &Site) -> Accept<Vec<Resume>> {
     let maps = map.real_maps(site);
@@ -80,7 +94,7 @@ fn shape(map: ByteMap, filter: Arc<dyn Command>, shown: String) -> Shape {
             kept: Vec::new(),
         }))
     });
-    Shape::Made { make, label: format!("{shown}, and then the map") }
+    Shape::Made { make, label: format!("{shown}, and then the map"), groups: None }
 }
 
 /// A filter, and behind it a map of what it keeps.

@@ -4,12 +4,18 @@
 //! the data: same bytes, same status of every stage, nothing to say on standard error.
 
 mod compose_byte_maps;
+mod count_distinct;
+mod count_lines;
 mod drop_cat;
 mod filter_before_map;
+mod head_head;
+mod last_sort;
 mod piped;
 mod sort_uniq;
+mod tac_head;
 mod top_k;
 
+use crate::cost::Rate;
 use crate::graph::{Decision, Outcome, Surroundings};
 use crate::step::Step;
 use pelton_commands::Accept;
@@ -22,16 +28,25 @@ pub(crate) use piped::Piped;
 pub struct Rule {
     /// Its name, for `--without` and in explanations.
     pub name: &'static str,
+    /// What it does, in a line: `sort | head: only the lines that leave are kept`.
+    pub summary: &'static str,
     /// `None`: these two are no case for it. Otherwise what they become, or why not.
     pub rewrite: fn(&Step, &Step, &Site) -> Option<Accept<Rewrite>>,
 }
 
 /// What two neighbours become.
 pub struct Rewrite {
-    /// The step in their place.
-    pub step: Step,
+    /// What stands in their place: one step, or two.
+    pub steps: Vec<Step>,
     /// What that gains, in a sentence.
     pub gain: String,
+}
+
+impl Rewrite {
+    /// The two become one.
+    pub fn one(step: Step, gain: impl Into<String>) -> Rewrite {
+        Rewrite { steps: vec![step], gain: gain.into() }
+    }
 }
 
 /// What a rule may know of the pipeline.
@@ -39,6 +54,8 @@ pub struct Rewrite {
 pub struct Site {
     /// Every stage of it.
     pub stages: Vec<SiteStage>,
+    /// The share of the pipeline's input that reaches each of them, as an estimate.
+    pub shares: Vec<f64>,
     /// What it stands in.
     pub surroundings: Surroundings,
 }
@@ -60,8 +77,8 @@ pub struct SiteStage {
     pub args: Vec<Vec<u8>>,
     /// Both, for people.
     pub shown: String,
-    /// See [`StageNote`](crate::StageNote).
-    pub blocks_until_eof: Option<bool>,
+    /// What it costs, if that was measured.
+    pub rate: Option<Rate>,
 }
 
 /// The rules, each before those that profit from it.
@@ -72,9 +89,17 @@ pub const RULES: &[Rule] = &[
     compose_byte_maps::RULE,
     // After the maps are one, so that the filter passes all of them at once.
     filter_before_map::RULE,
-    // Last, in any order: each takes a sort and what directly follows it, and nothing is left of either.
+    // One sort instead of two, before rules look at what stands behind it.
+    last_sort::RULE,
+    // After the number of sorts is settled. What it makes of `sort | uniq` may still be counted.
     sort_uniq::RULE,
+    count_distinct::RULE,
+    // What is left of `X | wc -l` when no rule knows more of X.
+    count_lines::RULE,
+    // The smaller of two heads, before it meets a sort or a tac.
+    head_head::RULE,
     top_k::RULE,
+    tac_head::RULE,
 ];
 
 /// Applies one rule to all neighbours, left to right, until it finds no more.
@@ -83,10 +108,15 @@ pub fn apply(rule: &Rule, steps: &mut Vec<Step>, site: &Site) -> Vec<Decision> {
     let mut at = 0;
     while at + 1 < steps.len() {
         let stages = steps[at].stages.start..steps[at + 1].stages.end;
+        let mut saves_ns_per_byte = None;
         let outcome = match (rule.rewrite)(&steps[at], &steps[at + 1], site).map(|made| made.and_then(framed))
         {
-            Some(Ok(Rewrite { step, gain })) => {
-                steps.splice(at..at + 2, [step]);
+            Some(Ok(Rewrite { steps: made, gain })) => {
+                saves_ns_per_byte = saving(&steps[at..at + 2], &made, site);
+                let count = made.len();
+                steps.splice(at..at + 2, made);
+                // One may meet its new neighbour; two were looked at.
+                at += count - 1;
                 Outcome::Fired(gain)
             }
             refused_or_no_case => {
@@ -95,14 +125,22 @@ pub fn apply(rule: &Rule, steps: &mut Vec<Step>, site: &Site) -> Vec<Decision> {
                 Outcome::Declined(declined.reason)
             }
         };
-        decisions.push(Decision { name: rule.name.to_owned(), stages, outcome });
+        decisions.push(Decision { name: rule.name.to_owned(), stages, outcome, saves_ns_per_byte });
     }
     decisions
 }
 
+/// What a rewrite saves for each byte that the pipeline reads, in ns, if all costs are known.
+fn saving(before: &[Step], after: &[Step], site: &Site) -> Option<f64> {
+    let cost = |steps: &[Step]| -> Option<f64> {
+        steps.iter().map(|step| Some(site.shares[step.stages.start] * step.ns_per_byte?)).sum()
+    };
+    Some((cost(before)? - cost(after)?).max(0.0))
+}
+
 /// Files that run into each other, since a cat that joined them was dropped, can be cut anywhere, but not into records.
 fn framed(rewrite: Rewrite) -> Accept<Rewrite> {
-    let step = &rewrite.step;
+    let step = &rewrite.steps[0];
     if step.as_pipe && step.inputs.len() > 1 && step.framing()? != Framing::Bytes {
         return pelton_commands::Declined::because("a line may begin in one file and end in the next");
     }

@@ -8,20 +8,24 @@
 //! compared, the same line terminator, no `-g`, whose NaNs only the real sort can order. uniq's status is always 0.
 
 use super::{Rewrite, Rule, Site};
+use crate::cost;
 use crate::step::{Shape, Step};
 use pelton_commands::{Accept, SortOptions, SortUniq, UniqOptions};
 use pelton_stream::Kernel;
 use std::sync::Arc;
 
-pub(super) const RULE: Rule = Rule { name: "sort-uniq", rewrite };
+pub(super) const RULE: Rule = Rule {
+    name: "sort-uniq",
+    summary: "sort | uniq -c: identical lines are counted first, and only the distinct ones sorted",
+    rewrite,
+};
 
 fn rewrite(sort: &Step, uniq: &Step, site: &Site) -> Option<Accept<Rewrite>> {
     let sort_args = sort.args_of("sort", site)?;
     let uniq_args = uniq.args_of("uniq", site)?;
     Some(join(sort_args, uniq_args, site).map(|shape| {
-        let step = sort.with(uniq, shape);
-        let gain = "identical lines are counted as they arrive, and only the distinct ones sorted";
-        Rewrite { step, gain: gain.to_owned() }
+        let step = sort.with(uniq, shape, Some(cost::GROUP_NS_PER_BYTE));
+        Rewrite::one(step, "identical lines are counted as they arrive, and only the distinct ones sorted")
     }))
 }
 
@@ -30,8 +34,9 @@ fn join(sort: &[Vec<u8>], uniq: &[Vec<u8>], site: &Site) -> Accept<Shape> {
     let sort = SortOptions::parse(sort, context)?;
     let uniq = UniqOptions::parse(uniq, context)?;
     SortUniq::new(&sort, &uniq)?;
+    let groups = Some(Box::new((sort.clone(), uniq.clone())));
     let make = move || Ok(Box::new(SortUniq::new(&sort, &uniq)?) as Box<dyn Kernel>);
-    Ok(Shape::Made { make: Arc::new(make), label: "sort the distinct lines".to_owned() })
+    Ok(Shape::Made { make: Arc::new(make), label: "sort the distinct lines".to_owned(), groups })
 }
 
 #[cfg(test)]

@@ -8,19 +8,20 @@
 //! pipefail, where head does not run natively.
 
 use super::{Rewrite, Rule, Site};
+use crate::cost;
 use crate::step::{Shape, Step};
 use pelton_commands::{Accept, Declined, Head, SortOptions, TopK};
 use pelton_stream::Kernel;
-use std::sync::Arc;
 
-pub(super) const RULE: Rule = Rule { name: "top-k", rewrite };
+pub(super) const RULE: Rule =
+    Rule { name: "top-k", summary: "sort | head: only the lines that leave are kept", rewrite };
 
 fn rewrite(sort: &Step, head: &Step, site: &Site) -> Option<Accept<Rewrite>> {
     let sort_args = sort.args_of("sort", site)?;
     let head_args = head.args_of("head", site)?;
-    Some(join(sort_args, head_args, site).map(|(shape, lines)| Rewrite {
-        step: sort.with(head, shape),
-        gain: format!("only the best {lines} lines are kept, and little else is compared"),
+    Some(join(sort_args, head_args, site).map(|(shape, lines)| {
+        let gain = format!("only the best {lines} lines are kept, and little else is compared");
+        Rewrite::one(sort.with(head, shape, Some(cost::TOP_K_NS_PER_BYTE)), gain)
     }))
 }
 
@@ -35,7 +36,7 @@ fn join(sort: &[Vec<u8>], head: &[Vec<u8>], site: &Site) -> Accept<(Shape, usize
     let lines = usize::try_from(lines).unwrap_or(usize::MAX);
     TopK::new(&sort, lines)?;
     let make = move || Ok(Box::new(TopK::new(&sort, lines)?) as Box<dyn Kernel>);
-    Ok((Shape::Made { make: Arc::new(make), label: format!("the first {lines} lines in order") }, lines))
+    Ok((Shape::made(format!("the first {lines} lines in order"), make), lines))
 }
 
 #[cfg(test)]

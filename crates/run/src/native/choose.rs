@@ -1,7 +1,7 @@
 //! What each stage is, and how its pipeline would be run natively.
 
 use super::Unit;
-use super::files::{self, Position};
+use super::files::{self, Files, Position};
 use super::prepare::{self, Ready};
 use crate::environ::Environment;
 use crate::plan::{Plan, Request, ShellOption, Step};
@@ -25,13 +25,22 @@ struct Understood {
 /// With the locale that its arguments were read in, if that mattered.
 type Prepared = (Ready, Option<Locale>);
 
-/// How each pipeline of a text would be run, for `explain`: its source text, and its plan.
+/// How one pipeline of a text would be run.
+#[derive(Debug)]
+pub struct Explained {
+    /// As it is written.
+    pub text: String,
+    /// How it would be run.
+    pub planned: Planned,
+}
+
+/// How each pipeline of a text would be run, for `explain`.
 pub fn explain(
     plan: &Plan,
     request: &Request,
     environment: &Environment,
     switches: &Switches,
-) -> Vec<(String, Planned)> {
+) -> Vec<Explained> {
     let Plan::Steps(steps) = plan else { return Vec::new() };
     let cache = CacheFile::of_user(|name| environment.get(name).map(PathBuf::from));
     let mut detector = Detector::new(&SystemProbe, cache.as_ref().map(|cache| cache as &dyn Store));
@@ -48,7 +57,7 @@ pub fn explain(
             Step::List(list) => explained.extend(list.iter().map(|(_, pipeline)| {
                 let (planned, _) =
                     plan_pipeline(&pipeline.stages, &around, switches, pipefail, &mut detector);
-                (pipeline.span.of(text).to_string(), planned)
+                Explained { text: pipeline.span.of(text).to_string(), planned }
             })),
         }
     }
@@ -82,9 +91,12 @@ pub fn plan_pipeline(
         candidates[stage].command =
             Declined::because("a file that it reads or writes is written by the same pipeline");
     }
+    let input_bytes = files.first().and_then(|files| files.and_then(Files::bytes));
     let locale = locales.pop().unwrap_or(Locale::C);
     let context = Context { locale, implementation: Implementation::tested(Family::GnuCoreutils) };
-    let planned = pelton_plan::plan(candidates, &pelton_plan::Surroundings { pipefail, context }, switches);
+    let mut planned =
+        pelton_plan::plan(candidates, &pelton_plan::Surroundings { pipefail, context }, switches);
+    planned.input_bytes = input_bytes;
     let mut units = Vec::new();
     for segment in &planned.segments {
         match segment {
@@ -111,6 +123,8 @@ fn understand(
     let mut candidate = Candidate {
         name: stage.name.clone(),
         args: Vec::new(),
+        text: Some(stage.text.lines().map(str::trim).collect::<Vec<_>>().join(" ")),
+        locale: None,
         command: Err(Declined::new("")),
         shares_stdin: position.first && !reads_file,
         redirects_stdout: writes_file,
@@ -147,6 +161,9 @@ fn command_of(
     let Action::Exec(exec) = native.action else { return Declined::because("no program") };
     let path = Path::new(std::ffi::OsStr::from_bytes(exec.path.as_bytes()));
     let name = path.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default();
+    candidate.name = String::from_utf8_lossy(&name).into_owned();
+    candidate.args = exec.argv.iter().skip(1).map(|arg| arg.as_bytes().to_vec()).collect();
+    candidate.text = None;
     if pelton_commands::lookup(&name).is_none() {
         return Declined::because(format!("{} has no kernel", String::from_utf8_lossy(&name)));
     }
@@ -156,10 +173,8 @@ fn command_of(
     let known = (!own).then(|| around.memo.locale.get_or_init(|| locale_of(&exec.envp)).clone());
     let locale = known.unwrap_or_else(|| locale_of(&exec.envp))?;
     let context = Context { locale: locale.clone(), implementation: detector.identify(path) };
-    let args: Vec<Vec<u8>> = exec.argv.iter().skip(1).map(|arg| arg.as_bytes().to_vec()).collect();
-    let command = pelton_commands::accept(&name, &args, &context)?;
-    candidate.name = String::from_utf8_lossy(&name).into_owned();
-    candidate.args = args;
+    candidate.locale = Some(locale.clone());
+    let command = pelton_commands::accept(&name, &candidate.args, &context)?;
     let called = exec.argv.first().map_or(&b""[..], |called| called.as_bytes()).to_vec();
     let is_grep = name == b"grep";
     if called != name && (command.join_kernel().is_ok() || command.copies().is_some() || is_grep) {
@@ -205,7 +220,7 @@ fn builtin_of(
     let locale = Locale::resolve(variable, &locales)?;
     let context = Context { locale, implementation: detector.identify(&around.shell.path) };
     let command = pelton_commands::accept(name.as_bytes(), &args, &context)?;
-    candidate.args = args;
+    (candidate.args, candidate.text) = (args, None);
     let files = files::of_stage(command.as_ref(), &[], position)?;
     Ok((command, Ready { called: name.to_owned(), exec: None, redirections: Vec::new(), files }))
 }

@@ -44,6 +44,18 @@ pub struct Position {
     pub last: bool,
 }
 
+impl Files {
+    /// What its inputs hold, if all of them are files.
+    pub fn bytes(&self) -> Option<u64> {
+        let bytes = |source: &Source| match source.kind {
+            InputKind::Regular { bytes } => Some(bytes),
+            InputKind::Other => None,
+        };
+        let sum: u64 = self.sources.iter().map(bytes).sum::<Option<u64>>()?;
+        (sum > 0).then_some(sum)
+    }
+}
+
 /// Opens what a stage reads and looks at what it writes.
 pub fn of_stage(command: &dyn Command, own: &[Redirection], position: Position) -> Accept<Files> {
     standard_streams()?;
@@ -97,9 +109,10 @@ fn open(input: &Input, redirected: Option<&[u8]>, position: Position) -> Accept<
             Ok((Source { name: Some(name.clone()), file: Some(file), kind }, Some(metadata)))
         }
         (Input::Stdin, Some(path)) => {
-            let (_, metadata) = open_regular(path)?;
+            // Open already, so that it may be read from its end.
+            let (file, metadata) = open_regular(path)?;
             let kind = InputKind::Regular { bytes: metadata.len() };
-            Ok((Source { name: None, file: None, kind }, Some(metadata)))
+            Ok((Source { name: None, file: Some(file), kind }, Some(metadata)))
         }
         (Input::Stdin, None) if !position.first => {
             Ok((Source { name: None, file: None, kind: InputKind::Other }, None))

@@ -14,6 +14,7 @@
 mod choose;
 mod failure;
 mod files;
+mod from_end;
 mod hand_over;
 mod join;
 mod out;
@@ -22,7 +23,7 @@ mod reader;
 mod tee;
 mod worker;
 
-pub use choose::{explain, plan_pipeline};
+pub use choose::{Explained, explain, plan_pipeline};
 
 use pelton_stream::{Joined, Kernel};
 use pelton_sys::spawn::{self, Action, Child, Exec, Redirection};

@@ -2,7 +2,7 @@
 
 use super::files::Files;
 use super::tee::CopyKernel;
-use super::{Native, NativeNode};
+use super::{Native, NativeNode, from_end};
 use pelton_plan::{Node, Resume};
 use pelton_stream::{Joined, Kernel};
 use pelton_sys::spawn::{Exec, Redirection};
@@ -38,7 +38,10 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
     let called = stages[range.end - 1].as_ref()?.called.clone();
     let last_name = called.rsplit('/').next().unwrap_or_default().to_owned();
     // Rules may drop a stage's node, and never what the first stage reads.
-    let sources = std::mem::take(&mut stages[range.start].as_mut()?.files.sources);
+    let mut sources = std::mem::take(&mut stages[range.start].as_mut()?.files.sources);
+    if let Some(ending) = &first.from_end {
+        sources.iter_mut().for_each(|source| from_end::skip_to(source, ending));
+    }
     let own = stages[range.clone()].iter_mut().flatten();
     let redirections = own.flat_map(|stage| std::mem::take(&mut stage.redirections)).collect();
     let (nodes, last_called) = (made, called);

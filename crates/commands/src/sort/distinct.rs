@@ -1,0 +1,72 @@
+//! `sort -u | wc -l` and `sort | uniq … | wc -l`: how many lines would be printed.
+//!
+//! While identical lines are counted as they arrive, the answer stands in the table and nothing is ordered. Data with
+//! few identical lines is sorted, as it takes less memory than a table of all of it; it is only not printed then.
+
+use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome};
+
+use super::kernel::SortKernel;
+use super::options::{Mode, SortOptions};
+use crate::{Accept, Declined, SortUniq, UniqOptions, scan};
+
+/// Prints how many lines sort, or sort and uniq, would print.
+#[derive(Debug)]
+pub struct DistinctCount {
+    kernel: SortKernel,
+}
+
+impl DistinctCount {
+    /// For `sort -u` with these options before `wc -l`.
+    pub fn of_sort(sort: &SortOptions) -> Accept<DistinctCount> {
+        if sort.mode != Mode::Sort || !sort.unique {
+            return Declined::because("sort is not asked to sort and to drop what is equal");
+        }
+        if sort.order().may_meet_nan() {
+            return Declined::because("-g may meet two NaNs");
+        }
+        DistinctCount::by_newlines(sort.terminator, SortKernel::new(sort))
+    }
+
+    /// For `sort | uniq` with these options of both before `wc -l`.
+    pub fn of_uniq(sort: &SortOptions, uniq: &UniqOptions) -> Accept<DistinctCount> {
+        DistinctCount::by_newlines(sort.terminator, SortUniq::new(sort, uniq)?.into_kernel())
+    }
+
+    fn by_newlines(terminator: u8, kernel: SortKernel) -> Accept<DistinctCount> {
+        if terminator != b'\n' {
+            return Declined::because("wc counts newlines, which do not end these lines");
+        }
+        Ok(DistinctCount { kernel })
+    }
+
+    fn sort_and_count(&mut self) -> Result<u64, HandOver> {
+        let (mut lines, mut printed) = (0, Vec::new());
+        loop {
+            let flow = self.kernel.finish(&mut printed)?;
+            lines += scan::count(&printed, b'\n') as u64;
+            printed.clear();
+            if flow == Flow::Done {
+                return Ok(lines);
+            }
+        }
+    }
+}
+
+impl Kernel for DistinctCount {
+    fn framing(&self) -> Framing {
+        self.kernel.framing()
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        self.kernel.push(block, out)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        let lines = match self.kernel.lines_to_print() {
+            Some(lines) => lines,
+            None => self.sort_and_count()?,
+        };
+        out.extend_from_slice(format!("{lines}\n").as_bytes());
+        Ok(Flow::Done)
+    }
+}

@@ -1,0 +1,101 @@
+//! What the user could change. Said only where it is known to be true.
+
+use crate::graph::{Candidate, Planned, Segment};
+use pelton_commands::{Context, Implementation, Locale, accept, lookup};
+
+/// In sentences.
+pub(crate) fn advice(candidates: &[Candidate]) -> Vec<String> {
+    let mut names: Vec<&str> = candidates
+        .iter()
+        .filter(|candidate| locale_declines(candidate))
+        .map(|candidate| candidate.name.as_str())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    vec![format!(
+        "with LC_ALL=C, {} would run natively; bytes are then ordered and classified, not the characters of your \
+         locale, so the output may differ",
+        names.join(" and ")
+    )]
+}
+
+/// The locale alone keeps this command from running natively.
+fn locale_declines(candidate: &Candidate) -> bool {
+    let Some(entry) = lookup(candidate.name.as_bytes()) else { return false };
+    let Some(own) = &candidate.locale else { return false };
+    if candidate.command.is_ok() {
+        return false;
+    }
+    let fits = |locale: &Locale| {
+        let context =
+            Context { locale: locale.clone(), implementation: Implementation::tested(entry.family) };
+        accept(entry.name.as_bytes(), &candidate.args, &context).is_ok()
+    };
+    !fits(own) && fits(&Locale::C)
+}
+
+impl Planned {
+    /// What to say if more of its processes work at the same time than there are cores (P13).
+    pub fn advise_on_cores(&mut self, cores: usize) {
+        let busy = self.busy_at_once();
+        // Two or three of unequal weight share a core well.
+        if busy > cores.max(3) {
+            self.advice.push(format!(
+                "{busy} processes work at the same time on {cores} cores, and wait for each other: as many stages as \
+                 cores do as much, if their work is equal"
+            ));
+        }
+    }
+
+    /// One that waits for the end of its input works with those before it, and then with those behind it.
+    fn busy_at_once(&self) -> usize {
+        let (mut most, mut now) = (0, 0);
+        for segment in &self.segments {
+            let stages = match segment {
+                Segment::Process(stage) => *stage..*stage + 1,
+                Segment::Native { stages, .. } => stages.clone(),
+            };
+            now += 1;
+            most = most.max(now);
+            let waits = self.stages[stages].iter().any(|stage| stage.blocks_until_eof == Some(true));
+            now = if waits { 1 } else { now };
+        }
+        most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Switches;
+    use crate::testing::{in_locale, planned};
+    use pelton_commands::Locale;
+
+    #[test]
+    fn more_busy_processes_than_cores() {
+        let advice = |text: &str, cores| {
+            let mut planned = planned(text, false, &Switches::default());
+            planned.advise_on_cores(cores);
+            planned.advice
+        };
+        assert!(
+            advice("a | b | c | d | e", 2)[0].starts_with("5 processes work at the same time on 2 cores")
+        );
+        assert_eq!(advice("a | b | c | d | e", 8), [""; 0]);
+        assert_eq!(advice("tr a b < f | nl | sort | cut -c 1 | nl", 1), [""; 0]);
+        // Sort lies between them.
+        assert_eq!(advice("a | b | sort | c | d", 2), [""; 0]);
+    }
+
+    #[test]
+    fn another_locale_only_where_that_is_the_reason() {
+        let swedish = Locale { plain_dates: false, ..Locale::C_UTF8 };
+        let advice = |locale: &Locale, text: &str| in_locale(locale.clone(), text).advice;
+        assert!(advice(&swedish, "sort -M f")[0].starts_with("with LC_ALL=C, sort would run natively"));
+        assert_eq!(advice(&swedish, "tail -f f"), [""; 0]);
+        assert_eq!(advice(&swedish, "nosuch"), [""; 0]);
+        assert_eq!(advice(&Locale::C_UTF8, "sort -M f"), [""; 0]);
+    }
+}

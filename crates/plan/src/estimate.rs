@@ -1,0 +1,117 @@
+//! What a plan gains, as an estimate: see [`crate::cost`] for the figures, and for what they are not.
+
+use crate::cost::{self, PROCESS_NS, READ_OR_WRITE_NS_PER_BYTE, WORKER_NS};
+use crate::graph::{Node, Planned, Segment};
+use serde::Serialize;
+use std::ops::Range;
+
+/// What an estimate is made for if nobody knows how much input there will be.
+const USUAL_BYTES: u64 = 100_000_000;
+
+/// CPU time, user and system, of a pipeline run by the shell and by its plan.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Bytes of input that it is made for.
+    pub input_bytes: u64,
+    /// That is what the files hold which are read. Otherwise it is a round number.
+    pub input_is_known: bool,
+    /// As the shell runs it, in ns.
+    pub shell_cpu_ns: u64,
+    /// As planned, in ns.
+    pub plan_cpu_ns: u64,
+    /// Commands whose cost is not known. It is in neither sum.
+    pub not_counted: Vec<String>,
+}
+
+impl Estimate {
+    /// How many times less CPU time the plan takes.
+    pub fn ratio(&self) -> f64 {
+        self.shell_cpu_ns as f64 / self.plan_cpu_ns.max(1) as f64
+    }
+}
+
+impl Planned {
+    /// What the plan gains. `None` if every stage stays a process.
+    pub fn estimate(&self) -> Option<Estimate> {
+        if self.segments.iter().all(|segment| matches!(segment, Segment::Process(_))) {
+            return None;
+        }
+        let bytes = self.input_bytes.unwrap_or(USUAL_BYTES);
+        let shares = cost::shares(&self.stages);
+        let processes = (0..self.stages.len()).map(|stage| self.process_ns(stage, bytes, &shares));
+        let planned = self.segments.iter().map(|segment| match segment {
+            Segment::Process(stage) => self.process_ns(*stage, bytes, &shares),
+            Segment::Native { stages, nodes } => self.native_ns(stages, nodes, bytes, &shares),
+        });
+        let unknown = self.stages.iter().filter(|stage| stage.rate.is_none());
+        let mut not_counted: Vec<String> = unknown.map(|stage| stage.name.clone()).collect();
+        not_counted.dedup();
+        Some(Estimate {
+            input_bytes: bytes,
+            input_is_known: self.input_bytes.is_some(),
+            shell_cpu_ns: processes.sum::<f64>() as u64,
+            plan_cpu_ns: planned.sum::<f64>() as u64,
+            not_counted,
+        })
+    }
+
+    fn process_ns(&self, stage: usize, bytes: u64, shares: &[f64]) -> f64 {
+        let per_byte = self.stages[stage].rate.map_or(0.0, |rate| rate.real);
+        PROCESS_NS + bytes as f64 * shares[stage] * per_byte
+    }
+
+    fn native_ns(&self, stages: &Range<usize>, nodes: &[Node], bytes: u64, shares: &[f64]) -> f64 {
+        let from_end = nodes.first().is_some_and(|node| node.from_end.is_some());
+        let read = if from_end { 0.0 } else { shares[stages.start] };
+        let last = stages.end - 1;
+        let written = read.min(shares[last] * self.stages[last].rate.map_or(1.0, |rate| rate.passes));
+        // A kernel without a figure is taken to cost what the command costs.
+        let real = |node: &Node| {
+            let rates = self.stages[node.stages.clone()].iter().map(|stage| stage.rate);
+            rates.flatten().map(|rate| rate.real).sum()
+        };
+        let kernels: f64 = nodes
+            .iter()
+            .filter(|node| node.from_end.is_none())
+            .map(|node| shares[node.stages.start] * node.ns_per_byte.unwrap_or_else(|| real(node)))
+            .sum();
+        WORKER_NS + bytes as f64 * (kernels + (read + written) * READ_OR_WRITE_NS_PER_BYTE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Switches;
+    use crate::testing::planned;
+
+    fn ratio(text: &str, bytes: u64) -> f64 {
+        let mut planned = planned(text, false, &Switches::default());
+        planned.input_bytes = Some(bytes);
+        planned.estimate().expect("native stages").ratio()
+    }
+
+    #[test]
+    fn it_grows_with_what_is_saved() {
+        assert!(ratio("sort f | uniq -c", 100_000_000) > 3.0);
+        assert!(ratio("tr a b < f | wc -l", 100_000_000) > 1.0);
+        // Six starts less, whatever the size.
+        assert!(ratio("cat f | tr a b | sort | uniq -c | sort -rn | head", 1) > 5.0);
+    }
+
+    #[test]
+    fn what_ends_early_costs_little() {
+        let mut planned = planned("tr a b < f | head -n 1", false, &Switches::default());
+        planned.input_bytes = Some(1 << 40);
+        let estimate = planned.estimate().expect("native");
+        assert!(estimate.shell_cpu_ns < 10_000_000, "{estimate:?}");
+    }
+
+    #[test]
+    fn what_is_not_known_is_said() {
+        let all = Switches::default();
+        let estimate = planned("sort f | nosuch", false, &all).estimate().expect("native");
+        assert_eq!(estimate.not_counted, ["nosuch"]);
+        assert!(!estimate.input_is_known);
+        assert_eq!(planned("nosuch", false, &all).estimate(), None);
+    }
+}

@@ -1,0 +1,183 @@
+//! count-lines: `sort f | wc -l` → the lines are counted as they come.
+//!
+//! **Proof.** `wc -l` prints how many newlines it reads. Where the stage before it prints exactly one line for each
+//! line that it reads, it prints as many newlines as it reads, and one more if it gives a last line its missing end.
+//! That number needs none of its work. A filter (`grep x | wc -l`) must still find its lines, but need not print more
+//! of them than their ends.
+//!
+//! **Conditions.** wc has no other option and reads the pipe. The stage before it is one whose account of its lines
+//! holds for all data, that cannot fail because of its data, and that ends with status 0; or it offers a kernel that
+//! prints line ends only, hands over where its own kernel does, and ends with the same status: it keeps its place, so
+//! that its status shows under pipefail. Several files only for a command that ends the last line of each of them.
+
+use super::{Rewrite, Rule, Site};
+use crate::cost;
+use crate::step::{Shape, Step};
+use pelton_commands::{
+    Accept, Class, Command, Declined, LastLine, LineCount, Lines, SortMode, SortOptions, counts_only_lines,
+};
+use pelton_stream::Kernel;
+use std::sync::Arc;
+
+pub(super) const RULE: Rule = Rule {
+    name: "count-lines",
+    summary: "sort | wc -l, tr a b | wc -l: the lines are counted, and nothing else is done",
+    rewrite,
+};
+
+/// Those whose lines keep their number whatever the data, and that end with status 0.
+const SURE: &[&str] = &["cat", "cut", "expand", "nl", "tr", "unexpand"];
+
+fn rewrite(before: &Step, wc: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+    let args = wc.args_of("wc", site)?;
+    if !counts_only_lines(args) {
+        return None;
+    }
+    if let Shape::Own { command, .. } = &before.shape
+        && let Some(kernel) = command.kernel_for_line_count()
+    {
+        return Some(kernel.map(|_| line_ends_only(before, Arc::clone(command), wc, site)));
+    }
+    let completes = match (before.byte_map(), before.args_of("sort", site)) {
+        (Some(map), _) => {
+            let touched = map.creates().contains(b'\n') || map.removes().contains(b'\n');
+            if touched { Declined::because("it changes how many lines there are") } else { Ok(false) }
+        }
+        (None, Some(args)) => sort(args, site),
+        (None, None) => lines_of(before, site)?,
+    };
+    Some(completes.map(|completes| {
+        let shape =
+            Shape::made(
+                "count the lines",
+                move || Ok(Box::new(LineCount::new(completes)) as Box<dyn Kernel>),
+            );
+        let gain = format!("{} changes nothing about the number of lines", before.label(site));
+        Rewrite::one(before.with(wc, shape, Some(cost::COUNT_LINES_NS_PER_BYTE)), gain)
+    }))
+}
+
+/// It keeps its place, and prints less.
+fn line_ends_only(before: &Step, command: Arc<dyn Command>, wc: &Step, site: &Site) -> Rewrite {
+    let label = format!("{}, line ends only", before.label(site));
+    let shape = Shape::made(label, move || {
+        command.kernel_for_line_count().unwrap_or_else(|| Declined::because("no such kernel"))
+    });
+    let first = Step { shape, ..before.clone() };
+    Rewrite {
+        steps: vec![first, wc.clone()],
+        gain: "only the ends of its lines are printed, as only they count".into(),
+    }
+}
+
+/// Whether sort, which gives each input's last line its end, prints every line once.
+fn sort(args: &[Vec<u8>], site: &Site) -> Accept<bool> {
+    let options = SortOptions::parse(args, &site.surroundings.context)?;
+    match options.mode {
+        _ if options.unique => Declined::because("-u drops lines"),
+        SortMode::Check => Declined::because("sort is not asked to sort"),
+        _ => Ok(options.terminator == b'\n'),
+    }
+}
+
+/// The same for any other command: whether it completes the last line. `None`: no case.
+fn lines_of(step: &Step, site: &Site) -> Option<Accept<bool>> {
+    let Shape::Own { stage, command } = &step.shape else { return None };
+    let facts = command.facts();
+    let by_line = matches!(facts.class, Class::LineMap | Class::LineNumbered | Class::Opaque);
+    if !by_line || !SURE.contains(&site.stages[*stage].name.as_str()) {
+        return None;
+    }
+    Some(match (facts.touches.lines, facts.touches.last_line) {
+        _ if facts.record_end != b'\n' => Declined::because("its lines do not end in newlines"),
+        (Lines::Any | Lines::Fewer, _) => Declined::because("it changes how many lines there are"),
+        (Lines::Kept, LastLine::Any) => Declined::because("it may end the last line or not"),
+        (Lines::Kept, _) if step.inputs.len() > 1 => {
+            Declined::because("a line may begin in one file and end in the next")
+        }
+        (Lines::Kept, last) => Ok(last == LastLine::Completed),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_same, plan_text, reasons, under_pipefail};
+
+    #[test]
+    fn what_keeps_the_number_of_lines_is_not_run() {
+        for (text, plan) in [
+            ("sort f | wc -l", "native { [count the lines] < f }"),
+            ("sort -rn f g | wc --lines", "native { [count the lines] < f g }"),
+            ("sort -m f g | wc -l", "native { [count the lines] < f g }"),
+            ("cat f | tr a b | wc -l", "native { [count the lines] < f }"),
+            ("tr -d a < f | wc -l", "native { [count the lines] < - }"),
+            ("cut -c 1 f | wc -l", "native { [count the lines] < f }"),
+            ("nl f | wc -l", "native { [count the lines] < f }"),
+            (
+                "seq 9 | tr 1 2 | sort -n | nl | wc -l",
+                "native { seq 9 ; tr 1 2 ; sort -n ; [count the lines] }",
+            ),
+        ] {
+            assert_eq!(plan_text(text), plan, "{text}");
+        }
+        assert!(under_pipefail("sort f | wc -l").contains("count the lines"));
+    }
+
+    #[test]
+    fn a_filter_prints_line_ends_only() {
+        let text = "keep 00 < f | wc -l";
+        assert_eq!(plan_text(text), "native { [keep 00, line ends only] < - ; wc -l }");
+        assert_eq!(under_pipefail(text), plan_text(text));
+    }
+
+    #[test]
+    fn look_alikes_stay() {
+        let number = "it changes how many lines there are";
+        for (text, reason) in [
+            ("sort -ug f | wc -l", "-u drops lines"),
+            ("sort -C f | wc -l", "sort is not asked to sort"),
+            ("tr a '\\n' < f | wc -l", number),
+            ("tr -d '\\n' < f | wc -l", number),
+            ("tr -s '\\n' < f | wc -l", number),
+            ("tr -cd a < f | wc -l", number),
+            ("cut -s -f 1 f | wc -l", number),
+            ("cut -z -c 1 f | wc -l", "its lines do not end in newlines"),
+            ("nl f g | wc -l", "a line may begin in one file and end in the next"),
+        ] {
+            assert_eq!(reasons(text, "count-lines"), [reason], "{text}");
+        }
+        for text in [
+            "sort f | wc -lc",
+            "sort f | wc -c",
+            "sort f | wc",
+            "sort f | wc -l f",
+            "uniq f | wc -l",
+            "fold f | wc -l",
+            "tac f | wc -l",
+            "paste -s f | wc -l",
+            "head f | wc -l",
+            "wc -l f | sort",
+        ] {
+            assert_eq!(reasons(text, "count-lines"), [""; 0], "{text}");
+            assert!(!plan_text(text).contains("count the lines"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_output_is_the_same() {
+        for text in [
+            "sort f g | wc -l",
+            "sort -z f | wc -l",
+            "sort -m f g | wc -l",
+            "cat f g | tr a b | wc -l",
+            "cut -c 1 f | wc -l",
+            "nl f | wc -l",
+            "expand f | wc -l",
+            "cat -n f | wc -l",
+            "keep a < f | wc -l",
+            "cat f | keep a | wc -l",
+        ] {
+            assert_same(text);
+        }
+    }
+}

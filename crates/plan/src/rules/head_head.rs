@@ -1,0 +1,76 @@
+//! head-head: `head -n 20 | head -n 5` → `head -n 5`.
+//!
+//! **Proof.** The first M of the first N lines are the first lines, as many as the smaller number says. A last line
+//! without end passes both as it is. Both end with status 0; what a broken pipe would make of the first one's status
+//! shows only under pipefail, where neither runs natively.
+//!
+//! **Conditions.** Both count lines from the beginning, of one input, without a header, and end lines alike.
+
+use super::{Rewrite, Rule, Site};
+use crate::step::Step;
+use pelton_commands::{Accept, Declined, Head};
+
+pub(super) const RULE: Rule =
+    Rule { name: "head-head", summary: "head -n 20 | head -n 5: the smaller number decides", rewrite };
+
+fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+    let lines =
+        |step: &Step| Some(Head::parse(step.args_of("head", site)?).ok().and_then(|head| head.first_lines()));
+    let (one, other) = (lines(first)?, lines(second)?);
+    Some(match (one, other) {
+        (Some((_, end)), Some((_, other_end))) if end != other_end => {
+            Declined::because("they end lines differently")
+        }
+        (Some((count, _)), Some((other_count, _))) => {
+            let stages = first.stages.start..second.stages.end;
+            let decisive = if count <= other_count { first } else { second };
+            let Step { inputs, as_pipe, .. } = first.clone();
+            // The second one is told no file name, so it must not print one: it does not.
+            let step = Step { stages, inputs, as_pipe, ..decisive.clone() };
+            Ok(Rewrite::one(step, format!("no more than {} lines leave", count.min(other_count))))
+        }
+        _ => Declined::because("one of them does not just print the first so many lines"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_same, plan_text, reasons};
+
+    #[test]
+    fn the_smaller_number_decides() {
+        assert_eq!(plan_text("head -n 5 f | head -n 20"), "native { head -n 5 f < f }");
+        assert_eq!(
+            plan_text("sort f | head -n 20 | head -n 3"),
+            "native { [the first 3 lines in order] < f }"
+        );
+    }
+
+    #[test]
+    fn look_alikes_stay() {
+        let plain = "one of them does not just print the first so many lines";
+        for (text, reason) in [
+            ("head -c 5 f | head -n 1", plain),
+            ("head -n -5 f | head -n 1", plain),
+            ("head -v -n 5 f | head -n 1", plain),
+            ("head -n 5 f g | head -n 1", plain),
+            ("head -n 5 f | head -n 1 -v", plain),
+            ("head -z -n 5 f | head -n 1", "they end lines differently"),
+        ] {
+            assert_eq!(reasons(text, "head-head"), [reason], "{text}");
+        }
+        assert_eq!(reasons("tail -n 5 f | head -n 1", "head-head"), [""; 0]);
+    }
+
+    #[test]
+    fn the_output_is_the_same() {
+        for text in [
+            "head -n 2 f | head -n 1",
+            "head -n 1 f | head -n 2",
+            "head -z -n 2 f | head -z",
+            "cat f | head -n 3 | head -n 2",
+        ] {
+            assert_same(text);
+        }
+    }
+}

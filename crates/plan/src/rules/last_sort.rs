@@ -1,0 +1,170 @@
+//! last-sort: `sort -k2 | sort` → `sort`; `uniq | sort -u` → `sort -u`; `sort -u | uniq` → `sort -u`.
+//!
+//! **Proof.** A sort whose order is total (its ties fall back to whole lines) prints the same whatever order its lines
+//! come in, and so does `sort -u` of whole lines. So what stands before it may as well not have sorted them, as long as
+//! that printed every line once: all it did besides was to end the last line of each input, and so does the second.
+//! uniq without options drops nothing but repeats of a line, which `sort -u` of whole lines drops anyway; and behind
+//! `sort -u`, whatever its keys, no line stands beside an identical one, since identical lines are equal by any key.
+//!
+//! **Conditions.** Both end lines alike; collation is by bytes; the second sort has no `-g`, whose NaNs make its output
+//! depend on the order of its input; the first has no `-u`. All of them end with status 0.
+
+use super::{Rewrite, Rule, Site};
+use crate::step::Step;
+use pelton_commands::{Accept, Collate, Context, Declined, SortMode, SortOptions, UniqOptions};
+
+pub(super) const RULE: Rule = Rule {
+    name: "last-sort",
+    summary: "sort | sort, uniq | sort -u, sort -u | uniq: only what decides is run",
+    rewrite,
+};
+
+fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+    let context = &site.surroundings.context;
+    let (sort, uniq) = (
+        |step: &Step| step.args_of("sort", site).map(<[_]>::to_vec),
+        |step: &Step| step.args_of("uniq", site).map(<[_]>::to_vec),
+    );
+    match (sort(first), uniq(first), sort(second), uniq(second)) {
+        (Some(one), _, Some(other), _) => {
+            Some(two_sorts(&one, &other, context).map(|()| keep_second(first, second)))
+        }
+        (_, Some(one), Some(other), _) => {
+            Some(uniq_sort(&one, &other, context)?.map(|()| keep_second(first, second)))
+        }
+        (Some(one), _, _, Some(other)) => {
+            Some(sort_uniq(&one, &other, context)?.map(|()| keep_first(first, second)))
+        }
+        _ => None,
+    }
+}
+
+fn keep_second(first: &Step, second: &Step) -> Rewrite {
+    let Step { inputs, as_pipe, .. } = first.clone();
+    let stages = first.stages.start..second.stages.end;
+    let step = Step { stages, inputs, as_pipe, ..second.clone() };
+    Rewrite::one(step, "the last sort decides the order, whatever order its lines come in")
+}
+
+fn keep_first(first: &Step, second: &Step) -> Rewrite {
+    let step = Step { stages: first.stages.start..second.stages.end, ..first.clone() };
+    Rewrite::one(step, "sort -u leaves no line beside an identical one")
+}
+
+fn two_sorts(first: &[Vec<u8>], second: &[Vec<u8>], context: &Context) -> Accept<()> {
+    let (first, second) = (SortOptions::parse(first, context)?, SortOptions::parse(second, context)?);
+    if first.mode == SortMode::Check {
+        return Declined::because("the first sort only checks");
+    }
+    if first.unique {
+        return Declined::because("the first sort drops lines");
+    }
+    decides(&second, first.terminator, context)
+}
+
+fn uniq_sort(uniq: &[Vec<u8>], sort: &[Vec<u8>], context: &Context) -> Option<Accept<()>> {
+    let uniq = UniqOptions::parse(uniq, context).ok()?;
+    let sort = SortOptions::parse(sort, context).ok()?;
+    if !sort.unique {
+        return None;
+    }
+    Some(match (uniq.only_drops_repeats(), sort.order().is_by_line()) {
+        (false, _) => Declined::because("uniq does more than drop repeated lines"),
+        (_, false) => {
+            Declined::because("sort does not compare whole lines, and keeps the first of equal ones")
+        }
+        _ => decides(&sort, uniq.terminator, context),
+    })
+}
+
+fn sort_uniq(sort: &[Vec<u8>], uniq: &[Vec<u8>], context: &Context) -> Option<Accept<()>> {
+    let sort = SortOptions::parse(sort, context).ok()?;
+    let uniq = UniqOptions::parse(uniq, context).ok()?;
+    if !sort.unique || !uniq.only_drops_repeats() {
+        return None;
+    }
+    Some(match () {
+        () if sort.mode != SortMode::Sort => Declined::because("sort is not asked to sort"),
+        () if sort.terminator != uniq.terminator => Declined::because("they end lines differently"),
+        () if context.locale.collate != Collate::Bytes => Declined::because("the order is not by bytes"),
+        () if sort.order().may_meet_nan() => Declined::because("-g may meet two NaNs"),
+        () => Ok(()),
+    })
+}
+
+/// This sort's output depends on its lines and not on their order.
+fn decides(sort: &SortOptions, terminator: u8, context: &Context) -> Accept<()> {
+    let total = if sort.unique { sort.order().is_by_line() } else { sort.order().is_total() };
+    match () {
+        () if sort.mode != SortMode::Sort => Declined::because("the last sort is not asked to sort"),
+        () if !total => Declined::because("the last sort keeps the order of lines whose keys are equal"),
+        () if sort.order().may_meet_nan() => Declined::because("-g may meet two NaNs"),
+        () if sort.terminator != terminator => Declined::because("they end lines differently"),
+        () if context.locale.collate != Collate::Bytes => Declined::because("the order is not by bytes"),
+        () => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_same, plan_text, reasons};
+
+    #[test]
+    fn the_last_one_decides() {
+        for (text, plan) in [
+            ("sort -k 2 f g | sort -n", "native { sort -n < f g }"),
+            ("sort f | sort | sort -u", "native { sort -u < f }"),
+            ("sort -m f g | sort", "native { sort < f g }"),
+            ("uniq f | sort -u", "native { sort -u < f }"),
+            ("sort -u f | uniq", "native { sort -u f < f }"),
+            ("sort -u -k 2 f | uniq", "native { sort -u -k 2 f < f }"),
+            ("sort -rn f | sort | uniq -c", "native { [sort the distinct lines] < f }"),
+        ] {
+            assert_eq!(plan_text(text), plan, "{text}");
+        }
+    }
+
+    #[test]
+    fn look_alikes_stay() {
+        let keeps = "the last sort keeps the order of lines whose keys are equal";
+        for (text, reason) in [
+            ("sort f | sort -s -k 2", keeps),
+            ("sort f | sort -u -k 2", keeps),
+            ("sort -u f | sort", "the first sort drops lines"),
+            ("sort -C f | sort", "the first sort only checks"),
+            ("sort f | sort -g", "-g may meet two NaNs"),
+            ("sort -z f | sort", "they end lines differently"),
+            ("sort f | sort -C", "the last sort is not asked to sort"),
+            ("uniq -c f | sort -u", "uniq does more than drop repeated lines"),
+            ("uniq -d f | sort -u", "uniq does more than drop repeated lines"),
+            ("uniq -i f | sort -u", "uniq does more than drop repeated lines"),
+            ("uniq f | sort -u -n", "sort does not compare whole lines, and keeps the first of equal ones"),
+            ("sort -mu f g | uniq", "sort is not asked to sort"),
+            ("sort -uz f | uniq", "they end lines differently"),
+        ] {
+            assert_eq!(reasons(text, "last-sort"), [reason], "{text}");
+        }
+        // Repeats decide what these print.
+        for text in ["uniq f | sort", "uniq f | uniq -c", "sort -u f | uniq -c", "sort -u f | uniq -d"] {
+            assert_eq!(reasons(text, "last-sort"), [""; 0], "{text}");
+        }
+        // Tac joins the last line, which may lack its end, with the one before.
+        assert_eq!(reasons("tac f | sort", "last-sort"), [""; 0]);
+    }
+
+    #[test]
+    fn the_output_is_the_same() {
+        for text in [
+            "sort -k 2 f g | sort -r",
+            "sort -s -n f | sort -k2,2 -k1n",
+            "sort -z f | sort -z",
+            "sort -m f g | sort -u",
+            "uniq f | sort -u",
+            "uniq f | sort -ru",
+            "sort -u -n f | uniq",
+            "sort -u f g | uniq",
+        ] {
+            assert_same(text);
+        }
+    }
+}

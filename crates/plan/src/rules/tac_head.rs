@@ -1,0 +1,94 @@
+//! tac-head: `tac f | head -n 5` → f is read from its end.
+//!
+//! **Proof.** tac prints the last line first. If the last line lacks its end, tac prints it and the line before it
+//! without anything between, so the first K lines of its output are made of at most the last K + 1 lines of its input,
+//! and nothing before them can show.
+//!
+//! **Conditions.** tac reads one input and divides it at newlines; head prints the first so many lines. The reader
+//! begins early only in a regular file; elsewhere both kernels run as they are.
+
+use super::{Rewrite, Rule, Site};
+use crate::step::Step;
+use pelton_commands::{Accept, Declined, Ending, Head, reverses_lines};
+
+pub(super) const RULE: Rule =
+    Rule { name: "tac-head", summary: "tac f | head: f is read from its end", rewrite };
+
+fn rewrite(tac: &Step, head: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+    let tac_args = tac.args_of("tac", site)?;
+    let head_args = head.args_of("head", site)?;
+    if tac.from_end.is_some() || tac.stages.start > 0 && tac.reads_pipe() {
+        return None;
+    }
+    Some(count(tac, tac_args, head_args).map(|count| {
+        let from_end = Some(Ending::Records { count: count + 1, end: b'\n' });
+        let step = Step { from_end, ns_per_byte: Some(0.0), ..tac.clone() };
+        let gain = format!("of a plain file only the end is read: {} lines at most", count + 1);
+        Rewrite { steps: vec![step, head.clone()], gain }
+    }))
+}
+
+fn count(tac: &Step, tac_args: &[Vec<u8>], head_args: &[Vec<u8>]) -> Accept<u64> {
+    if tac.inputs.len() > 1 {
+        return Declined::because("tac reads several inputs");
+    }
+    if !reverses_lines(tac_args) {
+        return Declined::because("tac does not just reverse lines");
+    }
+    match Head::parse(head_args)?.first_lines() {
+        Some((count, b'\n')) => Ok(count),
+        _ => Declined::because("head does not just print the first so many lines"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Segment;
+    use crate::testing::{planned, reasons};
+    use pelton_commands::Ending;
+
+    fn from_end(text: &str) -> Option<Ending> {
+        let planned = planned(text, false, &crate::Switches::default());
+        planned.segments.iter().find_map(|segment| match segment {
+            Segment::Native { nodes, .. } => nodes[0].from_end,
+            Segment::Process(_) => None,
+        })
+    }
+
+    #[test]
+    fn what_needs_only_the_end() {
+        let lines = |count| Some(Ending::Records { count, end: b'\n' });
+        for (text, expected) in [
+            ("tac f | head -n 5", lines(6)),
+            ("cat f | tac | head -n 5", lines(6)),
+            ("tail -n 5 f", lines(5)),
+            ("cat f | tail -n 5 | sort", lines(5)),
+            ("tail -c 5 f", Some(Ending::Bytes(5))),
+            ("tail -z f", Some(Ending::Records { count: 10, end: 0 })),
+            ("tail -n +5 f", None),
+            ("cat f g | tail -n 5", None),
+            ("tail -n 5 f g", lines(5)),
+            ("tac f g | head", None),
+            ("sort f | tac | head", None),
+            ("tac f | tail", None),
+        ] {
+            assert_eq!(from_end(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn look_alikes_stay() {
+        let first = "head does not just print the first so many lines";
+        for (text, reason) in [
+            ("tac f | head -c 5", first),
+            ("tac f | head -n -5", first),
+            ("tac f | head -z", first),
+            ("tac -s x f | head", "tac does not just reverse lines"),
+            ("tac -b f | head", "tac does not just reverse lines"),
+            ("tac f g | head", "tac reads several inputs"),
+        ] {
+            assert_eq!(reasons(text, "tac-head"), [reason], "{text}");
+        }
+        assert_eq!(reasons("rev f | head", "tac-head"), [""; 0]);
+    }
+}

@@ -1,0 +1,145 @@
+//! The plan as data, for programs. docs/explain.md describes it; fields are only ever added.
+
+use crate::estimate::Estimate;
+use crate::graph::{Decision, Node, Outcome, Planned, Segment, StageNote, Work};
+use serde::Serialize;
+use std::ops::Range;
+
+/// A plan as data: what [`Planned::explain`] says, for programs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The stages.
+    pub stages: Vec<StageNote>,
+    /// How they run.
+    pub segments: Vec<SegmentSummary>,
+    /// What was decided: about each stage, in their order, and then by rules.
+    pub decisions: Vec<Decision>,
+    /// What the plan gains. `None` if every stage stays a process.
+    pub estimate: Option<Estimate>,
+    /// What the user could change, in sentences.
+    pub advice: Vec<String>,
+}
+
+/// How some neighbouring stages run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SegmentSummary {
+    /// In one native pass, or as the real command.
+    pub native: bool,
+    /// Which stages.
+    pub stages: Range<usize>,
+    /// The kernels of the pass. Empty for a process.
+    pub nodes: Vec<NodeSummary>,
+    /// Why it is a process. `None` for a native pass.
+    pub reason: Option<String>,
+}
+
+/// One kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NodeSummary {
+    /// The stages that it stands for.
+    pub stages: Range<usize>,
+    /// What it is.
+    pub label: String,
+    /// It prints nothing before the end of its input (P8).
+    pub blocks_until_eof: bool,
+    /// It may end before its input does, and everything before it then ends too.
+    pub stops_early: bool,
+    /// Of a plain file, it reads only the end.
+    pub reads_from_end: bool,
+}
+
+impl Planned {
+    /// The plan as data.
+    pub fn summary(&self) -> Summary {
+        Summary {
+            stages: self.stages.clone(),
+            segments: self.segments.iter().map(|segment| self.segment(segment)).collect(),
+            decisions: self.decisions.clone(),
+            estimate: self.estimate(),
+            advice: self.advice.clone(),
+        }
+    }
+
+    fn segment(&self, segment: &Segment) -> SegmentSummary {
+        match segment {
+            Segment::Process(stage) => SegmentSummary {
+                native: false,
+                stages: *stage..*stage + 1,
+                nodes: Vec::new(),
+                reason: Some(self.reason(*stage).to_owned()),
+            },
+            Segment::Native { stages, nodes } => SegmentSummary {
+                native: true,
+                stages: stages.clone(),
+                nodes: nodes.iter().map(|node| self.node(node)).collect(),
+                reason: None,
+            },
+        }
+    }
+
+    fn node(&self, node: &Node) -> NodeSummary {
+        let label = match &node.work {
+            Work::Rewritten { label, .. } => label.clone(),
+            Work::Command(_) => self.shown(&node.stages),
+        };
+        let any = |is: fn(&StageNote) -> Option<bool>| {
+            self.stages[node.stages.clone()].iter().any(|stage| is(stage) == Some(true))
+        };
+        let blocks_until_eof = any(|stage| stage.blocks_until_eof);
+        NodeSummary {
+            stages: node.stages.clone(),
+            label,
+            blocks_until_eof,
+            // One that reads to the end first no longer stops anything.
+            stops_early: any(|stage| stage.stops_early) && !blocks_until_eof,
+            reads_from_end: node.from_end.is_some(),
+        }
+    }
+
+    /// These stages as they are written.
+    pub(crate) fn shown(&self, stages: &Range<usize>) -> String {
+        let shown: Vec<&str> = self.stages[stages.clone()].iter().map(|stage| stage.shown.as_str()).collect();
+        shown.join(" | ")
+    }
+
+    /// Why this stage stays a process.
+    pub(crate) fn reason(&self, stage: usize) -> &str {
+        match self.decisions.get(stage).map(|decision| &decision.outcome) {
+            Some(Outcome::Declined(reason)) => reason,
+            _ => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Switches;
+    use crate::testing::planned;
+
+    #[test]
+    fn the_fields_that_are_documented() {
+        let summary = planned("sort f | uniq -c | head | nosuch", false, &Switches::default()).summary();
+        let value = serde_json::to_value(summary).expect("plain data");
+        let keys = |value: &serde_json::Value| {
+            let keys: Vec<String> = value.as_object().expect("an object").keys().cloned().collect();
+            keys.join(" ")
+        };
+        assert_eq!(keys(&value), "advice decisions estimate segments stages");
+        assert_eq!(keys(&value["stages"][0]), "blocks_until_eof name shown stops_early");
+        assert_eq!(keys(&value["segments"][0]), "native nodes reason stages");
+        assert_eq!(
+            keys(&value["segments"][0]["nodes"][0]),
+            "blocks_until_eof label reads_from_end stages stops_early"
+        );
+        assert_eq!(keys(&value["decisions"][0]), "name outcome saves_ns_per_byte stages");
+        assert_eq!(
+            keys(&value["estimate"]),
+            "input_bytes input_is_known not_counted plan_cpu_ns shell_cpu_ns"
+        );
+        let text = value.to_string();
+        let documented = include_str!("../../../docs/explain.md");
+        for key in text.split('"').filter(|part| part.contains('_') && !part.contains(' ')) {
+            assert!(documented.contains(&format!("`{key}`")), "docs/explain.md does not tell of `{key}`");
+        }
+    }
+}
