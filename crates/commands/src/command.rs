@@ -117,6 +117,11 @@ pub trait Command: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Its kernel may say something on standard error, which begins with what the command is called.
+    fn complains(&self) -> bool {
+        false
+    }
+
     /// For a line filter: whether it keeps the same lines if they pass this byte map before they reach it, whatever
     /// they hold. Holds for an expression if nothing is deleted and every set of characters in it (and the set of
     /// word characters, if it asks for words) holds a byte exactly if it holds what the byte becomes.

@@ -6,7 +6,7 @@ use pelton_stream::{BLOCK_BYTES, Flow, Framing, HandOver, Kernel, Outcome};
 
 use super::collect::Collector;
 use super::merge::{Merge, TextSource};
-use super::options::SortOptions;
+use super::options::{Mode, SortOptions};
 use super::order::{Judged, LineOrder};
 use super::output::Output;
 use super::print::{GroupStyle, Style};
@@ -243,19 +243,40 @@ impl Kernel for PassKernel {
     }
 }
 
-/// `sort -C`.
+/// `sort -c` and `sort -C`.
 #[derive(Debug)]
 pub(crate) struct CheckKernel {
     terminator: u8,
     unique: bool,
     previous: Previous,
     disordered: bool,
+    /// -c: the first line out of order is shown.
+    reports: bool,
+    /// Of the input, for that.
+    name: Vec<u8>,
+    lines: u64,
+    complaint: Vec<u8>,
 }
 
 impl CheckKernel {
     pub(crate) fn new(options: &SortOptions) -> Self {
-        let SortOptions { terminator, unique, .. } = *options;
-        CheckKernel { terminator, unique, previous: Previous::new(options.order()), disordered: false }
+        CheckKernel {
+            terminator: options.terminator,
+            unique: options.unique,
+            previous: Previous::new(options.order()),
+            disordered: false,
+            reports: options.mode == Mode::Report,
+            name: Vec::new(),
+            lines: 0,
+            complaint: Vec::new(),
+        }
+    }
+
+    fn report(&mut self, line: &[u8]) {
+        let number = self.lines.to_string();
+        let parts = [b"sort: ", &self.name[..], b":", number.as_bytes(), b": disorder: ", line];
+        self.complaint = parts.concat();
+        self.complaint.push(self.terminator);
     }
 }
 
@@ -264,19 +285,31 @@ impl Kernel for CheckKernel {
         Framing::Records(self.terminator)
     }
 
+    fn begin_input(&mut self, name: Option<&[u8]>, _out: &mut Vec<u8>) {
+        self.name = name.unwrap_or(b"-").to_vec();
+    }
+
     fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
         for line in each_line_of(block, self.terminator) {
+            self.lines += 1;
             self.disordered = match self.previous.compare(line) {
                 Some(Ordering::Greater) => true,
                 Some(Ordering::Equal) => self.unique,
                 _ => false,
             };
             if self.disordered {
+                if self.reports {
+                    self.report(line);
+                }
                 return Ok(Flow::Done);
             }
             self.previous.replace(line);
         }
         Ok(Flow::More)
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.complaint)
     }
 
     fn status(&self) -> i32 {
@@ -306,6 +339,16 @@ mod tests {
         let (outcome, held, out) = general(text);
         assert!(outcome.is_err());
         assert_eq!((held, out), ([text, &b"\n"[..]].concat(), Vec::new()));
+    }
+
+    #[test]
+    fn the_first_line_out_of_order_is_shown() {
+        let options = SortOptions { mode: Mode::Report, ..SortOptions::default() };
+        let mut kernel = CheckKernel::new(&options);
+        kernel.begin_input(Some(b"f"), &mut Vec::new());
+        assert_eq!(kernel.push(b"a\nb\n", &mut Vec::new()), Ok(Flow::More));
+        assert_eq!(kernel.push(b"a c\nA\n", &mut Vec::new()), Ok(Flow::Done));
+        assert_eq!((kernel.complaints(), kernel.status()), (b"sort: f:3: disorder: a c\n".to_vec(), 1));
     }
 
     #[test]

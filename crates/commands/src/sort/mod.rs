@@ -61,7 +61,7 @@ impl Command for Sort {
             Mode::Sort => Facts::serial(Class::Order, touches).with_combiner(Combiner::Merge).blocking(),
             Mode::Merge if self.options.inputs.len() > 1 => Facts::serial(Class::Order, touches).blocking(),
             Mode::Merge => Facts::serial(Class::Order, touches),
-            Mode::Check => Facts::serial(Class::Fold, touches).stopping_early(),
+            Mode::Check | Mode::Report => Facts::serial(Class::Fold, touches).stopping_early(),
         };
         facts.with_record_end(self.options.terminator)
     }
@@ -80,7 +80,11 @@ impl Command for Sort {
             Mode::Sort => Box::new(SortKernel::new(options)),
             Mode::Merge if options.inputs.len() > 1 => Box::new(kernel::MergeKernel::new(options)),
             Mode::Merge => Box::new(kernel::PassKernel::new(options)),
-            Mode::Check => Box::new(kernel::CheckKernel::new(options)),
+            Mode::Check | Mode::Report => Box::new(kernel::CheckKernel::new(options)),
         })
+    }
+
+    fn complains(&self) -> bool {
+        self.options.mode == Mode::Report
     }
 }

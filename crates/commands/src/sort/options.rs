@@ -15,6 +15,8 @@ pub enum Mode {
     Merge,
     /// Say by the status alone whether the input is sorted (`-C`).
     Check,
+    /// The same, and show the first line out of order on standard error (`-c`).
+    Report,
 }
 
 /// sort's arguments, understood.
@@ -104,7 +106,7 @@ const TABLE: &[Opt<Id>] = &[
     opt(Id::Unique, b'u', "unique", Takes::Nothing),
     opt(Id::Stable, b's', "stable", Takes::Nothing),
     opt(Id::Zero, b'z', "zero-terminated", Takes::Nothing),
-    short(Id::Unserved("-c"), b'c', Takes::Nothing),
+    short(Id::Check, b'c', Takes::Nothing),
     short(Id::CheckQuietly, b'C', Takes::Nothing),
     long(Id::Check, "check", Takes::MaybeValue),
     long(Id::Parallel, "parallel", Takes::Value),
@@ -255,14 +257,22 @@ impl SortOptions {
         Ok(options)
     }
 
+    fn set_check(&mut self, mode: Mode) -> Accept<()> {
+        if matches!(self.mode, Mode::Check | Mode::Report) && self.mode != mode {
+            return Declined::because("-c and -C together");
+        }
+        self.mode = mode;
+        Ok(())
+    }
+
     fn read_other(&mut self, id: Id, value: &[u8]) -> Accept<()> {
         match id {
             Id::Separator => self.separator = Some(self.separator_from(value)?),
             Id::Merge if self.mode == Mode::Sort => self.mode = Mode::Merge,
             Id::Merge => {}
-            Id::CheckQuietly => self.mode = Mode::Check,
-            Id::Check if matches!(value, b"quiet" | b"silent") => self.mode = Mode::Check,
-            Id::Check => return Declined::because("a check that may have to report the first disorder"),
+            Id::CheckQuietly => self.set_check(Mode::Check)?,
+            Id::Check if matches!(value, b"quiet" | b"silent") => self.set_check(Mode::Check)?,
+            Id::Check if matches!(value, b"" | b"diagnose-first") => self.set_check(Mode::Report)?,
             Id::Unique => self.unique = true,
             Id::Stable => self.stable = true,
             Id::Zero => self.terminator = 0,
@@ -314,7 +324,12 @@ impl SortOptions {
             Mode::Merge if self.inputs.iter().filter(|input| **input == Input::Stdin).count() > 1 => {
                 Declined::because("-m reads standard input twice at the same time")
             }
-            Mode::Check if self.inputs.len() > 1 => Declined::because("-C of more than one input"),
+            Mode::Check | Mode::Report if self.inputs.len() > 1 => {
+                Declined::because("-c or -C of more than one input")
+            }
+            Mode::Report if !context.locale.plain_messages => {
+                Declined::because("messages in another language")
+            }
             _ => Ok(()),
         }
     }
@@ -433,8 +448,9 @@ mod tests {
             assert!(options(line).is_err(), "{line}");
         }
         for line in [
-            "-c",
-            "--check",
+            "-c -C",
+            "-c a b",
+            "--check=maybe",
             "--debug",
             "-S x",
             "--parallel=0",
@@ -452,6 +468,7 @@ mod tests {
     fn what_changes_nothing_is_accepted() {
         let read = options("-S 50% -T /nowhere --parallel=4 --batch-size=16 -id --check=quiet a").unwrap();
         assert_eq!(read.mode, Mode::Check);
+        assert_eq!(options("--check").unwrap().mode, Mode::Report);
         assert_eq!(read.keys[0].ignore, Some(Ignore::ButDictionary));
     }
 }

@@ -177,7 +177,8 @@ fn command_of(
     let command = pelton_commands::accept(&name, &candidate.args, &context)?;
     let called = exec.argv.first().map_or(&b""[..], |called| called.as_bytes()).to_vec();
     let is_grep = name == b"grep";
-    if called != name && (command.join_kernel().is_ok() || command.copies().is_some() || is_grep) {
+    let complains = is_grep || command.complains();
+    if called != name && (complains || command.join_kernel().is_ok() || command.copies().is_some()) {
         return Declined::because("what it is called by stands in its messages");
     }
     let files = files::of_stage(command.as_ref(), &native.redirections, position)?;

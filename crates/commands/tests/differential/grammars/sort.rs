@@ -9,7 +9,9 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
     let separator = rng.pick(SEPARATORS);
     let mut args = options(rng, separator);
     if rng.chance(8) {
-        args.push(rng.pick(&[&b"-m"[..], b"-C", b"--check=quiet", b"--merge"]).to_vec());
+        args.push(
+            rng.pick(&[&b"-m"[..], b"-C", b"-c", b"-c", b"--check=quiet", b"--check", b"--merge"]).to_vec(),
+        );
     }
     let stdin = text(rng, separator);
     let mut case = Case {
