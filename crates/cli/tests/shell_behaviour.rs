@@ -512,3 +512,41 @@ fn a_full_device_is_told_as_the_real_commands_tell_it() {
         }
     }
 }
+
+/// The disk is full in the middle: a file may grow to 32 KiB, and then writing to it fails.
+#[test]
+fn a_file_that_may_not_grow_is_told_as_the_real_commands_tell_it() {
+    for command in PRINTING {
+        agree(&format!("{command} < f > big; echo $?; cksum < big"), |launch| {
+            std::fs::write(launch.dir.join("e"), "")?;
+            let numbers: String = (0..20_000).map(|line| format!("{line}\n")).collect();
+            std::fs::write(launch.dir.join("f"), numbers)?;
+            launch.through("trap '' XFSZ; ulimit -f 64; LC_ALL=C exec \"$@\"").run()
+        });
+    }
+}
+
+// --- input that cannot be read ---------------------------------------------------------------------------------------
+
+#[test]
+fn an_input_that_breaks_off_is_told_as_the_real_commands_tell_it() {
+    let more = ["cat -n - e", "cat | sort | nl", "tr a b | sort | tee g | wc", "sort | uniq -c"];
+    for command in PRINTING.iter().chain(&more) {
+        agree(command, |launch| {
+            std::fs::write(launch.dir.join("e"), "")?;
+            launch.stdin(Stdin::Torn(b"1\n2\n".to_vec())).through("LC_ALL=C exec \"$@\"").run()
+        });
+    }
+}
+
+#[test]
+fn files_that_only_give_errors_are_left_to_the_real_commands() {
+    for text in
+        ["cat /proc/self/mem | tr a b", "tr a b < /proc/self/mem", "sort . | nl", "nl . f", "tail -n 1 < ."]
+    {
+        agree(text, |launch| {
+            std::fs::write(launch.dir.join("f"), "file\n")?;
+            launch.run()
+        });
+    }
+}

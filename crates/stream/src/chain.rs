@@ -110,6 +110,14 @@ impl Chain {
         link.finish(rest, sink)
     }
 
+    /// The first kernel dies where it is: it prints nothing more, and those behind it see the end of their input.
+    pub fn break_off(&mut self) {
+        if let Some(link) = self.links.first_mut() {
+            link.pending.clear();
+            link.ended = true;
+        }
+    }
+
     /// Takes the kernels from `link` on out of the chain, to be driven elsewhere: what fed them now feeds the sink.
     pub fn split_off(&mut self, link: usize) -> Chain {
         let mut links = self.links.split_off(link);

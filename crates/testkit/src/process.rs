@@ -9,6 +9,8 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -46,6 +48,8 @@ pub enum Stdin {
     Pipe(Vec<u8>),
     /// This file.
     File(PathBuf),
+    /// A socket that gives these bytes, and then an error.
+    Torn(Vec<u8>),
 }
 
 /// How a process ended.
@@ -120,6 +124,7 @@ impl Launch {
             Stdin::Null => command.stdin(Stdio::null()),
             Stdin::Pipe(_) => command.stdin(Stdio::piped()),
             Stdin::File(path) => command.stdin(File::open(path)?),
+            Stdin::Torn(bytes) => command.stdin(torn(bytes)?),
         };
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
@@ -271,6 +276,14 @@ impl From<ExitStatus> for Ending {
             (None, signal) => Ending::Signal(signal.unwrap_or(0)),
         }
     }
+}
+
+/// The other end is closed with something unread, so what comes after these bytes is a reset connection.
+fn torn(bytes: &[u8]) -> Result<Stdio> {
+    let (mut theirs, ours) = UnixStream::pair()?;
+    theirs.write_all(bytes)?;
+    (&ours).write_all(b"never read")?;
+    Ok(OwnedFd::from(ours).into())
 }
 
 #[cfg(test)]

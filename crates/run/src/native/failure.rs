@@ -1,6 +1,20 @@
-//! What the real commands say if their output cannot be written, and the status they end with.
+//! What the real commands say if they cannot read or write, and the status they end with.
 
 use std::io;
+
+/// A command, for its messages.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// What it is called by: its path, perhaps.
+    pub called: String,
+}
+
+impl Caller {
+    /// Which command it is.
+    pub fn name(&self) -> &str {
+        self.called.rsplit('/').next().unwrap_or_default()
+    }
+}
 
 /// Standard output could not be written.
 #[derive(Debug)]
@@ -16,13 +30,14 @@ pub struct Failure {
 /// What the C library buffers for a file, in bytes: with so much or less, the failure shows only at the end.
 pub const BUFFER: usize = 4096;
 
-/// What `name` says, called as `called`, and its status.
-pub fn words(name: &str, called: &str, failure: &Failure) -> (String, i32) {
+/// What it says of output that cannot be written, and its status.
+pub fn writing(caller: &Caller, failure: &Failure) -> (String, i32) {
+    let called = &caller.called;
     let reason = reason(&failure.error);
     let large = failure.printed > BUFFER as u64;
     let at_end = format!("{called}: write error: {reason}\n");
     let no_reason = format!("{called}: write error\n");
-    match name {
+    match caller.name() {
         "wc" => (no_reason, 1),
         "tac" if failure.printed > 4 * BUFFER as u64 => (no_reason, 1),
         "rev" if large => (no_reason, 1),
@@ -40,6 +55,38 @@ pub fn words(name: &str, called: &str, failure: &Failure) -> (String, i32) {
         "tee" => (format!("{called}: 'standard output': {reason}\n"), 1),
         _ => (at_end, 1),
     }
+}
+
+/// An input that cannot be read to its end.
+#[derive(Debug)]
+pub struct Unreadable {
+    /// What the command says.
+    pub message: String,
+    /// Its status.
+    pub status: i32,
+    /// It prints nothing more, not even what it holds.
+    pub dies: bool,
+}
+
+/// What it says of an input (`None`: standard input) that cannot be read to its end.
+pub fn reading(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
+    let Caller { called } = caller;
+    let reason = reason(error);
+    let file = |stdin: &str| input.map_or(stdin.to_owned(), |name| name.escape_ascii().to_string());
+    let quoted = || format!("'{}'", file("standard input"));
+    let dies = matches!(caller.name(), "sort" | "uniq" | "tail" | "tac" | "comm" | "join");
+    let (message, status) = match caller.name() {
+        "tr" | "tee" | "join" => (format!("{called}: read error: {reason}\n"), 1),
+        "sort" => (format!("{called}: read failed: {}: {reason}\n", file("-")), 2),
+        "head" | "tail" => (format!("{called}: error reading {}: {reason}\n", quoted()), 1),
+        "uniq" => (format!("{called}: error reading '{}'\n", file("-")), 1),
+        "tac" => (format!("{called}: {}: read error: {reason}\n", file("'standard input'")), 1),
+        "wc" => (format!("{called}: {}: {reason}\n", file("'standard input'")), 1),
+        "grep" => (format!("{called}: {}: {reason}\n", file("(standard input)")), 2),
+        "sed" => (format!("{called}: read error on {}: {reason}\n", file("stdin")), 4),
+        _ => (format!("{called}: {}: {reason}\n", file("-")), 1),
+    };
+    Unreadable { message, status, dies }
 }
 
 /// As strerror(3) says it.

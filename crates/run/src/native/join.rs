@@ -1,5 +1,6 @@
 //! Inputs side by side: driving a join kernel, and what it prints through the kernels behind it.
 
+use super::failure::{self, Caller};
 use super::out::Out;
 use super::reader::{self, Source};
 use pelton_stream::{Chain, Complaint, Fed, Flow, Joined, block_bytes};
@@ -9,6 +10,9 @@ use std::os::fd::AsFd;
 
 /// A join, its inputs, and what it has printed that has not been passed on.
 pub struct JoinReader {
+    caller: Caller,
+    /// An input could not be read to its end: the status for that.
+    failed: Option<i32>,
     join: Joined,
     sources: Vec<Source>,
     printed: Vec<u8>,
@@ -21,14 +25,19 @@ pub struct JoinReader {
 
 impl JoinReader {
     /// Nothing has been read yet.
-    pub fn new(join: Joined, sources: Vec<Source>) -> Self {
+    pub fn new(join: Joined, sources: Vec<Source>, caller: Caller) -> Self {
         let (printed, complaints) = (Vec::new(), VecDeque::new());
-        JoinReader { join, sources, printed, passed: 0, complaints, ended: false }
+        JoinReader { caller, failed: None, join, sources, printed, passed: 0, complaints, ended: false }
     }
 
     /// The exit status, once all is over.
     pub fn status(&self) -> i32 {
         self.join.status()
+    }
+
+    /// If an input could not be read to its end: the status for that.
+    pub fn failed(&self) -> Option<i32> {
+        self.failed
     }
 
     /// Reads on until everything ended or a kernel behind it hands over.
@@ -38,8 +47,15 @@ impl JoinReader {
         self.pass_on(chain, out)?;
         while let Some(input) = self.join.wants().filter(|_| !self.ended) {
             match self.read(input, &mut block, out) {
-                0 => self.join.end_input(input, &mut self.printed),
-                n => self.join.push(input, &block[..n], &mut self.printed),
+                Ok(0) => self.join.end_input(input, &mut self.printed),
+                Ok(n) => self.join.push(input, &block[..n], &mut self.printed),
+                Err(error) => {
+                    let name = self.sources[input].name.as_deref();
+                    let unreadable = failure::reading(&self.caller, name, &error);
+                    (self.failed, self.ended) = (Some(unreadable.status), true);
+                    let _ = std::io::stderr().write_all(unreadable.message.as_bytes());
+                    break;
+                }
             }
             self.complaints.extend(self.join.complaints());
             self.pass_on(chain, out)?;
@@ -49,10 +65,10 @@ impl JoinReader {
     }
 
     /// Reads some bytes of this input. Before it waits for what trickles, what was printed so far is let out.
-    fn read(&mut self, input: usize, block: &mut [u8], out: &mut Out) -> usize {
+    fn read(&mut self, input: usize, block: &mut [u8], out: &mut Out) -> std::io::Result<usize> {
         let source = &mut self.sources[input];
         let regular = source.is_regular();
-        let Some(file) = source.opened() else { return 0 };
+        let file = source.opened()?;
         if !regular && out.holds_any() && !reader::comes_soon(file.as_fd()) {
             out.flush();
         }

@@ -25,6 +25,7 @@ mod worker;
 
 pub use choose::{Explained, explain, plan_pipeline};
 
+use failure::Caller;
 use pelton_stream::{Joined, Kernel};
 use pelton_sys::spawn::{self, Action, Child, Exec, Redirection};
 use reader::Source;
@@ -52,10 +53,10 @@ pub struct Native {
     join: Option<(usize, Joined)>,
     nodes: Vec<NativeNode>,
     sources: Vec<Source>,
-    /// The last stage's name, for the message if its output cannot be written.
-    last_name: String,
-    /// What it is called by: its path, perhaps.
-    last_called: String,
+    /// The stage that reads what the segment reads, for its messages.
+    first: Caller,
+    /// The stage that writes what the segment writes, for its messages.
+    last: Caller,
     /// The last stage goes on for the sake of its copies, even if its output cannot be written.
     last_copies: bool,
 }

@@ -1,5 +1,6 @@
 //! Making a segment ready to be run: its kernels, the real commands that may take their places, its files.
 
+use super::failure::Caller;
 use super::files::Files;
 use super::tee::CopyKernel;
 use super::{Native, NativeNode, from_end};
@@ -35,8 +36,8 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
         });
     }
     let last_copies = nodes.last().is_some_and(|node| node.work.copies().is_some());
-    let called = stages[range.end - 1].as_ref()?.called.clone();
-    let last_name = called.rsplit('/').next().unwrap_or_default().to_owned();
+    let caller = |stage: usize| Some(Caller { called: stages[stage].as_ref()?.called.clone() });
+    let (reading, writing) = (caller(range.start)?, caller(range.end - 1)?);
     // Rules may drop a stage's node, and never what the first stage reads.
     let mut sources = std::mem::take(&mut stages[range.start].as_mut()?.files.sources);
     if let Some(ending) = &first.from_end {
@@ -44,8 +45,16 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
     }
     let own = stages[range.clone()].iter_mut().flatten();
     let redirections = own.flat_map(|stage| std::mem::take(&mut stage.redirections)).collect();
-    let (nodes, last_called) = (made, called);
-    Some(Native { stages: range, redirections, join, nodes, sources, last_name, last_called, last_copies })
+    Some(Native {
+        stages: range,
+        redirections,
+        join,
+        nodes: made,
+        sources,
+        first: reading,
+        last: writing,
+        last_copies,
+    })
 }
 
 fn kernel(node: &Node) -> Option<Box<dyn Kernel>> {

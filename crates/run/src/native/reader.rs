@@ -1,11 +1,12 @@
 //! The inputs of a worker, and how they reach its kernels.
 
+use super::failure::{self, Caller};
 use super::join::JoinReader;
 use super::out::Out;
 use pelton_stream::{Chain, Fed, Flow, InputKind, block_bytes};
 use pelton_sys::pipe;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
@@ -19,11 +20,12 @@ pub struct Source {
 
 impl Source {
     /// Open for reading. Standard input becomes what it is in the worker, so it is asked for only there.
-    pub fn opened(&mut self) -> Option<&mut File> {
-        if self.file.is_none() {
-            self.file = std::io::stdin().as_fd().try_clone_to_owned().ok().map(File::from);
-        }
-        self.file.as_mut()
+    pub fn opened(&mut self) -> std::io::Result<&mut File> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => File::from(std::io::stdin().as_fd().try_clone_to_owned()?),
+        };
+        Ok(self.file.insert(file))
     }
 
     /// Reading from it never waits for anybody.
@@ -41,6 +43,14 @@ pub enum Feed {
 }
 
 impl Feed {
+    /// If an input could not be read to its end: the status of the stage that reads.
+    pub fn failed(&self) -> Option<i32> {
+        match self {
+            Feed::InTurn(reader) => reader.failed,
+            Feed::SideBySide(reader) => reader.failed(),
+        }
+    }
+
     /// Reads on until everything ended or a kernel hands over.
     pub fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         match self {
@@ -52,6 +62,9 @@ impl Feed {
 
 /// The inputs of the first kernel, one after another.
 pub struct Reader {
+    caller: Caller,
+    /// An input could not be read to its end: the status for that.
+    failed: Option<i32>,
     sources: Vec<Source>,
     at: usize,
     /// Whether the current source has been announced to the kernel.
@@ -60,14 +73,15 @@ pub struct Reader {
 
 impl Reader {
     /// Nothing has been read yet.
-    pub fn new(sources: Vec<Source>) -> Self {
-        Reader { sources, at: 0, open: false }
+    pub fn new(sources: Vec<Source>, caller: Caller) -> Self {
+        Reader { caller, failed: None, sources, at: 0, open: false }
     }
 
     /// For kernels that have been reading a pipe already: it goes on as this descriptor.
     pub fn going_on(file: File) -> Self {
         let source = Source { name: None, file: Some(file), kind: InputKind::Other };
-        Reader { sources: vec![source], at: 0, open: true }
+        let caller = Caller { called: "pelton".to_owned() };
+        Reader { caller, failed: None, sources: vec![source], at: 0, open: true }
     }
 
     fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
@@ -77,7 +91,22 @@ impl Reader {
                 self.open = true;
                 chain.begin_input(source.name.as_deref(), out)?;
             }
-            let flow = read_source(chain, source, &mut block, out)?;
+            let flow = match read_source(chain, source, &mut block, out) {
+                Ok(flow) => flow?,
+                Err(error) => {
+                    let unreadable = failure::reading(&self.caller, source.name.as_deref(), &error);
+                    self.failed = Some(unreadable.status);
+                    if chain.len() == 1 {
+                        // As error(3) does.
+                        out.flush();
+                    }
+                    let _ = std::io::stderr().write_all(unreadable.message.as_bytes());
+                    if unreadable.dies {
+                        chain.break_off();
+                    }
+                    Flow::More
+                }
+            };
             self.open = false;
             if flow == Flow::Done {
                 self.at = self.sources.len();
@@ -92,18 +121,24 @@ impl Reader {
     }
 }
 
-fn read_source(chain: &mut Chain, source: &mut Source, block: &mut [u8], out: &mut Out) -> Fed {
+/// Feeds one input to its end; `Err` if it cannot be read so far.
+fn read_source(
+    chain: &mut Chain,
+    source: &mut Source,
+    block: &mut [u8],
+    out: &mut Out,
+) -> std::io::Result<Fed> {
     let regular = source.is_regular();
-    let Some(file) = source.opened() else { return Ok(Flow::More) };
+    let file = source.opened()?;
     loop {
-        let n = read_some(file, block);
+        let n = read_some(file, block)?;
         if n == 0 {
-            return Ok(Flow::More);
+            return Ok(Ok(Flow::More));
         }
-        match chain.push(&block[..n], out)? {
-            Flow::More => {}
-            Flow::NextInput => return Ok(Flow::More),
-            Flow::Done => return Ok(Flow::Done),
+        match chain.push(&block[..n], out) {
+            Ok(Flow::More) => {}
+            Ok(Flow::NextInput) => return Ok(Ok(Flow::More)),
+            done => return Ok(done),
         }
         // A stream that trickles is passed on as it trickles.
         if !regular && n < block.len() && !comes_soon(file.as_fd()) {
@@ -113,12 +148,11 @@ fn read_source(chain: &mut Chain, source: &mut Source, block: &mut [u8], out: &m
 }
 
 /// How many bytes came; 0 at the end.
-pub fn read_some(file: &mut File, block: &mut [u8]) -> usize {
+pub fn read_some(file: &mut File, block: &mut [u8]) -> std::io::Result<usize> {
     loop {
         match file.read(block) {
-            Ok(n) => return n,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return 0,
+            read => return read,
         }
     }
 }

@@ -51,9 +51,11 @@ impl Worker {
                 self.join_stage = Some(stage);
                 let begun = chain.begin(&[InputKind::Other], &mut out);
                 let begun = begun.and_then(|_| chain.begin_input(None, &mut out));
-                (Feed::SideBySide(JoinReader::new(join, sources)), begun)
+                (Feed::SideBySide(JoinReader::new(join, sources, self.native.first.clone())), begun)
             }
-            None => (Feed::InTurn(Reader::new(sources)), chain.begin(&kinds, &mut out)),
+            None => {
+                (Feed::InTurn(Reader::new(sources, self.native.first.clone())), chain.begin(&kinds, &mut out))
+            }
         };
         let driven = begun.and_then(|_| feed.drive(&mut chain, &mut out));
         self.finish(driven, &mut feed, chain, out)
@@ -87,11 +89,15 @@ impl Worker {
             last = status;
             self.tell(stage, status);
         }
+        if let Some(status) = feed.failed() {
+            // A stage alone is the last one as well.
+            last = if self.native.stages.len() == 1 { status } else { last };
+            self.tell(self.native.stages.start, status);
+        }
         // A broken pipe is no error but an end, as SIGPIPE would have made it.
         if let Some(failure) = failed.filter(|failure| failure.error.kind() != std::io::ErrorKind::BrokenPipe)
         {
-            let (message, status) =
-                failure::words(&self.native.last_name, &self.native.last_called, &failure);
+            let (message, status) = failure::writing(&self.native.last, &failure);
             let _ = std::io::stderr().write_all(message.as_bytes());
             last = status;
             self.tell(self.native.stages.end - 1, last);
