@@ -84,7 +84,7 @@ pub struct SwitchArgs {
 }
 
 /// Show what `run` would do with a pipeline, and why: what runs natively in one pass, what stays a process, which
-/// rewrites fired or were declined. Nothing is run.
+/// rewrites fired or were declined. Nothing is run, unless --measure asks for it.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -92,6 +92,7 @@ Examples:
   pelton explain --without sort-uniq 'sort f | uniq -c'      the plan with a rule switched off
   pelton explain --dot 'sort f | uniq -c' | dot -Tsvg > plan.svg
   pelton explain --json 'tr a-z A-Z | wc -l'                 for programs: docs/explain.md
+  pelton explain --measure 'awk NF access.log | wc -l'       which awk is fastest here
   pelton explain --rules                                     what can be switched off
 
 An estimate is of CPU time, for the files that are read or for 100 MB, from costs measured on one
@@ -110,6 +111,11 @@ pub struct ExplainArgs {
     /// The plan as a picture, in the language of Graphviz' dot
     #[arg(long, conflicts_with = "json")]
     pub dot: bool,
+
+    /// Run awk programs that can do nothing but print on the first megabyte of their input, with each awk that is
+    /// installed, and tell which is fastest
+    #[arg(long)]
+    pub measure: bool,
 
     /// List the rules and kernels that can be switched off by name
     #[arg(long, exclusive = true)]

@@ -26,7 +26,7 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
         return Err(Failure::new("a command given as words runs as it is")
             .with_help("the pipeline in one word: pelton explain 'sort FILE | uniq -c'"));
     };
-    let mut explained = pelton_run::explain(&plan, &request, &environment, &switches);
+    let mut explained = pelton_run::explain(&plan, &request, &environment, &switches, args.measure);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     explained.iter_mut().for_each(|one| one.planned.advise_on_cores(cores));
     match () {

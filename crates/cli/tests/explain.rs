@@ -92,3 +92,20 @@ fn the_end_of_a_file_alone_is_read() {
         assert!(plan.contains("reads only the end of a plain file"), "{plan}");
     }
 }
+
+#[test]
+fn an_awk_is_measured_only_if_it_can_do_nothing_but_print() {
+    let dir = directory();
+    // Without the breaks between its lines.
+    let told = |text: &str| {
+        let words = printed(dir.path(), &["explain", "--measure", text]);
+        words.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let text = told("mawk '{print > \"written\"}' f");
+    assert!(text.contains("was not measured: its program may do more than print"), "{text}");
+    assert!(!dir.path().join("written").exists());
+    let text = told("mawk '{print $1}' f");
+    // Which is faster is not for a test to say.
+    assert!(text.contains("awk is mawk here; on the first 538 kB of f, "), "{text}");
+    assert!(text.contains("prints the same") || text.contains("takes"), "{text}");
+}

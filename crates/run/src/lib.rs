@@ -4,6 +4,7 @@
 //! fully modelled goes to the shell: a stage on its own where that cannot be noticed, else the whole text.
 //! run prints nothing, except what a shell itself would print to standard error about its children.
 
+mod awks;
 mod environ;
 mod execute;
 mod expand;

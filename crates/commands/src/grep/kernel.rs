@@ -85,6 +85,8 @@ pub(super) struct GrepKernel {
     sample: Vec<u8>,
     /// Lines in which NULs are ends.
     zapped: Vec<u8>,
+    /// Whole lines are printed as newlines: they are only counted.
+    ends_only: bool,
 }
 
 /// Nothing of what it prints is wanted, or there can be no more of it.
@@ -107,8 +109,14 @@ impl GrepKernel {
             held: Vec::new(),
             sample: Vec::new(),
             zapped: Vec::new(),
+            ends_only: false,
             options: options.clone(),
         }
+    }
+
+    /// The same, printing the ends of whole lines and nothing else of them.
+    pub(super) fn printing_ends_only(self) -> Self {
+        GrepKernel { ends_only: true, ..self }
     }
 
     /// Lines are looked for, but none is printed.
@@ -224,14 +232,23 @@ impl GrepKernel {
                 if self.shows_invalid(line) {
                     self.withhold(line);
                 } else {
-                    out.extend_from_slice(line);
+                    self.put(line, out);
                 }
             }
         } else {
-            out.extend_from_slice(run);
+            self.put(run, out);
         }
         if out.last().is_some_and(|last| *last != b'\n') {
             out.push(b'\n');
+        }
+    }
+
+    /// Whole lines, or their ends if nobody asks for more.
+    fn put(&self, run: &[u8], out: &mut Vec<u8>) {
+        if self.ends_only {
+            out.resize(out.len() + lines(run) as usize, b'\n');
+        } else {
+            out.extend_from_slice(run);
         }
     }
 

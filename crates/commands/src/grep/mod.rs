@@ -98,11 +98,66 @@ impl Command for Grep {
         Ok(Box::new(GrepKernel::new(&self.options)))
     }
 
+    fn kernel_for_line_count(&self) -> Option<Accept<Box<dyn Kernel>>> {
+        // Parts of lines, and what stands before lines, are printed in another way.
+        let whole_lines = self.options.is_filter() && self.options.limit.is_none();
+        whole_lines
+            .then(|| Ok(Box::new(GrepKernel::new(&self.options).printing_ends_only()) as Box<dyn Kernel>))
+    }
+
     fn keeps_same_lines_after(&self, map: &ByteMap) -> bool {
         self.options.is_filter() && self.options.regex.keeps_same_lines_after(map)
     }
 
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
         self.may_hand_over.then(|| self.options.resume_args.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Family, Implementation, Locale};
+
+    fn grep(args: &[&str], locale: Locale) -> Box<dyn Command> {
+        let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+        accept(&args, &Context { locale, implementation: Implementation::tested(Family::GnuGrep) })
+            .expect("native")
+    }
+
+    /// What is printed of these blocks, and whether it was handed over.
+    fn run(mut kernel: Box<dyn Kernel>, blocks: &[&[u8]]) -> (Vec<u8>, bool, Vec<u8>, i32) {
+        let mut out = Vec::new();
+        kernel.begin_input(None, &mut out);
+        let handed_over = blocks.iter().any(|block| kernel.push(block, &mut out).is_err());
+        let _ = kernel.end_input(&mut out);
+        (out, handed_over, kernel.complaints(), kernel.status())
+    }
+
+    #[test]
+    fn for_a_count_the_same_number_of_lines_is_printed() {
+        let texts: &[&[&[u8]]] =
+            &[&[b"ab\nb\nab\n", b"b\nab"], &[b"ab\na\xffb\nab\n"], &[b"ab\n", b"a\0b\nab\n"], &[b"b\n"]];
+        for args in [&["a"][..], &["-v", "a"], &["-a", "a"], &["-x", "ab"], &["-i", "A"]] {
+            for (locale, text) in
+                [Locale::C, Locale::C_UTF8].iter().flat_map(|l| texts.iter().map(move |t| (l, t)))
+            {
+                let command = grep(args, locale.clone());
+                let full = run(command.kernel().expect("a kernel"), text);
+                let ends = run(command.kernel_for_line_count().expect("a filter").expect("a kernel"), text);
+                assert!(ends.0.iter().all(|byte| *byte == b'\n'), "{args:?} {text:?}");
+                assert_eq!(
+                    ends.0.len(),
+                    full.0.iter().filter(|byte| **byte == b'\n').count(),
+                    "{args:?} {text:?}"
+                );
+                assert_eq!((ends.1, &ends.2, ends.3), (full.1, &full.2, full.3), "{args:?} {text:?}");
+            }
+        }
+        for args in
+            [&["-o", "a"][..], &["-n", "a"], &["-c", "a"], &["-m", "1", "a"], &["-q", "a"], &["-l", "a"]]
+        {
+            assert!(grep(args, Locale::C).kernel_for_line_count().is_none(), "{args:?}");
+        }
     }
 }

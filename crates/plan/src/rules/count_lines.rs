@@ -3,7 +3,7 @@
 //! **Proof.** `wc -l` prints how many newlines it reads. Where the stage before it prints exactly one line for each
 //! line that it reads, it prints as many newlines as it reads, and one more if it gives a last line its missing end.
 //! That number needs none of its work. A filter (`grep x | wc -l`) must still find its lines, but need not print more
-//! of them than their ends.
+//! of them than their ends: what it hands over to the real command, if it does, that one prints in full.
 //!
 //! **Conditions.** wc has no other option and reads the pipe. The stage before it is one whose account of its lines
 //! holds for all data, that cannot fail because of its data, and that ends with status 0; or it offers a kernel that

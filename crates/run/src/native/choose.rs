@@ -3,6 +3,7 @@
 use super::Unit;
 use super::files::{self, Files, Position};
 use super::prepare::{self, Ready};
+use crate::awks;
 use crate::environ::Environment;
 use crate::plan::{Plan, Request, ShellOption, Step};
 use crate::stage::{Kind, StagePlan, Surroundings};
@@ -34,12 +35,14 @@ pub struct Explained {
     pub planned: Planned,
 }
 
-/// How each pipeline of a text would be run, for `explain`.
+/// How each pipeline of a text would be run, for `explain`. `measure`: programs of awk may be run on a part of their
+/// input, to see which awk is fastest.
 pub fn explain(
     plan: &Plan,
     request: &Request,
     environment: &Environment,
     switches: &Switches,
+    measure: bool,
 ) -> Vec<Explained> {
     let Plan::Steps(steps) = plan else { return Vec::new() };
     let cache = CacheFile::of_user(|name| environment.get(name).map(PathBuf::from));
@@ -55,8 +58,9 @@ pub fn explain(
                 pipefail = last.map_or(pipefail, |(_, on)| *on);
             }
             Step::List(list) => explained.extend(list.iter().map(|(_, pipeline)| {
-                let (planned, _) =
+                let (mut planned, _) =
                     plan_pipeline(&pipeline.stages, &around, switches, pipefail, &mut detector);
+                planned.advice.extend(awks::advice(&pipeline.stages, &around, measure));
                 Explained { text: pipeline.span.of(text).to_string(), planned }
             })),
         }

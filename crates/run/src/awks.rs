@@ -1,0 +1,282 @@
+//! Which awk? Awks differ in speed by several times, and which is faster depends on the program and the machine (P5): so
+//! it is measured here, on the beginning of the real input, if whoever asks allows that.
+//!
+//! Only a program that can do nothing but print is run: not one that may write files, start commands or read anything
+//! else, or that prints what changes from run to run.
+
+use crate::lookup;
+use crate::stage::{Kind, StagePlan, Surroundings};
+use pelton_sys::spawn::{Action, Exec, Redirection};
+use pelton_sys::wait;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const AWKS: [&str; 5] = ["awk", "gawk", "mawk", "nawk", "original-awk"];
+
+/// As much of the input is read.
+const SAMPLE_BYTES: u64 = 1_000_000;
+/// A program that takes longer on that is ended.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The least of so many runs counts.
+const RUNS: usize = 3;
+/// Below this, the other is not worth naming.
+const WORTH: f64 = 1.2;
+
+/// What stands in the way of running a program twice and comparing: these read, write or start something, or give what
+/// differs from run to run or from awk to awk.
+const NOT_PURE: [&str; 14] = [
+    "getline", "system", "|", "@", "close", "fflush", "rand", "time", "FILENAME", "ARG", "ENVIRON",
+    "PROCINFO", "/inet", "/dev/",
+];
+
+/// In sentences, for each awk among these stages. `measure`: their programs may be run.
+pub fn advice(stages: &[StagePlan], around: &Surroundings<'_>, measure: bool) -> Vec<String> {
+    stages.iter().filter_map(|stage| of_stage(stage, around, measure)).collect()
+}
+
+fn of_stage(stage: &StagePlan, around: &Surroundings<'_>, measure: bool) -> Option<String> {
+    if stage.kind != Kind::Program {
+        return None;
+    }
+    let native = stage.program(around).ok()?;
+    let Action::Exec(exec) = native.action else { return None };
+    let called = name_of(Path::new(OsStr::from_bytes(exec.path.as_bytes())));
+    if !AWKS.contains(&called.as_str()) {
+        return None;
+    }
+    let own = resolved(exec.path.as_bytes());
+    let others: Vec<PathBuf> = others(&own, around);
+    if others.is_empty() {
+        return None;
+    }
+    let trial = Trial::of(&exec, &native.redirections);
+    match (trial, measure) {
+        (Ok(trial), true) => Some(trial.tell(&own, &others)),
+        (Ok(_), false) => {
+            let names: Vec<String> = others.iter().map(|path| name_of(path)).collect();
+            let (own, names) = (name_of(&own), names.join(" and "));
+            Some(format!(
+                "awk is {own} here, and {names} is installed: --measure runs this program with each on the first megabyte of its input"
+            ))
+        }
+        (Err(reason), true) => Some(format!("{called} was not measured: {reason}")),
+        (Err(_), false) => None,
+    }
+}
+
+/// The file behind links (`/etc/alternatives`).
+fn resolved(path: &[u8]) -> PathBuf {
+    let path = Path::new(OsStr::from_bytes(path));
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn others(own: &Path, around: &Surroundings<'_>) -> Vec<PathBuf> {
+    let found = AWKS.iter().filter_map(|name| lookup::find(name.as_bytes(), around.environment));
+    let mut others: Vec<PathBuf> = found.map(|path| resolved(&path)).filter(|path| path != own).collect();
+    others.sort();
+    others.dedup();
+    others
+}
+
+/// A program that may be run, and on what.
+struct Trial<'a> {
+    exec: &'a Exec,
+    /// Options and the program.
+    args: Vec<&'a [u8]>,
+    input: &'a [u8],
+}
+
+impl<'a> Trial<'a> {
+    /// Or why it may not be run.
+    fn of(exec: &'a Exec, redirections: &'a [Redirection]) -> Result<Trial<'a>, String> {
+        let mut args: Vec<&[u8]> = exec.argv.iter().skip(1).map(|arg| arg.as_bytes()).collect();
+        let mut at = 0;
+        while let Some([b'-', letter, value @ ..]) = args.get(at).copied() {
+            at += match (letter, value) {
+                (b'F' | b'v', []) => 2,
+                (b'F' | b'v', _) => 1,
+                _ => return Err("an option that not every awk has".into()),
+            };
+        }
+        let program = args.get(at).ok_or("it has no program")?;
+        if let Some(what) = impurity(&String::from_utf8_lossy(program)) {
+            return Err(format!("its program may do more than print ({what})"));
+        }
+        let operands = args.split_off(at + 1);
+        let redirected = redirections.iter().find_map(|redirection| match redirection {
+            Redirection::Open { fd: 0, path, .. } => Some(path.as_bytes()),
+            _ => None,
+        });
+        let input = match (operands.as_slice(), redirected) {
+            ([name], _) if !name.contains(&b'=') => name,
+            ([], Some(path)) => path,
+            _ => return Err("its input is not one file".into()),
+        };
+        if !std::fs::metadata(OsStr::from_bytes(input)).is_ok_and(|metadata| metadata.is_file()) {
+            return Err("its input is not a plain file".into());
+        }
+        Ok(Trial { exec, args, input })
+    }
+
+    fn tell(&self, own: &Path, others: &[PathBuf]) -> String {
+        self.measured(own, others)
+            .unwrap_or_else(|error| format!("{} was not measured: {error}", name_of(own)))
+    }
+
+    fn measured(&self, own: &Path, others: &[PathBuf]) -> io::Result<String> {
+        let (mut sample, bytes) = sample(self.input)?;
+        let mine = self.best_of_runs(own, &mut sample)?;
+        let mut words = Vec::new();
+        for other in others {
+            let name = name_of(other);
+            let theirs = match self.best_of_runs(other, &mut sample) {
+                Ok(theirs) => theirs,
+                Err(error) => {
+                    words.push(format!("{name} did not run it ({error})"));
+                    continue;
+                }
+            };
+            words.push(match mine.cpu_ns as f64 / theirs.cpu_ns.max(1) as f64 {
+                _ if (mine.status, &mine.output) != (theirs.status, &theirs.output) => {
+                    format!("{name} prints something else")
+                }
+                ratio if ratio >= WORTH => {
+                    format!("{name} takes {ratio:.1} times less CPU and prints the same")
+                }
+                ratio if ratio * WORTH <= 1.0 => format!("{name} takes {:.1} times more", 1.0 / ratio),
+                _ => format!("{name} takes about as much"),
+            });
+        }
+        let input = self.input.escape_ascii();
+        Ok(format!(
+            "awk is {} here; on the first {} kB of {input}, {}",
+            name_of(own),
+            bytes / 1000,
+            words.join("; ")
+        ))
+    }
+
+    fn best_of_runs(&self, awk: &Path, sample: &mut File) -> io::Result<Ran> {
+        let mut best = self.run(awk, sample)?;
+        for _ in 1..RUNS {
+            let again = self.run(awk, sample)?;
+            best.cpu_ns = best.cpu_ns.min(again.cpu_ns);
+        }
+        Ok(best)
+    }
+
+    fn run(&self, awk: &Path, sample: &mut File) -> io::Result<Ran> {
+        sample.rewind()?;
+        let mut command = Command::new(awk);
+        command.args(self.args.iter().map(|arg| OsStr::from_bytes(arg))).env_clear();
+        for pair in &self.exec.envp {
+            if let Some(at) = pair.as_bytes().iter().position(|byte| *byte == b'=') {
+                let (name, value) = pair.as_bytes().split_at(at);
+                command.env(OsStr::from_bytes(name), OsStr::from_bytes(&value[1..]));
+            }
+        }
+        command.stdin(sample.try_clone()?).stdout(Stdio::piped()).stderr(Stdio::null());
+        let before = wait::children_usage();
+        let mut child = command.spawn()?;
+        let mut stdout = child.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
+        let (status, output) = std::thread::scope(|scope| {
+            let reader = scope.spawn(move || {
+                let mut output = Vec::new();
+                stdout.read_to_end(&mut output).map(|_| output)
+            });
+            let status = wait_patiently(&mut child)?;
+            let output =
+                reader.join().unwrap_or_else(|_| Err(io::Error::other("its output was not read")))?;
+            Ok::<_, io::Error>((status, output))
+        })?;
+        let after = wait::children_usage();
+        let cpu_ns = (after.user_ns + after.sys_ns).saturating_sub(before.user_ns + before.sys_ns);
+        Ok(Ran { status, output, cpu_ns })
+    }
+}
+
+/// One run.
+struct Ran {
+    status: Option<i32>,
+    output: Vec<u8>,
+    cpu_ns: u64,
+}
+
+fn wait_patiently(child: &mut Child) -> io::Result<Option<i32>> {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.code());
+        }
+        if start.elapsed() > PATIENCE {
+            child.kill()?;
+            child.wait()?;
+            return Err(io::Error::other("it took too long"));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The whole lines at the beginning of a file, in a file that nobody else sees, and how many bytes they are.
+fn sample(input: &[u8]) -> io::Result<(File, usize)> {
+    let mut text = Vec::new();
+    File::open(OsStr::from_bytes(input))?.take(SAMPLE_BYTES).read_to_end(&mut text)?;
+    if text.len() as u64 == SAMPLE_BYTES
+        && let Some(last) = text.iter().rposition(|byte| *byte == b'\n')
+    {
+        text.truncate(last + 1);
+    }
+    let path = std::env::temp_dir().join(format!("pelton-sample-{}", std::process::id()));
+    let mut file = File::options().read(true).write(true).create_new(true).open(&path)?;
+    std::fs::remove_file(&path)?;
+    file.write_all(&text)?;
+    Ok((file, text.len()))
+}
+
+/// What in a program keeps it from being run twice. Text is looked at, not grammar: too much is refused, never too little.
+fn impurity(program: &str) -> Option<&'static str> {
+    let without_or = program.replace("||", "");
+    if let Some(word) = NOT_PURE.iter().find(|word| without_or.contains(**word)) {
+        return Some(word);
+    }
+    // A comparison can only stand before whatever prints.
+    let printing = program.find("print").map_or("", |at| &program[at..]);
+    printing.contains('>').then_some(">")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_only_print() {
+        for program in
+            ["{print $1}", "$3 > 5 || /x/ {n++} END {print n}", "{s += $1} END {printf \"%d\\n\", s}"]
+        {
+            assert_eq!(impurity(program), None, "{program}");
+        }
+        for (program, what) in [
+            ("{print > \"f\"}", ">"),
+            ("{print \"a;b\" >> \"f\"}", ">"),
+            ("{print | \"sh\"}", "|"),
+            ("{\"date\" | getline x}", "getline"),
+            ("BEGIN {system(\"rm f\")}", "system"),
+            ("@include \"x\"", "@"),
+            ("{print rand()}", "rand"),
+            ("{print FILENAME}", "FILENAME"),
+            ("{print ENVIRON[\"A\"]}", "ENVIRON"),
+            ("{printf \"x\" > \"/dev/stderr\"}", "/dev/"),
+        ] {
+            assert_eq!(impurity(program), Some(what), "{program}");
+        }
+    }
+}
