@@ -5,7 +5,7 @@ use super::{Recipe, Rng};
 pub const RECIPE: Recipe = Recipe { name: "words", about: "one word a line, common ones often", append };
 
 const VOCABULARY: u64 = 200_000;
-const SYLLABLES: [&str; 24] = [
+pub const SYLLABLES: [&str; 24] = [
     "ka", "to", "ri", "men", "sol", "an", "be", "vor", "il", "us", "tra", "de", "qui", "el", "po", "nar",
     "si", "lum", "fe", "ga", "hor", "em", "ny", "zu",
 ];
@@ -16,7 +16,7 @@ fn append(rng: &mut Rng, _: u64, out: &mut Vec<u8>) {
 }
 
 /// The word with this rank: two syllables for the commonest, up to four.
-pub fn word(rank: u64, out: &mut Vec<u8>) {
+fn word(rank: u64, out: &mut Vec<u8>) {
     let n = SYLLABLES.len() as u64;
     let mut rest = rank;
     out.extend_from_slice(SYLLABLES[(rest % n) as usize].as_bytes());
