@@ -1,9 +1,11 @@
 //! The environment: as inherited, as a shell sees it, and as it hands it to the programs it starts.
 
+use pelton_commands::detect::Detector;
 use pelton_syntax::Dialect;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
 /// The inherited environment, with what a shell changes in it.
 #[derive(Clone, Debug)]
@@ -93,6 +95,11 @@ impl Environment {
     /// The value of `name`, if it is set.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.inherited.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_os_str())
+    }
+
+    /// Tells which implementation a program is, with what this user's cache remembers.
+    pub fn detector(&self) -> Detector<'static> {
+        Detector::of_user(|name| self.get(name).map(PathBuf::from))
     }
 
     /// What makes a non-interactive shell behave in ways pelton does not model, if something does.

@@ -5,7 +5,7 @@ use crate::native::{self, Native, Unit};
 use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
 use crate::stage::{Ends, Kind, Memo, StagePlan, Surroundings};
 use crate::{c_string, jobs, lookup};
-use pelton_commands::detect::{CacheFile, Detector, Store, SystemProbe};
+use pelton_commands::detect::Detector;
 use pelton_observe::probes::accounting;
 use pelton_observe::{Edges, Finished, Pace, Watched};
 use pelton_plan::Switches;
@@ -147,8 +147,7 @@ pub fn execute(
     match plan {
         Plan::Steps(steps) => {
             let switches = options.native.as_ref().filter(|_| options.observing == Observing::No);
-            let cache = CacheFile::of_user(|name| environment.get(name).map(std::path::PathBuf::from));
-            let detector = Detector::new(&SystemProbe, cache.as_ref().map(|cache| cache as &dyn Store));
+            let detector = environment.detector();
             let mut shell =
                 ShellState { request, environment, say, errexit: false, pipefail: false, switches, detector };
             shell.run(steps, &mut runner)?;
@@ -238,7 +237,7 @@ struct ShellState<'a> {
     errexit: bool,
     pipefail: bool,
     switches: Option<&'a Switches>,
-    detector: Detector<'a>,
+    detector: Detector<'static>,
 }
 
 impl ShellState<'_> {

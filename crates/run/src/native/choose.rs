@@ -7,14 +7,14 @@ use crate::awks;
 use crate::environ::Environment;
 use crate::plan::{Plan, Request, ShellOption, Step};
 use crate::stage::{Kind, StagePlan, Surroundings};
-use pelton_commands::detect::{CacheFile, Detector, Store, SystemProbe};
+use pelton_commands::detect::Detector;
 use pelton_commands::{Accept, Command, Context, Declined, Family, Implementation, Locale, SystemLocales};
 use pelton_plan::{Candidate, Planned, Segment, Switches};
 use pelton_syntax::{Command as SyntaxCommand, Dialect, RedirectKind};
 use pelton_sys::spawn::Action;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What a stage would be as a process, and what the planner needs to know of it.
 struct Understood {
@@ -45,8 +45,7 @@ pub fn explain(
     measure: bool,
 ) -> Vec<Explained> {
     let Plan::Steps(steps) = plan else { return Vec::new() };
-    let cache = CacheFile::of_user(|name| environment.get(name).map(PathBuf::from));
-    let mut detector = Detector::new(&SystemProbe, cache.as_ref().map(|cache| cache as &dyn Store));
+    let mut detector = environment.detector();
     let around = crate::execute::surroundings(request, environment, &[]);
     let text = request.text.to_str().unwrap_or_default();
     let mut pipefail = false;

@@ -1,13 +1,21 @@
 //! Which implementation and version a program is.
 //!
 //! A kernel claims to equal a named implementation, so the name on the PATH is not enough. The program is asked once
-//! (`--version`, first line); the answer is kept for as long as the file stays the same (path, inode, time, size).
+//! (`--version`, first line) and tried (a few bytes whose answer tells a patched one from the original); what it is
+//! is kept for as long as the file stays the same (path, inode, time, size).
+
+mod behaviour;
+mod cache;
 
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+
+use crate::locales::{LocaleStore, SystemLocales};
+use cache::{decode, encode};
+
+pub use cache::{CacheFile, Store};
 
 /// Who wrote a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,7 +38,8 @@ pub enum Family {
     Bash,
 }
 
-/// The versions that the kernels were compared with. Others are declined until they have been compared as well.
+/// The versions that the kernels were compared with: those of Debian 12. Others are declined until they have been
+/// compared as well: release notes that name no difference prove none.
 pub const TESTED: &[(Family, &str)] = &[
     (Family::GnuCoreutils, "9.1"),
     (Family::GnuGrep, "3.8"),
@@ -127,14 +136,8 @@ pub trait Probe {
     fn stamp(&self, path: &Path) -> Option<Stamp>;
     /// The first line of `path --version`.
     fn version_line(&self, path: &Path) -> Option<String>;
-}
-
-/// Keeps answers between runs.
-pub trait Store {
-    /// What was saved, or nothing.
-    fn load(&self) -> Option<String>;
-    /// Keeps it; may fail silently: it is only a cache.
-    fn save(&self, text: &str);
+    /// What the program does otherwise than a program of this family and name does, in words.
+    fn oddity(&self, path: &Path, family: Family, program: &str) -> Option<String>;
 }
 
 /// The machine itself.
@@ -151,63 +154,52 @@ impl Probe for SystemProbe {
     fn version_line(&self, path: &Path) -> Option<String> {
         let name = path.file_name()?.to_str()?;
         // mawk knows no long options before 1.3.4-2020 and says its version with -W.
-        let output = Command::new(path)
-            .args(if name == "mawk" { &["-W", "version"][..] } else { &["--version"] })
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null())
-            .stderr(Stdio::null())
-            .output()
-            .ok()?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        Some(text.lines().next().unwrap_or_default().to_owned())
-    }
-}
-
-/// A file under `$XDG_CACHE_HOME/pelton`.
-#[derive(Clone, Debug)]
-pub struct CacheFile {
-    path: PathBuf,
-}
-
-impl CacheFile {
-    /// In the user's cache folder, if the environment names one.
-    pub fn of_user(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<Self> {
-        let absolute = |path: PathBuf| path.is_absolute().then_some(path);
-        let root = variable("XDG_CACHE_HOME")
-            .and_then(absolute)
-            .or_else(|| variable("HOME").and_then(absolute).map(|home| home.join(".cache")))?;
-        Some(CacheFile { path: root.join("pelton").join("implementations") })
-    }
-}
-
-impl Store for CacheFile {
-    fn load(&self) -> Option<String> {
-        fs::read_to_string(&self.path).ok()
+        let args = if name == "mawk" { &["-W", "version"][..] } else { &["--version"] };
+        let (answer, _) = behaviour::ask(path, args, "", "C")?;
+        Some(String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned())
     }
 
-    fn save(&self, text: &str) {
-        let Some(folder) = self.path.parent() else { return };
-        let draft = folder.join(format!("implementations.{}", std::process::id()));
-        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&draft, text));
-        // Renamed into place, so that two runs at once never see half a file.
-        if written.and_then(|()| fs::rename(&draft, &self.path)).is_err() {
-            let _ = fs::remove_file(&draft);
+    fn oddity(&self, path: &Path, family: Family, program: &str) -> Option<String> {
+        let mut behaviours = behaviour::of(family, program).peekable();
+        behaviours.peek()?;
+        if !has_utf8() {
+            return Some("C.UTF-8 is not installed, in which patched ones could be told".to_owned());
         }
+        let odd = behaviours.find(|behaviour| !behaviour.is_shown_by(path))?;
+        Some(format!("patched: '{}' answers otherwise", odd.describe()))
     }
+}
+
+/// Can the difference between bytes and characters show?
+fn has_utf8() -> bool {
+    SystemLocales::default().installed(b"C.UTF-8") == Some(true)
 }
 
 /// Answers which implementation a path is, and remembers.
 pub struct Detector<'a> {
     probe: &'a dyn Probe,
-    store: Option<&'a dyn Store>,
+    store: Option<Box<dyn Store + 'a>>,
     known: HashMap<PathBuf, (Stamp, Implementation)>,
+}
+
+impl Detector<'static> {
+    /// Of this machine, with the user's cache if the environment names a place for it.
+    pub fn of_user(variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
+        let store = CacheFile::of_user(variable).map(|file| Box::new(file) as Box<dyn Store>);
+        Detector::new(&SystemProbe, store)
+    }
 }
 
 impl<'a> Detector<'a> {
     /// With what `store` remembers.
-    pub fn new(probe: &'a dyn Probe, store: Option<&'a dyn Store>) -> Self {
-        let known = store.and_then(Store::load).and_then(|text| decode(&text)).unwrap_or_default();
-        Detector { probe, store, known }
+    pub fn new(probe: &'a dyn Probe, store: Option<Box<dyn Store + 'a>>) -> Self {
+        let mut detector = Detector { probe, store, known: HashMap::new() };
+        detector.known = detector.stored();
+        detector
+    }
+
+    fn stored(&self) -> HashMap<PathBuf, (Stamp, Implementation)> {
+        self.store.as_ref().and_then(|store| store.load()).and_then(|text| decode(&text)).unwrap_or_default()
     }
 
     /// What the program at this path is. Asks it only if it is new or was replaced.
@@ -217,59 +209,27 @@ impl<'a> Detector<'a> {
             return known.clone();
         }
         let program = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let line = self.probe.version_line(path).unwrap_or_default();
-        let implementation = Implementation::from_version_line(program, &line);
+        let implementation = self.ask(path, program);
+        // What others have found meanwhile stays.
+        self.known.extend(self.stored());
         self.known.insert(path.to_owned(), (stamp, implementation.clone()));
-        if let Some(store) = self.store {
+        if let Some(store) = &self.store {
             store.save(&encode(&self.known));
         }
         implementation
     }
-}
 
-const HEADER: &str = "pelton implementations 1";
-
-/// One line per program: inode, time, size, family or `?`, version or line, path. Paths that are not UTF-8 or hold a
-/// newline or tab are not kept.
-fn encode(known: &HashMap<PathBuf, (Stamp, Implementation)>) -> String {
-    let mut text = format!("{HEADER}\n");
-    for (path, (stamp, implementation)) in known {
-        let (family, words) = match implementation {
-            Implementation::Known { family, version } => (format!("{family:?}"), version),
-            Implementation::Unknown(line) => ("?".to_owned(), line),
-        };
-        let Some(path) = path.to_str().filter(|path| !path.contains(['\n', '\t'])) else { continue };
-        if words.contains(['\n', '\t']) {
-            continue;
+    fn ask(&self, path: &Path, program: &str) -> Implementation {
+        let line = self.probe.version_line(path).unwrap_or_default();
+        match Implementation::from_version_line(program, &line) {
+            Implementation::Known { family, version } => {
+                let oddity = self.probe.oddity(path, family, program);
+                let version = oddity.map_or(version.clone(), |oddity| format!("{version} ({oddity})"));
+                Implementation::Known { family, version }
+            }
+            unknown => unknown,
         }
-        let Stamp { inode, modified_ns, bytes } = stamp;
-        text.push_str(&format!("{inode}\t{modified_ns}\t{bytes}\t{family}\t{words}\t{path}\n"));
     }
-    text
-}
-
-/// `None` for anything but a whole, well-formed cache.
-fn decode(text: &str) -> Option<HashMap<PathBuf, (Stamp, Implementation)>> {
-    let lines = text.strip_suffix('\n')?.strip_prefix(HEADER)?;
-    lines.split('\n').skip(1).map(decode_line).collect()
-}
-
-fn decode_line(line: &str) -> Option<(PathBuf, (Stamp, Implementation))> {
-    let mut fields = line.split('\t');
-    let mut next = || fields.next();
-    let stamp = Stamp {
-        inode: next()?.parse().ok()?,
-        modified_ns: next()?.parse().ok()?,
-        bytes: next()?.parse().ok()?,
-    };
-    let (family, words, path) = (next()?, next()?.to_owned(), PathBuf::from(next()?));
-    let implementation = if family == "?" {
-        Implementation::Unknown(words)
-    } else {
-        let (_, family) = FIRST_LINES.iter().find(|(_, known)| format!("{known:?}") == family)?;
-        Implementation::Known { family: *family, version: words }
-    };
-    fields.next().is_none().then_some((path, (stamp, implementation)))
 }
 
 #[cfg(test)]
@@ -281,6 +241,7 @@ mod tests {
         stamp: Cell<Stamp>,
         line: &'static str,
         asked: Cell<u32>,
+        odd: bool,
     }
 
     impl Probe for Machine {
@@ -292,12 +253,16 @@ mod tests {
             self.asked.set(self.asked.get() + 1);
             Some(self.line.to_owned())
         }
+
+        fn oddity(&self, _: &Path, _: Family, program: &str) -> Option<String> {
+            self.odd.then(|| format!("patched: {program}"))
+        }
     }
 
     #[derive(Default)]
     struct Memory(RefCell<Option<String>>);
 
-    impl Store for Memory {
+    impl Store for &Memory {
         fn load(&self) -> Option<String> {
             self.0.borrow().clone()
         }
@@ -309,7 +274,7 @@ mod tests {
 
     fn machine(line: &'static str) -> Machine {
         let stamp = Stamp { inode: 1, modified_ns: -5, bytes: 3 };
-        Machine { stamp: Cell::new(stamp), line, asked: Cell::new(0) }
+        Machine { stamp: Cell::new(stamp), line, asked: Cell::new(0), odd: false }
     }
 
     #[test]
@@ -331,12 +296,50 @@ mod tests {
         let machine = machine("cat (GNU coreutils) 9.1");
         let memory = Memory::default();
         let path = Path::new("/usr/bin/cat");
-        assert!(Detector::new(&machine, Some(&memory)).identify(path).is_tested(Family::GnuCoreutils));
-        assert!(Detector::new(&machine, Some(&memory)).identify(path).is_tested(Family::GnuCoreutils));
+        assert!(
+            Detector::new(&machine, Some(Box::new(&memory))).identify(path).is_tested(Family::GnuCoreutils)
+        );
+        assert!(
+            Detector::new(&machine, Some(Box::new(&memory))).identify(path).is_tested(Family::GnuCoreutils)
+        );
         assert_eq!(machine.asked.get(), 1);
         machine.stamp.set(Stamp { inode: 2, ..machine.stamp.get() });
-        Detector::new(&machine, Some(&memory)).identify(path);
+        Detector::new(&machine, Some(Box::new(&memory))).identify(path);
         assert_eq!(machine.asked.get(), 2);
+    }
+
+    #[test]
+    fn one_that_behaves_otherwise_is_not_what_it_says() {
+        let machine = Machine { odd: true, ..machine("cut (GNU coreutils) 9.1") };
+        let memory = Memory::default();
+        for _ in 0..2 {
+            let found = Detector::new(&machine, Some(Box::new(&memory))).identify(Path::new("/usr/bin/cut"));
+            assert!(!found.is_tested(Family::GnuCoreutils));
+            assert_eq!(found.describe(), "GnuCoreutils 9.1 (patched: cut)");
+        }
+        assert_eq!(machine.asked.get(), 1);
+    }
+
+    #[test]
+    fn what_another_run_has_found_stays() {
+        let machine = machine("cat (GNU coreutils) 9.1");
+        let memory = Memory::default();
+        let mut slow = Detector::new(&machine, Some(Box::new(&memory)));
+        Detector::new(&machine, Some(Box::new(&memory))).identify(Path::new("/bin/cat"));
+        slow.identify(Path::new("/usr/bin/cat"));
+        Detector::new(&machine, Some(Box::new(&memory))).identify(Path::new("/bin/cat"));
+        assert_eq!(machine.asked.get(), 2);
+    }
+
+    #[test]
+    fn the_programs_of_this_machine_are_what_the_kernels_equal() {
+        let version = Implementation::tested(Family::GnuCoreutils).describe();
+        for entry in crate::COMMANDS.iter().filter(|entry| entry.family == Family::GnuCoreutils) {
+            let found = Detector::new(&SystemProbe, None).identify(&Path::new("/usr/bin").join(entry.name));
+            if found.describe().starts_with(&version) {
+                assert!(found.is_tested(Family::GnuCoreutils), "{}: {}", entry.name, found.describe());
+            }
+        }
     }
 
     #[test]
@@ -344,13 +347,13 @@ mod tests {
         let machine = machine("cat (GNU coreutils) 9.1");
         let whole = {
             let memory = Memory::default();
-            Detector::new(&machine, Some(&memory)).identify(Path::new("/usr/bin/cat"));
-            memory.load().unwrap()
+            Detector::new(&machine, Some(Box::new(&memory))).identify(Path::new("/usr/bin/cat"));
+            (&memory).load().unwrap()
         };
         for damaged in [&whole[..whole.len() - 1], &whole[5..], "", "\n", &whole.replace("\t", " ")] {
             let memory = Memory(RefCell::new(Some(damaged.to_owned())));
             machine.asked.set(0);
-            let found = Detector::new(&machine, Some(&memory)).identify(Path::new("/usr/bin/cat"));
+            let found = Detector::new(&machine, Some(Box::new(&memory))).identify(Path::new("/usr/bin/cat"));
             assert!(found.is_tested(Family::GnuCoreutils));
             assert_eq!(machine.asked.get(), 1, "{damaged:?}");
         }
