@@ -211,7 +211,7 @@ impl Engine<'_> {
 
     fn sort_range<I: Item>(&self, items: &mut [I], range: Range, waiting: &mut Vec<Range>) {
         let slice = &mut items[range.start..range.end];
-        if slice.len() <= COMPARE_MAX {
+        if slice.len() <= COMPARE_MAX && !self.makes_rests(range.phase) {
             slice.sort_unstable_by(|a, b| self.compare_windows(a, b, range.depth, range.phase));
             return;
         }
@@ -231,7 +231,7 @@ impl Engine<'_> {
     /// Sorts a range whose windows are all the same.
     fn sort_equal_windows<I: Item>(&self, items: &mut [I], range: Range, waiting: &mut Vec<Range>) {
         let slice = &mut items[range.start..range.end];
-        if slice.len() <= COMPARE_EQUAL_MAX {
+        if slice.len() <= COMPARE_EQUAL_MAX && !self.makes_rests(range.phase) {
             slice.sort_unstable_by(|a, b| self.compare_rests(a, b, range.depth, range.phase));
             return;
         }
@@ -367,10 +367,19 @@ impl Engine<'_> {
         self.order.compare_rests(self.bytes(a, Phase::Line), self.bytes(b, Phase::Line))
     }
 
+    /// Comparing two entries may make their rests, which are better made once for each.
+    fn makes_rests(&self, phase: Phase) -> bool {
+        self.tie == Tie::Rests && phase == Phase::Key
+    }
+
     /// Sorts entries with equal keys by what decides then.
     fn sort_by_rests<I: Item>(&self, items: &mut [I]) {
+        let first = self.bytes(&items[0], Phase::Line);
+        if items.iter().all(|item| self.bytes(item, Phase::Line) == first) {
+            return items.sort_unstable_by_key(|item| item.line().0);
+        }
         let bytes: usize = items.iter().map(|item| item.line().1).sum();
-        if items.len() <= COMPARE_MAX || bytes > RESTS_BYTES_MAX {
+        if items.len() <= 2 || bytes > RESTS_BYTES_MAX {
             return items.sort_unstable_by(|a, b| self.compare_ties(a, b));
         }
         let mut keys = Vec::new();
