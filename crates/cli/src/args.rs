@@ -53,8 +53,13 @@ Examples:
   pelton run sort -u data.csv              several: a command and its arguments, without a shell
   pelton run -f script.sh one two          a script, with $1 and $2
   echo 'sort | uniq' | pelton run -        the text from standard input
+  pelton run --stats 'sort f | uniq -c'    and then what each stage of it cost, as `pelton time` shows it
+  pelton run --strict 'sort f | uniq -c'   only if all of it runs natively; else say what does not, and why
+  pelton run --check 'sort f | uniq -c'    and then whether the shell prints the same, byte for byte
 
-Exit status: the text's own; 2 if pelton refuses it (a syntax error); 126 or 127 as from a shell.")]
+Exit status: the text's own; 2 if pelton refuses it (a syntax error, --strict, --check of what must
+not run twice) or cannot write the report; 3 if --check finds a difference; 126 or 127 as from a
+shell.")]
 pub struct RunArgs {
     #[command(flatten)]
     pub source: SourceArgs,
@@ -63,12 +68,32 @@ pub struct RunArgs {
     #[arg(long, conflicts_with_all = ["without", "only"])]
     pub faithful: bool,
 
+    /// Then show what each stage cost, as `pelton time` does: kernels by their share of their process
+    #[arg(long)]
+    pub stats: bool,
+
+    /// Run nothing unless every stage runs natively: show those that would not, with the reasons
+    #[arg(long, conflicts_with = "faithful")]
+    pub strict: bool,
+
+    /// Then let the shell run it too, and compare: output, messages, exit status. For texts that only read and print.
+    /// Standard input and output are kept in temporary files, as large as they are
+    #[arg(long, conflicts_with = "stats")]
+    pub check: bool,
+
+    /// With --check: run it twice even if it may do more than print
+    #[arg(long, requires = "check")]
+    pub run_twice: bool,
+
     #[command(flatten)]
     pub switches: SwitchArgs,
 
     /// How many bytes kernels are given at once; for tests
     #[arg(long, value_name = "N", hide = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub block_bytes: Option<u32>,
+
+    #[command(flatten, next_help_heading = "How --stats shows its figures")]
+    pub report: ReportArgs,
 }
 
 /// Which rewrites are on.
@@ -81,6 +106,13 @@ pub struct SwitchArgs {
     /// Switch all others off; may be repeated
     #[arg(long, value_name = "NAME")]
     pub only: Vec<String>,
+}
+
+impl SwitchArgs {
+    /// Whether any was given.
+    pub fn any(&self) -> bool {
+        !self.without.is_empty() || !self.only.is_empty()
+    }
 }
 
 /// Show what `run` would do with a pipeline, and why: what runs natively in one pass, what stays a process, which
@@ -145,25 +177,8 @@ pub struct TimeArgs {
     #[command(flatten)]
     pub source: SourceArgs,
 
-    /// How to show the figures: table, json, csv, markdown, posix, shell-style
-    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = parse_format)]
-    pub format: Format,
-
-    /// As POSIX `time -p`: short for --format posix
-    #[arg(short = 'p', long, conflicts_with_all = ["format", "shell_style"])]
-    pub posix: bool,
-
-    /// A line per stage as the shell's `time` words it: short for --format shell-style
-    #[arg(long, conflicts_with = "format")]
-    pub shell_style: bool,
-
-    /// Show every figure
-    #[arg(short, long)]
-    pub all: bool,
-
-    /// Write the report to FILE instead of standard error; FILE appears whole or not at all
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub report: ReportArgs,
 
     /// Run N times and show medians and spread; what the pipeline prints is read and dropped
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
@@ -182,14 +197,50 @@ pub struct TimeArgs {
     pub schema: bool,
 }
 
-impl TimeArgs {
+/// How figures are shown, and where.
+#[derive(Args)]
+pub struct ReportArgs {
+    /// How to show the figures: table (the default), json, csv, markdown, posix, shell-style
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    pub format: Option<Format>,
+
+    /// As POSIX `time -p`: short for --format posix
+    #[arg(short = 'p', long, conflicts_with_all = ["format", "shell_style"])]
+    pub posix: bool,
+
+    /// A line per stage as the shell's `time` words it: short for --format shell-style
+    #[arg(long, conflicts_with = "format")]
+    pub shell_style: bool,
+
+    /// Show every figure
+    #[arg(short, long)]
+    pub all: bool,
+
+    /// Write the report to FILE instead of standard error; FILE appears whole or not at all
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+impl ReportArgs {
     /// The format that all options together ask for.
     pub fn format(&self) -> Format {
         match (self.posix, self.shell_style) {
             (true, _) => Format::Posix,
             (_, true) => Format::ShellStyle,
-            _ => self.format,
+            _ => self.format.unwrap_or_default(),
         }
+    }
+
+    /// The first of these options that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let options = [
+            (self.format.is_some(), "--format"),
+            (self.posix, "--posix"),
+            (self.shell_style, "--shell-style"),
+            (self.all, "--all"),
+            (self.output.is_some(), "--output"),
+        ];
+        options.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
     }
 }
 

@@ -15,12 +15,12 @@ pub enum Severity {
     Warning,
 }
 
-/// `message` about `span` of `text`.
+/// `message` about these parts of `text`, each with what is to be said of it (or nothing).
 pub fn snippet(
     severity: Severity,
     message: &str,
     text: &str,
-    span: Span,
+    spans: &[(Span, String)],
     origin: Option<&str>,
     help: Option<&str>,
     look: Look,
@@ -33,12 +33,13 @@ pub fn snippet(
     let shown: String = text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
     let shift =
         |at: usize| text[..at].chars().map(|c| if c.is_control() { 1 } else { c.len_utf8() }).sum::<usize>();
-    let (start, end) = (shift(span.start), shift(span.end));
-    let end = if end > start { end } else { (start + 1).min(shown.len()).max(start) };
-    let source = Snippet::source(shown)
-        .path(origin)
-        .line_start(1)
-        .annotation(AnnotationKind::Primary.span(start..end));
+    let annotations = spans.iter().map(|(span, label)| {
+        let (start, end) = (shift(span.start), shift(span.end));
+        let end = if end > start { end } else { (start + 1).min(shown.len()).max(start) };
+        let label = Some(label.as_str()).filter(|label| !label.is_empty());
+        AnnotationKind::Primary.span(start..end).label(label)
+    });
+    let source = Snippet::source(&shown).path(origin).line_start(1).annotations(annotations);
     let mut group: Group<'_> = level.primary_title(message).element(source);
     if let Some(help) = help {
         group = group.element(Level::HELP.message(help));

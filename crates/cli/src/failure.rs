@@ -12,14 +12,15 @@ pub struct Failure {
     pub status: u8,
     message: String,
     help: Option<String>,
-    place: Option<Place>,
+    place: Option<Box<Place>>,
 }
 
 /// Where in a text an error lies.
 #[derive(Debug)]
 struct Place {
     text: String,
-    span: Span,
+    /// Each with what is to be said of it; may be empty.
+    spans: Vec<(Span, String)>,
     origin: Option<String>,
 }
 
@@ -46,7 +47,12 @@ impl Failure {
 
     /// Pointing into `text`, which came from `origin` (a file) or the command line.
     pub fn at(self, text: &str, span: Span, origin: Option<String>) -> Self {
-        Failure { place: Some(Place { text: text.into(), span, origin }), ..self }
+        self.at_each(text, vec![(span, String::new())], origin)
+    }
+
+    /// The same for several places, each with what is to be said of it.
+    pub fn at_each(self, text: &str, spans: Vec<(Span, String)>, origin: Option<String>) -> Self {
+        Failure { place: Some(Box::new(Place { text: text.into(), spans, origin })), ..self }
     }
 
     /// As text that ends with a newline.
@@ -56,7 +62,7 @@ impl Failure {
                 diagnose::Severity::Error,
                 &self.message,
                 &place.text,
-                place.span,
+                &place.spans,
                 place.origin.as_deref(),
                 self.help.as_deref(),
                 look,

@@ -1,12 +1,14 @@
 //! The `pelton` command: the only place that prints or exits.
 
 mod args;
+mod check;
 mod diagnose;
 mod explain;
 mod failure;
 mod output;
 mod run;
 mod source;
+mod strict;
 mod terminal;
 mod time;
 

@@ -3,8 +3,10 @@
 use crate::Ending;
 use crate::args::{RunArgs, When};
 use crate::failure::{Failure, plain};
+use crate::output::Place;
 use crate::source::{self, Source};
 use crate::terminal::{self, Look};
+use crate::{check, strict, time};
 use pelton_run::{Environment, Execution, Observing, Options};
 
 /// Runs it.
@@ -13,7 +15,21 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
         pelton_run::set_block_bytes(bytes as usize);
     }
     let environment = Environment::inherit();
-    match Source::resolve(&args.source, &environment)? {
+    let source = Source::resolve(&args.source, &environment)?;
+    if let (false, Some(option)) = (args.stats, args.report.given()) {
+        let message = format!("`{option}` says how figures are shown, and only --stats has any");
+        return Err(Failure::new(message).with_help(format!("pelton run --stats {option} …")));
+    }
+    if args.strict {
+        strict::check(&source, &args.switches.resolve()?, &environment)?;
+    }
+    if args.check {
+        return check::run(args, &source, &environment);
+    }
+    if args.stats {
+        return stats(args, &source, &environment, color);
+    }
+    match source {
         Source::Words(words) => {
             let exec =
                 pelton_run::command(&words, &environment).map_err(|e| source::no_such_command(&words, &e))?;
@@ -39,6 +55,20 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
             Ok(ending(&execution))
         }
     }
+}
+
+/// Runs it measured, and shows what it cost.
+fn stats(args: &RunArgs, source: &Source, environment: &Environment, color: When) -> Result<Ending, Failure> {
+    let native = native(args)?;
+    let place = Place::prepare(args.report.output.as_deref())?;
+    if let Source::Text(request, plan) = source
+        && terminal::stderr_is_terminal()
+    {
+        source::warn_of_missing(request, plan, environment, Look::of_stderr(color));
+    }
+    let measured = time::measure(source, environment, native)?;
+    time::show(place, &args.report, color, &measured.run)?;
+    Ok(measured.ending())
 }
 
 fn ending(execution: &Execution) -> Ending {

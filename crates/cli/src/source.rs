@@ -156,7 +156,7 @@ pub fn warn_of_missing(request: &Request, plan: &Plan, environment: &Environment
             Severity::Warning,
             &message,
             &text,
-            span,
+            &[(span, String::new())],
             origin.as_deref(),
             Some(&help),
             look,

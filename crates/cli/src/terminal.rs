@@ -58,7 +58,12 @@ fn unicode() -> bool {
 
 /// Writes to standard error, in one go. A standard error that is closed loses what is said, as with any program.
 pub fn say(text: &str) {
+    say_bytes(text.as_bytes());
+}
+
+/// The same for what somebody else said.
+pub fn say_bytes(bytes: &[u8]) {
     let mut stderr = std::io::stderr().lock();
-    let _ = stderr.write_all(text.as_bytes());
+    let _ = stderr.write_all(bytes);
     let _ = stderr.flush();
 }

@@ -1,14 +1,14 @@
 //! `pelton time`: the text run unchanged, and what each stage of it cost.
 
 use crate::Ending;
-use crate::args::{TimeArgs, When};
+use crate::args::{ReportArgs, TimeArgs, When};
 use crate::failure::Failure;
 use crate::output::Place;
 use crate::source::{self, Source};
 use crate::terminal::{self, Look};
 use pelton_record::Run;
 use pelton_report::{Format, Style};
-use pelton_run::{Environment, Execution, Observing, Options};
+use pelton_run::{Environment, Execution, Observing, Options, Switches};
 use pelton_sys::{clock, signals, stdio};
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -25,39 +25,53 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     }
     let environment = Environment::inherit();
     let source = Source::resolve(&args.source, &environment)?;
-    let place = Place::prepare(args.output.as_deref())?;
+    let place = Place::prepare(args.report.output.as_deref())?;
     // With -o, standard error is the pipeline's own.
-    let may_speak = args.output.is_none() || terminal::stderr_is_terminal();
+    let may_speak = args.report.output.is_none() || terminal::stderr_is_terminal();
     if let Source::Text(request, plan) = &source
         && may_speak
     {
         source::warn_of_missing(request, plan, &environment, Look::of_stderr(color));
     }
     let measured = if args.runs == 1 && args.warmup == 0 {
-        measure(&source, &environment)?
+        measure(&source, &environment, None)?
     } else {
         measure_several(args, &source, &environment)?
     };
-    show(place, args, color, &measured.run)?;
-    Ok(match measured.died_by {
-        Some(signal) => Ending::Signal(signal),
-        None => Ending::Status(measured.run.exit_status),
-    })
+    show(place, &args.report, color, &measured.run)?;
+    Ok(measured.ending())
 }
 
-struct Measured {
-    run: Run,
+/// A measured run.
+pub struct Measured {
+    /// Its record.
+    pub run: Run,
     interrupted: bool,
     died_by: Option<i32>,
 }
 
-fn measure(source: &Source, environment: &Environment) -> Result<Measured, Failure> {
+impl Measured {
+    /// How pelton ends after it.
+    pub fn ending(&self) -> Ending {
+        match self.died_by {
+            Some(signal) => Ending::Signal(signal),
+            None => Ending::Status(self.run.exit_status),
+        }
+    }
+}
+
+/// Runs it once, with these rules and kernels, and measures it.
+pub fn measure(
+    source: &Source,
+    environment: &Environment,
+    native: Option<Switches>,
+) -> Result<Measured, Failure> {
     let started_unix_ms = clock::unix_ms();
     let execution = match source {
         Source::Words(words) => pelton_run::execute_command(words, environment, Observing::Yes)
             .map_err(|error| source::no_such_command(words, &error))?,
         Source::Text(request, plan) => {
-            let options = Options { observing: Observing::Yes, native: None };
+            let options = Options { observing: Observing::Yes, native };
             pelton_run::execute(plan, request, environment, &options, &mut terminal::say)
                 .map_err(|error| Failure::io("cannot run the pipeline", &error))?
         }
@@ -91,7 +105,7 @@ fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) 
     let mut interrupted = false;
     for i in 0..total {
         input.rewind().map_err(|error| Failure::io("cannot rewind standard input", &error))?;
-        let measured = measure(source, environment)?;
+        let measured = measure(source, environment, None)?;
         progress.inc(1);
         died_by = measured.died_by;
         if measured.interrupted {
@@ -192,7 +206,8 @@ impl Drop for Drain {
     }
 }
 
-fn show(place: Place, args: &TimeArgs, color: When, run: &Run) -> Result<(), Failure> {
+/// Shows the record where, and as, the user asked for it.
+pub fn show(place: Place, args: &ReportArgs, color: When, run: &Run) -> Result<(), Failure> {
     let look = match place {
         Place::Stderr => Look::of_stderr(color),
         Place::File(_) | Place::Device(_) | Place::Stdout => Look::of_file(color),

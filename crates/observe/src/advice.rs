@@ -4,7 +4,7 @@
 //! the advice could change the output.
 
 use crate::verdict::{label, partner};
-use pelton_record::{Bottleneck, BottleneckKind, Pipeline, Run, Stage};
+use pelton_record::{Bottleneck, BottleneckKind, How, Pipeline, Run, Stage};
 
 type Rule = fn(&Scene<'_>) -> Option<String>;
 
@@ -21,6 +21,9 @@ const RULES: [Rule; 9] = [
     idle_cores,
 ];
 
+/// What still helps where pelton has rewritten what it can.
+const FOR_NATIVE: [Rule; 3] = [others_have_the_cpus, waits_elsewhere, sort_by_bytes];
+
 struct Scene<'a> {
     run: &'a Run,
     pipeline: &'a Pipeline,
@@ -33,7 +36,9 @@ struct Scene<'a> {
 pub fn advise(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck, cores_used: f64) -> Option<String> {
     let stage = &pipeline.stages[bottleneck.stage];
     let scene = Scene { run, pipeline, bottleneck, stage, cores_used };
-    RULES.iter().find_map(|rule| rule(&scene))
+    let native = matches!(stage.how, How::Native { .. });
+    let rules = if native { &FOR_NATIVE[..] } else { &RULES[..] };
+    rules.iter().find_map(|rule| rule(&scene))
 }
 
 impl Scene<'_> {
@@ -70,7 +75,7 @@ fn filter_early(scene: &Scene<'_>) -> Option<String> {
         format!(
             "filter first: if the `grep` of stage {} would choose the same lines before {}, swap them, and {} gets less \
              to do",
-            scene.bottleneck.stage + 2,
+            scene.pipeline.numbers(scene.bottleneck.stage + 1).start(),
             scene.here(),
             scene.stage.name
         )

@@ -3,11 +3,13 @@
 //! observe knows nothing of shell text; it is given processes and pipes. It never changes what it watches.
 
 mod advice;
+mod pass;
 pub mod probes;
 mod repeats;
 mod verdict;
 mod watch;
 
+pub use pass::{Around, Tally, divide};
 pub use repeats::summarise;
 pub use verdict::judge;
 pub use watch::{Edges, Finished, Pace, Watched};

@@ -29,8 +29,8 @@ pub fn judge(run: &Run) -> Verdict {
         let headline = format!(
             "too short to judge: {:.1} ms, most of it the start of {} process{}",
             pipeline.wall_ns as f64 / 1e6,
-            pipeline.stages.len(),
-            if pipeline.stages.len() == 1 { "" } else { "es" }
+            pipeline.processes(),
+            if pipeline.processes() == 1 { "" } else { "es" }
         );
         return Verdict { headline, ..verdict };
     }
@@ -104,9 +104,13 @@ fn kind(stage: &Stage) -> BottleneckKind {
     }
 }
 
-/// A stage as sentences name it: `stage 2 (grep)`.
+/// A row as sentences name it: `stage 2 (grep)`, or `stages 2 to 3 (sort | uniq)`.
 pub(crate) fn label(pipeline: &Pipeline, stage: usize) -> String {
-    format!("stage {} ({})", stage + 1, pipeline.stages[stage].name)
+    let (numbers, name) = (pipeline.numbers(stage), &pipeline.stages[stage].name);
+    match (numbers.start(), numbers.end()) {
+        (first, last) if first == last => format!("stage {first} ({name})"),
+        (first, last) => format!("stages {first} to {last} ({name})"),
+    }
 }
 
 fn percent(part_ns: u64, whole_ns: u64) -> u64 {
@@ -117,7 +121,7 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
     let stage = &pipeline.stages[bottleneck.stage];
     let share = (bottleneck.share * 100.0).round();
     let cpu = stage.cost.cpu_share().unwrap_or(0.0) * 100.0;
-    let whole = if pipeline.stages.len() == 1 { "run" } else { "pipeline's time" };
+    let whole = if pipeline.count() == 1 { "run" } else { "pipeline's time" };
     let what = match bottleneck.kind {
         BottleneckKind::Cpu => format!("it computes: {cpu:.0}% CPU, {share:.0}% of the {whole} is its own"),
         BottleneckKind::WaitsForCpu => {
@@ -137,7 +141,20 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
         Some(other) => format!(" ({} is about as busy)", label(pipeline, other)),
         None => String::new(),
     };
-    format!("the bottleneck is {}{place}: {what}{company}", label(pipeline, bottleneck.stage))
+    let native = native_place(pipeline, bottleneck.stage);
+    format!("the bottleneck is {}{place}{native}: {what}{company}", label(pipeline, bottleneck.stage))
+}
+
+/// How a row ran, if pelton ran it itself.
+fn native_place(pipeline: &Pipeline, row: usize) -> String {
+    match pipeline.pass_of(row) {
+        None => String::new(),
+        Some(pass) if pass.first == pass.last => ", run natively".into(),
+        Some(pass) => {
+            let (first, last) = (pipeline.numbers(pass.first), pipeline.numbers(pass.last));
+            format!(", in the native pass of stages {} to {}", first.start(), last.end())
+        }
+    }
 }
 
 /// Another stage that computes about as much: speeding up either alone gains little.
@@ -151,11 +168,27 @@ pub(crate) fn partner(pipeline: &Pipeline, bottleneck: &Bottleneck) -> Option<us
 fn neighbours(pipeline: &Pipeline, bottleneck: usize) -> Vec<String> {
     let before = bottleneck.checked_sub(1);
     let after = (bottleneck + 1 < pipeline.stages.len()).then_some(bottleneck + 1);
-    before.into_iter().chain(after).map(|i| waited(pipeline, i)).collect()
+    before.into_iter().chain(after).map(|i| waited(pipeline, i, bottleneck)).collect()
+}
+
+/// A neighbour that works in turns with the bottleneck, in the same pass.
+fn took_turns(pipeline: &Pipeline, i: usize, bottleneck: usize) -> Option<String> {
+    let pass = pipeline.pass_of(i)?;
+    if !pass.rows().contains(&bottleneck) {
+        return None;
+    }
+    let share = percent(pipeline.stages[i].cost.cpu_ns(), pass.cost.cpu_ns());
+    Some(format!(
+        "{} takes turns with it in the same process: {share}% of the pass's CPU time",
+        label(pipeline, i)
+    ))
 }
 
 /// What a neighbour waited for, in words.
-fn waited(pipeline: &Pipeline, i: usize) -> String {
+fn waited(pipeline: &Pipeline, i: usize, bottleneck: usize) -> String {
+    if let Some(turns) = took_turns(pipeline, i, bottleneck) {
+        return turns;
+    }
     let stage = &pipeline.stages[i];
     let who = label(pipeline, i);
     let Some(waits) = &stage.waits else {
@@ -209,10 +242,15 @@ mod tests {
             }),
             reads_previous: true,
             feeds_next: true,
+            stands_for: 1,
         }
     }
 
     fn judged(stages: Vec<Stage>) -> Verdict {
+        judged_with(stages, vec![])
+    }
+
+    fn judged_with(stages: Vec<Stage>, passes: Vec<pelton_record::Pass>) -> Verdict {
         let wall_ns = 1_000_000_000;
         let pipeline = Pipeline {
             text: String::new(),
@@ -221,6 +259,7 @@ mod tests {
             wall_ns,
             exit_status: 0,
             stages,
+            passes,
         };
         let mut total = Cost::zero();
         pipeline.stages.iter().for_each(|stage| total.add(&stage.cost));
@@ -283,6 +322,34 @@ mod tests {
     fn one_that_polls_yields_to_one_that_computes() {
         let stages = vec![stage("node", [20, 0, 0, 0, 980]), stage("gzip", [950, 0, 50, 0, 0])];
         assert_eq!(answer(stages), Some((1, BottleneckKind::Cpu)));
+    }
+
+    #[test]
+    fn a_native_pass_takes_turns() {
+        let mut stages = vec![
+            stage("cut", [250, 0, 0, 750, 0]),
+            stage("sort | uniq -c", [700, 0, 250, 0, 50]),
+            stage("awk", [20, 0, 980, 0, 0]),
+        ];
+        stages[1].stands_for = 2;
+        for stage in &mut stages[..2] {
+            stage.how = How::Native { pass: 0, rules: vec![], label: None, handed_over: false };
+        }
+        let cost = Cost { wall_ns: 1_000_000_000, user_ns: 950_000_000, ..Cost::zero() };
+        let pass = pelton_record::Pass { first: 0, last: 1, pid: 1, cost, waits: None };
+        let verdict = judged_with(stages, vec![pass]);
+        assert!(
+            verdict.headline.starts_with(
+                "the bottleneck is stages 2 to 3 (sort | uniq -c), in the native pass of stages 1 to 3: it computes: 70% CPU"
+            ),
+            "{}",
+            verdict.headline
+        );
+        assert_eq!(
+            verdict.neighbours[0],
+            "stage 1 (cut) takes turns with it in the same process: 26% of the pass's CPU time"
+        );
+        assert!(verdict.neighbours[1].starts_with("stage 4 (awk) waited 98%"), "{:?}", verdict.neighbours);
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Finished {
     pub cost: Cost,
     /// What it waited for, if it lived long enough to tell.
     pub waits: Option<Waits>,
+    /// How long it was ready without a CPU, if the system says.
+    pub cpu_wait_ns: Option<u64>,
 }
 
 impl Watched {
@@ -70,7 +72,8 @@ impl Watched {
         let (ended, usage) = wait::reap(self.pid)?;
         let cost = self.accounting.cost(io, &usage, wall_ns);
         let waits = fit.and_then(|fit| self.waits.waits(&fit, cost.cpu_ns()));
-        Ok(Finished { ended, start_ns: self.start_ns, end_ns, cost, waits })
+        let cpu_wait_ns = fit.map(|fit| fit.cpu_wait_ns());
+        Ok(Finished { ended, start_ns: self.start_ns, end_ns, cost, waits, cpu_wait_ns })
     }
 }
 

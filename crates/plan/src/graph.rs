@@ -70,6 +70,20 @@ pub struct Planned {
     pub input_bytes: Option<u64>,
 }
 
+impl Planned {
+    /// The names of the rules that fired and of the commands that run natively, rules first: what `--without` would
+    /// change.
+    pub fn fired(&self) -> Vec<String> {
+        let fired = self.decisions.iter().filter(|decision| matches!(decision.outcome, Outcome::Fired(_)));
+        let mut names: Vec<String> = fired.map(|decision| decision.name.clone()).collect();
+        // Decisions on single stages come first.
+        names.reverse();
+        let mut seen = std::collections::HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        names
+    }
+}
+
 /// What is known of a stage.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StageNote {

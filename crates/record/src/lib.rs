@@ -8,10 +8,12 @@
 //! (access denied, not offered by this kernel), never zero.
 
 mod cost;
+mod pass;
 mod span;
 mod verdict;
 
 pub use cost::{Cost, Unmaintained};
+pub use pass::Pass;
 pub use span::Span;
 pub use verdict::{Bottleneck, BottleneckKind, Verdict};
 
@@ -86,8 +88,11 @@ pub struct Pipeline {
     pub wall_ns: u64,
     /// Its status as the shell's `$?` (after `!` and pipefail).
     pub exit_status: i32,
-    /// Its stages, left to right.
+    /// Its rows, left to right: a row is a stage, or several that a rule of `pelton run` made one.
     pub stages: Vec<Stage>,
+    /// The processes in which pelton ran several rows natively. Empty unless it did (`pelton run --stats`).
+    #[serde(default)]
+    pub passes: Vec<Pass>,
 }
 
 /// One stage: a command between two pipes, with everything it started.
@@ -111,12 +116,20 @@ pub struct Stage {
     pub end: End,
     /// What it cost, its reaped descendants included.
     pub cost: Cost,
-    /// What it did with its wall time, if it lived long enough to be sampled.
+    /// What it did with its wall time, if it lived long enough to be sampled. Of a native row, measured: it waits for
+    /// input while the kernels before it work, and for room while those after it do.
     pub waits: Option<Waits>,
     /// True if its standard input is the pipe from the stage before it.
     pub reads_previous: bool,
     /// True if its standard output is the pipe to the stage after it.
     pub feeds_next: bool,
+    /// How many stages of the text this row stands for: 1, or more if a rule of `pelton run` made them one.
+    #[serde(default = "one")]
+    pub stands_for: u32,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// Who ran a stage.
@@ -131,6 +144,18 @@ pub enum How {
     Shell {
         /// Why: what pelton does not model in it.
         reason: String,
+    },
+    /// A kernel of pelton's did its work, in one process with its neighbours. Its cost has its share of that process's
+    /// time and the bytes that went through it; all other counters are in [`Pipeline::passes`].
+    Native {
+        /// Index into [`Pipeline::passes`].
+        pass: usize,
+        /// The rewrites that made this row what it is, by the names that `--without` takes.
+        rules: Vec<String>,
+        /// What it is, if rewrites made it: 'sort the distinct lines'.
+        label: Option<String>,
+        /// Whether data came that the kernel would not judge, so that the real command took over.
+        handed_over: bool,
     },
 }
 
@@ -176,7 +201,7 @@ pub struct Waits {
     pub backpressured_ns: u64,
     /// Waiting for anything else: disk, network, a terminal, a lock, a timer, a child.
     pub other_ns: u64,
-    /// Samples behind the split of the blocked time.
+    /// Samples behind the split of the blocked time; 0 if it was measured.
     pub samples: u32,
 }
 

@@ -3,23 +3,28 @@
 //! A column is listed here once, with the figure it shows and its [`Column::rank`]: the place at which it gives way
 //! when room gets scarce. `?` is a figure that nobody could tell, `—` one that has no meaning in that row.
 
-use pelton_record::{Cost, End, Run, Stage, Waits};
+use pelton_record::{Cost, End, Run, Waits};
 
 use crate::{
     formats::Style,
+    lines::{self, Line},
     paint::{Pieces, Role},
     spread, text, units,
 };
 
-/// A row: a stage, or the whole run.
+/// A row: a stage, several that ran as one, a native pass, or the whole run.
 #[derive(Debug)]
 pub struct Row {
     /// The pipeline it belongs to.
     pub pipeline: usize,
-    /// Its number in the pipeline, from 1; empty for the whole run.
+    /// Its number in the pipeline, from 1, or the first and the last; empty for the whole run.
     pub number: String,
+    /// The sign of its place in a native pass; may be empty.
+    pub branch: &'static str,
     /// The command, safe to show, on one line, at full length.
     pub command: String,
+    /// Whether that is shell text, and not words of ours.
+    pub is_code: bool,
     /// Whether it is the bottleneck.
     pub mark: bool,
 }
@@ -48,32 +53,58 @@ impl Column {
     }
 }
 
-/// A row per stage, and one for the whole.
-pub fn rows(run: &Run, style: &Style) -> Vec<Row> {
-    let mut rows = vec![];
-    for (at, pipeline) in run.pipelines.iter().enumerate() {
-        for (i, stage) in pipeline.stages.iter().enumerate() {
-            rows.push(Row {
-                pipeline: at,
-                number: (i + 1).to_string(),
-                command: text::printable(&stage.text, style.unicode),
-                mark: run.verdict.bottleneck.as_ref().is_some_and(|b| (b.pipeline, b.stage) == (at, i)),
-            });
-        }
+impl Row {
+    /// The command in its place.
+    pub fn shown(&self) -> String {
+        format!("{}{}", self.branch, self.command)
     }
+}
+
+/// A row per line, and one for the whole.
+pub fn rows(run: &Run, style: &Style) -> Vec<Row> {
+    let mut rows: Vec<Row> = lines::lines(run).iter().map(|line| row(run, line, style)).collect();
     rows.push(Row {
         pipeline: run.pipelines.len(),
         number: String::new(),
+        branch: "",
         command: "ALL".to_owned(),
+        is_code: false,
         mark: false,
     });
     rows
 }
 
+fn row(run: &Run, line: &Line<'_>, style: &Style) -> Row {
+    let (first, last) = (line.numbers.start(), line.numbers.end());
+    let dash = if style.unicode { "–" } else { "-" };
+    let branch = match (line.within, style.unicode) {
+        (None, _) => "",
+        (Some(false), true) => "├ ",
+        (Some(true), true) => "└ ",
+        (Some(false), false) => "|- ",
+        (Some(true), false) => "`- ",
+    };
+    let is_bottleneck = |row: usize| {
+        run.verdict.bottleneck.as_ref().is_some_and(|b| (b.pipeline, b.stage) == (line.pipeline, row))
+    };
+    Row {
+        pipeline: line.pipeline,
+        number: if first == last { first.to_string() } else { format!("{first}{dash}{last}") },
+        branch,
+        command: line.row.map_or(PASS.to_owned(), |(_, stage)| text::printable(&stage.text, style.unicode)),
+        is_code: line.row.is_some(),
+        mark: line.row.is_some_and(|(row, _)| is_bottleneck(row)),
+    }
+}
+
+/// What a pass of several rows is called.
+const PASS: &str = "one native pass";
+
 /// Every column that this run has figures for, in the order in which they are shown.
 pub fn columns(run: &Run, style: &Style) -> Vec<Column> {
-    let view = View { run, style };
+    let view = View { run, style, lines: lines::lines(run) };
     let mut columns = view.times();
+    columns.extend(view.ran_by());
     columns.extend(view.bar());
     columns.extend(view.memory_and_bytes());
     columns.extend(view.shares());
@@ -85,17 +116,36 @@ pub fn columns(run: &Run, style: &Style) -> Vec<Column> {
 struct View<'a> {
     run: &'a Run,
     style: &'a Style,
+    lines: Vec<Line<'a>>,
 }
 
 impl View<'_> {
-    fn stages(&self) -> impl Iterator<Item = &Stage> {
-        self.run.pipelines.iter().flat_map(|pipeline| &pipeline.stages)
-    }
-
     /// A column of a figure that stages and the whole run have alike.
     fn cost(&self, rank: u8, head: &'static str, cell: impl Fn(&Cost) -> Pieces) -> Column {
-        let costs = self.stages().map(|stage| &stage.cost).chain([&self.run.total]);
+        let costs = self.lines.iter().map(|line| &line.cost).chain([&self.run.total]);
         Column { group: "", head, rank, gap: 2, left: false, cells: costs.map(cell).collect() }
+    }
+
+    /// A column of a figure that only processes have: what a row of a pass has of it, nobody can tell.
+    fn process(&self, rank: u8, head: &'static str, cell: impl Fn(&Cost) -> Pieces) -> Column {
+        let mut column = self.cost(rank, head, cell);
+        for (cell, line) in column.cells.iter_mut().zip(&self.lines) {
+            if line.within.is_some() {
+                *cell = Pieces::default();
+            }
+        }
+        column
+    }
+
+    /// Who ran each row, if pelton itself ran any.
+    fn ran_by(&self) -> Option<Column> {
+        self.lines.iter().find(|line| line.ran_by == "native")?;
+        let cell = |line: &Line<'_>| match line.within {
+            Some(_) => Pieces::default(),
+            None => Pieces::one(Role::Plain, line.ran_by),
+        };
+        let cells = self.lines.iter().map(cell).chain([Pieces::default()]).collect();
+        Some(Column { group: "", head: "run as", rank: 3, gap: 2, left: true, cells })
     }
 
     fn times(&self) -> Vec<Column> {
@@ -119,7 +169,10 @@ impl View<'_> {
     /// The spread of real (0), user (1) or sys (2) over repeated runs.
     fn spread(&self, which: usize, rank: u8) -> Option<Column> {
         let sign = spread::sign(self.style);
-        let rows = (0..self.stages().count()).map(Some).chain([None]);
+        if self.lines.iter().any(|line| line.row.is_none()) {
+            return None;
+        }
+        let rows = (0..self.lines.len()).map(Some).chain([None]);
         let cells = rows.map(|row| {
             let spread = spread::of_row(self.run, row)?.get(which).copied().flatten();
             Some(
@@ -140,7 +193,7 @@ impl View<'_> {
     fn memory_and_bytes(&self) -> Vec<Column> {
         let at_most = if self.style.unicode { "≤" } else { "<=" };
         vec![
-            self.cost(4, "peak mem", |cost| match (cost.peak_rss_bytes, cost.peak_rss_is_bound) {
+            self.process(4, "peak mem", |cost| match (cost.peak_rss_bytes, cost.peak_rss_is_bound) {
                 // Nothing runs in no memory: the kernel did not say.
                 (0, _) => unknown(),
                 (n, true) => figure(format!("{at_most}{}", units::bytes_bound(n))),
@@ -184,9 +237,9 @@ impl View<'_> {
         head: &'static str,
         cell: impl Fn(&Waits) -> Option<Pieces>,
     ) -> Option<Column> {
-        self.stages().find_map(|stage| stage.waits.as_ref())?;
+        self.lines.iter().find_map(|line| line.waits)?;
         let mut cells: Vec<_> =
-            self.stages().map(|stage| stage.waits.as_ref().and_then(&cell).unwrap_or_else(unknown)).collect();
+            self.lines.iter().map(|line| line.waits.and_then(&cell).unwrap_or_else(unknown)).collect();
         // Stages wait at the same time; a sum of their waits would mean nothing.
         cells.push(Pieces::default());
         Some(Column { group, head, rank, gap: 2, left: false, cells })
@@ -217,17 +270,19 @@ impl View<'_> {
         head: &'static str,
         cell: impl Fn(&Cost) -> Pieces,
     ) -> Column {
-        Column { group, ..self.cost(rank, head, cell) }
+        Column { group, ..self.process(rank, head, cell) }
     }
 
     fn status(&self) -> Column {
         let last = status(self.run.exit_status);
-        let cells = self.stages().map(|stage| ending(&stage.end)).chain([last]).collect();
+        let ends = || self.lines.iter().filter_map(|line| line.end);
+        let cells = self.lines.iter().map(|line| line.end.map_or(Pieces::default(), ending));
+        let cells = cells.chain([last]).collect();
         let fine = |end: &End| end.status() == 0 || end.status() == SIGPIPE;
         // A failure is worth more room than a figure; an early end by SIGPIPE is news, but no bad news.
         let rank = match self.run.exit_status {
-            0 if self.stages().all(|stage| stage.end.status() == 0) => 10,
-            0 | SIGPIPE if self.stages().all(|stage| fine(&stage.end)) => 7,
+            0 if ends().all(|end| end.status() == 0) => 10,
+            0 | SIGPIPE if ends().all(fine) => 7,
             _ => 3,
         };
         Column { group: "", head: "status", rank, gap: 2, left: false, cells }

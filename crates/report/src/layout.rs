@@ -82,7 +82,7 @@ impl Sheet<'_> {
 
     /// Columns that the longest command takes.
     fn natural(&self) -> usize {
-        let longest = self.rows.iter().map(|row| text::width(&row.command)).max().unwrap_or(0);
+        let longest = self.rows.iter().map(|row| text::width(&row.shown())).max().unwrap_or(0);
         longest.clamp(text::width("command"), COMMAND_MAX)
     }
 
@@ -175,7 +175,7 @@ impl Sheet<'_> {
         line.blanks(1);
         line.append(&fit(&Pieces::one(Role::Dim, row.number.as_str()), self.numbers(), false));
         line.blanks(2);
-        let name = text::shorten(&row.command, command, self.unicode);
+        let name = text::shorten(&row.shown(), command, self.unicode);
         line.append(&fit(&Pieces::one(Role::Plain, name), command, true));
         for column in columns {
             line.blanks(column.gap);

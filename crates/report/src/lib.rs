@@ -8,6 +8,7 @@
 mod columns;
 pub mod formats;
 mod layout;
+mod lines;
 mod paint;
 #[cfg(test)]
 mod properties;

@@ -1,6 +1,6 @@
 //! What holds for every record, however odd: tried on random ones.
 
-use pelton_record::{Cost, End, How, Pipeline, Repeats, Run, Stage, StageRepeats, Unmaintained, Waits};
+use pelton_record::{Cost, End, How, Pass, Pipeline, Repeats, Run, Stage, StageRepeats, Unmaintained, Waits};
 use proptest::{array, collection, option, prelude::*};
 use unicode_width::UnicodeWidthStr;
 
@@ -57,21 +57,30 @@ fn end() -> impl Strategy<Value = End> {
 }
 
 fn stage() -> impl Strategy<Value = Stage> {
-    let how =
-        prop_oneof![Just(How::Process), Just(How::Builtin), words().prop_map(|reason| How::Shell { reason })];
-    (words(), words(), how, end(), cost(), option::of(waits())).prop_map(
-        |(text, name, how, end, cost, waits)| {
+    let native = (0_usize..3, any::<bool>()).prop_map(|(pass, handed_over)| How::Native {
+        pass,
+        rules: vec!["drop-cat".to_owned()],
+        label: None,
+        handed_over,
+    });
+    let shell = words().prop_map(|reason| How::Shell { reason });
+    let how = prop_oneof![Just(How::Process), Just(How::Builtin), shell, native];
+    (words(), words(), how, end(), cost(), option::of(waits()), 0_u32..4).prop_map(
+        |(text, name, how, end, cost, waits, stands_for)| {
             let sample = samples::single().pipelines.remove(0).stages.remove(0);
-            Stage { text, name, how, end, cost, waits, ..sample }
+            Stage { text, name, how, end, cost, waits, stands_for, ..sample }
         },
     )
 }
 
 fn pipeline() -> impl Strategy<Value = Pipeline> {
     let stages = prop_oneof![30 => collection::vec(stage(), 0..6), 1 => collection::vec(stage(), 101..103)];
-    (words(), stages).prop_map(|(text, stages)| Pipeline {
+    let pass = (0_usize..8, 0_usize..8, cost(), option::of(waits()))
+        .prop_map(|(first, last, cost, waits)| Pass { first, last, pid: 1, cost, waits });
+    (words(), stages, collection::vec(pass, 0..3)).prop_map(|(text, stages, passes)| Pipeline {
         text,
         stages,
+        passes,
         ..samples::single().pipelines.remove(0)
     })
 }

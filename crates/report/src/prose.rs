@@ -83,6 +83,7 @@ pub fn notes(run: &Run, style: &Style) -> Vec<Paragraph> {
     let mut texts = vec![];
     texts.extend(run.repeats.as_ref().and_then(varied));
     texts.extend(run.notes.iter().cloned());
+    texts.extend(rewrites(run));
     texts.extend(in_shell(run));
     texts.extend(left_behind(&run.left_behind));
     if style.all {
@@ -93,6 +94,44 @@ pub fn notes(run: &Run, style: &Style) -> Vec<Paragraph> {
         texts.push(format!("measuring cost {cost} of CPU, {rounds}"));
     }
     texts.into_iter().map(|text| Paragraph::new("  ", Role::Dim, text)).collect()
+}
+
+/// What running natively saved: processes.
+pub fn economy(run: &Run) -> Option<Paragraph> {
+    let native = run.pipelines.iter().any(|pipeline| !pipeline.passes.is_empty());
+    native.then(|| {
+        let stages: usize = run.pipelines.iter().map(|pipeline| pipeline.count()).sum();
+        let ran: usize = run.pipelines.iter().map(|pipeline| pipeline.processes()).sum();
+        let text = match stages {
+            1 => "the shell would run 1 process, the real command; pelton ran its own".to_owned(),
+            _ => format!("the shell would run {}, one for each stage; pelton ran {ran}", processes(stages)),
+        };
+        Paragraph::new("  ", Role::Plain, text)
+    })
+}
+
+/// What rewrites made of rows, and what they met.
+fn rewrites(run: &Run) -> Vec<String> {
+    let mut texts = vec![];
+    for pipeline in &run.pipelines {
+        for (row, stage) in pipeline.stages.iter().enumerate() {
+            let How::Native { rules, label, handed_over, .. } = &stage.how else { continue };
+            let numbers = pipeline.numbers(row);
+            let who = match (numbers.start(), numbers.end()) {
+                (first, last) if first == last => format!("stage {first}"),
+                (first, last) => format!("stages {first} to {last}"),
+            };
+            if !rules.is_empty() {
+                let what = label.as_ref().map_or(String::new(), |label| format!("{label}, "));
+                texts.push(format!("{who} ran as one: {what}by {}", rules.join(" and ")));
+            }
+            if *handed_over {
+                texts
+                    .push(format!("{who}: data came that pelton does not judge; the real command took over"));
+            }
+        }
+    }
+    texts
 }
 
 /// How to read the figures of repeated runs. `all_spreads`: whether each time has its spread beside it already.
@@ -127,8 +166,8 @@ fn varied(repeats: &Repeats) -> Option<String> {
 fn in_shell(run: &Run) -> Vec<String> {
     let shell = run.shell.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("the shell");
     let place = |pipeline: usize, stage: usize| match run.pipelines.len() {
-        1 => format!("stage {}", stage + 1),
-        _ => format!("stage {} of pipeline {}", stage + 1, pipeline + 1),
+        1 => format!("stage {}", run.pipelines[pipeline].numbers(stage).start()),
+        _ => format!("stage {} of pipeline {}", run.pipelines[pipeline].numbers(stage).start(), pipeline + 1),
     };
     let noted = |reason: &str| run.notes.iter().any(|note| note.contains(reason));
     let mut texts = vec![];
@@ -147,15 +186,15 @@ fn in_shell(run: &Run) -> Vec<String> {
 fn left_behind(left: &LeftBehind) -> Option<String> {
     let ended = (left.ended > 0).then(|| {
         let cpu = units::seconds(left.cost.user_ns.saturating_add(left.cost.sys_ns));
-        format!("{} that ended meanwhile ({cpu} of CPU, counted in ALL)", processes(left.ended))
+        format!("{} that ended meanwhile ({cpu} of CPU, counted in ALL)", processes(left.ended as usize))
     });
     let running = (left.running > 0)
-        .then(|| format!("{} still running (whose cost is in no figure)", processes(left.running)));
+        .then(|| format!("{} still running (whose cost is in no figure)", processes(left.running as usize)));
     let parts: Vec<_> = ended.into_iter().chain(running).collect();
     (!parts.is_empty()).then(|| format!("left behind: {}", parts.join(", ")))
 }
 
-fn processes(n: u32) -> String {
+fn processes(n: usize) -> String {
     if n == 1 { "1 process".to_owned() } else { format!("{n} processes") }
 }
 

@@ -1,8 +1,8 @@
 //! Records to test with: written by hand, like those of real runs.
 
 use pelton_record::{
-    Bottleneck, BottleneckKind, Cost, End, How, LeftBehind, Machine, Observer, Pipeline, RECORD_VERSION,
-    Repeats, Run, Span, Stage, StageRepeats, Verdict, Waits,
+    Bottleneck, BottleneckKind, Cost, End, How, LeftBehind, Machine, Observer, Pass, Pipeline,
+    RECORD_VERSION, Repeats, Run, Span, Stage, StageRepeats, Verdict, Waits,
 };
 
 use crate::Style;
@@ -24,12 +24,13 @@ pub fn all() -> Vec<(&'static str, Run)> {
         ("long", long()),
         ("hostile", hostile()),
         ("failed", failed()),
+        ("native", native()),
     ]
 }
 
 /// The names of all samples.
-pub const NAMES: [&str; 9] =
-    ["simple", "single", "sigpipe", "unknown", "lists", "repeats", "long", "hostile", "failed"];
+pub const NAMES: [&str; 10] =
+    ["simple", "single", "sigpipe", "unknown", "lists", "repeats", "long", "hostile", "failed", "native"];
 
 /// Compares `text` with `tests/snapshots/NAME.snap`. Escapes are shown as `␛`, so that the files stay texts.
 pub fn check(name: &str, text: &str) {
@@ -94,6 +95,7 @@ fn stage(text: &str, cost: Cost, percent: Option<[u64; 5]>) -> Stage {
         cost,
         reads_previous: true,
         feeds_next: true,
+        stands_for: 1,
     }
 }
 
@@ -106,6 +108,7 @@ fn pipeline(stages: Vec<Stage>) -> Pipeline {
         wall_ns: stages.iter().map(|stage| stage.cost.wall_ns).max().unwrap_or(0),
         exit_status: 0,
         stages,
+        passes: vec![],
     }
 }
 
@@ -348,5 +351,51 @@ pub fn failed() -> Run {
         "Two of three stages did nothing: cat failed (1), frobnicate was not found (127).",
     );
     run.exit_status = 139;
+    run
+}
+
+/// Eight stages of which two stay processes: a pass of three rows, one of which stands for three stages, and a pass of
+/// a single row that handed over.
+pub fn native() -> Run {
+    let kernel = |pass: usize, text: &str, moved: (u64, u64), cost: Cost, percent: [u64; 5]| {
+        let waits = waits(&cost, percent).map(|waits| Waits { samples: 0, ..waits });
+        let cost = Cost { peak_rss_bytes: 0, peak_rss_is_bound: false, minor_faults: 0, ..cost };
+        let cost = Cost { voluntary_switches: 0, involuntary_switches: 0, ..moves(moved.0, moved.1, cost) };
+        let cost = Cost { read_calls: None, write_calls: None, ..cost };
+        let how = How::Native { pass, rules: vec![], label: None, handed_over: false };
+        Stage { how, waits, ..stage(text, cost, None) }
+    };
+    let first = kernel(0, "cut -d, -f2", (104_857_600, 21_000_000), cost(820, 161, 20), [22, 0, 0, 78, 0]);
+    let second = kernel(0, "tr A-Z a-z", (21_000_000, 21_000_000), cost(820, 9, 0), [1, 0, 22, 77, 0]);
+    let mut third =
+        kernel(0, "sort | uniq -c | sort -rn", (21_000_000, 9_000), cost(830, 610, 30), [77, 0, 23, 0, 0]);
+    let rules = vec!["sort-uniq".to_owned(), "top-k".to_owned()];
+    let label = Some("count the distinct lines".to_owned());
+    third.how = How::Native { pass: 0, rules, label, handed_over: false };
+    third.stands_for = 3;
+    let awk = stage("awk '{print $2}'", moves(9_000, 4_000, cost(832, 2, 1)), Some([1, 0, 99, 0, 0]));
+    let mut sed = kernel(1, "sed 's/é/e/'", (4_000, 3_900), cost(833, 1, 1), [0, 0, 100, 0, 0]);
+    sed.how = How::Native { pass: 1, rules: vec![], label: None, handed_over: true };
+    let tee = stage("tee >(wc -l)", moves(3_900, 7_800, cost(833, 1, 0)), Some([0, 0, 100, 0, 0]));
+    let mut all = pipeline(vec![first, second, third, awk, sed, tee]);
+    let whole = moves(104_857_600, 9_000, Cost { peak_rss_bytes: 41_000_000, ..cost(831, 780, 50) });
+    let of = |first: usize, last: usize, cost: Cost, percent: [u64; 5]| Pass {
+        first,
+        last,
+        pid: 4711,
+        waits: waits(&cost, percent),
+        cost,
+    };
+    all.passes = vec![
+        of(0, 2, Cost { peak_rss_is_bound: false, ..whole }, [100, 0, 0, 0, 0]),
+        of(4, 4, moves(4_000, 3_900, cost(833, 1, 1)), [0, 0, 100, 0, 0]),
+    ];
+    let mut run = run(vec![all], Some((0, 2)), "stages 3 to 5 (sort | uniq -c | sort -rn) set the pace.");
+    run.total = Cost::zero();
+    for cost in run.pipelines.iter().flat_map(Pipeline::costs) {
+        run.total.add(cost);
+    }
+    run.total.wall_ns = run.wall_ns;
+    run.verdict.cores_used = run.total.cpu_share().unwrap_or(0.0);
     run
 }

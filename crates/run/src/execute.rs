@@ -1,15 +1,16 @@
 //! Doing what was planned: starting stages, waiting for them, and keeping a shell's account of statuses.
 
 use crate::environ::Environment;
-use crate::native::{self, Native, Unit};
+use crate::native::{self, Meter, Native, Unit};
 use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
+use crate::rows::{Account, Described, Part, Rows};
 use crate::stage::{Ends, Kind, Memo, StagePlan, Surroundings};
 use crate::{c_string, jobs, lookup};
 use pelton_commands::detect::Detector;
 use pelton_observe::probes::accounting;
 use pelton_observe::{Edges, Finished, Pace, Watched};
 use pelton_plan::Switches;
-use pelton_record::{Cost, End, How, LeftBehind, Observer, Pipeline, Span, Stage};
+use pelton_record::{Cost, How, LeftBehind, Observer, Pipeline, Span};
 use pelton_syntax::{Connector, Dialect};
 use pelton_sys::clock;
 use pelton_sys::pipe;
@@ -38,7 +39,7 @@ pub enum Observing {
 /// How to run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whether to measure. Measured runs are never optimised.
+    /// Whether to measure.
     pub observing: Observing,
     /// The rules and kernels that are on; `None` if every command runs as it is.
     pub native: Option<Switches>,
@@ -108,6 +109,11 @@ fn shell_becomes(pipeline: &PipelinePlan, request: &Request) -> bool {
         && matches!(pipeline.stages.as_slice(), [stage] if stage.is_execed_by_a_shell())
 }
 
+/// The shell that runs all of the text itself; `None` if the text holds a NUL byte.
+pub fn shell_call(request: &Request, environment: &Environment) -> Option<Exec> {
+    whole(request, environment)
+}
+
 fn whole(request: &Request, environment: &Environment) -> Option<Exec> {
     let env = environment.as_inherited();
     match &request.script {
@@ -146,7 +152,7 @@ pub fn execute(
     let mut runner = Runner::new(options.observing)?;
     match plan {
         Plan::Steps(steps) => {
-            let switches = options.native.as_ref().filter(|_| options.observing == Observing::No);
+            let switches = options.native.as_ref();
             let detector = environment.detector();
             let mut shell =
                 ShellState { request, environment, say, errexit: false, pipefail: false, switches, detector };
@@ -367,6 +373,8 @@ struct Started {
     watched: Option<Watched>,
     how: How,
     program: Option<String>,
+    /// What a measured worker counts.
+    account: Option<Account>,
 }
 
 /// A stage that has ended, measured or not.
@@ -414,14 +422,15 @@ impl Runner {
         };
         let started = self.start(&child, how, program, Edges::default())?;
         let (starts, endings) = self.wait_for(vec![started])?;
-        self.execution.status = endings[0].ended.status();
-        if let Ended::Signalled(signal, _) = endings[0].ended {
+        let ended = endings[0].ended;
+        self.execution.status = ended.status();
+        if let Ended::Signalled(signal, _) = ended {
             self.execution.died_by = Some(signal);
         }
         if self.observing == Observing::Yes {
             let span = Span::new(0, text.len());
             let described = Described { text: text.to_string(), name, span };
-            self.record(span, vec![described], starts, endings);
+            self.record(span, &[described], starts, endings, &[ended]);
             if let Some(pipeline) = self.execution.pipelines.last_mut() {
                 pipeline.text = text.to_string();
                 pipeline.exit_status = self.execution.status;
@@ -448,13 +457,15 @@ impl Runner {
         let pids: Vec<u32> = started.iter().map(|unit| unit.pid).collect();
         let (starts, endings) = self.wait_for(started)?;
         let units = pids.into_iter().zip(endings.iter().map(|e| e.ended)).zip(told);
-        let ends = units
+        let ends: Vec<(u32, Ended)> = units
             .flat_map(|((pid, ended), (stages, statuses))| stage_ends(pid, ended, stages, statuses))
             .collect();
         if self.observing == Observing::Yes {
             let describe =
                 |s: &StagePlan| Described { text: s.text.clone(), name: s.name.clone(), span: s.span };
-            self.record(pipeline.span, pipeline.stages.iter().map(describe).collect(), starts, endings);
+            let described: Vec<_> = pipeline.stages.iter().map(describe).collect();
+            let ended: Vec<_> = ends.iter().map(|(_, ended)| *ended).collect();
+            self.record(pipeline.span, &described, starts, endings, &ended);
         }
         Ok(ends)
     }
@@ -485,7 +496,10 @@ impl Runner {
                     let begun = self.start(&prepared.child, prepared.how, prepared.program, edges)?;
                     Started { stages: stage..stage + 1, ..begun }
                 }
-                Unit::Native(native) => start_native(*native, ends)?,
+                Unit::Native(native) => match self.observing {
+                    Observing::No => start_native(*native, ends)?,
+                    Observing::Yes => start_metered(*native, ends, edges)?,
+                },
             });
             // The parent keeps neither this stage's input nor the write end of its output.
             previous = next.map(|pipe| (pipe.read, pipe.inode));
@@ -507,7 +521,7 @@ impl Runner {
                 (pid, Some(Watched::start(pid, gate, edges)))
             }
         };
-        Ok(Started { stages: 0..1, statuses: None, pid, watched, how, program })
+        Ok(Started { stages: 0..1, statuses: None, pid, watched, how, program, account: None })
     }
 
     /// Waits until all stages have ended.
@@ -515,7 +529,13 @@ impl Runner {
         let mut starts = Vec::with_capacity(started.len());
         let mut watched = Vec::with_capacity(started.len());
         for stage in started {
-            starts.push(Start { pid: stage.pid, how: stage.how, program: stage.program });
+            starts.push(Start {
+                stages: stage.stages,
+                pid: stage.pid,
+                how: stage.how,
+                program: stage.program,
+                account: stage.account,
+            });
             watched.push(stage.watched);
         }
         let places: HashMap<u32, usize> =
@@ -572,7 +592,14 @@ impl Runner {
     }
 
     /// Adds a pipeline that has ended to the record.
-    fn record(&mut self, span: Span, described: Vec<Described>, starts: Vec<Start>, endings: Vec<Ending>) {
+    fn record(
+        &mut self,
+        span: Span,
+        described: &[Described],
+        starts: Vec<Start>,
+        endings: Vec<Ending>,
+        ends: &[Ended],
+    ) {
         let finished: Vec<Finished> = endings.into_iter().filter_map(|ending| ending.finished).collect();
         let first_ns = finished.iter().map(|f| f.start_ns).min().unwrap_or(0);
         let last_ns = finished.iter().map(|f| f.end_ns).max().unwrap_or(0);
@@ -580,23 +607,12 @@ impl Runner {
             self.start_ns = first_ns;
         }
         self.execution.wall_ns = last_ns - self.start_ns;
-        let count = finished.len();
-        let rows = described.into_iter().zip(starts).zip(finished).enumerate();
-        let stages = rows.map(|(i, ((described, start), finished))| Stage {
-            text: described.text,
-            name: described.name,
-            span: described.span,
-            program: start.program,
-            how: start.how,
-            pid: start.pid,
-            start_ns: finished.start_ns.saturating_sub(self.start_ns),
-            end: record_end(finished.ended),
-            cost: finished.cost,
-            waits: finished.waits,
-            reads_previous: i > 0,
-            feeds_next: i + 1 < count,
-        });
-        let stages = stages.collect();
+        let mut rows = Rows::new(described, ends, self.start_ns);
+        for (start, finished) in starts.into_iter().zip(finished) {
+            let Start { stages, pid, how, program, account } = start;
+            rows.add(Part { stages, pid, how, program, account, finished });
+        }
+        let (stages, passes) = rows.finish();
         self.execution.pipelines.push(Pipeline {
             text: String::new(),
             span,
@@ -604,6 +620,7 @@ impl Runner {
             wall_ns: last_ns - first_ns,
             exit_status: 0,
             stages,
+            passes,
         });
     }
 
@@ -625,18 +642,13 @@ impl Runner {
     }
 }
 
-/// A stage's words for the record.
-struct Described {
-    text: String,
-    name: String,
-    span: Span,
-}
-
-/// How a stage was started, for the record.
+/// How a stage was started, or several in one worker, for the record.
 struct Start {
+    stages: Range<usize>,
     pid: u32,
     how: How,
     program: Option<String>,
+    account: Option<Account>,
 }
 
 fn start_native(native: Native, ends: Ends<'_>) -> io::Result<Started> {
@@ -650,6 +662,24 @@ fn start_native(native: Native, ends: Ends<'_>) -> io::Result<Started> {
         watched: None,
         how: How::Process,
         program: None,
+        account: None,
+    })
+}
+
+/// The same, measured: the worker waits at its gate until it is watched.
+fn start_metered(mut native: Native, ends: Ends<'_>, edges: Edges) -> io::Result<Started> {
+    let statuses = pipe::pipe()?;
+    let stages = native.stages.clone();
+    let account = Account { meter: Meter::new(stages.clone())?, rows: std::mem::take(&mut native.rows) };
+    let (pid, gate) = native.spawn_metered(ends, statuses.write.as_fd(), &account.meter)?;
+    Ok(Started {
+        stages,
+        statuses: Some(statuses.read),
+        pid,
+        watched: Some(Watched::start(pid, gate, edges)),
+        how: How::Process,
+        program: None,
+        account: Some(account),
     })
 }
 
@@ -677,12 +707,5 @@ fn end(pid: u32, watched: Option<Watched>) -> io::Result<Ending> {
             Ok(Ending { ended: finished.ended, finished: Some(finished) })
         }
         None => Ok(Ending { ended: wait::reap(pid)?.0, finished: None }),
-    }
-}
-
-fn record_end(ended: Ended) -> End {
-    match ended {
-        Ended::Exited(code) => End::Exited(code),
-        Ended::Signalled(signal, core) => End::Killed { signal, name: signals::name(signal), core },
     }
 }

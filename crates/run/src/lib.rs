@@ -13,19 +13,24 @@ mod lookup;
 mod measure;
 mod native;
 mod plan;
+mod rows;
 mod shell;
 mod stage;
+mod twice;
 
 pub use environ::Environment;
-pub use execute::{Execution, Observing, Options, command, execute, execute_command, replacement};
+pub use execute::{
+    Execution, Observing, Options, command, execute, execute_command, replacement, shell_call,
+};
 pub use measure::{assemble, shown_text};
-pub use native::{Explained, explain};
+pub use native::{Explained, Stays, explain, stays};
 pub use pelton_observe::summarise;
 pub use pelton_plan::{Named, Planned, Switches, describe_names, list_names};
 pub use pelton_stream::set_block_bytes;
 pub use plan::{PipelinePlan, Plan, Request, ShellOption, Step, plan};
 pub use shell::{Shell, UnknownShell};
 pub use stage::{Kind, StagePlan, is_builtin};
+pub use twice::{TwiceHazards, twice_hazards};
 
 use std::ffi::CString;
 

@@ -3,7 +3,7 @@
 use crate::environ::Environment;
 use crate::execute::Execution;
 use crate::plan::Request;
-use pelton_record::{Cost, How, Machine, RECORD_VERSION, Run, Verdict};
+use pelton_record::{Cost, How, Machine, Pipeline, RECORD_VERSION, Run, Verdict};
 use pelton_sys::machine;
 
 /// The record of an observed execution, judged.
@@ -17,8 +17,8 @@ pub fn assemble(
     environment: &Environment,
 ) -> Run {
     let mut total = Cost::zero();
-    for stage in execution.pipelines.iter().flat_map(|pipeline| &pipeline.stages) {
-        total.add(&stage.cost);
+    for cost in execution.pipelines.iter().flat_map(Pipeline::costs) {
+        total.add(cost);
     }
     if execution.left_behind.ended > 0 {
         total.add(&execution.left_behind.cost);
@@ -67,10 +67,10 @@ fn this_machine(environment: &Environment) -> Machine {
 fn notes(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     for pipeline in &run.pipelines {
-        for (i, stage) in pipeline.stages.iter().enumerate() {
+        for (row, stage) in pipeline.stages.iter().enumerate() {
             if let How::Shell { reason } = &stage.how {
-                let who =
-                    if pipeline.stages.len() == 1 { "it".to_string() } else { format!("stage {}", i + 1) };
+                let number = *pipeline.numbers(row).start();
+                let who = if pipeline.count() == 1 { "it".to_string() } else { format!("stage {number}") };
                 notes.push(format!("{who} ran inside {} as one row, because of {reason}", run.shell));
             }
         }

@@ -1,6 +1,7 @@
 //! A join kernel behind its inputs: blocks cut anywhere go in, each input cut as the kernel wants it.
 
-use crate::{Complaint, Framing, JoinKernel};
+use crate::meter::MeteredJoin;
+use crate::{Call, Complaint, Framing, JoinKernel};
 use memchr::{memchr, memrchr};
 
 /// A kernel over several inputs side by side, and the records of each that are not complete yet.
@@ -13,6 +14,11 @@ impl Joined {
     /// Over so many inputs.
     pub fn new(kernel: Box<dyn JoinKernel>, inputs: usize) -> Self {
         Joined { kernel, pending: vec![Vec::new(); inputs] }
+    }
+
+    /// The same, telling `tell` of each call of its kernel.
+    pub fn measured(self, tell: Box<dyn Fn(Call) + Send>) -> Self {
+        Joined { kernel: Box::new(MeteredJoin::new(self.kernel, tell)), ..self }
     }
 
     /// The input to feed next, or `None` once it wants no more.

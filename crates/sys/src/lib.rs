@@ -9,6 +9,7 @@ pub mod limits;
 pub mod machine;
 pub mod pipe;
 pub mod procfs;
+pub mod shared;
 pub mod signals;
 pub mod spawn;
 pub mod startup;

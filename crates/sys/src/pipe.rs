@@ -29,6 +29,31 @@ pub fn is_readable_within(fd: std::os::fd::BorrowedFd<'_>, patience: std::time::
     rustix::event::poll(&mut polled, Some(&timeout)).map_or(true, |ready| ready > 0)
 }
 
+/// Waits until one of `reads` can be read, or has ended, or one of `writes` can be written, or has lost its reader;
+/// says which. A signal may end the wait with nothing ready.
+pub fn wait_ready(
+    reads: &[std::os::fd::BorrowedFd<'_>],
+    writes: &[std::os::fd::BorrowedFd<'_>],
+) -> io::Result<(Vec<bool>, Vec<bool>)> {
+    use rustix::event::{PollFd, PollFlags};
+    let reading = reads.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN));
+    let writing = writes.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::OUT));
+    let mut polled: Vec<PollFd<'_>> = reading.chain(writing).collect();
+    match rustix::event::poll(&mut polled, None) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut ready: Vec<bool> = polled.iter().map(|fd| !fd.revents().is_empty()).collect();
+    let writes = ready.split_off(reads.len());
+    Ok((ready, writes))
+}
+
+/// Makes writing to `fd` take what there is room for instead of waiting.
+pub fn never_wait(fd: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(fd)?;
+    Ok(rustix::fs::fcntl_setfl(fd, flags | rustix::fs::OFlags::NONBLOCK)?)
+}
+
 /// A read descriptor that yields `bytes`: what a here-document or here-string is read from.
 ///
 /// Like bash, a pipe if the bytes fit into one without waiting, else an unlinked temporary file.

@@ -142,11 +142,29 @@ pub fn spawn_gated(child: &Child<'_>) -> io::Result<(u32, Gate)> {
 /// Besides those of fork: if this process has other threads. A child of such a process may only exec, since a lock
 /// that another thread held (the allocator's, say) stays locked in it for ever.
 pub fn spawn_worker(child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> io::Result<u32> {
-    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
-        return Err(io::Error::other("a worker cannot be forked from a process with several threads"));
-    }
+    check_single_thread()?;
     let image = Image::new(child);
     fork(|| if image.wire_up(child, None).is_some() { work() } else { 127 })
+}
+
+/// The same, but the child waits until its gate is opened.
+///
+/// # Errors
+/// As [`spawn_worker`].
+pub fn spawn_worker_gated(child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> io::Result<(u32, Gate)> {
+    check_single_thread()?;
+    let gate = crate::pipe::pipe()?;
+    let image = Image::new(child);
+    let ends = (gate.read.as_raw_fd(), gate.write.as_raw_fd());
+    let pid = fork(|| if image.wire_up(child, Some(ends)).is_some() { work() } else { 127 })?;
+    Ok((pid, Gate(gate.write)))
+}
+
+fn check_single_thread() -> io::Result<()> {
+    match std::fs::read_dir("/proc/self/task")?.count() {
+        1 => Ok(()),
+        _ => Err(io::Error::other("a worker cannot be forked from a process with several threads")),
+    }
 }
 
 /// Copies this process, which must have one thread; `Ok(None)` in the copy.

@@ -159,6 +159,13 @@ pub struct Fit {
     wall_ns: u64,
 }
 
+impl Fit {
+    /// How long the stage was ready without a CPU.
+    pub fn cpu_wait_ns(&self) -> u64 {
+        self.cpu_wait_ns
+    }
+}
+
 fn state_of_process(pid: u32, edges: Edges) -> Option<State> {
     let mut buffer = [0; 256];
     let file = ProcFile::open(pid, "syscall")?;

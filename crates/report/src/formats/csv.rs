@@ -8,19 +8,20 @@
 //! | --- | --- |
 //! | `pipeline`, `stage` | numbers from 1, as in the table; empty for `ALL` |
 //! | `name`, `command`, `program` | short name (`ALL` for the whole), source text, path of the program |
-//! | `ran_by`, `pid` | `process`, `builtin` or `shell` |
+//! | `ran_by`, `pid` | `process`, `builtin`, `shell` or `native` |
 //! | `status`, `signal` | as the shell reports it; the signal's name if one ended it |
 //! | `start_ns` … `involuntary_switches` | when it started within the run, and its cost |
 //! | `running_ns` … `samples` | what it did with its wall time |
 //! | `wall_ns_spread` … `sys_ns_spread` | with repeats: half the interquartile range of the runs |
 //! | `bottleneck` | `true` for the stage that sets the pace |
+//! | `stands_for` … `handed_over` | of `pelton run --stats`: how many stages the row stands for, which native pass of its pipeline it ran in, from 1, the rewrites that made it, and whether the real command took over |
 //!
 //! Lines end in LF where the RFC says CRLF: every reader takes both, and `awk -F,` keeps no carriage return in the
 //! last field. A command is given as it is, control characters included; it is quoted where it has to be.
 
 use pelton_record::{Cost, End, How, Run, Stage, Waits};
 
-use crate::spread;
+use crate::{lines, spread};
 
 /// Shows `run` as CSV.
 pub fn render(run: &Run) -> String {
@@ -35,30 +36,34 @@ pub fn render(run: &Run) -> String {
 struct Row<'a> {
     place: Option<(usize, usize)>,
     stage: Option<&'a Stage>,
-    cost: &'a Cost,
+    cost: Cost,
+    /// Its cost is that of a process, or of several: all of its counters mean something.
+    is_process: bool,
     status: i32,
     spreads: [Option<u64>; 3],
     bottleneck: bool,
 }
 
 fn rows(run: &Run) -> Vec<Row<'_>> {
-    let mut rows = vec![];
-    for (p, pipeline) in run.pipelines.iter().enumerate() {
-        for (s, stage) in pipeline.stages.iter().enumerate() {
-            rows.push(Row {
-                place: Some((p + 1, s + 1)),
-                stage: Some(stage),
-                cost: &stage.cost,
-                status: stage.end.status(),
-                spreads: spread::of_row(run, Some(rows.len())).unwrap_or_default(),
-                bottleneck: run.verdict.bottleneck.as_ref().is_some_and(|b| (b.pipeline, b.stage) == (p, s)),
-            });
-        }
+    let mut rows: Vec<Row<'_>> = vec![];
+    for line in lines::lines(run) {
+        let Some((index, stage)) = line.row else { continue };
+        let at = (line.pipeline, index);
+        rows.push(Row {
+            place: Some((line.pipeline + 1, *line.numbers.start())),
+            stage: Some(stage),
+            cost: line.cost,
+            is_process: line.within.is_none(),
+            status: stage.end.status(),
+            spreads: spread::of_row(run, Some(rows.len())).unwrap_or_default(),
+            bottleneck: run.verdict.bottleneck.as_ref().is_some_and(|b| (b.pipeline, b.stage) == at),
+        });
     }
     rows.push(Row {
         place: None,
         stage: None,
-        cost: &run.total,
+        cost: run.total.clone(),
+        is_process: true,
         status: run.exit_status,
         spreads: spread::of_row(run, None).unwrap_or_default(),
         bottleneck: false,
@@ -75,7 +80,7 @@ const FIELDS: &[(&str, Field)] = &[
     ("name", |row| Some(row.stage.map_or("ALL", |stage| &stage.name).to_owned())),
     ("command", |row| row.stage.map(|stage| stage.text.clone())),
     ("program", |row| row.stage?.program.clone()),
-    ("ran_by", |row| row.stage.map(|stage| ran_by(&stage.how).to_owned())),
+    ("ran_by", |row| row.stage.map(|stage| lines::ran_by(&stage.how).to_owned())),
     ("pid", |row| row.stage.map(|stage| stage.pid.to_string())),
     ("status", |row| Some(row.status.to_string())),
     ("signal", |row| match &row.stage?.end {
@@ -86,18 +91,18 @@ const FIELDS: &[(&str, Field)] = &[
     ("wall_ns", |row| Some(row.cost.wall_ns.to_string())),
     ("user_ns", |row| Some(row.cost.user_ns.to_string())),
     ("sys_ns", |row| Some(row.cost.sys_ns.to_string())),
-    ("peak_rss_bytes", |row| Some(row.cost.peak_rss_bytes.to_string())),
-    ("peak_rss_is_bound", |row| Some(row.cost.peak_rss_is_bound.to_string())),
+    ("peak_rss_bytes", |row| process(row).map(|cost| cost.peak_rss_bytes.to_string())),
+    ("peak_rss_is_bound", |row| process(row).map(|cost| cost.peak_rss_is_bound.to_string())),
     ("read_bytes", |row| row.cost.read_bytes.map(|n| n.to_string())),
     ("written_bytes", |row| row.cost.written_bytes.map(|n| n.to_string())),
     ("read_calls", |row| row.cost.read_calls.map(|n| n.to_string())),
     ("write_calls", |row| row.cost.write_calls.map(|n| n.to_string())),
-    ("minor_faults", |row| Some(row.cost.minor_faults.to_string())),
-    ("major_faults", |row| Some(row.cost.major_faults.to_string())),
-    ("block_inputs", |row| Some(row.cost.block_inputs.to_string())),
-    ("block_outputs", |row| Some(row.cost.block_outputs.to_string())),
-    ("voluntary_switches", |row| Some(row.cost.voluntary_switches.to_string())),
-    ("involuntary_switches", |row| Some(row.cost.involuntary_switches.to_string())),
+    ("minor_faults", |row| process(row).map(|cost| cost.minor_faults.to_string())),
+    ("major_faults", |row| process(row).map(|cost| cost.major_faults.to_string())),
+    ("block_inputs", |row| process(row).map(|cost| cost.block_inputs.to_string())),
+    ("block_outputs", |row| process(row).map(|cost| cost.block_outputs.to_string())),
+    ("voluntary_switches", |row| process(row).map(|cost| cost.voluntary_switches.to_string())),
+    ("involuntary_switches", |row| process(row).map(|cost| cost.involuntary_switches.to_string())),
     ("running_ns", |row| waits(row).map(|waits| waits.running_ns.to_string())),
     ("cpu_wait_ns", |row| waits(row).map(|waits| waits.cpu_wait_ns.to_string())),
     ("starved_ns", |row| waits(row).map(|waits| waits.starved_ns.to_string())),
@@ -108,18 +113,27 @@ const FIELDS: &[(&str, Field)] = &[
     ("user_ns_spread", |row| row.spreads[1].map(|n| n.to_string())),
     ("sys_ns_spread", |row| row.spreads[2].map(|n| n.to_string())),
     ("bottleneck", |row| Some(row.bottleneck.to_string())),
+    ("stands_for", |row| row.stage.map(|stage| stage.stands_for.to_string())),
+    ("pass", |row| native(row).map(|(pass, _, _)| (pass + 1).to_string())),
+    ("rules", |row| native(row).map(|(_, rules, _)| rules.join(" "))),
+    ("handed_over", |row| native(row).map(|(_, _, handed_over)| handed_over.to_string())),
 ];
+
+/// The cost, if all of its counters mean something.
+fn process<'r>(row: &'r Row<'_>) -> Option<&'r Cost> {
+    row.is_process.then_some(&row.cost)
+}
+
+/// The pass, the rewrites, and whether the real command took over.
+fn native<'a>(row: &Row<'a>) -> Option<(usize, &'a [String], bool)> {
+    match &row.stage?.how {
+        How::Native { pass, rules, handed_over, .. } => Some((*pass, rules, *handed_over)),
+        _ => None,
+    }
+}
 
 fn waits<'a>(row: &Row<'a>) -> Option<&'a Waits> {
     row.stage?.waits.as_ref()
-}
-
-fn ran_by(how: &How) -> &'static str {
-    match how {
-        How::Process => "process",
-        How::Builtin => "builtin",
-        How::Shell { .. } => "shell",
-    }
 }
 
 fn line(fields: impl Iterator<Item = String>) -> String {

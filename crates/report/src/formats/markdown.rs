@@ -56,7 +56,8 @@ fn row_cells(row: &Row, at: usize, columns: &[Column], style: &Style) -> Vec<Str
     let whole = row.number.is_empty();
     let mark = if style.unicode { "▶" } else { "->" };
     let number = if row.mark { format!("{mark} {}", row.number) } else { row.number.clone() };
-    let command = if whole { row.command.clone() } else { code_cell(&row.command) };
+    let command = if row.is_code { code_cell(&row.command) } else { row.command.clone() };
+    let command = format!("{}{command}", row.branch);
     let figures =
         columns.iter().map(|column| column.cells.get(at).map(|cell| cell.text()).unwrap_or_default());
     let cells = [number, command].into_iter().chain(figures);
@@ -117,7 +118,9 @@ fn sentences(run: &Run, style: &Style) -> String {
     if let Some(headline) = headline {
         out += &format!("\n**{}**\n", escaped(&headline.text, style));
     }
-    let list: Vec<_> = others.iter().cloned().chain(caption).chain(prose::notes(run, style)).collect();
+    let economy = prose::economy(run);
+    let list: Vec<_> =
+        others.iter().cloned().chain(caption).chain(economy).chain(prose::notes(run, style)).collect();
     if !list.is_empty() {
         out.push('\n');
     }

@@ -13,7 +13,7 @@
 //!
 //! `▶` is the bottleneck; below follow the verdict in words, something to try, and notes. A narrow terminal drops
 //! columns, the dearest last; `all` shows those in further tables. How figures are written stands in `units.rs`,
-//! which columns there are in `columns.rs`, how they are fitted in `layout.rs`, the sentences in `prose.rs`.
+//! which lines there are in `lines.rs`, which columns in `columns.rs`, how they are fitted in `layout.rs`, the sentences in `prose.rs`.
 
 use pelton_record::Run;
 
@@ -54,8 +54,8 @@ fn tables(run: &Run, style: &Style) -> Vec<Pieces> {
         }
         all_spreads |= columns.iter().any(|column| column.rank == SPREAD_RANK);
     }
-    let caption = prose::caption(run, style, all_spreads);
-    lines.extend(caption.iter().flat_map(|paragraph| paragraph.lines(style)));
+    let caption = prose::caption(run, style, all_spreads).into_iter().chain(prose::economy(run));
+    lines.extend(caption.flat_map(|paragraph| paragraph.lines(style)));
     lines
 }
 

@@ -1,11 +1,11 @@
 //! What each stage is, and how its pipeline would be run natively.
 
-use super::Unit;
 use super::files::{self, Files, Position};
 use super::prepare::{self, Ready};
+use super::{Native, RowNote, Unit};
 use crate::awks;
 use crate::environ::Environment;
-use crate::plan::{Plan, Request, ShellOption, Step};
+use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
 use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_commands::detect::Detector;
 use pelton_commands::{Accept, Command, Context, Declined, Family, Implementation, Locale, SystemLocales};
@@ -44,27 +44,43 @@ pub fn explain(
     switches: &Switches,
     measure: bool,
 ) -> Vec<Explained> {
-    let Plan::Steps(steps) = plan else { return Vec::new() };
+    let text = request.text.to_str().unwrap_or_default();
+    let mut explained = Vec::new();
+    let around = crate::execute::surroundings(request, environment, &[]);
+    each_pipeline(plan, request, environment, switches, &mut |pipeline, mut planned, _| {
+        planned.advice.extend(awks::advice(&pipeline.stages, &around, measure));
+        explained.push(Explained { text: pipeline.span.of(text).to_string(), planned });
+    });
+    explained
+}
+
+/// Plans each pipeline of a text, as far as that is possible before any of them has run.
+pub fn each_pipeline(
+    plan: &Plan,
+    request: &Request,
+    environment: &Environment,
+    switches: &Switches,
+    then: &mut dyn FnMut(&PipelinePlan, Planned, Vec<Unit>),
+) {
+    let Plan::Steps(steps) = plan else { return };
     let mut detector = environment.detector();
     let around = crate::execute::surroundings(request, environment, &[]);
-    let text = request.text.to_str().unwrap_or_default();
     let mut pipefail = false;
-    let mut explained = Vec::new();
     for step in steps {
         match step {
             Step::Set(options) => {
                 let last = options.iter().rev().find(|(option, _)| *option == ShellOption::Pipefail);
                 pipefail = last.map_or(pipefail, |(_, on)| *on);
             }
-            Step::List(list) => explained.extend(list.iter().map(|(_, pipeline)| {
-                let (mut planned, _) =
-                    plan_pipeline(&pipeline.stages, &around, switches, pipefail, &mut detector);
-                planned.advice.extend(awks::advice(&pipeline.stages, &around, measure));
-                Explained { text: pipeline.span.of(text).to_string(), planned }
-            })),
+            Step::List(list) => {
+                for (_, pipeline) in list {
+                    let (planned, units) =
+                        plan_pipeline(&pipeline.stages, &around, switches, pipefail, &mut detector);
+                    then(pipeline, planned, units);
+                }
+            }
         }
     }
-    explained
 }
 
 /// Plans one pipeline for native running.
@@ -106,7 +122,10 @@ pub fn plan_pipeline(
             Segment::Process(stage) => units.push(Unit::Process(*stage)),
             Segment::Native { stages: range, nodes } => {
                 match prepare::segment(range.clone(), nodes, &mut ready) {
-                    Some(native) => units.push(Unit::Native(Box::new(native))),
+                    Some(native) => {
+                        let rows = nodes.iter().map(|node| RowNote::of(node, &planned)).collect();
+                        units.push(Unit::Native(Box::new(Native { rows, ..native })));
+                    }
                     None => units.extend(range.clone().map(Unit::Process)),
                 }
             }

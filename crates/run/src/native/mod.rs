@@ -17,17 +17,22 @@ mod files;
 mod from_end;
 mod hand_over;
 mod join;
+mod meter;
 mod out;
 mod prepare;
 mod reader;
+mod strict;
 mod tee;
 mod worker;
 
 pub use choose::{Explained, explain, plan_pipeline};
+pub use meter::{Meter, RowNote};
+pub use strict::{Stays, stays};
 
+use crate::stage::Ends;
 use failure::Caller;
 use pelton_stream::{Joined, Kernel};
-use pelton_sys::spawn::{self, Action, Child, Exec, Redirection};
+use pelton_sys::spawn::{self, Action, Child, Exec, Gate, Redirection};
 use reader::Source;
 use std::fs::File;
 use std::io::Read;
@@ -59,6 +64,8 @@ pub struct Native {
     last: Caller,
     /// The last stage goes on for the sake of its copies, even if its output cannot be written.
     last_copies: bool,
+    /// A note per node, for the record.
+    pub rows: Vec<RowNote>,
 }
 
 struct NativeNode {
@@ -81,6 +88,28 @@ impl Native {
         let statuses = File::from(statuses.try_clone_to_owned()?);
         let mut worker = Worker::new(self, statuses);
         spawn::spawn_worker(&child, &mut || worker.run())
+    }
+
+    /// The same, but the worker waits at a gate, and counts into `meter` what its kernels do.
+    pub fn spawn_metered(
+        mut self,
+        ends: Ends<'_>,
+        statuses: BorrowedFd<'_>,
+        meter: &Meter,
+    ) -> std::io::Result<(u32, Gate)> {
+        for node in &mut self.nodes {
+            node.kernel = node.kernel.take().map(|kernel| meter.wrap(node.stages.start, kernel));
+        }
+        self.join = self.join.map(|(stage, join)| (stage, join.measured(meter.tell(stage))));
+        let redirections = std::mem::take(&mut self.redirections);
+        let Ends { stdin, stdout, not_mine } = ends;
+        let child = Child { action: Action::Exit(0), fallback: None, stdin, stdout, redirections, not_mine };
+        let statuses = File::from(statuses.try_clone_to_owned()?);
+        let mut worker = Worker::new(self, statuses);
+        spawn::spawn_worker_gated(&child, &mut || {
+            meter.install();
+            worker.run()
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Where a worker writes.
 
 use super::failure::{self, Failure};
+use super::meter;
 use pelton_stream::{Flow, Sink};
 use std::fs::File;
 use std::io::Write;
@@ -70,7 +71,7 @@ impl Out {
         }
         let printed = self.written + bytes.len() as u64;
         if let Some(file) = &mut self.file
-            && let Err(error) = file.write_all(bytes)
+            && let Err(error) = meter::writing(|| file.write_all(bytes))
         {
             self.failure = Some(Failure { error, printed, item: failure::item(bytes) });
         }

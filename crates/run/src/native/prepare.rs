@@ -54,6 +54,7 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
         first: reading,
         last: writing,
         last_copies,
+        rows: Vec::new(),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::failure::{self, Caller};
 use super::join::JoinReader;
+use super::meter;
 use super::out::Out;
 use pelton_stream::{Chain, Fed, Flow, InputKind, block_bytes};
 use pelton_sys::pipe;
@@ -150,7 +151,7 @@ fn read_source(
 /// How many bytes came; 0 at the end.
 pub fn read_some(file: &mut File, block: &mut [u8]) -> std::io::Result<usize> {
     loop {
-        match file.read(block) {
+        match meter::reading(|| file.read(block)) {
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             read => return read,
         }
@@ -160,7 +161,7 @@ pub fn read_some(file: &mut File, block: &mut [u8]) -> std::io::Result<usize> {
 /// Whether more can be read without a wait. What comes in several pieces at once does not trickle: the real commands
 /// would write it in one, and a reader that takes too much (`sh -c 'head -1; cat'`) can tell.
 pub fn comes_soon(fd: BorrowedFd<'_>) -> bool {
-    pipe::is_readable_within(fd, TRICKLE)
+    meter::reading(|| pipe::is_readable_within(fd, TRICKLE))
 }
 
 /// An input that gives nothing for so long trickles.

@@ -1,10 +1,10 @@
 //! The worker process: it drives the kernels of a segment to their end.
 
-use super::Native;
 use super::failure;
 use super::join::JoinReader;
 use super::out::Out;
 use super::reader::{Feed, Reader};
+use super::{Native, meter};
 use pelton_stream::{Chain, Fed, InputKind};
 use pelton_sys::wait;
 use std::fs::File;
@@ -103,9 +103,11 @@ impl Worker {
             self.tell(self.native.stages.end - 1, last);
         }
         for Successor { pid, stage, before } in std::mem::take(&mut self.children) {
-            let real = wait::reap(pid).map_or(127, |(ended, _)| ended.status());
+            let reaped = wait::reap(pid);
+            let real = reaped.as_ref().map_or(127, |(ended, _)| ended.status());
             let status = before.map_or(real, |chain| chain.status_after(real));
             if let Some(stage) = stage {
+                meter::took_over(stage, reaped.map_or(0, |(_, usage)| usage.user_ns + usage.sys_ns));
                 self.tell(stage, status);
             }
             last = status;

@@ -1,0 +1,352 @@
+//! `pelton run --check`: runs the text, then lets the shell run it too, and compares.
+//!
+//! ```text
+//!   pelton run TEXT ──► the user, and a copy in a temporary file
+//!   bash -c TEXT    ──► compared with the copy as it comes
+//! ```
+//!
+//! The first run is a process of its own, so that it is just what the user would get without `--check`. Temporary
+//! files have no name: nothing is left of them however this ends.
+
+mod child;
+mod compare;
+mod input;
+
+use crate::Ending;
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::source::Source;
+use crate::terminal;
+use compare::{Comparer, Difference, Digest, same_messages};
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use input::Input;
+use pelton_run::{Environment, Plan, Request, Stays};
+use pelton_sys::spawn::Exec;
+use pelton_sys::wait::Ended;
+use std::collections::HashSet;
+use std::ffi::{CString, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::time::{Duration, Instant};
+
+/// The exit status if what pelton printed is not what the shell printed.
+const DIFFERENT: i32 = 3;
+/// Standard error is compared up to here.
+const MESSAGES: usize = 16 << 20;
+
+/// Runs it, and checks it.
+pub fn run(args: &RunArgs, source: &Source, environment: &Environment) -> Result<Ending, Failure> {
+    let (request, plan) = match source {
+        Source::Text(request, plan) => (request, plan),
+        Source::Words(_) => {
+            return Err(Failure::new("a command given as words runs as it is: there is nothing to check")
+                .with_help("the pipeline in one word: pelton run --check 'sort FILE | uniq -c'"));
+        }
+    };
+    refuse(args, request, plan, environment)?;
+    let cannot = |error: io::Error| Failure::io("cannot check the pipeline", &error);
+    let input = Input::hold().map_err(cannot)?;
+    let shell =
+        pelton_run::shell_call(request, environment).ok_or_else(|| Failure::new("a NUL byte in the text"))?;
+    let mut check = Check { args, request, environment, input, shell };
+    let ours = check.first_run().map_err(cannot)?;
+    check.judge(plan, &ours).map_err(cannot)
+}
+
+/// Fails for a text that had better not be run twice.
+fn refuse(args: &RunArgs, request: &Request, plan: &Plan, environment: &Environment) -> Result<(), Failure> {
+    if let Plan::Whole { reason } = plan {
+        let message =
+            format!("the shell runs all of this text, because of {reason}: there is nothing to check");
+        return Err(Failure::new(message).with_help("the same without --check"));
+    }
+    if args.source.file.is_some() && request.script.is_none() {
+        return Err(Failure::new("--check runs the script twice, and this one can be read only once")
+            .with_help("a regular file: pelton run --check -f FILE"));
+    }
+    let hazards = pelton_run::twice_hazards(plan, request, environment);
+    let refusal = |message: &str, stages: &[Stays]| {
+        let spans = stages.iter().map(|stage| (stage.span, stage.reason.clone())).collect();
+        let origin = request.script.as_ref().map(|file| file.display().to_string());
+        Failure::new(message).at_each(&request.text.to_string_lossy(), spans, origin)
+    };
+    if !hazards.writes.is_empty() {
+        return Err(refusal("--check runs the text twice, and this one writes files", &hazards.writes)
+            .with_help("redirecting what pelton prints instead: pelton run --check '…' > FILE"));
+    }
+    if !hazards.unknown.is_empty() && !args.run_twice {
+        return Err(refusal(
+            "--check runs the text twice, and this may do more than print",
+            &hazards.unknown,
+        )
+        .with_help("--run-twice as well, if doing it twice does no harm"));
+    }
+    Ok(())
+}
+
+/// What pelton's own run came to.
+struct Ours {
+    printed: File,
+    length: u64,
+    /// The user's reader wanted no more.
+    cut_off: bool,
+    messages: Vec<u8>,
+    ended: Ended,
+}
+
+/// What another run came to, beside ours.
+struct Theirs {
+    difference: Option<Difference>,
+    digest: Digest,
+    messages: Vec<u8>,
+    ended: Ended,
+}
+
+struct Check<'a> {
+    args: &'a RunArgs,
+    request: &'a Request,
+    environment: &'a Environment,
+    input: Input,
+    shell: Exec,
+}
+
+impl Check<'_> {
+    /// pelton, just as without `--check`: what it prints goes to the user, and is kept.
+    fn first_run(&mut self) -> io::Result<Ours> {
+        let exec = self.pelton(&[])?;
+        let mut printed = tempfile::tempfile()?;
+        let (mut length, mut cut_off, mut messages) = (0, false, Vec::new());
+        let mut stdout = io::stdout().lock();
+        let mut out = |bytes: &[u8]| {
+            printed.write_all(bytes)?;
+            length += bytes.len() as u64;
+            cut_off = stdout.write_all(bytes).and_then(|()| stdout.flush()).is_err();
+            Ok(!cut_off)
+        };
+        let mut err = |bytes: &[u8]| {
+            keep(&mut messages, bytes);
+            terminal::say_bytes(bytes);
+            Ok(true)
+        };
+        let ended = child::run(exec, &mut self.input, &mut out, &mut err)?;
+        Ok(Ours { printed, length, cut_off, messages, ended })
+    }
+
+    /// Another run, compared with ours.
+    fn beside(&mut self, exec: Exec, ours: &Ours, progress: &mut Progress) -> io::Result<Theirs> {
+        let mut comparer = Comparer::new(&ours.printed, ours.length, ours.cut_off);
+        let mut messages = Vec::new();
+        let mut out = |bytes: &[u8]| {
+            progress.add(bytes.len() as u64);
+            comparer.take(bytes)
+        };
+        let mut err = |bytes: &[u8]| {
+            keep(&mut messages, bytes);
+            Ok(true)
+        };
+        let ended = child::run(exec, &mut self.input, &mut out, &mut err)?;
+        let (difference, digest) = comparer.finish()?;
+        Ok(Theirs { difference, digest, messages, ended })
+    }
+
+    fn shell_name(&self) -> String {
+        self.request.shell.name.to_string_lossy().into_owned()
+    }
+
+    /// Lets the shell run it, and says how it compares.
+    fn judge(&mut self, plan: &Plan, ours: &Ours) -> io::Result<Ending> {
+        let shell = self.shell_name();
+        let mut progress = Progress::new(ours.length);
+        progress.start(format!("{shell} runs it too"));
+        let theirs = self.beside(self.shell.clone(), ours, &mut progress)?;
+        progress.stop();
+        if agree(ours, &theirs) {
+            terminal::say(&format!("pelton: checked: {}\n", sameness(ours, &shell)));
+            return Ok(match ours.ended {
+                Ended::Exited(status) => Ending::Status(status),
+                Ended::Signalled(signal, _) => Ending::Signal(signal),
+            });
+        }
+        terminal::say(&differences(ours, &theirs, &shell));
+        let why = self.explain(plan, ours, &theirs, &mut progress)?;
+        progress.stop();
+        terminal::say(&why);
+        Ok(Ending::Status(DIFFERENT))
+    }
+
+    /// Whose fault it is: the text's, if the shell does not agree with itself; else that of what is not at fault when
+    /// it is switched off.
+    fn explain(
+        &mut self,
+        plan: &Plan,
+        ours: &Ours,
+        theirs: &Theirs,
+        progress: &mut Progress,
+    ) -> io::Result<String> {
+        let shell = self.shell_name();
+        progress.start(format!("{shell} runs it once more"));
+        let again = self.beside(self.shell.clone(), ours, progress)?;
+        if !alike(&again, theirs) {
+            return Ok(format!(
+                "  {shell} does not agree with itself either: what this text prints changes from run to run,\n  \
+                 so it cannot be checked by comparing two runs\n"
+            ));
+        }
+        if self.args.faithful {
+            return Ok(format!("  nothing ran natively, so no rule or kernel is the cause; {REPORT}\n"));
+        }
+        let switches = self.args.switches.resolve().unwrap_or_default();
+        let planned = pelton_run::explain(plan, self.request, self.environment, &switches, false);
+        let mut names: Vec<String> = planned.iter().flat_map(|explained| explained.planned.fired()).collect();
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        for name in names {
+            progress.start(format!("looking for the cause: without {name}"));
+            let exec = self.pelton(&["--without".into(), name.clone().into()])?;
+            if alike(&self.beside(exec, ours, progress)?, theirs) {
+                return Ok(format!(
+                    "  with --without {name} it is the same as from {shell}: use that, and {REPORT}\n"
+                ));
+            }
+        }
+        if self.args.switches.any() {
+            return Ok(format!("  no single rule or kernel is the cause; {REPORT}\n"));
+        }
+        progress.start("looking for the cause: nothing native".to_owned());
+        let exec = self.pelton(&["--faithful".into()])?;
+        Ok(match alike(&self.beside(exec, ours, progress)?, theirs) {
+            true => format!("  with --faithful it is the same as from {shell}: use that, and {REPORT}\n"),
+            false => format!("  it differs with --faithful too; {REPORT}\n"),
+        })
+    }
+
+    /// The call of pelton that runs the same text with these options added.
+    fn pelton(&self, more: &[OsString]) -> io::Result<Exec> {
+        let path = std::env::current_exe()?;
+        let mut words: Vec<OsString> = vec!["pelton".into(), "run".into()];
+        words.extend(self.args.faithful.then(|| "--faithful".into()));
+        for (option, names) in
+            [("--without", &self.args.switches.without), ("--only", &self.args.switches.only)]
+        {
+            words.extend(names.iter().flat_map(|name| [option.into(), name.into()]));
+        }
+        words.extend(more.iter().cloned());
+        words.extend(self.args.source.shell.iter().flat_map(|shell| ["--shell".into(), shell.clone()]));
+        match &self.args.source.file {
+            Some(file) => {
+                words.extend(["--file".into(), file.clone().into_os_string()]);
+                words.push("--".into());
+                words.extend(self.request.args.iter().cloned());
+            }
+            None => words.extend(["--".into(), self.request.text.clone()]),
+        }
+        let c = |bytes: &[u8]| CString::new(bytes).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
+        let argv = words.iter().map(|word| c(word.as_bytes())).collect::<io::Result<_>>()?;
+        // The environment that this process was given, as the shell gets it.
+        Ok(Exec { path: c(path.as_os_str().as_bytes())?, argv, ..self.shell.clone() })
+    }
+}
+
+const REPORT: &str = "please report it with the lines above and `pelton explain`'s output";
+
+fn keep(messages: &mut Vec<u8>, bytes: &[u8]) {
+    let room = MESSAGES.saturating_sub(messages.len()).min(bytes.len());
+    messages.extend_from_slice(&bytes[..room]);
+}
+
+/// Whether the other run printed, said and ended as ours.
+fn agree(ours: &Ours, theirs: &Theirs) -> bool {
+    theirs.difference.is_none()
+        && same_messages(&ours.messages, &theirs.messages)
+        && ours.ended.status() == theirs.ended.status()
+}
+
+/// Whether two other runs did the same.
+fn alike(a: &Theirs, b: &Theirs) -> bool {
+    a.digest == b.digest && a.ended.status() == b.ended.status() && same_messages(&a.messages, &b.messages)
+}
+
+fn sameness(ours: &Ours, shell: &str) -> String {
+    let bytes = if ours.length == 1 { "byte".to_owned() } else { format!("{} bytes", ours.length) };
+    let said = if ours.messages.is_empty() { "" } else { ", says the same on standard error" };
+    match ours.cut_off {
+        true => format!("{shell} prints the same {bytes}, after which nobody read on"),
+        false => format!(
+            "{shell} prints the same {bytes}{said} and ends with the same status, {}",
+            ours.ended.status()
+        ),
+    }
+}
+
+/// What differs, in words.
+fn differences(ours: &Ours, theirs: &Theirs, shell: &str) -> String {
+    let mut text = format!("pelton: this is not what {shell} prints\n");
+    if let Some(found) = &theirs.difference {
+        text +=
+            &format!("  standard output differs first at byte {}, in line {}:\n", found.at + 1, found.line);
+        text += &found.lines("pelton", shell);
+    }
+    if !same_messages(&ours.messages, &theirs.messages) {
+        let said = String::from_utf8_lossy(&theirs.messages);
+        text += &format!("  standard error differs; {shell} says:\n");
+        text += if said.is_empty() { "    (nothing)\n" } else { "" };
+        text.extend(said.lines().take(10).map(|line| format!("    {}\n", line.escape_debug())));
+    }
+    if ours.ended.status() != theirs.ended.status() {
+        let (ours, theirs) = (ours.ended.status(), theirs.ended.status());
+        text += &format!("  the exit status differs: {ours} from pelton, {theirs} from {shell}\n");
+    }
+    text
+}
+
+/// A line on the terminal while the other runs are made, if they take long.
+struct Progress {
+    bar: Option<ProgressBar>,
+    what: String,
+    of: u64,
+    bytes: u64,
+    since: Instant,
+}
+
+/// A run that takes less needs no progress shown.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Progress {
+    fn new(of: u64) -> Self {
+        Progress { bar: None, what: String::new(), of, bytes: 0, since: Instant::now() }
+    }
+
+    /// A run starts. The line appears of itself: a pipeline may be silent for long.
+    fn start(&mut self, what: String) {
+        self.stop();
+        (self.what, self.bytes, self.since) = (what, 0, Instant::now());
+        if !terminal::stderr_is_terminal() {
+            return;
+        }
+        let Ok(style) = ProgressStyle::with_template("pelton: checking: {msg} ({elapsed})") else { return };
+        let bar = ProgressBar::no_length().with_style(style).with_message(self.what.clone());
+        let shown = bar.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(PATIENCE);
+            if !shown.is_finished() {
+                shown.enable_steady_tick(PATIENCE);
+            }
+        });
+        self.bar = Some(bar);
+    }
+
+    fn add(&mut self, bytes: u64) {
+        self.bytes += bytes;
+        if let Some(bar) = self.bar.as_ref().filter(|_| self.since.elapsed() > PATIENCE) {
+            let (done, of) = (HumanBytes(self.bytes), HumanBytes(self.of));
+            bar.set_message(format!("{}, {done} of {of} so far", self.what));
+        }
+    }
+
+    fn stop(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}

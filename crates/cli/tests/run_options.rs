@@ -1,0 +1,247 @@
+//! `pelton run --stats`, `--strict` and `--check`: what they show, what they refuse, and that they change nothing.
+
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn pelton(dir: &Path, args: &[&str], input: &[u8]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+    command
+        .arg("run")
+        .args(args)
+        .current_dir(dir)
+        .env("LC_ALL", "C.UTF-8")
+        .env("XDG_CACHE_HOME", dir.join(".cache"));
+    command.env("TMPDIR", dir).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("pelton starts");
+    // Whoever does not read it all closes the pipe.
+    let _ = child.stdin.take().expect("piped").write_all(input);
+    child.wait_with_output().expect("pelton ends")
+}
+
+/// What came of it: standard output, standard error, status. Nothing but the cache may be left behind.
+fn run(args: &[&str], input: &[u8]) -> (String, String, i32) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let output = pelton(dir.path(), args, input);
+    let left: Vec<_> =
+        std::fs::read_dir(dir.path()).expect("readable").flatten().map(|e| e.file_name()).collect();
+    assert!(left.iter().all(|name| name == ".cache"), "{args:?} left {left:?}");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr), output.status.code().unwrap_or(-1))
+}
+
+fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in:\n{text}");
+    }
+}
+
+/// The record of a text that is run natively.
+fn record(text: &str) -> (String, Value, i32) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let args = ["--stats", "--format", "json", "-o", "report.json", text];
+    let output = pelton(dir.path(), &args, b"");
+    let record = std::fs::read_to_string(dir.path().join("report.json")).expect("written");
+    let record = serde_json::from_str(&record).expect("JSON");
+    (String::from_utf8_lossy(&output.stdout).into_owned(), record, output.status.code().unwrap_or(-1))
+}
+
+fn sum(rows: &Value, field: &str) -> u64 {
+    rows.as_array().expect("rows").iter().filter_map(|row| row["cost"][field].as_u64()).sum()
+}
+
+#[test]
+fn rows_of_a_native_pass_add_up_to_it() {
+    let (printed, record, status) = record("seq 200000 | tr 0-9 a-j | sort | uniq -c | tail -n 1");
+    assert_eq!((printed.as_str(), status), ("      1 jjjjj\n", 0));
+    let pipeline = &record["pipelines"][0];
+    let (rows, passes) = (&pipeline["stages"], &pipeline["passes"]);
+    assert_eq!(passes.as_array().map(Vec::len), Some(1), "{pipeline}");
+    for field in ["user_ns", "sys_ns"] {
+        assert_eq!(sum(rows, field), sum(passes, field));
+        assert_eq!(record["total"][field], passes[0]["cost"][field]);
+    }
+    let stands_for: u64 =
+        rows.as_array().expect("rows").iter().filter_map(|row| row["stands_for"].as_u64()).sum();
+    assert_eq!(stands_for, 5);
+    for (row, next) in
+        rows.as_array().expect("rows").iter().zip(rows.as_array().expect("rows").iter().skip(1))
+    {
+        assert_eq!(row["cost"]["written_bytes"], next["cost"]["read_bytes"], "{row}\n{next}");
+        assert_eq!(row["how"]["by"], "native");
+    }
+}
+
+#[test]
+fn the_table_says_what_ran_as_one_and_what_that_saved() {
+    let (printed, table, status) =
+        run(&["--stats", "seq 30 | tr 0-9 a-j | sort | uniq -c | tr a-j A-J"], b"");
+    assert_eq!((printed.lines().count(), status), (30, 0));
+    says(
+        &table,
+        &[
+            "1–5  one native pass",
+            "1  ├ seq 30",
+            "3–4  ├ sort | uniq -c",
+            "5  └ tr a-j A-J",
+            "the shell would run 5 processes, one for each stage; pelton ran 1",
+            "stages 3 to 4 ran as one: sort the distinct lines, by sort-uniq",
+        ],
+    );
+}
+
+#[test]
+fn real_commands_stand_beside_native_ones() {
+    let (printed, table, status) = run(&["--stats", "seq 30 | env cat | tac | (cat; exit 3)"], b"");
+    assert!(printed.starts_with("30\n29\n") && status == 3, "{status}: {printed}");
+    says(&table, &["seq 30", "native", "process", "shell", "(cat; exit 3)", "pelton ran 4"]);
+}
+
+#[test]
+fn what_a_worker_counted_outlives_its_death_by_a_broken_pipe() {
+    let (_, record, _) = record("seq 2000000 | tr 0-9 a-j | env head -c 10");
+    let rows = &record["pipelines"][0]["stages"];
+    assert_eq!(rows[1]["end"]["killed"]["name"], "SIGPIPE", "{rows}");
+    assert!(rows[1]["cost"]["written_bytes"].as_u64() > Some(10), "{rows}");
+}
+
+#[test]
+fn options_about_figures_want_figures() {
+    let (_, words, status) = run(&["--format", "json", "seq 3"], b"");
+    assert_eq!(status, 2);
+    says(&words, &["`--format` says how figures are shown", "try: pelton run --stats --format"]);
+}
+
+#[test]
+fn strict_underlines_what_would_stay_and_runs_nothing() {
+    let (printed, words, status) = run(&["--strict", "touch x | sort | env cat | wc -l"], b"");
+    assert_eq!((printed.as_str(), status), ("", 2));
+    says(
+        &words,
+        &[
+            "2 of 4 stages would not run natively; --strict runs nothing then",
+            "touch has no kernel",
+            "━",
+            "env has no kernel",
+            "pelton explain",
+        ],
+    );
+    let (_, words, status) = run(&["--strict", "touch x & wait"], b"");
+    assert_eq!(status, 2);
+    says(&words, &["the shell would run all of it, because of a background command", "touch x & wait"]);
+    let (_, words, status) = run(&["--strict", "sort", "-u", "x"], b"");
+    assert_eq!(status, 2);
+    says(&words, &["a command given as words runs as it is", "in one word"]);
+    let (_, words, status) = run(&["--strict", "sort nofile | wc -l"], b"");
+    assert_eq!(status, 2);
+    says(&words, &["nofile cannot be read"]);
+}
+
+#[test]
+fn strict_runs_what_is_all_native() {
+    assert_eq!(run(&["--strict", "seq 3 | tac && true"], b""), ("3\n2\n1\n".into(), String::new(), 0));
+}
+
+#[test]
+fn a_check_that_holds_says_so() {
+    let (printed, words, status) = run(&["--check", "seq 3 | tac"], b"");
+    assert_eq!((printed.as_str(), status), ("3\n2\n1\n", 0));
+    assert_eq!(words, "pelton: checked: bash prints the same 6 bytes and ends with the same status, 0\n");
+    let (_, words, status) = run(&["--check", "sort nofile nofile2"], b"");
+    assert_eq!(status, 2);
+    says(
+        &words,
+        &[
+            "sort: cannot read: nofile",
+            "prints the same 0 bytes, says the same on standard error",
+            "status, 2",
+        ],
+    );
+}
+
+#[test]
+fn both_runs_read_the_same_from_a_pipe() {
+    let input: Vec<u8> = (0..40_000).flat_map(|i| format!("{}\n", i * 7919 % 40_000).into_bytes()).collect();
+    let (printed, words, status) = run(&["--check", "sort -n | uniq -c | wc -l"], &input);
+    assert_eq!((printed.as_str(), status), ("40000\n", 0), "{words}");
+    let (printed, words, status) = run(&["--check", "--run-twice", "cat | env head -n 1"], &input);
+    assert_eq!((printed.as_str(), status), ("0\n", 0), "{words}");
+    says(&words, &["pelton: checked: bash prints the same 2 bytes"]);
+}
+
+#[test]
+fn a_text_that_changes_from_run_to_run_cannot_be_checked() {
+    let (printed, words, status) = run(&["--check", "date +%s%N | cat"], b"");
+    assert!(printed.len() > 10, "{printed}");
+    assert_eq!(status, 3, "{words}");
+    says(
+        &words,
+        &[
+            "this is not what bash prints",
+            "standard output differs first at byte",
+            "in line 1:",
+            "^\n",
+            "does not agree with itself either",
+        ],
+    );
+}
+
+#[test]
+fn a_difference_is_traced_to_the_kernel_that_makes_it() {
+    // It tells the names of its siblings, and a native seq is none called seq.
+    let siblings = "seq 100000 | sh -c 'head -c 1 > /dev/null
+        for p in $(cat /proc/$PPID/task/$PPID/children); do cat /proc/$p/comm; done'";
+    let (printed, words, status) = run(&["--check", "--run-twice", siblings], b"");
+    assert_eq!((printed.as_str(), status), ("pelton\nsh\n", 3), "{words}");
+    says(
+        &words,
+        &[
+            "differs first at byte 1, in line 1:",
+            "pelton  pelton\\nsh\\n",
+            "bash    seq\\nsh\\n",
+            "with --without seq it is the same as from bash",
+        ],
+    );
+}
+
+#[test]
+fn a_difference_that_no_kernel_makes_is_none_of_theirs() {
+    let parent = "sh -c 'cat /proc/$PPID/comm' | cat";
+    let (_, words, status) = run(&["--check", "--run-twice", parent], b"");
+    assert_eq!(status, 3, "{words}");
+    says(&words, &["it differs with --faithful too"]);
+}
+
+#[test]
+fn what_must_not_run_twice_is_refused() {
+    for (text, part) in [
+        ("seq 3 > x", "writes `x`, and would write it twice"),
+        ("seq 3 | tee x", "`tee` may do more than print here"),
+        ("touch x", "`touch` may do more than print here"),
+        (
+            "seq 3 | while read x; do touch $x; done",
+            "run by the shell, because of the compound command while",
+        ),
+        ("touch x & wait", "the shell runs all of this text"),
+    ] {
+        let (printed, words, status) = run(&["--check", text], b"");
+        assert_eq!((printed.as_str(), status), ("", 2), "{text}: {words}");
+        says(&words, &[part]);
+    }
+    let (printed, words, status) = run(&["--check", "--run-twice", "env seq 3 | sort -r"], b"");
+    assert_eq!((printed.as_str(), status), ("3\n2\n1\n", 0), "{words}");
+}
+
+#[test]
+fn a_reader_that_leaves_early_ends_both_runs() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let script = format!("{} run --check 'yes | tr y n' | head -n 2", env!("CARGO_BIN_EXE_pelton"));
+    let output = Command::new("bash")
+        .args(["-c", &script])
+        .env("XDG_CACHE_HOME", dir.path())
+        .output()
+        .expect("bash starts");
+    assert_eq!(output.stdout, b"n\nn\n");
+    says(&String::from_utf8_lossy(&output.stderr), &["after which nobody read on"]);
+}

@@ -1,0 +1,167 @@
+//! Counting what a worker does, where the process that started it can read it afterwards, however the worker ends.
+//!
+//! A worker is a process of its own, so it has one meter, which [`install`](Meter::install) makes known to whatever
+//! reads and writes in it. Without one nothing is measured, and a read costs what it costs.
+
+use pelton_observe::{Around, Tally};
+use pelton_plan::{Node, Outcome, Planned, Work};
+use pelton_stream::{Call, Kernel, Metered};
+use pelton_sys::clock;
+use pelton_sys::shared::Counters;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// What the record says of a node, besides what it cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowNote {
+    /// The stages it stands for.
+    pub stages: Range<usize>,
+    /// The rules that made it.
+    pub rules: Vec<String>,
+    /// What rules made of it.
+    pub label: Option<String>,
+}
+
+impl RowNote {
+    /// The note on a node of this plan.
+    pub fn of(node: &Node, planned: &Planned) -> Self {
+        let within =
+            |stages: &Range<usize>| node.stages.start <= stages.start && stages.end <= node.stages.end;
+        let mut rules: Vec<String> = Vec::new();
+        // Those on single stages come first; they are no rules.
+        for decision in planned.decisions.iter().skip(planned.stages.len()) {
+            let fired = matches!(decision.outcome, Outcome::Fired(_)) && within(&decision.stages);
+            if fired && !rules.contains(&decision.name) {
+                rules.push(decision.name.clone());
+            }
+        }
+        let label = match &node.work {
+            Work::Rewritten { label, .. } => Some(label.clone()),
+            Work::Command(_) => None,
+        };
+        RowNote { stages: node.stages.clone(), rules, label }
+    }
+}
+
+/// Counters of the whole pass.
+const READ_NS: usize = 0;
+const WRITE_NS: usize = 1;
+const OF_PASS: usize = 2;
+/// Counters of each stage, after those.
+const CALLS_NS: usize = 0;
+const UNTIL_NS: usize = 1;
+const GIVEN: usize = 2;
+const PRINTED: usize = 3;
+const REAL_NS: usize = 4;
+const HANDED_OVER: usize = 5;
+const OF_STAGE: usize = 6;
+
+/// The counters of one pass, shared with its worker.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    counters: Arc<Counters>,
+    stages: Range<usize>,
+}
+
+/// The worker's own.
+static METER: OnceLock<Meter> = OnceLock::new();
+
+impl Meter {
+    /// For a pass over these stages.
+    ///
+    /// # Errors
+    /// If there is no memory for the counters.
+    pub fn new(stages: Range<usize>) -> std::io::Result<Self> {
+        let counters = Arc::new(Counters::new(OF_PASS + stages.len() * OF_STAGE)?);
+        Ok(Meter { counters, stages })
+    }
+
+    /// A kernel that counts, in the place of one that does not. It stands for `stage` and those behind it.
+    pub fn wrap(&self, stage: usize, kernel: Box<dyn Kernel>) -> Box<dyn Kernel> {
+        Box::new(Metered::new(kernel, self.tell(stage)))
+    }
+
+    /// Where the calls of the kernel that stands for `stage` are counted.
+    pub fn tell(&self, stage: usize) -> Box<dyn Fn(Call) + Send> {
+        let meter = self.clone();
+        Box::new(move |call: Call| {
+            meter.add(stage, CALLS_NS, call.ns);
+            meter.add(stage, GIVEN, call.given as u64);
+            meter.add(stage, PRINTED, call.printed as u64);
+            meter.set(stage, UNTIL_NS, clock::now_ns());
+            if call.handed_over {
+                meter.set(stage, HANDED_OVER, 1);
+            }
+        })
+    }
+
+    /// In the worker: makes this its meter.
+    pub fn install(&self) {
+        // A worker runs once, and a copy of it has the same.
+        let _ = METER.set(self.clone());
+    }
+
+    /// What was counted of the node that stands for `stages`, in a pass that started at `start_ns`.
+    pub fn tally(&self, stages: &Range<usize>, start_ns: u64) -> Tally {
+        let first = stages.start;
+        Tally {
+            ns: self.get(first, CALLS_NS),
+            until_ns: self.get(first, UNTIL_NS).saturating_sub(start_ns),
+            given: self.get(first, GIVEN),
+            printed: self.get(first, PRINTED),
+            real_ns: stages.clone().map(|stage| self.get(stage, REAL_NS)).sum(),
+        }
+    }
+
+    /// Whether the node that stands for `stages` handed over to the real commands.
+    pub fn handed_over(&self, stages: &Range<usize>) -> bool {
+        self.get(stages.start, HANDED_OVER) > 0
+    }
+
+    /// What was counted of the pass as a whole.
+    pub fn around(&self) -> Around {
+        let (read_ns, write_ns) = (self.counters.get(READ_NS), self.counters.get(WRITE_NS));
+        Around { read_ns, write_ns, ..Around::default() }
+    }
+
+    fn place(&self, stage: usize, counter: usize) -> usize {
+        OF_PASS + stage.saturating_sub(self.stages.start) * OF_STAGE + counter
+    }
+
+    fn get(&self, stage: usize, counter: usize) -> u64 {
+        self.counters.get(self.place(stage, counter))
+    }
+
+    fn add(&self, stage: usize, counter: usize, n: u64) {
+        self.counters.add(self.place(stage, counter), n);
+    }
+
+    fn set(&self, stage: usize, counter: usize, n: u64) {
+        self.counters.set(self.place(stage, counter), n);
+    }
+}
+
+/// A read, or a wait for something to read.
+pub fn reading<T>(read: impl FnOnce() -> T) -> T {
+    measured(READ_NS, read)
+}
+
+/// A write.
+pub fn writing<T>(write: impl FnOnce() -> T) -> T {
+    measured(WRITE_NS, write)
+}
+
+/// A real command that had taken over from a kernel used so much CPU time.
+pub fn took_over(stage: usize, cpu_ns: u64) {
+    if let Some(meter) = METER.get() {
+        meter.add(stage, REAL_NS, cpu_ns);
+    }
+}
+
+fn measured<T>(counter: usize, work: impl FnOnce() -> T) -> T {
+    let Some(meter) = METER.get() else { return work() };
+    let start_ns = clock::now_ns();
+    let result = work();
+    meter.counters.add(counter, clock::now_ns() - start_ns);
+    result
+}

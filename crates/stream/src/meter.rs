@@ -1,0 +1,180 @@
+//! Measuring a kernel from outside: how long its calls take, and what goes in and comes out.
+//!
+//! Two readings of the monotonic clock per call, and a call is a block: far below one percent of what a block costs.
+//! A chain without meters has none of it.
+
+use crate::{Complaint, Flow, Framing, InputKind, JoinKernel, Kernel, Outcome};
+use std::time::Instant;
+
+/// One call of a kernel, as it was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// How long it took.
+    pub ns: u64,
+    /// Bytes that the kernel was given.
+    pub given: usize,
+    /// Bytes that it printed.
+    pub printed: usize,
+    /// Whether it handed over.
+    pub handed_over: bool,
+}
+
+/// A kernel that tells of each of its calls.
+pub struct Metered {
+    kernel: Box<dyn Kernel>,
+    tell: Box<dyn Fn(Call) + Send>,
+}
+
+impl Metered {
+    /// Measures `kernel`, and tells `tell` of each call.
+    pub fn new(kernel: Box<dyn Kernel>, tell: Box<dyn Fn(Call) + Send>) -> Self {
+        Metered { kernel, tell }
+    }
+
+    fn measure(
+        &mut self,
+        given: usize,
+        out: &mut Vec<u8>,
+        call: impl FnOnce(&mut dyn Kernel, &mut Vec<u8>) -> Outcome,
+    ) -> Outcome {
+        let before = out.len();
+        let start = Instant::now();
+        let outcome = call(self.kernel.as_mut(), out);
+        let ns = start.elapsed().as_nanos() as u64;
+        let printed = out.len().saturating_sub(before);
+        // What a kernel that hands over was given and did not take is the real command's.
+        let given = outcome.as_ref().map_or_else(|hand_over| hand_over.consumed, |_| given);
+        (self.tell)(Call { ns, given, printed, handed_over: outcome.is_err() });
+        outcome
+    }
+}
+
+impl Kernel for Metered {
+    fn framing(&self) -> Framing {
+        self.kernel.framing()
+    }
+
+    fn inputs_are(&mut self, kinds: &[InputKind]) {
+        self.kernel.inputs_are(kinds);
+    }
+
+    fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
+        // It cannot fail.
+        let _ = self.measure(0, out, |kernel, out| {
+            kernel.begin_input(name, out);
+            Ok(Flow::More)
+        });
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        self.measure(block.len(), out, |kernel, out| kernel.push(block, out))
+    }
+
+    fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.measure(0, out, |kernel, out| kernel.end_input(out))
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.measure(0, out, |kernel, out| kernel.finish(out))
+    }
+
+    fn held(&mut self) -> Vec<u8> {
+        self.kernel.held()
+    }
+
+    fn status(&self) -> i32 {
+        self.kernel.status()
+    }
+}
+
+/// The same for a kernel over several inputs.
+pub(crate) struct MeteredJoin {
+    kernel: Box<dyn JoinKernel>,
+    tell: Box<dyn Fn(Call) + Send>,
+}
+
+impl MeteredJoin {
+    pub(crate) fn new(kernel: Box<dyn JoinKernel>, tell: Box<dyn Fn(Call) + Send>) -> Self {
+        MeteredJoin { kernel, tell }
+    }
+
+    fn measure(
+        &mut self,
+        given: usize,
+        out: &mut Vec<u8>,
+        call: impl FnOnce(&mut dyn JoinKernel, &mut Vec<u8>),
+    ) {
+        let before = out.len();
+        let start = Instant::now();
+        call(self.kernel.as_mut(), out);
+        let ns = start.elapsed().as_nanos() as u64;
+        (self.tell)(Call { ns, given, printed: out.len().saturating_sub(before), handed_over: false });
+    }
+}
+
+impl JoinKernel for MeteredJoin {
+    fn framing(&self) -> Framing {
+        self.kernel.framing()
+    }
+
+    fn wants(&self) -> Option<usize> {
+        self.kernel.wants()
+    }
+
+    fn push(&mut self, input: usize, block: &[u8], out: &mut Vec<u8>) {
+        self.measure(block.len(), out, |kernel, out| kernel.push(input, block, out));
+    }
+
+    fn end_input(&mut self, input: usize, out: &mut Vec<u8>) {
+        self.measure(0, out, |kernel, out| kernel.end_input(input, out));
+    }
+
+    fn complaints(&mut self) -> Vec<Complaint> {
+        self.kernel.complaints()
+    }
+
+    fn status(&self) -> i32 {
+        self.kernel.status()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::HandOver;
+    use std::sync::{Arc, Mutex};
+
+    /// Prints each byte twice; hands over at a `!`, whose place it has reached.
+    struct Twice;
+
+    impl Kernel for Twice {
+        fn framing(&self) -> Framing {
+            Framing::Bytes
+        }
+
+        fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+            let end = block.iter().position(|byte| *byte == b'!');
+            out.extend(block[..end.unwrap_or(block.len())].iter().flat_map(|byte| [*byte, *byte]));
+            end.map_or(Ok(Flow::More), |consumed| Err(HandOver { consumed, reason: "a mark" }))
+        }
+
+        fn status(&self) -> i32 {
+            4
+        }
+    }
+
+    #[test]
+    fn tells_what_goes_in_and_comes_out_and_changes_nothing() {
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&calls);
+        let tell = move |call: Call| {
+            into.lock().expect("not poisoned").push((call.given, call.printed, call.handed_over))
+        };
+        let mut kernel = Metered::new(Box::new(Twice), Box::new(tell));
+        let mut out = b"before".to_vec();
+        assert_eq!(kernel.push(b"abc", &mut out), Ok(Flow::More));
+        assert_eq!(kernel.push(b"d!e", &mut out), Err(HandOver { consumed: 1, reason: "a mark" }));
+        assert_eq!((out.as_slice(), kernel.status()), (&b"beforeaabbccdd"[..], 4));
+        assert_eq!(*calls.lock().expect("not poisoned"), [(3, 6, false), (1, 2, true)]);
+    }
+}
