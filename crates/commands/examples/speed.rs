@@ -13,7 +13,7 @@ use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use pelton_commands::{Context, Family, Implementation, Locale, accept};
+use pelton_commands::{Context, Implementation, Locale, accept, lookup};
 use pelton_stream::memory::next_block;
 use pelton_stream::{BLOCK_BYTES, Flow, InputKind, JoinKernel};
 
@@ -58,6 +58,23 @@ const CASES: &[(&str, &str, Data)] = &[
     ("join", "-t, @ @", Data::Keys),
     ("join", "-t, -o 0,2.3 @ -", Data::Keys),
     ("seq", "15000000", Data::Keys),
+    ("grep", "qzqz", Data::Log),
+    ("grep", "GET", Data::Log),
+    ("grep", ":59 ", Data::Log),
+    ("grep", "-v GET", Data::Log),
+    ("grep", "-v qzqz", Data::Log),
+    ("grep", "-c :59", Data::Log),
+    ("grep", "-i qzqz", Data::Log),
+    ("grep", "-i get", Data::Log),
+    ("grep", "-n :59", Data::Log),
+    ("grep", "-w 99", Data::Log),
+    ("grep", "-E [0-9]+ms", Data::Log),
+    ("grep", "-E [0-9]+s", Data::Words),
+    ("grep", "-E foo|bar|qux", Data::Log),
+    ("grep", "-E ^10.0.1[0-9]+", Data::Log),
+    ("grep", "-c [a-z]*q[a-z]*$", Data::Words),
+    ("grep", "-oE [0-9]+:[0-9]+", Data::Log),
+    ("grep", "-o [A-Z]*", Data::Words),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -138,7 +155,8 @@ fn arguments(text: &str) -> Vec<Vec<u8>> {
 }
 
 fn kernel(name: &str, args: &[Vec<u8>], data: &[u8], locale: Locale) -> Option<Duration> {
-    let context = Context { locale, implementation: Implementation::tested(Family::GnuCoreutils) };
+    let family = lookup(name.as_bytes())?.family;
+    let context = Context { locale, implementation: Implementation::tested(family) };
     let command = accept(name.as_bytes(), args, &context).ok()?;
     let mut out = Vec::new();
     let start = thread_cpu();

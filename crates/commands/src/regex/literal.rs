@@ -1,6 +1,6 @@
 //! Literal strings that every match contains: what lets a search skip most of its input.
 
-use super::chars::encode;
+use super::chars::{CharSet, encode};
 use super::node::Node;
 
 /// Alternatives that come from writing out sets, such as both cases under `-i`: few enough for a vector search.
@@ -21,6 +21,33 @@ pub(super) fn exact(node: &Node, utf8: bool) -> Option<Vec<Vec<u8>>> {
 /// Strings of which each match contains one.
 pub(super) fn required(node: &Node, utf8: bool) -> Option<Vec<Vec<u8>>> {
     best(node, utf8).filter(|strings| shortest(strings) > 1 || strings.len() <= 3)
+}
+
+/// Members of a set that are worth looking for.
+const SET_MAX: usize = 16;
+
+/// A small set of bytes of which each match contains one, where [`required`] knows nothing rarer.
+pub(super) fn required_set(node: &Node, utf8: bool) -> Option<Vec<u8>> {
+    let is_common = |strings: Vec<Vec<u8>>| strings.iter().all(|s| s.len() == 1 && rarity(s[0]) == 0);
+    if !required(node, utf8).is_none_or(is_common) {
+        return None;
+    }
+    let set = smallest_set(node, utf8)?;
+    Some(set.iter().filter_map(|c| u8::try_from(c).ok()).collect())
+}
+
+fn smallest_set(node: &Node, utf8: bool) -> Option<&CharSet> {
+    match node {
+        Node::Set(set) if set.is_ascii() || !utf8 => {
+            Some(set).filter(|set| (4..=SET_MAX).contains(&set.len()))
+        }
+        Node::Group(_, body) => smallest_set(body, utf8),
+        Node::Repeat { body, min, .. } if *min > 0 => smallest_set(body, utf8),
+        Node::Concat(parts) => {
+            parts.iter().filter_map(|part| smallest_set(part, utf8)).min_by_key(|set| set.len())
+        }
+        _ => None,
+    }
 }
 
 fn enumerate(node: &Node, utf8: bool, max: usize) -> Option<Vec<Vec<u8>>> {
@@ -159,6 +186,16 @@ mod tests {
         assert_eq!(required("a.b").as_deref(), Some("b"));
         assert_eq!(required("[0-9]+.").as_deref(), None);
         assert_eq!(required("ab{2}c").as_deref(), Some("abbc"));
+    }
+
+    #[test]
+    fn finds_a_set_where_no_string_is_rarer() {
+        let set = |text: &str| required_set(&node(text, false), true).map(|set| set.len());
+        assert_eq!(set("[0-9]+s"), Some(10));
+        assert_eq!(set("[a-z]+[0-9]{3}"), Some(10));
+        assert_eq!(set("[0-9]+ms"), None);
+        assert_eq!(set("[0-9]*s"), None);
+        assert_eq!(set("[a-z]+"), None);
     }
 
     #[test]

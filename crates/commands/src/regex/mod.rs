@@ -16,6 +16,7 @@ mod escape;
 mod groups;
 mod hir;
 mod literal;
+mod members;
 mod node;
 mod parse;
 mod run;

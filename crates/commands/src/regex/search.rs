@@ -12,6 +12,7 @@ use crate::{Accept, Declined};
 use super::engine::Engine;
 use super::hir::Dialect;
 use super::literal;
+use super::members::Members;
 use super::node::Node;
 use super::run::Run;
 use super::{GaveUp, Shape};
@@ -46,6 +47,8 @@ enum Literals {
     One(Arc<Finder<'static>>),
     /// The longest of the leftmost.
     Many(Arc<AhoCorasick>),
+    /// One byte out of these.
+    Set(Arc<Members>),
 }
 
 impl Literals {
@@ -70,6 +73,10 @@ impl Literals {
                 let found = automaton.find(aho_corasick::Input::new(text).span(span))?;
                 Some((found.start(), found.end()))
             }
+            Literals::Set(members) => {
+                let at = span.start + members.find(&text[span])?;
+                Some((at, at + 1))
+            }
         }
     }
 }
@@ -91,6 +98,10 @@ impl Plan {
         }
         if node.is_line_anchored() {
             return Ok(Plan::LineStart);
+        }
+        if let Some(bytes) = literal::required_set(node, utf8) {
+            let literals = Literals::Set(Arc::new(Members::new(&bytes)));
+            return Ok(Plan::Contains { literals, distrust: 0 });
         }
         Ok(match literal::required(node, utf8) {
             Some(strings) => Plan::Contains { literals: Literals::new(&strings)?, distrust: 0 },
@@ -201,7 +212,7 @@ impl Searcher {
                 Plan::Contains { .. } | Plan::Nothing => self.engine.first_end(block, at..block.len())?,
             };
             let line = line_around(block, at, found);
-            if self.confirms(block, line.clone(), at) {
+            if self.confirms(block, line.clone(), at, found) {
                 return (line.start < block.len()).then_some(line);
             }
             at = line.end + 1;
@@ -210,13 +221,15 @@ impl Searcher {
     }
 
     /// Where finding something in a line does not mean that the line matches: does it?
-    fn confirms(&mut self, block: &[u8], line: Range<usize>, from: usize) -> bool {
+    fn confirms(&mut self, block: &[u8], line: Range<usize>, from: usize, found: usize) -> bool {
         match &mut self.plan {
             Plan::Exact(_) | Plan::Run(_) | Plan::Nothing => true,
             Plan::LineStart => self.engine.matches_at(block, line),
             Plan::Contains { distrust, .. } if *distrust >= DISTRUST_MAX => true,
-            Plan::Contains { distrust, .. } => {
-                if line.end - from < DISTRUST_BYTES {
+            Plan::Contains { literals, distrust } => {
+                // A set is found more slowly than a string, and says less.
+                let skipped = if matches!(literals, Literals::Set(_)) { found } else { line.end };
+                if skipped - from < DISTRUST_BYTES {
                     *distrust += 1;
                 }
                 self.engine.first_end(block, line).is_some()
