@@ -114,7 +114,8 @@ impl Command for Head {
         }
         let class = if self.but_last { Class::LineNumbered } else { Class::Prefix };
         let combiner = if headers || self.but_last { Combiner::Serial } else { Combiner::Again };
-        Facts::serial(class, touches).with_combiner(combiner).with_record_end(self.line_end)
+        // With a negative count it reads to the end, but leaves a file behind what it printed for others to read on.
+        Facts::serial(class, touches).with_combiner(combiner).with_record_end(self.line_end).stopping_early()
     }
 
     fn inputs(&self) -> &[Input] {

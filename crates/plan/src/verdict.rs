@@ -1,7 +1,7 @@
 //! Native or process: the conditions that a stage must meet by itself and where it stands.
 
 use crate::graph::{Candidate, Surroundings, Switches};
-use pelton_commands::{Facts, Input};
+use pelton_commands::{Class, Facts, Input};
 
 /// What is decided about one stage.
 pub(crate) enum Verdict {
@@ -42,6 +42,7 @@ pub(crate) fn verdicts(
     }
     keep_shared_input(candidates, &mut verdicts);
     keep_copies(candidates, &facts, &mut verdicts);
+    keep_complaints(candidates, &facts, &mut verdicts);
     verdicts
 }
 
@@ -149,6 +150,23 @@ fn keep_copies(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &mut
     }
 }
 
+/// A join says at its end what it found in the middle. Whether it lives to say so depends on when its reader leaves,
+/// and on how much it writes at a time.
+fn keep_complaints(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
+    for at in 0..verdicts.len() {
+        let is_join = verdicts[at].native().is_some_and(|facts| matches!(facts.class, Class::Join));
+        let unchecked = candidates[at].args.iter().any(|arg| arg == b"--nocheck-order");
+        if !is_join || unchecked || candidates[at].name == "paste" {
+            continue;
+        }
+        let mut readers = facts[at + 1..].iter().flatten().take_while(|facts| !facts.blocks_until_eof);
+        if readers.any(|facts| facts.stops_early) {
+            let reason = "what it complains of depends on when its reader leaves";
+            verdicts[at] = Verdict::Process(reason.to_owned());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::Switches;
@@ -200,6 +218,10 @@ mod tests {
             // It may stop at the first disorder, and others may read on.
             ("comm --check-order - g", "comm --check-order - g"),
             ("comm - g", "native { comm - g }"),
+            ("comm f g | nl | head -n 1", "comm f g | native { nl ; head -n 1 }"),
+            ("comm --nocheck-order f g | head -n 1", "native { comm --nocheck-order f g ; head -n 1 }"),
+            ("paste f g | head -n 1", "native { paste f g ; head -n 1 }"),
+            ("comm f g | tac | head -n 1", "native { comm f g ; tac ; head -n 1 }"),
             ("join - g", "join - g"),
             ("join -a 1 -a 2 - g", "native { join -a 1 -a 2 - g }"),
         ] {
