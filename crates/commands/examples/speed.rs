@@ -60,7 +60,7 @@ const CASES: &[(&str, &str, Data)] = &[
     ("seq", "15000000", Data::Keys),
     ("grep", "qzqz", Data::Log),
     ("grep", "GET", Data::Log),
-    ("grep", ":59 ", Data::Log),
+    ("grep", ":59", Data::Log),
     ("grep", "-v GET", Data::Log),
     ("grep", "-v qzqz", Data::Log),
     ("grep", "-c :59", Data::Log),
