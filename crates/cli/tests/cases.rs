@@ -45,6 +45,7 @@ topics! {
     native_grep
     native_joins
     native_sources
+    native_sed
     native_tee
     negation
     no_final_newline

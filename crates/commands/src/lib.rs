@@ -36,6 +36,7 @@ mod printed;
 mod printf;
 pub mod regex;
 mod scan;
+mod sed;
 mod seq;
 mod side;
 mod sort;
@@ -94,6 +95,7 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("nl", nl::accept),
     coreutils("paste", paste::accept),
     builtin("printf", printf::accept),
+    Entry { name: "sed", family: Family::GnuSed, accept: sed::accept, native: true },
     coreutils("seq", seq::accept),
     coreutils("sort", sort::accept),
     coreutils("tac", tac::accept),

@@ -1,19 +1,13 @@
 //! The kernel for byte maps: `tr`, and whatever the planner composes of several.
 //!
 //! Most maps move a few runs of neighbouring bytes by a constant (`A-Z` to `a-z`), which the compiler turns into
-//! vector arithmetic; others use a table. Deletion compacts byte by byte, but only where there is something to delete.
+//! vector arithmetic; others use a table. Deletion uses vector instructions where the machine has them; elsewhere it
+//! compacts byte by byte, but only where there is something to delete.
 
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
+use pelton_sys::compact::{self, Run};
 
 use crate::{ByteMap, ByteSet};
-
-/// A run of neighbouring bytes, and how far they move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
-    low: u8,
-    span: u8,
-    shift: u8,
-}
 
 /// How many runs are still cheaper than a table: measured, a table does about one byte per cycle.
 const RUNS_MAX: usize = 4;
@@ -34,6 +28,8 @@ pub struct ByteMapKernel {
     keep: [u8; 256],
     mapper: Mapper,
     deletes: Option<Members>,
+    /// What moves and what goes, where something goes and both are few runs.
+    few_runs: Option<(Vec<Run>, Vec<Run>)>,
 }
 
 impl ByteMapKernel {
@@ -44,6 +40,7 @@ impl ByteMapKernel {
             keep: std::array::from_fn(|byte| u8::from(!map.deleted.contains(byte as u8))),
             mapper: mapper(map),
             deletes: (!map.deleted.is_empty()).then(|| Members::new(&map.deleted)),
+            few_runs: few_runs(map),
         }
     }
 
@@ -61,6 +58,15 @@ impl ByteMapKernel {
 
     /// Maps and deletes, in stretches of bytes that have something to delete or not.
     fn compact(&self, members: &Members, block: &[u8], out: &mut Vec<u8>) {
+        if let Some((moves, drops)) = &self.few_runs {
+            let start = out.len();
+            out.resize(start + block.len() + compact::ROOM, 0);
+            let length = compact::move_and_drop(block, moves, drops, &mut out[start..]);
+            out.truncate(start + length.unwrap_or(0));
+            if length.is_some() {
+                return;
+            }
+        }
         members.stretches(block, |stretch, any| {
             if any {
                 self.compact_all(stretch, out);
@@ -110,11 +116,24 @@ fn shifted<const N: usize>(runs: &[Run; N], byte: u8) -> u8 {
     })
 }
 
-fn mapper(map: &ByteMap) -> Mapper {
-    let runs = runs(|byte| {
+/// The bytes that move, by how far.
+fn moves(map: &ByteMap) -> Vec<Run> {
+    runs(|byte| {
         let shift = map.to[usize::from(byte)].wrapping_sub(byte);
         (shift != 0 && !map.deleted.contains(byte)).then_some(shift)
-    });
+    })
+}
+
+/// More runs than these cost more than a table and deleting byte by byte.
+const VECTOR_RUNS_MAX: usize = 12;
+
+fn few_runs(map: &ByteMap) -> Option<(Vec<Run>, Vec<Run>)> {
+    let (moves, drops) = (moves(map), runs(|byte| map.deleted.contains(byte).then_some(0)));
+    (!drops.is_empty() && moves.len() + drops.len() <= VECTOR_RUNS_MAX).then_some((moves, drops))
+}
+
+fn mapper(map: &ByteMap) -> Mapper {
+    let runs = moves(map);
     // An unused run moves its bytes by nothing.
     let mut few = [Run { low: 0, span: 0, shift: 0 }; RUNS_MAX];
     match runs.len() {

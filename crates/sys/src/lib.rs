@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod collate;
+pub mod compact;
 pub mod limits;
 pub mod machine;
 pub mod pipe;

@@ -5,6 +5,7 @@
 //! two differ, that; elsewhere, something that only this implementation prints in this way.
 
 use std::io::{Read as _, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -85,7 +86,9 @@ const ANSWER_BYTES_MAX: u64 = 1 << 16;
 
 /// What a program prints, and whether it ends well; `None` if it cannot be run or does not end in time.
 pub(super) fn ask(path: &Path, args: &[&str], stdin: &str, locale: &str) -> Option<(Vec<u8>, bool)> {
+    // sed shows the name that it was called by before its version.
     let mut child = Command::new(path)
+        .arg0(path.file_name()?)
         .args(args)
         .env("LC_ALL", locale)
         .env_remove("LANGUAGE")

@@ -58,7 +58,7 @@ impl Store for CacheFile {
 }
 
 /// The number grows whenever more is asked of programs than before.
-const HEADER: &str = "pelton implementations 2";
+const HEADER: &str = "pelton implementations 3";
 
 /// One line per program: inode, time, size, family or `?`, version or line, path. Paths that are not UTF-8 or hold a
 /// newline or tab are not kept.
@@ -168,7 +168,7 @@ mod tests {
         fs::remove_dir(&place).unwrap();
         fs::write(&place, vec![b'x'; CACHE_BYTES_MAX as usize + 1]).unwrap();
         assert_eq!(folder.cache().load(), None);
-        fs::write(&place, b"pelton implementations 2\n\xff\n").unwrap();
+        fs::write(&place, b"pelton implementations 3\n\xff\n").unwrap();
         assert_eq!(folder.cache().load(), None);
     }
 

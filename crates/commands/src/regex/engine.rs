@@ -8,6 +8,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use memchr::memchr;
 use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::hybrid::dfa::{Cache, Config, DFA};
 use regex_automata::nfa::thompson::{self, NFA};
@@ -38,6 +39,8 @@ struct Meter {
     /// Where the last search started; one that starts before it is in another line.
     at: usize,
     left: usize,
+    /// Nothing is counted.
+    off: bool,
 }
 
 #[derive(Debug)]
@@ -97,6 +100,10 @@ impl Engine {
         end
     }
 
+    pub(super) fn be_patient(&mut self) {
+        self.meter.off = true;
+    }
+
     /// Is there a match that starts here?
     pub(super) fn matches_at(&mut self, text: &[u8], span: Range<usize>) -> bool {
         let input = Input::new(text).span(span).earliest(true).anchored(Anchored::Yes);
@@ -132,7 +139,12 @@ impl Engine {
         text: &[u8],
         span: Range<usize>,
     ) -> Result<Option<(usize, usize)>, GaveUp> {
-        if span.start <= self.meter.at {
+        if self.meter.off {
+            return Ok(self.find(text, span));
+        }
+        let new_line =
+            span.start <= self.meter.at || memchr(b'\n', &text[self.meter.at..span.start]).is_some();
+        if new_line {
             self.meter.left = READINGS_MAX * span.len();
         }
         self.meter.at = span.start;

@@ -23,6 +23,8 @@ pub(super) struct Tracer {
     sets: Vec<Members>,
     utf8: bool,
     newline_ends: bool,
+    /// Steps times positions beyond which a match is not retraced.
+    visits_max: usize,
     slots: Vec<Option<usize>>,
     visited: Vec<u64>,
     jobs: Vec<Job>,
@@ -62,6 +64,7 @@ impl Tracer {
             sets: Vec::new(),
             utf8,
             newline_ends,
+            visits_max: VISITS_MAX,
             slots: vec![None; 2 * (groups + 1)],
             visited: Vec::new(),
             jobs: Vec::new(),
@@ -70,6 +73,11 @@ impl Tracer {
         tracer.emit(node);
         tracer.steps.push(Step::Done);
         tracer
+    }
+
+    /// However much memory it takes.
+    pub(super) fn be_patient(&mut self) {
+        self.visits_max = usize::MAX;
     }
 
     fn emit(&mut self, node: &Node) {
@@ -141,7 +149,7 @@ impl Tracer {
     /// The groups of the match `span`. `None` if the match is too long to retrace.
     pub(super) fn trace(&mut self, text: &[u8], span: Range<usize>) -> Option<&Spans> {
         let width = span.len() + 1;
-        if self.steps.len().saturating_mul(width) > VISITS_MAX {
+        if self.steps.len().saturating_mul(width) > self.visits_max {
             return None;
         }
         self.visited.clear();

@@ -161,6 +161,8 @@ pub struct Regex {
     judges_all: Judges,
     groups: usize,
     sets: Arc<Sets>,
+    looks_far: bool,
+    nullable: bool,
 }
 
 /// What every match is, where that can be said without the expression: for rules that replace a search by
@@ -208,7 +210,10 @@ pub fn compile(expressions: &[&[u8]], options: &Options) -> Accept<Regex> {
     // After a match of nothing the tools go on at the next byte, even inside a character.
     let judges_all = if utf8 && node.is_nullable() { Judges::Ascii } else { judges };
     let sets = Arc::new(Sets::of(&node, utf8));
-    Ok(Regex { searcher: Searcher::new(&node, dialect)?, tracer, judges, judges_all, groups, sets })
+    let searcher = Searcher::new(&node, dialect)?;
+    let nullable = node.is_nullable();
+    let looks_far = !searcher.never_gives_up() && node.may_look_far();
+    Ok(Regex { searcher, tracer, judges, judges_all, groups, sets, looks_far, nullable })
 }
 
 /// Characters of an expression after repetitions are written out.
@@ -327,6 +332,24 @@ impl Regex {
     /// Finding all matches of a line never ends in [`GaveUp`].
     pub fn never_gives_up(&self) -> bool {
         self.searcher.never_gives_up()
+    }
+
+    /// Could it match the empty string?
+    pub fn may_match_nothing(&self) -> bool {
+        self.nullable
+    }
+
+    /// Could finding all matches take more than linear time? One match never does.
+    pub fn may_look_far(&self) -> bool {
+        self.looks_far
+    }
+
+    /// From now on a search goes on however long it takes: for callers that have nothing to give up to.
+    pub fn be_patient(&mut self) {
+        self.searcher.be_patient();
+        if let Some(tracer) = &mut self.tracer {
+            tracer.be_patient();
+        }
     }
 
     /// Whether a line matches exactly if it matches after this map, whatever the line. Says no if in doubt.

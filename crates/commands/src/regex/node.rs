@@ -87,6 +87,18 @@ impl Node {
         }
     }
 
+    /// Could a search that has found a match read far beyond it, in the hope of a longer one, and in vain? Then
+    /// finding all matches may take more than linear time. Without alternatives, whatever follows the shortest
+    /// match either belongs to a longer one or holds no other.
+    pub(super) fn may_look_far(&self) -> bool {
+        let simple = |node: &Node| match node {
+            Node::Either(_) => false,
+            Node::Repeat { body, .. } => matches!(**body, Node::Set(_)),
+            _ => true,
+        };
+        self.any(&|node| matches!(node, Node::Repeat { max: None, .. })) && self.any(&|node| !simple(node))
+    }
+
     /// The number of characters of everything it matches, if that is one number.
     pub(super) fn fixed_len(&self) -> Option<usize> {
         match self {

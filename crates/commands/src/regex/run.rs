@@ -42,6 +42,11 @@ impl Run {
         (self.min == 1 && self.max == 1).then_some(&*self.members)
     }
 
+    /// The expression is one character out of several.
+    pub(super) fn is_one_of_several(&self) -> bool {
+        self.single().is_some_and(|set| set.iter().filter(|member| **member).count() > 1)
+    }
+
     pub(super) fn find(&self, text: &[u8], span: Range<usize>) -> Option<(usize, usize)> {
         let mut at = span.start;
         loop {

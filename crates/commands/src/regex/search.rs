@@ -90,10 +90,14 @@ const DISTRUST_BYTES: usize = 64;
 
 impl Plan {
     fn new(node: &Node, utf8: bool) -> Accept<Plan> {
+        let run = Run::new(node, utf8);
+        if let Some(run) = run.as_ref().filter(|run| run.is_one_of_several()) {
+            return Ok(Plan::Run(run.clone()));
+        }
         if let Some(strings) = literal::exact(node, utf8) {
             return Ok(Plan::Exact(Literals::new(&strings)?));
         }
-        if let Some(run) = Run::new(node, utf8) {
+        if let Some(run) = run {
             return Ok(Plan::Run(run));
         }
         if node.is_line_anchored() {
@@ -116,6 +120,10 @@ impl Searcher {
         let bytes = if dialect.utf8 && !node.is_ascii() { None } else { node.fixed_len() };
         let engine = Engine::new(&dialect.translate(node), bytes)?;
         Ok(Searcher { engine, plan, newline_ends: dialect.newline_ends })
+    }
+
+    pub(super) fn be_patient(&mut self) {
+        self.engine.be_patient();
     }
 
     pub(super) fn shape(&self) -> Shape {

@@ -44,6 +44,26 @@ pub fn all() -> Vec<Case> {
         case("sort", &[b"-m", b"-", b"-"], b"b\na\n"),
         // A backslash that escapes nothing stands for itself, and what follows is no part of it.
         case("printf", &[b"\\%d", b"5"], b""),
+        // The texts of i and the numbers of = end as lines do.
+        case("sed", &[b"-z", b"if"], b"\n"),
+        case("sed", &[b"-z", b"="], b"\n"),
+        // A case that is changed where there are no letters.
+        case("sed", &[b"s/ /\\l\xa9/"], b" "),
+        // q completes a last line.
+        case("sed", &[b"q"], b"Z"),
+        case("sed", &[b"-n", b"p;Q"], b"Z"),
+        // Ranges whose start or end was jumped over.
+        case("sed", &[b"1{n;n;n;n};2,3p"], b"1\n2\n3\n4\n5\n6\n7\n8\n"),
+        case("sed", &[b"1{n;n;n;n};4,5p"], b"1\n2\n3\n4\n5\n6\n7\n8\n"),
+        case("sed", &[b"1{n;n;n;n};5,3p"], b"1\n2\n3\n4\n5\n6\n7\n8\n"),
+        case("sed", &[b"3{n;n;n};/2/,+2p"], b"1\n2\n3\n4\n5\n6\n7\n8\n"),
+        case("sed", &[b"-n", b"4,~2p"], b"1\n2\n3\n4\n5\n6\n7\n8\n"),
+        case("sed", &[b"$,$cf"], b" "),
+        // What is a letter outside ASCII is not known: no byte map.
+        case("sed", &[b"s_\\w__g"], b"\xc3\x9f").utf8(),
+        // A line that lacks its end gets it when a file that holds something follows.
+        case("sed", &[b"-s", b"2p", b"one", b"two"], b"").file("one", b"1").file("two", b""),
+        case("sed", &[b"-s", b"-n", b"1p", b"one", b"two"], b"").file("one", b"1").file("two", b"\n"),
     ]
 }
 

@@ -1,0 +1,411 @@
+//! `sed`: GNU sed.
+//!
+//! The path of a script: text → [`parse`] (with [`replacement`]) → [`script`], what it says → [`program`], its
+//! expressions compiled and what holds for all of it → [`machine`], which runs it line by line as sed does, or
+//! [`passes`], which runs command by command over whole blocks. Where a script does less than sed can do, it is more to
+//! the planner: a byte map, a line filter, a map of lines.
+
+mod machine;
+mod parse;
+mod passes;
+mod program;
+mod replacement;
+mod script;
+mod substitute;
+
+use pelton_stream::Kernel;
+
+use crate::argv::{Opt, Order, Takes, long, opt, short};
+use crate::regex::{Judges, Shape};
+use crate::{
+    Accept, ByteMap, ByteMapKernel, ByteSet, Class, Combiner, Command, Context, Declined, Facts, Input,
+    Lines, Touches, argv,
+};
+
+use machine::{Machine, Manner};
+use passes::Passes;
+use program::{At, Program, Select, Settings, Step, Substitution, Work};
+use script::{Action, Script};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Quiet,
+    Expression,
+    Extended,
+    Separate,
+    Unbuffered,
+    NullData,
+    /// Means nothing on this system.
+    Binary,
+    /// What is refused, and why.
+    Refused(&'static str),
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Quiet, b'n', "quiet", Takes::Nothing),
+    long(Id::Quiet, "silent", Takes::Nothing),
+    opt(Id::Expression, b'e', "expression", Takes::Value),
+    opt(Id::Extended, b'E', "regexp-extended", Takes::Nothing),
+    short(Id::Extended, b'r', Takes::Nothing),
+    opt(Id::Separate, b's', "separate", Takes::Nothing),
+    opt(Id::Unbuffered, b'u', "unbuffered", Takes::Nothing),
+    opt(Id::NullData, b'z', "null-data", Takes::Nothing),
+    long(Id::NullData, "zero-terminated", Takes::Nothing),
+    opt(Id::Binary, b'b', "binary", Takes::Nothing),
+    opt(Id::Refused("a script in a file (-f)"), b'f', "file", Takes::Value),
+    opt(Id::Refused("changing files in place (-i)"), b'i', "in-place", Takes::MaybeValue),
+    opt(Id::Refused("-l"), b'l', "line-length", Takes::Value),
+    long(Id::Refused("--posix"), "posix", Takes::Nothing),
+    long(Id::Refused("--debug"), "debug", Takes::Nothing),
+    long(Id::Refused("--sandbox"), "sandbox", Takes::Nothing),
+    long(Id::Refused("--follow-symlinks"), "follow-symlinks", Takes::Nothing),
+];
+
+/// `sed`, its arguments understood.
+#[derive(Debug)]
+struct Sed {
+    program: Program,
+    manner: Manner,
+    inputs: Vec<Input>,
+    /// What it is, if it is a map of bytes.
+    map: Option<Box<ByteMap>>,
+    resume: Option<Vec<Vec<u8>>>,
+    facts: Facts,
+}
+
+/// What the options say.
+#[derive(Debug, Default)]
+struct Options<'a> {
+    pieces: Vec<&'a [u8]>,
+    quiet: bool,
+    extended: bool,
+    separate: bool,
+    unbuffered: bool,
+    null_data: bool,
+    operands: Vec<&'a [u8]>,
+    /// As written, for going on from standard input.
+    resume: Vec<Vec<u8>>,
+}
+
+impl<'a> Options<'a> {
+    fn parse(args: &'a [Vec<u8>]) -> Accept<Options<'a>> {
+        let parsed = argv::parse(args, OPTIONS, Order::Anywhere)?;
+        let mut options =
+            Options { operands: parsed.operands(), resume: parsed.resume_args(), ..Options::default() };
+        for (id, value) in parsed.options() {
+            match id {
+                Id::Quiet => options.quiet = true,
+                Id::Expression => options.pieces.push(value),
+                // A script is read when its option is: what stands behind is not for it.
+                Id::Extended | Id::NullData if !options.pieces.is_empty() => {
+                    return Declined::because("-E or -z behind a script");
+                }
+                Id::Extended => options.extended = true,
+                Id::NullData => options.null_data = true,
+                Id::Separate => options.separate = true,
+                Id::Unbuffered => options.unbuffered = true,
+                Id::Binary => {}
+                Id::Refused(what) => return Declined::because(what),
+            }
+        }
+        if options.pieces.is_empty() {
+            if options.operands.is_empty() {
+                return Declined::because("no script");
+            }
+            let script = options.operands.remove(0);
+            options.pieces.push(script);
+            options.resume.extend([b"-e".to_vec(), script.to_vec()]);
+        }
+        Ok(options)
+    }
+}
+
+/// Reads the arguments.
+pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
+    let options = Options::parse(args)?;
+    let utf8 = context.locale.ctype != crate::Charset::C;
+    let script = parse::parse(&options.pieces.join(&b'\n'), options.pieces.len() > 1, utf8)?;
+    let quits = script.commands.iter().any(|command| matches!(command.action, Action::Quit { .. }));
+    if options.unbuffered && quits {
+        return Declined::because("-u leaves unread what q does not want");
+    }
+    let says_text =
+        |action: &Action| matches!(action, Action::Append(_) | Action::Insert(_) | Action::Change(_));
+    if options.null_data && script.commands.iter().any(|command| says_text(&command.action)) {
+        return Declined::because("a, i or c with -z");
+    }
+    let line_end = if options.null_data { 0 } else { b'\n' };
+    let manner = Manner { quiet: options.quiet || script.quiet, separate: options.separate, line_end };
+    let mut program = Program::new(&script, &Settings { context, extended: options.extended, line_end })?;
+    let inputs = Input::stdin_once(Input::from_operands(&options.operands))?;
+    let map = byte_map(&program, manner).filter(|_| inputs.len() == 1).map(Box::new);
+    // A line cut short by the end of a file would join the next file's first in the real sed's standard input.
+    let leaves = !program.counts && inputs.len() == 1;
+    if !leaves {
+        program.stay()?;
+    }
+    let resume = (leaves && program.may_stop && map.is_none()).then_some(options.resume);
+    let facts = facts(&script, &program, manner, map.as_deref(), inputs.len()).with_record_end(line_end);
+    Ok(Box::new(Sed { program, manner, inputs, map, resume, facts }))
+}
+
+impl Command for Sed {
+    fn facts(&self) -> Facts {
+        self.facts.clone()
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        if let Some(map) = &self.map {
+            return Ok(Box::new(ByteMapKernel::new(map)));
+        }
+        if let Some(passes) = Passes::new(&self.program, self.manner) {
+            return Ok(Box::new(passes));
+        }
+        Ok(Box::new(Machine::new(self.program.clone(), self.manner)))
+    }
+
+    fn keeps_same_lines_after(&self, map: &ByteMap) -> bool {
+        match filter(&self.program, self.manner) {
+            Some(At::Matching(regex)) => regex.keeps_same_lines_after(map),
+            _ => false,
+        }
+    }
+
+    fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
+        self.resume.clone()
+    }
+}
+
+/// The whole script as one map of bytes, if it is one: `s/a/b/g`, `s/[0-9]//g`, `y/ab/ba/`.
+fn byte_map(program: &Program, manner: Manner) -> Option<ByteMap> {
+    if manner.quiet {
+        return None;
+    }
+    let mut map = ByteMap::identity();
+    for step in &program.steps {
+        let Step { lines: Select::All, negated: false, work } = step else { return None };
+        let next = match work {
+            Work::Substitute(substitution) => substitution_map(substitution, manner.line_end)?,
+            Work::Plain(Action::Translate(to)) => translation_map(to, manner.line_end)?,
+            Work::Plain(_) => return None,
+        };
+        map = map.then(&next);
+    }
+    Some(map)
+}
+
+fn translation_map(to: &[u8; 256], line_end: u8) -> Option<ByteMap> {
+    let mut map = ByteMap { to: *to, deleted: ByteSet::none() };
+    // A line end is never in a line, so that what would become of it does not matter.
+    map.to[usize::from(line_end)] = line_end;
+    (!map.creates().contains(line_end)).then_some(map)
+}
+
+/// Each member of a set becomes the same byte or nothing, wherever it stands.
+fn substitution_map(substitution: &Substitution, line_end: u8) -> Option<ByteMap> {
+    let says = &substitution.says;
+    let fixed = substitution.fixed.as_deref()?;
+    if !says.global || says.nth > 1 || says.print || fixed.len() > 1 || fixed == [line_end] {
+        return None;
+    }
+    if substitution.regex.judges_all() != Judges::AnyBytes {
+        return None;
+    }
+    let members = match substitution.regex.shape() {
+        Shape::Literal(text) => ByteSet::where_(|byte| text == [byte]),
+        Shape::OneOf(members) => ByteSet::where_(|byte| members[usize::from(byte)]),
+        Shape::Other => return None,
+    };
+    if members.is_empty() {
+        return None;
+    }
+    let mut map = ByteMap::identity();
+    for byte in members.iter().filter(|byte| *byte != line_end) {
+        match fixed {
+            [] => map.deleted.insert(byte),
+            fixed => map.to[usize::from(byte)] = fixed[0],
+        }
+    }
+    Some(map)
+}
+
+/// The address by which whole lines are kept or dropped, if that is all that happens.
+fn filter(program: &Program, manner: Manner) -> Option<&At> {
+    let [Step { lines: Select::At(at), work: Work::Plain(action), .. }] = program.steps.as_slice() else {
+        return None;
+    };
+    match action {
+        Action::Print if manner.quiet => Some(at),
+        Action::Delete if !manner.quiet => Some(at),
+        _ => None,
+    }
+}
+
+fn facts(script: &Script, program: &Program, manner: Manner, map: Option<&ByteMap>, inputs: usize) -> Facts {
+    if let Some(map) = map {
+        let touches = Touches { creates: map.creates(), removes: map.removes(), ..Touches::nothing() };
+        return Facts::stateless(Class::ByteMap(Box::new(map.clone())), touches);
+    }
+    let touches = touches(script, program, manner, inputs);
+    let quits = script.commands.iter().any(|command| matches!(command.action, Action::Quit { .. }));
+    if program.counts || inputs > 1 {
+        let facts = Facts::serial(Class::LineNumbered, touches).with_combiner(Combiner::Serial);
+        return if quits { facts.stopping_early() } else { facts };
+    }
+    let class = if filter(program, manner).is_some() { Class::LineFilter } else { Class::LineMap };
+    Facts::stateless(class, touches)
+}
+
+/// What can happen to bytes and lines.
+fn touches(script: &Script, program: &Program, manner: Manner, inputs: usize) -> Touches {
+    if inputs > 1 || !program.plain_lines {
+        return Touches::anything();
+    }
+    let mut touches = Touches::nothing();
+    if manner.quiet {
+        touches.lines = Lines::Fewer;
+    }
+    for command in &script.commands {
+        match &command.action {
+            Action::Substitute(substitute) if !substitute.print => {
+                let moves = substitute.replacement.iter().any(|part| part.group.is_some());
+                let made = if moves { all_but_newline() } else { substitute.texts().collect() };
+                touches.creates = touches.creates.union(&made);
+                touches.removes = all_but_newline();
+            }
+            Action::Translate(_) => {
+                (touches.creates, touches.removes) = (all_but_newline(), all_but_newline());
+            }
+            Action::Block(_) => {}
+            Action::Delete | Action::Quit { .. } => touches.lines = Lines::Fewer,
+            Action::Print if manner.quiet && script.commands.len() == 1 => {}
+            _ => return Touches::anything(),
+        }
+    }
+    touches
+}
+
+fn all_but_newline() -> ByteSet {
+    ByteSet::where_(|byte| byte != b'\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Family, Implementation, Locale};
+    use pelton_stream::Framing;
+
+    fn sed(locale: Locale, args: &[&str]) -> Accept<Box<dyn Command>> {
+        let context = Context { locale, implementation: Implementation::tested(Family::GnuSed) };
+        let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+        accept(&args, &context)
+    }
+
+    fn class(args: &[&str]) -> String {
+        match sed(Locale::C_UTF8, args) {
+            Ok(command) => format!("{:?}", command.facts().class).split('(').next().unwrap_or("").to_owned(),
+            Err(declined) => declined.reason,
+        }
+    }
+
+    #[test]
+    fn substitutions_of_single_bytes_are_byte_maps() {
+        for script in
+            ["s/a/A/g", "s/[0-9]//g", "y/abc/xyz/", "s/[ab]/x/g;y/x/y/;s/\\(c\\)/d/g", "", "#nothing"]
+        {
+            let is_map = script.starts_with('#') || class(&[script]) == "ByteMap";
+            assert!(is_map, "{script}: {}", class(&[script]));
+        }
+        for script in [
+            "s/a/A/",
+            "s/a/AB/g",
+            "s/ab/A/g",
+            "s/a/\\n/g",
+            "s/./x/g",
+            "s/a/A/2g",
+            "1s/a/A/g",
+            "s/é/e/g",
+            "s/\\w//g",
+        ] {
+            assert_ne!(class(&[script]), "ByteMap", "{script}");
+        }
+        assert_eq!(class(&["-n", "s/a/A/g"]), "LineMap");
+        assert_eq!(class(&["s/a/A/g", "one", "two"]), "LineNumbered");
+        // Newlines are characters where lines end in NUL; what ends a line stays.
+        let command = sed(Locale::C, &["-z", "s/[^a]/,/g"]).unwrap();
+        let Class::ByteMap(map) = command.facts().class else { panic!("no map") };
+        assert_eq!((map.to[0], map.to[10], map.to[97]), (0, b',', b'a'));
+        assert_eq!(command.facts().record_end, 0);
+    }
+
+    #[test]
+    fn classes_say_what_a_script_depends_on() {
+        for (args, expected) in [
+            (&["-n", "/re/p"][..], "LineFilter"),
+            (&["/re/!d"], "LineFilter"),
+            (&["/re/d;s/a/b/"], "LineMap"),
+            (&["s/a*/b/2"], "LineMap"),
+            (&["1d"], "LineNumbered"),
+            (&["$d"], "LineNumbered"),
+            (&["/a/,/b/d"], "LineNumbered"),
+            (&["="], "LineNumbered"),
+        ] {
+            assert_eq!(class(args), expected, "{args:?}");
+        }
+        let facts = sed(Locale::C, &["3q"]).unwrap().facts();
+        assert!(facts.stops_early);
+    }
+
+    #[test]
+    fn a_filter_says_which_maps_it_cannot_notice() {
+        let mut map = ByteMap::identity();
+        map.to[usize::from(b'a')] = b'b';
+        let says = |args: &[&str]| sed(Locale::C_UTF8, args).unwrap().keeps_same_lines_after(&map);
+        assert!(says(&["-n", "/00/p"]) && says(&["/[ab]0/d"]) && says(&["/0/!d"]));
+        assert!(!says(&["-n", "/a/p"]) && !says(&["/0/p"]) && !says(&["-n", "1p"]) && !says(&["/0/s/1//"]));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_declined_with_a_reason() {
+        for (args, reason) in [
+            (&["N;P;D"][..], "several lines at a time (N D P)"),
+            (&["h"], "the hold space (h H g G x)"),
+            (&[":a"], "branches (b t T :)"),
+            (&["-i", "p"], "changing files in place (-i)"),
+            (&["-f", "x"], "a script in a file (-f)"),
+            (&["--posix", "p"], "--posix"),
+            (&["s/a/b/w out"], "the flag w of s writes files"),
+            (&["s/a/b/e"], "the flag e of s runs commands"),
+            (&["s/a/b/M"], "the flag M of s"),
+            (&["s/a/b"], "a command that is not terminated"),
+            (&["s//b/"], "an empty expression means the last one used"),
+            (&["p}"], "an unexpected }"),
+            (&["{p"], "a { without its }"),
+            (&["-e", "p", "-E"], "-E or -z behind a script"),
+            (&["s/a/\\1/"], "a group that the expression does not have"),
+            (&["s|a\\|b|c|"], "a quoted delimiter that has a meaning of its own"),
+            (&["0p"], "line 0"),
+            (&[], "no script"),
+        ] {
+            assert_eq!(class(args), reason, "{args:?}");
+        }
+        assert_eq!(class(&["/a/s//b/"]), "LineMap");
+    }
+
+    #[test]
+    fn only_what_may_stop_midway_has_a_way_back() {
+        let resume = |args: &[&str]| sed(Locale::C_UTF8, args).unwrap().resume_args();
+        let args = |args: &[&str]| Some(args.iter().map(|arg| arg.as_bytes().to_vec()).collect::<Vec<_>>());
+        assert_eq!(resume(&["s/.$/x/"]), args(&["-e", "s/.$/x/"]));
+        assert_eq!(resume(&["-n", "-e", "s/\\(a\\)b*/\\1/p"]), args(&["-n", "-e", "s/\\(a\\)b*/\\1/p"]));
+        assert_eq!(resume(&["/a/d"]), None);
+        assert!(sed(Locale::C_UTF8, &["1s/.$/x/"]).is_err());
+        assert!(sed(Locale::C, &["1s/.$/x/"]).is_ok());
+        let kernel = sed(Locale::C, &["-z", "1p"]).unwrap().kernel().unwrap();
+        assert_eq!(kernel.framing(), Framing::Records(0));
+    }
+}

@@ -1,0 +1,365 @@
+//! Reads a script as GNU sed reads it. What it would complain of is declined: it does so in its own words.
+
+use super::replacement;
+use super::script::{Action, Address, Command, End, Lines, Pattern, Script, Substitute};
+use crate::{Accept, Declined};
+
+/// A script being read.
+pub(super) struct Reader<'a> {
+    text: &'a [u8],
+    at: usize,
+    /// The script came in several pieces (`-e`), between which only a text may be continued.
+    pieces: bool,
+    utf8: bool,
+}
+
+/// Delimiters that mean nothing in an expression or a replacement, so that a backslash before one only quotes it.
+const PLAIN_DELIMITERS: &[u8] = b"/,:;#%@!=~_\"";
+
+/// Reads a script, pieces joined by newlines.
+pub(super) fn parse(text: &[u8], pieces: bool, utf8: bool) -> Accept<Script> {
+    if text.contains(&0) {
+        return Declined::because("a NUL in the script");
+    }
+    if utf8 && std::str::from_utf8(text).is_err() {
+        return Declined::because("a script that is not valid UTF-8");
+    }
+    let mut reader = Reader { text, at: 0, pieces, utf8 };
+    if text.starts_with(b"#n") && !matches!(text.get(2), None | Some(b'\n')) {
+        // sed 4.9 takes these for -n as well.
+        return Declined::because("a first line that begins with #n");
+    }
+    let mut script = Script { quiet: text == b"#n" || text.starts_with(b"#n\n"), ..Script::default() };
+    let mut open = Vec::new();
+    loop {
+        reader.skip(|byte| byte == b';' || is_space(byte));
+        let Some(first) = reader.peek() else { break };
+        match first {
+            b'#' => reader.skip(|byte| byte != b'\n'),
+            b'}' => {
+                reader.at += 1;
+                let Some(start) = open.pop() else { return Declined::because("an unexpected }") };
+                let end = script.commands.len();
+                close(&mut script.commands[start], end);
+                reader.end_of_command()?;
+            }
+            _ => {
+                let command = reader.command()?;
+                if matches!(command.action, Action::Block(_)) {
+                    open.push(script.commands.len());
+                }
+                script.commands.push(command);
+            }
+        }
+    }
+    if open.is_empty() { Ok(script) } else { Declined::because("a { without its }") }
+}
+
+fn close(block: &mut Command, end: usize) {
+    block.action = Action::Block(end);
+}
+
+fn is_space(byte: u8) -> bool {
+    byte == b' ' || (b'\t'..=b'\r').contains(&byte)
+}
+
+fn is_blank(byte: u8) -> bool {
+    is_space(byte) && byte != b'\n'
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn take(&mut self) -> Option<u8> {
+        let byte = self.peek()?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let here = self.peek() == Some(byte);
+        self.at += usize::from(here);
+        here
+    }
+
+    fn skip(&mut self, which: impl Fn(u8) -> bool) {
+        while self.peek().is_some_and(&which) {
+            self.at += 1;
+        }
+    }
+
+    /// Digits, if some stand here.
+    fn number(&mut self) -> Accept<Option<u64>> {
+        let start = self.at;
+        self.skip(|byte| byte.is_ascii_digit());
+        let digits = &self.text[start..self.at];
+        match digits.len() {
+            0 => Ok(None),
+            1..=15 => Ok(Some(digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))),
+            _ => Declined::because("a very large number"),
+        }
+    }
+
+    fn command(&mut self) -> Accept<Command> {
+        let lines = self.lines()?;
+        self.skip(is_space);
+        let negated = self.eat(b'!');
+        if negated {
+            self.skip(is_space);
+        }
+        let Some(letter) = self.take() else { return Declined::because("an address without a command") };
+        let range = matches!(lines, Lines::Range(..));
+        let action = match letter {
+            b'{' => Action::Block(0),
+            b's' => Action::Substitute(self.substitute()?),
+            b'y' => self.translate()?,
+            b'a' => Action::Append(self.lines_of_text()?),
+            b'i' => Action::Insert(self.lines_of_text()?),
+            b'c' => Action::Change(self.lines_of_text()?),
+            b'q' | b'Q' if range => return Declined::because("q with a range"),
+            b'q' | b'Q' => self.quit(letter == b'q')?,
+            _ => {
+                let action = simple(letter)?;
+                self.end_of_command()?;
+                action
+            }
+        };
+        Ok(Command { lines, negated, action })
+    }
+
+    fn lines(&mut self) -> Accept<Lines> {
+        let Some(start) = self.address()? else { return Ok(Lines::All) };
+        let zero = start == Address::Number(0);
+        self.skip(is_blank);
+        if !self.eat(b',') {
+            return if zero { Declined::because("line 0") } else { Ok(Lines::At(start)) };
+        }
+        self.skip(is_blank);
+        let end = self.range_end()?;
+        if zero && !matches!(end, End::Matching(_)) {
+            return Declined::because("line 0");
+        }
+        Ok(Lines::Range(start, end))
+    }
+
+    fn address(&mut self) -> Accept<Option<Address>> {
+        if let Some(first) = self.number()? {
+            if !self.eat(b'~') {
+                return Ok(Some(Address::Number(first)));
+            }
+            return match self.number()? {
+                None => Declined::because("a step without a number"),
+                Some(0) => Ok(Some(Address::Number(first))),
+                Some(step) => Ok(Some(Address::Step(first, step))),
+            };
+        }
+        if self.eat(b'$') {
+            return Ok(Some(Address::Last));
+        }
+        Ok(self.pattern_address()?.map(Address::Matching))
+    }
+
+    fn range_end(&mut self) -> Accept<End> {
+        let sign = self.peek().filter(|byte| matches!(byte, b'+' | b'~'));
+        if let Some(sign) = sign {
+            self.at += 1;
+            return match (sign, self.number()?) {
+                (_, None) => Declined::because("a range's end without a number"),
+                (b'+', Some(lines)) => Ok(End::Plus(lines)),
+                (_, Some(multiple)) => Ok(End::Multiple(multiple)),
+            };
+        }
+        match self.address()? {
+            Some(Address::Number(line)) => Ok(End::Number(line)),
+            Some(Address::Last) => Ok(End::Last),
+            Some(Address::Matching(pattern)) => Ok(End::Matching(pattern)),
+            Some(Address::Step(..)) => Declined::because("a range that ends at a step"),
+            None => Declined::because("a range without an end"),
+        }
+    }
+
+    fn pattern_address(&mut self) -> Accept<Option<Pattern>> {
+        let delimiter = match self.peek() {
+            Some(b'/') => b'/',
+            Some(b'\\') => {
+                self.at += 1;
+                self.delimiter()?
+            }
+            _ => return Ok(None),
+        };
+        self.at += 1;
+        let text = self.until(delimiter, true)?;
+        let ignore_case = self.eat(b'I');
+        if matches!(self.peek(), Some(b'I' | b'M')) {
+            return Declined::because("the flag M of an address, or a flag twice");
+        }
+        Ok(Some(Pattern { text, ignore_case }))
+    }
+
+    /// The delimiter that stands here; it is not taken.
+    fn delimiter(&self) -> Accept<u8> {
+        match self.peek() {
+            Some(byte) if byte.is_ascii_punctuation() && byte != b'\\' => Ok(byte),
+            _ => Declined::because("an unusual delimiter"),
+        }
+    }
+
+    /// The text up to the delimiter, which is taken as well. Quoted delimiters lose their backslash.
+    fn until(&mut self, delimiter: u8, expression: bool) -> Accept<Vec<u8>> {
+        let mut text = Vec::new();
+        while let Some(byte) = self.take() {
+            match byte {
+                _ if byte == delimiter => return Ok(text),
+                b'\n' => return Declined::because("a newline in a command that cannot hold one"),
+                b'\\' => match self.take() {
+                    Some(b'\n') if expression || self.pieces => {
+                        return Declined::because("a quoted newline");
+                    }
+                    Some(quoted) if quoted == delimiter => {
+                        if !PLAIN_DELIMITERS.contains(&quoted) {
+                            return Declined::because("a quoted delimiter that has a meaning of its own");
+                        }
+                        text.push(quoted);
+                    }
+                    Some(quoted) => text.extend([b'\\', quoted]),
+                    None => return Declined::because("a trailing backslash"),
+                },
+                _ => text.push(byte),
+            }
+        }
+        Declined::because("a command that is not terminated")
+    }
+
+    fn substitute(&mut self) -> Accept<Substitute> {
+        let delimiter = self.delimiter()?;
+        self.at += 1;
+        let text = self.until(delimiter, true)?;
+        let replacement = replacement::parse(&self.until(delimiter, false)?)?;
+        let pattern = Pattern { text, ignore_case: false };
+        let mut substitute = Substitute { pattern, replacement, global: false, nth: 0, print: false };
+        self.flags(&mut substitute)?;
+        substitute.nth = substitute.nth.max(1);
+        Ok(substitute)
+    }
+
+    fn flags(&mut self, substitute: &mut Substitute) -> Accept<()> {
+        loop {
+            let twice = match self.peek() {
+                Some(b'g') => std::mem::replace(&mut substitute.global, true),
+                Some(b'p') => std::mem::replace(&mut substitute.print, true),
+                Some(b'i' | b'I') => std::mem::replace(&mut substitute.pattern.ignore_case, true),
+                Some(b'0'..=b'9') => {
+                    let earlier = substitute.nth > 0;
+                    substitute.nth = self.number()?.unwrap_or(0);
+                    if earlier || substitute.nth == 0 {
+                        return Declined::because("a wrong number after s");
+                    }
+                    continue;
+                }
+                Some(b'm' | b'M') => return Declined::because("the flag M of s"),
+                Some(b'e') => return Declined::because("the flag e of s runs commands"),
+                Some(b'w') => return Declined::because("the flag w of s writes files"),
+                _ => return self.end_of_command(),
+            };
+            self.at += 1;
+            if twice {
+                return Declined::because("a flag of s twice");
+            }
+        }
+    }
+
+    fn translate(&mut self) -> Accept<Action> {
+        let delimiter = self.delimiter()?;
+        self.at += 1;
+        let from = characters(&self.until(delimiter, false)?)?;
+        let to = characters(&self.until(delimiter, false)?)?;
+        if from.len() != to.len() {
+            return Declined::because("y with strings of different lengths");
+        }
+        if self.utf8 && !(from.is_ascii() && to.is_ascii()) {
+            return Declined::because("y with characters of several bytes");
+        }
+        let mut map: [u8; 256] = std::array::from_fn(|byte| byte as u8);
+        for (index, (from_byte, to_byte)) in from.iter().zip(&to).enumerate() {
+            if from[..index].contains(from_byte) {
+                return Declined::because("y with a character twice");
+            }
+            map[usize::from(*from_byte)] = *to_byte;
+        }
+        self.end_of_command()?;
+        Ok(Action::Translate(Box::new(map)))
+    }
+
+    fn quit(&mut self, print: bool) -> Accept<Action> {
+        self.skip(is_blank);
+        let status = self.number()?.unwrap_or(0);
+        self.end_of_command()?;
+        match u8::try_from(status) {
+            Ok(status) => Ok(Action::Quit { status, print }),
+            Err(_) => Declined::because("an exit status above 255"),
+        }
+    }
+
+    /// The text of `a`, `i`, `c`: on the same line, or after a backslash on the next.
+    fn lines_of_text(&mut self) -> Accept<Vec<u8>> {
+        self.skip(is_blank);
+        if self.eat(b'\\') && !self.eat(b'\n') {
+            return Declined::because("a text behind a backslash");
+        }
+        let start = self.at;
+        self.skip(|byte| byte != b'\n');
+        let text = &self.text[start..self.at];
+        if text.is_empty() || text.contains(&b'\\') {
+            return Declined::because("a text that is empty or holds backslashes");
+        }
+        Ok([text, b"\n"].concat())
+    }
+
+    /// Nothing but blanks up to `;`, a newline, `}`, `#` or the end.
+    fn end_of_command(&mut self) -> Accept<()> {
+        self.skip(is_blank);
+        match self.peek() {
+            None | Some(b'\n' | b';' | b'}' | b'#') => Ok(()),
+            Some(_) => Declined::because("something unexpected after a command"),
+        }
+    }
+}
+
+/// Commands that are a letter and nothing else.
+fn simple(letter: u8) -> Accept<Action> {
+    Ok(match letter {
+        b'p' => Action::Print,
+        b'd' => Action::Delete,
+        b'=' => Action::Number,
+        b'n' => Action::Next,
+        b'z' => Action::Zap,
+        b'!' => return Declined::because("several ! in a row"),
+        b'h' | b'H' | b'g' | b'G' | b'x' => return Declined::because("the hold space (h H g G x)"),
+        b'b' | b't' | b'T' | b':' => return Declined::because("branches (b t T :)"),
+        b'N' | b'D' | b'P' => return Declined::because("several lines at a time (N D P)"),
+        b'r' | b'R' | b'w' | b'W' => return Declined::because("reading or writing files (r R w W)"),
+        b'e' => return Declined::because("e runs commands"),
+        b'l' | b'F' | b'v' => return Declined::because("the commands l, F and v"),
+        _ => return Declined::because(format!("an unknown command '{}'", letter.escape_ascii())),
+    })
+}
+
+/// The characters of one of y's strings.
+fn characters(text: &[u8]) -> Accept<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.iter();
+    while let Some(&byte) = rest.next() {
+        bytes.push(match byte {
+            b'\\' => match rest.next() {
+                Some(b'\\') => b'\\',
+                Some(b'n') => b'\n',
+                Some(b't') => b'\t',
+                _ => return Declined::because("y with an unusual escape"),
+            },
+            _ => byte,
+        });
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,294 @@
+//! A script with its expressions compiled, and what holds for all of it.
+
+use super::script::{Action, Address, End, Lines, Pattern, Script, Substitute};
+use crate::regex::{self, Flavour, Judges, Newline, Regex};
+use crate::{Accept, Context, Declined};
+
+/// What compiling depends on besides the script.
+#[derive(Clone, Debug)]
+pub(super) struct Settings<'a> {
+    pub(super) context: &'a Context,
+    /// `-E`
+    pub(super) extended: bool,
+    /// What ends a line: newline, or NUL with `-z`.
+    pub(super) line_end: u8,
+}
+
+/// A script ready to run. Clones are cheap; each kernel wants its own.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    pub(super) steps: Vec<Step>,
+    /// In which data all its expressions can be trusted.
+    pub(super) judges: Judges,
+    /// Running it may fail for a line: what it judges aside, a search may give up.
+    pub(super) may_stop: bool,
+    /// What it does to a line depends on lines before it, or on where the input ends.
+    pub(super) counts: bool,
+    /// It must know whether a line is the last.
+    pub(super) wants_last: bool,
+    /// Lines never hold a newline: neither do they come with one, nor is one made.
+    pub(super) plain_lines: bool,
+}
+
+/// A command.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) lines: Select,
+    pub(super) negated: bool,
+    pub(super) work: Work,
+}
+
+/// Which lines a command is for.
+#[derive(Clone, Debug)]
+pub(super) enum Select {
+    All,
+    At(At),
+    Range { start: At, end: Until, state: State },
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum At {
+    Number(u64),
+    Step(u64, u64),
+    Last,
+    Matching(Box<Regex>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Until {
+    Number(u64),
+    Plus(u64),
+    Multiple(u64),
+    Last,
+    Matching(Box<Regex>),
+}
+
+/// Where a range is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Before,
+    /// Inside, up to this line if it ends at a number.
+    Inside(u64),
+    /// Behind: one that starts at a number does not start again.
+    Behind,
+}
+
+/// What a command does.
+#[derive(Clone, Debug)]
+pub(super) enum Work {
+    Substitute(Box<Substitution>),
+    /// What needs no expression.
+    Plain(Action),
+}
+
+/// `s` with its expression.
+#[derive(Clone, Debug)]
+pub(super) struct Substitution {
+    pub(super) regex: Regex,
+    pub(super) says: Substitute,
+    /// The text that every match becomes, if it is always the same.
+    pub(super) fixed: Option<Vec<u8>>,
+    pub(super) traced: bool,
+}
+
+impl Program {
+    /// Compiles a script.
+    pub(super) fn new(script: &Script, settings: &Settings) -> Accept<Program> {
+        let plain_lines = settings.line_end == b'\n' && !script.makes(b'\n');
+        let compiler = Compiler { settings, plain_lines };
+        let steps = script
+            .commands
+            .iter()
+            .map(|command| {
+                let work = match &command.action {
+                    Action::Substitute(substitute) => {
+                        Work::Substitute(Box::new(compiler.substitution(substitute, &command.lines)?))
+                    }
+                    other => Work::Plain(other.clone()),
+                };
+                Ok(Step { lines: compiler.select(&command.lines)?, negated: command.negated, work })
+            })
+            .collect::<Accept<Vec<Step>>>()?;
+        let mut program = Program {
+            judges: Judges::AnyBytes,
+            may_stop: false,
+            counts: script.commands.iter().any(|command| counts(&command.lines, &command.action)),
+            wants_last: script.commands.iter().any(|command| wants_last(&command.lines, &command.action)),
+            plain_lines,
+            steps,
+        };
+        program.weigh();
+        program.check(script)?;
+        Ok(program)
+    }
+
+    /// What all its expressions have in common.
+    fn weigh(&mut self) {
+        for step in &self.steps {
+            for regex in step.lines.regexes() {
+                self.judges = self.judges.max(regex.judges());
+            }
+            let Work::Substitute(substitution) = &step.work else { continue };
+            self.judges = self.judges.max(substitution.judges());
+            self.may_stop |= substitution.may_stop();
+        }
+        self.may_stop |= self.judges != Judges::AnyBytes;
+    }
+
+    fn check(&self, script: &Script) -> Accept<()> {
+        let made_ascii =
+            script.substitutes().all(|substitute| substitute.texts().all(|byte| byte.is_ascii()));
+        if self.judges == Judges::Ascii && !made_ascii {
+            return Declined::because("expressions that judge ASCII only, beside a replacement that is not");
+        }
+        Ok(())
+    }
+
+    /// For a script that cannot hand over: no search may give up. Declines what could not be right or linear then.
+    pub(super) fn stay(&mut self) -> Accept<()> {
+        if self.judges != Judges::AnyBytes {
+            return Declined::because(
+                "an expression that does not judge every byte, in a script that cannot be left to sed midway",
+            );
+        }
+        for step in &mut self.steps {
+            let Work::Substitute(substitution) = &mut step.work else { continue };
+            let many = substitution.says.global || substitution.says.nth > 1;
+            if many && substitution.regex.may_look_far() {
+                return Declined::because(
+                    "an expression that may look far ahead, in a script that cannot be left to sed midway",
+                );
+            }
+            if substitution.says.changes_case() {
+                return Declined::because("a change of case, in a script that cannot be left to sed midway");
+            }
+            substitution.regex.be_patient();
+        }
+        self.may_stop = false;
+        Ok(())
+    }
+}
+
+/// Does the command's effect depend on more than its line?
+fn counts(lines: &Lines, action: &Action) -> bool {
+    let counting = match lines {
+        Lines::All => false,
+        Lines::At(address) => !matches!(address, Address::Matching(_)),
+        Lines::Range(..) => true,
+    };
+    counting || matches!(action, Action::Number | Action::Next | Action::Quit { .. })
+}
+
+fn wants_last(lines: &Lines, action: &Action) -> bool {
+    let last = match lines {
+        Lines::All => false,
+        Lines::At(address) => *address == Address::Last,
+        Lines::Range(start, end) => *start == Address::Last || *end == End::Last,
+    };
+    last || *action == Action::Next
+}
+
+impl Select {
+    fn regexes(&self) -> Vec<&Regex> {
+        let mut found = Vec::new();
+        if let Select::At(At::Matching(regex)) | Select::Range { start: At::Matching(regex), .. } = self {
+            found.push(&**regex);
+        }
+        if let Select::Range { end: Until::Matching(regex), .. } = self {
+            found.push(&**regex);
+        }
+        found
+    }
+}
+
+impl Substitution {
+    fn judges(&self) -> Judges {
+        let many = self.says.global || self.says.nth > 1;
+        if many { self.regex.judges_all().max(self.regex.judges()) } else { self.regex.judges() }
+    }
+
+    fn may_stop(&self) -> bool {
+        let many = self.says.global || self.says.nth > 1;
+        many && !self.regex.never_gives_up() || self.traced || self.says.changes_case()
+    }
+}
+
+struct Compiler<'a> {
+    settings: &'a Settings<'a>,
+    plain_lines: bool,
+}
+
+impl Compiler<'_> {
+    fn regex(&self, pattern: &Pattern, groups: &[usize]) -> Accept<Regex> {
+        let context = self.settings.context;
+        let flavour = if self.settings.extended { Flavour::SedExtended } else { Flavour::SedBasic };
+        let options = regex::Options {
+            charset: context.locale.ctype,
+            collate_bytes: context.locale.collate == crate::Collate::Bytes,
+            ignore_case: pattern.ignore_case,
+            newline: if self.plain_lines { Newline::EndsLine } else { Newline::IsCharacter },
+            spans: true,
+            groups,
+            ..regex::Options::new(flavour)
+        };
+        regex::compile(&[&pattern.text], &options)
+    }
+
+    fn select(&self, lines: &Lines) -> Accept<Select> {
+        Ok(match lines {
+            Lines::All => Select::All,
+            Lines::At(address) => Select::At(self.at(address)?),
+            Lines::Range(start, end) => {
+                let end = self.until(end)?;
+                Select::Range { start: self.at(start)?, end, state: State::at_start(start) }
+            }
+        })
+    }
+
+    fn at(&self, address: &Address) -> Accept<At> {
+        Ok(match address {
+            Address::Number(line) => At::Number(*line),
+            Address::Step(first, step) => At::Step(*first, *step),
+            Address::Last => At::Last,
+            Address::Matching(pattern) => At::Matching(Box::new(self.regex(pattern, &[])?)),
+        })
+    }
+
+    fn until(&self, end: &End) -> Accept<Until> {
+        Ok(match end {
+            End::Number(line) => Until::Number(*line),
+            End::Plus(lines) => Until::Plus(*lines),
+            End::Multiple(multiple) => Until::Multiple(*multiple),
+            End::Last => Until::Last,
+            End::Matching(pattern) => Until::Matching(Box::new(self.regex(pattern, &[])?)),
+        })
+    }
+
+    /// An empty expression is the last one used. That is known only where the command's own address was just asked.
+    fn substitution(&self, substitute: &Substitute, lines: &Lines) -> Accept<Substitution> {
+        let mut pattern = &substitute.pattern;
+        if pattern.text.is_empty()
+            && !pattern.ignore_case
+            && let Lines::At(Address::Matching(address)) = lines
+        {
+            pattern = address;
+        }
+        let groups = substitute.groups();
+        let regex = self.regex(pattern, &groups)?;
+        if groups.last().is_some_and(|last| *last > regex.groups()) {
+            return Declined::because("a group that the expression does not have");
+        }
+        Ok(Substitution {
+            regex,
+            fixed: substitute.fixed().map(<[u8]>::to_vec),
+            says: substitute.clone(),
+            traced: !groups.is_empty(),
+        })
+    }
+}
+
+impl State {
+    fn at_start(start: &Address) -> State {
+        if *start == Address::Number(0) { State::Inside(u64::MAX) } else { State::Before }
+    }
+}

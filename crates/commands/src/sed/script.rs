@@ -1,0 +1,175 @@
+//! What a script says, before its expressions are compiled.
+
+/// A script.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Script {
+    /// In the order in which they are run; blocks are flat.
+    pub(super) commands: Vec<Command>,
+    /// Its first line is `#n`: as with `-n`.
+    pub(super) quiet: bool,
+}
+
+/// One command with the lines it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Command {
+    pub(super) lines: Lines,
+    /// `!`
+    pub(super) negated: bool,
+    pub(super) action: Action,
+}
+
+/// Which lines a command is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Lines {
+    All,
+    At(Address),
+    Range(Address, End),
+}
+
+/// One address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Address {
+    /// The line of this number, from 1; 0 only before a range's end that is an expression.
+    Number(u64),
+    /// `first~step`, the step not 0.
+    Step(u64, u64),
+    /// `$`
+    Last,
+    Matching(Pattern),
+}
+
+/// How a range ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Number(u64),
+    /// `+N`: so many lines more.
+    Plus(u64),
+    /// `~N`: at the next line whose number is a multiple.
+    Multiple(u64),
+    Last,
+    Matching(Pattern),
+}
+
+/// An expression as written, without the marks around it. Empty: the last one used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pattern {
+    pub(super) text: Vec<u8>,
+    pub(super) ignore_case: bool,
+}
+
+/// What a command does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// `{`: if its lines are not these, go on at this command.
+    Block(usize),
+    Substitute(Substitute),
+    /// `y`: what each byte becomes.
+    Translate(Box<[u8; 256]>),
+    Print,
+    Delete,
+    /// `q`, or `Q` without printing.
+    Quit {
+        status: u8,
+        print: bool,
+    },
+    /// `=`
+    Number,
+    /// `n`
+    Next,
+    /// `a`, with its newline.
+    Append(Vec<u8>),
+    /// `i`
+    Insert(Vec<u8>),
+    /// `c`
+    Change(Vec<u8>),
+    /// `z`
+    Zap,
+}
+
+/// The `s` command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Substitute {
+    pub(super) pattern: Pattern,
+    pub(super) replacement: Vec<Part>,
+    pub(super) global: bool,
+    /// The first match that is replaced, from 1.
+    pub(super) nth: u64,
+    pub(super) print: bool,
+}
+
+/// A piece of a replacement: a text, then perhaps a group (0 is the whole match).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) text: Vec<u8>,
+    pub(super) group: Option<usize>,
+    pub(super) case: Case,
+}
+
+/// What becomes of letters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Case {
+    /// `\U`, `\L`: of all of them.
+    pub(super) all: Letters,
+    /// `\u`, `\l`: of the first character.
+    pub(super) first: Letters,
+}
+
+/// Which case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Letters {
+    #[default]
+    AsTheyAre,
+    Upper,
+    Lower,
+}
+
+impl Substitute {
+    /// Bytes that it can put into the pattern space by itself.
+    pub(super) fn texts(&self) -> impl Iterator<Item = u8> + '_ {
+        self.replacement.iter().flat_map(|part| part.text.iter().copied())
+    }
+
+    /// The text that every match becomes, if it is always the same.
+    pub(super) fn fixed(&self) -> Option<&[u8]> {
+        match self.replacement.as_slice() {
+            [] => Some(b""),
+            [Part { text, group: None, case }] if *case == Case::default() => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The groups that it asks for, without 0.
+    pub(super) fn groups(&self) -> Vec<usize> {
+        let mut groups: Vec<usize> = self.replacement.iter().filter_map(|part| part.group).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        groups.retain(|group| *group > 0);
+        groups
+    }
+
+    /// Does it change the case of letters?
+    pub(super) fn changes_case(&self) -> bool {
+        self.replacement.iter().any(|part| part.case != Case::default())
+    }
+}
+
+impl Script {
+    /// Every `s`.
+    pub(super) fn substitutes(&self) -> impl Iterator<Item = &Substitute> {
+        self.commands.iter().filter_map(|command| match &command.action {
+            Action::Substitute(substitute) => Some(substitute),
+            _ => None,
+        })
+    }
+
+    /// Can the pattern space hold this byte where the line did not?
+    pub(super) fn makes(&self, byte: u8) -> bool {
+        self.commands.iter().any(|command| match &command.action {
+            Action::Substitute(substitute) => substitute.texts().any(|made| made == byte),
+            Action::Translate(map) => {
+                map.iter().enumerate().any(|(from, to)| *to == byte && from != usize::from(byte))
+            }
+            _ => false,
+        })
+    }
+}

@@ -1,0 +1,194 @@
+//! Vector instructions for moving runs of byte values and dropping others: what the compiler does not find by itself.
+//!
+//! Leaving bytes out means that each one's place depends on all before it. AVX-512 has an instruction for that; SSSE3
+//! can look up how to shuffle eight bytes. Other machines get `None`, and the caller does it byte by byte.
+
+/// A run of neighbouring byte values, `low` to `low + span`, and how far they move (modulo 256).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The first.
+    pub low: u8,
+    /// How many follow.
+    pub span: u8,
+    /// What is added to each.
+    pub shift: u8,
+}
+
+/// How many bytes more than it is given the output must have room for.
+pub const ROOM: usize = 64;
+
+/// Writes `bytes` to `out` without those in `drops`, those in `moves` moved; a byte may be in one run of each only.
+/// `out` must hold [`ROOM`] bytes more than `bytes`; what lies behind the result is undefined. Returns its length, or
+/// `None` if this machine has no instructions for it.
+pub fn move_and_drop(bytes: &[u8], moves: &[Run], drops: &[Run], out: &mut [u8]) -> Option<usize> {
+    assert!(out.len() >= bytes.len() + ROOM, "no room for whole vectors");
+    imp::move_and_drop(bytes, moves, drops, out)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod imp {
+    use super::Run;
+
+    pub(super) fn move_and_drop(_: &[u8], _: &[Run], _: &[Run], _: &mut [u8]) -> Option<usize> {
+        None
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod imp {
+    use std::arch::x86_64::*;
+
+    use super::Run;
+
+    pub(super) fn move_and_drop(bytes: &[u8], moves: &[Run], drops: &[Run], out: &mut [u8]) -> Option<usize> {
+        if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi2") {
+            // SAFETY: the machine has these instructions.
+            return Some(unsafe { wide(bytes, moves, drops, out) });
+        }
+        if is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("popcnt") {
+            // SAFETY: the machine has these instructions.
+            return Some(unsafe { narrow(bytes, moves, drops, out) });
+        }
+        None
+    }
+
+    /// 64 bytes at a time. The caller has checked that `out` holds 64 bytes more than `bytes`.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
+    fn wide(bytes: &[u8], moves: &[Run], drops: &[Run], out: &mut [u8]) -> usize {
+        let mut end = 0;
+        for chunk in bytes.chunks(64) {
+            let valid = u64::MAX >> (64 - chunk.len());
+            // SAFETY: the mask lets only bytes of the chunk be read.
+            let given = unsafe { _mm512_maskz_loadu_epi8(valid, chunk.as_ptr().cast()) };
+            let hits = |run: &Run| {
+                let offset = _mm512_sub_epi8(given, _mm512_set1_epi8(run.low as i8));
+                _mm512_cmple_epu8_mask(offset, _mm512_set1_epi8(run.span as i8))
+            };
+            let dropped = drops.iter().fold(0, |dropped, run| dropped | hits(run));
+            let moved = moves.iter().fold(given, |moved, run| {
+                _mm512_mask_add_epi8(moved, hits(run), moved, _mm512_set1_epi8(run.shift as i8))
+            });
+            let kept = valid & !dropped;
+            let packed = _mm512_maskz_compress_epi8(kept, moved);
+            let place = &mut out[end..end + 64];
+            // SAFETY: there is room for 64 bytes.
+            unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), packed) };
+            end += kept.count_ones() as usize;
+        }
+        end
+    }
+
+    /// 16 bytes at a time, of which each half is shuffled. `out` holds 64 bytes more than `bytes`.
+    #[target_feature(enable = "ssse3,popcnt")]
+    pub(super) fn narrow(bytes: &[u8], moves: &[Run], drops: &[Run], out: &mut [u8]) -> usize {
+        let mut end = 0;
+        let (chunks, rest) = bytes.as_chunks::<16>();
+        for chunk in chunks {
+            end = narrow_chunk(chunk, 0xffff, moves, drops, out, end);
+        }
+        if !rest.is_empty() {
+            let mut padded = [0; 16];
+            padded[..rest.len()].copy_from_slice(rest);
+            end = narrow_chunk(&padded, (1 << rest.len()) - 1, moves, drops, out, end);
+        }
+        end
+    }
+
+    #[inline]
+    #[target_feature(enable = "ssse3,popcnt")]
+    fn narrow_chunk(
+        chunk: &[u8; 16],
+        valid: u32,
+        moves: &[Run],
+        drops: &[Run],
+        out: &mut [u8],
+        mut end: usize,
+    ) -> usize {
+        // SAFETY: the chunk has 16 bytes.
+        let given = unsafe { _mm_loadu_si128(chunk.as_ptr().cast()) };
+        let hits = |run: &Run| {
+            let offset = _mm_sub_epi8(given, _mm_set1_epi8(run.low as i8));
+            _mm_cmpeq_epi8(_mm_min_epu8(offset, _mm_set1_epi8(run.span as i8)), offset)
+        };
+        let dropped = drops.iter().fold(_mm_setzero_si128(), |any, run| _mm_or_si128(any, hits(run)));
+        let moved = moves.iter().fold(given, |moved, run| {
+            _mm_add_epi8(moved, _mm_and_si128(hits(run), _mm_set1_epi8(run.shift as i8)))
+        });
+        let kept = valid & !(_mm_movemask_epi8(dropped) as u32);
+        for (kept, half) in [(kept & 0xff, moved), (kept >> 8, _mm_srli_si128::<8>(moved))] {
+            let order = _mm_set_epi64x(0, ORDERS[kept as usize] as i64);
+            let packed = _mm_shuffle_epi8(half, order);
+            let place = &mut out[end..end + 8];
+            // SAFETY: there is room for 8 bytes.
+            unsafe { _mm_storel_epi64(place.as_mut_ptr().cast(), packed) };
+            end += kept.count_ones() as usize;
+        }
+        end
+    }
+
+    /// For each set of kept bytes out of eight: their indices, the first in the lowest byte.
+    static ORDERS: [u64; 256] = orders();
+
+    const fn orders() -> [u64; 256] {
+        let mut orders = [0; 256];
+        let mut kept = 0;
+        while kept < 256 {
+            let (mut order, mut place, mut index) = (0u64, 0, 0);
+            while index < 8 {
+                if kept >> index & 1 == 1 {
+                    order |= index << (8 * place);
+                    place += 1;
+                }
+                index += 1;
+            }
+            orders[kept as usize] = order;
+            kept += 1;
+        }
+        orders
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Variant = fn(&[u8], &[Run], &[Run], &mut [u8]) -> Option<usize>;
+
+    /// What this machine chooses, and what it would choose without its newest instructions.
+    fn variants() -> Vec<Variant> {
+        let mut variants: Vec<Variant> = vec![move_and_drop];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("popcnt") {
+            // SAFETY: the machine has these instructions.
+            variants.push(|bytes, moves, drops, out| Some(unsafe { imp::narrow(bytes, moves, drops, out) }));
+        }
+        variants
+    }
+
+    #[test]
+    fn every_variant_agrees_with_one_byte_at_a_time() {
+        let bytes: Vec<u8> = (0..3000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 23) as u8).collect();
+        let run = |low, span, shift| Run { low, span, shift };
+        let moves = [run(b'a', 25, 224), run(0, 0, 7), run(200, 55, 3)];
+        let all = [run(b'0', 9, 0), run(b'\n', 0, 0), run(128, 127, 0)];
+        let inside = |run: &Run, byte: u8| byte.wrapping_sub(run.low) <= run.span;
+        for length in [0, 1, 7, 16, 63, 64, 65, 200, 3000] {
+            for drops in [&all[..0], &all[..1], &all] {
+                let expected: Vec<u8> = bytes[..length]
+                    .iter()
+                    .filter(|byte| !drops.iter().any(|run| inside(run, **byte)))
+                    .map(|byte| {
+                        let shift = moves.iter().find(|run| inside(run, *byte)).map_or(0, |run| run.shift);
+                        byte.wrapping_add(shift)
+                    })
+                    .collect();
+                for variant in variants() {
+                    let mut out = vec![0; length + ROOM];
+                    if let Some(end) = variant(&bytes[..length], &moves, drops, &mut out) {
+                        assert_eq!(out[..end], expected, "{length} {drops:?}");
+                    }
+                }
+            }
+        }
+    }
+}
