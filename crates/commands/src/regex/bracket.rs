@@ -79,7 +79,8 @@ impl Parser<'_> {
         }
         let within = |low: char, high: char| from >= low as u32 && to <= high as u32;
         let plain = within('0', '9') || within('a', 'z') || within('A', 'Z');
-        if !plain && !self.syntax.collate_bytes {
+        // sed asks the collation even of letters: in en_US.UTF-8, é lies between a and z.
+        if (!plain || self.syntax.sed) && !self.syntax.collate_bytes {
             return Declined::because("a range whose members depend on the collation");
         }
         // glibc folds the ends before it asks which of them is greater.

@@ -72,6 +72,8 @@ pub fn english() -> Vec<Case> {
     let cases = vec![
         // Unknown bytes are all equal: such lines stay as they came, to sort.
         case("sort", &[], b"\xff\n\xfe\n\xff\n"),
+        // Between a and z lies more than letters of ASCII.
+        case("sed", &[b"s/[a-z]//"], b"\xc3\xa9").utf8(),
         case("sort", &[b"-u"], b"\xff\n\xfe\na\n"),
         case("sort", &[b"-r"], b"a\n\xff\nA\n\xfe\n-a\n"),
         // But not to uniq, which looks at bytes.
