@@ -1,8 +1,9 @@
 //! Counting identical lines: a hash table of lines and an arena that holds each of them once.
 //!
 //! Open addressing, linear probing, at most half full. A slot carries what tells lines apart without looking into
-//! the arena: the whole line up to eight bytes, its hash beyond. The hash is seeded per process, so that no input
-//! can be made that collides; the order of slots never shows.
+//! the arena, where most words of most texts would be a cache miss each: the whole line up to sixteen bytes, its hash
+//! and its end beyond. Two slots fill a cache line. The hash is seeded per process, so that no input can be made that
+//! collides; the order of slots never shows.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
@@ -12,24 +13,37 @@ use super::text::{WINDOW_BYTES, each_line, window};
 
 /// What the table starts with.
 const SLOTS_MIN: usize = 1 << 12;
-const EMPTY: Counted = Counted { plain: Plain { window: 0, offset: 0, len: 0 }, count: 0 };
+const EMPTY: Slot = Slot { tag: [0; 2], offset: 0, len: 0, count: 0 };
+/// Lines up to this length are told apart by their tags alone.
+const SHORT_BYTES: usize = 2 * WINDOW_BYTES;
 
 /// How many lines are looked up together.
 const BATCH_LINES: usize = 64;
+
+/// A distinct line: where it is in the arena, and how often it was seen; 0 if the slot is free.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+struct Slot {
+    tag: [u64; 2],
+    offset: u32,
+    len: u32,
+    count: u64,
+}
 
 /// What it takes to look up a line.
 #[derive(Clone, Copy, Debug, Default)]
 struct Probe {
     start: usize,
     len: usize,
-    tag: u64,
+    /// Its first eight bytes, and its last eight if there are more than eight; beyond sixteen, its hash and its last.
+    tag: [u64; 2],
     hash: u64,
 }
 
 /// Distinct lines and how often each was seen.
 #[derive(Debug)]
 pub(crate) struct Table {
-    slots: Vec<Counted>,
+    slots: Vec<Slot>,
     used: usize,
     arena: Vec<u8>,
     terminator: u8,
@@ -76,20 +90,21 @@ impl Table {
     /// First fetches the slots of all of them, which the processor does side by side, then looks for each line.
     fn add_batch(&mut self, text: &[u8], batch: &[Probe]) {
         let mask = self.slots.len() - 1;
-        let fetched =
-            batch.iter().fold(0, |seen, probe| seen ^ self.slots[probe.hash as usize & mask].plain.len);
+        let fetched = batch.iter().fold(0, |seen, probe| seen ^ self.slots[probe.hash as usize & mask].len);
         std::hint::black_box(fetched);
         batch.iter().for_each(|probe| self.add(text, probe));
     }
 
     #[inline]
     fn probe(&self, text: &[u8], start: usize, len: usize) -> Probe {
-        let shown = window(text, start, len);
-        if len <= WINDOW_BYTES {
-            return Probe { start, len, tag: shown, hash: self.hash_short(shown, len) };
+        let last =
+            if len > WINDOW_BYTES { window(text, start + len - WINDOW_BYTES, WINDOW_BYTES) } else { 0 };
+        if len <= SHORT_BYTES {
+            let tag = [window(text, start, len), last];
+            return Probe { start, len, tag, hash: self.hash_short(tag, len) };
         }
         let hash = self.hash_long(&text[start..start + len]);
-        Probe { start, len, tag: hash, hash }
+        Probe { start, len, tag: [hash, last], hash }
     }
 
     #[inline]
@@ -102,9 +117,9 @@ impl Table {
             if slot.count == 0 {
                 break;
             }
-            if slot.plain.window == tag && slot.plain.len as usize == len {
-                let there = slot.plain.offset as usize;
-                if len <= WINDOW_BYTES || same(&self.arena[there..there + len], &text[start..start + len]) {
+            if slot.tag == tag && slot.len as usize == len {
+                let there = slot.offset as usize;
+                if len <= SHORT_BYTES || self.arena[there..there + len] == text[start..start + len] {
                     slot.count += 1;
                     return;
                 }
@@ -114,11 +129,11 @@ impl Table {
         self.insert(at, tag, &text[start..start + len]);
     }
 
-    fn insert(&mut self, at: usize, tag: u64, line: &[u8]) {
-        let plain = Plain { window: tag, offset: self.arena.len() as u32, len: line.len() as u32 };
+    fn insert(&mut self, at: usize, tag: [u64; 2], line: &[u8]) {
+        let (offset, len) = (self.arena.len() as u32, line.len() as u32);
         self.arena.extend_from_slice(line);
         self.arena.push(self.terminator);
-        self.slots[at] = Counted { plain, count: 1 };
+        self.slots[at] = Slot { tag, offset, len, count: 1 };
         self.used += 1;
         if self.used * 2 > self.slots.len() {
             self.grow();
@@ -131,11 +146,8 @@ impl Table {
         let mask = larger.len() - 1;
         let old = std::mem::replace(&mut self.slots, larger);
         for slot in old.into_iter().filter(|slot| slot.count > 0) {
-            let hash = if slot.plain.len as usize <= WINDOW_BYTES {
-                self.hash_short(slot.plain.window, slot.plain.len as usize)
-            } else {
-                slot.plain.window
-            };
+            let len = slot.len as usize;
+            let hash = if len <= SHORT_BYTES { self.hash_short(slot.tag, len) } else { slot.tag[0] };
             let mut at = hash as usize & mask;
             while self.slots[at].count > 0 {
                 at = (at + 1) & mask;
@@ -145,12 +157,14 @@ impl Table {
     }
 
     /// The distinct lines in no order, their windows showing their beginnings, and the arena they are in.
-    pub(crate) fn into_parts(mut self) -> (Vec<u8>, Vec<Counted>) {
-        self.slots.retain(|slot| slot.count > 0);
-        for Counted { plain, .. } in &mut self.slots {
-            plain.window = window(&self.arena, plain.offset as usize, plain.len as usize);
-        }
-        (self.arena, self.slots)
+    pub(crate) fn into_parts(self) -> (Vec<u8>, Vec<Counted>) {
+        let counted = |slot: &Slot| {
+            let Slot { offset, len, count, .. } = *slot;
+            let window = window(&self.arena, offset as usize, len as usize);
+            Counted { plain: Plain { window, offset, len }, count }
+        };
+        let distinct = self.slots.iter().filter(|slot| slot.count > 0).map(counted).collect();
+        (self.arena, distinct)
     }
 
     /// Each distinct line with its terminator and its count, those first seen first.
@@ -164,9 +178,9 @@ impl Table {
     }
 
     #[inline]
-    fn hash_short(&self, shown: u64, len: usize) -> u64 {
+    fn hash_short(&self, tag: [u64; 2], len: usize) -> u64 {
         let [a, b, _] = self.seeds;
-        fold(shown ^ a, b ^ len as u64)
+        fold(tag[0] ^ a, tag[1] ^ b ^ len as u64)
     }
 
     /// Sixteen bytes a step; the last step may overlap the one before it.
@@ -185,17 +199,6 @@ impl Table {
         let before = last.min(at);
         fold(fold(word(before) ^ b, word(last) ^ state), c)
     }
-}
-
-/// Are two lines of the same length, longer than a window, the same? Up to two windows without a call.
-#[inline]
-fn same(a: &[u8], b: &[u8]) -> bool {
-    if a.len() > 2 * WINDOW_BYTES {
-        return a == b;
-    }
-    let last = a.len() - WINDOW_BYTES;
-    let word = |text, at| window(text, at, WINDOW_BYTES);
-    word(a, 0) == word(b, 0) && word(a, last) == word(b, last)
 }
 
 /// Both halves of the product: every bit of the result depends on every bit of both.
