@@ -8,6 +8,7 @@ pub mod collate;
 pub mod compact;
 pub mod limits;
 pub mod machine;
+pub mod memory;
 pub mod pipe;
 pub mod procfs;
 pub mod shared;

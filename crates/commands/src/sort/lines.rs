@@ -4,6 +4,7 @@
 
 use super::engine::{Engine, Keyed, Plain};
 use super::order::{KeyPlace, LineOrder};
+use super::room::make_room;
 use super::run::{Index, SortedRun};
 use super::text::{LineLength, WINDOW_BYTES, each_line, window};
 
@@ -62,6 +63,7 @@ impl Lines {
     /// Adds lines; `text` ends with a terminator.
     pub(crate) fn push(&mut self, text: &[u8], terminator: u8, order: &LineOrder, length: &mut LineLength) {
         let base = self.arena.len();
+        make_room(&mut self.arena, text.len());
         self.arena.extend_from_slice(text);
         let mean = length.mean(text, terminator);
         let before = self.count();
@@ -73,9 +75,11 @@ impl Lines {
         }
         match index {
             Unsorted::Plain(items) => each_line(text, terminator, mean, |start, end| {
+                make_room(items, 1);
                 items.push(plain_item(arena, base + start, end - start, order.flip()));
             }),
             Unsorted::Keyed(items) => each_line(text, terminator, mean, |start, end| {
+                make_room(items, 1);
                 items.push(keyed_item(arena, keys, base + start, end - start, order));
             }),
         }

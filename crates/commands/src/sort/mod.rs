@@ -25,6 +25,7 @@ mod options;
 mod order;
 mod output;
 mod print;
+mod room;
 mod run;
 mod table;
 mod text;

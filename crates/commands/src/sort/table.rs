@@ -9,6 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
 use super::engine::{Counted, Plain};
+use super::room::{filled, make_room};
 use super::text::{WINDOW_BYTES, each_line, window};
 
 /// What the table starts with.
@@ -131,6 +132,7 @@ impl Table {
 
     fn insert(&mut self, at: usize, tag: [u64; 2], line: &[u8]) {
         let (offset, len) = (self.arena.len() as u32, line.len() as u32);
+        make_room(&mut self.arena, line.len() + 1);
         self.arena.extend_from_slice(line);
         self.arena.push(self.terminator);
         self.slots[at] = Slot { tag, offset, len, count: 1 };
@@ -142,7 +144,7 @@ impl Table {
 
     #[cold]
     fn grow(&mut self) {
-        let larger = vec![EMPTY; self.slots.len() * 2];
+        let larger = filled(EMPTY, self.slots.len() * 2);
         let mask = larger.len() - 1;
         let old = std::mem::replace(&mut self.slots, larger);
         for slot in old.into_iter().filter(|slot| slot.count > 0) {

@@ -1,0 +1,34 @@
+//! Advice about memory: what it says changes speed, never contents.
+
+use std::mem::MaybeUninit;
+
+/// Asks for huge pages where nothing has been written yet: fewer faults, and fewer misses when it is read here and
+/// there. Rounded outwards to whole pages, since advice about neighbours hurts nobody. A kernel that has none says no, which
+/// changes nothing.
+#[cfg(target_os = "linux")]
+pub fn prefer_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
+    let page = rustix::param::page_size();
+    let start = memory.as_ptr() as usize / page * page;
+    let end = memory.as_ptr_range().end as usize;
+    // SAFETY: this advice touches no contents, and refers to addresses that belong to the slice's pages.
+    let _ = unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
+}
+
+/// There is nothing to ask for here.
+#[cfg(not(target_os = "linux"))]
+pub fn prefer_huge_pages<T>(_memory: &mut [MaybeUninit<T>]) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_as_good_with_advice_as_without() {
+        for bytes in [0, 1, 5000, 8 << 20] {
+            let mut memory: Vec<u8> = Vec::with_capacity(bytes);
+            prefer_huge_pages(memory.spare_capacity_mut());
+            memory.resize(bytes, 7);
+            assert!(memory.iter().all(|byte| *byte == 7));
+        }
+    }
+}
