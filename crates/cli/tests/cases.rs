@@ -44,8 +44,8 @@ topics! {
     native
     native_grep
     native_joins
-    native_sources
     native_sed
+    native_sources
     native_tee
     negation
     no_final_newline
