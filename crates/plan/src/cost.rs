@@ -5,7 +5,7 @@
 //! command passes on is a guess about usual data. A command that is not listed has no figure, and an estimate says so.
 
 use crate::graph::StageNote;
-use pelton_commands::{Command, Input};
+use pelton_commands::{Class, Command, Input};
 
 /// What a command costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +27,12 @@ impl Rate {
         });
         if seeks { Rate { real: 0.0, native: Some(0.0), passes: 0.0 } } else { self }
     }
+
+    /// The same for this command: one that only maps bytes (`sed s/a/A/g`, `tr a A`) has the kernel of all that do.
+    pub(crate) fn mapping(self, command: Option<&dyn Command>) -> Rate {
+        let maps = command.is_some_and(|command| matches!(command.facts().class, Class::ByteMap(_)));
+        if maps { Rate { native: Some(self.real.min(BYTE_MAP_NS_PER_BYTE)), ..self } } else { self }
+    }
 }
 
 /// Starting a program: fork, exec, its loader, its end.
@@ -41,6 +47,8 @@ pub(crate) const GROUP_NS_PER_BYTE: f64 = 2.6;
 pub(crate) const COUNT_DISTINCT_NS_PER_BYTE: f64 = 2.4;
 /// `sort | head`.
 pub(crate) const TOP_K_NS_PER_BYTE: f64 = 2.5;
+/// Any byte map, composed ones too.
+const BYTE_MAP_NS_PER_BYTE: f64 = 0.1;
 /// `X | wc -l` without X.
 pub(crate) const COUNT_LINES_NS_PER_BYTE: f64 = 0.05;
 
@@ -87,20 +95,21 @@ pub(crate) fn rate(name: &str, args: &[Vec<u8>]) -> Option<Rate> {
         "expand" => both(1.6, 0.27, 1.1),
         "unexpand" => real(1.6, 0.9),
         "fold" => both(2.0, 1.05, 1.05),
-        "grep" if asks(b'c') => real(1.2, 0.0),
-        "grep" => real(1.6, 0.2),
+        "grep" if asks(b'c') => both(1.2, 0.15, 0.0),
+        "grep" if asks(b'o') => both(7.5, 3.5, 0.5),
+        "grep" => both(1.6, 0.4, 0.2),
         "head" => both(0.0, 0.0, 0.0),
         "join" => both(5.6, 3.7, 1.5),
         "nl" => both(1.4, 0.4, 1.1),
         "paste" => both(1.1, 0.12, 1.0),
         "rev" => real(23.0, 1.0),
-        "sed" => real(3.0, 1.0),
+        "sed" => both(5.0, 1.5, 1.0),
         "sort" if args.iter().any(|arg| arg.len() > 1 && arg.starts_with(b"-")) => both(13.5, 3.5, 1.0),
         "sort" => both(10.0, 2.6, 1.0),
         "tac" => both(0.7, 0.3, 1.0),
         "tail" if args.iter().any(|arg| arg.starts_with(b"+")) => both(0.35, 0.05, 1.0),
         "tail" => both(0.35, 0.1, 0.0),
-        "tee" => real(0.4, 1.0),
+        "tee" => both(0.4, 0.1, 1.0),
         "tr" if asks(b's') && asks(b'c') => both(2.6, 0.85, 0.9),
         "tr" if asks(b's') => both(1.7, 0.4, 0.95),
         "tr" if asks(b'd') => both(1.5, 0.25, 0.9),

@@ -76,7 +76,8 @@ fn split(candidates: Vec<Candidate>, surroundings: &Surroundings) -> (Vec<StageN
         let command: Option<Arc<dyn Command>> = candidate.command.ok().map(Arc::from);
         let facts = command.as_ref().map(|command| command.facts());
         let shown = candidate.text.unwrap_or_else(|| shown(&candidate.name, &candidate.args));
-        let rate = cost::rate(&candidate.name, &candidate.args).map(|rate| rate.reading(command.as_deref()));
+        let rate = cost::rate(&candidate.name, &candidate.args)
+            .map(|rate| rate.reading(command.as_deref()).mapping(command.as_deref()));
         notes.push(StageNote {
             name: candidate.name.clone(),
             shown: shown.clone(),

@@ -23,7 +23,7 @@ fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> 
     // A table costs what the dearer of the two did: it may make room for bytes that go.
     let ns_per_byte = first.ns_per_byte.zip(second.ns_per_byte).map(|(one, other)| one.max(other));
     let step = first.with(second, Shape::Map { map: Box::new(map), real }, ns_per_byte);
-    let gain = format!("{} is one byte map: one pass over each byte", site.shown(&step.stages));
+    let gain = format!("one table in place of {} commands, one pass over each byte", step.stages.len());
     Some(Ok(Rewrite::one(step, gain)))
 }
 
