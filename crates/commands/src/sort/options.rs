@@ -19,6 +19,13 @@ pub enum Mode {
     Report,
 }
 
+impl Mode {
+    /// Whether lines are only looked at (`-c`, `-C`): none is printed.
+    pub fn only_checks(self) -> bool {
+        matches!(self, Mode::Check | Mode::Report)
+    }
+}
+
 /// sort's arguments, understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortOptions {
@@ -258,7 +265,7 @@ impl SortOptions {
     }
 
     fn set_check(&mut self, mode: Mode) -> Accept<()> {
-        if matches!(self.mode, Mode::Check | Mode::Report) && self.mode != mode {
+        if self.mode.only_checks() && self.mode != mode {
             return Declined::because("-c and -C together");
         }
         self.mode = mode;

@@ -14,7 +14,7 @@ use super::{Rewrite, Rule, Site};
 use crate::cost;
 use crate::step::{Shape, Step};
 use pelton_commands::{
-    Accept, Class, Command, Declined, LastLine, LineCount, Lines, SortMode, SortOptions, counts_only_lines,
+    Accept, Class, Command, Declined, LastLine, LineCount, Lines, SortOptions, counts_only_lines,
 };
 use pelton_stream::Kernel;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ fn sort(args: &[Vec<u8>], site: &Site) -> Accept<bool> {
     let options = SortOptions::parse(args, &site.surroundings.context)?;
     match options.mode {
         _ if options.unique => Declined::because("-u drops lines"),
-        SortMode::Check => Declined::because("sort is not asked to sort"),
+        mode if mode.only_checks() => Declined::because("sort is not asked to sort"),
         _ => Ok(options.terminator == b'\n'),
     }
 }
@@ -136,6 +136,7 @@ mod tests {
         for (text, reason) in [
             ("sort -ug f | wc -l", "-u drops lines"),
             ("sort -C f | wc -l", "sort is not asked to sort"),
+            ("sort -c f | wc -l", "sort is not asked to sort"),
             ("tr a '\\n' < f | wc -l", number),
             ("tr -d '\\n' < f | wc -l", number),
             ("tr -s '\\n' < f | wc -l", number),

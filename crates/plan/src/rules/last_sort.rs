@@ -53,7 +53,7 @@ fn keep_first(first: &Step, second: &Step) -> Rewrite {
 
 fn two_sorts(first: &[Vec<u8>], second: &[Vec<u8>], context: &Context) -> Accept<()> {
     let (first, second) = (SortOptions::parse(first, context)?, SortOptions::parse(second, context)?);
-    if first.mode == SortMode::Check {
+    if first.mode.only_checks() {
         return Declined::because("the first sort only checks");
     }
     if first.unique {
@@ -132,9 +132,11 @@ mod tests {
             ("sort f | sort -u -k 2", keeps),
             ("sort -u f | sort", "the first sort drops lines"),
             ("sort -C f | sort", "the first sort only checks"),
+            ("sort -c f | sort", "the first sort only checks"),
             ("sort f | sort -g", "-g may meet two NaNs"),
             ("sort -z f | sort", "they end lines differently"),
             ("sort f | sort -C", "the last sort is not asked to sort"),
+            ("sort f | sort -c", "the last sort is not asked to sort"),
             ("uniq -c f | sort -u", "uniq does more than drop repeated lines"),
             ("uniq -d f | sort -u", "uniq does more than drop repeated lines"),
             ("uniq -i f | sort -u", "uniq does more than drop repeated lines"),
