@@ -44,6 +44,7 @@ topics! {
     native
     native_grep
     native_joins
+    native_rev
     native_sed
     native_sources
     native_tee

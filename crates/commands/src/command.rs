@@ -122,6 +122,12 @@ pub trait Command: Send + Sync + fmt::Debug {
         false
     }
 
+    /// It complains at once, while what it prints is still in its buffer. Where both go to the same place, their order
+    /// shows, and the real command must run.
+    fn complains_before_printing(&self) -> bool {
+        false
+    }
+
     /// For a line filter: whether it keeps the same lines if they pass this byte map before they reach it, whatever
     /// they hold. Holds for an expression if nothing is deleted and every set of characters in it (and the set of
     /// word characters, if it asks for words) holds a byte exactly if it holds what the byte becomes.

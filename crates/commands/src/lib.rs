@@ -35,6 +35,7 @@ mod paste;
 mod printed;
 mod printf;
 pub mod regex;
+mod rev;
 mod scan;
 mod sed;
 mod seq;
@@ -95,6 +96,7 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("nl", nl::accept),
     coreutils("paste", paste::accept),
     builtin("printf", printf::accept),
+    Entry { name: "rev", family: Family::UtilLinux, accept: rev::accept, native: true },
     Entry { name: "sed", family: Family::GnuSed, accept: sed::accept, native: true },
     coreutils("seq", seq::accept),
     coreutils("sort", sort::accept),

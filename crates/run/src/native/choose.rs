@@ -204,6 +204,15 @@ fn command_of(
         return Declined::because("what it is called by stands in its messages");
     }
     let files = files::of_stage(command.as_ref(), &native.redirections, position)?;
+    let mixes = || files::shares_output_with_errors(&native.redirections, position);
+    if command.complains_before_printing() && mixes() {
+        return Declined::because(
+            "its output and its messages may go to the same place, in an order of its own",
+        );
+    }
+    if name == b"rev" && files.odd_reads {
+        return Declined::because("a file that is read in blocks of another size");
+    }
     if is_grep && files.may_have_holes {
         return Declined::because("a file with holes, which it takes for binary");
     }

@@ -19,6 +19,8 @@ pub struct Files {
     pub sources: Vec<Source>,
     /// Less is stored of an input than its size says.
     pub may_have_holes: bool,
+    /// The C library does not read all of its inputs by [`READ_BYTES`].
+    pub odd_reads: bool,
     read: Vec<Place>,
     written: Vec<Place>,
 }
@@ -34,6 +36,9 @@ enum Place {
 
 /// At most this many files of a stage are opened before it starts.
 const FILES: usize = 64;
+
+/// How much of a file the C library reads at a time, if the file system wants no other size.
+const READ_BYTES: u64 = 4096;
 
 /// Where a stage stands in its pipeline.
 #[derive(Clone, Copy)]
@@ -68,11 +73,17 @@ pub fn of_stage(command: &dyn Command, own: &[Redirection], position: Position) 
     if command.inputs().len() > FILES {
         return Declined::because(format!("more than {FILES} files"));
     }
-    let mut files =
-        Files { sources: Vec::new(), may_have_holes: false, read: Vec::new(), written: Vec::new() };
+    let mut files = Files {
+        sources: Vec::new(),
+        may_have_holes: false,
+        odd_reads: false,
+        read: Vec::new(),
+        written: Vec::new(),
+    };
     for input in command.inputs() {
         let (source, metadata) = open(input, opened(0), position)?;
         files.sources.push(source);
+        files.odd_reads |= metadata.as_ref().is_some_and(|metadata| metadata.blksize() != READ_BYTES);
         files.may_have_holes |= metadata.as_ref().is_some_and(may_have_holes);
         files.read.extend(metadata.as_ref().map(Place::of));
     }
@@ -186,6 +197,27 @@ fn output(name: &[u8]) -> Accept<Option<Place>> {
 fn inherited_output() -> Option<Place> {
     let file = File::from(std::io::stdout().as_fd().try_clone_to_owned().ok()?);
     file.metadata().ok().filter(Metadata::is_file).map(|metadata| Place::of(&metadata))
+}
+
+/// What the stage prints may go where its standard error goes.
+pub fn shares_output_with_errors(own: &[Redirection], position: Position) -> bool {
+    let identity = |file: &Metadata| (file.dev(), file.ino());
+    let opened = |wanted: usize| {
+        own.iter().rev().find_map(|redirection| match redirection {
+            Redirection::Open { fd, path, .. } if *fd == wanted => Some(path.as_bytes()),
+            _ => None,
+        })
+    };
+    let inherited = |fd: std::os::fd::BorrowedFd<'_>| {
+        let file = File::from(fd.try_clone_to_owned().ok()?);
+        file.metadata().ok().as_ref().map(identity)
+    };
+    let output = match opened(1) {
+        Some(name) => std::fs::metadata(path(name)).ok().as_ref().map(identity),
+        None if position.last => inherited(std::io::stdout().as_fd()),
+        None => None,
+    };
+    output.is_some() && output == inherited(std::io::stderr().as_fd())
 }
 
 /// A file that gets a copy.

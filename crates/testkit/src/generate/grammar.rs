@@ -179,6 +179,7 @@ pub(super) const ALL: &[Grammar] = &[
         options: &[],
         operands: &["", "@N", "@r @t", "@t @t @t", "@n @N @p", "'' 5 0x1f", "a b c d"],
     },
+    reader("rev", &[], &[]),
     reader("sed", &["@x", "-n @x", "-e @x", "-E @x", "-e @x -e @x"], &["-z", "-s", "-u"]),
     Grammar {
         name: "seq",
@@ -301,7 +302,6 @@ pub(super) const FOREIGN: &[&str] = &[
     "awk '{print $1}'",
     "awk '{print NF, $0}'",
     "awk 'NR <= 3 {print; exit}'",
-    "rev",
     "sh -c cat",
     "sh -c 'cat; exit 3'",
     "sh -c 'head -n 1; cat'",

@@ -12,6 +12,7 @@ mod join;
 mod nl;
 mod paste;
 mod printf;
+mod rev;
 mod sed;
 mod seq;
 pub mod sort;
@@ -47,6 +48,7 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "nl", case: nl::case },
     Grammar { command: "paste", case: paste::case },
     Grammar { command: "printf", case: printf::case },
+    Grammar { command: "rev", case: rev::case },
     Grammar { command: "sed", case: sed::case },
     Grammar { command: "seq", case: seq::case },
     Grammar { command: "sort", case: sort::case },
