@@ -22,6 +22,7 @@ mod parse;
 mod run;
 mod search;
 mod sets;
+mod start;
 
 use std::ops::Range;
 use std::sync::Arc;

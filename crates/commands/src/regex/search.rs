@@ -15,6 +15,7 @@ use super::literal;
 use super::members::Members;
 use super::node::Node;
 use super::run::Run;
+use super::start::Start;
 use super::{GaveUp, Shape};
 
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ enum Plan {
     Exact(Literals),
     /// It is a run of members of one set.
     Run(Run),
+    /// It begins at the first member of a set, and every member begins one.
+    Start(Start),
     /// It contains one of these strings.
     Contains {
         literals: Literals,
@@ -89,7 +92,7 @@ const LONG: usize = 1 << 13;
 const DISTRUST_BYTES: usize = 64;
 
 impl Plan {
-    fn new(node: &Node, utf8: bool) -> Accept<Plan> {
+    fn new(node: &Node, utf8: bool, newline_ends: bool) -> Accept<Plan> {
         let run = Run::new(node, utf8);
         if let Some(run) = run.as_ref().filter(|run| run.is_one_of_several()) {
             return Ok(Plan::Run(run.clone()));
@@ -99,6 +102,9 @@ impl Plan {
         }
         if let Some(run) = run {
             return Ok(Plan::Run(run));
+        }
+        if let Some(start) = Start::new(node, utf8, newline_ends) {
+            return Ok(Plan::Start(start));
         }
         if node.is_line_anchored() {
             return Ok(Plan::LineStart);
@@ -116,7 +122,7 @@ impl Plan {
 
 impl Searcher {
     pub(super) fn new(node: &Node, dialect: Dialect) -> Accept<Searcher> {
-        let plan = Plan::new(node, dialect.utf8)?;
+        let plan = Plan::new(node, dialect.utf8, dialect.newline_ends)?;
         let bytes = if dialect.utf8 && !node.is_ascii() { None } else { node.fixed_len() };
         let engine = Engine::new(&dialect.translate(node), bytes)?;
         Ok(Searcher { engine, plan, newline_ends: dialect.newline_ends })
@@ -135,13 +141,14 @@ impl Searcher {
     }
 
     pub(super) fn never_gives_up(&self) -> bool {
-        matches!(self.plan, Plan::Exact(_) | Plan::Run(_))
+        matches!(self.plan, Plan::Exact(_) | Plan::Run(_) | Plan::Start(_))
     }
 
     pub(super) fn is_match(&mut self, text: &[u8], line: Range<usize>) -> bool {
         match &self.plan {
             Plan::Exact(literals) => literals.find(text, line).is_some(),
             Plan::Run(run) => run.find(text, line).is_some(),
+            Plan::Start(start) => start.first(text, line).is_some(),
             Plan::LineStart => self.engine.matches_at(text, line),
             Plan::Contains { literals, .. } if literals.find(text, line.clone()).is_none() => false,
             Plan::Contains { .. } | Plan::Nothing => self.engine.first_end(text, line).is_some(),
@@ -152,6 +159,7 @@ impl Searcher {
         match &self.plan {
             Plan::Exact(literals) => Ok(literals.find(text, span)),
             Plan::Run(run) => Ok(run.find(text, span)),
+            Plan::Start(start) => Ok(start.find(&mut self.engine, text, span)),
             Plan::LineStart => Ok(self.find_at_line_start(text, span)),
             Plan::Contains { distrust, .. } if self.newline_ends && *distrust < DISTRUST_MAX => {
                 self.find_around_literal(text, span)
@@ -213,6 +221,7 @@ impl Searcher {
             let found = match &self.plan {
                 Plan::Exact(literals) => literals.find(block, at..block.len())?.0,
                 Plan::Run(run) => run.find(block, at..block.len())?.0,
+                Plan::Start(start) => start.first(block, at..block.len())?,
                 Plan::Contains { literals, distrust } if *distrust < DISTRUST_MAX => {
                     literals.find(block, at..block.len())?.0
                 }
@@ -231,7 +240,7 @@ impl Searcher {
     /// Where finding something in a line does not mean that the line matches: does it?
     fn confirms(&mut self, block: &[u8], line: Range<usize>, from: usize, found: usize) -> bool {
         match &mut self.plan {
-            Plan::Exact(_) | Plan::Run(_) | Plan::Nothing => true,
+            Plan::Exact(_) | Plan::Run(_) | Plan::Start(_) | Plan::Nothing => true,
             Plan::LineStart => self.engine.matches_at(block, line),
             Plan::Contains { distrust, .. } if *distrust >= DISTRUST_MAX => true,
             Plan::Contains { literals, distrust } => {

@@ -1,0 +1,153 @@
+//! Expressions whose leftmost match begins at the first member of a set, since nothing else must follow: ` .*`,
+//! `  *`, `#.*$` without the `$`. Where it begins is found without an automaton, and often where it ends as well.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use memchr::{memchr, memchr2, memchr3};
+
+use super::chars::CharSet;
+use super::engine::Engine;
+use super::node::Node;
+
+/// Where matches begin and end.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    first: Arc<Bytes>,
+    tail: Tail,
+}
+
+/// What follows the first character of a match.
+#[derive(Clone, Debug)]
+enum Tail {
+    /// Everything before the first of these.
+    Until(Arc<Bytes>),
+    /// The same where all of that is ASCII: other sequences may be no characters, which only the automaton knows.
+    UntilIfAscii(Arc<Bytes>),
+    /// What the automaton finds.
+    Any,
+}
+
+impl Start {
+    /// `None` if the expression is not of this kind, or if finding all its matches could take more than linear time.
+    pub(super) fn new(node: &Node, utf8: bool, newline_ends: bool) -> Option<Start> {
+        let Node::Concat(parts) = node else { return None };
+        let (first, rest) = parts.split_first()?;
+        let plain = |part: &Node| !part.any(&|node| matches!(node, Node::Look(_))) && part.is_nullable();
+        if !rest.iter().all(plain) || node.may_look_far() {
+            return None;
+        }
+        let Node::Set(set) = first else { return None };
+        let of = |set: &CharSet, byte: u8| set.contains(u32::from(byte)) && !(newline_ends && byte == b'\n');
+        if utf8 && !set.is_ascii() {
+            return None;
+        }
+        let first = Arc::new(Bytes::new(|byte| of(set, byte)));
+        let tail = match rest {
+            [Node::Repeat { body, min: 0, max: None }] => match &**body {
+                Node::Set(set) if !utf8 || set.is_ascii() => {
+                    Tail::Until(Arc::new(Bytes::new(|byte| !of(set, byte))))
+                }
+                Node::Set(set) => {
+                    Tail::UntilIfAscii(Arc::new(Bytes::new(|byte| byte.is_ascii() && !of(set, byte))))
+                }
+                _ => Tail::Any,
+            },
+            _ => Tail::Any,
+        };
+        Some(Start { first, tail })
+    }
+
+    /// Where the first match begins.
+    pub(super) fn first(&self, text: &[u8], span: Range<usize>) -> Option<usize> {
+        self.first.find(&text[span.clone()]).map(|at| span.start + at)
+    }
+
+    /// The leftmost-longest match.
+    pub(super) fn find(
+        &self,
+        engine: &mut Engine,
+        text: &[u8],
+        span: Range<usize>,
+    ) -> Option<(usize, usize)> {
+        let start = self.first(text, span.clone())?;
+        let end = |stops: &Bytes| {
+            let behind = &text[start + 1..span.end];
+            start + 1 + stops.find(behind).unwrap_or(behind.len())
+        };
+        let end = match &self.tail {
+            Tail::Until(stops) => end(stops),
+            Tail::UntilIfAscii(stops) => match end(stops) {
+                end if text[start..end].is_ascii() => end,
+                _ => engine.longest_at(text, start..span.end)?,
+            },
+            Tail::Any => engine.longest_at(text, start..span.end)?,
+        };
+        Some((start, end))
+    }
+}
+
+/// A set of bytes, to look for the first of them.
+#[derive(Debug)]
+struct Bytes {
+    table: [bool; 256],
+    /// All of them, if they are few.
+    few: Vec<u8>,
+}
+
+impl Bytes {
+    fn new(holds: impl Fn(u8) -> bool) -> Self {
+        let all: Vec<u8> = (0..=u8::MAX).filter(|byte| holds(*byte)).collect();
+        let table = std::array::from_fn(|byte| holds(byte as u8));
+        Bytes { table, few: if all.len() <= 3 { all } else { Vec::new() } }
+    }
+
+    fn find(&self, text: &[u8]) -> Option<usize> {
+        match self.few.as_slice() {
+            [a] => memchr(*a, text),
+            [a, b] => memchr2(*a, *b, text),
+            [a, b, c] => memchr3(*a, *b, *c, text),
+            _ => text.iter().position(|byte| self.table[usize::from(*byte)]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Charset;
+    use crate::regex::{Flavour, Newline, Options, compile};
+
+    #[test]
+    fn it_finds_what_the_automata_find() {
+        let texts: [&[u8]; 7] = [
+            b"",
+            b"  a  b",
+            b"ab aab b\n\n b",
+            b"\n# x\n#",
+            b"x\xff# \xc3\xa9 \xff#a",
+            b"a#\0b\n",
+            b"####\n##",
+        ];
+        for expression in [" .*", "  *", "#[^b]*", "a(b|c)?a*", "[ab]b*", "#.*", "[#a].?", "a[^x]*"] {
+            for charset in [Charset::C, Charset::Utf8] {
+                for newline in [Newline::EndsLine, Newline::IsCharacter] {
+                    let options =
+                        Options { spans: true, charset, newline, ..Options::new(Flavour::SedExtended) };
+                    let mut plain = compile(&[expression.as_bytes()], &options).unwrap();
+                    // An alternative that cannot match: the same language, but the automata's to find.
+                    let same = format!("(never matched at all|){expression}");
+                    let mut other = compile(&[same.as_bytes()], &options).unwrap();
+                    for text in texts {
+                        for from in 0..=text.len() {
+                            assert_eq!(
+                                plain.find(text, from..text.len()).ok(),
+                                other.find(text, from..text.len()).ok(),
+                                "{expression} {charset:?} {newline:?} {text:?} from {from}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
