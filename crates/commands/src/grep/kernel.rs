@@ -343,15 +343,16 @@ impl GrepKernel {
     fn push_unsure(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
         let offset = self.printer.offset();
         let nul = memchr(0, block).unwrap_or(usize::MAX);
-        let mut done = 0;
+        // From `done` to `seen` no line ends: what a long line was looked through for is not looked through again.
+        let (mut done, mut seen) = (0, 0);
         loop {
             let (within, ends) = self.progress.reads.within(block, offset);
             if nul < within {
                 return self.turn_binary(block, done);
             }
-            let lines = match memrchr(b'\n', &block[done..within]) {
+            let lines = match memrchr(b'\n', &block[seen..within]) {
                 _ if within == block.len() => within,
-                Some(newline) => done + newline + 1,
+                Some(newline) => seen + newline + 1,
                 None => done,
             };
             if self.progress.stuck.is_some() {
@@ -361,7 +362,7 @@ impl GrepKernel {
             } else if done < lines {
                 self.search_unsure(block, done..lines, out)?;
             }
-            done = lines;
+            (done, seen) = (lines, within);
             if !ends {
                 return Ok(false);
             }
@@ -374,7 +375,7 @@ impl GrepKernel {
             if self.progress.full {
                 return Ok(true);
             }
-            self.progress.reads.next(block, offset);
+            self.progress.reads.next(block, offset, done);
             if within == block.len() {
                 return Ok(false);
             }

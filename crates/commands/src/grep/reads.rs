@@ -39,10 +39,10 @@ impl Reads {
         (rest.min(block.len()), rest <= block.len())
     }
 
-    /// Goes on to the next read; the current one ends in this block.
-    pub(super) fn next(&mut self, block: &[u8], offset: u64) {
+    /// Goes on to the next read; the current one ends in this block, and its last line at most at `done`.
+    pub(super) fn next(&mut self, block: &[u8], offset: u64, done: usize) {
         let (length, _) = self.within(block, offset);
-        let line = memchr::memrchr(b'\n', &block[..length]).map_or(0, |newline| newline + 1);
+        let line = memchr::memrchr(b'\n', &block[..length.min(done)]).map_or(0, |newline| newline + 1);
         let moved = (length - line) as u64 / PAGE * PAGE;
         // A line that is longer than the buffer gets a bigger one.
         self.end = self.end.map(|end| end + BUFFER.saturating_sub(moved).max(PAGE));
@@ -59,7 +59,7 @@ mod tests {
         let mut reads = Reads::new(InputKind::Regular { bytes: 150_000 });
         assert_eq!(reads.within(&block[..98_304], 0), (98_304, true));
         assert_eq!(reads.within(&block[..98_303], 0), (98_303, false));
-        reads.next(&block, 0);
+        reads.next(&block, 0, block.len());
         assert_eq!(reads.within(&block, 0), (150_000, false));
         assert_eq!(reads.within(&block, 100_000), (96_608, true));
     }
@@ -68,7 +68,7 @@ mod tests {
     fn a_long_line_makes_the_next_read_shorter() {
         let block = [vec![b'a'; 90_000], vec![b'\n'], vec![b'b'; 200_000]].concat();
         let mut reads = Reads::new(InputKind::Regular { bytes: 290_001 });
-        reads.next(&block, 0);
+        reads.next(&block, 0, block.len());
         assert_eq!(reads.within(&block, 0), (98_304 + 98_304 - 8192, true));
     }
 
