@@ -141,6 +141,12 @@ pub trait Command: Send + Sync + fmt::Debug {
         None
     }
 
+    /// What it prints depends on where its reads of a pipe end (grep looks for NULs in each). Its kernel then reads a
+    /// pipe itself, never what another kernel passes on in pieces.
+    fn depends_on_reads(&self) -> bool {
+        false
+    }
+
     /// A kernel like [`kernel`](Command::kernel) that prints the newlines of what that one prints, and need not print
     /// anything else: for `wc -l`. It hands over where that one does, and ends with the same status. `None` if that
     /// would gain nothing.

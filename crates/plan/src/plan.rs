@@ -24,13 +24,13 @@ pub fn plan(candidates: Vec<Candidate>, surroundings: &Surroundings, switches: &
     let (notes, site, commands) = split(candidates, surroundings);
     let mut segments = Vec::with_capacity(runs.len());
     for run in runs {
-        segments.push(match run {
-            Run::Process(stage) => Segment::Process(stage),
+        match run {
+            Run::Process(stage) => segments.push(Segment::Process(stage)),
             Run::Native(stages) => {
                 let nodes = native(&stages, &commands, &site, switches, &mut decisions);
-                Segment::Native { stages, nodes }
+                segments.extend(at_pipes(nodes, &commands));
             }
-        });
+        }
     }
     Planned { segments, decisions, stages: notes, advice, input_bytes: None }
 }
@@ -108,6 +108,22 @@ fn native(
         debug_assert_eq!(check::fault(&steps, stages), None, "after {}", rule.name);
     }
     steps.into_iter().map(|step| step.into_node(site)).collect()
+}
+
+/// Cuts a native segment before each node that needs a pipe to read from. After the rules, so that they see all of it.
+fn at_pipes(nodes: Vec<Node>, commands: &[Option<Arc<dyn Command>>]) -> Vec<Segment> {
+    let needs_pipe = |stage: &Option<Arc<dyn Command>>| stage.as_ref().is_some_and(|c| c.depends_on_reads());
+    let mut segments: Vec<Segment> = Vec::new();
+    for node in nodes {
+        match segments.last_mut() {
+            Some(Segment::Native { stages, nodes }) if !commands[node.stages.clone()].iter().any(needs_pipe) => {
+                stages.end = node.stages.end;
+                nodes.push(node);
+            }
+            _ => segments.push(Segment::Native { stages: node.stages.clone(), nodes: vec![node] }),
+        }
+    }
+    segments
 }
 
 /// A command line for people: what is plain stands as it is, everything else in quotes.

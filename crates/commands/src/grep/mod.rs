@@ -98,6 +98,10 @@ impl Command for Grep {
         Ok(Box::new(GrepKernel::new(&self.options)))
     }
 
+    fn depends_on_reads(&self) -> bool {
+        !self.options.text
+    }
+
     fn kernel_for_line_count(&self) -> Option<Accept<Box<dyn Kernel>>> {
         // Parts of lines, and what stands before lines, are printed in another way.
         let whole_lines = self.options.is_filter() && self.options.limit.is_none();
