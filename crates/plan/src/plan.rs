@@ -116,7 +116,9 @@ fn at_pipes(nodes: Vec<Node>, commands: &[Option<Arc<dyn Command>>]) -> Vec<Segm
     let mut segments: Vec<Segment> = Vec::new();
     for node in nodes {
         match segments.last_mut() {
-            Some(Segment::Native { stages, nodes }) if !commands[node.stages.clone()].iter().any(needs_pipe) => {
+            Some(Segment::Native { stages, nodes })
+                if !commands[node.stages.clone()].iter().any(needs_pipe) =>
+            {
                 stages.end = node.stages.end;
                 nodes.push(node);
             }
@@ -139,4 +141,18 @@ fn shown(name: &str, args: &[Vec<u8>]) -> String {
         }
     };
     std::iter::once(name.to_owned()).chain(args.iter().map(show)).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::plan_text;
+
+    #[test]
+    fn what_depends_on_reads_reads_a_pipe() {
+        assert_eq!(
+            plan_text("sort -z f | grep x | cut -c1"),
+            "native { sort -z f } | native { grep x ; cut -c1 }"
+        );
+        assert_eq!(plan_text("sort f | grep -a x | cut -c1"), "native { sort f ; grep -a x ; cut -c1 }");
+    }
 }

@@ -163,7 +163,10 @@ fn push(links: &mut [Link], block: &[u8], sink: &mut dyn Sink) -> Fed {
     }
     match link.kernel.framing() {
         Framing::Bytes => link.step(|kernel, out| kernel.push(block, out), &[block], rest, sink),
-        Framing::Records(end) => push_records(link, end, block, rest, sink),
+        Framing::Records(end) => {
+            link.kernel.arrives(block);
+            push_records(link, end, block, rest, sink)
+        }
     }
 }
 

@@ -65,6 +65,10 @@ pub trait Kernel: Send {
     /// A new input starts. `name` is the file operand as written, `None` for standard input.
     fn begin_input(&mut self, _name: Option<&[u8]>, _out: &mut Vec<u8>) {}
 
+    /// This came at once, and will be given by [`push`](Kernel::push), cut as [`framing`](Kernel::framing) says: for
+    /// grep, which prints nothing of a read that has a NUL in it. Told to kernels that read records.
+    fn arrives(&mut self, _bytes: &[u8]) {}
+
     /// Does the command's work on `block`, appending to `out` what it prints. Must not assume `out` is empty.
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome;
 

@@ -66,6 +66,10 @@ impl Kernel for Metered {
         });
     }
 
+    fn arrives(&mut self, bytes: &[u8]) {
+        self.kernel.arrives(bytes);
+    }
+
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         self.measure(block.len(), out, |kernel, out| kernel.push(block, out))
     }
@@ -82,8 +86,20 @@ impl Kernel for Metered {
         self.kernel.held()
     }
 
+    fn nobody_reads(&mut self) {
+        self.kernel.nobody_reads();
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        self.kernel.complaints()
+    }
+
     fn status(&self) -> i32 {
         self.kernel.status()
+    }
+
+    fn status_after(&self, real: i32) -> i32 {
+        self.kernel.status_after(real)
     }
 }
 

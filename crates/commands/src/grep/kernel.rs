@@ -21,6 +21,10 @@ struct Progress {
     /// This could not be printed for an invalid character.
     withheld: Option<Vec<u8>>,
     reads: Reads,
+    /// Bytes that came.
+    arrived: u64,
+    /// Where the first NUL among those that came last is.
+    nul: Option<u64>,
     /// What was printed of the lines that end in grep's current read: if a NUL comes in it, nothing.
     unsure: Vec<u8>,
     /// The lines of that read so far, if the real grep may have to see them.
@@ -51,6 +55,8 @@ impl Progress {
             binary: None,
             withheld: None,
             reads: Reads::new(kind),
+            arrived: 0,
+            nul: None,
             unsure: Vec::new(),
             kept: Vec::new(),
             before: Before::default(),
@@ -347,7 +353,9 @@ impl GrepKernel {
         let (mut done, mut seen) = (0, 0);
         loop {
             let (within, ends) = self.progress.reads.within(block, offset);
-            if nul < within {
+            let comes =
+                self.progress.nul.is_some_and(|at| self.progress.reads.has(at, self.progress.arrived));
+            if nul < within || comes {
                 return self.turn_binary(block, done);
             }
             let lines = match memrchr(b'\n', &block[seen..within]) {
@@ -520,6 +528,12 @@ impl Kernel for GrepKernel {
         self.drains = false;
         self.progress = Progress::new(self.kinds.get(self.begun).copied().unwrap_or(InputKind::Other));
         self.begun += 1;
+    }
+
+    fn arrives(&mut self, bytes: &[u8]) {
+        let progress = &mut self.progress;
+        progress.nul = memchr(0, bytes).map(|at| progress.arrived + at as u64);
+        progress.arrived += bytes.len() as u64;
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {

@@ -135,6 +135,10 @@ impl Kernel for FilterThenMap {
         self.filter.begin_input(name, &mut self.kept);
     }
 
+    fn arrives(&mut self, bytes: &[u8]) {
+        self.filter.arrives(bytes);
+    }
+
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         self.step(|filter, kept| filter.push(block, kept), out)
     }

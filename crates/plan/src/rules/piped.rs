@@ -34,6 +34,10 @@ impl Kernel for Piped {
         }
     }
 
+    fn arrives(&mut self, bytes: &[u8]) {
+        self.kernel.arrives(bytes);
+    }
+
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         if self.satisfied {
             return Ok(Flow::NextInput);
