@@ -25,9 +25,21 @@ pub fn move_and_drop(bytes: &[u8], moves: &[Run], drops: &[Run], out: &mut [u8])
     imp::move_and_drop(bytes, moves, drops, out)
 }
 
+/// Writes `bytes` to `out`, those outside of the runs in `keeps` (whose shifts are not looked at) become `to`, and of
+/// neighbours that are `to` only the first is written; none if `after` says that one stands before. `to` is in none of
+/// the runs. Room, result and `None` as for [`move_and_drop`].
+pub fn squeeze(bytes: &[u8], keeps: &[Run], to: u8, after: bool, out: &mut [u8]) -> Option<usize> {
+    assert!(out.len() >= bytes.len() + ROOM, "no room for whole vectors");
+    imp::squeeze(bytes, keeps, to, after, out)
+}
+
 #[cfg(not(target_arch = "x86_64"))]
 mod imp {
     use super::Run;
+
+    pub(super) fn squeeze(_: &[u8], _: &[Run], _: u8, _: bool, _: &mut [u8]) -> Option<usize> {
+        None
+    }
 
     pub(super) fn move_and_drop(_: &[u8], _: &[Run], _: &[Run], _: &mut [u8]) -> Option<usize> {
         None
@@ -50,6 +62,66 @@ mod imp {
             return Some(unsafe { narrow(bytes, moves, drops, out) });
         }
         None
+    }
+
+    pub(super) fn squeeze(bytes: &[u8], keeps: &[Run], to: u8, after: bool, out: &mut [u8]) -> Option<usize> {
+        if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi2") {
+            // SAFETY: the machine has these instructions.
+            return Some(unsafe { squeeze_wide(bytes, keeps, to, after, out) });
+        }
+        if is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("popcnt") {
+            // SAFETY: the machine has these instructions.
+            return Some(unsafe { squeeze_narrow(bytes, keeps, to, after, out) });
+        }
+        None
+    }
+
+    /// 64 bytes at a time. The caller has checked that `out` holds 64 bytes more than `bytes`.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
+    fn squeeze_wide(bytes: &[u8], keeps: &[Run], to: u8, after: bool, out: &mut [u8]) -> usize {
+        let (mut end, mut before) = (0, u64::from(after));
+        for chunk in bytes.chunks(64) {
+            let valid = u64::MAX >> (64 - chunk.len());
+            // SAFETY: the mask lets only bytes of the chunk be read.
+            let given = unsafe { _mm512_maskz_loadu_epi8(valid, chunk.as_ptr().cast()) };
+            let kept = keeps.iter().fold(0, |kept, run| {
+                let offset = _mm512_sub_epi8(given, _mm512_set1_epi8(run.low as i8));
+                kept | _mm512_cmple_epu8_mask(offset, _mm512_set1_epi8(run.span as i8))
+            });
+            let written = valid & !(!kept & (!kept << 1 | before));
+            before = !kept >> 63;
+            let mapped = _mm512_mask_blend_epi8(kept, _mm512_set1_epi8(to as i8), given);
+            let packed = _mm512_maskz_compress_epi8(written, mapped);
+            let place = &mut out[end..end + 64];
+            // SAFETY: there is room for 64 bytes.
+            unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), packed) };
+            end += written.count_ones() as usize;
+        }
+        end
+    }
+
+    /// 16 bytes at a time, of which each half is shuffled. `out` holds 64 bytes more than `bytes`.
+    #[target_feature(enable = "ssse3,popcnt")]
+    pub(super) fn squeeze_narrow(bytes: &[u8], keeps: &[Run], to: u8, after: bool, out: &mut [u8]) -> usize {
+        let (mut end, mut before) = (0, u32::from(after));
+        for chunk in bytes.chunks(16) {
+            let mut padded = [0; 16];
+            padded[..chunk.len()].copy_from_slice(chunk);
+            // SAFETY: it has 16 bytes.
+            let given = unsafe { _mm_loadu_si128(padded.as_ptr().cast()) };
+            let kept = keeps.iter().fold(_mm_setzero_si128(), |kept, run| {
+                let offset = _mm_sub_epi8(given, _mm_set1_epi8(run.low as i8));
+                let hits = _mm_cmpeq_epi8(_mm_min_epu8(offset, _mm_set1_epi8(run.span as i8)), offset);
+                _mm_or_si128(kept, hits)
+            });
+            let target = _mm_andnot_si128(kept, _mm_set1_epi8(to as i8));
+            let mapped = _mm_or_si128(_mm_and_si128(kept, given), target);
+            let others = !(_mm_movemask_epi8(kept) as u32) & 0xffff;
+            let written = (0xffff >> (16 - chunk.len())) & !(others & (others << 1 | before));
+            before = others >> 15;
+            end = pack(mapped, written, out, end);
+        }
+        end
     }
 
     /// 64 bytes at a time. The caller has checked that `out` holds 64 bytes more than `bytes`.
@@ -102,7 +174,7 @@ mod imp {
         moves: &[Run],
         drops: &[Run],
         out: &mut [u8],
-        mut end: usize,
+        end: usize,
     ) -> usize {
         // SAFETY: the chunk has 16 bytes.
         let given = unsafe { _mm_loadu_si128(chunk.as_ptr().cast()) };
@@ -114,8 +186,14 @@ mod imp {
         let moved = moves.iter().fold(given, |moved, run| {
             _mm_add_epi8(moved, _mm_and_si128(hits(run), _mm_set1_epi8(run.shift as i8)))
         });
-        let kept = valid & !(_mm_movemask_epi8(dropped) as u32);
-        for (kept, half) in [(kept & 0xff, moved), (kept >> 8, _mm_srli_si128::<8>(moved))] {
+        pack(moved, valid & !(_mm_movemask_epi8(dropped) as u32), out, end)
+    }
+
+    /// Writes the bytes that `kept` has bits for.
+    #[inline]
+    #[target_feature(enable = "ssse3,popcnt")]
+    fn pack(bytes: __m128i, kept: u32, out: &mut [u8], mut end: usize) -> usize {
+        for (kept, half) in [(kept & 0xff, bytes), (kept >> 8, _mm_srli_si128::<8>(bytes))] {
             let order = _mm_set_epi64x(0, ORDERS[kept as usize] as i64);
             let packed = _mm_shuffle_epi8(half, order);
             let place = &mut out[end..end + 8];
@@ -186,6 +264,41 @@ mod tests {
                     let mut out = vec![0; length + ROOM];
                     if let Some(end) = variant(&bytes[..length], &moves, drops, &mut out) {
                         assert_eq!(out[..end], expected, "{length} {drops:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    type Squeeze = fn(&[u8], &[Run], u8, bool, &mut [u8]) -> Option<usize>;
+
+    #[test]
+    fn every_variant_squeezes_as_one_byte_at_a_time_does() {
+        let mut variants: Vec<Squeeze> = vec![squeeze];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("popcnt") {
+            variants.push(|text, runs, to, on, out| {
+                // SAFETY: the machine has these instructions.
+                Some(unsafe { imp::squeeze_narrow(text, runs, to, on, out) })
+            });
+        }
+        let bytes: Vec<u8> = (0..3000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 25) as u8).collect();
+        let keeps = [(b'a', 25), (b'A', 25), (b'0', 9)].map(|(low, span)| Run { low, span, shift: 0 });
+        for length in [0, 1, 7, 15, 16, 17, 63, 64, 65, 128, 200, 3000] {
+            for (keeps, after) in [(&keeps[..], false), (&keeps[..1], true), (&keeps[..0], false)] {
+                let mut expected = Vec::new();
+                let mut last = after;
+                for byte in &bytes[..length] {
+                    let kept = keeps.iter().any(|run| byte.wrapping_sub(run.low) <= run.span);
+                    if kept || !last {
+                        expected.push(if kept { *byte } else { b'\n' });
+                    }
+                    last = !kept;
+                }
+                for variant in &variants {
+                    let mut out = vec![0; length + ROOM];
+                    if let Some(end) = variant(&bytes[..length], keeps, b'\n', after, &mut out) {
+                        assert_eq!(out[..end], expected, "{length} {after}");
                     }
                 }
             }

@@ -5,6 +5,7 @@
 mod sets;
 
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
+use pelton_sys::compact::{self, Run};
 
 use crate::argv::{Opt, Order, Takes, opt, parse, short};
 use crate::translate::{ByteMapKernel, Members, STRETCH};
@@ -109,6 +110,35 @@ struct SqueezeKernel {
     /// The entry of what was written last.
     last: u16,
     mapped: Vec<u8>,
+    to_one: Option<ToOne>,
+}
+
+/// All bytes stay but some, which become one byte, and only that is squeezed: `tr -cs A-Za-z '\n'`, `tr -s ' '`.
+struct ToOne {
+    keeps: Vec<Run>,
+    to: u8,
+}
+
+/// More runs are slower than a table.
+const KEEPS_MAX: usize = 4;
+
+impl ToOne {
+    fn new(map: &ByteMap, squeezed: &ByteSet) -> Option<ToOne> {
+        let to = map.to.iter().copied().find(|to| squeezed.contains(*to))?;
+        let plain = |byte: u8| map.to[usize::from(byte)] == to || map.to[usize::from(byte)] == byte;
+        let others = map.to.iter().filter(|other| **other != to);
+        if !(0..=u8::MAX).all(plain) || others.into_iter().any(|other| squeezed.contains(*other)) {
+            return None;
+        }
+        let mut keeps: Vec<Run> = Vec::new();
+        for low in (0..=u8::MAX).filter(|byte| map.to[usize::from(*byte)] != to) {
+            match keeps.last_mut() {
+                Some(run) if run.low + run.span + 1 == low => run.span += 1,
+                _ => keeps.push(Run { low, span: 0, shift: 0 }),
+            }
+        }
+        (keeps.len() <= KEEPS_MAX).then_some(ToOne { keeps, to })
+    }
 }
 
 const SQUEEZED: u16 = 0x100;
@@ -133,7 +163,19 @@ impl SqueezeKernel {
             entries,
             last: NOTHING,
             mapped: Vec::new(),
+            to_one: if deletes { None } else { ToOne::new(map, squeezed) },
         }
+    }
+
+    /// With vector instructions, if this machine has them.
+    fn squeeze_to_one(&mut self, to_one: &ToOne, block: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        let start = out.len();
+        out.resize(start + block.len() + compact::ROOM, 0);
+        let after = self.last == SQUEEZED | u16::from(to_one.to);
+        let written = compact::squeeze(block, &to_one.keeps, to_one.to, after, &mut out[start..]);
+        out.truncate(start + written.unwrap_or(0));
+        self.last = self.entries[usize::from(*block.last().filter(|_| written.is_some())?)];
+        Some(())
     }
 
     fn squeeze(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
@@ -178,7 +220,12 @@ impl Kernel for SqueezeKernel {
             self.squeeze(&mapped, out);
             self.mapped = mapped;
         } else {
-            self.squeeze_stretches(block, out);
+            match self.to_one.take() {
+                Some(to_one) if self.squeeze_to_one(&to_one, block, out).is_some() => {
+                    self.to_one = Some(to_one)
+                }
+                _ => self.squeeze_stretches(block, out),
+            }
         }
         Ok(Flow::More)
     }
