@@ -141,6 +141,12 @@ pub trait Command: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Why its kernel gains nothing if it stands alone, without another to be fused with, if so: the real command then
+    /// runs.
+    fn gains_nothing_alone(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What it prints depends on where its reads of a pipe end (grep looks for NULs in each). Its kernel then reads a
     /// pipe itself, never what another kernel passes on in pieces.
     fn depends_on_reads(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use memchr::{memchr, memchr2, memchr3};
 use pelton_stream::{Complaint, Framing, JoinKernel, Kernel};
 
 use crate::argv::{Item, Opt, Order, Takes, long, opt, parse, short};
@@ -225,11 +226,33 @@ impl Join {
 
     fn key<'a>(&self, input: usize, line: &'a [u8]) -> &'a [u8] {
         let place = self.keys[input];
-        let found = match self.separator {
-            Some(separator) => line.split(|&byte| byte == separator).nth(place),
-            None => line.split(|byte| self.is_blank(byte)).filter(|field| !field.is_empty()).nth(place),
-        };
-        found.unwrap_or_default()
+        let mut rest = line;
+        match self.separator {
+            Some(separator) => {
+                for _ in 0..place {
+                    let Some(end) = memchr(separator, rest) else { return b"" };
+                    rest = &rest[end + 1..];
+                }
+                &rest[..memchr(separator, rest).unwrap_or(rest.len())]
+            }
+            None => {
+                for before in 0..=place {
+                    let Some(start) = rest.iter().position(|byte| !self.is_blank(byte)) else { return b"" };
+                    rest = &rest[start..];
+                    let end = self.blank(rest).unwrap_or(rest.len());
+                    if before == place {
+                        return &rest[..end];
+                    }
+                    rest = &rest[end..];
+                }
+                b""
+            }
+        }
+    }
+
+    /// Where the first blank is.
+    fn blank(&self, text: &[u8]) -> Option<usize> {
+        if self.line_end == 0 { memchr3(b' ', b'\t', b'\n', text) } else { memchr2(b' ', b'\t', text) }
     }
 
     /// Compares the join fields of two lines, each of the input of that number.

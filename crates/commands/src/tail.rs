@@ -136,6 +136,10 @@ impl Command for Tail {
         &self.inputs
     }
 
+    fn gains_nothing_alone(&self) -> Option<&'static str> {
+        (!self.from_start).then_some("alone it looks at the end of a file, which the real one does as well")
+    }
+
     fn needs_only_end(&self) -> Option<Ending> {
         match (self.from_start, self.bytes) {
             (true, _) => None,

@@ -30,14 +30,23 @@ pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Verdict]) -> Ve
     for run in &mut runs {
         let Run::Native(stages) = run else { continue };
         let at = stages.start;
-        let copies = candidates[at].command.as_ref().is_ok_and(|command| command.copies().is_some());
-        if stages.len() == 1 && (copies || verdicts[at].native().is_some_and(only_copies)) {
-            verdicts[at] =
-                Verdict::Process("alone it only copies, which the real one does as well".to_owned());
+        if stages.len() == 1
+            && let Some(reason) = no_use_alone(&candidates[at], &verdicts[at])
+        {
+            verdicts[at] = Verdict::Process(reason.to_owned());
             *run = Run::Process(at);
         }
     }
     runs
+}
+
+/// Why a native stage without native neighbours had better stay a process.
+fn no_use_alone(candidate: &Candidate, verdict: &Verdict) -> Option<&'static str> {
+    let command = candidate.command.as_ref().ok()?;
+    if command.copies().is_some() || verdict.native().is_some_and(only_copies) {
+        return Some("alone it only copies, which the real one does as well");
+    }
+    command.gains_nothing_alone()
 }
 
 /// Only the first stage of a segment may read anything else.

@@ -107,6 +107,12 @@ impl Command for Wc {
         &self.inputs
     }
 
+    fn gains_nothing_alone(&self) -> Option<&'static str> {
+        let Columns { lines, words, chars, width, .. } = self.columns;
+        let reads = lines || words || width || chars && self.utf8;
+        (!reads).then_some("alone it need not read a file, and the real one knows that as well")
+    }
+
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         let Columns { words, chars, width, .. } = self.columns;
         let by_word = words || width;
