@@ -10,12 +10,18 @@ const PIPELINE: &str =
     "cat access.log | grep ' 404 ' | awk '{print $7}' | sort | uniq -c | sort -rn | head -n 3";
 const MEGABYTES: u64 = 400;
 
-/// Makes the log, builds pelton, times the pipeline.
+/// Makes the log, builds pelton, times the pipeline as it is, and runs the plan that it could be.
 pub fn run() -> Outcome {
     let pelton = release_binary()?;
     let dir = target_dir()?.join("demo");
     ACCESS_LOG.make(&dir.join("access.log"), MEGABYTES)?;
-    eprintln!("==> cd {} && pelton time \"{}\"", dir.display(), PIPELINE.replace('$', "\\$"));
-    let status = Command::new(&pelton).args(["time", PIPELINE]).current_dir(&dir).status()?;
-    if status.success() { Ok(()) } else { Err(format!("pelton time failed ({status})").into()) }
+    for options in [&["time"][..], &["explain"], &["run", "--stats"]] {
+        let command = options.join(" ");
+        eprintln!("\n==> cd {} && pelton {command} \"{}\"", dir.display(), PIPELINE.replace('$', "\\$"));
+        let status = Command::new(&pelton).args(options).arg(PIPELINE).current_dir(&dir).status()?;
+        if !status.success() {
+            return Err(format!("pelton {command} failed ({status})").into());
+        }
+    }
+    Ok(())
 }
