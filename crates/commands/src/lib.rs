@@ -107,7 +107,7 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("unexpand", unexpand::accept),
     coreutils("uniq", uniq::accept),
     coreutils("wc", wc::accept),
-    Entry { name: "xargs", family: Family::GnuFindutils, accept: xargs::accept, native: true },
+    findutils("xargs", xargs::accept),
 ];
 
 const fn coreutils(name: &'static str, accept: AcceptFn) -> Entry {

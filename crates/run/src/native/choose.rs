@@ -2,7 +2,7 @@
 
 use super::files::{self, Files, Position};
 use super::prepare::{self, Ready};
-use super::{Native, RowNote, Unit, spawned};
+use super::{Native, RowNote, Unit};
 use crate::awks;
 use crate::environ::Environment;
 use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
@@ -197,10 +197,6 @@ fn command_of(
     let context = Context { locale: locale.clone(), implementation: detector.identify(path) };
     candidate.locale = Some(locale.clone());
     let command = pelton_commands::accept(&name, &candidate.args, &context)?;
-    if name == b"xargs" {
-        let echo = (!own).then(|| around.program_of(b"echo")).flatten();
-        spawned::check(command.as_ref(), echo.as_deref(), &exec.envp, detector)?;
-    }
     let called = exec.argv.first().map_or(&b""[..], |called| called.as_bytes()).to_vec();
     let is_grep = name == b"grep";
     let complains = is_grep || command.complains();

@@ -21,7 +21,6 @@ mod meter;
 mod out;
 mod prepare;
 mod reader;
-mod spawned;
 mod strict;
 mod tee;
 mod worker;

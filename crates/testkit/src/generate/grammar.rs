@@ -295,28 +295,6 @@ pub(super) const ALL: &[Grammar] = &[
         ],
     ),
     reader("wc", &[], &["-l", "-w", "-c", "-m", "-L", "-lw", "-lwc", "-cm", "--total=never"]),
-    // Many items each, since the real one starts a process for every list; and behind it what reads to the end, since
-    // whether its echo finds that its reader has left is a race.
-    Grammar {
-        name: "xargs",
-        role: Role::Filter,
-        needs: &[
-            "| sort",
-            "echo | wc",
-            "-n 30 | tac",
-            "-n 70 echo @s | sort",
-            "-L 40 | sort",
-            "-s 1000 | wc -l",
-            "-d '\\n' -n 60 | sort",
-            "-0 -n 20 | wc",
-            "-d , -n 50 | sort",
-            "-rn 90 | nl | sort",
-            "-s 500 echo -n | tac",
-            "-x -n 40 | sort -r",
-        ],
-        options: &[],
-        operands: &[""],
-    },
 ];
 
 /// Without a kernel, or only for a shell.

@@ -23,7 +23,6 @@ mod tr;
 mod unexpand;
 pub mod uniq;
 mod wc;
-mod xargs;
 
 use crate::case::Case;
 use crate::data;
@@ -60,7 +59,6 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "unexpand", case: unexpand::case },
     Grammar { command: "uniq", case: uniq::case },
     Grammar { command: "wc", case: wc::case },
-    Grammar { command: "xargs", case: xargs::case },
 ];
 
 /// A case with these arguments, some data on standard input, in some locale.
