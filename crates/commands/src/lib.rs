@@ -16,6 +16,7 @@ mod cut;
 mod decode;
 pub mod detect;
 mod echo;
+mod encoded;
 mod escapes;
 mod expand;
 mod facts;

@@ -15,7 +15,6 @@ mod alone;
 mod levels;
 mod sequences;
 
-use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,6 +22,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use pelton_sys::collate::glibc_version;
 
+use crate::encoded::compare_encoded;
 use crate::locales::loaded;
 use crate::{Accept, Declined};
 use alone::Alone;
@@ -109,25 +109,11 @@ impl Collation {
 
     /// Compares as `strcoll` does, for strings that are compared once.
     pub(crate) fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        thread_local! {
-            static SCRATCH: RefCell<(Vec<u8>, Vec<u8>)> = const { RefCell::new((Vec::new(), Vec::new())) };
-        }
         if a == b {
             return Ordering::Equal;
         }
-        SCRATCH.with_borrow_mut(|(one, other)| {
-            one.clear();
-            other.clear();
-            self.append_beginning(a, one);
-            self.append_beginning(b, other);
-            one.as_slice().cmp(other).then_with(|| {
-                one.clear();
-                other.clear();
-                self.append_key(a, one);
-                self.append_key(b, other);
-                one.as_slice().cmp(other)
-            })
-        })
+        compare_encoded(a, b, |text, out| self.append_beginning(text, out))
+            .then_with(|| compare_encoded(a, b, |text, out| self.append_key(text, out)))
     }
 
     /// Appends the beginning of that key: what its first level says. If it is the same for two strings, the rest of

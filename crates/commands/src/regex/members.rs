@@ -1,37 +1,75 @@
-//! Looking for the first byte out of a small set: what to look for where no string is known that every match contains.
+//! Looking for the first byte out of a set, and asking whether a byte is in it.
+
+use memchr::{memchr, memchr2, memchr3};
 
 /// A set of bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Members {
     table: [bool; 256],
-    /// The least and the number of those behind it, if there is no gap.
-    range: Option<(u8, u8)>,
+    how: How,
+}
+
+/// How the first of them is found.
+#[derive(Clone, Debug)]
+enum How {
+    /// They are at most three.
+    Few(Vec<u8>),
+    /// They have no gap: the least, and the number of those behind it.
+    Range(u8, u8),
+    /// By asking each byte.
+    Any,
 }
 
 /// Bytes looked at before any of them is asked which it is.
 const STEP: usize = 64;
+/// As many as can be looked for at once.
+const FEW_MAX: usize = 3;
 
 impl Members {
-    /// `bytes` are ascending and not none.
-    pub(super) fn new(bytes: &[u8]) -> Self {
-        let mut table = [false; 256];
-        bytes.iter().for_each(|byte| table[usize::from(*byte)] = true);
-        let (least, most) = (bytes[0], bytes[bytes.len() - 1]);
-        let has_gap = usize::from(most - least) + 1 != bytes.len();
-        Members { table, range: (!has_gap).then_some((least, most - least)) }
+    /// Those bytes for which this holds.
+    pub(super) fn new(holds: impl Fn(u8) -> bool) -> Self {
+        let all: Vec<u8> = (0..=u8::MAX).filter(|byte| holds(*byte)).collect();
+        let how = match (all.first(), all.last()) {
+            (Some(least), Some(most)) if all.len() > FEW_MAX => {
+                let span = most - least;
+                if usize::from(span) + 1 == all.len() { How::Range(*least, span) } else { How::Any }
+            }
+            _ => How::Few(all),
+        };
+        Members { table: std::array::from_fn(|byte| holds(byte as u8)), how }
+    }
+
+    pub(super) fn table(&self) -> &[bool; 256] {
+        &self.table
+    }
+
+    #[inline]
+    pub(super) fn has(&self, byte: u8) -> bool {
+        self.table[usize::from(byte)]
     }
 
     pub(super) fn find(&self, text: &[u8]) -> Option<usize> {
         let mut at = 0;
-        if let Some((least, span)) = self.range {
-            // Compared all at once, which compilers know how to do for a range.
-            let chunks = text.as_chunks::<STEP>().0;
-            let is_far = |chunk: &&[u8; STEP]| {
-                !chunk.iter().fold(false, |any, byte| any | (byte.wrapping_sub(least) <= span))
-            };
-            at = chunks.iter().take_while(is_far).count() * STEP;
+        match &self.how {
+            How::Few(few) => {
+                return match few.as_slice() {
+                    [] => None,
+                    [a] => memchr(*a, text),
+                    [a, b] => memchr2(*a, *b, text),
+                    [a, b, c, ..] => memchr3(*a, *b, *c, text),
+                };
+            }
+            How::Range(least, span) => {
+                // Compared all at once, which compilers know how to do for a range.
+                let chunks = text.as_chunks::<STEP>().0;
+                let is_far = |chunk: &&[u8; STEP]| {
+                    !chunk.iter().fold(false, |any, byte| any | (byte.wrapping_sub(*least) <= *span))
+                };
+                at = chunks.iter().take_while(is_far).count() * STEP;
+            }
+            How::Any => {}
         }
-        text[at..].iter().position(|byte| self.table[usize::from(*byte)]).map(|found| at + found)
+        text[at..].iter().position(|byte| self.has(*byte)).map(|found| at + found)
     }
 }
 
@@ -41,8 +79,15 @@ mod tests {
 
     #[test]
     fn the_first_member_is_found_wherever_it_stands() {
-        for (bytes, member) in [(&b"0123456789"[..], b'7'), (b"aeiou", b'i'), (&[250, 251, 252, 253], 253)] {
-            let members = Members::new(bytes);
+        for (bytes, member) in [
+            (&b"0123456789"[..], b'7'),
+            (b"aeiou", b'i'),
+            (&[250, 251, 252, 253], 253),
+            (b"a", b'a'),
+            (b"ab", b'b'),
+            (b"axz", b'z'),
+        ] {
+            let members = Members::new(|byte| bytes.contains(&byte));
             for length in 0..200 {
                 let mut text = vec![b' '; length];
                 assert_eq!(members.find(&text), None);

@@ -4,16 +4,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use memchr::{memchr, memchr2, memchr3};
-
+use super::members::Members;
 use super::node::Node;
 
 /// A run of members of one set.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
-    members: Arc<[bool; 256]>,
-    /// The members, if they are few.
-    few: Vec<u8>,
+    members: Arc<Members>,
     min: usize,
     max: usize,
 }
@@ -33,13 +30,12 @@ impl Run {
         if utf8 && !set.is_ascii() {
             return None;
         }
-        let few = if set.len() <= 3 { set.iter().map(|c| c as u8).collect() } else { Vec::new() };
-        Some(Run { members: Arc::new(std::array::from_fn(|b| set.contains(b as u32))), few, min, max })
+        Some(Run { members: Arc::new(Members::new(|byte| set.contains(u32::from(byte)))), min, max })
     }
 
     /// The set, if the expression is one member of it.
     pub(super) fn single(&self) -> Option<&[bool; 256]> {
-        (self.min == 1 && self.max == 1).then_some(&*self.members)
+        (self.min == 1 && self.max == 1).then_some(self.members.table())
     }
 
     /// The expression is one character out of several.
@@ -51,23 +47,14 @@ impl Run {
         let mut at = span.start;
         loop {
             if self.min > 0 {
-                at += self.first_member(&text[at..span.end])?;
+                at += self.members.find(&text[at..span.end])?;
             }
             let longest = &text[at..span.end.min(at.saturating_add(self.max))];
-            let length = longest.iter().position(|&b| !self.members[usize::from(b)]).unwrap_or(longest.len());
+            let length = longest.iter().position(|&b| !self.members.has(b)).unwrap_or(longest.len());
             if length >= self.min {
                 return Some((at, at + length));
             }
             at += length;
-        }
-    }
-
-    fn first_member(&self, text: &[u8]) -> Option<usize> {
-        match self.few.as_slice() {
-            [a] => memchr(*a, text),
-            [a, b] => memchr2(*a, *b, text),
-            [a, b, c] => memchr3(*a, *b, *c, text),
-            _ => text.iter().position(|&b| self.members[usize::from(b)]),
         }
     }
 }

@@ -110,7 +110,7 @@ impl Plan {
             return Ok(Plan::LineStart);
         }
         if let Some(bytes) = literal::required_set(node, utf8) {
-            let literals = Literals::Set(Arc::new(Members::new(&bytes)));
+            let literals = Literals::Set(Arc::new(Members::new(|byte| bytes.contains(&byte))));
             return Ok(Plan::Contains { literals, distrust: 0 });
         }
         Ok(match literal::required(node, utf8) {

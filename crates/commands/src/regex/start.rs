@@ -4,16 +4,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use memchr::{memchr, memchr2, memchr3};
-
 use super::chars::CharSet;
 use super::engine::Engine;
+use super::members::Members;
 use super::node::Node;
 
 /// Where matches begin and end.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
-    first: Arc<Bytes>,
+    first: Arc<Members>,
     tail: Tail,
 }
 
@@ -21,9 +20,9 @@ pub(super) struct Start {
 #[derive(Clone, Debug)]
 enum Tail {
     /// Everything before the first of these.
-    Until(Arc<Bytes>),
+    Until(Arc<Members>),
     /// The same where all of that is ASCII: other sequences may be no characters, which only the automaton knows.
-    UntilIfAscii(Arc<Bytes>),
+    UntilIfAscii(Arc<Members>),
     /// What the automaton finds.
     Any,
 }
@@ -42,14 +41,14 @@ impl Start {
         if utf8 && !set.is_ascii() {
             return None;
         }
-        let first = Arc::new(Bytes::new(|byte| of(set, byte)));
+        let first = Arc::new(Members::new(|byte| of(set, byte)));
         let tail = match rest {
             [Node::Repeat { body, min: 0, max: None }] => match &**body {
                 Node::Set(set) if !utf8 || set.is_ascii() => {
-                    Tail::Until(Arc::new(Bytes::new(|byte| !of(set, byte))))
+                    Tail::Until(Arc::new(Members::new(|byte| !of(set, byte))))
                 }
                 Node::Set(set) => {
-                    Tail::UntilIfAscii(Arc::new(Bytes::new(|byte| byte.is_ascii() && !of(set, byte))))
+                    Tail::UntilIfAscii(Arc::new(Members::new(|byte| byte.is_ascii() && !of(set, byte))))
                 }
                 _ => Tail::Any,
             },
@@ -71,7 +70,7 @@ impl Start {
         span: Range<usize>,
     ) -> Option<(usize, usize)> {
         let start = self.first(text, span.clone())?;
-        let end = |stops: &Bytes| {
+        let end = |stops: &Members| {
             let behind = &text[start + 1..span.end];
             start + 1 + stops.find(behind).unwrap_or(behind.len())
         };
@@ -84,31 +83,6 @@ impl Start {
             Tail::Any => engine.longest_at(text, start..span.end)?,
         };
         Some((start, end))
-    }
-}
-
-/// A set of bytes, to look for the first of them.
-#[derive(Debug)]
-struct Bytes {
-    table: [bool; 256],
-    /// All of them, if they are few.
-    few: Vec<u8>,
-}
-
-impl Bytes {
-    fn new(holds: impl Fn(u8) -> bool) -> Self {
-        let all: Vec<u8> = (0..=u8::MAX).filter(|byte| holds(*byte)).collect();
-        let table = std::array::from_fn(|byte| holds(byte as u8));
-        Bytes { table, few: if all.len() <= 3 { all } else { Vec::new() } }
-    }
-
-    fn find(&self, text: &[u8]) -> Option<usize> {
-        match self.few.as_slice() {
-            [a] => memchr(*a, text),
-            [a, b] => memchr2(*a, *b, text),
-            [a, b, c] => memchr3(*a, *b, *c, text),
-            _ => text.iter().position(|byte| self.table[usize::from(*byte)]),
-        }
     }
 }
 

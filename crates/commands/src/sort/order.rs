@@ -1,9 +1,9 @@
 //! The order that the options define, as the engine wants it: one byte string per line, and a tie-break.
 
-use std::cell::RefCell;
 use std::cmp::Ordering;
 
 use crate::collation::Collation;
+use crate::encoded::compare_encoded;
 
 use super::engine::Tie;
 use super::float::is_nan;
@@ -207,19 +207,10 @@ impl LineOrder {
 
     /// Compares lines whose keys are equal, for [`Tie::Rests`].
     pub(crate) fn compare_rests(&self, a: &[u8], b: &[u8]) -> Ordering {
-        thread_local! {
-            static SCRATCH: RefCell<(Vec<u8>, Vec<u8>)> = const { RefCell::new((Vec::new(), Vec::new())) };
-        }
         if a == b {
             return Ordering::Equal;
         }
-        SCRATCH.with_borrow_mut(|(one, other)| {
-            one.clear();
-            other.clear();
-            self.append_rests(a, one);
-            self.append_rests(b, other);
-            one.cmp(&other)
-        })
+        compare_encoded(a, b, |line, out| self.append_rests(line, out))
     }
 
     /// Appends what tells whether lines are the same to `-u`: they are if these strings are.
