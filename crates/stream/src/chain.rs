@@ -6,6 +6,10 @@
 //!
 //! Between two kernels the bytes are framed anew, as the second one wants them. A kernel that wants no more ends
 //! everything before it; one that hands over is reported with the bytes that the real command must get.
+//!
+//! A hand-over leaves the middle of a call: kernels before the one that handed over have bytes that they were not given
+//! yet, inputs that they were not told the end of. Each link keeps what it has still to be told, so that whoever drives
+//! just calls again what was interrupted.
 
 use crate::{Flow, Framing, InputKind, Kernel, Outcome};
 use memchr::{memchr, memrchr};
@@ -52,22 +56,37 @@ struct Link {
     pending: Vec<u8>,
     /// Reused for what the kernel prints.
     out: Vec<u8>,
+    /// It knows what its inputs are.
+    begun: bool,
+    input: Input,
     /// It wants, or gets, no more.
     ended: bool,
+}
+
+/// How far a kernel is with its current input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Input {
+    Open,
+    /// It wants no more of it, but has not been told its end.
+    Enough,
+    /// It has been told its end.
+    Ended,
 }
 
 impl Chain {
     /// Joins kernels, left to right. The first one's inputs are told by [`begin`](Chain::begin).
     pub fn new(kernels: Vec<Box<dyn Kernel>>) -> Self {
-        let link =
-            |(index, kernel)| Link { index, kernel, pending: Vec::new(), out: Vec::new(), ended: false };
-        Chain { links: kernels.into_iter().enumerate().map(link).collect() }
+        Chain { links: kernels.into_iter().enumerate().map(Link::new).collect() }
     }
 
-    /// Tells the first kernel what its inputs are, and starts the others, which read one pipe each.
+    /// Tells the first kernel what its inputs are, and starts the others, which read one pipe each; those that do not
+    /// know it yet.
     pub fn begin(&mut self, kinds: &[InputKind], sink: &mut dyn Sink) -> Fed {
         for i in (0..self.links.len()).rev() {
             let (link, rest) = self.links[i..].split_first_mut().expect("i is a link");
+            if std::mem::replace(&mut link.begun, true) {
+                continue;
+            }
             if i == 0 {
                 link.kernel.inputs_are(kinds);
             } else {
@@ -81,26 +100,38 @@ impl Chain {
     /// An input of the first kernel starts.
     pub fn begin_input(&mut self, name: Option<&[u8]>, sink: &mut dyn Sink) -> Fed {
         match self.links.split_first_mut() {
-            Some((link, rest)) => link.say(|kernel, out| kernel.begin_input(name, out), rest, sink),
+            Some((link, rest)) => {
+                link.input = Input::Open;
+                link.say(|kernel, out| kernel.begin_input(name, out), rest, sink)
+            }
             None => Ok(Flow::More),
         }
     }
 
-    /// Gives the first kernel a block, cut anywhere.
+    /// Gives the first kernel a block that came at once, cut anywhere.
     pub fn push(&mut self, block: &[u8], sink: &mut dyn Sink) -> Fed {
         push(&mut self.links, block, sink)
     }
 
-    /// The first kernel's current input ended.
+    /// The first kernel is about to be given this, which came at once, by [`feed`](Chain::feed).
+    pub fn arrives(&mut self, block: &[u8]) {
+        if let Some(link) = self.links.first_mut() {
+            link.arrives(block);
+        }
+    }
+
+    /// Gives the first kernel a piece of what came at once.
+    pub fn feed(&mut self, piece: &[u8], sink: &mut dyn Sink) -> Fed {
+        feed(&mut self.links, piece, sink)
+    }
+
+    /// The first kernel's current input ended. After a hand-over it is called again.
     pub fn end_input(&mut self, sink: &mut dyn Sink) -> Fed {
         let Some((link, rest)) = self.links.split_first_mut() else { return Ok(Flow::More) };
         if link.ended {
             return Ok(Flow::Done);
         }
-        if link.flush(rest, sink)? == Flow::Done {
-            return Ok(Flow::Done);
-        }
-        link.step(|kernel, out| kernel.end_input(out), &[], rest, sink)
+        link.end_input(rest, sink)
     }
 
     /// All inputs of the first kernel ended, or it wants no more: everything is brought to its end. After a hand-over
@@ -155,18 +186,27 @@ impl Chain {
     }
 }
 
-/// Gives `block` to the first of `links`, framed as it wants it.
+/// Gives `block`, which comes at once, to the first of `links`.
 fn push(links: &mut [Link], block: &[u8], sink: &mut dyn Sink) -> Fed {
+    if let Some(link) = links.first_mut() {
+        link.arrives(block);
+    }
+    feed(links, block, sink)
+}
+
+/// Gives `block` to the first of `links`, framed as it wants it.
+fn feed(links: &mut [Link], block: &[u8], sink: &mut dyn Sink) -> Fed {
     let Some((link, rest)) = links.split_first_mut() else { return Ok(sink.take(block)) };
     if link.ended {
         return Ok(Flow::Done);
     }
+    if link.input != Input::Open {
+        // It said so before a hand-over further on.
+        return if link.index > 0 { link.close(rest, sink) } else { Ok(Flow::NextInput) };
+    }
     match link.kernel.framing() {
         Framing::Bytes => link.step(|kernel, out| kernel.push(block, out), &[block], rest, sink),
-        Framing::Records(end) => {
-            link.kernel.arrives(block);
-            push_records(link, end, block, rest, sink)
-        }
+        Framing::Records(end) => push_records(link, end, block, rest, sink),
     }
 }
 
@@ -182,15 +222,23 @@ fn push_records(link: &mut Link, end: u8, block: &[u8], rest: &mut [Link], sink:
         let mut record = std::mem::take(&mut link.pending);
         record.extend_from_slice(&whole[..first]);
         whole = &whole[first..];
-        let flow = link.step(|kernel, out| kernel.push(&record, out), &[&record, whole, tail], rest, sink)?;
+        let flow = link.step(|kernel, out| kernel.push(&record, out), &[&record, whole, tail], rest, sink);
         record.clear();
         link.pending = record;
+        if link.is_interrupted(&flow) {
+            link.pending.extend([whole, tail].concat());
+        }
+        let flow = flow?;
         if flow != Flow::More {
             return Ok(flow);
         }
     }
     if !whole.is_empty() {
-        let flow = link.step(|kernel, out| kernel.push(whole, out), &[whole, tail], rest, sink)?;
+        let flow = link.step(|kernel, out| kernel.push(whole, out), &[whole, tail], rest, sink);
+        if link.is_interrupted(&flow) {
+            link.pending.extend_from_slice(tail);
+        }
+        let flow = flow?;
         if flow != Flow::More {
             return Ok(flow);
         }
@@ -200,6 +248,23 @@ fn push_records(link: &mut Link, end: u8, block: &[u8], rest: &mut [Link], sink:
 }
 
 impl Link {
+    fn new((index, kernel): (usize, Box<dyn Kernel>)) -> Self {
+        let (pending, out) = (Vec::new(), Vec::new());
+        Link { index, kernel, pending, out, begun: false, input: Input::Open, ended: false }
+    }
+
+    fn arrives(&mut self, block: &[u8]) {
+        let reads_on = !self.ended && self.input == Input::Open;
+        if reads_on && matches!(self.kernel.framing(), Framing::Records(_)) {
+            self.kernel.arrives(block);
+        }
+    }
+
+    /// A kernel further on handed over, and this one goes on: what it was not given yet must not be lost.
+    fn is_interrupted(&self, fed: &Fed) -> bool {
+        fed.is_err() && !self.ended && self.input == Input::Open
+    }
+
     /// Lets the kernel print something that needs no answer.
     fn say(
         &mut self,
@@ -245,7 +310,11 @@ impl Link {
             return Err(all);
         }
         // Noted before a hand-over further on is reported: whoever drives on must not ask this kernel again.
-        self.ended |= outcome == Ok(Flow::Done);
+        match outcome {
+            Ok(Flow::Done) => self.ended = true,
+            Ok(Flow::NextInput) if self.input == Input::Open => self.input = Input::Enough,
+            _ => {}
+        }
         if passed? == Flow::Done {
             // Whoever reads from this kernel has ended: so has it, as by a broken pipe.
             self.ended = true;
@@ -256,12 +325,7 @@ impl Link {
                 end(rest, sink)?;
                 Ok(Flow::Done)
             }
-            Ok(Flow::NextInput) if self.index > 0 => {
-                // A pointer: the type of a closure would contain itself.
-                let end: fn(&mut dyn Kernel, &mut Vec<u8>) -> Outcome = |kernel, out| kernel.end_input(out);
-                self.step(end, &[], rest, sink)?;
-                self.finish(rest, sink)
-            }
+            Ok(Flow::NextInput) if self.index > 0 => self.close(rest, sink),
             Ok(flow) => Ok(flow),
             Err(_) => Ok(Flow::More),
         }
@@ -274,6 +338,27 @@ impl Link {
         }
         let record = std::mem::take(&mut self.pending);
         self.step(|kernel, out| kernel.push(&record, out), &[&record], rest, sink)
+    }
+
+    /// Tells the kernel that its current input ended, once.
+    fn end_input(&mut self, rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
+        if self.flush(rest, sink)? == Flow::Done {
+            return Ok(Flow::Done);
+        }
+        if std::mem::replace(&mut self.input, Input::Ended) == Input::Ended {
+            return Ok(Flow::More);
+        }
+        // A pointer: the type of a closure would contain itself.
+        let end: fn(&mut dyn Kernel, &mut Vec<u8>) -> Outcome = |kernel, out| kernel.end_input(out);
+        self.step(end, &[], rest, sink)
+    }
+
+    /// Its only input ended, or it wants no more of it.
+    fn close(&mut self, rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
+        if self.end_input(rest, sink)? == Flow::Done {
+            return Ok(Flow::Done);
+        }
+        self.finish(rest, sink)
     }
 
     /// Lets the kernel print what it held back, and ends all that follow it.
@@ -289,10 +374,11 @@ impl Link {
 /// The input of the first of `links` ended.
 fn end(links: &mut [Link], sink: &mut dyn Sink) -> Fed {
     let Some((link, rest)) = links.split_first_mut() else { return Ok(Flow::Done) };
-    if link.ended || link.flush(rest, sink)? == Flow::Done {
-        return Ok(Flow::Done);
+    if link.ended {
+        // They have ended as well, unless a hand-over came between.
+        return end(rest, sink);
     }
-    if link.step(|kernel, out| kernel.end_input(out), &[], rest, sink)? == Flow::Done {
+    if link.end_input(rest, sink)? == Flow::Done {
         return Ok(Flow::Done);
     }
     link.finish(rest, sink)
@@ -397,6 +483,129 @@ mod tests {
                 .find(|sum| *sum >= 6)
                 .unwrap_or(0);
             assert_eq!(interruption.rest, b"!x\ncd\nef"[..seen - 3]);
+        }
+    }
+
+    /// Passes lines on with a mark, and says when it is told of an input, of its end, and of the end of all.
+    struct Teller {
+        lines: usize,
+        /// Wants the next input after so many lines.
+        enough: usize,
+    }
+
+    impl Kernel for Teller {
+        fn framing(&self) -> Framing {
+            Framing::Records(b'\n')
+        }
+
+        fn inputs_are(&mut self, _kinds: &[InputKind]) {
+            self.lines = 0;
+        }
+
+        fn begin_input(&mut self, _name: Option<&[u8]>, out: &mut Vec<u8>) {
+            self.lines = 0;
+            out.extend_from_slice(b"<");
+        }
+
+        fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+            for line in block.split_inclusive(|b| *b == b'\n') {
+                if self.lines == self.enough {
+                    return Ok(Flow::NextInput);
+                }
+                self.lines += 1;
+                out.push(b'.');
+                out.extend(line);
+            }
+            Ok(Flow::More)
+        }
+
+        fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
+            out.extend_from_slice(b">\n");
+            Ok(Flow::More)
+        }
+
+        fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+            out.extend_from_slice(b"end\n");
+            Ok(Flow::Done)
+        }
+    }
+
+    /// Passes so many bytes on, and then hands over.
+    struct Refuses {
+        after: usize,
+    }
+
+    impl Kernel for Refuses {
+        fn framing(&self) -> Framing {
+            Framing::Bytes
+        }
+
+        fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+            let consumed = block.len().min(self.after);
+            out.extend_from_slice(&block[..consumed]);
+            self.after -= consumed;
+            if consumed < block.len() { Err(HandOver { consumed, reason: "enough" }) } else { Ok(Flow::More) }
+        }
+    }
+
+    /// What comes out if the place of the last kernel is taken by one that copies, as soon as it hands over.
+    fn driven(mut chain: Chain, inputs: &[&[u8]], block: usize) -> Vec<u8> {
+        let mut sink = Vec::new();
+        let mut again = |chain: &mut Chain, call: &dyn Fn(&mut Chain, &mut Vec<u8>) -> Fed| loop {
+            match call(chain, &mut sink) {
+                Ok(flow) => return flow,
+                Err(interruptions) => {
+                    for stop in interruptions {
+                        chain.split_off(stop.link);
+                        sink.extend_from_slice(&stop.rest);
+                    }
+                }
+            }
+        };
+        again(&mut chain, &|chain, sink| chain.begin(&[InputKind::Other], sink));
+        for input in inputs {
+            // Neither is called again: what was given is given, and the beginning is told.
+            let once = std::cell::Cell::new(false);
+            let told =
+                |chain: &mut Chain, sink: &mut Vec<u8>, call: &dyn Fn(&mut Chain, &mut Vec<u8>) -> Fed| {
+                    if once.replace(true) { Ok(Flow::More) } else { call(chain, sink) }
+                };
+            again(&mut chain, &|chain, sink| told(chain, sink, &|chain, sink| chain.begin_input(None, sink)));
+            for piece in input.chunks(block) {
+                once.set(false);
+                let flow = again(&mut chain, &|chain, sink| {
+                    told(chain, sink, &|chain, sink| chain.push(piece, sink))
+                });
+                if flow != Flow::More {
+                    break;
+                }
+            }
+            again(&mut chain, &|chain, sink| chain.end_input(sink));
+        }
+        again(&mut chain, &|chain, sink| chain.finish(sink));
+        sink
+    }
+
+    #[test]
+    fn nothing_is_lost_or_told_twice_where_a_kernel_further_on_hands_over() {
+        let inputs: &[&[u8]] = &[b"ab\n\ncd\nlast", b"x\ny\n", b"", b"no end"];
+        for (tellers, enough) in [(1, 9), (2, 9), (3, 9), (1, 1), (2, 3), (3, 3), (2, 0)] {
+            for block in [1, 3, 6, 100] {
+                let with = |after: usize| {
+                    let teller = |_| Box::new(Teller { lines: 0, enough }) as Box<dyn Kernel>;
+                    let refuses = Box::new(Refuses { after }) as Box<dyn Kernel>;
+                    driven(Chain::new((0..tellers).map(teller).chain([refuses]).collect()), inputs, block)
+                };
+                let whole = with(usize::MAX);
+                for after in 0..whole.len() {
+                    let (got, whole) =
+                        (with(after).escape_ascii().to_string(), whole.escape_ascii().to_string());
+                    assert_eq!(
+                        got, whole,
+                        "{tellers} kernels that want {enough}, blocks of {block}, {after} bytes"
+                    );
+                }
+            }
         }
     }
 

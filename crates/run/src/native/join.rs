@@ -3,7 +3,7 @@
 use super::failure::{self, Caller};
 use super::out::Out;
 use super::reader::{self, Source};
-use pelton_stream::{Chain, Complaint, Fed, Flow, Joined, block_bytes};
+use pelton_stream::{Chain, Complaint, Fed, Flow, InputKind, Joined, block_bytes};
 use std::collections::VecDeque;
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -19,6 +19,8 @@ pub struct JoinReader {
     /// How much of `printed` has been passed on.
     passed: usize,
     complaints: VecDeque<Complaint>,
+    /// The kernel behind it knows of its input.
+    open: bool,
     /// Nobody wants any more of it.
     ended: bool,
 }
@@ -27,7 +29,8 @@ impl JoinReader {
     /// Nothing has been read yet.
     pub fn new(join: Joined, sources: Vec<Source>, caller: Caller) -> Self {
         let (printed, complaints) = (Vec::new(), VecDeque::new());
-        JoinReader { caller, failed: None, join, sources, printed, passed: 0, complaints, ended: false }
+        let (open, ended) = (false, false);
+        JoinReader { caller, failed: None, join, sources, printed, passed: 0, complaints, open, ended }
     }
 
     /// The exit status, once all is over.
@@ -42,6 +45,10 @@ impl JoinReader {
 
     /// Reads on until everything ended or a kernel behind it hands over.
     pub fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
+        chain.begin(&[InputKind::Other], out)?;
+        if !std::mem::replace(&mut self.open, true) {
+            chain.begin_input(None, out)?;
+        }
         let mut block = vec![0; block_bytes()];
         // Where it was interrupted, something may be left.
         self.pass_on(chain, out)?;

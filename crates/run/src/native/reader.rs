@@ -4,7 +4,7 @@ use super::failure::{self, Caller};
 use super::join::JoinReader;
 use super::meter;
 use super::out::Out;
-use pelton_stream::{Chain, Fed, Flow, InputKind, block_bytes};
+use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, InputKind, block_bytes};
 use pelton_sys::pipe;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -68,57 +68,98 @@ pub struct Reader {
     failed: Option<i32>,
     sources: Vec<Source>,
     at: usize,
-    /// Whether the current source has been announced to the kernel.
-    open: bool,
+    stage: Stage,
+    block: Block,
+}
+
+/// How far it is with the current source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The kernel does not know of it.
+    Closed,
+    Open,
+    /// All that is wanted of it has been given, and a kernel handed over before its end was told.
+    Ending,
+}
+
+/// What was read last, and how much of it the chain has been given.
+struct Block {
+    bytes: Vec<u8>,
+    read: usize,
+    given: usize,
+}
+
+impl Block {
+    fn new() -> Self {
+        Block { bytes: vec![0; BLOCK_BYTES], read: 0, given: 0 }
+    }
+
+    fn clear(&mut self) {
+        (self.read, self.given) = (0, 0);
+    }
+
+    /// The next piece to give: all of it, unless a test wants tiny blocks. What is read at once stays as it is, since
+    /// grep looks for a NUL in that.
+    fn next(&mut self) -> Option<&[u8]> {
+        let start = self.given;
+        self.given = self.read.min(start + block_bytes());
+        Some(&self.bytes[start..self.given]).filter(|piece| !piece.is_empty())
+    }
 }
 
 impl Reader {
     /// Nothing has been read yet.
     pub fn new(sources: Vec<Source>, caller: Caller) -> Self {
-        Reader { caller, failed: None, sources, at: 0, open: false }
+        Reader { caller, failed: None, sources, at: 0, stage: Stage::Closed, block: Block::new() }
     }
 
     /// For kernels that have been reading a pipe already: it goes on as this descriptor.
     pub fn going_on(file: File) -> Self {
         let source = Source { name: None, file: Some(file), kind: InputKind::Other };
         let caller = Caller { called: "pelton".to_owned() };
-        Reader { caller, failed: None, sources: vec![source], at: 0, open: true }
+        Reader { stage: Stage::Open, ..Reader::new(vec![source], caller) }
     }
 
+    /// Where a kernel handed over, it is called again.
     fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
-        let mut block = vec![0; block_bytes()];
-        while let Some(source) = self.sources.get_mut(self.at) {
-            if !self.open {
-                self.open = true;
-                chain.begin_input(source.name.as_deref(), out)?;
-            }
-            let flow = match read_source(chain, source, &mut block, out) {
-                Ok(flow) => flow?,
-                Err(error) => {
-                    let unreadable = failure::reading(&self.caller, source.name.as_deref(), &error);
-                    self.failed = Some(unreadable.status);
-                    if chain.len() == 1 {
-                        // As error(3) does.
-                        out.flush();
-                    }
-                    let _ = std::io::stderr().write_all(unreadable.message.as_bytes());
-                    if unreadable.dies {
-                        chain.break_off();
-                    }
-                    Flow::More
-                }
-            };
-            self.open = false;
-            if flow == Flow::Done {
-                self.at = self.sources.len();
-                break;
-            }
-            self.at += 1;
-            if chain.end_input(out)? == Flow::Done {
-                self.at = self.sources.len();
-            }
+        let kinds: Vec<InputKind> = self.sources.iter().map(|source| source.kind).collect();
+        chain.begin(&kinds, out)?;
+        while self.at < self.sources.len() {
+            let done = self.give(chain, out)? == Flow::Done || chain.end_input(out)? == Flow::Done;
+            self.stage = Stage::Closed;
+            self.at = if done { self.sources.len() } else { self.at + 1 };
         }
         chain.finish(out)
+    }
+
+    /// Gives the chain the current source, or what is left of it.
+    fn give(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
+        let source = &mut self.sources[self.at];
+        if self.stage == Stage::Closed {
+            self.stage = Stage::Open;
+            chain.begin_input(source.name.as_deref(), out)?;
+        }
+        if self.stage == Stage::Ending {
+            return Ok(Flow::More);
+        }
+        let flow = match read_source(chain, source, &mut self.block, out) {
+            Ok(flow) => flow?,
+            Err(error) => {
+                let unreadable = failure::reading(&self.caller, source.name.as_deref(), &error);
+                self.failed = Some(unreadable.status);
+                if chain.len() == 1 {
+                    // As error(3) does.
+                    out.flush();
+                }
+                let _ = std::io::stderr().write_all(unreadable.message.as_bytes());
+                if unreadable.dies {
+                    chain.break_off();
+                }
+                Flow::More
+            }
+        };
+        self.stage = Stage::Ending;
+        Ok(flow)
     }
 }
 
@@ -126,25 +167,34 @@ impl Reader {
 fn read_source(
     chain: &mut Chain,
     source: &mut Source,
-    block: &mut [u8],
+    block: &mut Block,
     out: &mut Out,
 ) -> std::io::Result<Fed> {
     let regular = source.is_regular();
     let file = source.opened()?;
     loop {
-        let n = read_some(file, block)?;
-        if n == 0 {
-            return Ok(Ok(Flow::More));
-        }
-        match chain.push(&block[..n], out) {
-            Ok(Flow::More) => {}
-            Ok(Flow::NextInput) => return Ok(Ok(Flow::More)),
-            done => return Ok(done),
+        while let Some(piece) = block.next() {
+            match chain.feed(piece, out) {
+                Ok(Flow::More) => {}
+                Ok(flow) => {
+                    block.clear();
+                    return Ok(Ok(if flow == Flow::NextInput { Flow::More } else { flow }));
+                }
+                // What is left of the block is given once the real command stands in its place.
+                handed_over => return Ok(handed_over),
+            }
         }
         // A stream that trickles is passed on as it trickles.
-        if !regular && n < block.len() && !comes_soon(file.as_fd()) {
+        let full = block.read == 0 || block.read == block.bytes.len();
+        if !regular && !full && !comes_soon(file.as_fd()) {
             out.flush();
         }
+        block.clear();
+        block.read = read_some(file, &mut block.bytes)?;
+        if block.read == 0 {
+            return Ok(Ok(Flow::More));
+        }
+        chain.arrives(&block.bytes[..block.read]);
     }
 }
 

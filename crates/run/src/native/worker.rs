@@ -5,7 +5,7 @@ use super::join::JoinReader;
 use super::out::Out;
 use super::reader::{Feed, Reader};
 use super::{Native, meter};
-use pelton_stream::{Chain, Fed, InputKind};
+use pelton_stream::{Chain, Fed};
 use pelton_sys::wait;
 use std::fs::File;
 use std::io::Write;
@@ -45,19 +45,14 @@ impl Worker {
             chain.nobody_reads();
         }
         let sources = std::mem::take(&mut self.native.sources);
-        let kinds: Vec<InputKind> = sources.iter().map(|source| source.kind).collect();
-        let (mut feed, begun) = match self.native.join.take() {
+        let mut feed = match self.native.join.take() {
             Some((stage, join)) => {
                 self.join_stage = Some(stage);
-                let begun = chain.begin(&[InputKind::Other], &mut out);
-                let begun = begun.and_then(|_| chain.begin_input(None, &mut out));
-                (Feed::SideBySide(JoinReader::new(join, sources, self.native.first.clone())), begun)
+                Feed::SideBySide(JoinReader::new(join, sources, self.native.first.clone()))
             }
-            None => {
-                (Feed::InTurn(Reader::new(sources, self.native.first.clone())), chain.begin(&kinds, &mut out))
-            }
+            None => Feed::InTurn(Reader::new(sources, self.native.first.clone())),
         };
-        let driven = begun.and_then(|_| feed.drive(&mut chain, &mut out));
+        let driven = feed.drive(&mut chain, &mut out);
         self.finish(driven, &mut feed, chain, out)
     }
 
