@@ -45,6 +45,7 @@ const ARGV: &[&[u8]] = &[
     b"\x05s/a\\(b\\)*/\\1&/g;3,$!{p;q5}\0-n\0-E\0",
     b"\x06-e\0(a|b)*c{2,3}\0-i\0-m1\0",
     b"\x07%s %05d %-3x\\n\0a\0b\0",
+    b"\x0e-m99999999999999999999\0-mmmmmmmmmmmmmmmmmmmmmmmm.\0a\0",
     b"\x08-name\0*.c\0-type\0f\0-o\0-print0\0",
 ];
 

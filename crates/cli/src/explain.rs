@@ -5,7 +5,7 @@ use crate::args::{ExplainArgs, When};
 use crate::failure::Failure;
 use crate::source::Source;
 use crate::terminal::Look;
-use pelton_run::{Environment, Explained, Plan, Switches};
+use pelton_run::{Drawing, Environment, Explained, Plan, Switches};
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -32,11 +32,19 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
     match () {
         () if args.json => json(&plan, &explained),
         () if args.dot => dot(&plan, &explained),
-        () => Ok(prose(&plan, &explained, Look::of_stderr(color).unicode)),
+        () => Ok(prose(&plan, &explained, drawing(color))),
     }
 }
 
-fn prose(plan: &Plan, explained: &[Explained], unicode: bool) -> String {
+/// As wide as the terminal, but not so wide that sentences are hard to read.
+fn drawing(color: When) -> Drawing {
+    const WIDTH_MAX: usize = 100;
+    const WIDTH_MIN: usize = 40;
+    let look = Look::of_stdout(color);
+    Drawing { unicode: look.unicode, width: look.width.unwrap_or(WIDTH_MAX).clamp(WIDTH_MIN, WIDTH_MAX) }
+}
+
+fn prose(plan: &Plan, explained: &[Explained], drawing: Drawing) -> String {
     if let Plan::Whole { reason } = plan {
         return format!("the shell runs all of it, because of {reason}\n");
     }
@@ -52,7 +60,7 @@ fn prose(plan: &Plan, explained: &[Explained], unicode: bool) -> String {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{}. {}", i + 1, one.text.trim());
         }
-        text.push_str(&one.planned.explain(unicode));
+        text.push_str(&one.planned.explain(drawing));
     }
     text
 }

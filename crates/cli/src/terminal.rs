@@ -2,6 +2,7 @@
 
 use crate::args::When;
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
 
 /// What the reader's screen can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +21,17 @@ const DEFAULT_WIDTH: usize = 120;
 impl Look {
     /// What standard error can show.
     pub fn of_stderr(color: When) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        let width = terminal.then(|| rustix::termios::tcgetwinsize(rustix::stdio::stderr()).ok()).flatten();
+        Look::of(std::io::stderr(), color)
+    }
+
+    /// What standard output can show.
+    pub fn of_stdout(color: When) -> Self {
+        Look::of(std::io::stdout(), color)
+    }
+
+    fn of(stream: impl IsTerminal + AsFd, color: When) -> Self {
+        let terminal = stream.is_terminal();
+        let width = terminal.then(|| rustix::termios::tcgetwinsize(&stream).ok()).flatten();
         let width = width.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
         Look { color: colors(color, terminal), unicode: unicode(), width: width.or(Some(DEFAULT_WIDTH)) }
     }

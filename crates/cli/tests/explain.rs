@@ -3,10 +3,14 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-fn pelton(dir: &Path, args: &[&str]) -> Output {
+fn command(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
     command.args(args).current_dir(dir).env("LC_ALL", "C").env("XDG_CACHE_HOME", dir.join("cache"));
-    command.output().expect("pelton starts")
+    command
+}
+
+fn pelton(dir: &Path, args: &[&str]) -> Output {
+    command(dir, args).output().expect("pelton starts")
 }
 
 fn printed(dir: &Path, args: &[&str]) -> String {
@@ -56,6 +60,52 @@ fn a_plan_for_programs() {
     assert_eq!(value["pipelines"][0]["input_bytes"], bytes);
     assert_eq!(value["pipelines"][0]["plan"]["estimate"]["input_is_known"], true);
     assert_eq!(value["pipelines"][1]["plan"]["segments"][1]["reason"], "od has no kernel");
+    let stages = &value["pipelines"][1]["plan"]["stages"];
+    assert_eq!(stages[0]["shown"], "tr a b < f");
+    assert!(stages[0]["equals"].as_str().is_some_and(|tool| tool.starts_with("GNU coreutils ")), "{stages}");
+    assert!(stages[1]["equals"].is_null(), "{stages}");
+}
+
+#[test]
+fn what_a_source_prints_is_its_input() {
+    let dir = directory();
+    for (text, bytes) in [
+        ("printf 'a\\nb\\n' | wc -l", 4),
+        ("seq 8 3 105 | wc -l", "8\n".len() + "11\n".len() * 30 + "101\n".len() * 2),
+        ("seq -w -s, 1 1000 | wc -l", 4999 + 1),
+        ("seq 2 1 | wc -l", 0),
+    ] {
+        let source = text.split(" |").next().unwrap_or_default();
+        let shell = Command::new("bash").args(["-c", source]).output().expect("bash");
+        assert_eq!(shell.stdout.len(), bytes, "{text}");
+        let value = printed(dir.path(), &["explain", "--json", text]);
+        let value: serde_json::Value = serde_json::from_str(&value).expect("JSON");
+        assert_eq!(value["pipelines"][0]["input_bytes"], bytes, "{text}");
+    }
+}
+
+#[test]
+fn what_pelton_does_not_look_into() {
+    let dir = directory();
+    let text = printed(dir.path(), &["explain", "{ head -n 1; sort; } < f"]);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("when it begins depends on `{ head -n 1; sort; } < f`, which runs as it is"),
+        "{text}"
+    );
+    let text = printed(dir.path(), &["explain", "echo \"${PIPESTATUS[@]}\" | cat"]);
+    assert_eq!(text, "the shell runs all of it, because of PIPESTATUS, which needs the shell itself\n");
+}
+
+#[test]
+fn only_what_ends_when_it_has_enough_says_so() {
+    let dir = directory();
+    for text in ["rev f | tail -c 3", "join f f | wc -l", "sort -c f"] {
+        assert!(!printed(dir.path(), &["explain", text]).contains("has enough"), "{text}");
+    }
+    for text in ["rev f | head -c 3", "sed 2q f"] {
+        assert!(printed(dir.path(), &["explain", text]).contains("has enough"), "{text}");
+    }
 }
 
 #[test]
@@ -93,12 +143,24 @@ fn the_end_of_a_file_alone_is_read() {
     }
 }
 
+/// A PATH on which two awks are found, wherever the test runs.
+fn with_a_second_awk(dir: &Path) -> std::ffi::OsString {
+    let path = std::env::var_os("PATH").expect("a PATH");
+    let mawk = std::env::split_paths(&path).map(|folder| folder.join("mawk")).find(|file| file.is_file());
+    std::fs::create_dir(dir.join("bin")).expect("made");
+    std::fs::copy(mawk.expect("mawk is installed"), dir.join("bin/original-awk")).expect("copied");
+    let folders = std::iter::once(dir.join("bin")).chain(std::env::split_paths(&path));
+    std::env::join_paths(folders).expect("a PATH")
+}
+
 #[test]
 fn an_awk_is_measured_only_if_it_can_do_nothing_but_print() {
     let dir = directory();
+    let path = with_a_second_awk(dir.path());
     // Without the breaks between its lines.
     let told = |text: &str| {
-        let words = printed(dir.path(), &["explain", "--measure", text]);
+        let output = command(dir.path(), &["explain", "--measure", text]).env("PATH", &path).output();
+        let words = String::from_utf8(output.expect("pelton starts").stdout).expect("text");
         words.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let text = told("mawk '{print > \"written\"}' f");

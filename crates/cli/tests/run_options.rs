@@ -62,6 +62,10 @@ fn rows_of_a_native_pass_add_up_to_it() {
         assert_eq!(sum(rows, field), sum(passes, field));
         assert_eq!(record["total"][field], passes[0]["cost"][field]);
     }
+    // What the worker told its parent is nothing that the pipeline printed.
+    for whole in [&passes[0]["cost"], &record["total"]] {
+        assert_eq!(whole["written_bytes"].as_u64(), Some(printed.len() as u64), "{whole}");
+    }
     let stands_for: u64 =
         rows.as_array().expect("rows").iter().filter_map(|row| row["stands_for"].as_u64()).sum();
     assert_eq!(stands_for, 5);

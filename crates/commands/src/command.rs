@@ -135,6 +135,11 @@ pub trait Command: Send + Sync + fmt::Debug {
         false
     }
 
+    /// For a source: how much it prints, if that is known.
+    fn prints_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// The end of its input is all that it looks at, and this much of it is enough (`tail -n 5`): where the input is a
     /// file, nothing before it need be read.
     fn needs_only_end(&self) -> Option<Ending> {

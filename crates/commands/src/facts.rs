@@ -19,6 +19,8 @@ pub struct Facts {
     /// It may want no more before its input ends (`Flow::Done`): `head`, `grep -q`, `sed q`. How far it has read
     /// then shows to whoever reads on, and to whoever feeds it.
     pub stops_early: bool,
+    /// It then ends because it has what it wants, and not because something is wrong with its input.
+    pub has_enough: bool,
 }
 
 /// What kind of work a command does.
@@ -138,6 +140,7 @@ impl Facts {
             touches,
             record_end: b'\n',
             stops_early: false,
+            has_enough: false,
         }
     }
 
@@ -151,6 +154,7 @@ impl Facts {
             touches,
             record_end: b'\n',
             stops_early,
+            has_enough: stops_early,
         }
     }
 
@@ -168,6 +172,14 @@ impl Facts {
 
     /// The same, possibly wanting no more before the end of input.
     pub fn stopping_early(mut self) -> Self {
+        self.stops_early = true;
+        self.has_enough = true;
+        self
+    }
+
+    /// The same, possibly wanting no more where something is wrong with its input (`sort -c`), or the other one has
+    /// ended (`join`).
+    pub fn giving_up_early(mut self) -> Self {
         self.stops_early = true;
         self
     }

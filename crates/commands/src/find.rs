@@ -41,7 +41,7 @@ impl Command for Find {
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
-        Declined::because("its tree walk comes later")
+        Declined::because("a walk through directories has no kernel")
     }
 }
 
@@ -60,7 +60,7 @@ mod tests {
         };
         let source = find(". -name *.rs -print0").unwrap();
         assert!(matches!(source.facts().class, Class::Source) && source.inputs().is_empty());
-        assert_eq!(source.kernel().err().unwrap().reason, "its tree walk comes later");
+        assert_eq!(source.kernel().err().unwrap().reason, "a walk through directories has no kernel");
         assert_eq!(find(". -exec rm {} +").unwrap_err().reason, "-exec runs commands of its own");
         assert_eq!(find("-files0-from -").unwrap_err().reason, "-files0-from reads where to start");
     }

@@ -175,7 +175,7 @@ impl Command for Join {
     fn facts(&self) -> Facts {
         let facts = Facts::serial(Class::Join, Touches::anything()).with_record_end(self.line_end);
         let reads_all = self.unpaired == [true, true] && self.check != Check::Always;
-        if reads_all { facts } else { facts.stopping_early() }
+        if reads_all { facts } else { facts.giving_up_early() }
     }
 
     fn inputs(&self) -> &[Input] {

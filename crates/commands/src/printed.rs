@@ -33,6 +33,10 @@ impl Command for Printed {
         &[]
     }
 
+    fn prints_bytes(&self) -> Option<u64> {
+        Some(self.0.len() as u64)
+    }
+
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         Ok(Box::new(self.clone()))
     }

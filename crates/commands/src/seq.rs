@@ -84,6 +84,25 @@ impl Command for Seq {
         &[]
     }
 
+    /// Number by number of digits; for those that only count up from 0 or more.
+    fn prints_bytes(&self) -> Option<u64> {
+        if self.first < 0 || self.step < 0 {
+            return None;
+        }
+        let upto = |number: i64| match number.min(self.last) {
+            number if number < self.first => 0,
+            number => ((number - self.first) / self.step + 1) as u64,
+        };
+        // Exact: no number has more than 15 digits.
+        let digits = |count: u32| {
+            upto(10i64.pow(count) - 1) - upto(if count == 1 { -1 } else { 10i64.pow(count - 1) - 1 })
+        };
+        let numbers: u64 =
+            (1..=15).map(|count| digits(count) * u64::from(count).max(self.width as u64)).sum();
+        let between = upto(self.last).saturating_sub(1) * self.separator.len() as u64;
+        Some(numbers + between + u64::from(upto(self.last) > 0))
+    }
+
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         let counts = self.first >= 0 && self.step > 0 && self.step < 1000;
         let counting = (counts && self.separator == b"\n").then(|| Counting::new(self.first, self.width));

@@ -179,8 +179,9 @@ fn took_turns(pipeline: &Pipeline, i: usize, bottleneck: usize) -> Option<String
     }
     let share = percent(pipeline.stages[i].cost.cpu_ns(), pass.cost.cpu_ns());
     Some(format!(
-        "{} takes turns with it in the same process: {share}% of the pass's CPU time",
-        label(pipeline, i)
+        "{} {} turns with it in the same process: {share}% of the pass's CPU time",
+        label(pipeline, i),
+        if pipeline.stages[i].stands_for > 1 { "take" } else { "takes" }
     ))
 }
 
@@ -209,6 +210,9 @@ fn waited(pipeline: &Pipeline, i: usize, bottleneck: usize) -> String {
             format!(
                 "{who} waited {empty}% of its life for input: the pipe before it was empty, its writer is slower"
             )
+        }
+        _ if stage.stands_for > 1 => {
+            format!("{who} were busy {busy}% of their life, waited {empty}% for input and {full}% for room")
         }
         _ => format!("{who} was busy {busy}% of its life, waited {empty}% for input and {full}% for room"),
     }

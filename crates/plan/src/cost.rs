@@ -71,7 +71,7 @@ pub(crate) fn shares(stages: &[StageNote]) -> Vec<f64> {
         shares.push(left);
         left *= stage.rate.map_or(1.0, |rate| rate.passes);
     }
-    for stopper in (0..stages.len()).filter(|&at| stages[at].stops_early == Some(true)) {
+    for stopper in (0..stages.len()).filter(|&at| stages[at].ends_when_enough) {
         let fed = (0..stopper).rev().take_while(|&at| stages[at].blocks_until_eof == Some(false));
         fed.chain([stopper]).for_each(|at| shares[at] = 0.0);
     }
@@ -102,6 +102,7 @@ pub(crate) fn rate(name: &str, args: &[Vec<u8>]) -> Option<Rate> {
         "join" => both(5.6, 3.7, 1.5),
         "nl" => both(1.4, 0.4, 1.1),
         "paste" => both(1.1, 0.12, 1.0),
+        "seq" => both(0.8, 0.25, 1.0),
         "rev" => real(23.0, 1.0),
         "sed" => both(5.0, 1.5, 1.0),
         "sort" if args.iter().any(|arg| arg.len() > 1 && arg.starts_with(b"-")) => both(13.5, 3.5, 1.0),

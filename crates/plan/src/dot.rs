@@ -1,92 +1,195 @@
 //! The plan as a graph in Graphviz' language, for `dot -Tsvg`.
 
-use crate::graph::Planned;
-use crate::summary::{NodeSummary, SegmentSummary};
+use crate::graph::{Decision, Outcome, Planned};
+use crate::layout::{sentence, shorten};
+use crate::summary::{NodeSummary, SegmentSummary, Summary};
 use std::fmt::Write;
+use std::ops::Range;
+
+/// Characters of a stage or of a sentence that stand on one line.
+const ROOM: usize = 34;
+
+const HEAD: &str = "\
+digraph plan {
+  rankdir=LR;
+  labelloc=t;
+  nodesep=0.3;
+  ranksep=0.4;
+  fontname=\"Helvetica\";
+  node [shape=box, style=\"rounded,filled\", fillcolor=white, color=\"#5b6b73\", fontname=\"Helvetica\", margin=\"0.15,0.09\"];
+  edge [color=\"#5b6b73\", fontname=\"Helvetica\", fontsize=10, fontcolor=\"#8a6d3b\"];
+";
 
 impl Planned {
-    /// A digraph: a box for each kernel or process, a frame around each native pass, an arrow for what flows.
+    /// A digraph: a box for each kernel, in a frame around each native pass, another shape for each process, an arrow
+    /// for what flows. What holds everything back until its input has ended is marked.
     pub fn dot(&self, title: &str) -> String {
-        let mut text = String::from("digraph plan {\n  rankdir=LR;\n  fontname=\"monospace\";\n");
+        let summary = self.summary();
+        let mut text = HEAD.to_owned();
+        let title = title.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "  label={};\n  labelloc=t;", quoted(title));
-        text.push_str(
-            "  node [shape=box, style=\"rounded,filled\", fontname=\"monospace\", fillcolor=white];\n",
-        );
-        let mut names: Vec<String> = Vec::new();
-        for segment in self.summary().segments {
+        let _ = writeln!(text, "  label=<{}>;", font(MONO, 16, "#000000", &escaped(&title)));
+        for segment in &summary.segments {
             if segment.native {
-                self.pass(&segment, &mut names, &mut text);
+                self.pass(segment, &mut text);
             } else {
-                self.process(&segment, &mut names, &mut text);
+                self.process(segment, &mut text);
             }
         }
-        for pair in names.windows(2) {
-            let _ = writeln!(text, "  {} -> {};", pair[0], pair[1]);
-        }
+        self.edges(&summary, &mut text);
         text.push_str("}\n");
         text
     }
 
-    fn pass(&self, segment: &SegmentSummary, names: &mut Vec<String>, text: &mut String) {
-        let first = segment.stages.start;
-        let _ =
-            writeln!(text, "  subgraph cluster_{first} {{\n    label=\"one native pass\";\n    labelloc=b;");
-        text.push_str("    style=\"rounded,filled\";\n    fillcolor=\"#e8f3e8\";\n");
+    fn pass(&self, segment: &SegmentSummary, text: &mut String) {
+        let place = match segment.stages.len() {
+            1 => "one native pass".to_owned(),
+            stages => format!("one native pass, in place of {stages} processes"),
+        };
+        let _ = writeln!(text, "  subgraph cluster_{} {{", segment.stages.start);
+        let _ = writeln!(text, "    label=<{}>;", font(SANS, 12, "#2e6b3e", &place));
+        text.push_str("    labelloc=b; style=\"rounded,filled\"; color=\"#7fb08b\"; fillcolor=\"#e6f3e8\"; margin=14;\n");
         for node in &segment.nodes {
-            let name = format!("stage_{}", node.stages.start);
-            let _ = writeln!(text, "    {name} [label={}];", quoted(&self.node_text(node)));
-            names.push(name);
+            let label = lines(&self.node_lines(node));
+            let border = if waits(node) { ", color=\"#c0662b\", penwidth=2.5" } else { "" };
+            let _ = writeln!(text, "    stage_{} [label=<{label}>{border}];", node.stages.start);
         }
         text.push_str("  }\n");
     }
 
-    fn process(&self, segment: &SegmentSummary, names: &mut Vec<String>, text: &mut String) {
-        let name = format!("stage_{}", segment.stages.start);
+    fn process(&self, segment: &SegmentSummary, text: &mut String) {
+        let stage = segment.stages.start;
+        let mut told = self.stage_lines(&segment.stages);
         let reason = segment.reason.as_deref().unwrap_or_default();
-        let label = format!("{}\na process: {reason}", self.shown(&segment.stages));
-        let _ = writeln!(text, "  {name} [label={}, fillcolor=\"#f4f0e4\"];", quoted(&label));
-        names.push(name);
+        told.extend(small("#555555", &format!("a process: {reason}")));
+        let blocks = self.stages[stage].blocks_until_eof == Some(true);
+        if blocks {
+            told.extend(small(WAITS_COLOR, WAITS));
+        }
+        let border = if blocks { ", color=\"#c0662b\", penwidth=2.5" } else { "" };
+        let _ = writeln!(
+            text,
+            "  stage_{stage} [shape=cds, style=filled, fillcolor=\"#f1ece0\", margin=\"0.25,0.15\", label=<{}>{border}];",
+            lines(&told)
+        );
     }
 
-    fn node_text(&self, node: &NodeSummary) -> String {
-        let mut lines = vec![node.label.clone()];
-        let stages = self.shown(&node.stages);
-        if stages != node.label {
-            lines.push(format!("for {stages}"));
+    /// The stages as they are written, what rules made of them, and when they print.
+    fn node_lines(&self, node: &NodeSummary) -> Vec<String> {
+        let mut told = self.stage_lines(&node.stages);
+        if self.shown(&node.stages) != node.label {
+            // What is left of `cat f | grep x` is the grep, and says no more.
+            let own = self.stages[node.stages.clone()].iter().any(|stage| stage.shown == node.label);
+            let what = if own { String::new() } else { format!(": {}", node.label) };
+            told.extend(small("#2e6b3e", &format!("{}{what}", node.rules.join(", "))));
         }
-        if node.blocks_until_eof {
-            lines.push("waits for the end of its input".to_owned());
+        if waits(node) {
+            told.extend(small(WAITS_COLOR, WAITS));
+        } else if node.reads_from_end {
+            told.extend(small("#555555", "reads only the end of the file"));
+        } else if self.stages[node.stages.clone()].iter().any(|stage| stage.ends_when_enough) {
+            told.extend(small("#555555", "ends as soon as it has enough"));
         }
-        lines.join("\n")
+        told
+    }
+
+    fn stage_lines(&self, stages: &Range<usize>) -> Vec<String> {
+        let shown = |(at, stage): (usize, &crate::StageNote)| {
+            let bar = if at > 0 { "| " } else { "" };
+            let text = format!("{bar}{}", shorten(&stage.shown, ROOM, "…"));
+            font(MONO, 14, "#000000", &escaped(&text))
+        };
+        self.stages[stages.clone()].iter().enumerate().map(shown).collect()
+    }
+
+    /// From each kernel or process to the next; where rules declined, with their names and reasons.
+    fn edges(&self, summary: &Summary, text: &mut String) {
+        let ends = |segment: &SegmentSummary| match segment.native {
+            true => segment.nodes.iter().map(|node| node.stages.clone()).collect(),
+            false => vec![segment.stages.clone()],
+        };
+        let nodes: Vec<Range<usize>> = summary.segments.iter().flat_map(ends).collect();
+        for pair in nodes.windows(2) {
+            let between = |decision: &&Decision| {
+                decision.stages.start < pair[1].start && pair[1].start < decision.stages.end
+            };
+            let declined =
+                summary.decisions.iter().skip(self.stages.len()).filter(between).filter_map(reason);
+            let told: Vec<String> = declined.flat_map(|words| small("#8a6d3b", &words)).collect();
+            let label = if told.is_empty() { String::new() } else { format!(" [label=<{}>]", lines(&told)) };
+            let _ = writeln!(text, "  stage_{} -> stage_{}{label};", pair[0].start, pair[1].start);
+        }
     }
 }
 
-/// As a string of the language: quotes and backslashes escaped, line breaks written out.
-fn quoted(text: &str) -> String {
-    let escaped = text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
-    format!("\"{escaped}\"")
+const MONO: &str = "Courier";
+const SANS: &str = "Helvetica";
+const WAITS: &str = "waits for the end of its input";
+const WAITS_COLOR: &str = "#a04a12";
+
+fn waits(node: &NodeSummary) -> bool {
+    node.blocks_until_eof && !node.reads_from_end
+}
+
+/// Why a rule left these stages as they are, if it did.
+fn reason(decision: &Decision) -> Option<String> {
+    match &decision.outcome {
+        Outcome::Declined(reason) => Some(format!("not {}: {reason}", decision.name)),
+        Outcome::Fired(_) => None,
+    }
+}
+
+/// A remark, broken into short lines.
+fn small(color: &str, words: &str) -> Vec<String> {
+    sentence("", "", words, ROOM).lines().map(|line| font(SANS, 11, color, &escaped(line))).collect()
+}
+
+fn font(face: &str, size: u32, color: &str, content: &str) -> String {
+    format!("<font face=\"{face}\" point-size=\"{size}\" color=\"{color}\">{content}</font>")
+}
+
+/// Each on a line of its own, beginning at the left.
+fn lines(told: &[String]) -> String {
+    told.iter().map(|line| format!("{line}<br align=\"left\"/>")).collect()
+}
+
+/// As text of a label: without what would be markup there, and without what no text of XML can hold.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            // Graphviz drops blanks that follow each other.
+            ' ' if out.is_empty() || out.ends_with(' ') => out.push_str("&#160;"),
+            c if c.is_control() => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::escaped;
     use crate::Switches;
     use crate::testing::planned;
 
-    /// Enough of the language to see that quotes and braces are balanced: what is left outside of strings.
+    /// What is left outside of strings and labels; both must be closed.
     fn outside_strings(text: &str) -> String {
-        let (mut outside, mut inside, mut escaped) = (String::new(), false, false);
-        for c in text.chars() {
+        let (mut outside, mut quoted, mut depth) = (String::new(), false, 0);
+        for (before, c) in std::iter::once(' ').chain(text.chars()).zip(text.chars()) {
             match c {
-                _ if escaped => escaped = false,
-                '\\' if inside => escaped = true,
-                '"' => inside = !inside,
-                _ if !inside => outside.push(c),
+                '"' if depth == 0 => quoted = !quoted,
+                '<' if !quoted => depth += 1,
+                '>' if !quoted && before != '-' => depth -= 1,
+                _ if !quoted && depth == 0 => outside.push(c),
                 _ => {}
             }
         }
-        assert!(!inside, "a string without end in {text}");
+        assert!(!quoted && depth == 0, "a string without end in {text}");
         outside
     }
 
@@ -94,10 +197,11 @@ mod tests {
     fn one_box_for_each_kernel_and_process() {
         let plan =
             planned("cat f | tr '\"\\\\' b | sort | uniq -c | nosuch | nl", false, &Switches::default());
-        let text = plan.dot("a \"title\"");
+        let text = plan.dot("a \"title\" <f");
         let outside = outside_strings(&text);
         assert_eq!(outside.matches('{').count(), outside.matches('}').count());
-        assert_eq!(outside.matches("[label=").count(), 4);
+        let boxes = outside.lines().filter(|line| line.contains("stage_") && !line.contains("->"));
+        assert_eq!(boxes.count(), 4);
         assert_eq!(outside.matches("->").count(), 3);
         assert_eq!(outside.matches("subgraph").count(), 2);
         for line in outside.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -106,7 +210,15 @@ mod tests {
     }
 
     #[test]
-    fn strings() {
-        assert_eq!(quoted("a\"b\\c\nd"), r#""a\"b\\c\nd""#);
+    fn what_a_stranger_asks_stands_in_it() {
+        let text = planned("cat f | sort | uniq -i | nosuch", false, &Switches::default()).dot("t");
+        for part in ["drop-cat", "| sort", "waits for the end", "not sort-uniq: ", "a process: "] {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+    }
+
+    #[test]
+    fn markup_is_text() {
+        assert_eq!(escaped("a<b & \"c\"\t  d"), "a&lt;b &amp; &quot;c&quot;\\t &#160;d");
     }
 }

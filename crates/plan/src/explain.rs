@@ -1,13 +1,23 @@
 //! The plan in words. Pure: no colour, no terminal.
 
 use crate::estimate::Estimate;
-use crate::graph::{Decision, Outcome, Planned};
+use crate::graph::{Decision, Outcome, Planned, StageNote};
+use crate::layout::{Row, rows, sentence, shorten};
 use crate::summary::{NodeSummary, SegmentSummary, Summary};
 use std::fmt::Write;
 
+/// How a plan is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawing {
+    /// With characters outside of ASCII.
+    pub unicode: bool,
+    /// In so many columns.
+    pub width: usize,
+}
+
 impl Planned {
-    /// The plan as a tree; every rule that fired or declined, with its reason; when output begins; what is gained; and
-    /// what the user could change.
+    /// The plan as a tree; every rule that fired or declined, with its reason; when output begins; what is gained; which
+    /// tools the kernels equal; and what the user could change.
     ///
     /// ```text
     /// 5 stages, 2 processes
@@ -18,47 +28,51 @@ impl Planned {
     ///
     /// Rewrites
     /// ✓ sort-uniq: identical lines are counted as they arrive, and only the distinct ones sorted
-    ///   in sort | uniq -c; saves 120 ms
+    ///   in sort | uniq -c; saves about 120 ms
     ///
     /// Output    begins once the input has ended: `sort` waits for that
-    /// Estimate  about 8× less CPU than from the shell: 0.3 s, not 2.5 s, for 100 MB of input
+    /// Estimate  about 8× less CPU than from the shell: 0.3 s instead of 2.5 s, for the 100 MB of input
+    /// Equals    GNU coreutils 9.1 (cat, tr, sort, uniq)
     /// ```
-    pub fn explain(&self, unicode: bool) -> String {
+    pub fn explain(&self, drawing: Drawing) -> String {
+        let Drawing { unicode, width } = drawing;
         let signs = if unicode { &UNICODE } else { &ASCII };
         let summary = self.summary();
-        let mut text = self.tree(&summary, signs);
-        self.tell_rules(&summary, signs, &mut text);
-        let mut facts = vec![("Output", self.output(&summary))];
+        let mut text = self.tree(&summary, signs, width);
+        self.tell_rules(&summary, signs, width, &mut text);
+        let mut facts = vec![("Output", self.output(&summary, signs))];
         if let Some(estimate) = &summary.estimate {
             facts.push(("Estimate", tell_estimate(estimate, signs)));
         }
+        facts.extend(equals(&self.stages).map(|words| ("Equals", words)));
         facts.extend(summary.advice.iter().map(|advice| ("Advice", advice.clone())));
         text.push('\n');
         for (name, words) in facts {
-            tell_fact(name, &words, &mut text);
+            text.push_str(&sentence(&format!("{name:10}"), &" ".repeat(10), &words, width));
         }
         text
     }
 
-    fn tree(&self, summary: &Summary, signs: &Signs) -> String {
-        let mut rows = Vec::new();
+    fn tree(&self, summary: &Summary, signs: &Signs, width: usize) -> String {
+        let mut tree = Vec::new();
         let last_segment = summary.segments.len() - 1;
         for (at, segment) in summary.segments.iter().enumerate() {
             let (branch, stem) = signs.of(at == last_segment);
+            let row = |what, words| Row { branch: branch.into(), stem: stem.into(), what, words };
             if !segment.native {
                 let words = format!("a process: {}", segment.reason.as_deref().unwrap_or_default());
-                let row =
-                    (format!("{branch} {}", self.shown(&segment.stages)), self.with_wait(segment, words));
-                rows.push(row);
+                tree.push(row(self.shown(&segment.stages), self.with_wait(segment, words)));
                 continue;
             }
-            rows.push((
-                format!("{branch} one native pass{}", in_place_of(segment.stages.len())),
-                String::new(),
-            ));
+            tree.push(row(format!("one native pass{}", in_place_of(segment.stages.len())), String::new()));
             for (index, node) in segment.nodes.iter().enumerate() {
-                let (branch, _) = signs.of(index + 1 == segment.nodes.len());
-                rows.push((format!("{stem} {branch} {}", node.label), self.node_words(node)));
+                let (inner, under) = signs.of(index + 1 == segment.nodes.len());
+                tree.push(Row {
+                    branch: format!("{stem} {inner}"),
+                    stem: format!("{stem} {under}"),
+                    what: node.label.clone(),
+                    words: self.node_words(node, signs),
+                });
             }
         }
         let (stages, processes) = (self.stages.len(), summary.segments.len());
@@ -66,7 +80,7 @@ impl Planned {
             "{}, {}\n{}",
             counted(stages, "stage", "stages"),
             counted(processes, "process", "processes"),
-            aligned(&rows)
+            rows(&tree, width, signs.more)
         )
     }
 
@@ -77,25 +91,32 @@ impl Planned {
         }
     }
 
-    fn node_words(&self, node: &NodeSummary) -> String {
-        let stages = self.shown(&node.stages);
+    fn node_words(&self, node: &NodeSummary, signs: &Signs) -> String {
         let mut words = Vec::new();
-        if stages != node.label {
-            words.push(format!("for {stages}"));
+        if self.shown(&node.stages) != node.label {
+            words.push(format!("for {}", self.brief(&node.stages, signs)));
         }
         if node.reads_from_end {
             words.push("reads only the end of a plain file".to_owned());
         } else if node.blocks_until_eof {
             words.push(WAITS.to_owned());
         }
-        if node.stops_early {
+        let stages = &self.stages[node.stages.clone()];
+        if !node.blocks_until_eof && stages.iter().any(|stage| stage.ends_when_enough) {
             let before = if node.stages.start > 0 { ", and what feeds it with it" } else { "" };
             words.push(format!("ends as soon as it has enough{before}"));
         }
         words.join("; ")
     }
 
-    fn tell_rules(&self, summary: &Summary, signs: &Signs, text: &mut String) {
+    /// These stages, each cut to what a sentence can hold.
+    fn brief(&self, stages: &std::ops::Range<usize>, signs: &Signs) -> String {
+        let brief: Vec<String> =
+            self.stages[stages.clone()].iter().map(|stage| brief(stage, signs)).collect();
+        brief.join(" | ")
+    }
+
+    fn tell_rules(&self, summary: &Summary, signs: &Signs, width: usize, text: &mut String) {
         let rules = summary.decisions.get(self.stages.len()..).unwrap_or(&[]);
         if !rules.is_empty() {
             text.push_str("\nRewrites\n");
@@ -111,42 +132,77 @@ impl Planned {
             };
             let parts = rules[..at].iter().filter(|earlier| earlier.is_part_of(decision));
             let saves = saving(decision, parts, bytes);
-            // Writing to a string cannot fail.
-            let _ = writeln!(
-                text,
-                "{sign} {}: {words}\n  in {}{saves}",
-                decision.name,
-                self.shown(&decision.stages)
-            );
+            let what = format!("{sign} {}: {words}", decision.name);
+            text.push_str(&sentence("", "  ", &what, width));
+            let place = format!("in {}{saves}", self.brief(&decision.stages, signs));
+            text.push_str(&sentence("  ", "  ", &place, width));
         }
     }
 
     /// When output begins (P8).
-    fn output(&self, summary: &Summary) -> String {
-        let waits = |segment: &SegmentSummary| -> Vec<String> {
-            if segment.native {
-                let nodes = segment.nodes.iter().filter(|node| node.blocks_until_eof && !node.reads_from_end);
-                return nodes.map(|node| node.label.clone()).collect();
+    fn output(&self, summary: &Summary, signs: &Signs) -> String {
+        let named = |stages: Vec<&StageNote>, and: &str| {
+            let names: Vec<String> =
+                stages.into_iter().map(|stage| format!("`{}`", brief(stage, signs))).collect();
+            match names.split_last() {
+                Some((last, before @ [_, ..])) => format!("{} {and} {last}", before.join(", ")),
+                _ => names.concat(),
             }
-            let stage = &self.stages[segment.stages.start];
-            if stage.blocks_until_eof == Some(true) { vec![stage.shown.clone()] } else { Vec::new() }
         };
-        let waiting: Vec<String> = summary.segments.iter().flat_map(waits).collect();
-        let unknown = self.stages.iter().find(|stage| stage.blocks_until_eof.is_none());
-        match (waiting.as_slice(), unknown) {
-            ([], None) => "begins while input still comes".to_owned(),
-            ([], Some(stage)) => {
-                format!("begins while input still comes, unless {} waits for its end", stage.name)
-            }
-            ([one], _) => format!("begins once the input has ended: `{one}` waits for that"),
-            (several, _) => {
-                format!("begins once the input has ended: `{}` wait for that", several.join("`, `"))
-            }
+        let waiting: Vec<&StageNote> = summary.segments.iter().flat_map(|one| self.waiting(one)).collect();
+        let unknown: Vec<&StageNote> =
+            self.stages.iter().filter(|stage| stage.blocks_until_eof.is_none()).collect();
+        match (waiting.len(), unknown.len()) {
+            (0, 0) => "begins while input still comes".to_owned(),
+            (0, 1) => format!("when it begins depends on {}, which runs as it is", named(unknown, "and")),
+            (0, _) => format!("when it begins depends on {}, which run as they are", named(unknown, "and")),
+            (1, _) => format!("begins once the input has ended: {} waits for that", named(waiting, "and")),
+            _ => format!("begins once the input has ended: {} wait for that", named(waiting, "and")),
         }
+    }
+
+    /// The stages of a segment that wait for the end of their input, one for each kernel.
+    fn waiting(&self, segment: &SegmentSummary) -> Vec<&StageNote> {
+        let waits = |stages: &std::ops::Range<usize>| {
+            self.stages[stages.clone()].iter().find(|stage| stage.blocks_until_eof == Some(true))
+        };
+        if segment.native {
+            return segment
+                .nodes
+                .iter()
+                .filter(|node| !node.reads_from_end)
+                .filter_map(|n| waits(&n.stages))
+                .collect();
+        }
+        waits(&segment.stages).into_iter().collect()
     }
 }
 
 const WAITS: &str = "waits for the end of its input";
+
+/// A stage as it is written, cut to what a sentence can hold.
+fn brief(stage: &StageNote, signs: &Signs) -> String {
+    const ROOM: usize = 40;
+    shorten(&stage.shown, ROOM, signs.more)
+}
+
+/// Which tools the kernels equal, and for which commands: each once, in the order of the stages.
+fn equals(stages: &[StageNote]) -> Option<String> {
+    let mut tools: Vec<(&str, Vec<&str>)> = Vec::new();
+    for stage in stages {
+        let Some(tool) = stage.equals.as_deref() else { continue };
+        let at = tools.iter().position(|(known, _)| *known == tool).unwrap_or_else(|| {
+            tools.push((tool, Vec::new()));
+            tools.len() - 1
+        });
+        if !tools[at].1.contains(&stage.name.as_str()) {
+            tools[at].1.push(&stage.name);
+        }
+    }
+    let words: Vec<String> =
+        tools.into_iter().map(|(tool, names)| format!("{tool} ({})", names.join(", "))).collect();
+    (!words.is_empty()).then(|| words.join("; "))
+}
 
 struct Signs {
     branch: &'static str,
@@ -155,32 +211,21 @@ struct Signs {
     fired: &'static str,
     declined: &'static str,
     times: &'static str,
+    more: &'static str,
 }
 
 const UNICODE: Signs =
-    Signs { branch: "├─", last: "└─", stem: "│ ", fired: "✓", declined: "–", times: "×" };
-const ASCII: Signs = Signs { branch: "|-", last: "`-", stem: "| ", fired: "+", declined: "-", times: "x" };
+    Signs {
+        branch: "├─", last: "└─", stem: "│ ", fired: "✓", declined: "–", times: "×", more: "…"
+    };
+const ASCII: Signs =
+    Signs { branch: "|-", last: "`-", stem: "| ", fired: "+", declined: "-", times: "x", more: "..." };
 
 impl Signs {
     /// What stands before an item, and before what belongs to it.
     fn of(&self, is_last: bool) -> (&'static str, &'static str) {
         if is_last { (self.last, "  ") } else { (self.branch, self.stem) }
     }
-}
-
-/// The right column begins at one place, unless what stands left of it is very long.
-fn aligned(rows: &[(String, String)]) -> String {
-    const WIDTH_MAX: usize = 48;
-    let width = |left: &str| left.chars().count();
-    let noted = rows.iter().filter(|(_, right)| !right.is_empty()).map(|(left, _)| width(left));
-    let column = noted.filter(|width| *width <= WIDTH_MAX).max().unwrap_or(0);
-    let mut text = String::new();
-    for (left, right) in rows {
-        let pad = " ".repeat(column.saturating_sub(width(left)));
-        text.push_str(format!("{left}{pad}  {right}").trim_end());
-        text.push('\n');
-    }
-    text
 }
 
 fn in_place_of(stages: usize) -> String {
@@ -213,15 +258,18 @@ impl Decision {
 }
 
 fn tell_estimate(estimate: &Estimate, signs: &Signs) -> String {
+    let times = |ratio: f64| format!("{ratio:.*}{}", usize::from(ratio < 9.5), signs.times);
     let what = match estimate.ratio() {
-        ratio if ratio >= 9.5 => format!("about {ratio:.0}{} less CPU than from the shell", signs.times),
-        ratio if ratio >= 1.15 => format!("about {ratio:.1}{} less CPU than from the shell", signs.times),
+        ratio if ratio >= 1.15 => format!("about {} less CPU than from the shell", times(ratio)),
+        ratio if ratio <= 0.87 => format!("about {} more CPU than from the shell", times(1.0 / ratio)),
         _ => "about as much CPU as from the shell".to_owned(),
     };
     let (shell, plan) = (duration(estimate.shell_cpu_ns as f64), duration(estimate.plan_cpu_ns as f64));
-    let known = if estimate.input_is_known { "for the" } else { "if there are" };
-    let mut words =
-        format!("{what}: {plan} instead of {shell}, {known} {} of input", size(estimate.input_bytes));
+    let bytes = size(estimate.input_bytes);
+    let mut words = match estimate.input_is_known {
+        true => format!("{what}: {plan} instead of {shell}, for the {bytes} of input"),
+        false => format!("{what}, if there were {bytes} of input: {plan} instead of {shell}"),
+    };
     if !estimate.not_counted.is_empty() {
         let _ =
             write!(words, "; what {} costs is not known, and not counted", estimate.not_counted.join(", "));
@@ -242,27 +290,10 @@ fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),
         1_000..1_000_000 => format!("{} kB", bytes / 1_000),
-        1_000_000..10_000_000_000 => format!("{} MB", bytes / 1_000_000),
+        1_000_000..10_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        10_000_000..10_000_000_000 => format!("{} MB", bytes / 1_000_000),
         _ => format!("{} GB", bytes / 1_000_000_000),
     }
-}
-
-/// A name and a sentence, broken into lines.
-fn tell_fact(name: &str, words: &str, text: &mut String) {
-    const NAME: usize = 10;
-    const WIDTH: usize = 100;
-    let mut line = format!("{name:NAME$}");
-    for word in words.split(' ') {
-        if line.chars().count() + word.chars().count() > WIDTH {
-            text.push_str(line.trim_end());
-            text.push('\n');
-            line = " ".repeat(NAME);
-        }
-        line.push_str(word);
-        line.push(' ');
-    }
-    text.push_str(line.trim_end());
-    text.push('\n');
 }
 
 #[cfg(test)]
@@ -274,7 +305,7 @@ mod tests {
     fn told(text: &str, unicode: bool) -> String {
         let mut planned = planned(text, false, &Switches::default());
         planned.input_bytes = Some(20_000_000);
-        planned.explain(unicode)
+        planned.explain(Drawing { unicode, width: 100 })
     }
 
     #[test]
@@ -287,8 +318,8 @@ mod tests {
 │  ├─ one byte map             for cat f g | tr a b | tr b c
 │  └─ sort the distinct lines  for sort | uniq -c; waits for the end of its input
 ├─ nosuch -x 'y$'              a process: nosuch has no kernel
-├─ sort -u g                   a process: it does not read the pipe, and what feeds it must see that; waits for \
-the end of its input
+├─ sort -u g                   a process: it does not read the pipe, and what feeds it must see
+│                              that; waits for the end of its input
 └─ one native pass
    └─ wc                       waits for the end of its input
 
@@ -300,10 +331,10 @@ Rewrites
 ✓ sort-uniq: identical lines are counted as they arrive, and only the distinct ones sorted
   in sort | uniq -c; saves about 28 ms
 
-Output    begins once the input has ended: `sort the distinct lines`, `sort -u g`, `wc` wait for
-          that
+Output    begins once the input has ended: `sort`, `sort -u g` and `wc` wait for that
 Estimate  about 2.6× less CPU than from the shell: 181 ms instead of 477 ms, for the 20 MB of input;
           what nosuch costs is not known, and not counted
+Equals    GNU coreutils 9.1 (cat, tr, sort, uniq, wc)
 "
         );
     }
@@ -325,6 +356,7 @@ Rewrites
 
 Output    begins once the input has ended: `sort f` waits for that
 Estimate  about 3.5x less CPU than from the shell: 58 ms instead of 203 ms, for the 20 MB of input
+Equals    GNU coreutils 9.1 (sort, uniq, head)
 "
         );
     }
@@ -339,6 +371,6 @@ Estimate  about 3.5x less CPU than from the shell: 58 ms instead of 203 ms, for 
     #[test]
     fn figures_for_people() {
         assert_eq!([0.3e6, 12e6, 1.25e9, 48e9].map(duration), ["0.3 ms", "12 ms", "1.2 s", "48 s"]);
-        assert_eq!([7, 2_500, 135_000_000].map(size), ["7 bytes", "2 kB", "135 MB"]);
+        assert_eq!([7, 2_500, 1_280_000, 135_000_000].map(size), ["7 bytes", "2 kB", "1.3 MB", "135 MB"]);
     }
 }

@@ -14,8 +14,10 @@ pub struct Candidate {
     pub name: String,
     /// Its arguments, expanded, without the name. Empty if they are not known.
     pub args: Vec<Vec<u8>>,
-    /// The stage as it is written, if its arguments are not known.
+    /// The stage as it is written, if that is known: for people.
     pub text: Option<String>,
+    /// The program (or the shell whose builtin it is), if that was looked at: `GNU coreutils 9.1`.
+    pub implementation: Option<String>,
     /// The locale that its arguments were read in, if they were.
     pub locale: Option<Locale>,
     /// Its options understood, or why it must stay a process.
@@ -89,12 +91,17 @@ impl Planned {
 pub struct StageNote {
     /// How the command is called.
     pub name: String,
-    /// The name and the arguments, for people.
+    /// As it is written, for people.
     pub shown: String,
+    /// What its kernel equals (`GNU coreutils 9.1`). `None` if it stays a process.
+    pub equals: Option<String>,
     /// It prints nothing before the end of its input (P8). `None` if the command is not understood.
     pub blocks_until_eof: Option<bool>,
     /// It may end before its input does, and everything before it then ends too. `None` if it is not understood.
     pub stops_early: Option<bool>,
+    /// It ends once it has what it wants (`head`), and not only where something is wrong with its input (`join`).
+    #[serde(skip)]
+    pub ends_when_enough: bool,
     /// What it costs, if that was measured.
     #[serde(skip)]
     pub rate: Option<Rate>,

@@ -15,6 +15,7 @@ mod dot;
 mod estimate;
 mod explain;
 mod graph;
+mod layout;
 mod plan;
 pub mod rules;
 mod segments;
@@ -26,6 +27,7 @@ mod verdict;
 
 pub use cost::Rate;
 pub use estimate::Estimate;
+pub use explain::Drawing;
 pub use graph::{
     Candidate, Decision, MakeKernel, Node, Outcome, Planned, Resume, Segment, StageNote, Surroundings,
     Switches, Work,

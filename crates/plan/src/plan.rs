@@ -21,7 +21,8 @@ pub fn plan(candidates: Vec<Candidate>, surroundings: &Surroundings, switches: &
         .map(|(at, (one, verdict))| decision(at, one, verdict))
         .collect();
     let advice = advice::advice(&candidates);
-    let (notes, site, commands) = split(candidates, surroundings);
+    let stays_native = verdicts.iter().map(|verdict| verdict.native().is_some()).collect();
+    let (notes, site, commands) = split(candidates, stays_native, surroundings);
     let mut segments = Vec::with_capacity(runs.len());
     for run in runs {
         match run {
@@ -68,21 +69,28 @@ fn decision(stage: usize, candidate: &Candidate, verdict: &Verdict) -> Decision 
 type Commands = Vec<Option<Arc<dyn Command>>>;
 
 /// What is known, what rules read, and what they move about.
-fn split(candidates: Vec<Candidate>, surroundings: &Surroundings) -> (Vec<StageNote>, Site, Commands) {
+fn split(
+    candidates: Vec<Candidate>,
+    native: Vec<bool>,
+    surroundings: &Surroundings,
+) -> (Vec<StageNote>, Site, Commands) {
     let mut site = Site { stages: Vec::new(), shares: Vec::new(), surroundings: surroundings.clone() };
     let mut notes = Vec::new();
     let mut commands = Vec::new();
-    for candidate in candidates {
+    for (candidate, native) in candidates.into_iter().zip(native) {
         let command: Option<Arc<dyn Command>> = candidate.command.ok().map(Arc::from);
         let facts = command.as_ref().map(|command| command.facts());
-        let shown = candidate.text.unwrap_or_else(|| shown(&candidate.name, &candidate.args));
+        let plain = candidate.text.filter(|text| !text.chars().any(char::is_control));
+        let shown = plain.unwrap_or_else(|| shown(&candidate.name, &candidate.args));
         let rate = cost::rate(&candidate.name, &candidate.args)
             .map(|rate| rate.reading(command.as_deref()).mapping(command.as_deref()));
         notes.push(StageNote {
             name: candidate.name.clone(),
             shown: shown.clone(),
+            equals: candidate.implementation.filter(|_| native),
             blocks_until_eof: facts.as_ref().map(|facts| facts.blocks_until_eof),
             stops_early: facts.as_ref().map(|facts| facts.stops_early),
+            ends_when_enough: facts.as_ref().is_some_and(|facts| facts.has_enough),
             rate,
         });
         site.stages.push(SiteStage { name: candidate.name, args: candidate.args, shown, rate });

@@ -46,6 +46,8 @@ pub struct NodeSummary {
     pub stops_early: bool,
     /// Of a plain file, it reads only the end.
     pub reads_from_end: bool,
+    /// The rules that made it.
+    pub rules: Vec<String>,
 }
 
 impl Planned {
@@ -93,7 +95,22 @@ impl Planned {
             // One that reads to the end first no longer stops anything.
             stops_early: any(|stage| stage.stops_early) && !blocks_until_eof,
             reads_from_end: node.from_end.is_some(),
+            rules: self.rules_of(&node.stages),
         }
+    }
+
+    /// The rules that fired on these stages or some of them, each once.
+    pub fn rules_of(&self, stages: &Range<usize>) -> Vec<String> {
+        let mut rules: Vec<String> = Vec::new();
+        // Decisions on single stages come first; they are no rules.
+        for decision in self.decisions.iter().skip(self.stages.len()) {
+            let within = stages.start <= decision.stages.start && decision.stages.end <= stages.end;
+            let fired = matches!(decision.outcome, Outcome::Fired(_)) && within;
+            if fired && !rules.contains(&decision.name) {
+                rules.push(decision.name.clone());
+            }
+        }
+        rules
     }
 
     /// These stages as they are written.
@@ -125,11 +142,11 @@ mod tests {
             keys.join(" ")
         };
         assert_eq!(keys(&value), "advice decisions estimate segments stages");
-        assert_eq!(keys(&value["stages"][0]), "blocks_until_eof name shown stops_early");
+        assert_eq!(keys(&value["stages"][0]), "blocks_until_eof equals name shown stops_early");
         assert_eq!(keys(&value["segments"][0]), "native nodes reason stages");
         assert_eq!(
             keys(&value["segments"][0]["nodes"][0]),
-            "blocks_until_eof label reads_from_end stages stops_early"
+            "blocks_until_eof label reads_from_end rules stages stops_early"
         );
         assert_eq!(keys(&value["decisions"][0]), "name outcome saves_ns_per_byte stages");
         assert_eq!(

@@ -36,6 +36,7 @@ fn candidates(text: &str, locale: &Locale) -> Vec<Candidate> {
             name: String::from_utf8_lossy(name).into_owned(),
             args: args.to_vec(),
             text: None,
+            implementation: accept(name, args, &context).is_ok().then(|| context.implementation.describe()),
             locale: Some(locale.clone()),
             command: if name == b"keep" { Keep::accept(args) } else { accept(name, args, &context) },
             shares_stdin: at == 0 && !redirects("<"),

@@ -455,11 +455,15 @@ impl Runner {
         let told: Vec<_> =
             started.iter_mut().map(|unit| (unit.stages.clone(), unit.statuses.take())).collect();
         let pids: Vec<u32> = started.iter().map(|unit| unit.pid).collect();
-        let (starts, endings) = self.wait_for(started)?;
-        let units = pids.into_iter().zip(endings.iter().map(|e| e.ended)).zip(told);
-        let ends: Vec<(u32, Ended)> = units
-            .flat_map(|((pid, ended), (stages, statuses))| stage_ends(pid, ended, stages, statuses))
-            .collect();
+        let (starts, mut endings) = self.wait_for(started)?;
+        let mut ends: Vec<(u32, Ended)> = Vec::with_capacity(pipeline.stages.len());
+        for ((pid, (stages, statuses)), ending) in pids.into_iter().zip(told).zip(&mut endings) {
+            let told = statuses.map(native::told);
+            if let (Some(told), Some(finished)) = (&told, &mut ending.finished) {
+                native::forget_telling(told, &mut finished.cost);
+            }
+            ends.extend(stage_ends(pid, ending.ended, stages, told));
+        }
         if self.observing == Observing::Yes {
             let describe =
                 |s: &StagePlan| Described { text: s.text.clone(), name: s.name.clone(), span: s.span };
@@ -686,10 +690,15 @@ fn start_metered(mut native: Native, ends: Ends<'_>, edges: Edges) -> io::Result
 /// How each stage of a unit ended. A worker tells; what it could not tell is as it ended itself, for the last stage,
 /// and unknown, which counts as success, for those before it: only pipefail would show it, and then nothing runs
 /// natively whose status the end of another could cut short.
-fn stage_ends(pid: u32, ended: Ended, stages: Range<usize>, statuses: Option<OwnedFd>) -> Vec<(u32, Ended)> {
-    let Some(statuses) = statuses else { return vec![(pid, ended)] };
+fn stage_ends(
+    pid: u32,
+    ended: Ended,
+    stages: Range<usize>,
+    told: Option<Vec<native::Told>>,
+) -> Vec<(u32, Ended)> {
+    let Some(told) = told else { return vec![(pid, ended)] };
     let mut ends: Vec<Ended> = stages.clone().map(|_| Ended::Exited(0)).collect();
-    for (stage, status) in native::told(statuses) {
+    for (stage, status) in told {
         if let Some(end) = stage.checked_sub(stages.start).and_then(|i| ends.get_mut(i)) {
             *end = Ended::Exited(status);
         }

@@ -25,7 +25,7 @@ pub use execute::{
 pub use measure::{assemble, shown_text};
 pub use native::{Explained, Stays, explain, stays};
 pub use pelton_observe::summarise;
-pub use pelton_plan::{Named, Planned, Switches, describe_names, list_names};
+pub use pelton_plan::{Drawing, Named, Planned, Switches, describe_names, list_names};
 pub use pelton_stream::set_block_bytes;
 pub use plan::{PipelinePlan, Plan, Request, ShellOption, Step, plan};
 pub use shell::{Shell, UnknownShell};

@@ -257,7 +257,7 @@ impl Planner<'_> {
         let read_by_shell = self.prelude.iter().map(|span| span.of(self.text)).chain([text]);
         for text in read_by_shell {
             if let Some(hazard) = syntax::shell_hazards(text) {
-                return Err(format!("{reason} with {}, which only the shell itself can answer", hazard.name));
+                return Err(format!("{}, which needs the shell itself", hazard.name));
             }
         }
         let asks_status =

@@ -524,7 +524,7 @@ impl StagePlan {
         }
         let path = around
             .program_of(name)
-            .ok_or_else(|| format!("`{}`, which is not a program in PATH", String::from_utf8_lossy(name)))?;
+            .ok_or_else(|| format!("`{}` is not a program in PATH", String::from_utf8_lossy(name)))?;
         if !lookup::kernel_can_start(&path) {
             // The shell reads it as a script, with the arguments that it has expanded by then.
             return Err(format!(

@@ -261,7 +261,7 @@ impl Reason {
         match self {
             Reason::CommandSubstitution => "a command substitution",
             Reason::Arithmetic => "an arithmetic expansion",
-            Reason::ParameterOperator => "a parameter expansion with an operator",
+            Reason::ParameterOperator => "an expansion with an operator, like `${x:-y}`",
             Reason::SpecialParameter => "a special parameter",
             Reason::ProcessSubstitution => "a process substitution",
             Reason::BraceExpansion => "a brace expansion",

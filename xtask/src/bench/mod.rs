@@ -14,6 +14,7 @@ mod results;
 mod size;
 mod startup;
 mod stats;
+mod stats_overhead;
 mod tiny;
 mod verdict;
 
@@ -28,13 +29,14 @@ use results::Results;
 /// A benchmark: its name, and how to run it.
 type Benchmark = (&'static str, fn(&Bench) -> Outcome<Results>);
 
-const ALL: [Benchmark; 8] = [
+const ALL: [Benchmark; 9] = [
     ("faithful", faithful::run),
     ("overhead", overhead::run),
     ("startup", startup::run),
     ("tiny", tiny::run),
     ("kernels", kernels::run),
     ("pipelines", pipelines::run),
+    ("stats", stats_overhead::run),
     ("size", size::run),
     ("verdict", verdict::run),
 ];

@@ -38,6 +38,22 @@ pub enum Family {
     Bash,
 }
 
+impl Family {
+    /// As it calls itself.
+    pub fn title(self) -> &'static str {
+        match self {
+            Family::GnuCoreutils => "GNU coreutils",
+            Family::GnuGrep => "GNU grep",
+            Family::GnuSed => "GNU sed",
+            Family::GnuFindutils => "GNU findutils",
+            Family::Gawk => "GNU awk",
+            Family::Mawk => "mawk",
+            Family::UtilLinux => "util-linux",
+            Family::Bash => "bash",
+        }
+    }
+}
+
 /// The versions that the kernels were compared with: those of Debian 12. Others are declined until they have been
 /// compared as well: release notes that name no difference prove none.
 pub const TESTED: &[(Family, &str)] = &[
@@ -93,7 +109,7 @@ impl Implementation {
     /// In words, for reasons.
     pub fn describe(&self) -> String {
         match self {
-            Implementation::Known { family, version } => format!("{family:?} {version}"),
+            Implementation::Known { family, version } => format!("{} {version}", family.title()),
             Implementation::Unknown(line) if line.is_empty() => "an unknown program".to_owned(),
             Implementation::Unknown(line) => format!("an unknown program ('{line}')"),
         }
@@ -315,7 +331,7 @@ mod tests {
         for _ in 0..2 {
             let found = Detector::new(&machine, Some(Box::new(&memory))).identify(Path::new("/usr/bin/cut"));
             assert!(!found.is_tested(Family::GnuCoreutils));
-            assert_eq!(found.describe(), "GnuCoreutils 9.1 (patched: cut)");
+            assert_eq!(found.describe(), "GNU coreutils 9.1 (patched: cut)");
         }
         assert_eq!(machine.asked.get(), 1);
     }

@@ -255,11 +255,11 @@ fn show(parsed: &Parsed<Id>) -> Show {
 fn limit(value: &[u8]) -> Accept<u64> {
     const DIGITS_MAX: usize = 18;
     let plain = (1..=DIGITS_MAX).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
-    let number = value.iter().fold(0, |number, digit| number * 10 + u64::from(digit.wrapping_sub(b'0')));
-    if !plain || number == 0 {
-        return Declined::because(format!("-m {}", value.escape_ascii()));
+    let number = std::str::from_utf8(value).ok().filter(|_| plain).and_then(|text| text.parse().ok());
+    match number {
+        Some(number) if number > 0 => Ok(number),
+        _ => Declined::because(format!("-m {}", value.escape_ascii())),
     }
-    Ok(number)
 }
 
 fn compile(parsed: &Parsed<Id>, expressions: &[&[u8]], context: &Context, spans: bool) -> Accept<Regex> {
@@ -289,4 +289,19 @@ fn compile(parsed: &Parsed<Id>, expressions: &[&[u8]], context: &Context, spans:
         groups: &[],
     };
     regex::compile(expressions, &options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::limit;
+
+    #[test]
+    fn limits_that_are_plain_numbers() {
+        assert_eq!(limit(b"999999999999999999").ok(), Some(999_999_999_999_999_999));
+        for odd in
+            [&b"0"[..], b"-1", b"+1", b"1k", b"", b"99999999999999999999", b"mmmmmmmmmmmmmmmmmmmmmmmmmmm."]
+        {
+            assert!(limit(odd).is_err(), "{}", odd.escape_ascii());
+        }
+    }
 }

@@ -55,7 +55,7 @@ impl Command for Rev {
         let text = ByteSet::all();
         let touches = Touches { creates: text, removes: text, lines: Lines::Any, last_line: LastLine::Any };
         // It stops at bytes that are no characters.
-        Facts::serial(Class::LineMap, touches).stopping_early()
+        Facts::serial(Class::LineMap, touches).giving_up_early()
     }
 
     fn inputs(&self) -> &[Input] {

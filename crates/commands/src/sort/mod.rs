@@ -62,7 +62,7 @@ impl Command for Sort {
             Mode::Sort => Facts::serial(Class::Order, touches).with_combiner(Combiner::Merge).blocking(),
             Mode::Merge if self.options.inputs.len() > 1 => Facts::serial(Class::Order, touches).blocking(),
             Mode::Merge => Facts::serial(Class::Order, touches),
-            Mode::Check | Mode::Report => Facts::serial(Class::Fold, touches).stopping_early(),
+            Mode::Check | Mode::Report => Facts::serial(Class::Fold, touches).giving_up_early(),
         };
         facts.with_record_end(self.options.terminator)
     }

@@ -110,7 +110,9 @@ impl Command for Wc {
     fn gains_nothing_alone(&self) -> Option<&'static str> {
         let Columns { lines, words, chars, width, .. } = self.columns;
         let reads = lines || words || width || chars && self.utf8;
-        (!reads).then_some("alone it need not read a file, and the real one knows that as well")
+        (!reads).then_some(
+            "by itself it would gain nothing: it only counts bytes, and the real one does that as well",
+        )
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {

@@ -20,7 +20,8 @@ fn rewrite(sort: &Step, head: &Step, site: &Site) -> Option<Accept<Rewrite>> {
     let sort_args = sort.args_of("sort", site)?;
     let head_args = head.args_of("head", site)?;
     Some(join(sort_args, head_args, site).map(|(shape, lines)| {
-        let gain = format!("only the best {lines} lines are kept, and little else is compared");
+        let best = if lines == 1 { "best line is".to_owned() } else { format!("best {lines} lines are") };
+        let gain = format!("only the {best} kept, and little else is compared");
         Rewrite::one(sort.with(head, shape, Some(cost::TOP_K_NS_PER_BYTE)), gain)
     }))
 }
@@ -36,7 +37,12 @@ fn join(sort: &[Vec<u8>], head: &[Vec<u8>], site: &Site) -> Accept<(Shape, usize
     let lines = usize::try_from(lines).unwrap_or(usize::MAX);
     TopK::new(&sort, lines)?;
     let make = move || Ok(Box::new(TopK::new(&sort, lines)?) as Box<dyn Kernel>);
-    Ok((Shape::made(format!("the first {lines} lines in order"), make), lines))
+    let label = if lines == 1 {
+        "the first line in order".to_owned()
+    } else {
+        format!("the first {lines} lines in order")
+    };
+    Ok((Shape::made(label, make), lines))
 }
 
 #[cfg(test)]

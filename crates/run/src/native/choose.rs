@@ -110,7 +110,8 @@ pub fn plan_pipeline(
         candidates[stage].command =
             Declined::because("a file that it reads or writes is written by the same pipeline");
     }
-    let input_bytes = files.first().and_then(|files| files.and_then(Files::bytes));
+    let prints = candidates[0].command.as_ref().ok().and_then(|command| command.prints_bytes());
+    let input_bytes = prints.or_else(|| files.first().and_then(|files| files.and_then(Files::bytes)));
     let locale = locales.pop().unwrap_or(Locale::C);
     let context = Context { locale, implementation: Implementation::tested(Family::GnuCoreutils) };
     let mut planned =
@@ -146,6 +147,7 @@ fn understand(
         name: stage.name.clone(),
         args: Vec::new(),
         text: Some(stage.text.lines().map(str::trim).collect::<Vec<_>>().join(" ")),
+        implementation: None,
         locale: None,
         command: Err(Declined::new("")),
         shares_stdin: position.first && !reads_file,
@@ -185,7 +187,6 @@ fn command_of(
     let name = path.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default();
     candidate.name = String::from_utf8_lossy(&name).into_owned();
     candidate.args = exec.argv.iter().skip(1).map(|arg| arg.as_bytes().to_vec()).collect();
-    candidate.text = None;
     if pelton_commands::lookup(&name).is_none() {
         return Declined::because(format!("{} has no kernel", String::from_utf8_lossy(&name)));
     }
@@ -195,6 +196,7 @@ fn command_of(
     let known = (!own).then(|| around.memo.locale.get_or_init(|| locale_of(&exec.envp)).clone());
     let locale = known.unwrap_or_else(|| locale_of(&exec.envp))?;
     let context = Context { locale: locale.clone(), implementation: detector.identify(path) };
+    candidate.implementation = Some(context.implementation.describe());
     candidate.locale = Some(locale.clone());
     let command = pelton_commands::accept(&name, &candidate.args, &context)?;
     let called = exec.argv.first().map_or(&b""[..], |called| called.as_bytes()).to_vec();
@@ -251,8 +253,9 @@ fn builtin_of(
     }
     let locale = Locale::resolve(variable, &locales)?;
     let context = Context { locale, implementation: detector.identify(&around.shell.path) };
+    candidate.implementation = Some(context.implementation.describe());
     let command = pelton_commands::accept(name.as_bytes(), &args, &context)?;
-    (candidate.args, candidate.text) = (args, None);
+    candidate.args = args;
     let files = files::of_stage(command.as_ref(), &[], position)?;
     Ok((command, Ready { called: name.to_owned(), exec: None, redirections: Vec::new(), files }))
 }

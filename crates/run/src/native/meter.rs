@@ -4,7 +4,7 @@
 //! reads and writes in it. Without one nothing is measured, and a read costs what it costs.
 
 use pelton_observe::{Around, Tally};
-use pelton_plan::{Node, Outcome, Planned, Work};
+use pelton_plan::{Node, Planned, Work};
 use pelton_stream::{Call, Kernel, Metered};
 use pelton_sys::clock;
 use pelton_sys::shared::Counters;
@@ -25,21 +25,11 @@ pub struct RowNote {
 impl RowNote {
     /// The note on a node of this plan.
     pub fn of(node: &Node, planned: &Planned) -> Self {
-        let within =
-            |stages: &Range<usize>| node.stages.start <= stages.start && stages.end <= node.stages.end;
-        let mut rules: Vec<String> = Vec::new();
-        // Those on single stages come first; they are no rules.
-        for decision in planned.decisions.iter().skip(planned.stages.len()) {
-            let fired = matches!(decision.outcome, Outcome::Fired(_)) && within(&decision.stages);
-            if fired && !rules.contains(&decision.name) {
-                rules.push(decision.name.clone());
-            }
-        }
         let label = match &node.work {
             Work::Rewritten { label, .. } => Some(label.clone()),
             Work::Command(_) => None,
         };
-        RowNote { stages: node.stages.clone(), rules, label }
+        RowNote { stages: node.stages.clone(), rules: planned.rules_of(&node.stages), label }
     }
 }
 

@@ -31,6 +31,7 @@ pub use strict::{Stays, stays};
 
 use crate::stage::Ends;
 use failure::Caller;
+use pelton_record::Cost;
 use pelton_stream::{Joined, Kernel};
 use pelton_sys::spawn::{self, Action, Child, Exec, Gate, Redirection};
 use reader::Source;
@@ -113,11 +114,28 @@ impl Native {
     }
 }
 
+/// A stage and its status.
+pub type Told = (usize, i32);
+
+/// What a worker writes to tell one: two numbers.
+const TOLD_BYTES: usize = 8;
+
 /// The statuses that a worker told, by stage; later ones count.
-pub fn told(statuses: OwnedFd) -> Vec<(usize, i32)> {
+pub fn told(statuses: OwnedFd) -> Vec<Told> {
     let mut bytes = Vec::new();
     // What cannot be read is missing, and the caller has a status for that.
     let _ = File::from(statuses).read_to_end(&mut bytes);
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, i32::from_ne_bytes);
-    bytes.chunks_exact(8).map(|message| (number(&message[..4]) as usize, number(&message[4..]))).collect()
+    bytes
+        .chunks_exact(TOLD_BYTES)
+        .map(|message| (number(&message[..4]) as usize, number(&message[4..])))
+        .collect()
+}
+
+/// What a worker wrote to tell is none of what its stages printed.
+pub fn forget_telling(told: &[Told], cost: &mut Cost) {
+    let less =
+        |count: &mut Option<u64>, by: usize| *count = count.map(|count| count.saturating_sub(by as u64));
+    less(&mut cost.written_bytes, told.len() * TOLD_BYTES);
+    less(&mut cost.write_calls, told.len());
 }
