@@ -7,7 +7,7 @@ use pelton_stream::{Complaint, Framing, JoinKernel, Kernel};
 
 use crate::argv::{Item, Opt, Order, Takes, long, opt, parse, short};
 use crate::collation::{Collation, compare};
-use crate::side::Side;
+use crate::side::{Line, Side, Walk};
 use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Touches};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -207,47 +207,80 @@ impl Join {
         matches!(byte, b' ' | b'\t') || *byte == b'\n' && self.line_end == 0
     }
 
-    /// The fields of a line: apart at each separator, or at runs of blanks.
-    fn fields<'a>(&self, line: &'a [u8]) -> Vec<&'a [u8]> {
-        let blank = |byte: &u8| self.is_blank(byte);
-        match self.separator {
-            Some(_) if line.is_empty() => Vec::new(),
-            Some(separator) => line.split(|&byte| byte == separator).collect(),
-            None => {
-                let mut fields: Vec<&[u8]> = line.split(blank).filter(|field| !field.is_empty()).collect();
-                // Blanks at the end are followed by an empty field.
-                if !fields.is_empty() && line.last().is_some_and(blank) {
-                    fields.push(b"");
-                }
-                fields
+    /// The fields of a line, numbered from 0: apart at each separator, or at runs of blanks.
+    fn each_field<'a>(&self, line: &'a [u8], mut field: impl FnMut(usize, &'a [u8])) {
+        if let Some(separator) = self.separator {
+            if !line.is_empty() {
+                let fields = line.split(|&byte| byte == separator);
+                fields.enumerate().for_each(|(index, text)| field(index, text));
             }
+            return;
+        }
+        let (mut rest, mut index) = (line, 0);
+        while let Some(start) = rest.iter().position(|byte| !self.is_blank(byte)) {
+            rest = &rest[start..];
+            let end = self.blank(rest).unwrap_or(rest.len());
+            field(index, &rest[..end]);
+            rest = &rest[end..];
+            index += 1;
+        }
+        // Blanks at the end are followed by an empty field.
+        if index > 0 && !rest.is_empty() {
+            field(index, b"");
         }
     }
 
+    fn fields<'a>(&self, line: &'a [u8]) -> Vec<&'a [u8]> {
+        let mut fields = Vec::new();
+        self.each_field(line, |_, text| fields.push(text));
+        fields
+    }
+
     fn key<'a>(&self, input: usize, line: &'a [u8]) -> &'a [u8] {
+        let (from, to) = self.key_place(input, line);
+        &line[from..to]
+    }
+
+    /// Where the join field of a line is.
+    fn key_place(&self, input: usize, line: &[u8]) -> (usize, usize) {
         let place = self.keys[input];
-        let mut rest = line;
-        match self.separator {
-            Some(separator) => {
-                for _ in 0..place {
-                    let Some(end) = memchr(separator, rest) else { return b"" };
-                    rest = &rest[end + 1..];
-                }
-                &rest[..memchr(separator, rest).unwrap_or(rest.len())]
+        let mut start = 0;
+        if let Some(separator) = self.separator {
+            for _ in 0..place {
+                let Some(end) = memchr(separator, &line[start..]) else { return (0, 0) };
+                start += end + 1;
             }
-            None => {
-                for before in 0..=place {
-                    let Some(start) = rest.iter().position(|byte| !self.is_blank(byte)) else { return b"" };
-                    rest = &rest[start..];
-                    let end = self.blank(rest).unwrap_or(rest.len());
-                    if before == place {
-                        return &rest[..end];
-                    }
-                    rest = &rest[end..];
-                }
-                b""
-            }
+            return (start, memchr(separator, &line[start..]).map_or(line.len(), |end| start + end));
         }
+        for before in 0..=place {
+            let Some(blanks) = line[start..].iter().position(|byte| !self.is_blank(byte)) else { break };
+            start += blanks;
+            let end = self.blank(&line[start..]).map_or(line.len(), |end| start + end);
+            if before == place {
+                return (start, end);
+            }
+            start = end;
+        }
+        (0, 0)
+    }
+
+    /// Of bytes that begin with a line: where it ends, if it does, and where its join field is.
+    #[inline]
+    fn cut(&self, input: usize, bytes: &[u8]) -> Option<(usize, (usize, usize))> {
+        let first = *bytes.first()?;
+        let stop = match self.separator {
+            Some(separator) => memchr2(separator, self.line_end, bytes)?,
+            None if self.line_end == 0 || self.is_blank(&first) => 0,
+            None => memchr3(b' ', b'\t', self.line_end, bytes)?,
+        };
+        if self.keys[input] > 0 || self.line_end == 0 || self.is_blank(&first) && self.separator.is_none() {
+            let end = memchr(self.line_end, bytes)?;
+            return Some((end, self.key_place(input, &bytes[..end])));
+        }
+        // The first field ends where the line does, or before.
+        let end =
+            if bytes[stop] == self.line_end { stop } else { stop + memchr(self.line_end, &bytes[stop..])? };
+        Some((end, (0, stop)))
     }
 
     /// Where the first blank is.
@@ -289,19 +322,42 @@ impl Join {
         let keyed = usize::from(lines[0].is_none());
         self.put(self.key(keyed, lines[keyed].unwrap_or_default()), out);
         for (input, line) in lines.iter().enumerate().filter_map(|(input, line)| Some((input, (*line)?))) {
-            let mut put = |field: usize, text: &[u8]| {
+            self.each_field(line, |field, text| {
                 if field != self.keys[input] {
                     out.push(self.separator.unwrap_or(b' '));
                     self.put(text, out);
                 }
-            };
-            match self.separator {
-                Some(separator) if !line.is_empty() => {
-                    let fields = line.split(|&byte| byte == separator);
-                    fields.enumerate().for_each(|(field, text)| put(field, text));
-                }
-                _ => self.fields(line).into_iter().enumerate().for_each(|(field, text)| put(field, text)),
-            }
+            });
+        }
+    }
+
+    fn keyed<'a>(&self, input: usize, walk: Walk<'a>) -> Walk<'a> {
+        let (start, (from, to)) = (walk.here.start, self.key_place(input, walk.line()));
+        walk.by_key((start + from, start + to))
+    }
+
+    /// The lines behind two that join, if neither joins as well.
+    #[inline]
+    fn both_ahead(&self, walks: &[Walk<'_>; 2]) -> Option<[Line; 2]> {
+        let ahead = |input: usize| {
+            let walk = &walks[input];
+            let line = walk.ahead(|bytes| self.cut(input, bytes))?;
+            walk.compare(&walk.here, (walk, &line), self.collation).is_lt().then_some(line)
+        };
+        Some([ahead(0)?, ahead(1)?])
+    }
+
+    fn print_pair(&self, walks: &[Walk<'_>; 2], out: &mut Vec<u8>) {
+        let [first, second] = walks.each_ref().map(Walk::line);
+        // Nothing but the join field.
+        if self.format.is_none()
+            && !first.is_empty()
+            && walks.iter().all(|walk| walk.key().len() == walk.line().len())
+        {
+            out.extend_from_slice(first);
+            out.push(self.line_end);
+        } else {
+            self.print([Some(first), Some(second)], out);
         }
     }
 
@@ -365,9 +421,49 @@ impl JoinLines {
         while !self.done && self.step_inputs(out.len()) {
             match self.group.collecting {
                 Some(input) => self.collect(input, out),
-                None => self.compare(out),
+                None => {
+                    self.walk(out);
+                    self.compare(out);
+                }
             }
         }
+    }
+
+    /// As long as lines are in order, and none joins more than one: what the rest of this does, without its state.
+    fn walk(&mut self, out: &mut Vec<u8>) {
+        let join = &self.join;
+        let [Some(first), Some(second)] = self.sides.each_ref().map(Side::walk) else { return };
+        let mut walks = [join.keyed(0, first), join.keyed(1, second)];
+        loop {
+            let [a, b] = &walks;
+            let order = a.compare(&a.here, (b, &b.here), join.collation);
+            let alone = match order {
+                Ordering::Equal => {
+                    let Some(next) = join.both_ahead(&walks) else { break };
+                    if join.paired {
+                        join.print_pair(&walks, out);
+                    }
+                    walks.iter_mut().zip(next).for_each(|(walk, line)| walk.step(line));
+                    continue;
+                }
+                Ordering::Less => 0,
+                Ordering::Greater => 1,
+            };
+            let walk = &mut walks[alone];
+            let Some(line) = walk.ahead(|bytes| join.cut(alone, bytes)) else { break };
+            if walk.compare(&walk.here, (walk, &line), join.collation).is_gt() {
+                break;
+            }
+            if join.unpaired[alone] {
+                let mut pair = [None, None];
+                pair[alone] = Some(walk.line());
+                join.print(pair, out);
+            }
+            walk.step(line);
+            (self.unpaired_seen, self.unpaired_next) = (true, true);
+        }
+        let places = walks.map(|walk| walk.place());
+        self.sides.iter_mut().zip(places).for_each(|(side, place)| side.go(place));
     }
 
     /// Steps the inputs that must, with so many bytes printed; false if one of them has nothing yet.

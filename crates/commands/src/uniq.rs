@@ -162,6 +162,11 @@ impl UniqOptions {
         self.single && self.one_of_many && !self.counted
     }
 
+    /// Groups are of identical lines, and of each one line is printed, if any.
+    fn prints_one_of_a_group(&self) -> bool {
+        self.compares_whole_lines() && !self.others_of_many && self.delimit.is_none()
+    }
+
     fn same(&self, a: &[u8], b: &[u8]) -> bool {
         let (a, b) = (self.compared(a), self.compared(b));
         if self.ignore_case { a.eq_ignore_ascii_case(b) } else { a == b }
@@ -182,6 +187,12 @@ impl UniqOptions {
         let rest = &rest[self.skip_bytes.min(rest.len())..];
         &rest[..self.compared_bytes.min(rest.len())]
     }
+}
+
+/// Neighbours differ in their last byte more often than in their first, since most of what uniq reads is sorted.
+#[inline]
+fn same_line(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.last() == b.last() && a == b
 }
 
 fn number(text: &[u8]) -> Accept<usize> {
@@ -260,9 +271,11 @@ impl UniqKernel {
             let whole = self.options.compares_whole_lines();
             let options = self.options.clone();
             match whole {
-                true => self.print_changes(text, held, mean, |a, b| a == b, out),
+                true => self.print_changes(text, held, mean, same_line, out),
                 false => self.print_changes(text, held, mean, |a, b| options.same(a, b), out),
             }
+        } else if self.options.prints_one_of_a_group() {
+            self.print_one_of_each(text, held, mean, out)
         } else {
             self.print_groups(text, held, mean, out)
         };
@@ -299,6 +312,31 @@ impl UniqKernel {
         out.extend_from_slice(&text[printed]);
         self.any = any;
         self.previous = previous.to_vec();
+        count
+    }
+
+    /// What [`print_groups`](Self::print_groups) does, where the state is one number.
+    fn print_one_of_each(&mut self, text: &[u8], held: Vec<u8>, mean: usize, out: &mut Vec<u8>) -> usize {
+        let UniqOptions { single, one_of_many, counted, terminator, .. } = self.options;
+        let (mut previous, mut any, mut matches) = (held.as_slice(), self.any, self.matches);
+        let mut count = 0;
+        each_line(text, terminator, mean, |start, end| {
+            let line = &text[start..end];
+            count += 1;
+            if any && same_line(line, previous) {
+                matches += 1;
+                return;
+            }
+            if any && (if matches == 0 { single } else { one_of_many }) {
+                if counted {
+                    push_count(matches + 1, out);
+                }
+                out.extend_from_slice(previous);
+                out.push(terminator);
+            }
+            (previous, any, matches) = (line, true, 0);
+        });
+        (self.previous, self.any, self.matches) = (previous.to_vec(), any, matches);
         count
     }
 

@@ -13,6 +13,7 @@
 use std::cmp::Ordering;
 
 use super::order::LineOrder;
+use super::radix::sort_windows;
 use super::text::{WINDOW_BYTES, common_prefix, window};
 
 /// An index entry.
@@ -165,8 +166,6 @@ const COMPARE_MAX: usize = 24;
 /// Runs of equal windows up to this are sorted by comparing what is behind them; for longer ones it pays to look at
 /// each line once and load its next window.
 const COMPARE_EQUAL_MAX: usize = 4;
-/// Ranges shorter than this are sorted by comparing windows; longer ones by their digits.
-const RADIX_MIN: usize = 768;
 
 /// Beyond this many bytes of lines with equal keys, their rests (some seven times that) are not kept all at once.
 const RESTS_BYTES_MAX: usize = 16 << 20;
@@ -204,18 +203,25 @@ impl Engine<'_> {
     pub(crate) fn sort<I: Item>(&self, items: &mut [I]) {
         let depth = self.skip_shared(items, 0, Phase::Key);
         let mut waiting = vec![Range { start: 0, end: items.len(), depth, phase: Phase::Key }];
+        let mut aside = Vec::new();
         while let Some(range) = waiting.pop() {
-            self.sort_range(items, range, &mut waiting);
+            self.sort_range(items, range, &mut aside, &mut waiting);
         }
     }
 
-    fn sort_range<I: Item>(&self, items: &mut [I], range: Range, waiting: &mut Vec<Range>) {
+    fn sort_range<I: Item>(
+        &self,
+        items: &mut [I],
+        range: Range,
+        aside: &mut Vec<I>,
+        waiting: &mut Vec<Range>,
+    ) {
         let slice = &mut items[range.start..range.end];
         if slice.len() <= COMPARE_MAX && !self.makes_rests(range.phase) {
             slice.sort_unstable_by(|a, b| self.compare_windows(a, b, range.depth, range.phase));
             return;
         }
-        sort_windows(slice);
+        sort_windows(slice, aside);
         let mut start = range.start;
         while start < range.end {
             let shown = items[start].window();
@@ -352,14 +358,11 @@ impl Engine<'_> {
     /// After sorting, unless ties were decided by lines: are their keys equal?
     pub(crate) fn is_same_key<I: Item>(&self, a: &I, b: &I) -> bool {
         let len = a.key().1;
-        if len != b.key().1 {
+        // Equal keys were never parted: their windows show the same part of them.
+        if len != b.key().1 || a.window() != b.window() {
             return false;
         }
-        let same = if len <= WINDOW_BYTES {
-            a.window() == b.window()
-        } else {
-            self.bytes(a, Phase::Key) == self.bytes(b, Phase::Key)
-        };
+        let same = len <= WINDOW_BYTES || self.bytes(a, Phase::Key) == self.bytes(b, Phase::Key);
         same && (self.tie != Tie::Rests || self.compare_rests_of(a, b).is_eq())
     }
 
@@ -438,63 +441,5 @@ impl Engine<'_> {
     fn bytes<I: Item>(&self, item: &I, phase: Phase) -> &[u8] {
         let (at, len) = self.place(item, phase);
         &self.arena(phase)[at..at + len]
-    }
-}
-
-const DIGITS: usize = 256;
-
-/// Sorts by windows alone: by eight bits from the highest in which they differ, in place, then each part likewise.
-/// (Leaving out bits that are the same in all, as there are between the digits of text, was no faster.)
-fn sort_windows<I: Item>(items: &mut [I]) {
-    if items.len() < RADIX_MIN {
-        items.sort_unstable_by_key(I::window);
-        return;
-    }
-    let first = items[0].window();
-    let differing = items.iter().fold(0, |bits, item| bits | (item.window() ^ first));
-    if differing == 0 {
-        return;
-    }
-    let shift = (u64::BITS - differing.leading_zeros()).saturating_sub(DIGITS.trailing_zeros());
-    let digit = |item: &I| (item.window() >> shift) as u8 as usize;
-    let mut ends = [0; DIGITS];
-    items.iter().for_each(|item| ends[digit(item)] += 1);
-    let mut heads = [0; DIGITS];
-    let mut total = 0;
-    for (head, end) in heads.iter_mut().zip(&mut ends) {
-        *head = total;
-        total += *end;
-        *end = total;
-    }
-    deal(items, &mut heads, &ends, digit);
-    let mut start = 0;
-    for end in ends {
-        if end - start > 1 {
-            sort_windows(&mut items[start..end]);
-        }
-        start = end;
-    }
-}
-
-/// Moves each entry into the part of its digit: takes one that is out of place, puts it where it belongs, goes on
-/// with the one that stood there (an American flag sort).
-fn deal<I: Item>(
-    items: &mut [I],
-    heads: &mut [usize; DIGITS],
-    ends: &[usize; DIGITS],
-    digit: impl Fn(&I) -> usize,
-) {
-    for part in 0..DIGITS {
-        while heads[part] < ends[part] {
-            let mut item = items[heads[part]];
-            let mut wanted = digit(&item);
-            while wanted != part {
-                item = std::mem::replace(&mut items[heads[wanted]], item);
-                heads[wanted] += 1;
-                wanted = digit(&item);
-            }
-            items[heads[part]] = item;
-            heads[part] += 1;
-        }
     }
 }

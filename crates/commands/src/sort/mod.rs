@@ -25,6 +25,7 @@ mod options;
 mod order;
 mod output;
 mod print;
+mod radix;
 mod room;
 mod run;
 mod table;
@@ -38,7 +39,7 @@ pub use distinct::DistinctCount;
 pub(crate) use kernel::SortKernel;
 pub use options::{Mode, SortOptions};
 pub(crate) use print::{GroupStyle, push_count};
-pub(crate) use text::{LineLength, each_line};
+pub(crate) use text::{LineLength, each_line, window};
 pub use topk::TopK;
 
 use crate::{Accept, Class, Combiner, Command, Context, Facts, Input, LastLine, Lines, Touches};

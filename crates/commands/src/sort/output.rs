@@ -5,6 +5,9 @@ use super::order::LineOrder;
 use super::print::{Printer, Style};
 use super::run::{Short, SortedRun};
 
+/// How many lines are fetched together, before they are printed.
+const AHEAD: usize = 32;
+
 /// What is left to print.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -70,6 +73,9 @@ impl Output {
         match lines {
             Lines::Many(merge) => merge.next(take),
             Lines::One(run, at) if *at < run.len() => {
+                if at.is_multiple_of(AHEAD) {
+                    run.fetch(*at + AHEAD..*at + 2 * AHEAD);
+                }
                 let mut short = Short::default();
                 let (line, count) = run.show(*at, *terminator, &mut short);
                 take(line, count);

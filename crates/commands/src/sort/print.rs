@@ -87,6 +87,12 @@ impl Printer {
 pub(crate) fn push_count(count: u64, out: &mut Vec<u8>) {
     const WIDTH: usize = 7;
     const DIGITS_MAX: usize = 20;
+    if count < 10 {
+        // Most are.
+        let mut text = *b"      0 ";
+        text[WIDTH - 1] += count as u8;
+        return out.extend_from_slice(&text);
+    }
     let mut text = [b' '; DIGITS_MAX + 1];
     let mut at = DIGITS_MAX;
     let mut rest = count;

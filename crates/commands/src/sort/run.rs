@@ -3,8 +3,15 @@
 //! Everything that comes after sorting is about runs: they are printed, merged, and can be written out and read back
 //! where memory is short.
 
+use std::ops::Range;
+
 use super::engine::{Counted, Keyed, Plain};
 use super::text::WINDOW_BYTES;
+
+/// Those of these places that there are.
+fn some<T>(items: &[T], places: Range<usize>) -> &[T] {
+    &items[places.start.min(items.len())..places.end.min(items.len())]
+}
 
 /// Lines in order, each followed by its terminator in the arena.
 #[derive(Debug)]
@@ -79,6 +86,33 @@ impl SortedRun {
         short[..WINDOW_BYTES].copy_from_slice(&(plain.window ^ self.flip).to_be_bytes());
         short[len] = terminator;
         (&short[..=len], count)
+    }
+
+    /// Looks at the ends of some lines that will soon be shown. They lie here and there in the arena: the processor
+    /// brings all of them near side by side, where printing would wait for each.
+    pub(crate) fn fetch(&self, places: Range<usize>) {
+        let is_long = |plain: &Plain| plain.len as usize > WINDOW_BYTES;
+        let place = |plain: Plain| (plain.offset, plain.len);
+        match &self.index {
+            Index::Plain(items) => {
+                let items = some(items, places).iter().copied();
+                self.touch(items.filter(is_long).map(place));
+            }
+            Index::Counted(items) => {
+                let items = some(items, places).iter().map(|item| item.plain);
+                self.touch(items.filter(is_long).map(place));
+            }
+            Index::Keyed(items) | Index::KeyedCounted(items) => {
+                self.touch(some(items, places).iter().map(|item| (item.line_offset, item.line_len)));
+            }
+            Index::One => {}
+        }
+    }
+
+    #[inline]
+    fn touch(&self, lines: impl Iterator<Item = (u32, u32)>) {
+        let ends = |(at, len): (u32, u32)| self.arena[at as usize] ^ self.arena[at as usize + len as usize];
+        std::hint::black_box(lines.fold(0, |seen, line| seen ^ ends(line)));
     }
 
     fn count_behind(&self, at: usize) -> u64 {
