@@ -1,7 +1,9 @@
 //! The command line.
 
+use crate::failure::Failure;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pelton_report::Format;
+use pelton_run::Jobs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -88,12 +90,60 @@ pub struct RunArgs {
     #[command(flatten)]
     pub switches: SwitchArgs,
 
+    #[command(flatten)]
+    pub cores: CoreArgs,
+
     /// How many bytes kernels are given at once; for tests
     #[arg(long, value_name = "N", hide = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub block_bytes: Option<u32>,
 
     #[command(flatten, next_help_heading = "How --stats shows its figures")]
     pub report: ReportArgs,
+}
+
+/// What native passes may use of the machine.
+#[derive(Args)]
+pub struct CoreArgs {
+    /// Threads of a native pass: a number, or `auto`: one to begin with, more while cores are idle, fewer when others
+    /// want them [default: $PELTON_JOBS, or auto]
+    #[arg(long, short, value_name = "N", value_parser = parse_jobs)]
+    pub jobs: Option<Jobs>,
+
+    /// Native passes give way to others: this much, from 0 to 19, as nice(1)
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10",
+          value_parser = clap::value_parser!(i32).range(0..=19))]
+    pub nice: Option<i32>,
+}
+
+impl CoreArgs {
+    /// Sets it for everything that is started from now on.
+    ///
+    /// # Errors
+    /// If `PELTON_JOBS` says something else than a number or `auto`.
+    pub fn apply(&self) -> Result<(), Failure> {
+        let named = std::env::var(JOBS_VARIABLE).ok().filter(|text| !text.is_empty());
+        let jobs = match (self.jobs, named) {
+            (Some(jobs), _) => jobs,
+            (None, None) => Jobs::Auto,
+            (None, Some(text)) => parse_jobs(&text).map_err(|reason| {
+                Failure::new(format!("{JOBS_VARIABLE} is `{text}`: {reason}"))
+                    .with_help(format!("{JOBS_VARIABLE}=2, {JOBS_VARIABLE}=auto, or --jobs 2"))
+            })?,
+        };
+        pelton_run::set_jobs(jobs);
+        pelton_run::set_niceness(self.nice.unwrap_or(0));
+        Ok(())
+    }
+}
+
+const JOBS_VARIABLE: &str = "PELTON_JOBS";
+
+fn parse_jobs(text: &str) -> Result<Jobs, String> {
+    if text == "auto" {
+        return Ok(Jobs::Auto);
+    }
+    let jobs = text.parse().ok().filter(|jobs| (1..=1024).contains(jobs));
+    jobs.map(Jobs::Fixed).ok_or_else(|| "a number from 1 to 1024, or `auto`, is wanted".to_owned())
 }
 
 /// Which rewrites are on.

@@ -14,6 +14,7 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
     if let Some(bytes) = args.block_bytes {
         pelton_run::set_block_bytes(bytes as usize);
     }
+    args.cores.apply()?;
     let environment = Environment::inherit();
     let source = Source::resolve(&args.source, &environment)?;
     if let (false, Some(option)) = (args.stats, args.report.given()) {

@@ -309,7 +309,7 @@ fn without_races(case: &Case, expected: &Outcome, actual: &Outcome) -> Outcome {
 }
 
 /// Switches of pelton, by number, for a world of so many bytes: nothing native, names off, rules alone, few names on;
-/// and blocks of 1, 7 or 4096 bytes, the smallest only where there is little to read.
+/// blocks of 1, 7 or 4096 bytes and 1, 2 or 8 threads, the smallest only where there is little to read.
 fn some_switches(number: u64, bytes: usize) -> Vec<String> {
     let names = pelton_plan::list_names();
     let (kernels, rules): (Vec<&str>, Vec<&str>) =
@@ -330,6 +330,8 @@ fn some_switches(number: u64, bytes: usize) -> Vec<String> {
     let smallest = BLOCKS.iter().position(|(_, most)| bytes <= *most).unwrap_or(BLOCKS.len() - 1);
     let block = BLOCKS[smallest + mixed(0xc2b2_ae35) % (BLOCKS.len() - smallest)].0;
     switches.extend(["--block-bytes".to_owned(), block.to_string()]);
+    // With tiny blocks, threads begin at once.
+    switches.extend(["--jobs".to_owned(), [1, 2, 8][mixed(0x27d4_eb2f) % 3].to_string()]);
     switches
 }
 

@@ -3,7 +3,7 @@
 //! It holds wherever sort keeps identical lines together, that is unless `-s` (or `-u`) leaves lines with equal keys
 //! as they came, and wherever uniq compares whole lines by their bytes.
 
-use pelton_stream::{Framing, Kernel, Outcome};
+use pelton_stream::{Framing, Kernel, Outcome, Peer};
 
 use crate::sort::{GroupStyle, Mode, SortKernel, SortOptions};
 use crate::uniq::UniqOptions;
@@ -50,6 +50,18 @@ impl Kernel for SortUniq {
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         self.kernel.finish(out)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        self.kernel.another()
+    }
+
+    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+        self.kernel.absorb(peer);
+    }
+
+    fn settle(&mut self) {
+        self.kernel.settle();
     }
 }
 

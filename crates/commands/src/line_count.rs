@@ -1,6 +1,6 @@
 //! `X | wc -l` where X keeps the number of lines: the lines are counted as they come, and X need not run.
 
-use pelton_stream::{Flow, Framing, Kernel, Outcome};
+use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer, known};
 
 use crate::scan;
 
@@ -36,6 +36,16 @@ impl Kernel for LineCount {
         self.lines += u64::from(self.completes && self.open);
         self.open = false;
         Ok(Flow::More)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        // Whether the last line is open does not matter in between.
+        let kernel = LineCount::new(self.completes);
+        (!self.completes).then(|| Peer::of_fold(kernel))
+    }
+
+    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+        self.lines += known::<LineCount>(peer).map_or(0, |peer| peer.lines);
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {

@@ -4,7 +4,7 @@
 //! vector arithmetic; others use a table. Deletion uses vector instructions where the machine has them; elsewhere it
 //! compacts byte by byte, but only where there is something to delete.
 
-use pelton_stream::{Flow, Framing, Kernel, Outcome};
+use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer};
 use pelton_sys::compact::{self, Run};
 
 use crate::{ByteMap, ByteSet};
@@ -105,6 +105,14 @@ impl Kernel for ByteMapKernel {
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         self.apply(block, out);
         Ok(Flow::More)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        Some(Peer::of_blocks(self.clone()))
+    }
+
+    fn keeps_whole(&self, end: u8) -> bool {
+        self.table[usize::from(end)] == end && self.keep[usize::from(end)] == 1
     }
 }
 

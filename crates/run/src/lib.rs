@@ -23,7 +23,7 @@ pub use execute::{
     Execution, Observing, Options, command, execute, execute_command, replacement, shell_call,
 };
 pub use measure::{assemble, shown_text};
-pub use native::{Explained, Stays, explain, stays};
+pub use native::{Explained, Jobs, Stays, explain, set_jobs, set_niceness, stays};
 pub use pelton_observe::summarise;
 pub use pelton_plan::{Drawing, Named, Planned, Switches, describe_names, list_names};
 pub use pelton_stream::set_block_bytes;

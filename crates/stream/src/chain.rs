@@ -46,12 +46,12 @@ pub type Fed = Result<Flow, Vec<Interruption>>;
 
 /// Kernels one behind another.
 pub struct Chain {
-    links: Vec<Link>,
+    pub(crate) links: Vec<Link>,
 }
 
-struct Link {
+pub(crate) struct Link {
     index: usize,
-    kernel: Box<dyn Kernel>,
+    pub(crate) kernel: Box<dyn Kernel>,
     /// The beginning of a record that is not complete yet.
     pending: Vec<u8>,
     /// Reused for what the kernel prints.
@@ -123,6 +123,12 @@ impl Chain {
     /// Gives the first kernel a piece of what came at once.
     pub fn feed(&mut self, piece: &[u8], sink: &mut dyn Sink) -> Fed {
         feed(&mut self.links, piece, sink)
+    }
+
+    /// Gives a block to the kernel of this index, as if the one before it had printed it. Behind the last one is the
+    /// sink.
+    pub fn push_from(&mut self, link: usize, block: &[u8], sink: &mut dyn Sink) -> Fed {
+        push(&mut self.links[link..], block, sink)
     }
 
     /// The first kernel's current input ended. After a hand-over it is called again.
@@ -254,15 +260,19 @@ impl Link {
     }
 
     fn arrives(&mut self, block: &[u8]) {
-        let reads_on = !self.ended && self.input == Input::Open;
-        if reads_on && matches!(self.kernel.framing(), Framing::Records(_)) {
+        if self.reads_on() && matches!(self.kernel.framing(), Framing::Records(_)) {
             self.kernel.arrives(block);
         }
     }
 
+    /// It takes blocks.
+    pub(crate) fn reads_on(&self) -> bool {
+        !self.ended && self.input == Input::Open
+    }
+
     /// A kernel further on handed over, and this one goes on: what it was not given yet must not be lost.
     fn is_interrupted(&self, fed: &Fed) -> bool {
-        fed.is_err() && !self.ended && self.input == Input::Open
+        fed.is_err() && self.reads_on()
     }
 
     /// Lets the kernel print something that needs no answer.

@@ -1,7 +1,7 @@
 //! A join kernel behind its inputs: blocks cut anywhere go in, each input cut as the kernel wants it.
 
-use crate::meter::MeteredJoin;
-use crate::{Call, Complaint, Framing, JoinKernel};
+use crate::meter::{MeteredJoin, Tell};
+use crate::{Complaint, Framing, JoinKernel};
 use memchr::{memchr, memrchr};
 
 /// A kernel over several inputs side by side, and the records of each that are not complete yet.
@@ -17,7 +17,7 @@ impl Joined {
     }
 
     /// The same, telling `tell` of each call of its kernel.
-    pub fn measured(self, tell: Box<dyn Fn(Call) + Send>) -> Self {
+    pub fn measured(self, tell: Tell) -> Self {
         Joined { kernel: Box::new(MeteredJoin::new(self.kernel, tell)), ..self }
     }
 

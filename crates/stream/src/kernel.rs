@@ -1,5 +1,7 @@
 //! The contract between a command's inner loop and whoever drives it.
 
+use std::any::Any;
+
 /// How the bytes a kernel is given must be cut into blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
@@ -48,13 +50,64 @@ pub enum InputKind {
     Other,
 }
 
+/// How a second kernel may share the work of a first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// What it prints of one block depends on that block alone: what both print, in the order of the blocks, is what
+    /// one of them would print.
+    Blocks,
+    /// The same, if it is told the byte that stands before the block (see [`Kernel::comes_after`]).
+    After,
+    /// It prints nothing before the end, and what it knows then does not depend on the order of the blocks: the first
+    /// one takes over what the others know ([`Kernel::absorb`]).
+    Fold,
+}
+
+/// A kernel for other blocks of an input that has begun, made by [`Kernel::another`].
+pub struct Peer {
+    /// Knows of no block yet. It is only ever pushed to; its input neither begins nor ends.
+    pub kernel: Box<dyn Kernel>,
+    /// What it may be given.
+    pub share: Share,
+    /// The blocks must end with this byte, if there is one, whatever the framing says.
+    pub whole: Option<u8>,
+    /// What was read with this byte in it, if there is one, must be given to the first kernel, as it arrived.
+    pub never: Option<u8>,
+}
+
+impl Peer {
+    /// Works on blocks, cut as its framing says.
+    pub fn of_blocks(kernel: impl Kernel) -> Self {
+        Peer::cut_as_framed(Box::new(kernel), Share::Blocks)
+    }
+
+    /// Folds blocks, cut as its framing says.
+    pub fn of_fold(kernel: impl Kernel) -> Self {
+        Peer::cut_as_framed(Box::new(kernel), Share::Fold)
+    }
+
+    fn cut_as_framed(kernel: Box<dyn Kernel>, share: Share) -> Self {
+        let whole = match kernel.framing() {
+            Framing::Bytes => None,
+            Framing::Records(end) => Some(end),
+        };
+        Peer { kernel, share, whole, never: None }
+    }
+}
+
+/// A peer as the kind of kernel that made it.
+pub fn known<K: Kernel>(peer: Box<dyn Kernel>) -> Option<Box<K>> {
+    let any: Box<dyn Any> = peer;
+    any.downcast().ok()
+}
+
 /// A command's inner loop.
 ///
 /// The driver calls [`inputs_are`](Kernel::inputs_are) once; then, for each input in order (a stage that reads a pipe has one): [`begin_input`](Kernel::begin_input),
 /// then [`push`](Kernel::push) for each block (never an empty one), then [`end_input`](Kernel::end_input); and
 /// [`finish`](Kernel::finish) at the end, until it wants no more, unless a push returned [`Flow::Done`] or an error.
 /// A kernel is made for one run and driven by one thread at a time.
-pub trait Kernel: Send {
+pub trait Kernel: Any + Send {
     /// How its input must be cut.
     fn framing(&self) -> Framing;
 
@@ -106,6 +159,28 @@ pub trait Kernel: Send {
     /// The exit status of the whole after a hand-over, given that of the real command that went on.
     fn status_after(&self, real: i32) -> i32 {
         real
+    }
+
+    /// A kernel that shares the work on the current input, if it can be shared. A peer may hand over, complain or want
+    /// no more where it cannot judge a block alone: that block, and all that come after it, are then this kernel's.
+    fn another(&self) -> Option<Peer> {
+        None
+    }
+
+    /// What a peer knows (that something matched, counts) is this kernel's from now on. For one that shares by blocks,
+    /// knowing it twice must be as good as knowing it once: a block may be given to a peer, and then to the first one.
+    fn absorb(&mut self, _peer: Box<dyn Kernel>) {}
+
+    /// Told to a fold when the input has ended and others have still to tell what they know: what can be got ready
+    /// alone (sorting its part) is done now, while they do the same.
+    fn settle(&mut self) {}
+
+    /// The next block comes after this byte. Told to peers that share as [`Share::After`].
+    fn comes_after(&mut self, _last: u8) {}
+
+    /// Of blocks that end with `end` it prints nothing, or something that ends with `end`.
+    fn keeps_whole(&self, end: u8) -> bool {
+        self.framing() == Framing::Records(end)
     }
 }
 

@@ -11,11 +11,14 @@ mod joined;
 mod kernel;
 pub mod memory;
 mod meter;
+pub mod team;
 
 pub use chain::{Chain, Fed, Interruption, Sink};
 pub use joined::Joined;
-pub use kernel::{Complaint, Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Outcome};
-pub use meter::{Call, Metered};
+pub use kernel::{
+    Complaint, Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Outcome, Peer, Share, known,
+};
+pub use meter::{Call, Metered, Tell};
 
 /// The size of a block, in bytes, unless a single line is longer. 64–256 KiB measured best on the machines at hand.
 pub const BLOCK_BYTES: usize = 128 * 1024;

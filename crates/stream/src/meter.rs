@@ -3,7 +3,8 @@
 //! Two readings of the monotonic clock per call, and a call is a block: far below one percent of what a block costs.
 //! A chain without meters has none of it.
 
-use crate::{Complaint, Flow, Framing, InputKind, JoinKernel, Kernel, Outcome};
+use crate::{Complaint, Flow, Framing, InputKind, JoinKernel, Kernel, Outcome, Peer, known};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// One call of a kernel, as it was measured.
@@ -22,12 +23,15 @@ pub struct Call {
 /// A kernel that tells of each of its calls.
 pub struct Metered {
     kernel: Box<dyn Kernel>,
-    tell: Box<dyn Fn(Call) + Send>,
+    tell: Tell,
 }
+
+/// Who is told, by all who share the work.
+pub type Tell = Arc<dyn Fn(Call) + Send + Sync>;
 
 impl Metered {
     /// Measures `kernel`, and tells `tell` of each call.
-    pub fn new(kernel: Box<dyn Kernel>, tell: Box<dyn Fn(Call) + Send>) -> Self {
+    pub fn new(kernel: Box<dyn Kernel>, tell: Tell) -> Self {
         Metered { kernel, tell }
     }
 
@@ -101,16 +105,44 @@ impl Kernel for Metered {
     fn status_after(&self, real: i32) -> i32 {
         self.kernel.status_after(real)
     }
+
+    fn another(&self) -> Option<Peer> {
+        let peer = self.kernel.another()?;
+        let kernel = Box::new(Metered::new(peer.kernel, Arc::clone(&self.tell)));
+        Some(Peer { kernel, ..peer })
+    }
+
+    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+        if let Some(peer) = known::<Metered>(peer) {
+            self.kernel.absorb(peer.kernel);
+        }
+    }
+
+    fn settle(&mut self) {
+        // It cannot fail.
+        let _ = self.measure(0, &mut Vec::new(), |kernel, _| {
+            kernel.settle();
+            Ok(Flow::More)
+        });
+    }
+
+    fn comes_after(&mut self, last: u8) {
+        self.kernel.comes_after(last);
+    }
+
+    fn keeps_whole(&self, end: u8) -> bool {
+        self.kernel.keeps_whole(end)
+    }
 }
 
 /// The same for a kernel over several inputs.
 pub(crate) struct MeteredJoin {
     kernel: Box<dyn JoinKernel>,
-    tell: Box<dyn Fn(Call) + Send>,
+    tell: Tell,
 }
 
 impl MeteredJoin {
-    pub(crate) fn new(kernel: Box<dyn JoinKernel>, tell: Box<dyn Fn(Call) + Send>) -> Self {
+    pub(crate) fn new(kernel: Box<dyn JoinKernel>, tell: Tell) -> Self {
         MeteredJoin { kernel, tell }
     }
 
@@ -158,7 +190,7 @@ impl JoinKernel for MeteredJoin {
 mod tests {
     use super::*;
     use crate::HandOver;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     /// Prints each byte twice; hands over at a `!`, whose place it has reached.
     struct Twice;
@@ -186,7 +218,7 @@ mod tests {
         let tell = move |call: Call| {
             into.lock().expect("not poisoned").push((call.given, call.printed, call.handed_over))
         };
-        let mut kernel = Metered::new(Box::new(Twice), Box::new(tell));
+        let mut kernel = Metered::new(Box::new(Twice), Arc::new(tell));
         let mut out = b"before".to_vec();
         assert_eq!(kernel.push(b"abc", &mut out), Ok(Flow::More));
         assert_eq!(kernel.push(b"d!e", &mut out), Err(HandOver { consumed: 1, reason: "a mark" }));

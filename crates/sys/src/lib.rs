@@ -11,6 +11,8 @@ pub mod machine;
 pub mod memory;
 pub mod pipe;
 pub mod procfs;
+pub mod read;
+pub mod sched;
 pub mod shared;
 pub mod signals;
 pub mod spawn;

@@ -4,12 +4,13 @@
 //! range that stay together are copied as one piece if the delimiter stays the same; after the last field that is
 //! wanted, only the line end is looked for.
 
-use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome};
+use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
 
 use super::list::List;
 use crate::gather::Gather;
 use crate::scan::{Needle, chunks};
 
+#[derive(Clone)]
 pub(super) struct FieldsKernel {
     ranges: Vec<(u64, u64)>,
     delimiter: u8,
@@ -155,5 +156,9 @@ impl Kernel for FieldsKernel {
             return Err(HandOver { consumed: block.len(), reason: "a last record that ends in a delimiter" });
         }
         Ok(Flow::More)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        Some(Peer::of_blocks(self.clone()))
     }
 }

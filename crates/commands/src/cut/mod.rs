@@ -3,7 +3,7 @@
 mod fields;
 mod list;
 
-use pelton_stream::{Flow, Framing, Kernel, Outcome};
+use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer};
 
 use crate::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::{Accept, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
@@ -140,6 +140,7 @@ impl Command for Cut {
     }
 }
 
+#[derive(Clone)]
 struct BytesKernel {
     list: List,
     delimiter: Vec<u8>,
@@ -179,5 +180,9 @@ impl Kernel for BytesKernel {
             self.line(&block[start..], out);
         }
         Ok(Flow::More)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        Some(Peer::of_blocks(self.clone()))
     }
 }

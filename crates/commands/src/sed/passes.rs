@@ -4,7 +4,7 @@
 //! does not match is copied in one piece. That is the same as running all commands on each line, since no command
 //! looks at another line and none makes a newline.
 
-use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome};
+use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
 
 use super::machine::{LEFT, Manner, UNJUDGED};
 use super::program::{At, Program, Select, Step, Substitution, Work};
@@ -131,6 +131,10 @@ impl Kernel for Passes {
             self.open_line(&block[whole..], out).map_err(|Stop| leave(whole, LEFT))?;
         }
         Ok(Flow::More)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        (!self.owes_end).then(|| Peer::of_blocks(self.clone()))
     }
 }
 

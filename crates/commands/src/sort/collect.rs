@@ -17,6 +17,8 @@ const RUN_BYTES: usize = 1 << 30;
 const LONG_LINE_BYTES: usize = 16 << 20;
 /// How many lines are looked at before counting is judged, each time.
 const TRIAL_LINES: usize = 1 << 14;
+/// So many distinct lines are put into another table in no time.
+const FEW_LINES: usize = 1 << 17;
 /// After this many lines counting has proved itself: going back would list them all.
 const TRUSTED_LINES: usize = 1 << 22;
 
@@ -169,6 +171,41 @@ impl Collector {
             text.extend_from_slice(lines.text());
         }
         text
+    }
+
+    /// One for other lines, if it does not show which of them came first.
+    pub(crate) fn another(&self) -> Option<Collector> {
+        let first_counts = self.unique && !self.order.is_by_line();
+        if !self.order.is_total() || first_counts || self.order.may_meet_nan() {
+            return None;
+        }
+        let collector = Collector::new(self.order.clone(), self.terminator, self.unique);
+        Some(Collector { run_bytes: self.run_bytes, ..collector })
+    }
+
+    /// The lines of another one.
+    pub(crate) fn absorb(&mut self, mut other: Collector) {
+        self.runs.append(&mut other.runs);
+        match (&mut self.building, other.building) {
+            (Building::Counting { table, trial }, Building::Counting { table: counted, trial: tried })
+                if self.run_bytes - table.bytes() > counted.bytes() =>
+            {
+                trial.lines += tried.lines;
+                counted.each(|line, count| table.add_counted(line, count));
+            }
+            (_, building) => {
+                other.building = building;
+                other.seal();
+                self.runs.append(&mut other.runs);
+            }
+        }
+    }
+
+    /// Sorts its lines, unless there are so few that counting them together is better.
+    pub(crate) fn settle(&mut self) {
+        if self.counts().is_none_or(|table| table.len() > FEW_LINES) {
+            self.seal();
+        }
     }
 
     /// Ends the run that is being built.

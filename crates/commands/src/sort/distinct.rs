@@ -3,7 +3,7 @@
 //! While identical lines are counted as they arrive, the answer stands in the table and nothing is ordered. Data with
 //! few identical lines is sorted, as it takes less memory than a table of all of it; it is only not printed then.
 
-use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome};
+use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
 
 use super::kernel::SortKernel;
 use super::options::{Mode, SortOptions};
@@ -59,6 +59,18 @@ impl Kernel for DistinctCount {
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         self.kernel.push(block, out)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        self.kernel.another()
+    }
+
+    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+        self.kernel.absorb(peer);
+    }
+
+    fn settle(&mut self) {
+        self.kernel.settle();
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {

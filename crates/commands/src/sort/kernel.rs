@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use pelton_stream::{BLOCK_BYTES, Flow, Framing, HandOver, Kernel, Outcome};
+use pelton_stream::{BLOCK_BYTES, Flow, Framing, HandOver, Kernel, Outcome, Peer, known};
 
 use super::collect::Collector;
 use super::merge::{Merge, TextSource};
@@ -109,6 +109,26 @@ impl Kernel for SortKernel {
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Reading(collector) => collector.into_text(),
             _ => Vec::new(),
+        }
+    }
+
+    fn another(&self) -> Option<Peer> {
+        let State::Reading(collector) = &self.state else { return None };
+        let state = State::Reading(Box::new(collector.another()?));
+        let SortKernel { terminator, unique, style, limit, .. } = *self;
+        Some(Peer::of_fold(SortKernel { terminator, unique, style, limit, state }))
+    }
+
+    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+        let peer = known::<SortKernel>(peer).map(|peer| peer.state);
+        if let (State::Reading(own), Some(State::Reading(peer))) = (&mut self.state, peer) {
+            own.absorb(*peer);
+        }
+    }
+
+    fn settle(&mut self) {
+        if let State::Reading(collector) = &mut self.state {
+            collector.settle();
         }
     }
 }

@@ -88,12 +88,18 @@ impl Table {
         count + filled
     }
 
+    /// Counts a line, with its terminator, so many times more.
+    pub(crate) fn add_counted(&mut self, line: &[u8], count: u64) {
+        let probe = self.probe(line, 0, line.len() - 1);
+        self.add(line, &probe, count);
+    }
+
     /// First fetches the slots of all of them, which the processor does side by side, then looks for each line.
     fn add_batch(&mut self, text: &[u8], batch: &[Probe]) {
         let mask = self.slots.len() - 1;
         let fetched = batch.iter().fold(0, |seen, probe| seen ^ self.slots[probe.hash as usize & mask].len);
         std::hint::black_box(fetched);
-        batch.iter().for_each(|probe| self.add(text, probe));
+        batch.iter().for_each(|probe| self.add(text, probe, 1));
     }
 
     #[inline]
@@ -109,7 +115,7 @@ impl Table {
     }
 
     #[inline]
-    fn add(&mut self, text: &[u8], probe: &Probe) {
+    fn add(&mut self, text: &[u8], probe: &Probe, count: u64) {
         let Probe { start, len, tag, hash } = *probe;
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
@@ -121,21 +127,21 @@ impl Table {
             if slot.tag == tag && slot.len as usize == len {
                 let there = slot.offset as usize;
                 if len <= SHORT_BYTES || self.arena[there..there + len] == text[start..start + len] {
-                    slot.count += 1;
+                    slot.count += count;
                     return;
                 }
             }
             at = (at + 1) & mask;
         }
-        self.insert(at, tag, &text[start..start + len]);
+        self.insert(at, tag, &text[start..start + len], count);
     }
 
-    fn insert(&mut self, at: usize, tag: [u64; 2], line: &[u8]) {
+    fn insert(&mut self, at: usize, tag: [u64; 2], line: &[u8], count: u64) {
         let (offset, len) = (self.arena.len() as u32, line.len() as u32);
         make_room(&mut self.arena, line.len() + 1);
         self.arena.extend_from_slice(line);
         self.arena.push(self.terminator);
-        self.slots[at] = Slot { tag, offset, len, count: 1 };
+        self.slots[at] = Slot { tag, offset, len, count };
         self.used += 1;
         if self.used * 2 > self.slots.len() {
             self.grow();
@@ -167,6 +173,15 @@ impl Table {
         };
         let distinct = self.slots.iter().filter(|slot| slot.count > 0).map(counted).collect();
         (self.arena, distinct)
+    }
+
+    /// Each distinct line with its terminator and its count, in no order.
+    pub(crate) fn each(self, mut line: impl FnMut(&[u8], u64)) {
+        let (arena, slots) = self.into_parts();
+        for Counted { plain, count } in slots {
+            let at = plain.offset as usize;
+            line(&arena[at..=at + plain.len as usize], count);
+        }
     }
 
     /// Each distinct line with its terminator and its count, those first seen first.

@@ -4,7 +4,7 @@
 
 mod sets;
 
-use pelton_stream::{Flow, Framing, Kernel, Outcome};
+use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer, Share};
 use pelton_sys::compact::{self, Run};
 
 use crate::argv::{Opt, Order, Takes, opt, parse, short};
@@ -100,6 +100,7 @@ impl Command for Tr {
     }
 }
 
+#[derive(Clone)]
 struct SqueezeKernel {
     map: ByteMapKernel,
     deletes: bool,
@@ -114,6 +115,7 @@ struct SqueezeKernel {
 }
 
 /// All bytes stay but some, which become one byte, and only that is squeezed: `tr -cs A-Za-z '\n'`, `tr -s ' '`.
+#[derive(Clone)]
 struct ToOne {
     keeps: Vec<Run>,
     to: u8,
@@ -228,5 +230,19 @@ impl Kernel for SqueezeKernel {
             }
         }
         Ok(Flow::More)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        // Where something is deleted, the byte before a block need not be the one that was written last.
+        let kernel = Box::new(SqueezeKernel { mapped: Vec::new(), ..self.clone() });
+        (!self.deletes).then_some(Peer { kernel, share: Share::After, whole: None, never: None })
+    }
+
+    fn comes_after(&mut self, last: u8) {
+        self.last = self.entries[usize::from(last)];
+    }
+
+    fn keeps_whole(&self, end: u8) -> bool {
+        !self.deletes && self.entries[usize::from(end)] & 0xff == u16::from(end)
     }
 }

@@ -72,6 +72,25 @@ impl Counter {
         counts
     }
 
+    /// A counter for other blocks of the same input, which begin and end with lines.
+    pub(super) fn another(&self) -> Option<Counter> {
+        let classes = match &self.classes {
+            Some(_) => Some(Classes::new()?),
+            None => None,
+        };
+        Some(Counter::new(self.by_word, self.utf8, classes))
+    }
+
+    /// What another one counted.
+    pub(super) fn absorb(&mut self, other: &Counter) {
+        self.counts.add(&other.counts);
+    }
+
+    /// Whether a block of whole lines can be counted alone, and any other block cannot.
+    pub(super) fn by_line(&self) -> bool {
+        self.by_word || self.utf8
+    }
+
     /// Bytes that are characters.
     fn ascii(&mut self, block: &[u8]) {
         self.counts.chars += block.len() as u64;

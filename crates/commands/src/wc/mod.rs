@@ -2,7 +2,7 @@
 
 mod counts;
 
-use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome};
+use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome, Peer, Share, known};
 
 use crate::argv::{Opt, Order, Takes, opt, parse};
 use crate::decode::Classes;
@@ -204,6 +204,25 @@ impl Kernel for WcKernel {
         self.total.add(&counts);
         self.index += 1;
         Ok(Flow::More)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        let kernel = Box::new(WcKernel {
+            columns: self.columns,
+            names: Vec::new(),
+            index: 0,
+            pad: 0,
+            counter: self.counter.another()?,
+            total: Counts::default(),
+        });
+        let whole = self.counter.by_line().then_some(b'\n');
+        Some(Peer { kernel, share: Share::Fold, whole, never: None })
+    }
+
+    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+        if let Some(peer) = known::<WcKernel>(peer) {
+            self.counter.absorb(&peer.counter);
+        }
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {

@@ -16,7 +16,7 @@ use super::{Rewrite, Rule, Site};
 use crate::graph::Resume;
 use crate::step::{Shape, SharedMake, Step};
 use pelton_commands::{Accept, ByteMap, ByteMapKernel, Charset, Class, Command, Declined, Facts, Input};
-use pelton_stream::{Framing, InputKind, Kernel, Outcome};
+use pelton_stream::{Framing, InputKind, Kernel, Outcome, Peer, Share, known};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -165,6 +165,22 @@ impl Kernel for FilterThenMap {
 
     fn status(&self) -> i32 {
         self.filter.status()
+    }
+
+    fn another(&self) -> Option<Peer> {
+        let peer = self.filter.another().filter(|peer| peer.share == Share::Blocks)?;
+        let kernel = FilterThenMap { filter: peer.kernel, map: self.map.clone(), kept: Vec::new() };
+        Some(Peer { kernel: Box::new(kernel), ..peer })
+    }
+
+    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+        if let Some(peer) = known::<FilterThenMap>(peer) {
+            self.filter.absorb(peer.filter);
+        }
+    }
+
+    fn keeps_whole(&self, end: u8) -> bool {
+        self.filter.keeps_whole(end) && self.map.keeps_whole(end)
     }
 
     fn status_after(&self, real: i32) -> i32 {

@@ -1,6 +1,6 @@
 //! A kernel that takes its inputs for one pipe.
 
-use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome};
+use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome, Peer};
 
 /// Hides from a kernel that it reads files: no names, no sizes, no borders between them.
 pub(crate) struct Piped {
@@ -70,6 +70,22 @@ impl Kernel for Piped {
 
     fn status(&self) -> i32 {
         self.kernel.status()
+    }
+
+    fn another(&self) -> Option<Peer> {
+        self.kernel.another().filter(|_| !self.satisfied)
+    }
+
+    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+        self.kernel.absorb(peer);
+    }
+
+    fn comes_after(&mut self, last: u8) {
+        self.kernel.comes_after(last);
+    }
+
+    fn keeps_whole(&self, end: u8) -> bool {
+        self.kernel.keeps_whole(end)
     }
 
     fn status_after(&self, real: i32) -> i32 {

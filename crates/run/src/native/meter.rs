@@ -5,7 +5,7 @@
 
 use pelton_observe::{Around, Tally};
 use pelton_plan::{Node, Planned, Work};
-use pelton_stream::{Call, Kernel, Metered};
+use pelton_stream::{Call, Kernel, Metered, Tell};
 use pelton_sys::clock;
 use pelton_sys::shared::Counters;
 use std::ops::Range;
@@ -29,7 +29,7 @@ impl RowNote {
             Work::Rewritten { label, .. } => Some(label.clone()),
             Work::Command(_) => None,
         };
-        RowNote { stages: node.stages.clone(), rules: planned.rules_of(node), label }
+        RowNote { stages: node.stages.clone(), rules: planned.rules_of(&node.stages), label }
     }
 }
 
@@ -72,9 +72,9 @@ impl Meter {
     }
 
     /// Where the calls of the kernel that stands for `stage` are counted.
-    pub fn tell(&self, stage: usize) -> Box<dyn Fn(Call) + Send> {
+    pub fn tell(&self, stage: usize) -> Tell {
         let meter = self.clone();
-        Box::new(move |call: Call| {
+        Arc::new(move |call: Call| {
             meter.add(stage, CALLS_NS, call.ns);
             meter.add(stage, GIVEN, call.given as u64);
             meter.add(stage, PRINTED, call.printed as u64);

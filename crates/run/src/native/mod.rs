@@ -12,9 +12,11 @@
 //! The copy is a fork, so k2 goes on with the state that it had.
 
 mod choose;
+mod elastic;
 mod failure;
 mod files;
 mod from_end;
+mod growth;
 mod hand_over;
 mod join;
 mod meter;
@@ -26,6 +28,7 @@ mod tee;
 mod worker;
 
 pub use choose::{Explained, explain, plan_pipeline};
+pub use elastic::{Jobs, set_jobs, set_niceness};
 pub use meter::{Meter, RowNote};
 pub use strict::{Stays, stays};
 

@@ -1,11 +1,16 @@
 //! The inputs of a worker, and how they reach its kernels.
 
 use super::failure::{self, Caller};
+use super::growth::{Growth, Stream};
 use super::join::JoinReader;
 use super::meter;
 use super::out::Out;
-use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, InputKind, block_bytes};
+use memchr::memchr;
+use pelton_stream::memory::next_block;
+use pelton_stream::team::{Shared, Why};
+use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, Framing, InputKind, block_bytes};
 use pelton_sys::pipe;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -70,6 +75,26 @@ pub struct Reader {
     at: usize,
     stage: Stage,
     block: Block,
+    /// Bytes read of the current source.
+    bytes: u64,
+    growth: Growth,
+    /// Once the block has been given, others join.
+    beginning: Option<Beginning>,
+    /// What a team left: read, and still to be given to the chain, each from the link of this index on.
+    left: VecDeque<(usize, Vec<u8>)>,
+    /// It could not read on.
+    broken: Option<std::io::Error>,
+}
+
+/// A team is about to begin.
+struct Beginning {
+    shared: Shared,
+    /// How many kernels there are, unless one hands over before that.
+    links: usize,
+    /// The byte that the block ends with.
+    last: u8,
+    /// What was read behind it: a record that was begun, or more where a test wants tiny blocks.
+    ahead: Vec<u8>,
 }
 
 /// How far it is with the current source.
@@ -110,7 +135,19 @@ impl Block {
 impl Reader {
     /// Nothing has been read yet.
     pub fn new(sources: Vec<Source>, caller: Caller) -> Self {
-        Reader { caller, failed: None, sources, at: 0, stage: Stage::Closed, block: Block::new() }
+        Reader {
+            caller,
+            failed: None,
+            sources,
+            at: 0,
+            stage: Stage::Closed,
+            block: Block::new(),
+            bytes: 0,
+            growth: Growth::new(),
+            beginning: None,
+            left: VecDeque::new(),
+            broken: None,
+        }
     }
 
     /// For kernels that have been reading a pipe already: it goes on as this descriptor.
@@ -137,64 +174,157 @@ impl Reader {
         let source = &mut self.sources[self.at];
         if self.stage == Stage::Closed {
             self.stage = Stage::Open;
+            self.bytes = 0;
             chain.begin_input(source.name.as_deref(), out)?;
         }
         if self.stage == Stage::Ending {
             return Ok(Flow::More);
         }
-        let flow = match read_source(chain, source, &mut self.block, out) {
+        let flow = match self.read_source(chain, out) {
             Ok(flow) => flow?,
             Err(error) => {
-                let unreadable = failure::reading(&self.caller, source.name.as_deref(), &error);
-                self.failed = Some(unreadable.status);
-                if chain.len() == 1 {
-                    // As error(3) does.
-                    out.flush();
-                }
-                let _ = std::io::stderr().write_all(unreadable.message.as_bytes());
-                if unreadable.dies {
-                    chain.break_off();
-                }
+                self.cannot_read(&error, chain, out);
                 Flow::More
             }
         };
         self.stage = Stage::Ending;
         Ok(flow)
     }
-}
 
-/// Feeds one input to its end; `Err` if it cannot be read so far.
-fn read_source(
-    chain: &mut Chain,
-    source: &mut Source,
-    block: &mut Block,
-    out: &mut Out,
-) -> std::io::Result<Fed> {
-    let regular = source.is_regular();
-    let file = source.opened()?;
-    loop {
-        while let Some(piece) = block.next() {
-            match chain.feed(piece, out) {
-                Ok(Flow::More) => {}
-                Ok(flow) => {
-                    block.clear();
-                    return Ok(Ok(if flow == Flow::NextInput { Flow::More } else { flow }));
-                }
-                // What is left of the block is given once the real command stands in its place.
-                handed_over => return Ok(handed_over),
-            }
-        }
-        // A stream that trickles is passed on as it trickles.
-        let full = block.read == 0 || block.read == block.bytes.len();
-        if !regular && !full && !comes_soon(file.as_fd()) {
+    /// Says so as the real command would.
+    fn cannot_read(&mut self, error: &std::io::Error, chain: &mut Chain, out: &mut Out) {
+        let unreadable = failure::reading(&self.caller, self.sources[self.at].name.as_deref(), error);
+        self.failed = Some(unreadable.status);
+        if chain.len() == 1 {
+            // As error(3) does.
             out.flush();
         }
-        block.clear();
-        block.read = read_some(file, &mut block.bytes)?;
-        if block.read == 0 {
+        let _ = std::io::stderr().write_all(unreadable.message.as_bytes());
+        if unreadable.dies {
+            chain.break_off();
+        }
+    }
+
+    /// Feeds the current input to its end; `Err` if it cannot be read so far.
+    fn read_source(&mut self, chain: &mut Chain, out: &mut Out) -> std::io::Result<Fed> {
+        loop {
+            let mut fed = self.give_read(chain, out);
+            if fed == Ok(Flow::More)
+                && let Some(beginning) = self.beginning.take()
+            {
+                fed = self.work_together(beginning, chain, out)?;
+                if fed == Ok(Flow::More) {
+                    continue;
+                }
+            }
+            match fed {
+                Ok(Flow::More) => {}
+                // What is left of the block is given once the real command stands in its place.
+                Err(handed_over) => return Ok(Err(handed_over)),
+                Ok(flow) => {
+                    self.block.clear();
+                    self.left.clear();
+                    self.beginning = None;
+                    return Ok(Ok(if flow == Flow::NextInput { Flow::More } else { flow }));
+                }
+            }
+            if let Some(error) = self.broken.take() {
+                return Err(error);
+            }
+            let source = &mut self.sources[self.at];
+            let regular = source.is_regular();
+            let file = source.opened()?;
+            // A stream that trickles is passed on as it trickles.
+            let full = self.block.read == 0 || self.block.read == self.block.bytes.len();
+            if !regular && !full && !comes_soon(file.as_fd()) {
+                self.growth.pause();
+                out.flush();
+            }
+            self.block.clear();
+            self.block.read = read_some(file, &mut self.block.bytes)?;
+            if self.block.read == 0 {
+                return Ok(Ok(Flow::More));
+            }
+            self.bytes += self.block.read as u64;
+            self.beginning = self.begin_team(chain);
+            chain.arrives(&self.block.bytes[..self.block.read]);
+        }
+    }
+
+    /// Gives the chain what was read.
+    fn give_read(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
+        while let Some((link, block)) = self.left.pop_front() {
+            // After a hand-over, there may be fewer links.
+            let flow = chain.push_from(link.min(chain.len()), &block, out)?;
+            if flow != Flow::More {
+                return Ok(flow);
+            }
+        }
+        while let Some(piece) = self.block.next() {
+            let flow = chain.feed(piece, out)?;
+            if flow != Flow::More {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    /// If it is time for others to join: cuts the block so that a team begins with whole records.
+    fn begin_team(&mut self, chain: &Chain) -> Option<Beginning> {
+        let left_bytes = match self.sources[self.at].kind {
+            InputKind::Regular { bytes } => Some(bytes.saturating_sub(self.bytes)),
+            InputKind::Other => None,
+        };
+        let shared = self.growth.due(chain, left_bytes)?;
+        let block = &self.block.bytes[..self.block.read];
+        if shared.never.is_some_and(|byte| memchr(byte, block).is_some()) {
+            return None;
+        }
+        let whole = shared.cut.map_or(Framing::Bytes, Framing::Records);
+        let (now, ahead) = block.split_at(next_block(block, whole, block_bytes()));
+        let last = *now.last()?;
+        if shared.cut.is_some_and(|end| end != last) {
+            return None;
+        }
+        let beginning = Beginning { shared, links: chain.len(), last, ahead: ahead.to_vec() };
+        self.block.read = now.len();
+        Some(beginning)
+    }
+
+    /// Goes on with a team: all that was read has been given to the chain, but for a record that was begun.
+    fn work_together(
+        &mut self,
+        beginning: Beginning,
+        chain: &mut Chain,
+        out: &mut Out,
+    ) -> std::io::Result<Fed> {
+        let Beginning { shared, links, last, ahead } = beginning;
+        if links != chain.len() {
+            self.left.push_back((0, ahead));
             return Ok(Ok(Flow::More));
         }
-        chain.arrives(&block.bytes[..block.read]);
+        let source = &mut self.sources[self.at];
+        let regular = source.is_regular();
+        let file = source.opened()?;
+        let mut stream = Stream::new(file, regular, shared, ahead, last);
+        let left = self.growth.work(chain, shared, &mut stream, out);
+        self.bytes += stream.bytes;
+        self.left = left.blocks;
+        self.left.extend(stream.unseen().map(|block| (0, block)));
+        match left.why {
+            // It will be found again.
+            Why::Ended | Why::Alone => {}
+            Why::Odd => self.growth.be_wary(),
+            Why::Paused => {
+                self.growth.pause();
+                if !regular && !comes_soon(file.as_fd()) {
+                    out.flush();
+                }
+            }
+            Why::Failed(error) => self.broken = Some(error),
+            Why::Stopped => return Ok(left.fed),
+        }
+        Ok(Ok(Flow::More))
     }
 }
 

@@ -1,10 +1,10 @@
 //! The worker process: it drives the kernels of a segment to their end.
 
-use super::failure;
 use super::join::JoinReader;
 use super::out::Out;
 use super::reader::{Feed, Reader};
 use super::{Native, meter};
+use super::{elastic, failure};
 use pelton_stream::{Chain, Fed};
 use pelton_sys::wait;
 use std::fs::File;
@@ -37,6 +37,7 @@ impl Worker {
 
     /// The exit status of the last stage.
     pub fn run(&mut self) -> i32 {
+        elastic::give_way_as_asked();
         let kernels = self.native.nodes.iter_mut().filter_map(|node| node.kernel.take()).collect();
         let mut chain = Chain::new(kernels);
         let Ok(mut out) = Out::stdout() else { return 127 };

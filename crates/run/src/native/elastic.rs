@@ -1,0 +1,233 @@
+//! How many threads a worker process uses: one, until there is enough to do and a core is idle; fewer again when
+//! others want the cores.
+//!
+//! Whether a core is idle is told at once by the number of running threads, and over time by the idle time of all
+//! cores; whether others want them, by how long our own threads were ready without one. Windows and thresholds are
+//! those that worked in the measurements behind them: windows of 50 ms; one thread fewer after two in which ours
+//! waited more than a quarter of the time; one more after two with 0.7 idle cores and less than a tenth of waiting; no
+//! growth for four windows after a shrink. Threads but the first give way to everybody else besides (`SCHED_BATCH`,
+//! nice 19), so that what others lose before a shrink is little.
+
+use pelton_stream::team::Policy;
+use pelton_sys::sched::{self, ThreadFile};
+use pelton_sys::{clock, machine};
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// How many threads are asked for, by everything that this process starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Jobs {
+    /// As many as there are idle cores.
+    Auto,
+    /// So many, at least 1.
+    Fixed(usize),
+}
+
+/// 0: auto.
+static JOBS: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets them, before anything is started.
+pub fn set_jobs(jobs: Jobs) {
+    let number = match jobs {
+        Jobs::Auto => 0,
+        Jobs::Fixed(jobs) => jobs.max(1),
+    };
+    JOBS.store(number, Ordering::Relaxed);
+}
+
+static NICENESS: AtomicI32 = AtomicI32::new(0);
+
+/// How much workers give way to others, 0 to 19: set before anything is started.
+pub fn set_niceness(niceness: i32) {
+    NICENESS.store(niceness, Ordering::Relaxed);
+}
+
+/// In a worker: gives way as was asked.
+pub fn give_way_as_asked() {
+    let niceness = NICENESS.load(Ordering::Relaxed);
+    if niceness > 0 {
+        sched::be_nice(niceness);
+    }
+}
+
+fn jobs() -> Jobs {
+    match JOBS.load(Ordering::Relaxed) {
+        0 => Jobs::Auto,
+        jobs => Jobs::Fixed(jobs),
+    }
+}
+
+/// The policy of one worker process.
+pub struct Elastic {
+    jobs: Jobs,
+    /// Never more than this.
+    limit: usize,
+    next_ns: AtomicU64,
+    watch: Mutex<Watch>,
+}
+
+/// What was seen so far.
+#[derive(Default)]
+struct Watch {
+    wanted: usize,
+    /// The threads at work, and their accounts when a window began.
+    threads: Vec<(ThreadFile, (u64, u64))>,
+    idle: Option<(u64, u64)>,
+    windows: Windows,
+}
+
+/// What a window showed.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// The share of the time when our threads could run that they waited for a CPU.
+    waited: f64,
+    /// How many cores were idle.
+    idle: f64,
+}
+
+/// The rule.
+#[derive(Debug, Default)]
+struct Windows {
+    crowded: u32,
+    roomy: u32,
+    rest: u32,
+}
+
+/// More or fewer?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Fewer,
+    Same,
+    More,
+}
+
+const WINDOW_NS: u64 = 50_000_000;
+
+impl Windows {
+    fn judge(&mut self, seen: Seen) -> Change {
+        self.crowded = if seen.waited > 0.25 { self.crowded + 1 } else { 0 };
+        self.roomy = if seen.waited < 0.1 && seen.idle >= 0.7 { self.roomy + 1 } else { 0 };
+        self.rest = self.rest.saturating_sub(1);
+        if self.crowded >= 2 {
+            *self = Windows { rest: 4, ..Windows::default() };
+            return Change::Fewer;
+        }
+        if self.roomy >= 2 && self.rest == 0 {
+            self.roomy = 0;
+            return Change::More;
+        }
+        Change::Same
+    }
+}
+
+impl Elastic {
+    /// As the jobs say. Nothing is measured before it is first asked.
+    pub fn new() -> Self {
+        let jobs = jobs();
+        let limit = match jobs {
+            Jobs::Auto => machine::cores() as usize,
+            Jobs::Fixed(jobs) => jobs,
+        };
+        Elastic { jobs, limit, next_ns: AtomicU64::new(0), watch: Mutex::default() }
+    }
+
+    /// Whether there may ever be more than one.
+    pub fn may_grow(&self) -> bool {
+        self.limit > 1
+    }
+
+    fn ask(&self, now_ns: u64, at_work: usize) -> usize {
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        self.next_ns.store(now_ns + WINDOW_NS, Ordering::Relaxed);
+        if watch.wanted == 0 {
+            watch.begin(now_ns);
+            watch.wanted = at_work + idle_now(self.limit).min(self.limit - at_work.min(self.limit));
+            return watch.wanted;
+        }
+        let Some(seen) = watch.look(now_ns) else { return watch.wanted };
+        watch.wanted = match watch.windows.judge(seen) {
+            Change::Fewer => watch.wanted.saturating_sub(1).max(1),
+            Change::Same => watch.wanted,
+            Change::More => (watch.wanted + 1).min(self.limit),
+        };
+        watch.wanted
+    }
+}
+
+/// How many cores nobody uses at this moment.
+fn idle_now(cores: usize) -> usize {
+    sched::running().map_or(0, |running| cores.saturating_sub(running.max(1)))
+}
+
+impl Watch {
+    fn begin(&mut self, now_ns: u64) {
+        self.threads.extend(ThreadFile::own().map(|file| (file, (0, 0))));
+        self.look(now_ns);
+    }
+
+    /// What happened since the last look; `None` if that cannot be told.
+    fn look(&mut self, now_ns: u64) -> Option<Seen> {
+        let (mut ran, mut waited) = (0, 0);
+        self.threads.retain_mut(|(file, last)| {
+            let Some(now) = file.read() else { return false };
+            ran += now.0.saturating_sub(last.0);
+            waited += now.1.saturating_sub(last.1);
+            *last = now;
+            true
+        });
+        let idle_ns = sched::idle_ns()?;
+        let (then_ns, idle_then_ns) = self.idle.replace((now_ns, idle_ns))?;
+        let span = now_ns.saturating_sub(then_ns).max(1) as f64;
+        let idle = idle_ns.saturating_sub(idle_then_ns) as f64 / span;
+        Some(Seen { waited: waited as f64 / (ran + waited).max(1) as f64, idle })
+    }
+}
+
+impl Policy for Elastic {
+    fn wanted(&self, at_work: usize) -> usize {
+        if let Jobs::Fixed(jobs) = self.jobs {
+            return jobs;
+        }
+        let now_ns = clock::now_ns();
+        if now_ns < self.next_ns.load(Ordering::Relaxed) {
+            return self.watch.lock().unwrap_or_else(PoisonError::into_inner).wanted;
+        }
+        self.ask(now_ns, at_work)
+    }
+
+    fn hired(&self) {
+        if self.jobs != Jobs::Auto {
+            return;
+        }
+        sched::give_way();
+        let Some(file) = ThreadFile::own() else { return };
+        let now = file.read().unwrap_or_default();
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner).threads.push((file, now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(seen: &[(f64, f64)]) -> Vec<Change> {
+        let mut windows = Windows::default();
+        seen.iter().map(|&(waited, idle)| windows.judge(Seen { waited, idle })).collect()
+    }
+
+    #[test]
+    fn two_windows_decide() {
+        use Change::{Fewer, More, Same};
+        assert_eq!(judge(&[(0.0, 1.0); 5]), [Same, More, Same, More, Same]);
+        assert_eq!(judge(&[(0.0, 1.0), (0.0, 0.5), (0.0, 1.0)]), [Same, Same, Same]);
+        assert_eq!(judge(&[(0.3, 0.0); 4]), [Same, Fewer, Same, Fewer]);
+        assert_eq!(judge(&[(0.3, 0.0), (0.2, 0.0), (0.3, 0.0)]), [Same, Same, Same]);
+    }
+
+    #[test]
+    fn after_a_shrink_it_rests() {
+        use Change::{Fewer, More, Same};
+        let seen = [[(0.3, 0.0); 2].as_slice(), &[(0.0, 2.0); 5]].concat();
+        assert_eq!(judge(&seen), [Same, Fewer, Same, Same, Same, More, Same]);
+    }
+}

@@ -1,0 +1,189 @@
+//! When one thread becomes several: what a reader with enough to do gives to a team.
+
+use super::elastic::Elastic;
+use super::meter;
+use super::out::Out;
+use memchr::{memchr, memrchr};
+use pelton_stream::team::{self, Intake, Left, Policy, Shared, Taken, Why};
+use pelton_stream::{BLOCK_BYTES, Chain, block_bytes};
+use pelton_sys::{clock, pipe, read};
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// Decides when, and keeps what is known meanwhile.
+pub struct Growth {
+    elastic: Elastic,
+    /// When the present spell of work began: since then, data has always been there.
+    busy_since_ns: Option<u64>,
+    warm_up_ns: u64,
+    /// The chain has nothing to share.
+    hopeless: bool,
+}
+
+/// Work that lasted so long will last: a thread costs about a tenth of that. Tiny inputs never see one.
+const WARM_UP_NS: u64 = 3_000_000;
+/// What is left of a file must be worth it.
+const WORTH_BYTES: u64 = 1 << 20;
+
+impl Growth {
+    pub fn new() -> Self {
+        Growth { elastic: Elastic::new(), busy_since_ns: None, warm_up_ns: WARM_UP_NS, hopeless: false }
+    }
+
+    /// Nothing came for a while.
+    pub fn pause(&mut self) {
+        self.busy_since_ns = None;
+    }
+
+    /// A team met what it could not judge: it may do so again, and a team that breaks up all the time costs more than
+    /// it gives.
+    pub fn be_wary(&mut self) {
+        self.busy_since_ns = None;
+        self.warm_up_ns *= 2;
+    }
+
+    /// What can be shared from now on, if it is time to: `left_bytes` of a file are to be read, or an unknown number.
+    pub fn due(&mut self, chain: &Chain, left_bytes: Option<u64>) -> Option<Shared> {
+        if self.hopeless || !self.is_due(left_bytes) {
+            return None;
+        }
+        let shared = chain.shared();
+        self.hopeless = shared.is_none();
+        shared
+    }
+
+    fn is_due(&mut self, left_bytes: Option<u64>) -> bool {
+        if !self.elastic.may_grow() {
+            return false;
+        }
+        // Tiny blocks are a test's, and so is everything that follows.
+        if block_bytes() < BLOCK_BYTES {
+            return self.elastic.wanted(1) > 1;
+        }
+        let now_ns = clock::now_ns();
+        let since_ns = *self.busy_since_ns.get_or_insert(now_ns);
+        now_ns - since_ns >= self.warm_up_ns
+            && left_bytes.is_none_or(|bytes| bytes >= WORTH_BYTES)
+            && self.elastic.wanted(1) > 1
+    }
+
+    /// Works with others as long as that goes well.
+    pub fn work(&self, chain: &mut Chain, shared: Shared, stream: &mut Stream<'_>, out: &mut Out) -> Left {
+        team::drive(chain, shared, stream, out, &self.elastic)
+    }
+}
+
+/// An input as a team takes it.
+pub struct Stream<'a> {
+    file: &'a File,
+    /// Reading it never waits for anybody.
+    regular: bool,
+    shared: Shared,
+    /// Read before the team began: not given to anybody, from here on.
+    ahead: Vec<u8>,
+    ahead_at: usize,
+    /// Read, and not given to anybody yet: a record that was begun.
+    carry: Vec<u8>,
+    /// Read behind that, with a byte in it that peers must never see.
+    raw: Vec<u8>,
+    /// The byte before the next block.
+    last: u8,
+    /// How many bytes were read.
+    pub bytes: u64,
+}
+
+impl<'a> Stream<'a> {
+    /// Behind a block that ended with `last`; what was read behind it, `ahead`, is nobody's yet.
+    pub fn new(file: &'a File, regular: bool, shared: Shared, ahead: Vec<u8>, last: u8) -> Self {
+        let (carry, raw) = (Vec::new(), Vec::new());
+        Stream { file, regular, shared, ahead, ahead_at: 0, carry, raw, last, bytes: 0 }
+    }
+
+    /// What was read and is still nobody's, piece by piece.
+    pub fn unseen(mut self) -> impl Iterator<Item = Vec<u8>> {
+        self.ahead.drain(..self.ahead_at);
+        [self.carry, self.ahead, self.raw].into_iter().filter(|piece| !piece.is_empty())
+    }
+
+    /// Puts more behind what is in `block`.
+    fn more(&mut self, block: &mut Vec<u8>) -> Result<(), Why> {
+        if self.ahead_at < self.ahead.len() {
+            let end = self.ahead.len().min(self.ahead_at + self.piece());
+            block.extend_from_slice(&self.ahead[self.ahead_at..end]);
+            self.ahead_at = end;
+            return Ok(());
+        }
+        let start = block.len();
+        let appended = loop {
+            match meter::reading(|| read::append(self.file, block, self.piece())) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                appended => break appended.map_err(Why::Failed)?,
+            }
+        };
+        if appended == 0 {
+            return Err(Why::Ended);
+        }
+        self.bytes += appended as u64;
+        if self.shared.never.is_some_and(|byte| memchr(byte, &block[start..]).is_some()) {
+            self.raw = block.split_off(start);
+            return Err(Why::Paused);
+        }
+        Ok(())
+    }
+
+    /// How much to read at once: what comes at once matters to whoever must not see some of it.
+    fn piece(&self) -> usize {
+        if self.shared.never.is_some() { BLOCK_BYTES } else { block_bytes() }
+    }
+
+    fn comes_within(&self, patience: Duration) -> bool {
+        self.regular
+            || self.ahead_at < self.ahead.len()
+            || meter::reading(|| pipe::is_readable_within(self.file.as_fd(), patience))
+    }
+}
+
+/// Whoever feeds us may be about to: to break up a team for less costs more.
+const PATIENCE: Duration = Duration::from_millis(2);
+
+impl Intake for Stream<'_> {
+    fn next(&mut self, block: &mut Vec<u8>) -> Taken {
+        block.append(&mut self.carry);
+        // Up to here there is no end of a record.
+        let mut seen = block.len();
+        let mut whole = 0;
+        let stopped = loop {
+            let patience = if whole > 0 { Duration::ZERO } else { PATIENCE };
+            if !self.comes_within(patience) {
+                break Some(Why::Paused);
+            }
+            let more = self.more(block);
+            whole = match self.shared.cut {
+                None => block.len(),
+                Some(end) => memrchr(end, &block[seen..]).map_or(whole, |at| seen + at + 1),
+            };
+            seen = block.len();
+            if let Err(why) = more {
+                break Some(why);
+            }
+            if whole > 0 && block.len() >= block_bytes() {
+                break None;
+            }
+        };
+        self.carry.extend_from_slice(&block[whole..]);
+        block.truncate(whole);
+        if !self.raw.is_empty() || whole == 0 {
+            // What comes before something raw is the first kernel's as well: it must not come after it.
+            self.carry.splice(..0, block.drain(..));
+            return Taken::Nothing(stopped.unwrap_or(Why::Paused));
+        }
+        self.last = block.last().copied().unwrap_or(self.last);
+        // Why it stopped will be found again.
+        Taken::Block
+    }
+
+    fn last(&self) -> Option<u8> {
+        Some(self.last)
+    }
+}

@@ -1,0 +1,185 @@
+//! The book of a team: which blocks are under way, and whose turn it is.
+
+use super::{Left, Why};
+use crate::{Fed, Flow};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A block under way.
+#[derive(Debug, Default)]
+pub(super) struct Token {
+    pub seq: u64,
+    /// The byte that stands before the block.
+    pub last: Option<u8>,
+    pub block: Vec<u8>,
+    /// What the front printed of it.
+    pub out: Vec<u8>,
+    pub odd: bool,
+}
+
+/// What a worker does next.
+#[derive(Debug)]
+pub(super) enum Turn {
+    Read(Token),
+    Fold(Token),
+    Over,
+}
+
+#[derive(Debug)]
+pub(super) struct Book {
+    folds: bool,
+    /// How many blocks have been read, and how many of them are through the front, in order.
+    read: u64,
+    passed: u64,
+    /// Those under way, at whatever stage.
+    flying: usize,
+    /// Through the front, and not yet their turn.
+    waiting: BTreeMap<u64, Token>,
+    /// To be folded, in any order.
+    ready: VecDeque<Token>,
+    /// Not folded after all.
+    refused: BTreeMap<u64, Token>,
+    /// A worker is passing on what is next in order.
+    passing: bool,
+    /// Why nothing more is read.
+    why: Option<Why>,
+    /// Nothing more is passed on.
+    stopped: bool,
+    fed: Fed,
+    /// Tokens with buffers to be used again.
+    pool: Vec<Token>,
+}
+
+impl Book {
+    pub fn new(folds: bool) -> Self {
+        Book {
+            folds,
+            read: 0,
+            passed: 0,
+            flying: 0,
+            waiting: BTreeMap::new(),
+            ready: VecDeque::new(),
+            refused: BTreeMap::new(),
+            passing: false,
+            why: None,
+            stopped: false,
+            fed: Ok(Flow::More),
+            pool: Vec::new(),
+        }
+    }
+
+    /// `None`: wait.
+    pub fn next_turn(&mut self, most: usize) -> Option<Turn> {
+        if !self.stopped
+            && let Some(token) = self.ready.pop_front()
+        {
+            return Some(Turn::Fold(token));
+        }
+        if self.why.is_some() {
+            // With a fold, those still at the front will have to be folded by somebody: whoever hands them in.
+            return Some(Turn::Over);
+        }
+        if self.flying >= most {
+            return None;
+        }
+        self.flying += 1;
+        Some(Turn::Read(self.pool.pop().unwrap_or_default()))
+    }
+
+    /// Nothing more will be read.
+    pub fn is_read(&self) -> bool {
+        self.why.is_some()
+    }
+
+    /// There is no more to read.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.why, Some(Why::Ended))
+    }
+
+    /// The first reason counts.
+    pub fn read_no_more(&mut self, why: Why) {
+        self.why.get_or_insert(why);
+    }
+
+    /// A turn to read came to nothing.
+    pub fn give_back(&mut self) {
+        self.flying -= 1;
+    }
+
+    /// The number of a block that was just read.
+    pub fn number(&mut self) -> u64 {
+        self.read += 1;
+        self.read - 1
+    }
+
+    /// It is through the front.
+    pub fn put(&mut self, token: Token) {
+        self.waiting.insert(token.seq, token);
+    }
+
+    /// Whether it is for the caller to pass on what is next.
+    pub fn begin_to_pass(&mut self) -> bool {
+        !std::mem::replace(&mut self.passing, true)
+    }
+
+    pub fn end_passing(&mut self) {
+        self.passing = false;
+    }
+
+    /// The next block in order, if it is there.
+    pub fn next_in_order(&mut self) -> Option<Token> {
+        if self.stopped {
+            return None;
+        }
+        if self.waiting.get(&self.passed)?.odd {
+            self.stopped = true;
+            // Whatever else is going on: alone is how to go on.
+            self.why = Some(Why::Odd);
+            return None;
+        }
+        self.passed += 1;
+        self.waiting.remove(&(self.passed - 1))
+    }
+
+    pub fn await_fold(&mut self, token: Token) {
+        debug_assert!(self.folds);
+        self.ready.push_back(token);
+    }
+
+    /// All is done with it.
+    pub fn done(&mut self, mut token: Token) {
+        self.flying -= 1;
+        token.block.clear();
+        self.pool.push(token);
+    }
+
+    /// The fold of a worker does not judge it.
+    pub fn refused(&mut self, token: Token) {
+        self.flying -= 1;
+        self.stopped = true;
+        self.why = Some(Why::Odd);
+        self.refused.insert(token.seq, token);
+    }
+
+    /// The rest of the chain handed over, or wants no more.
+    pub fn stop(&mut self, fed: Fed) {
+        self.fed = fed;
+        self.stopped = true;
+        self.why = Some(Why::Stopped);
+    }
+
+    /// The byte before the first block that was read and must be given to the first kernel: `None` if there is no such
+    /// block.
+    pub fn last_before_left(&self) -> Option<Option<u8>> {
+        self.waiting.first_key_value().map(|(_, token)| token.last)
+    }
+
+    /// Nobody works any more.
+    pub fn leave(mut self, front: usize) -> Left {
+        self.refused.extend(self.ready.into_iter().map(|token| (token.seq, token)));
+        let folds = self.refused.into_values().map(|token| (front, token.out));
+        // Without a front, a block is what it printed.
+        let given = |token: Token| if front == 0 { token.out } else { token.block };
+        let blocks = self.waiting.into_values().map(|token| (0, given(token)));
+        Left { why: self.why.unwrap_or(Why::Alone), fed: self.fed, blocks: folds.chain(blocks).collect() }
+    }
+}

@@ -1,0 +1,160 @@
+//! A team on inputs that are in memory: for tests, beside [`crate::memory::run`].
+
+use super::{Intake, Left, Policy, Taken, Why, drive};
+use crate::memory::{Source, next_block};
+use crate::{Chain, Fed, Flow, Framing, InputKind, Kernel, Sink};
+use std::collections::VecDeque;
+
+/// What came of a run.
+pub struct Together {
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// What it said.
+    pub stderr: Vec<u8>,
+    /// Its kernel.
+    pub chain: Chain,
+    /// If it handed over: what the real command must get.
+    pub rest: Option<Vec<u8>>,
+}
+
+/// Runs a kernel over its inputs with so many workers, in blocks of about `block_bytes`; `None` if it cannot share its
+/// work.
+pub fn run(
+    kernel: Box<dyn Kernel>,
+    sources: &[Source<'_>],
+    block_bytes: usize,
+    workers: usize,
+) -> Option<Together> {
+    let mut chain = Chain::new(vec![kernel]);
+    chain.shared()?;
+    let mut run = Run { sources, at: 0, bytes: 0, block_bytes, workers, left: VecDeque::new() };
+    let mut sink = Said::default();
+    let kinds: Vec<InputKind> = sources.iter().map(|source| source.kind).collect();
+    let fed = chain.begin(&kinds, &mut sink).and_then(|_| run.all(&mut chain, &mut sink));
+    let rest = fed.err().map(|mut stops| {
+        let mut rest = stops.pop().map(|stop| stop.rest).unwrap_or_default();
+        rest.extend(run.left.into_iter().flat_map(|(_, block)| block));
+        let unread = sources.iter().skip(run.at).enumerate();
+        unread.for_each(|(i, source)| rest.extend(&source.bytes[if i == 0 { run.bytes } else { 0 }..]));
+        rest
+    });
+    Some(Together { stdout: sink.0, stderr: sink.1, chain, rest })
+}
+
+#[derive(Default)]
+struct Said(Vec<u8>, Vec<u8>);
+
+impl Sink for Said {
+    fn take(&mut self, bytes: &[u8]) -> Flow {
+        self.0.extend_from_slice(bytes);
+        Flow::More
+    }
+
+    fn complain(&mut self, text: &[u8]) {
+        self.1.extend_from_slice(text);
+    }
+}
+
+struct Run<'a> {
+    sources: &'a [Source<'a>],
+    at: usize,
+    bytes: usize,
+    block_bytes: usize,
+    workers: usize,
+    left: VecDeque<(usize, Vec<u8>)>,
+}
+
+impl Run<'_> {
+    fn all(&mut self, chain: &mut Chain, sink: &mut Said) -> Fed {
+        while let Some(source) = self.sources.get(self.at) {
+            self.bytes = 0;
+            chain.begin_input(source.name, sink)?;
+            if self.source(source.bytes, chain, sink)? == Flow::Done || chain.end_input(sink)? == Flow::Done {
+                self.at = self.sources.len();
+            }
+            self.at += 1;
+        }
+        chain.finish(sink)
+    }
+
+    fn source(&mut self, bytes: &[u8], chain: &mut Chain, sink: &mut Said) -> Fed {
+        while self.bytes < bytes.len() {
+            let Some(shared) = chain.shared() else { return self.alone(bytes, chain, sink) };
+            let whole = shared.cut.map_or(Framing::Bytes, Framing::Records);
+            let rest = &bytes[self.bytes..];
+            // The first kernel knows the first block.
+            let now = &rest[..next_block(rest, whole, self.block_bytes)];
+            self.bytes += now.len();
+            let flow = chain.push(now, sink)?;
+            if flow != Flow::More {
+                return Ok(flow);
+            }
+            let mut memory = Memory {
+                bytes,
+                at: self.bytes,
+                size: self.block_bytes,
+                cut: shared.cut,
+                never: shared.never,
+            };
+            let Left { fed, blocks, why } = drive(chain, shared, &mut memory, sink, &Fixed(self.workers));
+            self.bytes = memory.at;
+            self.left = blocks;
+            if fed? != Flow::More {
+                return Ok(Flow::Done);
+            }
+            while let Some((link, block)) = self.left.pop_front() {
+                let flow = chain.push_from(link, &block, sink)?;
+                if flow != Flow::More {
+                    return Ok(flow);
+                }
+            }
+            if !matches!(why, Why::Odd) {
+                return self.alone(bytes, chain, sink);
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    fn alone(&mut self, bytes: &[u8], chain: &mut Chain, sink: &mut Said) -> Fed {
+        let rest = std::mem::replace(&mut self.bytes, bytes.len());
+        if rest < bytes.len() { chain.push(&bytes[rest..], sink) } else { Ok(Flow::More) }
+    }
+}
+
+/// Whole blocks, until one is not whole or not for peers.
+struct Memory<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    size: usize,
+    cut: Option<u8>,
+    never: Option<u8>,
+}
+
+impl Intake for Memory<'_> {
+    fn next(&mut self, block: &mut Vec<u8>) -> Taken {
+        let rest = &self.bytes[self.at..];
+        if rest.is_empty() {
+            return Taken::Nothing(Why::Ended);
+        }
+        let next = &rest[..next_block(rest, self.cut.map_or(Framing::Bytes, Framing::Records), self.size)];
+        let whole = self.cut.is_none_or(|end| next.last() == Some(&end));
+        if !whole || self.never.is_some_and(|byte| next.contains(&byte)) {
+            return Taken::Nothing(if whole { Why::Paused } else { Why::Ended });
+        }
+        block.extend_from_slice(next);
+        self.at += next.len();
+        Taken::Block
+    }
+
+    fn last(&self) -> Option<u8> {
+        self.at.checked_sub(1).map(|at| self.bytes[at])
+    }
+}
+
+struct Fixed(usize);
+
+impl Policy for Fixed {
+    fn wanted(&self, _at_work: usize) -> usize {
+        self.0
+    }
+}

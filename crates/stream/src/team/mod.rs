@@ -1,0 +1,313 @@
+//! Several workers on one chain of kernels: an ordered token pipeline, as in oneTBB's `parallel_pipeline`.
+//!
+//! ```text
+//!   intake (one at a time) ─► front (each worker its own peers) ─► in order ─► the rest of the chain ─► sink
+//!                                                                         └─► or a fold: a peer per worker, merged
+//! ```
+//!
+//! A worker takes a block, carries it through the kernels at the front of the chain, hands it in, and, if it is the
+//! next one and nobody else does so, carries it and those behind it through the rest. Blocks leave in order; so many
+//! may be under way, so memory is bounded.
+//!
+//! It is an accelerator and nothing else: whatever a peer cannot judge ends it at a border between two blocks, and the
+//! chain goes on from there as if it had been alone, with every block from that one on.
+
+mod book;
+pub mod memory;
+mod share;
+#[cfg(test)]
+mod tests;
+
+use crate::{Chain, Fed, Flow, Sink};
+use book::{Book, Token, Turn};
+pub use share::Shared;
+use share::{Judged, Lane};
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Scope;
+
+/// Where blocks come from. Asked by one worker at a time.
+pub trait Intake: Send {
+    /// Puts the next block into `block`, which is empty: whole records, if blocks must be cut.
+    fn next(&mut self, block: &mut Vec<u8>) -> Taken;
+
+    /// The byte that stands before the next block, once there was one.
+    fn last(&self) -> Option<u8>;
+}
+
+/// What the intake gave.
+#[derive(Debug)]
+pub enum Taken {
+    /// A block.
+    Block,
+    /// Nothing, and a reason to leave.
+    Nothing(Why),
+}
+
+/// Why a team broke up.
+#[derive(Debug)]
+pub enum Why {
+    /// The input ended.
+    Ended,
+    /// Nothing more comes at once, or what comes is not for peers.
+    Paused,
+    /// The input could not be read.
+    Failed(io::Error),
+    /// The policy wants one worker only.
+    Alone,
+    /// A block that the peers did not judge.
+    Odd,
+    /// The rest of the chain handed over, or wants no more.
+    Stopped,
+}
+
+/// How many workers there should be.
+pub trait Policy: Sync {
+    /// How many are wanted, given how many there are. Asked at every block of the first worker: cheap.
+    fn wanted(&self, at_work: usize) -> usize;
+
+    /// Called in the thread of each worker but the first, before it works.
+    fn hired(&self) {}
+
+    /// Called in the thread of each worker but the first, when it leaves.
+    fn left(&self) {}
+}
+
+/// What a team leaves behind.
+#[derive(Debug)]
+pub struct Left {
+    /// Why it broke up.
+    pub why: Why,
+    /// What the rest of the chain said last.
+    pub fed: Fed,
+    /// Blocks that were read and must still be given to the chain, each from the link of this index on
+    /// ([`Chain::push_from`]).
+    pub blocks: VecDeque<(usize, Vec<u8>)>,
+}
+
+/// Drives `chain` with several workers until the intake has nothing more to give, or something happens that must be
+/// dealt with alone. What the chain knows afterwards is what it would know if it had worked alone.
+pub fn drive<S: Sink + Send>(
+    chain: &mut Chain,
+    shared: Shared,
+    intake: &mut dyn Intake,
+    sink: &mut S,
+    policy: &dyn Policy,
+) -> Left {
+    let floor = Floor {
+        shared,
+        policy,
+        at_work: AtomicUsize::new(1),
+        target: AtomicUsize::new(1),
+        book: Mutex::new(Book::new(shared.fold)),
+        moved: Condvar::new(),
+        intake: Mutex::new(intake),
+        rest: Mutex::new(Rest { chain, sink }),
+        lanes: Mutex::new(Vec::new()),
+    };
+    std::thread::scope(|scope| floor.lead(scope));
+    let Floor { book, rest, intake, lanes, .. } = floor;
+    let chain = into_inner(rest).chain;
+    for lane in into_inner(lanes) {
+        lane.leave(chain, shared);
+    }
+    let book = into_inner(book);
+    let last = book.last_before_left().unwrap_or_else(|| into_inner(intake).last());
+    if let (Some(last), Some(link)) = (last, chain.links.first_mut()) {
+        link.kernel.comes_after(last);
+    }
+    book.leave(shared.front)
+}
+
+/// What the workers have in common.
+struct Floor<'a, S> {
+    shared: Shared,
+    policy: &'a dyn Policy,
+    at_work: AtomicUsize,
+    target: AtomicUsize,
+    book: Mutex<Book>,
+    /// The book changed: there is room for a block, or something to fold, or it is over.
+    moved: Condvar,
+    intake: Mutex<&'a mut dyn Intake>,
+    rest: Mutex<Rest<'a, S>>,
+    /// Of those who left.
+    lanes: Mutex<Vec<Lane>>,
+}
+
+/// What only one worker at a time touches.
+struct Rest<'a, S> {
+    chain: &'a mut Chain,
+    sink: &'a mut S,
+}
+
+impl<'a, S: Sink + Send> Floor<'a, S> {
+    /// What the first worker does: it hires the others as well.
+    fn lead<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
+        let Some(mut lane) = self.lane() else {
+            return lock(&self.book).read_no_more(Why::Alone);
+        };
+        loop {
+            let at_work = self.at_work.load(Ordering::Acquire);
+            let wanted = self.policy.wanted(at_work);
+            self.target.store(wanted, Ordering::Release);
+            for _ in at_work..wanted {
+                self.hire(scope);
+            }
+            if wanted <= 1 {
+                lock(&self.book).read_no_more(Why::Alone);
+                self.moved.notify_all();
+            }
+            if !self.turn(&mut lane) {
+                break;
+            }
+        }
+        self.leave(lane);
+    }
+
+    fn leave(&self, mut lane: Lane) {
+        if lock(&self.book).has_ended() {
+            lane.settle();
+        }
+        lock(&self.lanes).push(lane);
+    }
+
+    fn hire<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
+        let Some(lane) = self.lane() else { return };
+        self.at_work.fetch_add(1, Ordering::AcqRel);
+        let work = move || {
+            self.policy.hired();
+            self.follow(lane);
+            self.policy.left();
+        };
+        if std::thread::Builder::new().name("pelton worker".to_owned()).spawn_scoped(scope, work).is_err() {
+            // No more threads for us: those that there are do the work.
+            self.at_work.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// What every other worker does.
+    fn follow(&self, mut lane: Lane) {
+        while !self.dismissed() && self.turn(&mut lane) {}
+        self.leave(lane);
+    }
+
+    /// One of the workers has to go, and it is this one.
+    fn dismissed(&self) -> bool {
+        let target = self.target.load(Ordering::Acquire);
+        let too_many = |at_work: usize| (at_work > target).then(|| at_work - 1);
+        self.at_work.fetch_update(Ordering::AcqRel, Ordering::Acquire, too_many).is_ok()
+    }
+
+    fn lane(&self) -> Option<Lane> {
+        Lane::of(lock(&self.rest).chain, self.shared)
+    }
+
+    /// Carries one block on; `false` if there is no more to do.
+    fn turn(&self, lane: &mut Lane) -> bool {
+        match self.next_turn() {
+            Turn::Fold(token) => self.fold(lane, token),
+            Turn::Read(mut token) => {
+                if self.read(&mut token) {
+                    token.odd = lane.work(&mut token.block, token.last, &mut token.out) == Judged::Odd;
+                    self.hand_in(token);
+                }
+            }
+            Turn::Over => return false,
+        }
+        true
+    }
+
+    /// Waits until there is something to do.
+    fn next_turn(&self) -> Turn {
+        let mut book = lock(&self.book);
+        // Of the first worker alone there is nobody to wait for; others that were let go leave blocks to nobody.
+        let most = PER_WORKER * (1 + self.target.load(Ordering::Relaxed));
+        loop {
+            if let Some(turn) = book.next_turn(most) {
+                return turn;
+            }
+            book = self.moved.wait(book).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn read(&self, token: &mut Token) -> bool {
+        let mut intake = lock(&self.intake);
+        if lock(&self.book).is_read() {
+            lock(&self.book).give_back();
+            self.moved.notify_all();
+            return false;
+        }
+        token.last = intake.last();
+        let taken = intake.next(&mut token.block);
+        let mut book = lock(&self.book);
+        match taken {
+            Taken::Block => {
+                token.seq = book.number();
+                true
+            }
+            Taken::Nothing(why) => {
+                book.give_back();
+                book.read_no_more(why);
+                self.moved.notify_all();
+                false
+            }
+        }
+    }
+
+    /// Puts a block in its place, and passes on what is next in order, unless somebody else is at that.
+    fn hand_in(&self, token: Token) {
+        let mut book = lock(&self.book);
+        book.put(token);
+        if !book.begin_to_pass() {
+            return;
+        }
+        while let Some(token) = book.next_in_order() {
+            if self.shared.fold {
+                book.await_fold(token);
+            } else {
+                drop(book);
+                let fed = {
+                    let Rest { chain, sink } = &mut *lock(&self.rest);
+                    chain.push_from(self.shared.front, &token.out, *sink)
+                };
+                book = lock(&self.book);
+                book.done(token);
+                if fed != Ok(Flow::More) {
+                    book.stop(fed);
+                }
+            }
+            self.moved.notify_all();
+        }
+        book.end_passing();
+        drop(book);
+        self.moved.notify_all();
+    }
+
+    fn fold(&self, lane: &mut Lane, mut token: Token) {
+        let folded = lane.fold(&token.out);
+        let mut book = lock(&self.book);
+        match folded {
+            Ok(_) => book.done(token),
+            Err(mut interruptions) => {
+                token.out = interruptions.pop().map(|interruption| interruption.rest).unwrap_or_default();
+                book.refused(token);
+            }
+        }
+        self.moved.notify_all();
+    }
+}
+
+/// So many blocks may be under way for each worker: enough that nobody waits for a slow one, few enough to stay in
+/// cache.
+const PER_WORKER: usize = 2;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A worker that panicked has brought the process down, or the test that it was part of.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn into_inner<T>(mutex: Mutex<T>) -> T {
+    mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,127 @@
+//! Which of a chain's first kernels can share their work, and the peers that share it.
+
+use crate::{Chain, Fed, Flow, Share, Sink};
+
+/// How far the work of a chain can be shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// So many kernels at its beginning work on any block alone.
+    pub(super) front: usize,
+    /// The one behind them folds blocks, in any order.
+    pub(super) fold: bool,
+    /// What blocks must end with.
+    pub cut: Option<u8>,
+    /// What the first kernel must see as it arrived.
+    pub never: Option<u8>,
+}
+
+impl Chain {
+    /// How far the work can be shared, if at all. Asked between two blocks.
+    pub fn shared(&self) -> Option<Shared> {
+        let mut shared = Shared { front: 0, fold: false, cut: None, never: None };
+        for (at, link) in self.links.iter().enumerate() {
+            let Some(peer) = link.kernel.another() else { break };
+            let cut = shared.cut.or(peer.whole);
+            let whole = |end: u8| self.links[..at].iter().all(|link| link.kernel.keeps_whole(end));
+            let other_records = peer.whole.is_some_and(|end| cut != Some(end));
+            if other_records || cut.is_some_and(|end| !whole(end)) || !link.reads_on() {
+                break;
+            }
+            // What comes before a block is known where it is read, and nowhere else.
+            if at > 0 && (peer.share == Share::After || peer.never.is_some()) {
+                break;
+            }
+            shared.cut = cut;
+            shared.never = shared.never.or(peer.never);
+            if peer.share == Share::Fold {
+                shared.fold = true;
+                break;
+            }
+            shared.front = at + 1;
+        }
+        (shared.front > 0 || shared.fold).then_some(shared)
+    }
+
+    fn peers(&self, links: std::ops::Range<usize>) -> Option<Chain> {
+        let kernels = self.links[links].iter().map(|link| Some(link.kernel.another()?.kernel));
+        Some(Chain::new(kernels.collect::<Option<_>>()?))
+    }
+
+    fn absorb(&mut self, first: usize, peers: Chain) {
+        for (link, peer) in self.links[first..].iter_mut().zip(peers.links) {
+            link.kernel.absorb(peer.kernel);
+        }
+    }
+}
+
+/// The peers of one worker.
+pub(super) struct Lane {
+    front: Chain,
+    /// No kernel, or the one that folds.
+    fold: Chain,
+}
+
+/// What became of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judged {
+    Well,
+    /// The first kernels must see it.
+    Odd,
+}
+
+impl Lane {
+    /// New peers of the kernels of `chain`.
+    pub fn of(chain: &Chain, shared: Shared) -> Option<Self> {
+        let fold = chain.peers(shared.front..shared.front + usize::from(shared.fold))?;
+        Some(Lane { front: chain.peers(0..shared.front)?, fold })
+    }
+
+    /// Works on a block that comes after the byte `last`, if it is not the first.
+    pub fn work(&mut self, block: &mut Vec<u8>, last: Option<u8>, out: &mut Vec<u8>) -> Judged {
+        out.clear();
+        let Some(first) = self.front.links.first_mut() else {
+            std::mem::swap(block, out);
+            return Judged::Well;
+        };
+        if let Some(last) = last {
+            first.kernel.comes_after(last);
+        }
+        let mut sink = Quiet { out, complained: false };
+        match self.front.push(block, &mut sink) {
+            Ok(Flow::More) if !sink.complained => Judged::Well,
+            _ => Judged::Odd,
+        }
+    }
+
+    /// Takes in what the front printed of a block.
+    pub fn fold(&mut self, block: &[u8]) -> Fed {
+        self.fold.push(block, &mut Vec::new())
+    }
+
+    /// The input has ended.
+    pub fn settle(&mut self) {
+        self.fold.links.iter_mut().for_each(|link| link.kernel.settle());
+    }
+
+    /// Gives what it knows back to `chain`.
+    pub fn leave(self, chain: &mut Chain, shared: Shared) {
+        chain.absorb(0, self.front);
+        chain.absorb(shared.front, self.fold);
+    }
+}
+
+struct Quiet<'a> {
+    out: &'a mut Vec<u8>,
+    complained: bool,
+}
+
+impl Sink for Quiet<'_> {
+    fn take(&mut self, bytes: &[u8]) -> Flow {
+        self.out.extend_from_slice(bytes);
+        Flow::More
+    }
+
+    fn complain(&mut self, _text: &[u8]) {
+        self.complained = true;
+    }
+}

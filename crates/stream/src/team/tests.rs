@@ -1,0 +1,316 @@
+//! A team beside the same chain alone, over inputs and blocks of all sizes.
+
+use super::*;
+use crate::{Framing, HandOver, Kernel, Outcome, Peer, Share, known};
+
+/// Upper-cases lines, and notes whether there is an x in one; hands over at one that begins with `!`, complains of one that begins with `?`.
+#[derive(Default)]
+struct Upper {
+    shouts: bool,
+    said: Vec<u8>,
+}
+
+impl Kernel for Upper {
+    fn framing(&self) -> Framing {
+        Framing::Records(b'\n')
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        let mut at = 0;
+        for line in block.split_inclusive(|byte| *byte == b'\n') {
+            match line[0] {
+                b'!' => return Err(HandOver { consumed: at, reason: "a mark" }),
+                b'?' => self.said.extend_from_slice(b"what?\n"),
+                _ => {}
+            }
+            self.shouts |= line.contains(&b'x');
+            out.extend(line.iter().map(u8::to_ascii_uppercase));
+            at += line.len();
+        }
+        Ok(Flow::More)
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.said)
+    }
+
+    fn status(&self) -> i32 {
+        i32::from(self.shouts)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        Some(Peer::of_blocks(Upper::default()))
+    }
+
+    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+        self.shouts |= known::<Upper>(peer).expect("its own kind").shouts;
+    }
+}
+
+/// Drops a byte that is like the one before.
+#[derive(Default)]
+struct Squeeze(Option<u8>);
+
+impl Kernel for Squeeze {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        out.extend(block.iter().filter(|byte| self.0.replace(**byte) != Some(**byte)));
+        Ok(Flow::More)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        Some(Peer { kernel: Box::new(Squeeze(None)), share: Share::After, whole: None, never: None })
+    }
+
+    fn comes_after(&mut self, last: u8) {
+        self.0 = Some(last);
+    }
+
+    fn keeps_whole(&self, _end: u8) -> bool {
+        true
+    }
+}
+
+/// Prints the sum of all bytes at the end; hands over at a line that begins with `#`.
+#[derive(Default)]
+struct Sum(u64);
+
+impl Kernel for Sum {
+    fn framing(&self) -> Framing {
+        Framing::Records(b'\n')
+    }
+
+    fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
+        if block.split(|byte| *byte == b'\n').any(|line| line.first() == Some(&b'#')) {
+            return Err(HandOver { consumed: 0, reason: "a number sign" });
+        }
+        self.0 += block.iter().map(|byte| u64::from(*byte)).sum::<u64>();
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        out.extend_from_slice(format!("={}\n", self.0).as_bytes());
+        Ok(Flow::Done)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        Some(Peer::of_fold(Sum::default()))
+    }
+
+    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+        self.0 += known::<Sum>(peer).expect("its own kind").0;
+    }
+}
+
+/// Numbers lines; wants no more after so many. It cannot share.
+struct Number(usize, usize);
+
+impl Kernel for Number {
+    fn framing(&self) -> Framing {
+        Framing::Records(b'\n')
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        for line in block.split_inclusive(|byte| *byte == b'\n') {
+            self.0 += 1;
+            out.extend_from_slice(format!("{} ", self.0).as_bytes());
+            out.extend_from_slice(line);
+            if self.0 == self.1 {
+                return Ok(Flow::Done);
+            }
+        }
+        Ok(Flow::More)
+    }
+}
+
+/// Of this many bytes each, with whole lines if so asked.
+struct Memory<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    size: usize,
+    cut: Option<u8>,
+}
+
+impl Intake for Memory<'_> {
+    fn next(&mut self, block: &mut Vec<u8>) -> Taken {
+        let rest = &self.bytes[self.at..];
+        let end = match self.cut {
+            None => self.size.min(rest.len()),
+            Some(end) => {
+                let from = self.size.min(rest.len());
+                let more = rest[from..].iter().position(|byte| *byte == end);
+                let back = rest[..from].iter().rposition(|byte| *byte == end);
+                back.or(more.map(|at| from + at)).map_or(0, |at| at + 1)
+            }
+        };
+        if end == 0 {
+            return Taken::Nothing(Why::Ended);
+        }
+        block.extend_from_slice(&rest[..end]);
+        self.at += end;
+        Taken::Block
+    }
+
+    fn last(&self) -> Option<u8> {
+        self.at.checked_sub(1).map(|at| self.bytes[at])
+    }
+}
+
+/// So many workers; fewer, now and then.
+struct Fixed(usize, AtomicUsize);
+
+impl Policy for Fixed {
+    fn wanted(&self, _at_work: usize) -> usize {
+        let turn = self.1.fetch_add(1, Ordering::Relaxed);
+        if turn % 7 == 6 { self.0.max(3) - 1 } else { self.0 }
+    }
+}
+
+#[derive(Default)]
+struct Said(Vec<u8>, Vec<u8>);
+
+impl Sink for Said {
+    fn take(&mut self, bytes: &[u8]) -> Flow {
+        self.0.extend_from_slice(bytes);
+        Flow::More
+    }
+
+    fn complain(&mut self, text: &[u8]) {
+        self.1.extend_from_slice(text);
+    }
+}
+
+/// What was printed, what was said, the statuses, and what a hand-over left.
+type Ending = (Vec<u8>, Vec<u8>, Vec<i32>, Option<(usize, Vec<u8>)>);
+
+fn alone(mut chain: Chain, bytes: &[u8]) -> Ending {
+    let mut sink = Said::default();
+    let fed = chain.push(bytes, &mut sink);
+    conclude(chain, fed, &[], sink)
+}
+
+fn conclude(mut chain: Chain, fed: Fed, rest: &[u8], mut sink: Said) -> Ending {
+    let fed = match fed {
+        Ok(Flow::Done) => Ok(Flow::Done),
+        fed => fed.and_then(|_| chain.end_input(&mut sink)).and_then(|_| chain.finish(&mut sink)),
+    };
+    let left = fed.err().map(|mut all| {
+        let stop = all.pop().expect("one");
+        (stop.link, [&stop.rest[..], rest].concat())
+    });
+    (sink.0, sink.1, chain.statuses(), left)
+}
+
+fn together(mut chain: Chain, bytes: &[u8], size: usize, workers: usize) -> Ending {
+    let shared = chain.shared().expect("can be shared");
+    let mut sink = Said::default();
+    let mut intake = Memory { bytes, at: 0, size, cut: shared.cut };
+    let policy = Fixed(workers, AtomicUsize::new(0));
+    let Left { mut fed, mut blocks, .. } = drive(&mut chain, shared, &mut intake, &mut sink, &policy);
+    let mut rest = bytes[intake.at..].to_vec();
+    while fed == Ok(Flow::More)
+        && let Some((link, block)) = blocks.pop_front()
+    {
+        fed = chain.push_from(link, &block, &mut sink);
+    }
+    if fed == Ok(Flow::More) {
+        fed = chain.push(&std::mem::take(&mut rest), &mut sink);
+    }
+    let unseen: Vec<u8> = blocks.into_iter().flat_map(|(_, block)| block).chain(rest).collect();
+    conclude(chain, fed, &unseen, sink)
+}
+
+/// Lines of a few letters, some of which mean something.
+fn text(seed: u64, lines: usize, marks: &[u8]) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut random = |n: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % n
+    };
+    let mut text = Vec::new();
+    for _ in 0..lines {
+        if random(60) == 0 && !marks.is_empty() {
+            text.push(marks[random(marks.len() as u64) as usize]);
+        }
+        text.extend((0..random(9)).map(|_| b"aabxy "[random(6) as usize]));
+        text.push(b'\n');
+    }
+    text.extend_from_slice(b"last");
+    text
+}
+
+fn same(make: &dyn Fn() -> Chain, marks: &[u8]) {
+    for seed in 1..40 {
+        let bytes = text(seed, 200, marks);
+        let expected = alone(make(), &bytes);
+        for (size, workers) in [(1, 2), (7, 2), (50, 3), (300, 8), (5000, 4)] {
+            let found = together(make(), &bytes, size, workers);
+            assert_eq!(String::from_utf8_lossy(&found.0), String::from_utf8_lossy(&expected.0));
+            assert_eq!(found, expected, "seed {seed}, blocks of {size}, {workers} workers");
+        }
+    }
+}
+
+#[test]
+fn blocks_leave_in_order() {
+    same(&|| Chain::new(vec![Box::new(Upper::default()), Box::new(Number(0, usize::MAX))]), b"");
+}
+
+#[test]
+fn what_a_peer_does_not_judge_is_the_first_ones() {
+    same(&|| Chain::new(vec![Box::new(Upper::default()), Box::new(Number(0, usize::MAX))]), b"?");
+    same(&|| Chain::new(vec![Box::new(Upper::default())]), b"??!");
+    same(&|| Chain::new(vec![Box::new(Squeeze::default()), Box::new(Upper::default())]), b"?");
+}
+
+#[test]
+fn one_that_wants_no_more_ends_it() {
+    same(&|| Chain::new(vec![Box::new(Upper::default()), Box::new(Number(0, 77))]), b"");
+}
+
+#[test]
+fn folds_are_merged() {
+    same(&|| Chain::new(vec![Box::new(Sum::default())]), b"");
+    same(&|| Chain::new(vec![Box::new(Upper::default()), Box::new(Sum::default())]), b"?");
+    same(&|| Chain::new(vec![Box::new(Squeeze::default()), Box::new(Sum::default())]), b"");
+}
+
+/// What the real command gets is what the fold has not taken in: which lines those are depends on who came first, but
+/// together they are all.
+#[test]
+fn a_fold_that_hands_over_loses_nothing() {
+    for seed in 1..40 {
+        let bytes = text(seed, 200, b"#");
+        let make = || Chain::new(vec![Box::new(Sum::default()) as Box<dyn Kernel>]);
+        let mut chain = make();
+        let shared = chain.shared().expect("can be shared");
+        let mut intake = Memory { bytes: &bytes, at: 0, size: 40, cut: shared.cut };
+        let left =
+            drive(&mut chain, shared, &mut intake, &mut Said::default(), &Fixed(4, AtomicUsize::new(0)));
+        let mut printed = Vec::new();
+        chain.links[0].kernel.finish(&mut printed).expect("finishes");
+        let known: u64 = String::from_utf8_lossy(&printed[1..]).trim().parse().expect("a number");
+        let unseen = left.blocks.iter().flat_map(|(_, block)| block).chain(&bytes[intake.at..]);
+        let unseen: u64 = unseen.map(|byte| u64::from(*byte)).sum();
+        assert_eq!(known + unseen, bytes.iter().map(|byte| u64::from(*byte)).sum(), "seed {seed}");
+    }
+}
+
+#[test]
+fn what_can_be_shared() {
+    let shared = |kernels: Vec<Box<dyn Kernel>>| Chain::new(kernels).shared();
+    let number = || Box::new(Number(0, 1));
+    assert_eq!(shared(vec![number(), Box::new(Upper::default())]), None);
+    let front = Shared { front: 1, fold: false, cut: Some(b'\n'), never: None };
+    assert_eq!(shared(vec![Box::new(Upper::default()), number()]), Some(front));
+    // Squeezing goes by what was read before, which only the first kernel can know.
+    assert_eq!(shared(vec![Box::new(Upper::default()), Box::new(Squeeze::default())]), Some(front));
+    assert_eq!(shared(vec![Box::new(Squeeze::default())]), Some(Shared { cut: None, ..front }));
+    let fold = Some(Shared { fold: true, ..front });
+    assert_eq!(shared(vec![Box::new(Upper::default()), Box::new(Sum::default()), number()]), fold);
+}

@@ -1,0 +1,93 @@
+//! Threads and the scheduler: how long this one waited for a CPU, how busy the machine is, and giving way.
+
+use crate::procfs::{self, ProcFile};
+
+/// The accounts of one thread of this process.
+pub struct ThreadFile(ProcFile);
+
+impl ThreadFile {
+    /// Of the calling thread; `None` if the kernel keeps none.
+    pub fn own() -> Option<Self> {
+        let thread = rustix::thread::gettid().as_raw_nonzero();
+        ProcFile::open(std::process::id(), &format!("task/{thread}/schedstat")).map(ThreadFile)
+    }
+
+    /// Nanoseconds on a CPU, and nanoseconds ready without one; `None` if the thread is gone.
+    pub fn read(&self) -> Option<(u64, u64)> {
+        procfs::parse_schedstat(self.0.read(&mut [0; 128])?)
+    }
+}
+
+/// How many threads are running or ready on the whole machine, this one included; `None` if the kernel does not say.
+pub fn running() -> Option<usize> {
+    parse_loadavg(&std::fs::read_to_string("/proc/loadavg").ok()?)
+}
+
+fn parse_loadavg(text: &str) -> Option<usize> {
+    text.split_ascii_whitespace().nth(3)?.split_once('/')?.0.parse().ok()
+}
+
+/// How long all cores together have been idle since the machine started, in nanoseconds; `None` if the kernel does not
+/// say. It counts in ticks of 10 ms.
+pub fn idle_ns() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/stat").ok()?;
+    let ticks = parse_idle(&text)?;
+    Some(ticks.saturating_mul(1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)))
+}
+
+/// Idle, and idle while something waits for a disk.
+fn parse_idle(text: &str) -> Option<u64> {
+    let mut fields = text.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace().skip(3);
+    Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
+}
+
+/// From now on the calling thread gives way to every other one: the lowest priority, and no hurry.
+pub fn give_way() {
+    be_nice(19);
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: it reads one struct, which lives until it returns; 0 is the calling thread. If it fails, all is as it was.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) };
+}
+
+/// The calling thread, and those that it starts, run at this niceness (0 to 19), if that is no better than theirs.
+pub fn be_nice(niceness: i32) {
+    let thread = rustix::thread::gettid();
+    // On Linux the priority is a thread's. One that may not be lowered stays.
+    let own = rustix::process::getpriority_process(Some(thread)).unwrap_or(0);
+    if niceness > own {
+        let _ = rustix::process::setpriority_process(Some(thread), niceness);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_says() {
+        assert_eq!(parse_loadavg("0.20 0.18 0.12 3/80 11206\n"), Some(3));
+        assert_eq!(parse_loadavg("junk"), None);
+        assert_eq!(parse_idle("cpu  10 20 30 400 50 6 7 8 9 10\ncpu0 1 2 3 4\n"), Some(450));
+        assert_eq!(parse_idle("intr 1 2 3"), None);
+    }
+
+    #[test]
+    fn a_thread_knows_its_own_accounts() {
+        let file = ThreadFile::own().expect("schedstat");
+        let before = file.read().expect("numbers").0;
+        while file.read().expect("numbers").0 == before {
+            std::hint::spin_loop();
+        }
+        assert!(running().is_some_and(|running| running >= 1));
+        assert!(idle_ns().is_some());
+    }
+
+    #[test]
+    fn who_gives_way_is_nice() {
+        let niceness = std::thread::spawn(|| {
+            give_way();
+            rustix::process::getpriority_process(Some(rustix::thread::gettid()))
+        });
+        assert_eq!(niceness.join().expect("joined"), Ok(19));
+    }
+}
