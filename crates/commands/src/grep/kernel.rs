@@ -25,6 +25,8 @@ struct Progress {
     arrived: u64,
     /// Where the first NUL among those that came last is.
     nul: Option<u64>,
+    /// There was one among those that came.
+    any_nul: bool,
     /// What was printed of the lines that end in grep's current read: if a NUL comes in it, nothing.
     unsure: Vec<u8>,
     /// The lines of that read so far, if the real grep may have to see them.
@@ -57,6 +59,7 @@ impl Progress {
             reads: Reads::new(kind),
             arrived: 0,
             nul: None,
+            any_nul: false,
             unsure: Vec::new(),
             kept: Vec::new(),
             before: Before::default(),
@@ -161,12 +164,21 @@ impl GrepKernel {
         }
     }
 
+    /// What came without a NUL need not be looked through again.
+    fn may_hold_nuls(&self, block: &[u8]) -> bool {
+        let came = self.progress.arrived >= self.printer.offset() + block.len() as u64;
+        self.progress.any_nul || !came
+    }
+
     fn search_judged(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
         if self.is_quiet() {
             return Ok(self.count(block));
         }
         if self.options.show == Show::Lines && self.printer.is_plain() && self.options.limit.is_none() {
             return Ok(self.copy(block, out));
+        }
+        if self.options.prints_all_matches() && self.print_all_matches(block, out) {
+            return Ok(false);
         }
         self.print(block, out)
     }
@@ -184,17 +196,12 @@ impl GrepKernel {
     }
 
     fn count_matching(&mut self, block: &[u8], wanted: u64) -> u64 {
-        let (mut matching, mut at) = (0, 0);
-        while matching < wanted
-            && let Some(line) = self.options.regex.next_line(block, at)
+        if self.sample.is_empty()
+            && let Some(line) = self.options.regex.next_line(block, 0)
         {
-            if matching == 0 && self.sample.is_empty() {
-                self.sample = block[line.clone()].to_vec();
-            }
-            matching += 1;
-            at = line.end + 1;
+            self.sample = block[line].to_vec();
         }
-        matching
+        self.options.regex.count_lines(block, wanted)
     }
 
     /// Does any line not match?
@@ -216,23 +223,29 @@ impl GrepKernel {
 
     /// Lines as they are: neighbours that are printed are copied at once.
     fn copy(&mut self, block: &[u8], out: &mut Vec<u8>) -> Enough {
-        let mut at = 0;
+        let (mut at, mut run) = (0, 0..0);
         while at < block.len() {
             let matching = self.options.regex.next_line(block, at);
             let line =
                 matching.map_or(block.len()..block.len(), |line| line.start..(line.end + 1).min(block.len()));
             let printed = if self.options.invert { at..line.start } else { line.clone() };
-            if !printed.is_empty() {
-                self.select(1);
-                self.copy_run(&block[printed], out);
+            if run.end == printed.start {
+                run.end = printed.end;
+            } else if !printed.is_empty() {
+                self.copy_run(&block[std::mem::replace(&mut run, printed)], out);
             }
             at = line.end;
         }
+        self.copy_run(&block[run], out);
         false
     }
 
-    /// Prints whole lines.
+    /// Prints whole lines, perhaps none.
     fn copy_run(&mut self, run: &[u8], out: &mut Vec<u8>) {
+        if run.is_empty() {
+            return;
+        }
+        self.select(1);
         if self.shows_invalid(run) {
             for line in run.split_inclusive(|byte| *byte == b'\n') {
                 if self.shows_invalid(line) {
@@ -266,6 +279,31 @@ impl GrepKernel {
     fn withhold(&mut self, bytes: &[u8]) {
         if self.progress.withheld.is_none() {
             self.progress.withheld = Some(bytes.trim_ascii_end().to_vec());
+        }
+    }
+
+    /// What matches, wherever its lines begin. False, and nothing printed, if a line takes too long to search.
+    fn print_all_matches(&mut self, block: &[u8], out: &mut Vec<u8>) -> bool {
+        let (before, mark, mut at) = (out.len(), self.printer.mark(), 0);
+        loop {
+            let (start, end) = match self.options.regex.find(block, at..block.len()) {
+                Ok(None) => return true,
+                Ok(Some(found)) => found,
+                Err(GaveUp) => {
+                    out.truncate(before);
+                    self.printer.go_back(mark);
+                    return false;
+                }
+            };
+            self.select(1);
+            if self.shows_invalid(&block[start..end]) {
+                self.withhold(&block[start..end]);
+            } else {
+                self.printer.before(block, start, out);
+                out.extend_from_slice(&block[start..end]);
+                out.push(b'\n');
+            }
+            at = end;
         }
     }
 
@@ -348,7 +386,7 @@ impl GrepKernel {
     /// Lines that are printed unless there is a NUL in the same read.
     fn push_unsure(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
         let offset = self.printer.offset();
-        let nul = memchr(0, block).unwrap_or(usize::MAX);
+        let nul = if self.may_hold_nuls(block) { memchr(0, block) } else { None }.unwrap_or(usize::MAX);
         // From `done` to `seen` no line ends: what a long line was looked through for is not looked through again.
         let (mut done, mut seen) = (0, 0);
         loop {
@@ -367,8 +405,10 @@ impl GrepKernel {
                 self.keep(&block[done..lines]);
             } else if self.progress.full {
                 self.printer.pass(&block[done..lines]);
+            } else if done < lines && ends {
+                self.search_sure(block, done..lines, out)?;
             } else if done < lines {
-                self.search_unsure(block, done..lines, out)?;
+                self.search_unsure(block, done..lines)?;
             }
             (done, seen) = (lines, within);
             if !ends {
@@ -390,29 +430,48 @@ impl GrepKernel {
         }
     }
 
-    fn search_unsure(
-        &mut self,
-        block: &[u8],
-        lines: Range<usize>,
-        out: &mut Vec<u8>,
-    ) -> Result<(), HandOver> {
+    /// The last lines of a read without a NUL: they are printed, and so is what was unsure.
+    fn search_sure(&mut self, block: &[u8], lines: Range<usize>, out: &mut Vec<u8>) -> Result<(), HandOver> {
+        let before = out.len();
+        out.extend_from_slice(&self.progress.unsure);
+        match self.search(&block[lines.clone()], out) {
+            Ok(full) => {
+                self.progress.unsure.clear();
+                self.progress.full = full;
+            }
+            Err(hand_over) if self.progress.reads.follow_blocks() => {
+                self.progress.unsure.clear();
+                return Err(HandOver { consumed: lines.start + hand_over.consumed, ..hand_over });
+            }
+            Err(hand_over) => {
+                out.truncate(before);
+                self.get_stuck(&block[lines], hand_over.reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lines of a read that is not over.
+    fn search_unsure(&mut self, block: &[u8], lines: Range<usize>) -> Result<(), HandOver> {
         let mut unsure = std::mem::take(&mut self.progress.unsure);
         let found = self.search(&block[lines.clone()], &mut unsure);
         self.progress.unsure = unsure;
-        let Err(hand_over) = found else {
-            if self.keeps {
-                self.progress.kept.extend_from_slice(&block[lines]);
+        match found {
+            Ok(full) => {
+                if self.keeps {
+                    self.progress.kept.extend_from_slice(&block[lines]);
+                }
+                self.progress.full = full;
             }
-            self.progress.full = found?;
-            return Ok(());
-        };
-        if self.progress.reads.follow_blocks() {
-            out.append(&mut self.progress.unsure);
-            return Err(HandOver { consumed: lines.start + hand_over.consumed, ..hand_over });
+            Err(hand_over) => self.get_stuck(&block[lines], hand_over.reason),
         }
-        self.keep(&block[lines]);
-        self.progress.stuck = Some(hand_over.reason);
         Ok(())
+    }
+
+    /// The expression cannot judge one of these lines.
+    fn get_stuck(&mut self, lines: &[u8], reason: &'static str) {
+        self.keep(lines);
+        self.progress.stuck = Some(reason);
     }
 
     /// Lines of the current read that are not searched: the real grep will get them.
@@ -531,8 +590,12 @@ impl Kernel for GrepKernel {
     }
 
     fn arrives(&mut self, bytes: &[u8]) {
+        if self.options.text {
+            return;
+        }
         let progress = &mut self.progress;
         progress.nul = memchr(0, bytes).map(|at| progress.arrived + at as u64);
+        progress.any_nul |= progress.nul.is_some();
         progress.arrived += bytes.len() as u64;
     }
 
@@ -543,7 +606,9 @@ impl Kernel for GrepKernel {
         let enough = match self.options.text {
             true => self.search(block, out)?,
             false if !self.is_quiet() => self.push_unsure(block, out)?,
-            false if memchr(0, block).is_some() => self.search_zapped(block, 0)?,
+            false if self.may_hold_nuls(block) && memchr(0, block).is_some() => {
+                self.search_zapped(block, 0)?
+            }
             false => self.search(block, out)?,
         };
         Ok(match enough {

@@ -209,6 +209,12 @@ impl Options {
         told && self.inputs.len() == 1
     }
 
+    /// Everything that matches is printed and nothing else, wherever lines begin and end.
+    pub(super) fn prints_all_matches(&self) -> bool {
+        let all = self.show == Show::Matches && !self.invert && self.limit.is_none();
+        all && !self.regex.may_match_nothing()
+    }
+
     /// Each line is printed as it is, or not at all.
     pub(super) fn is_filter(&self) -> bool {
         self.show == Show::Lines && !self.line_numbers && !self.offsets && !self.names

@@ -68,6 +68,16 @@ impl Printer {
         self.counted = 0;
     }
 
+    /// How far lines were counted.
+    pub(super) fn mark(&self) -> (u64, usize) {
+        (self.lines, self.counted)
+    }
+
+    /// What was counted since then will be counted again.
+    pub(super) fn go_back(&mut self, mark: (u64, usize)) {
+        (self.lines, self.counted) = mark;
+    }
+
     /// Lines of the input that end before this place of the block. Asked in ascending order.
     pub(super) fn lines_before(&mut self, block: &[u8], at: usize) -> u64 {
         let new = &block[self.counted..at];

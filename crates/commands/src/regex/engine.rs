@@ -9,7 +9,6 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use memchr::memchr;
-use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::hybrid::dfa::{Cache, Config, DFA};
 use regex_automata::nfa::thompson::{self, NFA};
 use regex_automata::{Anchored, HalfMatch, Input, MatchError, MatchKind};
@@ -18,6 +17,7 @@ use regex_syntax::hir::Hir;
 use crate::{Accept, Declined};
 
 use super::GaveUp;
+use super::dense::{Forward, Spans};
 
 /// The automata with the states met so far. Clones share the first and copy the second.
 #[derive(Clone, Debug)]
@@ -48,7 +48,9 @@ struct Shared {
     /// From anywhere to the end of the leftmost match that prefers earlier alternatives.
     forward: DFA,
     /// The same with all states made, once so much was searched that it pays. `None` inside: too big.
-    whole: OnceLock<Option<dense::DFA<Vec<u32>>>>,
+    whole: OnceLock<Option<Forward>>,
+    /// The others, likewise.
+    spans: OnceLock<Option<Spans>>,
     /// From a known start to the longest end.
     longest: DFA,
     /// From a known end back to the leftmost start.
@@ -60,15 +62,27 @@ const CACHE_BYTES: usize = 8 << 20;
 /// Bytes that an automaton may take before it has states.
 const NFA_BYTES: usize = 4 << 20;
 
-/// Bytes after which it pays to make all states, and what they may take then.
-const WHOLE_FROM: usize = 128 << 10;
-const WHOLE_BYTES: usize = 2 << 20;
+/// Bytes after which it pays to make all states. Tests, which have no time to search that much, use both ways.
+const WHOLE_FROM: usize = if cfg!(debug_assertions) { 64 } else { 128 << 10 };
+
+impl Shared {
+    fn whole(&self) -> Option<&Forward> {
+        self.whole.get_or_init(|| Forward::new(self.forward.get_nfa())).as_ref()
+    }
+
+    fn spans(&self) -> Option<(&Forward, &Spans)> {
+        let forward = self.whole()?;
+        let make = || Spans::new(forward, self.longest.get_nfa(), self.backward.get_nfa());
+        Some((forward, self.spans.get_or_init(make).as_ref()?))
+    }
+}
 
 impl Engine {
     pub(super) fn new(hir: &Hir, bytes: Option<usize>) -> Accept<Engine> {
         let nfa = nfa(hir, false)?;
         let shared = Shared {
             whole: OnceLock::new(),
+            spans: OnceLock::new(),
             forward: lazy(nfa.clone(), MatchKind::LeftmostFirst)?,
             longest: lazy(nfa, MatchKind::All)?,
             backward: lazy(self::nfa(hir, true)?, MatchKind::All)?,
@@ -91,9 +105,9 @@ impl Engine {
 
     fn search_forward(&mut self, input: Input) -> Option<usize> {
         if self.searched > WHOLE_FROM
-            && let Some(whole) = self.shared.whole.get_or_init(|| whole(&self.shared.forward))
+            && let Some(whole) = self.shared.whole()
         {
-            return offset(whole.try_search_fwd(&input));
+            return whole.search(&input);
         }
         let end = offset(self.shared.forward.try_search_fwd(&mut self.forward, &input));
         self.searched += end.unwrap_or(input.end()) - input.start();
@@ -106,18 +120,29 @@ impl Engine {
 
     /// Is there a match that starts here?
     pub(super) fn matches_at(&mut self, text: &[u8], span: Range<usize>) -> bool {
-        let input = Input::new(text).span(span).earliest(true).anchored(Anchored::Yes);
-        offset(self.shared.longest.try_search_fwd(&mut self.longest, &input)).is_some()
+        self.search_forward(Input::new(text).span(span).earliest(true).anchored(Anchored::Yes)).is_some()
     }
 
     /// The longest match that starts here.
     pub(super) fn longest_at(&mut self, text: &[u8], span: Range<usize>) -> Option<usize> {
+        if self.searched > WHOLE_FROM
+            && let Some((_, spans)) = self.shared.spans()
+        {
+            return spans.longest_at(text, span);
+        }
         let input = Input::new(text).span(span).anchored(Anchored::Yes);
-        offset(self.shared.longest.try_search_fwd(&mut self.longest, &input))
+        let end = offset(self.shared.longest.try_search_fwd(&mut self.longest, &input));
+        self.searched += end.unwrap_or(input.start()) - input.start();
+        end
     }
 
     /// The leftmost-longest match within `span`; what stands around it decides conditions.
     pub(super) fn find(&mut self, text: &[u8], span: Range<usize>) -> Option<(usize, usize)> {
+        if self.searched > WHOLE_FROM
+            && let Some((forward, spans)) = self.shared.spans()
+        {
+            return spans.find(forward, self.bytes, text, span);
+        }
         let end = self.search_forward(Input::new(text).span(span.clone()))?;
         if let Some(bytes) = self.bytes {
             return Some((end - bytes, end));
@@ -139,9 +164,13 @@ impl Engine {
         text: &[u8],
         span: Range<usize>,
     ) -> Result<Option<(usize, usize)>, GaveUp> {
-        if self.meter.off {
+        if self.meter.off || self.is_known_to_be_linear() {
             return Ok(self.find(text, span));
         }
+        self.find_metered(text, span)
+    }
+
+    fn find_metered(&mut self, text: &[u8], span: Range<usize>) -> Result<Option<(usize, usize)>, GaveUp> {
         let new_line =
             span.start <= self.meter.at || memchr(b'\n', &text[self.meter.at..span.start]).is_some();
         if new_line {
@@ -154,19 +183,14 @@ impl Engine {
         let Some(start) = self.start_of(text, span.start..end) else { return Ok(None) };
         let input = Input::new(text).span(start..span.end).anchored(Anchored::Yes);
         let end = walk(&self.shared.longest, &mut self.longest, &input, &mut self.meter.left)?;
+        self.searched += end.unwrap_or(start) - input.start();
         Ok(end.map(|end| (start, end)))
     }
-}
 
-/// The automaton with all its states, if they are few.
-fn whole(forward: &DFA) -> Option<dense::DFA<Vec<u32>>> {
-    let config = dense::Config::new()
-        .match_kind(MatchKind::LeftmostFirst)
-        .start_kind(StartKind::Unanchored)
-        .byte_classes(false)
-        .dfa_size_limit(Some(WHOLE_BYTES))
-        .determinize_size_limit(Some(2 * WHOLE_BYTES));
-    dense::Builder::new().configure(config).build_from_nfa(forward.get_nfa()).ok()
+    /// Looking ahead from each match cannot add up.
+    pub(super) fn is_known_to_be_linear(&self) -> bool {
+        self.searched > WHOLE_FROM && self.shared.spans().is_some_and(|(_, spans)| spans.is_linear())
+    }
 }
 
 /// How often a long line may be read.
@@ -219,4 +243,92 @@ fn lazy(nfa: NFA, kind: MatchKind) -> Accept<DFA> {
         .configure(config)
         .build_from_nfa(nfa)
         .map_err(|error| Declined::new(format!("the automaton: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hir::Dialect;
+    use super::super::node::Node;
+    use super::super::parse::{Syntax, parse};
+    use super::*;
+
+    fn node(expression: &str) -> Node {
+        let syntax = Syntax {
+            extended: true,
+            sed: false,
+            utf8: false,
+            collate_bytes: true,
+            ignore_case: false,
+            stray_backslash_is_quiet: true,
+            newline_ends: true,
+        };
+        parse(expression.as_bytes(), syntax).expect("an expression").node
+    }
+
+    /// Bytes read to find all matches of a line; `None` if that was given up.
+    fn steps(node: &Node, line: &[u8]) -> Option<usize> {
+        let hir = Dialect { utf8: false, newline_ends: true, groups: false }.translate(node);
+        let mut engine = Engine::new(&hir, None).expect("an automaton");
+        let mut at = 0;
+        while let Some((start, end)) = engine.find_metered(line, at..line.len()).ok()? {
+            at = if start == end { end + 1 } else { end };
+            if at > line.len() {
+                break;
+            }
+        }
+        Some(READINGS_MAX * line.len() - engine.meter.left)
+    }
+
+    /// Either statement: by the look of the expression, or by its automata.
+    fn is_linear(node: &Node) -> bool {
+        let hir = Dialect { utf8: false, newline_ends: true, groups: false }.translate(node);
+        let mut engine = Engine::new(&hir, None).expect("an automaton");
+        engine.searched = usize::MAX;
+        !node.may_look_far() || engine.is_known_to_be_linear()
+    }
+
+    const ATOMS: &[&str] = &["a", "b", "[ab]", "[^a]", ".", "(ab)", "(a|b)", "(a|bc)", "(a|a.*b)"];
+    const TIMES: &[&str] = &["", "*", "+", "?", "{2}"];
+
+    /// Expressions of up to three repeated atoms, side by side or as alternatives.
+    fn expressions() -> Vec<String> {
+        let mut number = 7_u32;
+        let mut below = |end: usize| {
+            number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (number >> 16) as usize % end
+        };
+        let mut some = || {
+            let parts = (0..1 + below(3)).map(|at| {
+                let bar = if at > 0 && below(3) == 0 { "|" } else { "" };
+                format!("{bar}{}{}", ATOMS[below(ATOMS.len())], TIMES[below(TIMES.len())])
+            });
+            parts.collect::<String>()
+        };
+        (0..300).map(|_| some()).collect()
+    }
+
+    #[test]
+    fn what_is_called_linear_reads_twice_as_much_of_a_line_twice_as_long() {
+        const BYTES: usize = 3000;
+        let (mut linear, mut given_up) = (0, 0);
+        for expression in expressions() {
+            let node = node(&expression);
+            let is_linear = is_linear(&node);
+            linear += usize::from(is_linear);
+            for period in ["a", "b", "ab", "aab", "abc", "ba", "c", "aaaaaaac"] {
+                let line = |bytes: usize| period.bytes().cycle().take(bytes).collect::<Vec<u8>>();
+                let (Some(once), Some(twice)) = (steps(&node, &line(BYTES)), steps(&node, &line(2 * BYTES)))
+                else {
+                    assert!(!is_linear, "{expression} over {period} was given up");
+                    given_up += 1;
+                    continue;
+                };
+                assert!(
+                    !is_linear || twice < once * 2 + BYTES,
+                    "{expression} over {period}: {once}, then {twice}"
+                );
+            }
+        }
+        assert!(linear > 200 && given_up > 0, "{linear} linear, {given_up} given up");
+    }
 }

@@ -1,7 +1,7 @@
 //! POSIX regular expressions as GNU grep and GNU sed match them.
 //!
 //! The path of an expression: text → [`parse`] (with [`bracket`], [`escape`], [`classes`]) → [`node`], a tree over
-//! sets of characters → [`hir`] → [`engine`], lazily made automata; [`literal`] finds strings to look for first,
+//! sets of characters → [`hir`] → [`engine`], lazily made automata, and [`dense`], whole ones; [`literal`] finds strings to look for first,
 //! [`search`] chooses how to search, [`groups`] retraces a match for its groups. Each step may decline: what cannot
 //! be shown equal to the real tool runs in the real tool. `tests/regex_oracle.rs` compares with it.
 //!
@@ -11,6 +11,7 @@
 mod bracket;
 mod chars;
 mod classes;
+mod dense;
 mod engine;
 mod escape;
 mod groups;
@@ -377,5 +378,10 @@ impl Regex {
     /// The first line at or after `at` (the start of a line) that matches, without its newline.
     pub fn next_line(&mut self, block: &[u8], at: usize) -> Option<Range<usize>> {
         self.searcher.next_line(block, at)
+    }
+
+    /// How many lines match, up to as many as are wanted.
+    pub fn count_lines(&mut self, block: &[u8], wanted: u64) -> u64 {
+        self.searcher.count_lines(block, wanted)
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, MatchKind, packed};
 use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
@@ -23,6 +23,8 @@ pub(super) struct Searcher {
     engine: Engine,
     plan: Plan,
     newline_ends: bool,
+    /// Finding all matches takes linear time, whatever the automata look like.
+    linear: bool,
 }
 
 /// What is known about every match.
@@ -39,8 +41,11 @@ enum Plan {
         literals: Literals,
         distrust: u32,
     },
-    /// It starts at the start of a line.
-    LineStart,
+    /// It starts at the start of a line, and may contain one of these strings.
+    LineStart {
+        literals: Option<Literals>,
+        distrust: u32,
+    },
     Nothing,
 }
 
@@ -48,6 +53,8 @@ enum Plan {
 #[derive(Clone, Debug)]
 enum Literals {
     One(Arc<Finder<'static>>),
+    /// The longest of the leftmost, by vectors of all their first bytes.
+    Few(Arc<packed::Searcher>),
     /// The longest of the leftmost.
     Many(Arc<AhoCorasick>),
     /// One byte out of these.
@@ -58,6 +65,14 @@ impl Literals {
     fn new(strings: &[Vec<u8>]) -> Accept<Literals> {
         if let [one] = strings {
             return Ok(Literals::One(Arc::new(Finder::new(one).into_owned())));
+        }
+        // The automaton would look for one byte of each string, which may be common in text.
+        if strings.len() <= FEW_MAX && strings.iter().all(|string| string.len() > 1) {
+            let kind = packed::MatchKind::LeftmostLongest;
+            let searcher = packed::Config::new().match_kind(kind).builder().extend(strings).build();
+            if let Some(searcher) = searcher {
+                return Ok(Literals::Few(Arc::new(searcher)));
+            }
         }
         AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
@@ -72,6 +87,10 @@ impl Literals {
                 let start = span.start + finder.find(&text[span])?;
                 Some((start, start + finder.needle().len()))
             }
+            Literals::Few(searcher) => {
+                let found = searcher.find_in(text, aho_corasick::Span::from(span))?;
+                Some((found.start(), found.end()))
+            }
             Literals::Many(automaton) => {
                 let found = automaton.find(aho_corasick::Input::new(text).span(span))?;
                 Some((found.start(), found.end()))
@@ -84,6 +103,8 @@ impl Literals {
     }
 }
 
+/// Strings that are few enough for vectors.
+const FEW_MAX: usize = 32;
 /// After so many literals close to each other, stop looking for them: each costs more than the automaton would.
 const DISTRUST_MAX: u32 = 64;
 /// A line from which on it is long.
@@ -107,7 +128,9 @@ impl Plan {
             return Ok(Plan::Start(start));
         }
         if node.is_line_anchored() {
-            return Ok(Plan::LineStart);
+            let literals =
+                literal::required(node, utf8).map(|strings| Literals::new(&strings)).transpose()?;
+            return Ok(Plan::LineStart { literals, distrust: 0 });
         }
         if let Some(bytes) = literal::required_set(node, utf8) {
             let literals = Literals::Set(Arc::new(Members::new(|byte| bytes.contains(&byte))));
@@ -125,7 +148,7 @@ impl Searcher {
         let plan = Plan::new(node, dialect.utf8, dialect.newline_ends)?;
         let bytes = if dialect.utf8 && !node.is_ascii() { None } else { node.fixed_len() };
         let engine = Engine::new(&dialect.translate(node), bytes)?;
-        Ok(Searcher { engine, plan, newline_ends: dialect.newline_ends })
+        Ok(Searcher { engine, plan, newline_ends: dialect.newline_ends, linear: !node.may_look_far() })
     }
 
     pub(super) fn be_patient(&mut self) {
@@ -149,7 +172,7 @@ impl Searcher {
             Plan::Exact(literals) => literals.find(text, line).is_some(),
             Plan::Run(run) => run.find(text, line).is_some(),
             Plan::Start(start) => start.first(text, line).is_some(),
-            Plan::LineStart => self.engine.matches_at(text, line),
+            Plan::LineStart { .. } => self.engine.matches_at(text, line),
             Plan::Contains { literals, .. } if literals.find(text, line.clone()).is_none() => false,
             Plan::Contains { .. } | Plan::Nothing => self.engine.first_end(text, line).is_some(),
         }
@@ -160,7 +183,7 @@ impl Searcher {
             Plan::Exact(literals) => Ok(literals.find(text, span)),
             Plan::Run(run) => Ok(run.find(text, span)),
             Plan::Start(start) => Ok(start.find(&mut self.engine, text, span)),
-            Plan::LineStart => Ok(self.find_at_line_start(text, span)),
+            Plan::LineStart { .. } => Ok(self.find_at_line_start(text, span)),
             Plan::Contains { distrust, .. } if self.newline_ends && *distrust < DISTRUST_MAX => {
                 self.find_around_literal(text, span)
             }
@@ -211,6 +234,9 @@ impl Searcher {
 
     /// A long line gets the search that counts its steps: looking ahead from each match could add up.
     fn find_anywhere(&mut self, text: &[u8], span: Range<usize>) -> Result<Option<(usize, usize)>, GaveUp> {
+        if self.linear || self.engine.is_known_to_be_linear() {
+            return Ok(self.engine.find(text, span));
+        }
         let head = span.start..span.end.min(span.start + LONG);
         let long = span.len() > LONG && !(self.newline_ends && memchr(b'\n', &text[head]).is_some());
         if long { self.engine.find_counting(text, span) } else { Ok(self.engine.find(text, span)) }
@@ -225,7 +251,10 @@ impl Searcher {
                 Plan::Contains { literals, distrust } if *distrust < DISTRUST_MAX => {
                     literals.find(block, at..block.len())?.0
                 }
-                Plan::LineStart => at,
+                Plan::LineStart { literals: Some(literals), distrust } if *distrust < DISTRUST_MAX => {
+                    literals.find(block, at..block.len())?.0
+                }
+                Plan::LineStart { .. } => at,
                 Plan::Contains { .. } | Plan::Nothing => self.engine.first_end(block, at..block.len())?,
             };
             let line = line_around(block, at, found);
@@ -237,11 +266,40 @@ impl Searcher {
         None
     }
 
+    /// How many lines match, up to as many as are wanted. Where a line starts need not be known for that, unless
+    /// finding something in it does not mean that it matches.
+    pub(super) fn count_lines(&mut self, block: &[u8], wanted: u64) -> u64 {
+        let rest = |at: usize| at..block.len();
+        match &self.plan {
+            Plan::Exact(literals) => {
+                count_hits(block, wanted, |at| literals.find(block, rest(at)).map(|found| found.0))
+            }
+            Plan::Run(run) => count_hits(block, wanted, |at| run.find(block, rest(at)).map(|found| found.0)),
+            Plan::Start(start) => count_hits(block, wanted, |at| start.first(block, rest(at))),
+            Plan::Contains { .. } | Plan::LineStart { .. } | Plan::Nothing => {
+                let (mut count, mut at) = (0, 0);
+                while count < wanted
+                    && let Some(line) = self.next_line(block, at)
+                {
+                    count += 1;
+                    at = line.end + 1;
+                }
+                count
+            }
+        }
+    }
+
     /// Where finding something in a line does not mean that the line matches: does it?
     fn confirms(&mut self, block: &[u8], line: Range<usize>, from: usize, found: usize) -> bool {
         match &mut self.plan {
             Plan::Exact(_) | Plan::Run(_) | Plan::Start(_) | Plan::Nothing => true,
-            Plan::LineStart => self.engine.matches_at(block, line),
+            Plan::LineStart { literals, distrust } => {
+                if literals.is_some() && *distrust < DISTRUST_MAX {
+                    // It pays as long as it skips lines.
+                    *distrust = if line.start == from { *distrust + 1 } else { distrust.saturating_sub(1) };
+                }
+                self.engine.matches_at(block, line)
+            }
             Plan::Contains { distrust, .. } if *distrust >= DISTRUST_MAX => true,
             Plan::Contains { literals, distrust } => {
                 // A set is found more slowly than a string, and says less.
@@ -253,6 +311,19 @@ impl Searcher {
             }
         }
     }
+}
+
+/// In how many lines something is found, up to as many as are wanted.
+fn count_hits(block: &[u8], wanted: u64, find: impl Fn(usize) -> Option<usize>) -> u64 {
+    let (mut count, mut at) = (0, 0);
+    while count < wanted
+        && at < block.len()
+        && let Some(found) = find(at)
+    {
+        count += 1;
+        at = memchr(b'\n', &block[found..]).map_or(block.len(), |newline| found + newline + 1);
+    }
+    count
 }
 
 /// The line that `at` lies in, given that `from` is in it or in one before. It does not start before `from`.

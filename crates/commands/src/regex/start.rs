@@ -1,10 +1,13 @@
-//! Expressions whose leftmost match begins at the first member of a set, since nothing else must follow: ` .*`,
-//! `  *`, `#.*$` without the `$`. Where it begins is found without an automaton, and often where it ends as well.
+//! Expressions whose leftmost match begins at the first member of a set, or at the first place of a string, since
+//! nothing else must follow: ` .*`, `  *`, `HTTP/[0-9.]*`, `#.*$` without the `$`. Where it begins is found without an
+//! automaton, and often where it ends as well.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::chars::CharSet;
+use memchr::memmem::Finder;
+
+use super::chars::{CharSet, encode};
 use super::engine::Engine;
 use super::members::Members;
 use super::node::Node;
@@ -12,8 +15,33 @@ use super::node::Node;
 /// Where matches begin and end.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
-    first: Arc<Members>,
+    head: Head,
     tail: Tail,
+}
+
+/// What every match begins with.
+#[derive(Clone, Debug)]
+enum Head {
+    /// One of these.
+    Member(Arc<Members>),
+    /// This string, of several characters.
+    Text(Arc<Finder<'static>>),
+}
+
+impl Head {
+    fn find(&self, text: &[u8]) -> Option<usize> {
+        match self {
+            Head::Member(members) => members.find(text),
+            Head::Text(finder) => finder.find(text),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Head::Member(_) => 1,
+            Head::Text(finder) => finder.needle().len(),
+        }
+    }
 }
 
 /// What follows the first character of a match.
@@ -31,17 +59,19 @@ impl Start {
     /// `None` if the expression is not of this kind, or if finding all its matches could take more than linear time.
     pub(super) fn new(node: &Node, utf8: bool, newline_ends: bool) -> Option<Start> {
         let Node::Concat(parts) = node else { return None };
-        let (first, rest) = parts.split_first()?;
+        let fixed = parts.iter().take_while(|part| single(part).is_some()).count();
+        let (head, rest) = parts.split_at(fixed.max(1));
         let plain = |part: &Node| !part.any(&|node| matches!(node, Node::Look(_))) && part.is_nullable();
         if !rest.iter().all(plain) || node.may_look_far() {
             return None;
         }
-        let Node::Set(set) = first else { return None };
         let of = |set: &CharSet, byte: u8| set.contains(u32::from(byte)) && !(newline_ends && byte == b'\n');
-        if utf8 && !set.is_ascii() {
-            return None;
-        }
-        let first = Arc::new(Members::new(|byte| of(set, byte)));
+        let head = match head {
+            [Node::Set(set)] if utf8 && !set.is_ascii() => return None,
+            [Node::Set(set)] => Head::Member(Arc::new(Members::new(|byte| of(set, byte)))),
+            [_] => return None,
+            several => Head::Text(Arc::new(Finder::new(&text(several, utf8)).into_owned())),
+        };
         let tail = match rest {
             [Node::Repeat { body, min: 0, max: None }] => match &**body {
                 Node::Set(set) if !utf8 || set.is_ascii() => {
@@ -54,12 +84,12 @@ impl Start {
             },
             _ => Tail::Any,
         };
-        Some(Start { first, tail })
+        Some(Start { head, tail })
     }
 
     /// Where the first match begins.
     pub(super) fn first(&self, text: &[u8], span: Range<usize>) -> Option<usize> {
-        self.first.find(&text[span.clone()]).map(|at| span.start + at)
+        self.head.find(&text[span.clone()]).map(|at| span.start + at)
     }
 
     /// The leftmost-longest match.
@@ -71,8 +101,8 @@ impl Start {
     ) -> Option<(usize, usize)> {
         let start = self.first(text, span.clone())?;
         let end = |stops: &Members| {
-            let behind = &text[start + 1..span.end];
-            start + 1 + stops.find(behind).unwrap_or(behind.len())
+            let behind = &text[start + self.head.len()..span.end];
+            start + self.head.len() + stops.find(behind).unwrap_or(behind.len())
         };
         let end = match &self.tail {
             Tail::Until(stops) => end(stops),
@@ -84,6 +114,18 @@ impl Start {
         };
         Some((start, end))
     }
+}
+
+/// The character that a part is, if it can be no other.
+fn single(part: &Node) -> Option<u32> {
+    match part {
+        Node::Set(set) if set.len() == 1 => set.iter().next(),
+        _ => None,
+    }
+}
+
+fn text(parts: &[Node], utf8: bool) -> Vec<u8> {
+    parts.iter().filter_map(single).flat_map(|character| encode(character, utf8)).collect()
 }
 
 #[cfg(test)]
@@ -102,7 +144,22 @@ mod tests {
             b"a#\0b\n",
             b"####\n##",
         ];
-        for expression in [" .*", "  *", "#[^b]*", "a(b|c)?a*", "[ab]b*", "#.*", "[#a].?", "a[^x]*"] {
+        for expression in [
+            " .*",
+            "  *",
+            "#[^b]*",
+            "a(b|c)?a*",
+            "[ab]b*",
+            "#.*",
+            "[#a].?",
+            "a[^x]*",
+            "ab[a ]*",
+            "aaa*",
+            "##.*",
+            "x\u{e9}*",
+            "\u{e9} .*",
+            "# \u{e9}\u{e9}?",
+        ] {
             for charset in [Charset::C, Charset::Utf8] {
                 for newline in [Newline::EndsLine, Newline::IsCharacter] {
                     let options =

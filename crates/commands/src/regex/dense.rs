@@ -1,0 +1,307 @@
+//! The automata with all their states, for expressions that have few: faster than making them when met, and open to
+//! questions. One of them is whether finding all matches reads a line more than a few times. What a search reads behind
+//! a match in vain is read again for the next one; that is bounded if no states can follow each other in circles
+//! without a match among them.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use regex_automata::dfa::{Automaton, StartKind, dense};
+use regex_automata::nfa::thompson::NFA;
+use regex_automata::util::primitives::StateID;
+use regex_automata::util::start::Config as Start;
+use regex_automata::{Anchored, HalfMatch, Input, MatchError, MatchKind};
+
+use super::members::Members;
+
+type Dfa = dense::DFA<Vec<u32>>;
+
+/// What the states of one automaton may take.
+const BYTES: usize = 2 << 20;
+
+/// From anywhere to the end of the leftmost match that prefers earlier alternatives; also from a known start, to tell
+/// whether there is one.
+#[derive(Debug)]
+pub(super) struct Forward(Dfa);
+
+impl Forward {
+    /// `None` if it has too many states.
+    pub(super) fn new(nfa: &NFA) -> Option<Forward> {
+        build(nfa, MatchKind::LeftmostFirst, StartKind::Both).map(Forward)
+    }
+
+    pub(super) fn search(&self, input: &Input) -> Option<usize> {
+        offset(self.0.try_search_fwd(input))
+    }
+}
+
+/// What finds a match as a whole, beside [`Forward`].
+#[derive(Debug)]
+pub(super) struct Spans {
+    /// From a known start to the longest end.
+    longest: Dfa,
+    /// From a known end back to the leftmost start.
+    backward: Dfa,
+    /// Finding all matches takes linear time.
+    linear: bool,
+    /// No match begins another: the first end is the only one.
+    one_end: bool,
+    /// Bytes that begin a match, if what looks like the beginning of one soon turns out to be one or not.
+    begins: Option<(Members, StateID)>,
+}
+
+impl Spans {
+    /// `None` if there are too many states.
+    pub(super) fn new(forward: &Forward, longest: &NFA, backward: &NFA) -> Option<Spans> {
+        let longest = build(longest, MatchKind::All, StartKind::Anchored)?;
+        let after_match = |graph: &Graph| graph.circles_after(|id| graph.dfa.is_match_state(id));
+        let graph = Graph::new(&longest, Anchored::Yes)?;
+        let preferred = Graph::new(&forward.0, Anchored::No)?;
+        let (linear, one_end) = (!after_match(&graph) && !after_match(&preferred), graph.ends_once());
+        let begins = graph.begins();
+        let backward = build(backward, MatchKind::All, StartKind::Anchored)?;
+        Some(Spans { linear, one_end, begins, longest, backward })
+    }
+
+    pub(super) fn is_linear(&self) -> bool {
+        self.linear
+    }
+
+    /// The leftmost-longest match. `bytes`: what all matches have, if one number.
+    pub(super) fn find(
+        &self,
+        forward: &Forward,
+        bytes: Option<usize>,
+        text: &[u8],
+        span: Range<usize>,
+    ) -> Option<(usize, usize)> {
+        if let Some((members, state)) = &self.begins {
+            return self.find_by_beginnings(members, *state, text, span);
+        }
+        let end = forward.search(&Input::new(text).span(span.clone()))?;
+        if let Some(bytes) = bytes {
+            return Some((end - bytes, end));
+        }
+        let back = Input::new(text).span(span.start..end).anchored(Anchored::Yes);
+        let start = offset(self.backward.try_search_rev(&back))?;
+        let end = if self.one_end { end } else { self.longest_at(text, start..span.end)? };
+        Some((start, end))
+    }
+
+    /// The longest match that starts where the span does.
+    pub(super) fn longest_at(&self, text: &[u8], span: Range<usize>) -> Option<usize> {
+        offset(self.longest.try_search_fwd(&Input::new(text).span(span).anchored(Anchored::Yes)))
+    }
+
+    fn find_by_beginnings(
+        &self,
+        members: &Members,
+        state: StateID,
+        text: &[u8],
+        span: Range<usize>,
+    ) -> Option<(usize, usize)> {
+        let mut start = span.start;
+        loop {
+            start += members.find(&text[start..span.end])?;
+            if let Some(end) = self.walk(state, text, start..span.end) {
+                return Some((start, end));
+            }
+            start += 1;
+        }
+    }
+
+    /// The last end of a match. An automaton enters a match state one byte after the match.
+    #[inline]
+    fn walk(&self, mut state: StateID, text: &[u8], span: Range<usize>) -> Option<usize> {
+        let mut end = None;
+        for at in span.clone() {
+            state = self.longest.next_state(state, text[at]);
+            if self.longest.is_match_state(state) {
+                end = Some(at);
+            } else if self.longest.is_dead_state(state) {
+                return end;
+            }
+        }
+        let last = match text.get(span.end) {
+            Some(&byte) => self.longest.next_state(state, byte),
+            None => self.longest.next_eoi_state(state),
+        };
+        if self.longest.is_match_state(last) { Some(span.end) } else { end }
+    }
+}
+
+fn build(nfa: &NFA, kind: MatchKind, start: StartKind) -> Option<Dfa> {
+    let config = dense::Config::new()
+        .match_kind(kind)
+        .start_kind(start)
+        .byte_classes(false)
+        .dfa_size_limit(Some(BYTES))
+        .determinize_size_limit(Some(2 * BYTES));
+    dense::Builder::new().configure(config).build_from_nfa(nfa).ok()
+}
+
+/// No automaton here is told to quit, so that there are no errors to speak of.
+fn offset(found: Result<Option<HalfMatch>, MatchError>) -> Option<usize> {
+    found.ok().flatten().map(|half| half.offset())
+}
+
+/// Which states follow which.
+struct Graph<'a> {
+    dfa: &'a Dfa,
+    /// Where searches start, by what stands before.
+    starts: Vec<StateID>,
+    /// All but the dead one, each with those that follow it; what follows it at the end of the text last.
+    next: HashMap<StateID, Vec<StateID>>,
+}
+
+impl<'a> Graph<'a> {
+    fn new(dfa: &'a Dfa, anchored: Anchored) -> Option<Graph<'a>> {
+        let befores = (0..=u8::MAX).map(Some).chain([None]);
+        let start = |before| dfa.start_state(&Start::new().anchored(anchored).look_behind(before)).ok();
+        let mut starts: Vec<StateID> = befores.map(start).collect::<Option<_>>()?;
+        starts.sort_unstable();
+        starts.dedup();
+        let mut graph = Graph { dfa, starts: starts.clone(), next: HashMap::new() };
+        let mut todo = starts;
+        while let Some(state) = todo.pop() {
+            if dfa.is_dead_state(state) || graph.next.contains_key(&state) {
+                continue;
+            }
+            let mut next: Vec<StateID> = (0..=u8::MAX).map(|byte| dfa.next_state(state, byte)).collect();
+            next.sort_unstable();
+            next.dedup();
+            next.push(dfa.next_eoi_state(state));
+            todo.extend_from_slice(&next);
+            graph.next.insert(state, next);
+        }
+        Some(graph)
+    }
+
+    fn after(&self, state: StateID) -> &[StateID] {
+        self.next.get(&state).map_or(&[], Vec::as_slice)
+    }
+
+    /// Can states follow each other in circles, behind one of these, without a match among them?
+    fn circles_after(&self, holds: impl Fn(StateID) -> bool) -> bool {
+        let mut done = HashMap::new();
+        self.next.keys().filter(|state| holds(**state)).any(|state| {
+            let mut after = self.after(*state).iter();
+            after.any(|next| self.circles(*next, &mut done))
+        })
+    }
+
+    /// Going on from here without a match, does one come back to where one was? `done`: whether a state is behind the
+    /// search already, or on its way.
+    fn circles(&self, from: StateID, done: &mut HashMap<StateID, bool>) -> bool {
+        let mut path = vec![(from, 0)];
+        while let Some((state, index)) = path.pop() {
+            if index == 0 {
+                if self.dfa.is_match_state(state) || self.dfa.is_dead_state(state) {
+                    continue;
+                }
+                match done.get(&state) {
+                    Some(true) => continue,
+                    Some(false) => return true,
+                    None => done.insert(state, false),
+                };
+            }
+            match self.after(state).get(index) {
+                Some(next) => path.extend([(state, index + 1), (*next, 0)]),
+                None => {
+                    done.insert(state, true);
+                }
+            }
+        }
+        false
+    }
+
+    /// Does nothing but the dead state follow a match?
+    fn ends_once(&self) -> bool {
+        let mut matches = self.next.keys().filter(|state| self.dfa.is_match_state(**state));
+        matches.all(|state| self.after(*state).iter().all(|next| self.dfa.is_dead_state(*next)))
+    }
+
+    /// The bytes by which a match can begin, and the state before them, if what stands before does not matter, nothing
+    /// is no match, and every path ends soon or in a match.
+    fn begins(&self) -> Option<(Members, StateID)> {
+        let &[start] = self.starts.as_slice() else { return None };
+        let nothing_matches = self.dfa.is_match_state(self.dfa.next_eoi_state(start));
+        if nothing_matches || self.circles_after(|_| true) || self.circles(start, &mut HashMap::new()) {
+            return None;
+        }
+        let goes_on = |byte: u8| !self.dfa.is_dead_state(self.dfa.next_state(start, byte));
+        Some((Members::new(goes_on), start))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::engine::nfa;
+    use super::super::hir::Dialect;
+    use super::super::parse::{Syntax, parse};
+    use super::*;
+
+    fn spans(expression: &str) -> (Forward, Spans) {
+        let syntax = Syntax {
+            extended: true,
+            sed: false,
+            utf8: false,
+            collate_bytes: true,
+            ignore_case: false,
+            stray_backslash_is_quiet: true,
+            newline_ends: true,
+        };
+        let node = parse(expression.as_bytes(), syntax).expect("an expression").node;
+        let hir = Dialect { utf8: false, newline_ends: true, groups: false }.translate(&node);
+        let ahead = nfa(&hir, false).expect("an automaton");
+        let back = nfa(&hir, true).expect("an automaton");
+        let forward = Forward::new(&ahead).expect("few states");
+        let spans = Spans::new(&forward, &ahead, &back).expect("few states");
+        (forward, spans)
+    }
+
+    #[test]
+    fn what_may_read_far_in_vain_is_told_from_what_may_not() {
+        for linear in
+            ["[0-9]+|[a-z]+", "[a-c]*d", "ab|abcd", "a.?b|a", "[0-9]+:[0-9]+", "(ab)*", "\\bab|a", "x$"]
+        {
+            assert!(spans(linear).1.is_linear(), "{linear}");
+        }
+        for other in ["a|a.*b", "a.*b", "a(b*c)?", "(a|ab*c)d?", "x(y[^z]*z)*"] {
+            assert!(!spans(other).1.is_linear(), "{other}");
+        }
+    }
+
+    #[test]
+    fn beginnings_and_single_ends_are_known() {
+        for begins in ["[0-9]+|[a-z]+", "ab|abcd", "x[a-z]*", "a{3}"] {
+            assert!(spans(begins).1.begins.is_some(), "{begins}");
+        }
+        for other in ["[a-c]*d", "a.*b", "[0-9]*", "\\ba", "^a", "(ab)*", "a*b|c"] {
+            assert!(spans(other).1.begins.is_none(), "{other}");
+        }
+        assert!(spans("[a-c]*d").1.one_end && spans("ab|cd").1.one_end);
+        assert!(!spans("ab*").1.one_end && !spans("ab|abcd").1.one_end);
+    }
+
+    #[test]
+    fn the_same_is_found_in_every_way() {
+        let text = b"abc 12ab\nd aad1 x:1:22 aaab\n\n\xff ab";
+        for expression in
+            ["[0-9]+|[a-z]+", "[a-c]*d", "ab|abc", "a.*b", "[0-9]+:[0-9]+", "\\bab|a", "b$", "^ab*", "a{2}"]
+        {
+            let (forward, spans) = spans(expression);
+            let plain = Spans { begins: None, one_end: false, ..self::spans(expression).1 };
+            for start in 0..=text.len() {
+                for end in start..=text.len() {
+                    let expected = plain.find(&forward, None, text, start..end);
+                    assert_eq!(
+                        spans.find(&forward, None, text, start..end),
+                        expected,
+                        "{expression} {start}..{end}"
+                    );
+                }
+            }
+        }
+    }
+}
