@@ -38,6 +38,13 @@ pub type Accept<T> = Result<T, Declined>;
 /// read in.
 pub type AcceptFn = fn(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>>;
 
+/// Reads a file in which arguments go on, or says why it cannot be read before the command runs.
+pub type Scripts<'a> = &'a dyn Fn(&[u8]) -> Accept<Vec<u8>>;
+
+/// The signature of `accept` where arguments may go on in files.
+pub type AcceptScriptsFn =
+    fn(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>>;
+
 /// Something a command reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
@@ -101,6 +108,11 @@ pub trait Command: Send + Sync + fmt::Debug {
 
     /// What it reads, in order. Empty for a source (`seq`).
     fn inputs(&self) -> &[Input];
+
+    /// Files in which its arguments go on: what they say is known already, as it was then.
+    fn scripts(&self) -> &[Vec<u8>] {
+        &[]
+    }
 
     /// Its inner loop. Fresh state for each call.
     fn kernel(&self) -> Accept<Box<dyn Kernel>>;

@@ -54,7 +54,7 @@ mod wc;
 mod xargs;
 
 pub use bytes::{ByteMap, ByteSet};
-pub use command::{Accept, AcceptFn, Command, Copies, Declined, Ending, Input};
+pub use command::{Accept, AcceptFn, AcceptScriptsFn, Command, Copies, Declined, Ending, Input, Scripts};
 pub use context::{Charset, Collate, Context, Locale, locales_are_installed};
 pub use detect::{Family, Implementation};
 pub use facts::{Class, Combiner, Facts, LastLine, Lines, Touches};
@@ -76,9 +76,18 @@ pub struct Entry {
     /// Whose implementation its kernel equals.
     pub family: Family,
     /// Reads its arguments.
-    pub accept: AcceptFn,
+    pub accept: Acceptor,
     /// It has a kernel, at least for some arguments. If not, it is known only for what `explain` says of it.
     pub native: bool,
+}
+
+/// Who reads the arguments of a command.
+#[derive(Clone, Copy, Debug)]
+pub enum Acceptor {
+    /// They say everything.
+    Alone(AcceptFn),
+    /// They may go on in files (`-f`).
+    WithScripts(AcceptScriptsFn),
 }
 
 /// Every command that pelton knows.
@@ -91,14 +100,14 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("expand", expand::accept),
     findutils("find", find::accept),
     coreutils("fold", fold::accept),
-    Entry { name: "grep", family: Family::GnuGrep, accept: grep::accept, native: true },
+    scripted("grep", Family::GnuGrep, grep::accept),
     coreutils("head", head::accept),
     coreutils("join", join::accept),
     coreutils("nl", nl::accept),
     coreutils("paste", paste::accept),
     builtin("printf", printf::accept),
-    Entry { name: "rev", family: Family::UtilLinux, accept: rev::accept, native: true },
-    Entry { name: "sed", family: Family::GnuSed, accept: sed::accept, native: true },
+    native("rev", Family::UtilLinux, Acceptor::Alone(rev::accept)),
+    scripted("sed", Family::GnuSed, sed::accept),
     coreutils("seq", seq::accept),
     coreutils("sort", sort::accept),
     coreutils("tac", tac::accept),
@@ -111,18 +120,26 @@ pub const COMMANDS: &[Entry] = &[
     findutils("xargs", xargs::accept),
 ];
 
+const fn native(name: &'static str, family: Family, accept: Acceptor) -> Entry {
+    Entry { name, family, accept, native: true }
+}
+
 const fn coreutils(name: &'static str, accept: AcceptFn) -> Entry {
-    Entry { name, family: Family::GnuCoreutils, accept, native: true }
+    native(name, Family::GnuCoreutils, Acceptor::Alone(accept))
+}
+
+const fn scripted(name: &'static str, family: Family, accept: AcceptScriptsFn) -> Entry {
+    native(name, family, Acceptor::WithScripts(accept))
 }
 
 /// Of bash. The program of the same name is declined as another implementation.
 const fn builtin(name: &'static str, accept: AcceptFn) -> Entry {
-    Entry { name, family: Family::Bash, accept, native: true }
+    native(name, Family::Bash, Acceptor::Alone(accept))
 }
 
 /// Known, but without a kernel.
 const fn findutils(name: &'static str, accept: AcceptFn) -> Entry {
-    Entry { name, family: Family::GnuFindutils, accept, native: false }
+    Entry { native: false, ..native(name, Family::GnuFindutils, Acceptor::Alone(accept)) }
 }
 
 /// The command of this name, if pelton knows it.
@@ -132,11 +149,27 @@ pub fn lookup(name: &[u8]) -> Option<&'static Entry> {
 
 /// Reads a command line: its name, its arguments, and what they depend on. The one way in for the planner.
 pub fn accept(name: &[u8], args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
+    accept_with(name, args, context, &|name| {
+        Declined::because(format!("the file {} was not read", name.escape_ascii()))
+    })
+}
+
+/// The same for one who can read the files in which arguments go on (`grep -f`, `sed -f`).
+pub fn accept_with(
+    name: &[u8],
+    args: &[Vec<u8>],
+    context: &Context,
+    scripts: Scripts<'_>,
+) -> Accept<Box<dyn Command>> {
     let shown = name.escape_ascii();
     let Some(entry) = lookup(name) else { return Declined::because(format!("{shown} has no kernel")) };
     if !context.implementation.is_tested(entry.family) {
         let what = context.implementation.describe();
         return Declined::because(format!("{shown} is {what}, which no kernel was compared with"));
     }
-    (entry.accept)(args, context).map_err(|declined| Declined::new(format!("{shown}: {}", declined.reason)))
+    let accepted = match entry.accept {
+        Acceptor::Alone(accept) => accept(args, context),
+        Acceptor::WithScripts(accept) => accept(args, context, scripts),
+    };
+    accepted.map_err(|declined| Declined::new(format!("{shown}: {}", declined.reason)))
 }

@@ -11,7 +11,7 @@
 //! Unless `-q` or `-m` ended it, grep reads its standard input to the end even if it needs no more of it.
 //! Where lines are not printed (`-c`, `-q`, `-l`, `-L`) only the NULs matter.
 //!
-//! Declined: `-f`, `-P`, `-z`, `-Z`, `-T`, `-I`, context lines, directories, colours, `--line-buffered`, `-m 0`.
+//! Declined: `-P`, `-z`, `-Z`, `-T`, `-I`, context lines, directories, colours, `--line-buffered`, `-m 0`.
 
 mod kernel;
 mod options;
@@ -23,7 +23,7 @@ use pelton_stream::Kernel;
 use crate::regex::Judges;
 use crate::{
     Accept, ByteMap, ByteSet, Class, Combiner, Command, Context, Declined, Facts, Input, LastLine, Lines,
-    Touches,
+    Scripts, Touches,
 };
 use kernel::GrepKernel;
 use options::{Options, Show};
@@ -36,8 +36,8 @@ struct Grep {
 }
 
 /// Reads the arguments.
-pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
-    let options = Options::parse(args, context)?;
+pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
+    let options = Options::parse(args, context, scripts)?;
     if !options.text && !options.is_quiet() && !context.locale.plain_messages {
         return Declined::because("a message about binary data may be translated");
     }
@@ -94,6 +94,10 @@ impl Command for Grep {
         &self.options.inputs
     }
 
+    fn scripts(&self) -> &[Vec<u8>] {
+        &self.options.scripts
+    }
+
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         Ok(Box::new(GrepKernel::new(&self.options)))
     }
@@ -125,8 +129,8 @@ mod tests {
 
     fn grep(args: &[&str], locale: Locale) -> Box<dyn Command> {
         let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
-        accept(&args, &Context { locale, implementation: Implementation::tested(Family::GnuGrep) })
-            .expect("native")
+        let context = Context { locale, implementation: Implementation::tested(Family::GnuGrep) };
+        accept(&args, &context, &|_| Declined::because("no files")).expect("native")
     }
 
     /// What is printed of these blocks, and whether it was handed over.

@@ -2,7 +2,7 @@
 
 use crate::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
 use crate::regex::{self, Flavour, Newline, Regex, Within};
-use crate::{Accept, Charset, Collate, Context, Declined, Input};
+use crate::{Accept, Charset, Collate, Context, Declined, Input, Scripts};
 
 /// What is printed of the lines that are selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub(super) struct Options {
     pub(super) innocent: Option<Vec<u8>>,
     /// A line that is selected, likewise.
     pub(super) guilty: Option<Vec<u8>>,
+    /// Where expressions came from (`-f`).
+    pub(super) scripts: Vec<Vec<u8>>,
     /// With what the real grep goes on from standard input.
     pub(super) resume_args: Vec<Vec<u8>>,
 }
@@ -55,6 +57,7 @@ pub(super) struct Options {
 enum Id {
     Flavour(Flavour),
     Expression,
+    File,
     IgnoreCase(bool),
     Words,
     Lines,
@@ -83,6 +86,7 @@ const TABLE: &[Opt<Id>] = &[
     opt(Id::Flavour(Flavour::GrepFixed), b'F', "fixed-strings", Takes::Nothing),
     opt(Id::Flavour(Flavour::GrepBasic), b'G', "basic-regexp", Takes::Nothing),
     opt(Id::Expression, b'e', "regexp", Takes::Value),
+    opt(Id::File, b'f', "file", Takes::Value),
     opt(Id::IgnoreCase(true), b'i', "ignore-case", Takes::Nothing),
     short(Id::IgnoreCase(true), b'y', Takes::Nothing),
     long(Id::IgnoreCase(false), "no-ignore-case", Takes::Nothing),
@@ -108,7 +112,6 @@ const TABLE: &[Opt<Id>] = &[
     opt(Id::Nothing, b's', "no-messages", Takes::Nothing),
     opt(Id::Nothing, b'U', "binary", Takes::Nothing),
     opt(Id::Foreign, b'P', "perl-regexp", Takes::Nothing),
-    opt(Id::Foreign, b'f', "file", Takes::Value),
     opt(Id::Foreign, b'z', "null-data", Takes::Nothing),
     opt(Id::Foreign, b'Z', "null", Takes::Nothing),
     opt(Id::Foreign, b'T', "initial-tab", Takes::Nothing),
@@ -133,13 +136,19 @@ const TABLE: &[Opt<Id>] = &[
 ];
 
 impl Options {
-    pub(super) fn parse(args: &[Vec<u8>], context: &Context) -> Accept<Options> {
+    pub(super) fn parse(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Options> {
         let parsed = parse(args, TABLE, Order::Anywhere)?;
         check(&parsed)?;
         let mut operands = parsed.operands();
         let mut resume_args = parsed.resume_args();
+        let files = files(&parsed, scripts)?;
+        let given = parsed.options().filter(|(id, _)| *id == Id::Expression).map(|(_, value)| value);
         let mut expressions: Vec<&[u8]> =
-            parsed.options().filter(|(id, _)| *id == Id::Expression).map(|(_, value)| value).collect();
+            given.chain(files.iter().filter_map(|(_, text)| lines(text))).collect();
+        if expressions.is_empty() && !files.is_empty() {
+            // grep then leaves its input alone, which whoever writes it may notice.
+            return Declined::because("files of expressions that hold none");
+        }
         if expressions.is_empty() {
             if operands.is_empty() {
                 return Declined::because("no expression at all");
@@ -166,8 +175,8 @@ impl Options {
         let (invert, show) = (parsed.has(Id::Invert), show(&parsed));
         let mut regex = compile(&parsed, &expressions, context, show == Show::Matches && !invert)?;
         let mut find = |selected: bool| {
-            let easy = [&b""[..], b"a", b"0", b" ", b"-"].into_iter().chain(expressions.iter().copied());
-            let mut lines = easy.filter(|line| !line.contains(&b'\n'));
+            let given = expressions.iter().flat_map(|text| text.split(|byte| *byte == b'\n')).take(GIVEN_MAX);
+            let mut lines = [&b""[..], b"a", b"0", b" ", b"-"].into_iter().chain(given);
             let judges = regex.judges();
             let found = lines.find(|line| {
                 judges.first_unjudged(line).is_none()
@@ -189,6 +198,7 @@ impl Options {
             label: parsed.last_value(Id::Label).unwrap_or(b"(standard input)").to_vec(),
             utf8: context.locale.ctype == Charset::Utf8,
             inputs,
+            scripts: files.into_iter().map(|(name, _)| name.to_vec()).collect(),
             resume_args,
         })
     }
@@ -219,6 +229,24 @@ impl Options {
     pub(super) fn is_filter(&self) -> bool {
         self.show == Show::Lines && !self.line_numbers && !self.offsets && !self.names
     }
+}
+
+/// Lines of the expressions that are tried as lines.
+const GIVEN_MAX: usize = 100;
+
+/// The files of expressions, by name.
+fn files<'a>(parsed: &Parsed<'a, Id>, scripts: Scripts<'_>) -> Accept<Vec<(&'a [u8], Vec<u8>)>> {
+    let names = parsed.options().filter(|(id, _)| *id == Id::File).map(|(_, name)| name);
+    let read = |name: &'a [u8]| match scripts(name)? {
+        text if text.contains(&0) => Declined::because("a file of expressions with a NUL in it"),
+        text => Ok((name, text)),
+    };
+    names.map(read).collect()
+}
+
+/// The expressions in a file, of which the last may lack its end. None of them is not the same as an empty one.
+fn lines(text: &[u8]) -> Option<&[u8]> {
+    (!text.is_empty()).then(|| text.strip_suffix(b"\n").unwrap_or(text))
 }
 
 /// Declines what is known and not native.

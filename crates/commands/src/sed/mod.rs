@@ -19,7 +19,7 @@ use crate::argv::{Opt, Order, Takes, long, opt, short};
 use crate::regex::{Judges, Shape};
 use crate::{
     Accept, ByteMap, ByteMapKernel, ByteSet, Class, Combiner, Command, Context, Declined, Facts, Input,
-    Lines, Touches, argv,
+    Lines, Scripts, Touches, argv,
 };
 
 use machine::{Machine, Manner};
@@ -31,6 +31,7 @@ use script::{Action, Script};
 enum Id {
     Quiet,
     Expression,
+    File,
     Extended,
     Separate,
     Unbuffered,
@@ -52,7 +53,7 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::NullData, b'z', "null-data", Takes::Nothing),
     long(Id::NullData, "zero-terminated", Takes::Nothing),
     opt(Id::Binary, b'b', "binary", Takes::Nothing),
-    opt(Id::Refused("a script in a file (-f)"), b'f', "file", Takes::Value),
+    opt(Id::File, b'f', "file", Takes::Value),
     opt(Id::Refused("changing files in place (-i)"), b'i', "in-place", Takes::MaybeValue),
     opt(Id::Refused("-l"), b'l', "line-length", Takes::Value),
     long(Id::Refused("--posix"), "posix", Takes::Nothing),
@@ -67,6 +68,8 @@ struct Sed {
     program: Program,
     manner: Manner,
     inputs: Vec<Input>,
+    /// Where the script came from (`-f`).
+    scripts: Vec<Vec<u8>>,
     /// What it is, if it is a map of bytes.
     map: Option<Box<ByteMap>>,
     resume: Option<Vec<Vec<u8>>>,
@@ -77,6 +80,7 @@ struct Sed {
 #[derive(Debug, Default)]
 struct Options<'a> {
     pieces: Vec<&'a [u8]>,
+    file: Option<&'a [u8]>,
     quiet: bool,
     extended: bool,
     separate: bool,
@@ -96,8 +100,10 @@ impl<'a> Options<'a> {
             match id {
                 Id::Quiet => options.quiet = true,
                 Id::Expression => options.pieces.push(value),
+                Id::File if options.file.is_none() => options.file = Some(value),
+                Id::File => return Declined::because("several files of scripts"),
                 // A script is read when its option is: what stands behind is not for it.
-                Id::Extended | Id::NullData if !options.pieces.is_empty() => {
+                Id::Extended | Id::NullData if !options.pieces.is_empty() || options.file.is_some() => {
                     return Declined::because("-E or -z behind a script");
                 }
                 Id::Extended => options.extended = true,
@@ -108,7 +114,10 @@ impl<'a> Options<'a> {
                 Id::Refused(what) => return Declined::because(what),
             }
         }
-        if options.pieces.is_empty() {
+        if options.file.is_some() && !options.pieces.is_empty() {
+            return Declined::because("a script in a file beside another (-e)");
+        }
+        if options.pieces.is_empty() && options.file.is_none() {
             if options.operands.is_empty() {
                 return Declined::because("no script");
             }
@@ -121,10 +130,15 @@ impl<'a> Options<'a> {
 }
 
 /// Reads the arguments.
-pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
+pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
     let options = Options::parse(args)?;
     let utf8 = context.locale.ctype != crate::Charset::C;
-    let script = parse::parse(&options.pieces.join(&b'\n'), options.pieces.len() > 1, utf8)?;
+    let file = options.file.map(scripts).transpose()?;
+    let text = match &file {
+        Some(text) => text.strip_suffix(b"\n").unwrap_or(text).to_vec(),
+        None => options.pieces.join(&b'\n'),
+    };
+    let script = parse::parse(&text, options.pieces.len() > 1, utf8)?;
     let quits = script.commands.iter().any(|command| matches!(command.action, Action::Quit { .. }));
     if options.unbuffered && quits {
         return Declined::because("-u leaves unread what q does not want");
@@ -146,7 +160,8 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     }
     let resume = (leaves && program.may_stop && map.is_none()).then_some(options.resume);
     let facts = facts(&script, &program, manner, map.as_deref(), inputs.len()).with_record_end(line_end);
-    Ok(Box::new(Sed { program, manner, inputs, map, resume, facts }))
+    let scripts = options.file.iter().map(|name| name.to_vec()).collect();
+    Ok(Box::new(Sed { program, manner, inputs, scripts, map, resume, facts }))
 }
 
 impl Command for Sed {
@@ -156,6 +171,10 @@ impl Command for Sed {
 
     fn inputs(&self) -> &[Input] {
         &self.inputs
+    }
+
+    fn scripts(&self) -> &[Vec<u8>] {
+        &self.scripts
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
@@ -302,7 +321,7 @@ mod tests {
     fn sed(locale: Locale, args: &[&str]) -> Accept<Box<dyn Command>> {
         let context = Context { locale, implementation: Implementation::tested(Family::GnuSed) };
         let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
-        accept(&args, &context)
+        accept(&args, &context, &|_| Declined::because("no files"))
     }
 
     fn class(args: &[&str]) -> String {
@@ -376,7 +395,7 @@ mod tests {
             (&["h"], "the hold space (h H g G x)"),
             (&[":a"], "branches (b t T :)"),
             (&["-i", "p"], "changing files in place (-i)"),
-            (&["-f", "x"], "a script in a file (-f)"),
+            (&["-f", "x", "-e", "p"], "a script in a file beside another (-e)"),
             (&["--posix", "p"], "--posix"),
             (&["s/a/b/w out"], "the flag w of s writes files"),
             (&["s/a/b/e"], "the flag e of s runs commands"),

@@ -142,7 +142,12 @@ impl Engine {
     pub fn check(&mut self, case: &Case) -> Option<Difference> {
         let locale = if case.utf8 { self.utf8.1.clone() } else { Locale::C };
         let context = Context { locale, implementation: self.implementation.clone() };
-        let command = match pelton_commands::accept(case.command.as_bytes(), &case.args, &context) {
+        let script = |name: &[u8]| match case.files.iter().find(|(known, _)| known.as_bytes() == name) {
+            Some((_, content)) => Ok(content.clone()),
+            None => Err(Declined::new("no such file")),
+        };
+        let name = case.command.as_bytes();
+        let command = match pelton_commands::accept_with(name, &case.args, &context, &script) {
             Ok(command) => command,
             Err(declined) => {
                 self.tally.declined += 1;

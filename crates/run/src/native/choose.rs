@@ -110,6 +110,11 @@ pub fn plan_pipeline(
         candidates[stage].command =
             Declined::because("a file that it reads or writes is written by the same pipeline");
     }
+    for stage in scripts_at_risk(stages, &files, around) {
+        candidates[stage].command = Declined::because(
+            "a file in which its arguments go on may be written by another stage of the pipeline",
+        );
+    }
     let prints = candidates[0].command.as_ref().ok().and_then(|command| command.prints_bytes());
     let input_bytes = prints.or_else(|| files.first().and_then(|files| files.and_then(Files::bytes)));
     let locale = locales.pop().unwrap_or(Locale::C);
@@ -133,6 +138,31 @@ pub fn plan_pipeline(
         }
     }
     (planned, units)
+}
+
+/// Stages that read a script beside a process that may write it: one that writes files by a redirection, or that has
+/// its name among its arguments.
+fn scripts_at_risk(stages: &[StagePlan], files: &[Option<&Files>], around: &Surroundings<'_>) -> Vec<usize> {
+    let at_risk = |at: &usize| {
+        let Some(names) = files[*at].map(|files| &files.scripts).filter(|names| !names.is_empty()) else {
+            return false;
+        };
+        stages.iter().zip(files).any(|(stage, files)| files.is_none() && may_write(stage, names, around))
+    };
+    (0..stages.len()).filter(at_risk).collect()
+}
+
+/// Whether a stage that is not understood may write one of these.
+fn may_write(stage: &StagePlan, names: &[Vec<u8>], around: &Surroundings<'_>) -> bool {
+    let reads_only = |kind: &RedirectKind| matches!(kind, RedirectKind::Read(_));
+    if stage.syntax.redirects.iter().any(|redirect| !reads_only(&redirect.kind)) {
+        return true;
+    }
+    let Ok(native) = stage.program(around) else { return true };
+    let Action::Exec(exec) = native.action else { return true };
+    let holds = |arg: &CString, name: &[u8]| arg.as_bytes().windows(name.len()).any(|part| part == name);
+    let mut last_parts = names.iter().map(|name| name.rsplit(|byte| *byte == b'/').next().unwrap_or(name));
+    last_parts.any(|name| exec.argv.iter().skip(1).any(|arg| holds(arg, name)))
 }
 
 fn understand(
@@ -198,7 +228,7 @@ fn command_of(
     let context = Context { locale: locale.clone(), implementation: detector.identify(path) };
     candidate.implementation = Some(context.implementation.describe());
     candidate.locale = Some(locale.clone());
-    let command = pelton_commands::accept(&name, &candidate.args, &context)?;
+    let command = pelton_commands::accept_with(&name, &candidate.args, &context, &files::script)?;
     let called = exec.argv.first().map_or(&b""[..], |called| called.as_bytes()).to_vec();
     let is_grep = name == b"grep";
     let complains = is_grep || command.complains();

@@ -7,7 +7,7 @@ use pelton_stream::InputKind;
 use pelton_sys::spawn::Redirection;
 use pelton_sys::{machine, startup};
 use std::fs::{File, Metadata};
-use std::io::Seek;
+use std::io::{Read, Seek};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
@@ -19,6 +19,8 @@ pub struct Files {
     pub sources: Vec<Source>,
     /// Less is stored of an input than its size says.
     pub may_have_holes: bool,
+    /// Files in which its arguments go on, which were read already.
+    pub scripts: Vec<Vec<u8>>,
     /// The C library does not read all of its inputs by [`READ_BYTES`].
     pub odd_reads: bool,
     read: Vec<Place>,
@@ -76,6 +78,7 @@ pub fn of_stage(command: &dyn Command, own: &[Redirection], position: Position) 
     let mut files = Files {
         sources: Vec::new(),
         may_have_holes: false,
+        scripts: command.scripts().to_vec(),
         odd_reads: false,
         read: Vec::new(),
         written: Vec::new(),
@@ -86,6 +89,9 @@ pub fn of_stage(command: &dyn Command, own: &[Redirection], position: Position) 
         files.odd_reads |= metadata.as_ref().is_some_and(|metadata| metadata.blksize() != READ_BYTES);
         files.may_have_holes |= metadata.as_ref().is_some_and(may_have_holes);
         files.read.extend(metadata.as_ref().map(Place::of));
+    }
+    for name in command.scripts() {
+        files.read.push(Place::of(&open_regular(name)?.1));
     }
     match opened(1) {
         Some(path) => files.written.extend(output(path)?),
@@ -150,6 +156,29 @@ fn inherited_input() -> Accept<(Source, Option<Metadata>)> {
         can_be_read(&file).map_err(unknown)?;
     }
     Ok((Source { name: None, file: None, kind }, regular))
+}
+
+/// What stands in a file in which arguments go on (`grep -f`). It is read before anything of the pipeline runs.
+pub fn script(name: &[u8]) -> Accept<Vec<u8>> {
+    const BYTES_MAX: u64 = 1 << 20;
+    let shown = name.escape_ascii();
+    if name == b"-" {
+        return Declined::because("arguments that go on in the standard input");
+    }
+    // What a link such as /dev/stdin leads to may be another file to each process.
+    let is_link = std::fs::symlink_metadata(path(name)).is_ok_and(|metadata| metadata.is_symlink());
+    if is_link {
+        return Declined::because(format!("{shown} is a link"));
+    }
+    let (mut file, metadata) = open_regular(name)?;
+    if metadata.len() > BYTES_MAX {
+        return Declined::because(format!("{shown} is very large"));
+    }
+    let mut text = Vec::new();
+    match file.read_to_end(&mut text) {
+        Ok(_) => Ok(text),
+        Err(_) => Declined::because(format!("{shown} cannot be read")),
+    }
 }
 
 /// A large file of which less is stored than its size says.

@@ -118,23 +118,41 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         let number = rng.pick(&[1, 1, 2, 3, 10, 100]).to_string();
         valued(rng, &mut args, "-m", "--max-count", number.as_bytes());
     }
-    if rng.chance(20) {
+    let given = rng.chance(20);
+    let mut expression = Vec::new();
+    if given {
         for _ in 0..1 + rng.below(3) {
             let expression = rng.pick(EXPRESSIONS).as_bytes();
             valued(rng, &mut args, "-e", "--regexp", expression);
         }
     } else {
-        let expression = rng.pick(EXPRESSIONS);
-        if expression.starts_with('-') {
-            args.push(b"-e".to_vec());
+        expression = rng.pick(EXPRESSIONS).into();
+        if expression.starts_with(b"-") {
+            expression.splice(..0, *b"-e");
         }
-        args.push(expression.into());
+        args.push(expression.clone());
+    }
+    let mut files = Vec::new();
+    if rng.chance(12) {
+        for name in ["list", "more"] {
+            let lines = (0..rng.below(5)).map(|_| rng.pick(EXPRESSIONS)).collect::<Vec<_>>().join("\n");
+            let end = if lines.is_empty() || rng.chance(20) { "" } else { "\n" };
+            files.push((name.to_owned(), (lines + end).into_bytes()));
+            valued(rng, &mut args, "-f", "--file", name.as_bytes());
+            if rng.chance(70) {
+                break;
+            }
+        }
+        if !given && rng.chance(90) {
+            // The expression would be a file.
+            args.retain(|arg| *arg != expression);
+        }
     }
     let mut case = Case {
         command: command.to_owned(),
         args,
         stdin: text(rng),
-        files: Vec::new(),
+        files,
         piped: rng.chance(10),
         utf8: rng.chance(60),
     };

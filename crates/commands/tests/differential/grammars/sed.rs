@@ -11,6 +11,7 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
     if extended {
         args.push(rng.pick(&[&b"-E"[..], b"-r", b"--regexp-extended"]).to_vec());
     }
+    let mut file = None;
     let pieces = if rng.chance(15) { 2 + rng.below(2) } else { 1 };
     for index in 0..pieces {
         let mut script = Vec::new();
@@ -19,6 +20,13 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         }
         self::script(rng, extended, &mut script);
         match rng.below(4) {
+            0 if pieces == 1 && rng.chance(40) => {
+                if rng.chance(80) {
+                    script.push(b'\n');
+                }
+                args.push(rng.pick(&[&b"-fscript"[..], b"--file=script"]).to_vec());
+                file = Some(script);
+            }
             0 if pieces == 1 => args.push(script),
             1 => args.push([b"--expression=", script.as_slice()].concat()),
             2 => args.push([b"-e", script.as_slice()].concat()),
@@ -33,6 +41,7 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         case.stdin = text(rng);
         case.files.iter_mut().for_each(|(_, content)| *content = text(rng));
     }
+    case.files.extend(file.map(|script| ("script".to_owned(), script)));
     case
 }
 
