@@ -196,9 +196,8 @@ impl GrepKernel {
     }
 
     fn count_matching(&mut self, block: &[u8], wanted: u64) -> u64 {
-        if self.sample.is_empty()
-            && let Some(line) = self.options.regex.next_line(block, 0)
-        {
+        if self.sample.is_empty() {
+            let Some(line) = self.options.regex.next_line(block, 0) else { return 0 };
             self.sample = block[line].to_vec();
         }
         self.options.regex.count_lines(block, wanted)

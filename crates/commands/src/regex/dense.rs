@@ -1,7 +1,7 @@
 //! The automata with all their states, for expressions that have few: faster than making them when met, and open to
 //! questions. One of them is whether finding all matches reads a line more than a few times. What a search reads behind
-//! a match in vain is read again for the next one; that is bounded if no states can follow each other in circles
-//! without a match among them.
+//! a match in vain is read again for the next one; that is bounded if states without a match among them can follow each
+//! other only so far, and not in circles.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -18,6 +18,12 @@ type Dfa = dense::DFA<Vec<u32>>;
 
 /// What the states of one automaton may take.
 const BYTES: usize = 2 << 20;
+
+/// Bytes that may be read behind a match in vain.
+const AHEAD_MAX: usize = 32;
+/// States from the start to a match: an automaton enters a match state one byte behind the match, so that one byte is
+/// enough for one. If more were needed, they would often be read for nothing.
+const BEGUN_MAX: usize = 2;
 
 /// From anywhere to the end of the leftmost match that prefers earlier alternatives; also from a known start, to tell
 /// whether there is one.
@@ -46,7 +52,7 @@ pub(super) struct Spans {
     linear: bool,
     /// No match begins another: the first end is the only one.
     one_end: bool,
-    /// Bytes that begin a match, if what looks like the beginning of one soon turns out to be one or not.
+    /// Bytes that begin a match, if hardly anything but a match begins with them.
     begins: Option<(Members, StateID)>,
 }
 
@@ -54,10 +60,11 @@ impl Spans {
     /// `None` if there are too many states.
     pub(super) fn new(forward: &Forward, longest: &NFA, backward: &NFA) -> Option<Spans> {
         let longest = build(longest, MatchKind::All, StartKind::Anchored)?;
-        let after_match = |graph: &Graph| graph.circles_after(|id| graph.dfa.is_match_state(id));
+        let ahead = |graph: &Graph| graph.farthest_after(|id| graph.dfa.is_match_state(id));
         let graph = Graph::new(&longest, Anchored::Yes)?;
         let preferred = Graph::new(&forward.0, Anchored::No)?;
-        let (linear, one_end) = (!after_match(&graph) && !after_match(&preferred), graph.ends_once());
+        let linear = ahead(&graph) <= AHEAD_MAX && ahead(&preferred) <= AHEAD_MAX;
+        let one_end = graph.ends_once();
         let begins = graph.begins();
         let backward = build(backward, MatchKind::All, StartKind::Anchored)?;
         Some(Spans { linear, one_end, begins, longest, backward })
@@ -181,38 +188,28 @@ impl<'a> Graph<'a> {
         self.next.get(&state).map_or(&[], Vec::as_slice)
     }
 
-    /// Can states follow each other in circles, behind one of these, without a match among them?
-    fn circles_after(&self, holds: impl Fn(StateID) -> bool) -> bool {
-        let mut done = HashMap::new();
-        self.next.keys().filter(|state| holds(**state)).any(|state| {
-            let mut after = self.after(*state).iter();
-            after.any(|next| self.circles(*next, &mut done))
-        })
+    /// How many states can follow each other, behind one of these, without a match among them.
+    fn farthest_after(&self, holds: impl Fn(StateID) -> bool) -> usize {
+        let mut known = HashMap::new();
+        let states = self.next.keys().filter(|state| holds(**state));
+        let next = states.flat_map(|state| self.after(*state));
+        next.map(|next| self.farthest(*next, &mut known)).max().unwrap_or(0)
     }
 
-    /// Going on from here without a match, does one come back to where one was? `done`: whether a state is behind the
-    /// search already, or on its way.
-    fn circles(&self, from: StateID, done: &mut HashMap<StateID, bool>) -> bool {
-        let mut path = vec![(from, 0)];
-        while let Some((state, index)) = path.pop() {
-            if index == 0 {
-                if self.dfa.is_match_state(state) || self.dfa.is_dead_state(state) {
-                    continue;
-                }
-                match done.get(&state) {
-                    Some(true) => continue,
-                    Some(false) => return true,
-                    None => done.insert(state, false),
-                };
-            }
-            match self.after(state).get(index) {
-                Some(next) => path.extend([(state, index + 1), (*next, 0)]),
-                None => {
-                    done.insert(state, true);
-                }
-            }
+    /// How many states can follow each other from this one on without a match among them: any number, if they come in
+    /// circles. `known` says that of those that are on their way.
+    fn farthest(&self, from: StateID, known: &mut HashMap<StateID, usize>) -> usize {
+        if self.dfa.is_match_state(from) || self.dfa.is_dead_state(from) {
+            return 0;
         }
-        false
+        if let Some(known) = known.get(&from) {
+            return *known;
+        }
+        known.insert(from, usize::MAX);
+        let next = self.after(from).iter().map(|next| self.farthest(*next, known)).max();
+        let farthest = next.unwrap_or(0).saturating_add(1);
+        known.insert(from, farthest);
+        farthest
     }
 
     /// Does nothing but the dead state follow a match?
@@ -226,7 +223,8 @@ impl<'a> Graph<'a> {
     fn begins(&self) -> Option<(Members, StateID)> {
         let &[start] = self.starts.as_slice() else { return None };
         let nothing_matches = self.dfa.is_match_state(self.dfa.next_eoi_state(start));
-        if nothing_matches || self.circles_after(|_| true) || self.circles(start, &mut HashMap::new()) {
+        let begun = self.farthest(start, &mut HashMap::new());
+        if nothing_matches || begun > BEGUN_MAX || self.farthest_after(|_| true) > AHEAD_MAX {
             return None;
         }
         let goes_on = |byte: u8| !self.dfa.is_dead_state(self.dfa.next_state(start, byte));
@@ -267,17 +265,18 @@ mod tests {
         {
             assert!(spans(linear).1.is_linear(), "{linear}");
         }
-        for other in ["a|a.*b", "a.*b", "a(b*c)?", "(a|ab*c)d?", "x(y[^z]*z)*"] {
+        for other in ["a|a.*b", "a|[a-z]{90}b", "a.*b", "a(b*c)?", "(a|ab*c)d?", "x(y[^z]*z)*"] {
             assert!(!spans(other).1.is_linear(), "{other}");
         }
     }
 
     #[test]
     fn beginnings_and_single_ends_are_known() {
-        for begins in ["[0-9]+|[a-z]+", "ab|abcd", "x[a-z]*", "a{3}"] {
+        for begins in ["[0-9]+|[a-z]+", "x[a-z]*", "a|b", "[ab](cde)?"] {
             assert!(spans(begins).1.begins.is_some(), "{begins}");
         }
-        for other in ["[a-c]*d", "a.*b", "[0-9]*", "\\ba", "^a", "(ab)*", "a*b|c"] {
+        for other in ["[a-c]*d", "a.*b", "[0-9]*", "\\ba", "^a", "(ab)*", "a*b|c", "[a-z]{9}", "a|[a-z]{90}b"]
+        {
             assert!(spans(other).1.begins.is_none(), "{other}");
         }
         assert!(spans("[a-c]*d").1.one_end && spans("ab|cd").1.one_end);

@@ -399,7 +399,7 @@ mod tests {
             (&["--posix", "p"], "--posix"),
             (&["s/a/b/w out"], "the flag w of s writes files"),
             (&["s/a/b/e"], "the flag e of s runs commands"),
-            (&["s/a/b/M"], "the flag M of s"),
+            (&["s/a/\\n/;s/^a/b/M"], "the flag M where lines hold newlines"),
             (&["s/a/b"], "a command that is not terminated"),
             (&["s//b/"], "an empty expression means the last one used"),
             (&["p}"], "an unexpected }"),

@@ -191,11 +191,15 @@ impl Reader<'_> {
         };
         self.at += 1;
         let text = self.until(delimiter, true)?;
-        let ignore_case = self.eat(b'I');
-        if matches!(self.peek(), Some(b'I' | b'M')) {
-            return Declined::because("the flag M of an address, or a flag twice");
+        let mut pattern = Pattern { text, ignore_case: false, many_lines: false };
+        while let Some(flag @ (b'I' | b'M')) = self.peek() {
+            let flag = if flag == b'I' { &mut pattern.ignore_case } else { &mut pattern.many_lines };
+            if std::mem::replace(flag, true) {
+                return Declined::because("a flag of an address twice");
+            }
+            self.at += 1;
         }
-        Ok(Some(Pattern { text, ignore_case }))
+        Ok(Some(pattern))
     }
 
     /// The delimiter that stands here; it is not taken.
@@ -237,7 +241,7 @@ impl Reader<'_> {
         self.at += 1;
         let text = self.until(delimiter, true)?;
         let replacement = replacement::parse(&self.until(delimiter, false)?)?;
-        let pattern = Pattern { text, ignore_case: false };
+        let pattern = Pattern { text, ignore_case: false, many_lines: false };
         let mut substitute = Substitute { pattern, replacement, global: false, nth: 0, print: false };
         self.flags(&mut substitute)?;
         substitute.nth = substitute.nth.max(1);
@@ -258,7 +262,7 @@ impl Reader<'_> {
                     }
                     continue;
                 }
-                Some(b'm' | b'M') => return Declined::because("the flag M of s"),
+                Some(b'm' | b'M') => std::mem::replace(&mut substitute.pattern.many_lines, true),
                 Some(b'e') => return Declined::because("the flag e of s runs commands"),
                 Some(b'w') => return Declined::because("the flag w of s writes files"),
                 _ => return self.end_of_command(),

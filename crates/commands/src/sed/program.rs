@@ -221,6 +221,9 @@ struct Compiler<'a> {
 impl Compiler<'_> {
     fn regex(&self, pattern: &Pattern, groups: &[usize]) -> Accept<Regex> {
         let context = self.settings.context;
+        if pattern.many_lines && !self.plain_lines {
+            return Declined::because("the flag M where lines hold newlines");
+        }
         let flavour = if self.settings.extended { Flavour::SedExtended } else { Flavour::SedBasic };
         let options = regex::Options {
             charset: context.locale.ctype,
@@ -269,6 +272,7 @@ impl Compiler<'_> {
         let mut pattern = &substitute.pattern;
         if pattern.text.is_empty()
             && !pattern.ignore_case
+            && !pattern.many_lines
             && let Lines::At(Address::Matching(address)) = lines
         {
             pattern = address;

@@ -55,6 +55,8 @@ pub(super) enum End {
 pub(super) struct Pattern {
     pub(super) text: Vec<u8>,
     pub(super) ignore_case: bool,
+    /// `M`: `^` and `$` match at newlines as well.
+    pub(super) many_lines: bool,
 }
 
 /// What a command does.

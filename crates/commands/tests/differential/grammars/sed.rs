@@ -180,7 +180,8 @@ fn substitute(rng: &mut Rng, extended: bool, script: &mut Vec<u8>) {
     for flag in [&b"g"[..], b"p", b"I", b"i", b"2", b"3", b"1", b"M", b"w out", b"e"] {
         let percent = match flag {
             b"g" => 45,
-            b"w out" | b"e" | b"M" => 0,
+            b"w out" | b"e" => 0,
+            b"M" => 5,
             _ => 9,
         };
         if rng.chance(percent) {
