@@ -6,8 +6,12 @@
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::argv::{Opt, Order, Takes, opt, parse, short};
+use crate::decimal::Decimal;
+use crate::gather::Gather;
 use crate::translate::{ByteMapKernel, Members};
-use crate::{Accept, ByteMap, ByteSet, Class, Command, Context, Facts, Input, LastLine, Lines, Touches};
+use crate::{
+    Accept, ByteMap, ByteSet, Class, Command, Context, Facts, Input, LastLine, Lines, Touches, scan,
+};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -125,7 +129,8 @@ struct CatKernel {
     style: Style,
     /// How each byte is shown, if some are shown otherwise than they are.
     shown: Option<(Box<[Shown; 256]>, Members)>,
-    number: Counter,
+    /// The number before the next line: `%6d` and a tab.
+    number: Decimal,
     /// Newlines in a row: -1 inside a line, 0 at the start of one, 1 after an empty line, 2 after more.
     newlines: i8,
     /// A carriage return at the end of a block: how it is shown depends on what comes next.
@@ -144,7 +149,7 @@ impl CatKernel {
         let changed = ByteSet::where_(|byte| shown(byte, style).len > 1 || byte >= 0x80 && style.nonprinting);
         let table = || Box::new(std::array::from_fn(|byte| shown(byte as u8, style)));
         let shown = special.then(|| (table(), Members::new(&changed)));
-        CatKernel { style, shown, number: Counter::new(), newlines: 0, pending_cr: false }
+        CatKernel { style, shown, number: Decimal::new(1, 6, b' ', b"\t"), newlines: 0, pending_cr: false }
     }
 
     /// Bytes of one line, without its newline. `ends` tells whether the newline is next.
@@ -152,7 +157,7 @@ impl CatKernel {
         self.flush_cr(out);
         if self.newlines >= 0 {
             if self.style.numbering != Numbering::None {
-                self.number.put(out);
+                self.put_number(out);
             }
             self.newlines = -1;
         }
@@ -177,6 +182,42 @@ impl CatKernel {
         }
     }
 
+    fn put_number(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.number.text());
+        self.number.add(1);
+    }
+
+    /// Numbers, and nothing else: most lines are copied with their ends.
+    fn only_numbers(&self) -> bool {
+        self.style.numbering != Numbering::None
+            && self.style == Style { numbering: self.style.numbering, ..Style::default() }
+    }
+
+    fn push_numbered(&mut self, block: &[u8], out: &mut Vec<u8>) {
+        let mut out = Gather::new(out, block.len() + block.len() / 8);
+        let all = self.style.numbering == Numbering::All;
+        let (mut start, mut inside) = (0, self.newlines < 0);
+        let number = &mut self.number;
+        let mut line = |start: usize, end: usize, numbered: bool| {
+            out.make_room(Decimal::MOST + end - start);
+            if numbered {
+                number.put(&mut out);
+                number.add(1);
+            }
+            out.slice(block, start, end);
+        };
+        scan::each(block, b'\n', |at| {
+            line(start, at + 1, !inside && (all || at > start));
+            (start, inside) = (at + 1, false);
+        });
+        if start < block.len() {
+            line(start, block.len(), !inside);
+            inside = true;
+        }
+        self.newlines = if inside { -1 } else { 0 };
+        out.finish();
+    }
+
     fn newline(&mut self, out: &mut Vec<u8>) {
         self.newlines = (self.newlines + 1).min(2);
         if self.newlines > 0 {
@@ -184,7 +225,7 @@ impl CatKernel {
                 return;
             }
             if self.style.numbering == Numbering::All {
-                self.number.put(out);
+                self.put_number(out);
             }
         }
         if self.style.ends {
@@ -209,6 +250,10 @@ impl Kernel for CatKernel {
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        if self.only_numbers() {
+            self.push_numbered(block, out);
+            return Ok(Flow::More);
+        }
         let mut start = 0;
         for at in memchr::memchr_iter(b'\n', block) {
             if at > start {
@@ -261,49 +306,9 @@ fn put_shown(shown: &[Shown; 256], text: &[u8], out: &mut Vec<u8>) {
     out.truncate(end);
 }
 
-/// A line number as text, counted up in place: `%6d` and a tab.
-struct Counter {
-    /// Right-aligned digits; blanks before them.
-    text: [u8; 20],
-    /// Where the digits, or the blanks that make six columns, start.
-    start: usize,
-}
-
-impl Counter {
-    fn new() -> Self {
-        let mut text = [b' '; 20];
-        text[19] = b'0';
-        Counter { text, start: 14 }
-    }
-
-    /// Counts up and writes the number.
-    fn put(&mut self, out: &mut Vec<u8>) {
-        let mut at = 19;
-        while self.text[at] == b'9' {
-            self.text[at] = b'0';
-            at -= 1;
-        }
-        self.text[at] = if self.text[at] == b' ' { b'1' } else { self.text[at] + 1 };
-        self.start = self.start.min(at);
-        out.extend_from_slice(&self.text[self.start..]);
-        out.push(b'\t');
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_counter_grows_beyond_six_columns() {
-        let mut counter = Counter::new();
-        let mut out = Vec::new();
-        (0..1_000_000).for_each(|_| {
-            out.clear();
-            counter.put(&mut out);
-        });
-        assert_eq!(out, b"1000000\t");
-    }
 
     #[test]
     fn invisible_bytes_are_shown() {

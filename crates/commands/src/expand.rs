@@ -107,6 +107,16 @@ impl Kernel for ExpandKernel {
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        let mut whole = 0;
+        if let Some(end) = memchr::memrchr(b'\n', block)
+            && memchr::memchr(b'\t', &block[..end]).is_none()
+        {
+            // Nothing to do in whole lines, whatever they begin with.
+            out.extend_from_slice(&block[..=end]);
+            (self.column, self.converting) = (0, true);
+            whole = end + 1;
+        }
+        let block = &block[whole..];
         let mut start = 0;
         for at in memchr::memchr2_iter(b'\t', b'\n', block) {
             if at > start {

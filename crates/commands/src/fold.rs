@@ -3,7 +3,10 @@
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::argv::{Opt, Order, Takes, opt, parse, short};
-use crate::{Accept, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
+use crate::gather::Gather;
+use crate::{
+    Accept, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches, scan,
+};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -109,6 +112,34 @@ impl FoldKernel {
         }
     }
 
+    /// Lines in which every byte is one column, to be broken anywhere: they are cut by arithmetic.
+    fn cut(&mut self, block: &[u8], out: &mut Vec<u8>) {
+        let width = self.style.width;
+        // A line end comes after each `width` bytes at most, and one that the block before was waiting with.
+        let mut out = Gather::new(out, block.len() + block.len() / width + 1);
+        let (mut start, mut room) = (0, width.saturating_sub(self.column));
+        let mut pieces = |mut start: usize, end: usize, mut room: usize, line_end: usize| {
+            while end - start > room {
+                out.slice(block, start, start + room);
+                out.byte(b'\n');
+                start += room;
+                room = width;
+            }
+            out.slice(block, start, end + line_end);
+            room - (end - start)
+        };
+        scan::each(block, b'\n', |at| {
+            pieces(start, at, room, 1);
+            (start, room) = (at + 1, width);
+        });
+        if start < block.len() {
+            room = pieces(start, block.len(), room, 0);
+        }
+        out.finish();
+        self.column = width - room;
+        self.started = self.column > 0;
+    }
+
     /// Text of one line in which every byte is one column.
     fn plain(&mut self, mut text: &[u8], out: &mut Vec<u8>) {
         while !text.is_empty() {
@@ -168,6 +199,11 @@ impl Kernel for FoldKernel {
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        let style = self.style;
+        if !style.spaces && (style.bytes || memchr::memchr3(0x08, b'\t', b'\r', block).is_none()) {
+            self.cut(block, out);
+            return Ok(Flow::More);
+        }
         for line in block.split_inclusive(|&byte| byte == b'\n') {
             let (text, ended) = match line.split_last() {
                 Some((b'\n', text)) => (text, true),

@@ -126,7 +126,7 @@ impl Command for Head {
         let unit = if self.bytes { Unit::Bytes } else { Unit::Records(self.line_end) };
         let headers = HeaderPrinter::new(self.headers, self.inputs.len());
         if self.but_last {
-            return Ok(Box::new(ButLastKernel { headers, count: self.count, held: Held::new(unit) }));
+            return Ok(Box::new(ButLastKernel { headers, count: self.count, unit, held: Held::new(unit) }));
         }
         let inputs_left = self.inputs.len();
         Ok(Box::new(FirstKernel { headers, count: self.count, left: self.count, unit, inputs_left }))
@@ -183,6 +183,7 @@ impl Kernel for FirstKernel {
 struct ButLastKernel {
     headers: HeaderPrinter,
     count: u64,
+    unit: Unit,
     held: Held,
 }
 
@@ -204,8 +205,16 @@ impl Kernel for ButLastKernel {
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
-        self.held.append(block);
-        self.release(true, out);
+        if let Some(start) = self.unit.last(self.count, block) {
+            // What is kept lies in this block: the rest of it is printed from where it is.
+            out.extend_from_slice(self.held.all());
+            out.extend_from_slice(&block[..start]);
+            self.held.clear();
+            self.held.append(&block[start..]);
+        } else {
+            self.held.append(block);
+            self.release(true, out);
+        }
         Ok(Flow::More)
     }
 

@@ -21,6 +21,22 @@ pub(crate) enum Unit {
     Bytes,
 }
 
+impl Unit {
+    /// Where the last `count` units of a block begin, if it holds more than that: an incomplete last record comes on top of
+    /// them. `None` also if it is dear to tell.
+    pub(crate) fn last(self, count: u64, block: &[u8]) -> Option<usize> {
+        let count = usize::try_from(count).ok()?;
+        match self {
+            Unit::Bytes => block.len().checked_sub(count),
+            Unit::Records(end) => {
+                let most = block.len() / 2;
+                let before = (count <= most).then(|| memchr::memrchr_iter(end, block).nth(count))??;
+                Some(before + 1)
+            }
+        }
+    }
+}
+
 impl Held {
     pub(crate) fn new(unit: Unit) -> Self {
         Held { bytes: Vec::new(), start: 0, ends: 0, unit }

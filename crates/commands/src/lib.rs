@@ -13,6 +13,7 @@ mod command;
 mod context;
 mod count;
 mod cut;
+mod decimal;
 mod decode;
 pub mod detect;
 mod echo;

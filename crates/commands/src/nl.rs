@@ -3,7 +3,11 @@
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::argv::{Opt, Order, Takes, opt, parse};
-use crate::{Accept, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
+use crate::decimal::Decimal;
+use crate::gather::Gather;
+use crate::{
+    Accept, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches, scan,
+};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -163,13 +167,40 @@ impl Command for Nl {
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         let style = self.style.clone();
         let blank = vec![b' '; style.width + style.separator.len()];
-        Ok(Box::new(NlKernel { number: style.start, section: 1, blanks: 0, blank, style }))
+        let counting = Counting::new(&style, style.start);
+        Ok(Box::new(NlKernel { number: style.start, counting, section: 1, blanks: 0, blank, style }))
+    }
+}
+
+/// A larger step might not be added digit by digit without overflow.
+const STEP_MOST: u32 = 1_000_000;
+
+/// Numbers that are counted up as text.
+struct Counting {
+    text: Decimal,
+    step: u32,
+}
+
+impl Counting {
+    /// `None` for what it does not serve: negative numbers and steps, numbers on the left, and long separators.
+    fn new(style: &Style, number: i64) -> Option<Self> {
+        let fill = match style.format {
+            Format::Left => return None,
+            Format::Right => b' ',
+            Format::Zeros => b'0',
+        };
+        let fits = style.width <= Decimal::WIDTH && style.separator.len() <= Decimal::BEHIND;
+        let (number, step) = (u64::try_from(number).ok()?, u32::try_from(style.increment).ok()?);
+        let fits = fits && step <= STEP_MOST;
+        fits.then(|| Counting { text: Decimal::new(number, style.width, fill, &style.separator), step })
     }
 }
 
 struct NlKernel {
     style: Style,
     number: i64,
+    /// The same, if it can be counted up as text.
+    counting: Option<Counting>,
     section: usize,
     /// Empty lines in a row, for -l.
     blanks: u64,
@@ -178,32 +209,45 @@ struct NlKernel {
 }
 
 impl NlKernel {
-    fn line(&mut self, line: &[u8], out: &mut Vec<u8>) {
+    /// The line is `block[start..end]`.
+    #[inline(always)]
+    fn line(&mut self, block: &[u8], start: usize, end: usize, out: &mut Gather<'_>) {
+        let line = &block[start..end];
         if let Some(section) = self.delimits(line) {
             self.section = section;
             if self.style.renumber {
                 self.number = self.style.start;
+                self.counting = Counting::new(&self.style, self.number);
             }
-            out.push(b'\n');
+            out.make_room(1);
+            out.byte(b'\n');
             return;
         }
+        out.make_room(Decimal::MOST + self.blank.len());
         if self.is_numbered(line) {
             self.put_number(out);
         } else {
-            out.extend_from_slice(&self.blank);
+            out.bytes(&self.blank);
         }
-        out.extend_from_slice(line);
-        out.push(b'\n');
+        out.make_room(line.len() + 1);
+        out.slice(block, start, end);
+        out.byte(b'\n');
     }
 
     /// `\:\:\:` starts a header, `\:\:` a body, `\:` a footer.
+    #[inline(always)]
     fn delimits(&self, line: &[u8]) -> Option<usize> {
         let unit = self.style.delimiter.as_slice();
+        let most = 3 * unit.len();
+        if line.len() > most || line.is_empty() {
+            return None;
+        }
         let count = line.len() / unit.len();
         let whole = (1..=3).contains(&count) && line.len() == count * unit.len();
         (whole && line.chunks(unit.len()).all(|part| part == unit)).then(|| 3 - count)
     }
 
+    #[inline(always)]
     fn is_numbered(&mut self, line: &[u8]) -> bool {
         match self.style.sections[self.section] {
             Numbered::None => false,
@@ -222,16 +266,29 @@ impl NlKernel {
         }
     }
 
-    fn put_number(&mut self, out: &mut Vec<u8>) {
+    #[inline(always)]
+    fn put_number(&mut self, out: &mut Gather<'_>) {
+        match &mut self.counting {
+            Some(counting) => {
+                counting.text.put(out);
+                counting.text.add(counting.step);
+            }
+            None => self.put_any_number(out),
+        }
+        self.number += self.style.increment;
+    }
+
+    #[cold]
+    fn put_any_number(&self, out: &mut Gather<'_>) {
         let (number, width) = (self.number, self.style.width);
         let text = match self.style.format {
             Format::Left => format!("{number:<width$}"),
             Format::Right => format!("{number:>width$}"),
             Format::Zeros => format!("{number:0width$}"),
         };
-        out.extend_from_slice(text.as_bytes());
-        out.extend_from_slice(&self.style.separator);
-        self.number += self.style.increment;
+        out.make_room(text.len() + self.style.separator.len());
+        out.bytes(text.as_bytes());
+        out.bytes(&self.style.separator);
     }
 }
 
@@ -241,14 +298,16 @@ impl Kernel for NlKernel {
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        let mut out = Gather::new(out, block.len() + block.len() / 8);
         let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', block) {
-            self.line(&block[start..end], out);
+        scan::each(block, b'\n', |end| {
+            self.line(block, start, end, &mut out);
             start = end + 1;
-        }
+        });
         if start < block.len() {
-            self.line(&block[start..], out);
+            self.line(block, start, block.len(), &mut out);
         }
+        out.finish();
         Ok(Flow::More)
     }
 }

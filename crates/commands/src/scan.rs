@@ -1,57 +1,38 @@
 //! Finding bytes, 64 at a time: one bit per byte, so that what happens between two hits costs nothing.
 //!
-//! Calling memchr for every field or line costs more than the search when hits are a few bytes apart. Here
-//! a block is turned into bit masks, and the caller walks the bits.
+//! Calling memchr for every field or line costs more than the search when hits are a few bytes apart. Here a block is
+//! turned into bit masks, and the caller walks the bits.
 
-/// How many bytes one mask covers.
-pub(crate) const STEP: usize = 64;
+use pelton_sys::bits::{self, STEP};
 
-/// A byte to look for, prepared.
-#[derive(Clone, Copy)]
-pub(crate) struct Needle(u8);
+/// How many bytes are turned into masks at once: they and their masks stay in the nearest cache.
+const PIECE: usize = 4096;
 
-impl Needle {
-    /// For this byte.
-    pub(crate) fn new(byte: u8) -> Self {
-        Needle(byte)
-    }
-
-    /// Bit i tells whether byte i is the needle.
-    #[inline(always)]
-    pub(crate) fn mask(self, chunk: &[u8; STEP]) -> u64 {
-        equal_mask(chunk, self.0)
+/// Calls `visit(start, masks)` for each 64 bytes of `block`: bit i of `masks[n]` tells whether byte `start + i` is
+/// `needles[n]`.
+#[inline(always)]
+pub(crate) fn masks<const N: usize>(block: &[u8], needles: [u8; N], mut visit: impl FnMut(usize, [u64; N])) {
+    let mut words = [[0; PIECE / STEP]; N];
+    for (index, piece) in block.chunks(PIECE).enumerate() {
+        let steps = piece.len().div_ceil(STEP);
+        for (words, needle) in words.iter_mut().zip(needles) {
+            bits::equal(piece, needle, &mut words[..steps]);
+        }
+        for (step, start) in (index * PIECE..).step_by(STEP).take(steps).enumerate() {
+            visit(start, std::array::from_fn(|needle| words[needle][step]));
+        }
     }
 }
 
-/// Calls `visit(start, chunk, valid)` for each 64 bytes of `block`; the last chunk is padded with zeros, and `valid`
-/// has a bit for each byte that is really there.
+/// Calls `visit` with the place of each `needle`, in order.
 #[inline(always)]
-pub(crate) fn chunks(block: &[u8], mut visit: impl FnMut(usize, &[u8; STEP], u64)) {
-    let (whole, rest) = block.as_chunks::<STEP>();
-    let mut start = 0;
-    for chunk in whole {
-        visit(start, chunk, u64::MAX);
-        start += STEP;
-    }
-    if !rest.is_empty() {
-        let mut padded = [0; STEP];
-        padded[..rest.len()].copy_from_slice(rest);
-        visit(start, &padded, (1 << rest.len()) - 1);
-    }
-}
-
-/// Eight bytes at a time: 0x80 where a byte equals, then gathered into eight bits by a multiplication.
-#[inline(always)]
-fn equal_mask(chunk: &[u8; STEP], byte: u8) -> u64 {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let pattern = u64::from(byte) * 0x0101_0101_0101_0101;
-    let (words, _) = chunk.as_chunks::<8>();
-    words.iter().enumerate().fold(0, |mask, (index, word)| {
-        let differs = u64::from_le_bytes(*word) ^ pattern;
-        let equal = !(((differs & LOW) + LOW) | differs | LOW);
-        let bits = (equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        mask | bits << (index * 8)
-    })
+pub(crate) fn each(block: &[u8], needle: u8, mut visit: impl FnMut(usize)) {
+    masks(block, [needle], |start, [mut hits]| {
+        while hits != 0 {
+            visit(start + hits.trailing_zeros() as usize);
+            hits &= hits - 1;
+        }
+    });
 }
 
 /// How many times `byte` occurs.
@@ -79,17 +60,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn masks_agree_with_comparing_each_byte() {
-        let mut chunk = [0u8; STEP];
-        for seed in 0..500u32 {
-            for (index, byte) in chunk.iter_mut().enumerate() {
-                *byte = (seed.wrapping_mul(2_654_435_761).rotate_left(index as u32) >> 27) as u8
-                    | (seed as u8 & 0x80);
-            }
-            for needle in [0, 1, 7, 0x80, 0x81, 0xff] {
-                let plain = (0..STEP).fold(0, |mask, at| mask | u64::from(chunk[at] == needle) << at);
-                assert_eq!(Needle::new(needle).mask(&chunk), plain);
-            }
+    fn masks_and_places_agree_with_looking_at_each_byte() {
+        let block: Vec<u8> = (0..10_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 28) as u8).collect();
+        for length in [0, 1, 64, 4095, 4096, 4097, 10_000] {
+            let block = &block[..length];
+            let places = |byte: u8| (0..length).filter(|at| block[*at] == byte).collect::<Vec<usize>>();
+            let mut found = Vec::new();
+            each(block, 3, |at| found.push(at));
+            assert_eq!(found, places(3), "{length}");
+            let mut found = [Vec::new(), Vec::new()];
+            masks(block, [5, 9], |start, masks| {
+                for (found, mask) in found.iter_mut().zip(masks) {
+                    found.extend((0..STEP).filter(|bit| mask >> bit & 1 == 1).map(|bit| start + bit));
+                }
+            });
+            assert_eq!(found, [places(5), places(9)], "{length}");
         }
     }
 

@@ -3,6 +3,7 @@
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Outcome};
 
 use crate::argv::{Opt, Order, Takes, opt, parse};
+use crate::decimal::Decimal;
 use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Touches};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,30 +118,48 @@ struct SeqKernel {
     counting: Option<Counting>,
 }
 
-/// A number as text with its line end, counted up in place: most steps change one digit.
+/// A thousand lines at a time where the step is 1, else a number as text that is counted up.
 struct Counting {
-    text: [u8; 24],
-    start: usize,
+    number: Decimal,
+    width: usize,
+    /// The lines of a thousand numbers, and the first of them.
+    thousand: Vec<u8>,
+    first: i64,
 }
+
+/// Numbers with the same leading digits.
+const THOUSAND: i64 = 1000;
 
 impl Counting {
     fn new(first: i64, width: usize) -> Self {
-        let mut text = [b'0'; 24];
-        text[23] = b'\n';
-        let digits = first.to_string();
-        text[23 - digits.len()..23].copy_from_slice(digits.as_bytes());
-        Counting { text, start: 23 - digits.len().max(width) }
+        let number = Counting::decimal(first, width);
+        Counting { number, width, thousand: Vec::new(), first: 0 }
     }
 
-    fn add(&mut self, step: i64) {
-        let (mut carry, mut at) = (step as u32, 23);
-        while carry > 0 {
-            at -= 1;
-            let sum = u32::from(self.text[at] - b'0') + carry;
-            self.text[at] = b'0' + (sum % 10) as u8;
-            carry = sum / 10;
+    fn decimal(number: i64, width: usize) -> Decimal {
+        Decimal::new(number.unsigned_abs(), width, b'0', b"\n")
+    }
+
+    /// The lines from `first` on, which is a multiple of a thousand, and not 0: so all are of one length.
+    fn thousand(&mut self, first: i64) -> &[u8] {
+        let start = Counting::decimal(first, self.width);
+        let length = start.text().len();
+        if self.thousand.len() == length * THOUSAND as usize && first == self.first + THOUSAND {
+            // Only leading digits change, and mostly one of them.
+            let digits = start.text();
+            for at in (0..length).rev().filter(|at| self.thousand[*at] != digits[*at]).collect::<Vec<_>>() {
+                self.thousand.iter_mut().skip(at).step_by(length).for_each(|digit| *digit = digits[at]);
+            }
+        } else {
+            self.thousand.clear();
+            let mut number = start;
+            for _ in 0..THOUSAND {
+                self.thousand.extend_from_slice(number.text());
+                number.add(1);
+            }
         }
-        self.start = self.start.min(at);
+        self.first = first;
+        &self.thousand
     }
 }
 
@@ -148,12 +167,22 @@ impl SeqKernel {
     /// As many lines as fit; returns whether that was all.
     fn count(&mut self, enough: usize, out: &mut Vec<u8>) -> bool {
         let Some(counting) = &mut self.counting else { return false };
-        while self.next <= self.seq.last && out.len() < enough {
-            out.extend_from_slice(&counting.text[counting.start..]);
-            counting.add(self.seq.step);
-            self.next += self.seq.step;
+        let Seq { step, last, .. } = self.seq;
+        while self.next <= last && out.len() < enough {
+            let whole = step == 1 && self.next > 0 && self.next % THOUSAND == 0;
+            if whole && last - self.next >= THOUSAND - 1 {
+                out.extend_from_slice(counting.thousand(self.next));
+                self.next += THOUSAND;
+                if self.next > last - (THOUSAND - 1) {
+                    counting.number = Counting::decimal(self.next, counting.width);
+                }
+                continue;
+            }
+            out.extend_from_slice(counting.number.text());
+            counting.number.add(step as u32);
+            self.next += step;
         }
-        self.next > self.seq.last
+        self.next > last
     }
 
     fn is_over(&self) -> bool {

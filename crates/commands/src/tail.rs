@@ -206,22 +206,6 @@ struct LastKernel {
     held: Held,
 }
 
-impl LastKernel {
-    /// The end of the block, if that alone is enough: nothing that came before can be printed.
-    fn enough(&self, block: &[u8]) -> Option<usize> {
-        let count = usize::try_from(self.count).ok()?;
-        match self.unit {
-            Unit::Bytes => block.len().checked_sub(count),
-            // A block that ends inside a record has one more to keep.
-            Unit::Records(end) => {
-                let most = block.len() / 2;
-                let before = (count <= most).then(|| memchr::memrchr_iter(end, block).nth(count))??;
-                Some(before + 1)
-            }
-        }
-    }
-}
-
 impl Kernel for LastKernel {
     fn framing(&self) -> Framing {
         Framing::Bytes
@@ -232,7 +216,8 @@ impl Kernel for LastKernel {
     }
 
     fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
-        if let Some(start) = self.enough(block) {
+        // If the end of the block is enough, nothing that came before can be printed.
+        if let Some(start) = self.unit.last(self.count, block) {
             self.held.clear();
             self.held.append(&block[start..]);
         } else {

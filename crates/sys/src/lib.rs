@@ -3,6 +3,7 @@
 //! Everything here is small and mechanical; what it means is decided elsewhere. `unsafe` blocks hold one operation
 //! each and say why they are sound.
 
+pub mod bits;
 pub mod clock;
 pub mod collate;
 pub mod compact;

@@ -1,14 +1,15 @@
 //! `cut -f`.
 //!
-//! Delimiters and line ends become bit masks, 64 bytes at a time; the kernel steps from one to the next. Fields of a
-//! range that stay together are copied as one piece if the delimiter stays the same; after the last field that is
-//! wanted, only the line end is looked for.
+//! Delimiters and line ends become bit masks, 64 bytes at a time; the kernel steps from one to the next. What a
+//! delimiter means depends on how many came before it in its line, and is looked up. Fields of a range that stay together
+//! are copied as one piece if the delimiter stays the same; after the last field that is wanted, only the line end is
+//! looked for.
 
 use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
 
 use super::list::List;
 use crate::gather::Gather;
-use crate::scan::{Needle, chunks};
+use crate::scan;
 
 #[derive(Clone)]
 pub(super) struct FieldsKernel {
@@ -17,17 +18,36 @@ pub(super) struct FieldsKernel {
     output_delimiter: Vec<u8>,
     only_delimited: bool,
     line_end: u8,
+    /// The first field is wanted.
+    first: bool,
+    /// What the delimiter behind each field means, as far as a table goes.
+    steps: Vec<Step>,
 }
+
+/// What a delimiter means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Step {
+    /// A piece ends before it.
+    ends: bool,
+    /// A piece starts behind it.
+    starts: bool,
+    /// No field behind it is wanted.
+    last: bool,
+}
+
+/// How many fields the table of steps covers.
+const TABLE: u64 = 1024;
+
+/// No piece is open.
+const NONE: usize = usize::MAX;
 
 /// Where in a line the kernel is.
 struct Place {
     line_start: usize,
-    /// The number of the current field, from 1.
-    field: u64,
-    /// The range that is current or next.
-    range: usize,
+    /// How many delimiters came.
+    delimiters: usize,
     /// Where the piece to copy starts, inside a range.
-    piece: Option<usize>,
+    piece: usize,
     /// Something was printed of this line.
     printed: bool,
 }
@@ -40,7 +60,12 @@ impl FieldsKernel {
         only_delimited: bool,
         line_end: u8,
     ) -> Self {
-        FieldsKernel { ranges: list.0, delimiter, output_delimiter, only_delimited, line_end }
+        let ranges = list.0;
+        let together = output_delimiter == [delimiter];
+        let last = ranges.last().map_or(0, |range| range.1);
+        let steps = (1..=last.min(TABLE)).map(|field| step(&ranges, field, together)).collect();
+        let first = ranges.first().is_some_and(|range| range.0 == 1);
+        FieldsKernel { ranges, delimiter, output_delimiter, only_delimited, line_end, first, steps }
     }
 
     /// The block without what is not judged, and whether there is such a thing: with -z, cut drops the terminator of
@@ -51,66 +76,59 @@ impl FieldsKernel {
         if unjudged { (&block[..start], true) } else { (block, false) }
     }
 
-    #[inline(always)]
-    fn low(&self, range: usize) -> u64 {
-        self.ranges.get(range).map_or(u64::MAX, |range| range.0)
-    }
-
     fn start_line(&self, line_start: usize) -> Place {
-        let piece = (self.low(0) == 1).then_some(line_start);
-        Place { line_start, field: 1, range: 0, piece, printed: false }
+        let piece = if self.first { line_start } else { NONE };
+        Place { line_start, delimiters: 0, piece, printed: false }
     }
 
-    /// A field ends at `at`. Returns false if no later field of the line is wanted.
+    /// What the delimiter behind so many others means.
     #[inline(always)]
-    fn delimiter(
-        &self,
-        place: &mut Place,
-        block: &[u8],
-        at: usize,
-        together: bool,
-        out: &mut Gather<'_>,
-    ) -> bool {
-        if let Some(start) = place.piece {
-            let last = self.ranges[place.range].1 == place.field;
-            if last || !together {
-                self.piece(place, block, start, at, out);
-                place.piece = (!last).then_some(at + 1);
-            }
-            place.range += usize::from(last);
-        }
-        place.field += 1;
-        if place.piece.is_none() && self.low(place.range) == place.field {
-            place.piece = Some(at + 1);
-        }
-        place.range < self.ranges.len()
+    fn step(&self, delimiters: usize) -> Step {
+        self.steps.get(delimiters).copied().unwrap_or_else(|| self.step_beyond(delimiters))
+    }
+
+    #[cold]
+    fn step_beyond(&self, delimiters: usize) -> Step {
+        step(&self.ranges, delimiters as u64 + 1, self.output_delimiter == [self.delimiter])
     }
 
     #[inline(always)]
-    fn piece(&self, place: &mut Place, block: &[u8], start: usize, end: usize, out: &mut Gather<'_>) {
+    fn piece(&self, place: &mut Place, block: &[u8], end: usize, out: &mut Gather<'_>) {
         if std::mem::replace(&mut place.printed, true) {
             match self.output_delimiter.as_slice() {
                 [byte] => out.byte(*byte),
                 several => out.bytes(several),
             }
         }
-        out.slice(block, start, end);
+        out.slice(block, place.piece, end);
     }
 
     #[inline(always)]
     fn line_end(&self, place: &mut Place, block: &[u8], at: usize, out: &mut Gather<'_>) {
-        if place.field == 1 {
+        if place.delimiters == 0 {
             if !self.only_delimited {
                 out.slice(block, place.line_start, at);
                 out.byte(self.line_end);
             }
         } else {
-            if let Some(start) = place.piece {
-                self.piece(place, block, start, at, out);
+            if place.piece != NONE {
+                self.piece(place, block, at, out);
             }
             out.byte(self.line_end);
         }
         *place = self.start_line(at + 1);
+    }
+}
+
+/// What the delimiter behind a field (from 1) means. Pieces of neighbouring fields stay one if they stay `together`.
+fn step(ranges: &[(u64, u64)], field: u64, together: bool) -> Step {
+    let range_of = |field: u64| ranges.iter().position(|range| range.0 <= field && field <= range.1);
+    let (before, behind) = (range_of(field), range_of(field + 1));
+    let goes_on = together && before.is_some() && before == behind;
+    Step {
+        ends: before.is_some() && !goes_on,
+        starts: behind.is_some() && !goes_on,
+        last: ranges.last().is_none_or(|range| range.1 <= field),
     }
 }
 
@@ -121,15 +139,11 @@ impl Kernel for FieldsKernel {
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         let (block, left) = self.judged(block);
-        let together = self.output_delimiter == [self.delimiter];
         let mut out = Gather::new(out, block.len() * self.output_delimiter.len() + 1);
         let mut place = self.start_line(0);
-        let (delimiter, line_end) = (Needle::new(self.delimiter), Needle::new(self.line_end));
         // All ones while delimiters matter.
         let mut wanted = u64::MAX;
-        chunks(block, |base, chunk, valid| {
-            let ends = line_end.mask(chunk) & valid;
-            let delimiters = delimiter.mask(chunk) & valid;
+        scan::masks(block, [self.delimiter, self.line_end], |base, [delimiters, ends]| {
             let mut hits = ends | delimiters & wanted;
             while hits != 0 {
                 let bit = hits & hits.wrapping_neg();
@@ -142,7 +156,18 @@ impl Kernel for FieldsKernel {
                         // What follows this bit.
                         hits = (ends | delimiters) & !(bit | (bit - 1));
                     }
-                } else if !self.delimiter(&mut place, block, at, together, &mut out) {
+                    continue;
+                }
+                let step = self.step(place.delimiters);
+                place.delimiters += 1;
+                if step.ends {
+                    self.piece(&mut place, block, at, &mut out);
+                    place.piece = NONE;
+                }
+                if step.starts {
+                    place.piece = at + 1;
+                }
+                if step.last {
                     wanted = 0;
                     hits &= ends;
                 }

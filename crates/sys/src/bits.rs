@@ -1,0 +1,153 @@
+//! Where a byte occurs, as bits: one word for each 64 bytes.
+//!
+//! The portable way works on eight bytes at once; x86-64 compares 16, 32 or 64 with one instruction.
+
+/// How many bytes one word covers.
+pub const STEP: usize = 64;
+
+/// Sets bit i of `words[n]` where byte `64 * n + i` is `byte`, and clears the others, those behind the end as well.
+///
+/// # Panics
+/// If there are not exactly as many words as the bytes need.
+pub fn equal(bytes: &[u8], byte: u8, words: &mut [u64]) {
+    assert!(words.len() == bytes.len().div_ceil(STEP), "as many words as the bytes need");
+    imp::equal(bytes, byte, words);
+}
+
+/// The last bytes, padded to a whole step, and a bit for each of them.
+fn padded(rest: &[u8]) -> ([u8; STEP], u64) {
+    let mut chunk = [0; STEP];
+    chunk[..rest.len()].copy_from_slice(rest);
+    (chunk, (1 << rest.len()) - 1)
+}
+
+/// Calls `mask` for each step.
+#[inline(always)]
+fn fill(bytes: &[u8], words: &mut [u64], mask: impl Fn(&[u8; STEP]) -> u64) {
+    let (whole, rest) = bytes.as_chunks::<STEP>();
+    for (chunk, word) in whole.iter().zip(&mut *words) {
+        *word = mask(chunk);
+    }
+    if let (false, Some(last)) = (rest.is_empty(), words.last_mut()) {
+        let (chunk, valid) = padded(rest);
+        *last = mask(&chunk) & valid;
+    }
+}
+
+/// Eight bytes at a time: 0x80 where a byte equals, then gathered into eight bits by a multiplication.
+#[cfg_attr(target_arch = "x86_64", allow(dead_code))]
+fn portable(bytes: &[u8], byte: u8, words: &mut [u64]) {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let pattern = u64::from(byte) * 0x0101_0101_0101_0101;
+    fill(bytes, words, |chunk| {
+        let (eights, _) = chunk.as_chunks::<8>();
+        eights.iter().enumerate().fold(0, |mask, (index, eight)| {
+            let differs = u64::from_le_bytes(*eight) ^ pattern;
+            let equal = !(((differs & LOW) + LOW) | differs | LOW);
+            let bits = (equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+            mask | bits << (index * 8)
+        })
+    });
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod imp {
+    pub(super) use super::portable as equal;
+}
+
+#[cfg(target_arch = "x86_64")]
+mod imp {
+    use std::arch::x86_64::*;
+
+    use super::{STEP, fill};
+
+    pub(super) fn equal(bytes: &[u8], byte: u8, words: &mut [u64]) {
+        if is_x86_feature_detected!("avx512bw") {
+            // SAFETY: the machine has these instructions.
+            unsafe { by_64(bytes, byte, words) }
+        } else if is_x86_feature_detected!("avx2") {
+            // SAFETY: the machine has these instructions.
+            unsafe { by_32(bytes, byte, words) }
+        } else {
+            // SAFETY: every x86-64 has these instructions.
+            unsafe { by_16(bytes, byte, words) }
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn by_64(bytes: &[u8], byte: u8, words: &mut [u64]) {
+        let wanted = _mm512_set1_epi8(byte as i8);
+        fill(bytes, words, |chunk: &[u8; STEP]| {
+            // SAFETY: the chunk has 64 bytes.
+            let given = unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
+            _mm512_cmpeq_epi8_mask(given, wanted)
+        });
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn by_32(bytes: &[u8], byte: u8, words: &mut [u64]) {
+        let wanted = _mm256_set1_epi8(byte as i8);
+        fill(bytes, words, |chunk: &[u8; STEP]| {
+            let (halves, _) = chunk.as_chunks::<32>();
+            let bits = |half: &[u8; 32]| {
+                // SAFETY: the half has 32 bytes.
+                let given = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
+                u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(given, wanted)) as u32)
+            };
+            bits(&halves[0]) | bits(&halves[1]) << 32
+        });
+    }
+
+    #[target_feature(enable = "sse2")]
+    pub(super) fn by_16(bytes: &[u8], byte: u8, words: &mut [u64]) {
+        let wanted = _mm_set1_epi8(byte as i8);
+        fill(bytes, words, |chunk: &[u8; STEP]| {
+            let (quarters, _) = chunk.as_chunks::<16>();
+            quarters.iter().rev().fold(0, |mask, quarter| {
+                // SAFETY: the quarter has 16 bytes.
+                let given = unsafe { _mm_loadu_si128(quarter.as_ptr().cast()) };
+                mask << 16 | u64::from(_mm_movemask_epi8(_mm_cmpeq_epi8(given, wanted)) as u32)
+            })
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Variant = fn(&[u8], u8, &mut [u64]);
+
+    fn variants() -> Vec<Variant> {
+        let mut variants: Vec<Variant> = vec![equal, portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            // SAFETY: every x86-64 has these instructions.
+            variants.push(|bytes, byte, words| unsafe { imp::by_16(bytes, byte, words) });
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the machine has these instructions.
+                variants.push(|bytes, byte, words| unsafe { imp::by_32(bytes, byte, words) });
+            }
+        }
+        variants
+    }
+
+    #[test]
+    fn every_variant_agrees_with_comparing_each_byte() {
+        let bytes: Vec<u8> = (0..1000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 28) as u8 * 17).collect();
+        for length in [0, 1, 15, 16, 63, 64, 65, 127, 128, 999, 1000] {
+            let bytes = &bytes[..length];
+            for byte in [0, 17, 0x77, 0x88, 0xff, 1] {
+                let mut expected = vec![0; length.div_ceil(STEP)];
+                for (at, _) in bytes.iter().enumerate().filter(|(_, found)| **found == byte) {
+                    expected[at / STEP] |= 1u64 << (at % STEP);
+                }
+                for variant in variants() {
+                    let mut words = vec![u64::MAX; expected.len()];
+                    variant(bytes, byte, &mut words);
+                    assert_eq!(words, expected, "{length} {byte}");
+                }
+            }
+        }
+    }
+}
