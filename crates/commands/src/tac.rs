@@ -1,10 +1,12 @@
 //! `tac`: GNU coreutils, for separators of one byte.
 //!
-//! Each input is reversed by itself, so all of it must be held.
+//! Each input is reversed by itself. A pipe must be held for that; a file is read from its end, and of that no more is
+//! held than the record that a block begins in the middle of.
 
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Outcome};
 
 use crate::argv::{Opt, Order, Takes, opt, parse};
+use crate::gather::Gather;
 use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Lines, Touches};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,6 +68,8 @@ impl Command for Tac {
             separator: self.separator,
             before: self.before,
             held: Vec::new(),
+            from_end: false,
+            later: Vec::new(),
             inputs_left: self.inputs.len(),
         }))
     }
@@ -75,6 +79,10 @@ struct TacKernel {
     separator: u8,
     before: bool,
     held: Vec<u8>,
+    /// The current input is given last block first.
+    from_end: bool,
+    /// What was given of the record whose beginning lies before it, in pieces, the last one first.
+    later: Vec<Vec<u8>>,
     inputs_left: usize,
 }
 
@@ -100,18 +108,48 @@ impl TacKernel {
     }
 }
 
+impl TacKernel {
+    /// Prints the records that begin in this block, which lies before what was given.
+    fn push_before(&mut self, block: &[u8], out: &mut Vec<u8>) {
+        let mut out = Gather::new(out, block.len() + self.later.iter().map(Vec::len).sum::<usize>());
+        let mut end = block.len();
+        for at in memchr::memrchr_iter(self.separator, block) {
+            let start = if self.before { at } else { at + 1 };
+            out.slice(block, start, end);
+            // The rest of a record that began in this block.
+            self.later.drain(..).rev().for_each(|piece| out.bytes(&piece));
+            end = start;
+        }
+        out.finish();
+        self.later.push(block[..end].to_vec());
+    }
+}
+
 impl Kernel for TacKernel {
     fn framing(&self) -> Framing {
         Framing::Bytes
     }
 
-    fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
-        self.held.extend_from_slice(block);
+    fn takes_from_end(&mut self) -> bool {
+        self.from_end = true;
+        true
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        if self.from_end {
+            self.push_before(block, out);
+        } else {
+            self.held.extend_from_slice(block);
+        }
         Ok(Flow::More)
     }
 
     fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
         self.inputs_left -= 1;
+        if std::mem::take(&mut self.from_end) {
+            self.later.drain(..).rev().for_each(|piece| out.extend_from_slice(&piece));
+            return Ok(Flow::More);
+        }
         // The last input is printed block by block, in `finish`.
         if self.inputs_left > 0 {
             self.print(usize::MAX, out);
@@ -121,5 +159,43 @@ impl Kernel for TacKernel {
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         Ok(if self.print(BLOCK_BYTES, out) { Flow::Done } else { Flow::More })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Family, Implementation, Locale};
+
+    fn reversed(args: &[&str], text: &[u8], block: Option<usize>) -> Vec<u8> {
+        let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+        let implementation = Implementation::tested(Family::GnuCoreutils);
+        let command = accept(&args, &Context { locale: Locale::C, implementation }).expect("accepted");
+        let mut kernel = command.kernel().expect("a kernel");
+        let mut out = Vec::new();
+        match block {
+            Some(size) => {
+                assert!(kernel.takes_from_end());
+                text.rchunks(size).for_each(|block| assert_eq!(kernel.push(block, &mut out), Ok(Flow::More)));
+            }
+            None => assert_eq!(kernel.push(text, &mut out), Ok(Flow::More)),
+        }
+        assert_eq!(kernel.end_input(&mut out), Ok(Flow::More));
+        assert_eq!(kernel.finish(&mut out), Ok(Flow::Done));
+        out
+    }
+
+    #[test]
+    fn from_the_end_as_from_the_beginning() {
+        let record = |index: usize| [b"b".repeat(index * 131 % 700), b"\n".to_vec()].concat();
+        let long = (0..60).flat_map(record).chain(*b"z").collect::<Vec<u8>>();
+        for text in [&b""[..], b"\n", b"a", b"a\nb\nc\n", b"a\nb\n\nc", b"\n\na\n", &long] {
+            for args in [&[][..], &["-b"], &["-s", "b"]] {
+                for block in [1, 2, 3, 7, 64, 500, 3000] {
+                    let expected = reversed(args, text, None);
+                    assert_eq!(reversed(args, text, Some(block)), expected, "{args:?} {block}");
+                }
+            }
+        }
     }
 }

@@ -108,6 +108,12 @@ impl Chain {
         }
     }
 
+    /// Whether the first kernel wants the input that was begun from its end (see [`Kernel::takes_from_end`]): it is then
+    /// given so.
+    pub fn takes_from_end(&mut self) -> bool {
+        self.links.first_mut().is_some_and(|link| !link.ended && link.kernel.takes_from_end())
+    }
+
     /// Gives the first kernel a block that came at once, cut anywhere.
     pub fn push(&mut self, block: &[u8], sink: &mut dyn Sink) -> Fed {
         push(&mut self.links, block, sink)

@@ -118,6 +118,13 @@ pub trait Kernel: Any + Send {
     /// A new input starts. `name` is the file operand as written, `None` for standard input.
     fn begin_input(&mut self, _name: Option<&[u8]>, _out: &mut Vec<u8>) {}
 
+    /// The input that was begun can be read from its end. If `true`, [`push`](Kernel::push) gets its blocks in that
+    /// order, the last one first; each is a piece of the input as it stands there. For kernels that take
+    /// [`Framing::Bytes`].
+    fn takes_from_end(&mut self) -> bool {
+        false
+    }
+
     /// This came at once, and will be given by [`push`](Kernel::push), cut as [`framing`](Kernel::framing) says: for
     /// grep, which prints nothing of a read that has a NUL in it. Told to kernels that read records.
     fn arrives(&mut self, _bytes: &[u8]) {}

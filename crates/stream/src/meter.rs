@@ -70,6 +70,10 @@ impl Kernel for Metered {
         });
     }
 
+    fn takes_from_end(&mut self) -> bool {
+        self.kernel.takes_from_end()
+    }
+
     fn arrives(&mut self, bytes: &[u8]) {
         self.kernel.arrives(bytes);
     }

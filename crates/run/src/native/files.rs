@@ -123,16 +123,16 @@ fn open(input: &Input, redirected: Option<&[u8]>, position: Position) -> Accept<
         (Input::File(name), _) => {
             let (file, metadata) = open_regular(name)?;
             let kind = InputKind::Regular { bytes: metadata.len() };
-            Ok((Source { name: Some(name.clone()), file: Some(file), kind }, Some(metadata)))
+            Ok((Source { name: Some(name.clone()), file: Some(file), kind, before: None }, Some(metadata)))
         }
         (Input::Stdin, Some(path)) => {
             // Open already, so that it may be read from its end.
             let (file, metadata) = open_regular(path)?;
             let kind = InputKind::Regular { bytes: metadata.len() };
-            Ok((Source { name: None, file: Some(file), kind }, Some(metadata)))
+            Ok((Source { name: None, file: Some(file), kind, before: None }, Some(metadata)))
         }
         (Input::Stdin, None) if !position.first => {
-            Ok((Source { name: None, file: None, kind: InputKind::Other }, None))
+            Ok((Source { name: None, file: None, kind: InputKind::Other, before: None }, None))
         }
         (Input::Stdin, None) => inherited_input(),
     }
@@ -155,7 +155,7 @@ fn inherited_input() -> Accept<(Source, Option<Metadata>)> {
         }
         can_be_read(&file).map_err(unknown)?;
     }
-    Ok((Source { name: None, file: None, kind }, regular))
+    Ok((Source { name: None, file: None, kind, before: None }, regular))
 }
 
 /// What stands in a file in which arguments go on (`grep -f`). It is read before anything of the pipeline runs.

@@ -12,8 +12,9 @@ use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, Framing, InputKind, block_byt
 use pelton_sys::pipe;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 /// One input of the first kernel.
@@ -22,6 +23,8 @@ pub struct Source {
     /// `None`: standard input.
     pub file: Option<File>,
     pub kind: InputKind,
+    /// It is read from its end: so much lies before what was read.
+    pub before: Option<u64>,
 }
 
 impl Source {
@@ -37,6 +40,29 @@ impl Source {
     /// Reading from it never waits for anybody.
     pub fn is_regular(&self) -> bool {
         matches!(self.kind, InputKind::Regular { .. })
+    }
+
+    /// How long a plain file is that was opened for this segment and of which nothing was skipped. An inherited one
+    /// shares its place with others.
+    fn whole_length(&mut self) -> Option<u64> {
+        let regular = self.is_regular();
+        let file = self.file.as_mut().filter(|_| regular)?;
+        (file.stream_position().ok()? == 0).then_some(())?;
+        Some(file.metadata().ok()?.len())
+    }
+
+    /// The next block, in the direction in which it is read; 0 bytes at the end.
+    fn read(&mut self, block: &mut Block) -> std::io::Result<()> {
+        block.clear();
+        block.from_end = self.before.is_some();
+        let mut before = self.before;
+        let file = self.opened()?;
+        block.read = match &mut before {
+            None => read_some(file, &mut block.bytes)?,
+            Some(before) => read_before(file, before, &mut block.bytes)?,
+        };
+        self.before = before;
+        Ok(())
     }
 }
 
@@ -112,11 +138,13 @@ struct Block {
     bytes: Vec<u8>,
     read: usize,
     given: usize,
+    /// The last piece is given first.
+    from_end: bool,
 }
 
 impl Block {
     fn new() -> Self {
-        Block { bytes: vec![0; BLOCK_BYTES], read: 0, given: 0 }
+        Block { bytes: vec![0; BLOCK_BYTES], read: 0, given: 0, from_end: false }
     }
 
     fn clear(&mut self) {
@@ -126,9 +154,11 @@ impl Block {
     /// The next piece to give: all of it, unless a test wants tiny blocks. What is read at once stays as it is, since
     /// grep looks for a NUL in that.
     fn next(&mut self) -> Option<&[u8]> {
-        let start = self.given;
-        self.given = self.read.min(start + block_bytes());
-        Some(&self.bytes[start..self.given]).filter(|piece| !piece.is_empty())
+        let before = self.given;
+        self.given = self.read.min(before + block_bytes());
+        let piece =
+            if self.from_end { self.read - self.given..self.read - before } else { before..self.given };
+        Some(&self.bytes[piece]).filter(|piece| !piece.is_empty())
     }
 }
 
@@ -152,7 +182,7 @@ impl Reader {
 
     /// For kernels that have been reading a pipe already: it goes on as this descriptor.
     pub fn going_on(file: File) -> Self {
-        let source = Source { name: None, file: Some(file), kind: InputKind::Other };
+        let source = Source { name: None, file: Some(file), kind: InputKind::Other, before: None };
         let caller = Caller { called: "pelton".to_owned() };
         Reader { stage: Stage::Open, ..Reader::new(vec![source], caller) }
     }
@@ -176,6 +206,7 @@ impl Reader {
             self.stage = Stage::Open;
             self.bytes = 0;
             chain.begin_input(source.name.as_deref(), out)?;
+            source.before = source.whole_length().filter(|_| chain.takes_from_end());
         }
         if self.stage == Stage::Ending {
             return Ok(Flow::More);
@@ -233,15 +264,13 @@ impl Reader {
             }
             let source = &mut self.sources[self.at];
             let regular = source.is_regular();
-            let file = source.opened()?;
             // A stream that trickles is passed on as it trickles.
             let full = self.block.read == 0 || self.block.read == self.block.bytes.len();
-            if !regular && !full && !comes_soon(file.as_fd()) {
+            if !regular && !full && !comes_soon(source.opened()?.as_fd()) {
                 self.growth.pause();
                 out.flush();
             }
-            self.block.clear();
-            self.block.read = read_some(file, &mut self.block.bytes)?;
+            source.read(&mut self.block)?;
             if self.block.read == 0 {
                 return Ok(Ok(Flow::More));
             }
@@ -271,7 +300,10 @@ impl Reader {
 
     /// If it is time for others to join: cuts the block so that a team begins with whole records.
     fn begin_team(&mut self, chain: &Chain) -> Option<Beginning> {
-        let left_bytes = match self.sources[self.at].kind {
+        let source = &self.sources[self.at];
+        let left_bytes = match source.kind {
+            // A team reads forward.
+            _ if source.before.is_some() => return None,
             InputKind::Regular { bytes } => Some(bytes.saturating_sub(self.bytes)),
             InputKind::Other => None,
         };
@@ -326,6 +358,36 @@ impl Reader {
         }
         Ok(Ok(Flow::More))
     }
+}
+
+/// Reads the block that ends `before` bytes behind the beginning of a file; 0 bytes if nothing lies there. Blocks begin
+/// at multiples of their size, as the pages of a file do.
+fn read_before(file: &File, before: &mut u64, block: &mut [u8]) -> std::io::Result<usize> {
+    let size = block.len() as u64;
+    while *before > 0 {
+        let from = (*before - 1) / size * size;
+        let n = read_at(file, from, &mut block[..(*before - from) as usize])?;
+        *before = from;
+        // Nothing is there if the file is shorter than it was.
+        if n > 0 {
+            return Ok(n);
+        }
+    }
+    Ok(0)
+}
+
+/// As much as there is.
+fn read_at(file: &File, from: u64, block: &mut [u8]) -> std::io::Result<usize> {
+    let mut n = 0;
+    while n < block.len() {
+        match meter::reading(|| file.read_at(&mut block[n..], from + n as u64)) {
+            Ok(0) => break,
+            Ok(more) => n += more,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(n)
 }
 
 /// How many bytes came; 0 at the end.
