@@ -138,7 +138,8 @@ pub(crate) fn surroundings<'a>(
     }
 }
 
-/// Runs the plan. `say` gets what a shell would print to standard error about its children.
+/// Runs the plan. `say` gets what a shell would print to standard error about its children. If nothing is observed, this
+/// process may become the last program of the text, as the shell would.
 ///
 /// # Errors
 /// If pelton itself lacks something: descriptors, processes, memory.
@@ -322,6 +323,9 @@ impl ShellState<'_> {
             }
             None => (0..pipeline.stages.len()).map(Unit::Process).collect(),
         };
+        if execed && runner.observing == Observing::No && matches!(units.as_slice(), [Unit::Process(_)]) {
+            become_program(&pipeline.stages, &around);
+        }
         let ends = runner.run_pipeline(pipeline, units, &around)?;
         let dialect = self.request.shell.dialect.unwrap_or(Dialect::Posix);
         let status = |(_, ended): &(u32, Ended)| ended.status();
@@ -350,6 +354,18 @@ impl ShellState<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Becomes the program of a text's last command, as the shell would. Returns if that cannot be: the general way then
+/// says what is wrong.
+fn become_program(stages: &[StagePlan], around: &Surroundings<'_>) {
+    let [stage] = stages else { return };
+    if let (Kind::Program, Ok(native)) = (&stage.kind, stage.program(around))
+        && let (Action::Exec(exec), []) = (native.action, native.redirections.as_slice())
+    {
+        let _ = spawn::replace(&exec);
+        signals::behave_as_a_shell();
     }
 }
 

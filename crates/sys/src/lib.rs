@@ -4,6 +4,7 @@
 //! each and say why they are sound.
 
 pub mod bits;
+mod borrow;
 pub mod clock;
 pub mod collate;
 pub mod compact;

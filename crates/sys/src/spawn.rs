@@ -9,10 +9,13 @@
 //!                                  exec ── fails? put descriptors back, exec the fallback (the user's shell)
 //! ```
 //!
+//! A child that execs at once borrows the parent's memory until it does, instead of getting a copy (see [`borrow`]).
+//!
 //! Redirections are opened in the child, because opening a FIFO may block, and must then block only its own stage.
 //! They are first opened aside (descriptors from 10 up), so that a failure leaves the child as it was and the
 //! fallback (the shell, with the stage's text) can do the whole again and word its own error.
 
+use crate::borrow;
 use crate::startup::{self, LOW_DESCRIPTORS};
 use std::ffi::{CString, c_char};
 use std::io;
@@ -110,6 +113,25 @@ pub struct Child<'a> {
     pub not_mine: Option<BorrowedFd<'a>>,
 }
 
+impl Child<'_> {
+    /// Whether it may have to wait before it is a program: for the other end of a FIFO, say, or for a device.
+    fn may_wait(&self) -> bool {
+        use std::os::unix::ffi::OsStrExt;
+        let opens_at_once = |path: &CString| {
+            let path = std::path::Path::new(std::ffi::OsStr::from_bytes(path.as_bytes()));
+            path == std::path::Path::new("/dev/null")
+                || std::fs::metadata(path).map_or_else(
+                    |error| error.kind() == io::ErrorKind::NotFound,
+                    |metadata| metadata.is_file(),
+                )
+        };
+        self.redirections.iter().any(|redirection| match redirection {
+            Redirection::Open { path, .. } => !opens_at_once(path),
+            _ => false,
+        })
+    }
+}
+
 /// A child that waits at its gate. Dropping it without [`open`](Gate::open) makes the child exit.
 pub struct Gate(OwnedFd);
 
@@ -124,6 +146,11 @@ impl Gate {
 /// Starts a child that goes ahead at once.
 pub fn spawn(child: &Child<'_>) -> io::Result<u32> {
     let image = Image::new(child);
+    if !child.may_wait()
+        && let Some(pid) = borrow::start(&mut || image.run(child, None))?
+    {
+        return Ok(pid);
+    }
     fork(|| image.run(child, None))
 }
 
