@@ -89,8 +89,8 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
         name: "kernels",
         about: format!(
             "Each kernel alone, `pelton run 'CMD < FILE > OUT'` beside the tool under bash, both files in memory or the page \
-             cache; {megabytes} MB, {runs} rounds, order alternating. MB/s are of what is read, by user+sys of all processes, \
-             start-up, reading and writing included."
+             cache, and OUT made anew each time; {megabytes} MB, {runs} rounds, order alternating. MB/s are of what is \
+             read, by user+sys of all processes, start-up, reading and writing included."
         ),
         body: table,
         claims: claims(&ratios, &slow),
