@@ -9,6 +9,7 @@
 
 mod data;
 mod grammar;
+mod races;
 
 use std::fmt;
 
@@ -172,7 +173,15 @@ impl Sample {
 /// An endless supply of samples.
 pub struct Pipelines {
     random: Random,
+    /// Stands for `en_US.UTF-8` where that is not installed.
+    english: &'static str,
+    /// Every second stage is this command.
+    favourite: Option<&'static Grammar>,
 }
+
+/// Behind an xargs that shall run natively stands one that reads everything.
+const BEHIND_ITEMS: &[&str] =
+    &["sort", "wc", "tac", "wc -l", "sort -r", "uniq -c | sort", "nl | tac", "tail -n 3"];
 
 /// The files of every sample; `sorted` suits comm and join.
 const FILES: [&str; 3] = ["a", "b", "sorted"];
@@ -180,7 +189,17 @@ const FILES: [&str; 3] = ["a", "b", "sorted"];
 impl Pipelines {
     /// From this seed.
     pub fn new(seed: u64) -> Self {
-        Pipelines { random: Random::new(seed) }
+        Pipelines { random: Random::new(seed), english: "C.UTF-8", favourite: None }
+    }
+
+    /// In this locale as well, which is installed.
+    pub fn in_english(self) -> Self {
+        Pipelines { english: "en_US.UTF-8", ..self }
+    }
+
+    /// With this command as every second stage, if it is one of [`commands`].
+    pub fn favouring(self, name: &str) -> Self {
+        Pipelines { favourite: grammar::ALL.iter().find(|grammar| grammar.name == name), ..self }
     }
 
     /// One of these.
@@ -212,13 +231,44 @@ impl Pipelines {
             ],
             stdin,
             stdin_is_file: self.one_in(2),
-            locale: self.pick(&["C", "C.UTF-8"]),
+            locale: self.locale(),
         }
+    }
+
+    fn locale(&mut self) -> &'static str {
+        let locale = self.pick(&["C", "C", "C.UTF-8", "C.UTF-8", "en_US.UTF-8"]);
+        if locale == "en_US.UTF-8" { self.english } else { locale }
     }
 
     fn pipeline(&mut self, short: bool) -> Vec<Stage> {
         let count = 1 + self.random.below(if short { 3 } else { 8 });
-        (0..count).map(|at| self.stage(at == 0, at + 1 == count)).collect()
+        let mut stages = Vec::new();
+        for at in 0..count {
+            let stage = self.stage(at == 0, at + 1 == count);
+            if stage.command.starts_with("xargs") {
+                self.around_items(stage, &mut stages);
+            } else {
+                stages.push(stage);
+            }
+        }
+        races::disarm(&mut stages);
+        stages
+    }
+
+    /// xargs: little before it, since the real one starts a process for every list; and mostly behind it one that reads
+    /// to the end, since whether its echo finds that its reader has left is a race.
+    fn around_items(&mut self, mut items: Stage, stages: &mut Vec<Stage>) {
+        if !self.one_in(if items.command.contains(" -") { 100 } else { 3 }) {
+            let count = self.pick(&["5", "40", "100", "300", "700"]);
+            let redirections = std::mem::take(&mut items.redirections);
+            let command = format!("head -c {count}");
+            stages.push(Stage { command, redirections, ..Stage::default() });
+        }
+        stages.push(items);
+        if !self.one_in(6) {
+            let readers = self.pick(BEHIND_ITEMS).split(" | ");
+            stages.extend(readers.map(|command| Stage { command: command.to_owned(), ..Stage::default() }));
+        }
     }
 
     fn stage(&mut self, first: bool, last: bool) -> Stage {
@@ -252,6 +302,12 @@ impl Pipelines {
     }
 
     fn known(&mut self, first: bool) -> Stage {
+        if let Some(favourite) = self.favourite
+            && (first || favourite.role != Role::Source)
+            && self.one_in(2)
+        {
+            return self.of_grammar(favourite, first);
+        }
         loop {
             let grammar = &grammar::ALL[self.random.below(grammar::ALL.len())];
             if grammar.role != Role::Source || first {

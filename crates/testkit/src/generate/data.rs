@@ -76,7 +76,8 @@ impl Data {
     }
 
     fn piece(random: &mut Random) -> Self {
-        let bytes = [60, 3_000, 70_000, 100_000][random.below(4)];
+        // Few are larger than a pipe: tiny blocks show what happens at borders, and cost less.
+        let bytes = [60, 60, 600, 3_000, 3_000, 3_000, 70_000, 100_000][random.below(8)];
         let seed = 1 + random.below(100) as u64;
         let kind = match random.below(7) {
             0..=2 => Kind::Counted("lines", 1 + random.below(bytes / 20), seed),

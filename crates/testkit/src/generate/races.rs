@@ -1,0 +1,73 @@
+//! What depends on who comes first has no one answer, and so is not asked.
+//!
+//! The stages of a pipeline start in any order: a file that one writes (`> b`, `tee out`, `sort -o out`) may be read,
+//! written or listed by another before or after that. Within one stage the order is the command's own.
+
+use super::Stage;
+
+/// Takes away what one stage writes where another one could tell when it did.
+pub(super) fn disarm(stages: &mut [Stage]) {
+    let makes_files =
+        stages.iter().any(|stage| stage.command.starts_with("split") || !written(stage).is_empty());
+    if makes_files {
+        // The names of the files that there are.
+        stages.iter_mut().for_each(|stage| stage.words.retain(|word| word != "*"));
+    }
+    for at in 0..stages.len() {
+        for name in written(&stages[at]) {
+            let others = stages.iter().enumerate().filter(|(other, _)| *other != at);
+            if others.into_iter().any(|(_, other)| names(other).any(|used| used == name)) {
+                let writes = |text: &String| text.split(' ').next_back() == Some(name.as_str());
+                let stage = &mut stages[at];
+                stage.redirections.retain(|redirection| redirection.starts_with('<') || !writes(redirection));
+                stage.words.retain(|word| !writes(word));
+            }
+        }
+    }
+}
+
+/// The files that it writes.
+fn written(stage: &Stage) -> Vec<String> {
+    let redirected = stage.redirections.iter().filter(|redirection| !redirection.starts_with('<'));
+    let copies = stage.words.iter().filter(|word| word.starts_with("out") || word.starts_with("-o out"));
+    let names = redirected.chain(copies).filter_map(|text| text.split(' ').next_back());
+    names.filter(|name| *name != "/dev/null").map(str::to_owned).collect()
+}
+
+/// All words of it, of which some are names of files.
+fn names(stage: &Stage) -> impl Iterator<Item = &str> {
+    let texts = [&stage.command].into_iter().chain(&stage.words).chain(&stage.redirections);
+    texts.flat_map(|text| text.split(' '))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stage(command: &str, words: &[&str], redirections: &[&str]) -> Stage {
+        let own = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let (words, redirections) = (own(words), own(redirections));
+        Stage { command: command.to_owned(), words, redirections, ..Stage::default() }
+    }
+
+    #[test]
+    fn nobody_writes_what_another_reads_or_writes() {
+        let mut stages = [
+            stage("cat", &["b", "a"], &["2> err"]),
+            stage("tee", &["out", "out2"], &["< a"]),
+            stage("sort", &["-o out"], &["2> err"]),
+            stage("(cat)", &[], &["> b"]),
+        ];
+        disarm(&mut stages);
+        let left: Vec<String> = stages.iter().map(Stage::to_string).collect();
+        assert_eq!(left, ["cat b a", "tee out2 < a", "sort -o out 2> err", "(cat)"]);
+    }
+
+    #[test]
+    fn what_one_stage_does_by_itself_stays() {
+        let mut stages = [stage("echo", &["*"], &[]), stage("sort", &["b"], &["> b"])];
+        disarm(&mut stages);
+        let left: Vec<String> = stages.iter().map(Stage::to_string).collect();
+        assert_eq!(left, ["echo", "sort b > b"]);
+    }
+}
