@@ -48,6 +48,7 @@ topics! {
     native_sed
     native_sources
     native_tee
+    native_xargs
     negation
     no_final_newline
     nul_bytes

@@ -33,7 +33,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
 }
 
 /// Only if every letter is one of its own is an argument an option.
-fn is_options(arg: &[u8]) -> bool {
+pub(crate) fn is_options(arg: &[u8]) -> bool {
     match arg {
         [b'-', letters @ ..] if !letters.is_empty() => letters.iter().all(|letter| b"neE".contains(letter)),
         _ => false,

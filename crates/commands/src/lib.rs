@@ -118,7 +118,12 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("unexpand", unexpand::accept),
     coreutils("uniq", uniq::accept),
     coreutils("wc", wc::accept),
-    findutils("xargs", xargs::accept),
+    Entry {
+        name: "xargs",
+        family: Family::GnuFindutils,
+        accept: Acceptor::Alone(xargs::accept),
+        native: true,
+    },
 ];
 
 const fn native(name: &'static str, family: Family, accept: Acceptor) -> Entry {

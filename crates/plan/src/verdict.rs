@@ -43,6 +43,7 @@ pub(crate) fn verdicts(
     keep_shared_input(candidates, &mut verdicts);
     keep_copies(candidates, &facts, &mut verdicts);
     keep_complaints(candidates, &facts, &mut verdicts);
+    keep_spawners(candidates, &facts, &mut verdicts);
     verdicts
 }
 
@@ -150,21 +151,54 @@ fn keep_copies(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &mut
     }
 }
 
-/// A join says at its end what it found in the middle. Whether it lives to say so depends on when its reader leaves,
-/// and on how much it writes at a time.
+/// A join says at its end what it found in the middle, and rev says at once what it cannot read, while what it printed
+/// is still in its buffer. Whether they live to say so depends on when their reader leaves, and on how much they write
+/// at a time.
 fn keep_complaints(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
     for at in 0..verdicts.len() {
-        let is_join = verdicts[at].native().is_some_and(|facts| matches!(facts.class, Class::Join));
-        let unchecked = candidates[at].args.iter().any(|arg| arg == b"--nocheck-order");
-        if !is_join || unchecked || candidates[at].name == "paste" {
+        let Some(native) = verdicts[at].native() else { continue };
+        let is_join = matches!(native.class, Class::Join) && candidates[at].name != "paste";
+        let checks = is_join && candidates[at].args.iter().all(|arg| arg != b"--nocheck-order");
+        let command = candidates[at].command.as_ref();
+        if !checks && !command.is_ok_and(|command| command.complains_before_printing()) {
             continue;
         }
-        let mut readers = facts[at + 1..].iter().flatten().take_while(|facts| !facts.blocks_until_eof);
-        if readers.any(|facts| facts.stops_early) {
+        // grep -q does both: it prints nothing before its end, and may leave early.
+        let mut behind = facts[at + 1..].iter().flatten();
+        let decides = behind.find(|facts| facts.stops_early || facts.blocks_until_eof);
+        if decides.is_some_and(|facts| facts.stops_early) {
             let reason = "what it complains of depends on when its reader leaves";
             verdicts[at] = Verdict::Process(reason.to_owned());
         }
     }
+}
+
+/// When its reader leaves, xargs sees the command it runs end by SIGPIPE, says so, and ends with a status of its own; a
+/// kernel just ends. So one must read behind it that takes everything before it prints, and nothing between them may
+/// end before.
+fn keep_spawners(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
+    for at in 0..verdicts.len() {
+        if candidates[at].name != "xargs" || verdicts[at].native().is_none() {
+            continue;
+        }
+        let mut readers = candidates.iter().zip(facts).skip(at + 1).map_while(|(candidate, facts)| {
+            let facts = facts.as_ref().filter(|facts| takes_the_pipe(candidate, facts))?;
+            Some(facts.blocks_until_eof)
+        });
+        if candidates[at].redirects_stdout || !readers.any(|blocks| blocks) {
+            let reason =
+                "it says something if its reader leaves, and nothing behind it reads to the end first";
+            verdicts[at] = Verdict::Process(reason.to_owned());
+        }
+    }
+}
+
+/// It reads all of the pipe before it, and nothing else, which might make it fail.
+fn takes_the_pipe(candidate: &Candidate, facts: &Facts) -> bool {
+    let copies = candidate.command.as_ref().is_ok_and(|command| command.copies().is_some());
+    let side_by_side = matches!(facts.class, Class::Join);
+    let reads_pipe = inputs(candidate) == [Input::Stdin] && !candidate.redirects_stdin;
+    reads_pipe && !facts.stops_early && !copies && !side_by_side
 }
 
 #[cfg(test)]
@@ -222,8 +256,42 @@ mod tests {
             ("comm --nocheck-order f g | head -n 1", "native { comm --nocheck-order f g ; head -n 1 }"),
             ("paste f g | head -n 1", "native { paste f g ; head -n 1 }"),
             ("comm f g | tac | head -n 1", "native { comm f g ; tac ; head -n 1 }"),
+            ("comm f g | grep -q x", "comm f g | native { grep -q x }"),
             ("join - g", "join - g"),
             ("join -a 1 -a 2 - g", "native { join -a 1 -a 2 - g }"),
+        ] {
+            assert_eq!(plan_text(text), plan, "{text}");
+        }
+    }
+
+    #[test]
+    fn rev_is_native_where_its_reader_stays() {
+        for (text, plan) in [
+            ("nosuch | rev | cut -c 2-", "nosuch | native { rev ; cut -c 2- }"),
+            ("nosuch | rev | head -c 40", "nosuch | rev | native { head -c 40 }"),
+            ("nosuch | rev | nl | head", "nosuch | rev | native { nl ; head }"),
+            ("nosuch | rev | tac | head", "nosuch | native { rev ; tac ; head }"),
+        ] {
+            assert_eq!(plan_text(text), plan, "{text}");
+        }
+    }
+
+    #[test]
+    fn xargs_is_native_where_its_reader_stays() {
+        for (text, plan) in [
+            ("nosuch | xargs -n 1 | sort", "nosuch | native { xargs -n 1 ; sort }"),
+            ("nosuch | xargs -n 1 | nl | wc > f", "nosuch | native { xargs -n 1 ; nl ; wc }"),
+            ("nosuch | xargs -n 1 echo x | tac | head", "nosuch | native { xargs -n 1 echo x ; tac ; head }"),
+            // In a file or a terminal writing may fail, and who reads on is not known.
+            ("nosuch | xargs -n 1", "nosuch | xargs -n 1"),
+            ("nosuch | xargs -n 1 | cat", "nosuch | xargs -n 1 | cat"),
+            ("nosuch | xargs -n 1 | nl | head", "nosuch | xargs -n 1 | native { nl ; head }"),
+            ("nosuch | xargs -n 1 | nosuch | sort", "nosuch | xargs -n 1 | nosuch | native { sort }"),
+            ("nosuch | xargs -n 1 | sort - g", "nosuch | xargs -n 1 | native { sort - g }"),
+            ("nosuch | xargs -n 1 | sort < f", "nosuch | xargs -n 1 | sort"),
+            // It may stop at a quote without its end, and others may read on.
+            ("xargs -n 1 | sort", "xargs -n 1 | native { sort }"),
+            ("xargs -n 1 < f | sort", "native { xargs -n 1 ; sort }"),
         ] {
             assert_eq!(plan_text(text), plan, "{text}");
         }

@@ -391,7 +391,7 @@ impl Surroundings<'_> {
     }
 
     /// As [`lookup::find`].
-    fn program_of(&self, name: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn program_of(&self, name: &[u8]) -> Option<Vec<u8>> {
         let folders = self.memo.folders.get_or_init(|| lookup::folders(self.environment));
         lookup::find_in(name, folders)
     }

@@ -1,4 +1,5 @@
 //! The limit on open descriptors: raised for this process, which keeps several per stage; as inherited for children.
+//! The limit on the stack, as it is.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,6 +11,15 @@ fn get() -> Option<libc::rlimit> {
     // SAFETY: `limit` is writable.
     let answer = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
     (answer == 0).then_some(limit)
+}
+
+/// The soft limit on the stack, in bytes, a quarter of which a program's arguments and environment may take. The
+/// greatest number if there is none. `None` if it cannot be had.
+pub fn stack_bytes() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is writable.
+    let answer = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) };
+    (answer == 0).then_some(limit.rlim_cur)
 }
 
 fn set(limit: libc::rlimit) -> bool {

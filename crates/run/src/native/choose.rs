@@ -2,7 +2,7 @@
 
 use super::files::{self, Files, Position};
 use super::prepare::{self, Ready};
-use super::{Native, RowNote, Unit};
+use super::{Native, RowNote, Unit, spawned};
 use crate::awks;
 use crate::environ::Environment;
 use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
@@ -229,6 +229,10 @@ fn command_of(
     candidate.implementation = Some(context.implementation.describe());
     candidate.locale = Some(locale.clone());
     let command = pelton_commands::accept_with(&name, &candidate.args, &context, &files::script)?;
+    if name == b"xargs" {
+        let echo = (!own).then(|| around.program_of(b"echo")).flatten();
+        spawned::check(command.as_ref(), echo.as_deref(), &exec.envp, detector)?;
+    }
     let called = exec.argv.first().map_or(&b""[..], |called| called.as_bytes()).to_vec();
     let is_grep = name == b"grep";
     let complains = is_grep || command.complains();

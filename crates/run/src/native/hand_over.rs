@@ -61,7 +61,8 @@ impl Worker {
                 to_real.read = next.read;
             }
         }
-        drop(stdout);
+        // Only the real command reads: if it leaves early, nobody may wait for room in its pipe.
+        drop((stdout, to_real.read));
         after.split_off(1);
         self.children[count - 1].before = Some(after);
         *out = Out::to(new_out);

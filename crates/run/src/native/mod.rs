@@ -23,6 +23,7 @@ mod meter;
 mod out;
 mod prepare;
 mod reader;
+mod spawned;
 mod strict;
 mod tee;
 mod worker;

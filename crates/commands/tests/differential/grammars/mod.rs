@@ -23,6 +23,7 @@ mod tr;
 mod unexpand;
 pub mod uniq;
 mod wc;
+mod xargs;
 
 use crate::case::Case;
 use crate::data;
@@ -59,6 +60,7 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "unexpand", case: unexpand::case },
     Grammar { command: "uniq", case: uniq::case },
     Grammar { command: "wc", case: wc::case },
+    Grammar { command: "xargs", case: xargs::case },
 ];
 
 /// A case with these arguments, some data on standard input, in some locale.

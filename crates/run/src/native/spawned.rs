@@ -1,0 +1,75 @@
+//! What `xargs` would start: its kernel prints what GNU echo prints, in lists as long as xargs makes them where no
+//! limit of the system is near.
+
+use pelton_commands::detect::Detector;
+use pelton_commands::{Accept, Command, Declined, Family};
+use pelton_sys::limits;
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// With less of it for the stack, the system takes less than two MiB of arguments.
+const STACK_BYTES: u64 = 8 << 20;
+
+/// What an environment may take of these, so that the longest list of xargs fits in any case.
+const ENVIRONMENT_BYTES: usize = 1 << 19;
+
+/// Whether an xargs with a kernel would run that echo, and nothing else limits its lists.
+pub fn check(
+    command: &dyn Command,
+    echo: Option<&[u8]>,
+    environment: &[CString],
+    detector: &mut Detector<'_>,
+) -> Accept<()> {
+    if command.kernel().is_err() {
+        return Ok(());
+    }
+    let Some(echo) = echo else { return Declined::because("it would find no echo in PATH") };
+    if !detector.identify(Path::new(OsStr::from_bytes(echo))).is_tested(Family::GnuCoreutils) {
+        return Declined::because("it runs an echo that no kernel was compared with");
+    }
+    let pointer = std::mem::size_of::<usize>();
+    let bytes: usize = environment.iter().map(|pair| pair.as_bytes().len() + 1 + pointer).sum();
+    if bytes > ENVIRONMENT_BYTES || limits::stack_bytes().is_none_or(|stack| stack < STACK_BYTES) {
+        return Declined::because("the system's limits leave less for arguments than it would take");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pelton_commands::detect::SystemProbe;
+    use pelton_commands::{Context, Implementation, Locale};
+
+    fn reason(args: &[&str], echo: Option<&str>, environment: &[CString]) -> Option<String> {
+        let implementation = Implementation::tested(Family::GnuFindutils);
+        let context = Context { locale: Locale::C, implementation };
+        let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+        let command = pelton_commands::accept(b"xargs", &args, &context).expect("understood");
+        let mut detector = Detector::new(&SystemProbe, None);
+        check(&*command, echo.map(str::as_bytes), environment, &mut detector)
+            .err()
+            .map(|declined| declined.reason)
+    }
+
+    #[test]
+    fn another_echo_is_not_ours() {
+        let unknown = "it runs an echo that no kernel was compared with";
+        assert_eq!(reason(&["-n1"], Some("/bin/sh"), &[]).as_deref(), Some(unknown));
+        assert_eq!(reason(&["-n1"], None, &[]).as_deref(), Some("it would find no echo in PATH"));
+        // It stays a process for a reason of its own.
+        assert_eq!(reason(&["wc"], None, &[]), None);
+    }
+
+    #[test]
+    fn a_large_environment_leaves_less_room() {
+        let mut detector = Detector::new(&SystemProbe, None);
+        if !detector.identify(Path::new("/bin/echo")).is_tested(Family::GnuCoreutils) {
+            return;
+        }
+        let large = CString::new(format!("A={}", "x".repeat(1 << 20))).expect("no NUL");
+        let less = "the system's limits leave less for arguments than it would take";
+        assert_eq!(reason(&["-n1"], Some("/bin/echo"), &[large]).as_deref(), Some(less));
+    }
+}
