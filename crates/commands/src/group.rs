@@ -59,10 +59,6 @@ impl Kernel for SortUniq {
     fn absorb(&mut self, peer: Box<dyn Kernel>) {
         self.kernel.absorb(peer);
     }
-
-    fn settle(&mut self) {
-        self.kernel.settle();
-    }
 }
 
 impl UniqOptions {

@@ -49,11 +49,9 @@ pub fn divide(cost: &Cost, tallies: &[Tally], around: &Around) -> (Waits, Vec<(C
     let pass = shares.pass(cost.wall_ns, around);
     let mut rows: Vec<(Cost, Waits)> = (0..tallies.len())
         .map(|row| {
-            let wall_ns = if tallies[row].until_ns == 0 {
-                cost.wall_ns
-            } else {
-                tallies[row].until_ns.min(cost.wall_ns)
-            };
+            let until_ns = if tallies[row].until_ns == 0 { cost.wall_ns } else { tallies[row].until_ns };
+            // Starting and ending the process is shared out as well, and is not within its calls.
+            let wall_ns = until_ns.max(shares.cpu(row) as u64).min(cost.wall_ns);
             (shares.cost(row, wall_ns, cost, &tallies[row]), shares.row(row, wall_ns, &pass, around))
         })
         .collect();

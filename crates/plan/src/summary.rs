@@ -95,18 +95,22 @@ impl Planned {
             // One that reads to the end first no longer stops anything.
             stops_early: any(|stage| stage.stops_early) && !blocks_until_eof,
             reads_from_end: node.from_end.is_some(),
-            rules: self.rules_of(&node.stages),
+            rules: self.rules_of(node),
         }
     }
 
-    /// The rules that fired on these stages or some of them, each once.
-    pub fn rules_of(&self, stages: &Range<usize>) -> Vec<String> {
+    /// The rules that made this node, each once; none for a command's own kernel.
+    pub fn rules_of(&self, node: &Node) -> Vec<String> {
         let mut rules: Vec<String> = Vec::new();
-        // Decisions on single stages come first; they are no rules.
+        if matches!(node.work, Work::Command(_)) {
+            return rules;
+        }
+        let within =
+            |inner: &Range<usize>, outer: &Range<usize>| outer.start <= inner.start && inner.end <= outer.end;
+        // Decisions on single stages come first; they are no rules. One that left two nodes made what it changed of them.
         for decision in self.decisions.iter().skip(self.stages.len()) {
-            let within = stages.start <= decision.stages.start && decision.stages.end <= stages.end;
-            let fired = matches!(decision.outcome, Outcome::Fired(_)) && within;
-            if fired && !rules.contains(&decision.name) {
+            let here = within(&decision.stages, &node.stages) || within(&node.stages, &decision.stages);
+            if here && matches!(decision.outcome, Outcome::Fired(_)) && !rules.contains(&decision.name) {
                 rules.push(decision.name.clone());
             }
         }
@@ -132,6 +136,16 @@ impl Planned {
 mod tests {
     use crate::Switches;
     use crate::testing::planned;
+
+    #[test]
+    fn a_rule_made_what_it_changed() {
+        let rules = |text: &str| -> Vec<Vec<String>> {
+            let summary = planned(text, false, &Switches::default()).summary();
+            summary.segments[0].nodes.iter().map(|node| node.rules.clone()).collect()
+        };
+        assert_eq!(rules("cat f | grep -a x | wc -l"), [vec!["drop-cat", "count-lines"], vec![]]);
+        assert_eq!(rules("cut -c1 f | sort | uniq -c"), [vec![], vec!["sort-uniq"]]);
+    }
 
     #[test]
     fn the_fields_that_are_documented() {

@@ -17,8 +17,6 @@ const RUN_BYTES: usize = 1 << 30;
 const LONG_LINE_BYTES: usize = 16 << 20;
 /// How many lines are looked at before counting is judged, each time.
 const TRIAL_LINES: usize = 1 << 14;
-/// So many distinct lines are put into another table in no time.
-const FEW_LINES: usize = 1 << 17;
 /// After this many lines counting has proved itself: going back would list them all.
 const TRUSTED_LINES: usize = 1 << 22;
 
@@ -173,10 +171,11 @@ impl Collector {
         text
     }
 
-    /// One for other lines, if it does not show which of them came first.
+    /// One for other lines, if it does not show which of them came first. Where lines are listed, putting lists together
+    /// costs more than sharing the little that is done to a line before it is sorted.
     pub(crate) fn another(&self) -> Option<Collector> {
         let first_counts = self.unique && !self.order.is_by_line();
-        if !self.order.is_total() || first_counts || self.order.may_meet_nan() {
+        if self.counts().is_none() || !self.order.is_total() || first_counts || self.order.may_meet_nan() {
             return None;
         }
         let collector = Collector::new(self.order.clone(), self.terminator, self.unique);
@@ -193,18 +192,21 @@ impl Collector {
                 trial.lines += tried.lines;
                 counted.each(|line, count| table.add_counted(line, count));
             }
-            (_, building) => {
-                other.building = building;
-                other.seal();
-                self.runs.append(&mut other.runs);
+            (own, building) => {
+                own.give_up_counting(&self.order);
+                let mut lines = building.into_lines(&self.order);
+                match own {
+                    Building::Listing(own) if self.run_bytes.saturating_sub(own.bytes()) > lines.bytes() => {
+                        own.append(&mut lines, &self.order);
+                    }
+                    // One sort of all costs less than merging, but offsets reach only so far.
+                    _ => {
+                        other.building = Building::Listing(lines);
+                        other.seal();
+                        self.runs.append(&mut other.runs);
+                    }
+                }
             }
-        }
-    }
-
-    /// Sorts its lines, unless there are so few that counting them together is better.
-    pub(crate) fn settle(&mut self) {
-        if self.counts().is_none_or(|table| table.len() > FEW_LINES) {
-            self.seal();
         }
     }
 
@@ -254,6 +256,14 @@ impl Building {
         let Building::Counting { table, .. } = std::mem::replace(self, listing) else { return };
         let Building::Listing(lines) = self else { return };
         table.each_in_order_of_arrival(|line, count| lines.push_repeated(line, count, order));
+    }
+
+    fn into_lines(mut self, order: &LineOrder) -> Lines {
+        self.give_up_counting(order);
+        match self {
+            Building::Listing(lines) => lines,
+            Building::Counting { .. } => Lines::new(order),
+        }
     }
 
     fn sort(self, order: &LineOrder, unique: bool) -> SortedRun {

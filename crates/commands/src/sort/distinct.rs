@@ -69,10 +69,6 @@ impl Kernel for DistinctCount {
         self.kernel.absorb(peer);
     }
 
-    fn settle(&mut self) {
-        self.kernel.settle();
-    }
-
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         let lines = match self.kernel.lines_to_print() {
             Some(lines) => lines,

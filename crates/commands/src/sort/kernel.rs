@@ -125,12 +125,6 @@ impl Kernel for SortKernel {
             own.absorb(*peer);
         }
     }
-
-    fn settle(&mut self) {
-        if let State::Reading(collector) = &mut self.state {
-            collector.settle();
-        }
-    }
 }
 
 /// `sort -m` of several inputs. They come one after another, so that they have to be kept.

@@ -86,6 +86,33 @@ impl Lines {
         length.saw(text.len(), self.count() - before);
     }
 
+    /// Adds the lines of another one behind its own.
+    pub(crate) fn append(&mut self, other: &mut Lines, order: &LineOrder) {
+        let base = self.arena.len();
+        // Keys lie with the other computed ones, or in their lines.
+        let key_base = if order.is_computed() { self.keys.len() } else { base };
+        make_room(&mut self.arena, other.arena.len());
+        self.arena.append(&mut other.arena);
+        self.keys.append(&mut other.keys);
+        self.nans += other.nans;
+        match (&mut self.index, &mut other.index) {
+            (Unsorted::Plain(own), Unsorted::Plain(items)) => {
+                make_room(own, items.len());
+                own.extend(items.drain(..).map(|item| Plain { offset: item.offset + base as u32, ..item }));
+            }
+            (Unsorted::Keyed(own), Unsorted::Keyed(items)) => {
+                make_room(own, items.len());
+                own.extend(items.drain(..).map(|item| Keyed {
+                    line_offset: item.line_offset + base as u32,
+                    key_offset: item.key_offset + key_base as u32,
+                    ..item
+                }));
+            }
+            // Both were made for the same order.
+            _ => debug_assert!(false, "two kinds of index"),
+        }
+    }
+
     /// The same line many times, for orders that keep identical lines together.
     pub(crate) fn push_repeated(&mut self, line: &[u8], count: u64, order: &LineOrder) {
         let offset = self.arena.len();

@@ -29,7 +29,7 @@ impl RowNote {
             Work::Rewritten { label, .. } => Some(label.clone()),
             Work::Command(_) => None,
         };
-        RowNote { stages: node.stages.clone(), rules: planned.rules_of(&node.stages), label }
+        RowNote { stages: node.stages.clone(), rules: planned.rules_of(node), label }
     }
 }
 
