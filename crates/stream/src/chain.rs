@@ -61,6 +61,8 @@ pub(crate) struct Link {
     input: Input,
     /// It wants, or gets, no more.
     ended: bool,
+    /// What reads from it has left, and it goes on all the same.
+    unread: bool,
 }
 
 /// How far a kernel is with its current input.
@@ -262,7 +264,7 @@ fn push_records(link: &mut Link, end: u8, block: &[u8], rest: &mut [Link], sink:
 impl Link {
     fn new((index, kernel): (usize, Box<dyn Kernel>)) -> Self {
         let (pending, out) = (Vec::new(), Vec::new());
-        Link { index, kernel, pending, out, begun: false, input: Input::Open, ended: false }
+        Link { index, kernel, pending, out, begun: false, input: Input::Open, ended: false, unread: false }
     }
 
     fn arrives(&mut self, block: &[u8]) {
@@ -310,7 +312,12 @@ impl Link {
     ) -> Fed {
         let mut out = std::mem::take(&mut self.out);
         let outcome = call(self.kernel.as_mut(), &mut out);
-        let passed = if out.is_empty() { Ok(Flow::More) } else { push(rest, &out, sink) };
+        let passed = match self.unread {
+            true if self.kernel.insists() => Ok(Flow::More),
+            true => Ok(Flow::Done),
+            false if out.is_empty() => Ok(Flow::More),
+            false => push(rest, &out, sink),
+        };
         out.clear();
         self.out = out;
         let said = self.kernel.complaints();
@@ -332,9 +339,13 @@ impl Link {
             _ => {}
         }
         if passed? == Flow::Done {
-            // Whoever reads from this kernel has ended: so has it, as by a broken pipe.
-            self.ended = true;
-            return Ok(Flow::Done);
+            if !self.ended && self.kernel.insists() {
+                self.unread = true;
+            } else {
+                // Whoever reads from this kernel has ended: so has it, as by a broken pipe.
+                self.ended = true;
+                return Ok(Flow::Done);
+            }
         }
         match outcome {
             Ok(Flow::Done) => {

@@ -152,6 +152,12 @@ pub trait Kernel: Any + Send {
     /// Standard output is `/dev/null`: `grep` then needs no more than the first line that it would print.
     fn nobody_reads(&mut self) {}
 
+    /// Its reader has left, but the command could not know that yet: what it printed is still in its buffer, and it reads
+    /// on, with something to say at the end perhaps. Asked after each call; what it prints meanwhile is dropped.
+    fn insists(&self) -> bool {
+        false
+    }
+
     /// What the command would have said on standard error since the last call, with its name in front; the driver
     /// writes it after what was printed so far.
     fn complaints(&mut self) -> Vec<u8> {

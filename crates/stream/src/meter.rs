@@ -98,6 +98,10 @@ impl Kernel for Metered {
         self.kernel.nobody_reads();
     }
 
+    fn insists(&self) -> bool {
+        self.kernel.insists()
+    }
+
     fn complaints(&mut self) -> Vec<u8> {
         self.kernel.complaints()
     }

@@ -86,6 +86,8 @@ pub(super) struct GrepKernel {
     /// Standard output is `/dev/null`.
     unread: bool,
     complaints: Vec<u8>,
+    /// Bytes.
+    printed: u64,
     /// It may hand over.
     keeps: bool,
     /// What the real grep must see first after a hand-over.
@@ -97,6 +99,9 @@ pub(super) struct GrepKernel {
     /// Whole lines are printed as newlines: they are only counted.
     ends_only: bool,
 }
+
+/// What the C library buffers for a pipe: with no more than that, grep learns at its end that its reader has left.
+const BUFFER_BYTES: u64 = 4096;
 
 /// Nothing of what it prints is wanted, or there can be no more of it.
 type Enough = bool;
@@ -114,6 +119,7 @@ impl GrepKernel {
             any: false,
             unread: false,
             complaints: Vec::new(),
+            printed: 0,
             keeps: options.may_meet_unjudged(),
             held: Vec::new(),
             sample: Vec::new(),
@@ -602,6 +608,7 @@ impl Kernel for GrepKernel {
         if self.drains {
             return Ok(Flow::More);
         }
+        let before = out.len();
         let enough = match self.options.text {
             true => self.search(block, out)?,
             false if !self.is_quiet() => self.push_unsure(block, out)?,
@@ -610,6 +617,7 @@ impl Kernel for GrepKernel {
             }
             false => self.search(block, out)?,
         };
+        self.printed += (out.len() - before) as u64;
         Ok(match enough {
             true if self.options.show == Show::Nothing => Flow::Done,
             true if self.options.limit != Some(self.progress.selected) && self.reads_stdin => {
@@ -626,13 +634,19 @@ impl Kernel for GrepKernel {
         if let Some(reason) = self.progress.stuck {
             return Err(self.give_read(0, reason));
         }
+        let before = out.len();
         out.append(&mut self.progress.unsure);
         self.conclude(out);
+        self.printed += (out.len() - before) as u64;
         Ok(Flow::More)
     }
 
     fn held(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
+    }
+
+    fn insists(&self) -> bool {
+        !self.options.text && !self.options.is_quiet() && self.printed <= BUFFER_BYTES
     }
 
     fn nobody_reads(&mut self) {

@@ -159,6 +159,10 @@ impl Kernel for FilterThenMap {
         self.filter.nobody_reads();
     }
 
+    fn insists(&self) -> bool {
+        self.filter.insists()
+    }
+
     fn complaints(&mut self) -> Vec<u8> {
         self.filter.complaints()
     }

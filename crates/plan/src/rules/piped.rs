@@ -64,6 +64,10 @@ impl Kernel for Piped {
         self.kernel.nobody_reads();
     }
 
+    fn insists(&self) -> bool {
+        self.kernel.insists()
+    }
+
     fn complaints(&mut self) -> Vec<u8> {
         self.kernel.complaints()
     }
