@@ -88,7 +88,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     Ok(Results {
         name: "kernels",
         about: format!(
-            "Each kernel alone, `pelton run 'CMD < FILE > OUT'` beside the tool under bash, both files in memory or the page \
+            "Each kernel alone, `pelton run --jobs 1 'CMD < FILE > OUT'` beside the tool under bash, both files in memory or the page \
              cache, and OUT made anew each time; {megabytes} MB, {runs} rounds, order alternating. MB/s are of what is \
              read, by user+sys of all processes, start-up, reading and writing included."
         ),

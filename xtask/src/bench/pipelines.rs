@@ -73,7 +73,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
         let _ = writeln!(body, "- {}: `{}`", case.name, case.text);
     }
     let about =
-        format!("Pipelines under bash and under `pelton run`, one thread, {runs} rounds, order alternating.");
+        format!("Pipelines under bash and under `pelton run --jobs 1`, {runs} rounds, order alternating.");
     Ok(Results { name: "pipelines", about, body, claims, data: Value::Array(data) })
 }
 

@@ -1,4 +1,4 @@
-//! A text under the shell and under `pelton run`, in C and in C.UTF-8: CPU beside CPU.
+//! A text under the shell and under `pelton run` with one thread, in C and in C.UTF-8: CPU beside CPU.
 
 use std::path::{Path, PathBuf};
 
@@ -53,8 +53,11 @@ impl Ratio {
         let pelton = bench.pelton.as_os_str();
         let both = [
             Contender::new("shell", ["bash", "-c", text]).in_locale(locale),
-            Contender::new("pelton", [pelton, "run".as_ref(), "--".as_ref(), text.as_ref()])
-                .in_locale(locale),
+            Contender::new(
+                "pelton",
+                [pelton, "run".as_ref(), "--jobs=1".as_ref(), "--".as_ref(), text.as_ref()],
+            )
+            .in_locale(locale),
         ];
         let mut outputs = Vec::new();
         for contender in &both {

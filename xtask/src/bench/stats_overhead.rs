@@ -84,12 +84,14 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
 
 fn contenders(bench: &Bench, text: &str) -> [Contender; 3] {
     let pelton = bench.pelton.as_os_str();
-    let plain = |name: &str| Contender::new(name, [pelton, "run".as_ref(), "--".as_ref(), text.as_ref()]);
+    let plain = |name: &str| {
+        Contender::new(name, [pelton, "run".as_ref(), "--jobs=1".as_ref(), "--".as_ref(), text.as_ref()])
+    };
     [
         plain("pelton run"),
         Contender::new(
             "pelton run --stats",
-            [pelton, "run".as_ref(), "--stats".as_ref(), "--".as_ref(), text.as_ref()],
+            [pelton, "run".as_ref(), "--stats".as_ref(), "--jobs=1".as_ref(), "--".as_ref(), text.as_ref()],
         ),
         plain("pelton run, again"),
     ]
