@@ -148,12 +148,14 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
         let Some(mut lane) = self.lane() else {
             return lock(&self.book).read_no_more(Why::Alone);
         };
+        let mut full = false;
         loop {
             let at_work = self.at_work.load(Ordering::Acquire);
             let wanted = self.policy.wanted(at_work);
             self.target.store(wanted, Ordering::Release);
-            for _ in at_work..wanted {
-                self.hire(scope);
+            // Where one cannot be had, others are not asked for again and again.
+            if !full && (at_work..wanted).any(|_| !self.hire(scope)) {
+                full = true;
             }
             if wanted <= 1 {
                 lock(&self.book).read_no_more(Why::Alone);
@@ -173,18 +175,21 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
         lock(&self.lanes).push(lane);
     }
 
-    fn hire<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
-        let Some(lane) = self.lane() else { return };
+    /// `false`: there are no more threads for us, and those that there are do the work.
+    fn hire<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> bool {
+        let Some(lane) = self.lane() else { return false };
         self.at_work.fetch_add(1, Ordering::AcqRel);
         let work = move || {
             self.policy.hired();
             self.follow(lane);
             self.policy.left();
         };
-        if std::thread::Builder::new().name("pelton worker".to_owned()).spawn_scoped(scope, work).is_err() {
-            // No more threads for us: those that there are do the work.
+        let thread = std::thread::Builder::new().name("pelton worker".to_owned());
+        let hired = thread.spawn_scoped(scope, work).is_ok();
+        if !hired {
             self.at_work.fetch_sub(1, Ordering::AcqRel);
         }
+        hired
     }
 
     /// What every other worker does.
