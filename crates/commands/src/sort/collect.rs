@@ -252,10 +252,15 @@ impl Building {
     }
 
     fn give_up_counting(&mut self, order: &LineOrder) {
-        let listing = Building::Listing(Lines::new(order));
-        let Building::Counting { table, .. } = std::mem::replace(self, listing) else { return };
-        let Building::Listing(lines) = self else { return };
-        table.each_in_order_of_arrival(|line, count| lines.push_repeated(line, count, order));
+        if matches!(self, Building::Listing(_)) {
+            return;
+        }
+        let mut lines = Lines::new(order);
+        if let Building::Counting { table, .. } = std::mem::replace(self, Building::Listing(Lines::default()))
+        {
+            table.each_in_order_of_arrival(|line, count| lines.push_repeated(line, count, order));
+        }
+        *self = Building::Listing(lines);
     }
 
     fn into_lines(mut self, order: &LineOrder) -> Lines {
@@ -336,6 +341,37 @@ mod tests {
                         assert!(whole == parts, "{order:?} {unique} {run_bytes}");
                     }
                 }
+            }
+        }
+    }
+
+    /// Some count to the end, some give up.
+    #[test]
+    fn what_several_collect_is_what_one_would() {
+        let few = |seed: usize| b"a\nb\na\nc\n".repeat(40 + seed);
+        let many = |seed: u64| numbers(40_000 + seed, 1 << 40);
+        let texts = [few(1), few(2), many(3), few(4), many(5)];
+        for order in
+            [order(Vec::new(), false), order(vec![Key { kind: Kind::Numeric, ..Key::line() }], false)]
+        {
+            for parts in [&texts[..2], &texts[..3], &texts[1..], &texts[..]] {
+                let mut first = Collector::new(order.clone(), b'\n', false);
+                first.push(&parts[0]);
+                let peers = parts[1..].iter().map(|text| {
+                    let mut peer = first.another().expect("it counts");
+                    peer.push(text);
+                    peer
+                });
+                peers.collect::<Vec<_>>().into_iter().for_each(|peer| first.absorb(peer));
+                let (order, runs) = first.into_runs();
+                let mut out = Vec::new();
+                let mut output = Output::new(order.clone(), b'\n', runs, false, Style::Every);
+                while output.print(100, &mut out) {}
+                assert!(
+                    out == sorted(&order, false, usize::MAX, &parts.concat()),
+                    "{order:?}, {}",
+                    parts.len()
+                );
             }
         }
     }
