@@ -323,16 +323,12 @@ impl Kernel for Machine {
     fn begin_input(&mut self, _name: Option<&[u8]>, _out: &mut Vec<u8>) {
         self.inputs_begun += 1;
         if self.manner.separate && self.inputs_begun > 1 {
-            // The owed end is paid once the file turns out to hold something.
             self.number = 0;
             self.program.steps.iter_mut().for_each(|step| step.lines.reset());
         }
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
-        if self.manner.separate && self.number == 0 {
-            self.pay_end(out);
-        }
         if self.program.wants_last {
             return self.push_holding(block, out);
         }
