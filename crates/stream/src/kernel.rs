@@ -184,10 +184,6 @@ pub trait Kernel: Any + Send {
     /// knowing it twice must be as good as knowing it once: a block may be given to a peer, and then to the first one.
     fn absorb(&mut self, _peer: Box<dyn Kernel>) {}
 
-    /// Told to a fold when the input has ended and others have still to tell what they know: what can be got ready
-    /// alone (sorting its part) is done now, while they do the same.
-    fn settle(&mut self) {}
-
     /// The next block comes after this byte. Told to peers that share as [`Share::After`].
     fn comes_after(&mut self, _last: u8) {}
 

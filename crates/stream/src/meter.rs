@@ -126,14 +126,6 @@ impl Kernel for Metered {
         }
     }
 
-    fn settle(&mut self) {
-        // It cannot fail.
-        let _ = self.measure(0, &mut Vec::new(), |kernel, _| {
-            kernel.settle();
-            Ok(Flow::More)
-        });
-    }
-
     fn comes_after(&mut self, last: u8) {
         self.kernel.comes_after(last);
     }

@@ -20,7 +20,7 @@ fn rewrite(tac: &Step, head: &Step, site: &Site) -> Option<Accept<Rewrite>> {
     if tac.from_end.is_some() || tac.stages.start > 0 && tac.reads_pipe() {
         return None;
     }
-    Some(count(tac, tac_args, head_args).map(|count| {
+    Some(count(tac_args, head_args).map(|count| {
         let from_end = Some(Ending::Records { count: count + 1, end: b'\n' });
         let step = Step { from_end, ns_per_byte: Some(0.0), ..tac.clone() };
         let gain = format!("of a plain file only the end is read: {} lines at most", count + 1);
@@ -28,10 +28,7 @@ fn rewrite(tac: &Step, head: &Step, site: &Site) -> Option<Accept<Rewrite>> {
     }))
 }
 
-fn count(tac: &Step, tac_args: &[Vec<u8>], head_args: &[Vec<u8>]) -> Accept<u64> {
-    if tac.inputs.len() > 1 {
-        return Declined::because("tac reads several inputs");
-    }
+fn count(tac_args: &[Vec<u8>], head_args: &[Vec<u8>]) -> Accept<u64> {
     if !reverses_lines(tac_args) {
         return Declined::because("tac does not just reverse lines");
     }

@@ -90,11 +90,6 @@ impl Book {
         self.why.is_some()
     }
 
-    /// There is no more to read.
-    pub fn has_ended(&self) -> bool {
-        matches!(self.why, Some(Why::Ended))
-    }
-
     /// The first reason counts.
     pub fn read_no_more(&mut self, why: Why) {
         self.why.get_or_insert(why);

@@ -41,8 +41,9 @@ pub fn run(
     Some(Together { stdout: sink.0, stderr: sink.1, chain, rest })
 }
 
+/// What was printed, and what was said.
 #[derive(Default)]
-struct Said(Vec<u8>, Vec<u8>);
+pub(super) struct Said(pub(super) Vec<u8>, pub(super) Vec<u8>);
 
 impl Sink for Said {
     fn take(&mut self, bytes: &[u8]) -> Flow {

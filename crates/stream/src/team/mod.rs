@@ -168,10 +168,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
         self.leave(lane);
     }
 
-    fn leave(&self, mut lane: Lane) {
-        if lock(&self.book).has_ended() {
-            lane.settle();
-        }
+    fn leave(&self, lane: Lane) {
         lock(&self.lanes).push(lane);
     }
 

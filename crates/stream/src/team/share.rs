@@ -98,11 +98,6 @@ impl Lane {
         self.fold.push(block, &mut Vec::new())
     }
 
-    /// The input has ended.
-    pub fn settle(&mut self) {
-        self.fold.links.iter_mut().for_each(|link| link.kernel.settle());
-    }
-
     /// Gives what it knows back to `chain`.
     pub fn leave(self, chain: &mut Chain, shared: Shared) {
         chain.absorb(0, self.front);

@@ -1,5 +1,6 @@
 //! A team beside the same chain alone, over inputs and blocks of all sizes.
 
+use super::memory::Said;
 use super::*;
 use crate::{Framing, HandOver, Kernel, Outcome, Peer, Share, known};
 
@@ -166,20 +167,6 @@ impl Policy for Fixed {
     fn wanted(&self, _at_work: usize) -> usize {
         let turn = self.1.fetch_add(1, Ordering::Relaxed);
         if turn % 7 == 6 { self.0.max(3) - 1 } else { self.0 }
-    }
-}
-
-#[derive(Default)]
-struct Said(Vec<u8>, Vec<u8>);
-
-impl Sink for Said {
-    fn take(&mut self, bytes: &[u8]) -> Flow {
-        self.0.extend_from_slice(bytes);
-        Flow::More
-    }
-
-    fn complain(&mut self, text: &[u8]) {
-        self.1.extend_from_slice(text);
     }
 }
 
