@@ -19,11 +19,13 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 4] = [
+pub const TARGETS: [Target; 6] = [
     Target { name: "syntax", check: syntax, seeds: SYNTAX },
     Target { name: "argv", check: argv, seeds: ARGV },
     Target { name: "regex", check: regex, seeds: REGEX },
     Target { name: "record", check: record, seeds: RECORD },
+    Target { name: "json", check: json, seeds: JSON },
+    Target { name: "csv", check: csv, seeds: CSV },
 ];
 
 const SYNTAX: &[&[u8]] = &[
@@ -61,6 +63,17 @@ const REGEX: &[&[u8]] = &[
 
 const RECORD: &[&[u8]] =
     &[b"{}", b"{\"exit_status\":0,\"pipelines\":[{\"stages\":[{\"end\":null}]}]}", b"[1e999]"];
+
+/// A path, a newline, and documents.
+const JSON: &[&[u8]] = &[
+    b".menu.popup.menuitem[].value\n{\"menu\": {\"id\": 1, \"popup\": {\"menuitem\": [{\"value\": \"N\\u00e9\"}]}}}",
+    b"..a[?b.c >= 2.5 && d != 'x'][1:3]\n[{\"a\":[{\"b\":{\"c\":3},\"d\":null}]}] -1.5e+7 true\n\"\\ud83d\\ude00\"",
+    b"{.id}: {text}\\n{{}}\n\xef\xbb\xbf[[[[[[]]]]]]{}",
+];
+
+/// Columns, a condition, a newline each, and a table.
+const CSV: &[&[u8]] =
+    &[b"b,1-2,!c\na~x|y\na,b,c\r\n1,\"2,\n\"\"\",3\r\n\r\nx,,\n", b"3-1\n2>=1.5\na,b,c\n1,2,3\n4,5,6"];
 
 /// Texts come back with an answer, and every span lies in the text, between characters, inside of what it is part of.
 pub fn syntax(data: &[u8]) {
@@ -169,4 +182,73 @@ pub fn record(data: &[u8]) {
     let text = serde_json::to_string(&run).expect("a record can be written");
     let again: Run = serde_json::from_str(&text).expect("what was written can be read");
     assert_eq!(serde_json::to_string(&again).expect("a record can be written"), text);
+}
+
+/// What errors and lines are does not depend on how the text comes; any path is read or refused, and what it selects is
+/// JSON.
+pub fn json(data: &[u8]) {
+    use pelton_json::formats::{Lines, Values, parse_template};
+    use pelton_json::select::{Paths, parse, parse_list};
+    use pelton_json::{Failure, Out, Rules, Selected, SyntaxError, Visitor, read};
+
+    fn outcome(text: &[u8], window: usize, visitor: &mut impl Visitor) -> Option<SyntaxError> {
+        match read(&mut { text }, Rules::default(), window, visitor) {
+            Ok(()) => None,
+            Err(Failure::Syntax(error)) => Some(*error),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    let split = data.iter().position(|byte| *byte == b'\n').unwrap_or(0);
+    let (path, text) = (String::from_utf8_lossy(&data[..split]), &data[(split + 1).min(data.len())..]);
+    let (mut whole, mut pieces) = (Vec::new(), Vec::new());
+    let error = outcome(text, 1 << 16, &mut Lines::new(Out::new(&mut whole)));
+    assert_eq!(outcome(text, 64, &mut Lines::new(Out::new(&mut pieces))), error);
+    let fine = error.is_none();
+    assert!(pieces.starts_with(&whole) && (!fine || pieces.len() == whole.len()));
+    let (_, _) = (parse_template(&path), parse_list(&path));
+    if let Ok(paths) = parse(&path).map_err(|_| String::new()).and_then(|path| Paths::new(&[path])) {
+        let mut values = Vec::new();
+        let nests = paths.nests();
+        let same =
+            outcome(text, 64, &mut Selected::new(paths, Values::new(Out::new(&mut values), false, nests)));
+        assert_eq!(same.map(|error| error.fault), error.map(|error| error.fault));
+        // What comes before an error may be half a value.
+        if fine {
+            assert_eq!(outcome(&values, 64, &mut Lines::new(Out::kept())), None);
+        }
+    }
+}
+
+/// What is printed does not depend on where the table is cut; any columns and conditions are read or refused.
+pub fn csv(data: &[u8]) {
+    use pelton_csv::{Columns, Condition, Format, Options, Share, read};
+
+    let mut parts = data.splitn(3, |byte| *byte == b'\n');
+    let mut part = || parts.next().unwrap_or_default();
+    let (columns, condition, text) = (part(), part(), part());
+    let columns = Columns::parse(&String::from_utf8_lossy(columns)).ok();
+    let conditions = Condition::parse(&String::from_utf8_lossy(condition)).ok();
+    for format in [Format::Separated(b','), Format::Array, Format::Tabs] {
+        let options = Options {
+            delimiter: b',',
+            named: true,
+            columns: columns.clone(),
+            conditions: conditions.iter().cloned().collect(),
+            format,
+            numbers: true,
+            header: true,
+            ragged: columns.is_none(),
+        };
+        let printed = |chunk: usize| {
+            let (mut printed, mut begun) = (Vec::new(), false);
+            let input = std::io::Cursor::new(text.to_vec());
+            let outcome = read(input, &options, Share { threads: 1, chunk }, &mut begun, |bytes| {
+                printed.extend_from_slice(bytes);
+                Ok(())
+            });
+            (printed, format!("{outcome:?}"))
+        };
+        assert_eq!(printed(1 << 18), printed(3));
+    }
 }

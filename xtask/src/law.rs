@@ -13,8 +13,10 @@ use crate::workspace::{metadata, root};
 use crate::{Failure, Outcome};
 
 /// The crates that are pelton, each before those that may import it.
-pub const ORDER: [&str; 10] =
-    ["record", "sys", "syntax", "stream", "commands", "plan", "observe", "run", "report", "cli"];
+pub const ORDER: [&str; 14] = [
+    "record", "sys", "buffer", "copy", "syntax", "stream", "json", "csv", "commands", "plan", "observe",
+    "run", "report", "cli",
+];
 /// Imported by tests only; may itself import any of [`ORDER`].
 const TESTKIT: &str = "testkit";
 /// Not part of pelton: bound by nothing, imported by nobody.
@@ -157,7 +159,11 @@ fn read(package: &Value) -> Outcome<Crate> {
         ..Crate::default()
     };
     for dependency in package["dependencies"].as_array().ok_or_else(odd)? {
-        let name = short(dependency["name"].as_str().ok_or_else(odd)?);
+        let mut name = short(dependency["name"].as_str().ok_or_else(odd)?);
+        if !dependency["source"].is_null() && ORDER.contains(&name.as_str()) {
+            // Somebody else's, which happens to be called as one of ours (csv).
+            name.push_str(" of others");
+        }
         one.imports.push(Import { name, dev: dependency["kind"] == "dev" });
     }
     collect_sources(&manifest.with_file_name("src"), &mut one.sources)?;

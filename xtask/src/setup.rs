@@ -14,7 +14,7 @@ use crate::{Failure, Outcome};
 const CARGO_DENY_VERSION: &str = "0.20.2";
 
 /// A program that the tests run, and the Debian package that brings it.
-const ORACLES: [(&str, &str); 12] = [
+const ORACLES: [(&str, &str); 13] = [
     ("bash", "bash"),
     ("busybox", "busybox"),
     ("dash", "dash"),
@@ -24,6 +24,7 @@ const ORACLES: [(&str, &str); 12] = [
     ("mawk", "mawk"),
     ("original-awk", "original-awk"),
     ("ps", "procps"),
+    ("python3", "python3"),
     ("strace", "strace"),
     ("valgrind", "valgrind"),
     ("zsh", "zsh"),

@@ -1,6 +1,9 @@
 //! The command line.
 
+use crate::copy::CopyArgs;
 use crate::failure::Failure;
+use crate::json::JsonArgs;
+use crate::size::parse_size;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pelton_report::Format;
 use pelton_run::Jobs;
@@ -24,6 +27,9 @@ Examples:
   pelton time 'sort access.log | uniq -c | sort -rn | head'   which stage is slow, and why
   pelton time --runs 10 'tr a-z A-Z < big.txt | wc'           medians and spread of ten runs
   pelton run 'grep -c error *.log'                            the same output as from the shell
+  producer | pelton buffer | slow-reader                      the producer need not wait
+  pelton doctor 4711                                          why a running process is stuck
+  pelton compare 'sort f | uniq' 'sort -u f'                  whether a change helped
 
 `pelton help VERB` tells more.";
 
@@ -42,6 +48,14 @@ pub enum Verb {
     Run(RunArgs),
     Time(TimeArgs),
     Explain(ExplainArgs),
+    Json(JsonArgs),
+    Csv(crate::csv::CsvArgs),
+    Buffer(BufferArgs),
+    Doctor(crate::doctor::DoctorArgs),
+    Compare(CompareArgs),
+    Pipe(PipeArgs),
+    Sh(ShArgs),
+    Copy(CopyArgs),
 }
 
 /// Run a pipeline exactly as the shell would: same output, same exit status, same files, often faster.
@@ -56,6 +70,7 @@ Examples:
   pelton run -f script.sh one two          a script, with $1 and $2
   echo 'sort | uniq' | pelton run -        the text from standard input
   pelton run --stats 'sort f | uniq -c'    and then what each stage of it cost, as `pelton time` shows it
+  pelton run --progress 'sort f > g'       how far it is, meanwhile
   pelton run --strict 'sort f | uniq -c'   only if all of it runs natively; else say what does not, and why
   pelton run --check 'sort f | uniq -c'    and then whether the shell prints the same, byte for byte
 
@@ -74,6 +89,11 @@ pub struct RunArgs {
     #[arg(long)]
     pub stats: bool,
 
+    /// Show how far it is while it runs, on standard error: bytes read of all where that is known, rate, time left, and how
+    /// many threads and processes work; one line redrawn on a terminal, else a line every few seconds
+    #[arg(long, conflicts_with_all = ["stats", "check"])]
+    pub progress: bool,
+
     /// Run nothing unless every stage runs natively: show those that would not, with the reasons
     #[arg(long, conflicts_with = "faithful")]
     pub strict: bool,
@@ -91,21 +111,25 @@ pub struct RunArgs {
     pub switches: SwitchArgs,
 
     #[command(flatten)]
-    pub cores: CoreArgs,
+    pub passes: PassArgs,
 
     /// How many bytes kernels are given at once; for tests
     #[arg(long, value_name = "N", hide = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub block_bytes: Option<u32>,
+
+    /// How many bytes each of several processes of a command is given; for tests
+    #[arg(long, value_name = "N", hide = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub part_bytes: Option<u32>,
 
     #[command(flatten, next_help_heading = "How --stats shows its figures")]
     pub report: ReportArgs,
 }
 
 /// What native passes may use of the machine.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct CoreArgs {
-    /// Threads of a native pass: a number, or `auto`: one to begin with, more while cores are idle, fewer when others
-    /// want them [default: $PELTON_JOBS, or auto]
+    /// Threads of a native pass, and processes of a command that may be several: a number, or `auto`: one to begin with,
+    /// more while cores are idle, fewer when others want them [default: $PELTON_JOBS, or auto]
     #[arg(long, short, value_name = "N", value_parser = parse_jobs)]
     pub jobs: Option<Jobs>,
 
@@ -115,24 +139,66 @@ pub struct CoreArgs {
     pub nice: Option<i32>,
 }
 
+/// What native passes may use of the machine, memory included.
+#[derive(Args, Default)]
+pub struct PassArgs {
+    #[command(flatten)]
+    pub cores: CoreArgs,
+
+    /// Memory of each sort and each grouping, as 500M or 2G: beyond it, they use temporary files in $TMPDIR, or in the
+    /// directory that sort is told by -T [default: half of what is available]
+    #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
+    pub memory: Option<usize>,
+}
+
+impl PassArgs {
+    /// Sets it for everything that is started from now on.
+    ///
+    /// # Errors
+    /// As [`CoreArgs::apply`].
+    pub fn apply(&self) -> Result<(), Failure> {
+        if let Some(bytes) = self.memory {
+            pelton_run::set_memory_bytes(bytes);
+        }
+        self.cores.apply()
+    }
+}
+
 impl CoreArgs {
     /// Sets it for everything that is started from now on.
     ///
     /// # Errors
     /// If `PELTON_JOBS` says something else than a number or `auto`.
     pub fn apply(&self) -> Result<(), Failure> {
+        pelton_run::set_jobs(self.jobs()?);
+        pelton_run::set_niceness(self.nice.unwrap_or(0));
+        Ok(())
+    }
+
+    /// Gives way to others as asked, and says how many threads a part may use: all cores if nobody says.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub fn threads(&self) -> Result<usize, Failure> {
+        if let Some(niceness) = self.nice {
+            pelton_sys::sched::be_nice(niceness);
+        }
+        Ok(match self.jobs()? {
+            Jobs::Fixed(threads) => threads,
+            Jobs::Auto => std::thread::available_parallelism().map_or(1, usize::from),
+        })
+    }
+
+    fn jobs(&self) -> Result<Jobs, Failure> {
         let named = std::env::var(JOBS_VARIABLE).ok().filter(|text| !text.is_empty());
-        let jobs = match (self.jobs, named) {
+        Ok(match (self.jobs, named) {
             (Some(jobs), _) => jobs,
             (None, None) => Jobs::Auto,
             (None, Some(text)) => parse_jobs(&text).map_err(|reason| {
                 Failure::new(format!("{JOBS_VARIABLE} is `{text}`: {reason}"))
                     .with_help(format!("{JOBS_VARIABLE}=2, {JOBS_VARIABLE}=auto, or --jobs 2"))
             })?,
-        };
-        pelton_run::set_jobs(jobs);
-        pelton_run::set_niceness(self.nice.unwrap_or(0));
-        Ok(())
+        })
     }
 }
 
@@ -146,8 +212,28 @@ fn parse_jobs(text: &str) -> Result<Jobs, String> {
     jobs.map(Jobs::Fixed).ok_or_else(|| "a number from 1 to 1024, or `auto`, is wanted".to_owned())
 }
 
+/// A number of bytes, or of units of 1024, 1024² … of them.
+fn parse_memory(text: &str) -> Result<usize, String> {
+    let upper = text.to_ascii_uppercase();
+    let number = upper.trim_end_matches(['B', 'K', 'M', 'G', 'T']);
+    let power = match &upper[number.len()..] {
+        "" | "B" => 0,
+        "K" | "KB" => 1,
+        "M" | "MB" => 2,
+        "G" | "GB" => 3,
+        "T" | "TB" => 4,
+        _ => u32::MAX,
+    };
+    let bytes = number.parse::<usize>().ok().filter(|number| *number > 0);
+    let unit = 1024usize.checked_pow(power);
+    bytes
+        .zip(unit)
+        .and_then(|(number, unit)| number.checked_mul(unit))
+        .ok_or_else(|| "a size is wanted, as 64K, 500M or 2G".to_owned())
+}
+
 /// Which rewrites are on.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct SwitchArgs {
     /// Switch a rule or a command's kernel off; may be repeated (`pelton explain --rules` lists them)
     #[arg(long, value_name = "NAME")]
@@ -156,6 +242,12 @@ pub struct SwitchArgs {
     /// Switch all others off; may be repeated
     #[arg(long, value_name = "NAME")]
     pub only: Vec<String>,
+
+    /// CMD, a name and perhaps its first arguments, does to each line of its standard input the same whatever stands around
+    /// it: several of it may share the lines. May be repeated; $XDG_CONFIG_HOME/pelton/stateless.toml names more
+    /// (commands = ["CMD"])
+    #[arg(long, value_name = "CMD")]
+    pub stateless: Vec<String>,
 }
 
 impl SwitchArgs {
@@ -215,6 +307,8 @@ Examples:
   pelton time --all make                             one command, every figure
   pelton time --runs 10 --warmup 1 'sort -u words'   medians and spread
   pelton time -o report.json --format json 'a | b'   the record, for programs
+  pelton time --threads python3 work.py              do its threads share the cores, or take turns?
+  pelton time --syscalls 'head -c 1M big | wc'       which system calls, how often, how long
   pelton time -p 'a | b'                             as POSIX `time -p`
 
 Columns: real, user and sys time; CPU is (user+sys)/real; peak mem the largest resident set; in and
@@ -242,13 +336,152 @@ pub struct TimeArgs {
     #[arg(long)]
     pub show_output: bool,
 
+    /// Show each stage's threads as well, those of what it started included, and whether they take turns. In the formats table
+    /// and json
+    #[arg(long, conflicts_with_all = ["runs", "warmup"])]
+    pub threads: bool,
+
+    /// Count each stage's system calls: how often, errors, time, bytes. By ptrace, which slows them down: how much is measured
+    /// and told, so take a sample of the input. Set-uid programs then lack their privilege. In the formats table and json
+    #[arg(long, conflicts_with_all = ["runs", "warmup", "threads"])]
+    pub syscalls: bool,
+
     /// Print the JSON schema of the record, and run nothing
     #[arg(long, exclusive = true)]
     pub schema: bool,
 }
 
-/// How figures are shown, and where.
+/// Run a pipeline given as words: the calling shell has expanded them, and nothing is expanded again.
+///
+/// The first word stands between the stages, and must be no argument of theirs. `pelton run` and `pelton sh` write such
+/// calls into scripts, so that the shell keeps expansion and control, and pelton runs the pipelines.
+#[derive(Args, Default)]
+#[command(after_help = "\
+Examples:
+  pelton pipe ::: grep -- \"$pattern\" \"$file\" ::: sort ::: uniq -c
+  pelton pipe --read=\"$file\" ::: LC_ALL=C sort -u ::: wc -l
+
+Exit status: the pipeline's own; 2 if pelton refuses it; 126 or 127 as from a shell.")]
+pub struct PipeArgs {
+    /// The shell whose pipeline it is: what pelton does not run itself goes to it [default: bash]
+    #[arg(long, value_name = "SHELL")]
+    pub shell: Option<OsString>,
+
+    /// The name that messages of the shell begin with: a script's `$0`
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<OsString>,
+
+    /// The line that they name
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub line: u32,
+
+    /// Options that are on in the calling shell: its `$SHELLOPTS`. Of these, pipefail counts
+    #[arg(long, value_name = "OPTIONS")]
+    pub shell_options: Option<OsString>,
+
+    /// Standard input of the first stage
+    #[arg(long, value_name = "FILE")]
+    pub read: Option<OsString>,
+
+    /// Standard output of the last stage, as with `>`
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<OsString>,
+
+    /// The same, as with `>>`
+    #[arg(long, value_name = "FILE", conflicts_with = "write")]
+    pub append: Option<OsString>,
+
+    /// The same, as with `>|`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["write", "append"])]
+    pub clobber: Option<OsString>,
+
+    /// Run every command as it is: nothing natively, nothing rewritten
+    #[arg(long, conflicts_with_all = ["without", "only"])]
+    pub faithful: bool,
+
+    #[command(flatten)]
+    pub switches: SwitchArgs,
+
+    #[command(flatten)]
+    pub passes: PassArgs,
+
+    /// A separator, then the words of each stage with the separator between stages
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub words: Vec<OsString>,
+}
+
+/// Run a script as `pelton run -f` does; for `#!` lines.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pelton sh script.sh one two
+  #!/usr/bin/env -S pelton sh       the first line of a script; it is bash's, unless --shell says otherwise")]
+pub struct ShArgs {
+    /// The shell whose script it is [default: bash]
+    #[arg(long, value_name = "SHELL")]
+    pub shell: Option<OsString>,
+
+    /// The script
+    pub script: PathBuf,
+
+    /// Its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub args: Vec<OsString>,
+}
+
+/// Say whether a change helped: two texts run in turns, their times and their output compared.
+///
+/// A change helped if real fell, or if user+sys fell at the same real; more user+sys at the same real is a loss. Each
+/// run of AFTER is set against the run of BEFORE next to it, and what chance alone could do is no difference.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pelton compare 'sort f | uniq' 'sort -u f'
+  pelton compare 'sort f | uniq -c' \"pelton run 'sort f | uniq -c'\"
+  pelton compare --runs 30 --threshold 5 'gzip -9 < f' 'gzip -6 < f'
+  pelton compare --json 'a f' 'b f' > both.json         `results` is as hyperfine writes it
+  pelton compare --input-scale 'sort' 'sort -u' < f     how user+sys grow with the input
+
+Both texts are run several times: they had better do nothing but print. Standard input is given to
+every run if it is a file.
+
+Exit status: 0 if it helped or there is no difference; 1 if it is worse; 3 if the output is not the
+same; 2 if pelton could not compare; 130 if interrupted.")]
+pub struct CompareArgs {
+    /// Shell text as it is now
+    pub before: OsString,
+
+    /// Shell text as it could be. With --input-scale it may be left out
+    #[arg(required_unless_present = "input_scale")]
+    pub after: Option<OsString>,
+
+    /// How many times to run each
+    #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub runs: u32,
+
+    /// A change of less than so many per cent is none
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    pub threshold: f64,
+
+    /// Do not compare what they print
+    #[arg(long, conflicts_with = "input_scale")]
+    pub any_output: bool,
+
+    /// Instead, run each on growing parts of standard input, a file, and fit how user+sys grow
+    #[arg(long, conflicts_with = "threshold")]
+    pub input_scale: bool,
+
+    /// The shell whose texts they are, by name or path [default: bash]
+    #[arg(long, value_name = "SHELL")]
+    pub shell: Option<OsString>,
+
+    /// For programs: everything, as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How figures are shown, and where.
+#[derive(Args, Default)]
 pub struct ReportArgs {
     /// How to show the figures: table (the default), json, csv, markdown, posix, shell-style
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
@@ -313,4 +546,71 @@ pub struct SourceArgs {
     /// Options of pelton stand before it
     #[arg(value_name = "PIPELINE", trailing_var_arg = true, allow_hyphen_values = true)]
     pub words: Vec<OsString>,
+}
+
+/// Let a writer go on at its own pace however slow its reader is: hold what the reader has not taken, in memory first, then
+/// on disk, and deliver it all the while.
+///
+/// Copies standard input to standard output. While the reader keeps up, bytes pass from pipe to pipe without being
+/// copied. Memory and disk are given back as they become empty. With a command, holds what that prints, standard output
+/// and standard error each in order, so that it never waits for whoever reads them.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tar -c src | pelton buffer --progress | ssh host 'cat > src.tar'
+  producer | pelton buffer --memory 64M --disk 10G | slow-reader
+  pelton buffer -- make 2>&1 | less               make never waits for the reader of its output
+  pelton buffer --detach -- cmd                   for a parent that waits for cmd's end before it reads:
+                                                  cmd ends at once, and what it printed arrives all the same
+  producer | pelton buffer --json -o stats.json | slow-reader
+
+Where memory and disk are used up, the writer waits for the reader, as it would without a buffer.
+A disk without room is reported once, and tried again every 0.25 s. On SIGTERM, SIGHUP or SIGINT
+nothing more is taken, what was taken is delivered, and then the signal ends pelton; a second
+SIGINT ends it at once. A command is sent SIGTERM and SIGHUP, and its output delivered to the end.
+
+Exit status: 0; 1 if something could not be read or written; as by SIGPIPE if the reader leaves;
+with a command, its own, or its death by a signal; 126 or 127 if it cannot be run; 2 if the
+arguments make no sense.")]
+pub struct BufferArgs {
+    /// Hold at most SIZE in memory: 4096, 64M, 1G, 0 for none [default: a quarter of what is available, at most 1G]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub memory: Option<u64>,
+
+    /// Hold at most SIZE more in a file without a name in $TMPDIR [default: half of what is free there]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub disk: Option<u64>,
+
+    /// Show on standard error how much goes through, how much is held, and who waits: on a terminal one line, redrawn;
+    /// else a line at a time
+    #[arg(long)]
+    pub progress: bool,
+
+    /// With --progress: so many seconds apart [default: 1; on a terminal 0.5]
+    #[arg(long, value_name = "SECONDS", requires = "progress", value_parser = parse_interval)]
+    pub interval: Option<u64>,
+
+    /// At the end, print statistics as JSON on standard error
+    #[arg(long)]
+    pub json: bool,
+
+    /// With --json: write them to FILE instead; FILE appears whole or not at all
+    #[arg(short, long, value_name = "FILE", requires = "json")]
+    pub output: Option<PathBuf>,
+
+    /// With a command: end when it ends, and leave what its reader has not taken to a process in the background
+    #[arg(long, requires = "command")]
+    pub detach: bool,
+
+    /// A command and its arguments, whose output is held
+    #[arg(value_name = "COMMAND", last = true)]
+    pub command: Vec<OsString>,
+}
+
+/// Seconds, as nanoseconds.
+fn parse_interval(text: &str) -> Result<u64, String> {
+    let seconds: Option<f64> = text.parse().ok().filter(|seconds| (0.01..=86_400.0).contains(seconds));
+    seconds
+        .map(|seconds| (seconds * 1e9) as u64)
+        .ok_or_else(|| "seconds from 0.01 to 86400 are wanted".to_owned())
 }

@@ -55,17 +55,18 @@ pub fn snippet(
 pub fn similar_program(name: &str) -> Option<String> {
     let near = if name.len() <= 3 { 1 } else { 2 };
     let path = std::env::var_os("PATH")?;
-    let mut best: Option<(usize, String)> = None;
+    // Of those that are as near, one that only goes on is the likeliest: `sor` is `sort` rather than `sar`.
+    let mut best: Option<(usize, bool, String)> = None;
     for directory in std::env::split_paths(&path) {
         for candidate in names_in(&directory) {
             let distance = strsim::osa_distance(name, &candidate);
-            let better = best.as_ref().is_none_or(|(least, known)| (distance, &candidate) < (*least, known));
-            if distance <= near && better {
-                best = Some((distance, candidate));
+            let rank = (distance, !candidate.starts_with(name), candidate);
+            if distance <= near && best.as_ref().is_none_or(|best| rank < *best) {
+                best = Some(rank);
             }
         }
     }
-    best.map(|(_, name)| name)
+    best.map(|(.., name)| name)
 }
 
 fn names_in(directory: &Path) -> Vec<String> {

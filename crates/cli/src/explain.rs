@@ -1,11 +1,14 @@
 //! `pelton explain`: what `run` would do with a text, and why. Nothing is run.
 
 use crate::Ending;
-use crate::args::{ExplainArgs, When};
+use crate::args::{ExplainArgs, PassArgs, When};
 use crate::failure::Failure;
+use crate::scripts;
 use crate::source::Source;
+use crate::stateless;
 use crate::terminal::Look;
-use pelton_run::{Drawing, Environment, Explained, Plan, Switches};
+use pelton_run::script::{Considered, Rewritten};
+use pelton_run::{Drawing, Environment, Explained, Plan, Request, Switches};
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -22,10 +25,23 @@ pub fn explain(args: &ExplainArgs, color: When) -> Result<Ending, Failure> {
 fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
     let environment = Environment::inherit();
     let switches = args.switches.resolve()?;
+    stateless::declare(&args.switches.stateless)?;
     let Source::Text(request, plan) = Source::resolve(&args.source, &environment)? else {
         return Err(Failure::new("a command given as words runs as it is")
             .with_help("the pipeline in one word: pelton explain 'sort FILE | uniq -c'"));
     };
+    let calls = scripts::rewritten(&request, &plan, &environment, &args.switches, &PassArgs::default());
+    let calls = calls.and_then(Result::ok).filter(|it| it.pipelines.iter().any(|one| one.called > 0));
+    if let Some(rewritten) = calls {
+        return match () {
+            () if args.json => Ok(script_json(&rewritten, &request)),
+            () if args.dot => Err(Failure::new(
+                "there is nothing to draw: the shell runs this text, and calls pelton for its pipelines",
+            )
+            .with_help("one of its pipelines alone")),
+            () => Ok(script(&rewritten, &request, drawing(color).width)),
+        };
+    }
     let mut explained = pelton_run::explain(&plan, &request, &environment, &switches, args.measure);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     explained.iter_mut().for_each(|one| one.planned.advise_on_cores(cores));
@@ -63,6 +79,68 @@ fn prose(plan: &Plan, explained: &[Explained], drawing: Drawing) -> String {
         text.push_str(&one.planned.explain(drawing));
     }
     text
+}
+
+/// A script: each pipeline with its line, and what becomes of it.
+fn script(rewritten: &Rewritten, request: &Request, width: usize) -> String {
+    let mut text =
+        "the shell runs this text, and expands and controls; of its pipelines, pelton runs:\n\n".to_owned();
+    for one in &rewritten.pipelines {
+        let written = pipeline_text(one, request);
+        let line = one.line.to_string();
+        let room = width.saturating_sub(line.len() + 7).max(20);
+        let shown: String = written.chars().take(room).collect();
+        let dots = if shown.len() < written.len() { "…" } else { "" };
+        let _ = writeln!(text, "line {line}: {shown}{dots}");
+        let stages = one.stages;
+        let _ = match (one.called, &one.reason) {
+            (0, reason) => writeln!(text, "    nothing{}", because(reason)),
+            (called, _) if called == stages => writeln!(text, "    all {stages} stages, in one call"),
+            (called, reason) => {
+                writeln!(text, "    {called} of {stages} stages; not the others{}", because(reason))
+            }
+        };
+    }
+    let (called, all) =
+        (rewritten.pipelines.iter().filter(|one| one.called > 0).count(), rewritten.pipelines.len());
+    let _ = writeln!(
+        text,
+        "\n{called} of {all} pipelines call pelton. What a call does with its words is decided when they are known."
+    );
+    text
+}
+
+fn because(reason: &Option<String>) -> String {
+    reason.as_ref().map_or(String::new(), |reason| format!(", because of {reason}"))
+}
+
+/// On one line.
+fn pipeline_text(one: &Considered, request: &Request) -> String {
+    let text = request.text.to_string_lossy();
+    let written = text.get(one.span.start..one.span.end).unwrap_or_default();
+    written
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .escape_debug()
+        .to_string()
+        .replace("\\\"", "\"")
+        .replace("\\'", "'")
+}
+
+fn script_json(rewritten: &Rewritten, request: &Request) -> String {
+    let pipelines: Vec<_> = rewritten
+        .pipelines
+        .iter()
+        .map(|one| {
+            serde_json::json!({
+                "text": pipeline_text(one, request), "line": one.line, "stages": one.stages,
+                "stages_called": one.called, "not_all_because_of": one.reason,
+            })
+        })
+        .collect();
+    let value = serde_json::json!({ "version": 1, "script": pipelines, "shell_text": rewritten.text });
+    format!("{value:#}\n")
 }
 
 fn json(plan: &Plan, explained: &[Explained]) -> Result<String, Failure> {

@@ -1,14 +1,26 @@
 //! The `pelton` command: the only place that prints or exits.
 
 mod args;
+mod buffer;
 mod check;
+mod compare;
+mod copy;
+mod csv;
 mod diagnose;
+mod doctor;
 mod explain;
 mod failure;
+mod json;
 mod output;
+mod pipe;
+mod progress;
 mod run;
+mod scripts;
+mod size;
 mod source;
+mod stateless;
 mod strict;
+mod syscalls;
 mod terminal;
 mod time;
 
@@ -25,17 +37,32 @@ pub enum Ending {
 }
 
 fn main() -> ExitCode {
+    if let Some(args) = pipe::written_call(std::env::args_os().skip(1)) {
+        return end(pipe::pipe(&args), args::When::Auto);
+    }
     let cli = Cli::parse();
     let ending = match cli.verb {
         Verb::Run(args) => run::run(&args, cli.color),
         Verb::Time(args) => time::time(&args, cli.color),
+        Verb::Doctor(args) => doctor::doctor(&args, cli.color),
+        Verb::Compare(args) => compare::compare(&args, cli.color),
+        Verb::Pipe(args) => pipe::pipe(&args),
+        Verb::Sh(args) => run::script(args, cli.color),
         Verb::Explain(args) => explain::explain(&args, cli.color),
+        Verb::Json(args) => json::json(&args),
+        Verb::Csv(args) => csv::csv(&args),
+        Verb::Copy(args) => copy::copy(&args),
+        Verb::Buffer(args) => buffer::buffer(&args),
     };
+    end(ending, cli.color)
+}
+
+fn end(ending: Result<Ending, failure::Failure>, color: args::When) -> ExitCode {
     match ending {
         Ok(Ending::Status(status)) => ExitCode::from(status as u8),
         Ok(Ending::Signal(signal)) => pelton_sys::signals::die_by(signal),
         Err(failure) => {
-            terminal::say(&failure.render(terminal::Look::of_stderr(cli.color)));
+            terminal::say(&failure.render(terminal::Look::of_stderr(color)));
             ExitCode::from(failure.status)
         }
     }

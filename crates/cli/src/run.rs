@@ -1,21 +1,27 @@
 //! `pelton run`: the text, as the shell would run it.
 
 use crate::Ending;
-use crate::args::{RunArgs, When};
+use crate::args::{PassArgs, ReportArgs, RunArgs, ShArgs, SourceArgs, SwitchArgs, When};
 use crate::failure::{Failure, plain};
 use crate::output::Place;
 use crate::source::{self, Source};
 use crate::terminal::{self, Look};
-use crate::{check, strict, time};
-use pelton_run::{Environment, Execution, Observing, Options};
+use crate::{check, progress, scripts, stateless, strict, time};
+use pelton_run::{Environment, Execution, Observing, Options, Plan, Request};
 
 /// Runs it.
 pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
     if let Some(bytes) = args.block_bytes {
         pelton_run::set_block_bytes(bytes as usize);
     }
-    args.cores.apply()?;
+    if let Some(bytes) = args.part_bytes {
+        pelton_run::set_part_bytes(bytes as usize);
+    }
+    args.passes.apply()?;
     let environment = Environment::inherit();
+    if !args.faithful {
+        stateless::declare(&args.switches.stateless)?;
+    }
     let source = Source::resolve(&args.source, &environment)?;
     if let (false, Some(option)) = (args.stats, args.report.given()) {
         let message = format!("`{option}` says how figures are shown, and only --stats has any");
@@ -37,25 +43,65 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
             Err(source::no_such_command(&words, &pelton_sys::spawn::replace(&exec)))
         }
         Source::Text(request, plan) => {
-            let options = Options { observing: Observing::No, native: native(args)? };
             if terminal::stderr_is_terminal() {
                 source::warn_of_missing(&request, &plan, &environment, Look::of_stderr(color));
             }
-            if let Some(exec) = pelton_run::replacement(&plan, &request, &environment, &options) {
+            let calls = || scripts::call(&request, &plan, &environment, &args.switches, &args.passes);
+            if let Some(exec) = (!args.faithful && !args.progress).then(calls).flatten() {
                 let error = pelton_sys::spawn::replace(&exec);
-                // A script without `#!` line, say: the general way hands it to the shell.
-                if matches!(plan, pelton_run::Plan::Whole { .. }) {
-                    let shell = request.shell.path.display();
-                    return Err(
-                        Failure::new(format!("cannot start `{shell}`: {}", plain(&error))).with_status(126)
-                    );
-                }
+                return Err(cannot_start(&request, &error));
             }
-            let execution = pelton_run::execute(&plan, &request, &environment, &options, &mut terminal::say)
-                .map_err(|error| Failure::io("cannot run the pipeline", &error))?;
-            Ok(ending(&execution))
+            let progress: Option<pelton_run::ShowProgress> = args.progress.then_some(progress::show);
+            let options = Options { observing: Observing::No, native: native(args)?, progress };
+            text(&request, &plan, &environment, &options)
         }
     }
+}
+
+/// Runs a script, which is shell text in a file.
+pub fn script(args: ShArgs, color: When) -> Result<Ending, Failure> {
+    let source = SourceArgs { shell: args.shell, file: Some(args.script), words: args.args };
+    let args = RunArgs {
+        source,
+        faithful: false,
+        stats: false,
+        progress: false,
+        strict: false,
+        check: false,
+        run_twice: false,
+        switches: SwitchArgs::default(),
+        passes: PassArgs::default(),
+        block_bytes: None,
+        part_bytes: None,
+        report: ReportArgs::default(),
+    };
+    run(&args, color)
+}
+
+/// Runs a text that was planned.
+pub fn text(
+    request: &Request,
+    plan: &Plan,
+    environment: &Environment,
+    options: &Options,
+) -> Result<Ending, Failure> {
+    if options.progress.is_none()
+        && let Some(exec) = pelton_run::replacement(plan, request, environment, options)
+    {
+        let error = pelton_sys::spawn::replace(&exec);
+        // A script without `#!` line, say: the general way hands it to the shell.
+        if matches!(plan, Plan::Whole { .. }) {
+            return Err(cannot_start(request, &error));
+        }
+    }
+    let execution = pelton_run::execute(plan, request, environment, options, &mut terminal::say)
+        .map_err(|error| Failure::io("cannot run the pipeline", &error))?;
+    Ok(ending(&execution))
+}
+
+fn cannot_start(request: &Request, error: &std::io::Error) -> Failure {
+    let shell = request.shell.path.display();
+    Failure::new(format!("cannot start `{shell}`: {}", plain(error))).with_status(126)
 }
 
 /// Runs it measured, and shows what it cost.
@@ -67,7 +113,8 @@ fn stats(args: &RunArgs, source: &Source, environment: &Environment, color: When
     {
         source::warn_of_missing(request, plan, environment, Look::of_stderr(color));
     }
-    let measured = time::measure(source, environment, native)?;
+    let measured =
+        time::measure(source, environment, Options { observing: Observing::Yes, native, progress: None })?;
     time::show(place, &args.report, color, &measured.run)?;
     Ok(measured.ending())
 }

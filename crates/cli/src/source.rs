@@ -71,7 +71,8 @@ fn text_request(
     Ok(Request { text, name: shell.name.clone(), args: vec![], script: None, shell_flags: vec![], shell })
 }
 
-fn find_shell(name: &OsStr, environment: &Environment) -> Result<Shell, Failure> {
+/// Finds a shell that the user named.
+pub fn find_shell(name: &OsStr, environment: &Environment) -> Result<Shell, Failure> {
     Shell::find(name, environment).map_err(|error| {
         Failure::new(error.to_string())
             .with_status(127)

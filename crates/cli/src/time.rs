@@ -5,10 +5,11 @@ use crate::args::{ReportArgs, TimeArgs, When};
 use crate::failure::Failure;
 use crate::output::Place;
 use crate::source::{self, Source};
+use crate::syscalls;
 use crate::terminal::{self, Look};
 use pelton_record::Run;
 use pelton_report::{Format, Style};
-use pelton_run::{Environment, Execution, Observing, Options, Switches};
+use pelton_run::{Environment, Execution, Observing, Options};
 use pelton_sys::{clock, signals, stdio};
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -34,7 +35,18 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         source::warn_of_missing(request, plan, &environment, Look::of_stderr(color));
     }
     let measured = if args.runs == 1 && args.warmup == 0 {
-        measure(&source, &environment, None)?
+        let observing = match (args.threads, args.syscalls) {
+            (true, _) => Observing::Threads,
+            (_, true) => Observing::Syscalls,
+            _ => Observing::Yes,
+        };
+        let mut measured =
+            measure(&source, &environment, Options { observing, native: None, progress: None })?;
+        if args.syscalls {
+            let note = syscalls::slow_down(&measured.run, &environment);
+            measured.run.notes.push(note);
+        }
+        measured
     } else {
         measure_several(args, &source, &environment)?
     };
@@ -46,7 +58,8 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
 pub struct Measured {
     /// Its record.
     pub run: Run,
-    interrupted: bool,
+    /// Ended by the user's interrupt.
+    pub interrupted: bool,
     died_by: Option<i32>,
 }
 
@@ -60,18 +73,16 @@ impl Measured {
     }
 }
 
-/// Runs it once, with these rules and kernels, and measures it.
-pub fn measure(
-    source: &Source,
-    environment: &Environment,
-    native: Option<Switches>,
-) -> Result<Measured, Failure> {
+/// Every command as it is, with every figure.
+pub const FAITHFULLY: Options = Options { observing: Observing::Yes, native: None, progress: None };
+
+/// Runs it once in this way, and measures it.
+pub fn measure(source: &Source, environment: &Environment, options: Options) -> Result<Measured, Failure> {
     let started_unix_ms = clock::unix_ms();
     let execution = match source {
-        Source::Words(words) => pelton_run::execute_command(words, environment, Observing::Yes)
+        Source::Words(words) => pelton_run::execute_command(words, environment, options.observing)
             .map_err(|error| source::no_such_command(words, &error))?,
         Source::Text(request, plan) => {
-            let options = Options { observing: Observing::Yes, native };
             pelton_run::execute(plan, request, environment, &options, &mut terminal::say)
                 .map_err(|error| Failure::io("cannot run the pipeline", &error))?
         }
@@ -105,7 +116,11 @@ fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) 
     let mut interrupted = false;
     for i in 0..total {
         input.rewind().map_err(|error| Failure::io("cannot rewind standard input", &error))?;
-        let measured = measure(source, environment, None)?;
+        let measured = measure(
+            source,
+            environment,
+            Options { observing: Observing::Yes, native: None, progress: None },
+        )?;
         progress.inc(1);
         died_by = measured.died_by;
         if measured.interrupted {
@@ -147,7 +162,7 @@ fn progress_bar(total: u64, output_shows: bool) -> indicatif::ProgressBar {
 }
 
 /// Standard input, made so that every run finds the same.
-enum Input {
+pub enum Input {
     /// A file, from this position on.
     File(u64),
     /// A terminal, as it is.
@@ -157,7 +172,8 @@ enum Input {
 }
 
 impl Input {
-    fn hold() -> std::io::Result<Self> {
+    /// Looks at standard input, and replaces what cannot be read for every run.
+    pub fn hold() -> std::io::Result<Self> {
         use std::io::IsTerminal;
         if let Some(position) = stdio::stdin_position() {
             return Ok(Input::File(position));
@@ -169,7 +185,8 @@ impl Input {
         Ok(Input::Nothing)
     }
 
-    fn rewind(&self) -> std::io::Result<()> {
+    /// Before each run.
+    pub fn rewind(&self) -> std::io::Result<()> {
         match self {
             Input::File(position) => stdio::rewind_stdin(*position),
             Input::Terminal | Input::Nothing => Ok(()),
@@ -177,19 +194,20 @@ impl Input {
     }
 
     /// What the reader of the report should know.
-    fn note(&self) -> Option<String> {
+    pub fn note(&self) -> Option<String> {
         let text = "standard input was a pipe, which cannot be read for every run: all found it empty; a file (< FILE) can";
         matches!(self, Input::Nothing).then(|| text.to_string())
     }
 }
 
 /// Reads what the runs print, and drops it. Not /dev/null: a program may work less for that (`grep` does).
-struct Drain {
+pub struct Drain {
     before: std::os::fd::OwnedFd,
 }
 
 impl Drain {
-    fn start() -> Result<Self, Failure> {
+    /// From now on, until it is dropped.
+    pub fn start() -> Result<Self, Failure> {
         let cannot = |error: std::io::Error| Failure::io("cannot redirect standard output", &error);
         let pipe = pelton_sys::pipe::pipe().map_err(cannot)?;
         let before = stdio::set_stdout(pipe.write.as_fd()).map_err(cannot)?;

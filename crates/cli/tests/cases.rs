@@ -42,6 +42,7 @@ topics! {
     last_command
     lists
     native
+    native_awk
     native_grep
     native_joins
     native_rev

@@ -111,6 +111,36 @@ fn what_a_worker_counted_outlives_its_death_by_a_broken_pipe() {
 }
 
 #[test]
+fn little_memory_stores_lines_and_leaves_nothing() {
+    let lines: Vec<String> = (0..5000).map(|n| format!("{:07}\n", n * 7919 % 100_003)).collect();
+    let mut sorted = lines.clone();
+    sorted.sort();
+    for jobs in ["1", "2"] {
+        let (printed, words, status) =
+            run(&["--memory", "4K", "--jobs", jobs, "sort"], lines.concat().as_bytes());
+        assert!(printed == sorted.concat() && words.is_empty() && status == 0, "{jobs} {status}: {words}");
+    }
+    let (printed, _, status) = run(&["--memory", "4K", "sort | head -n 3"], lines.concat().as_bytes());
+    assert_eq!((printed, status), (sorted[..3].concat(), 0));
+    let (_, words, status) = run(&["--memory", "much", "sort"], b"");
+    assert_eq!(status, 2);
+    says(&words, &["a size is wanted, as 64K, 500M or 2G"]);
+}
+
+#[test]
+fn who_cannot_store_says_so_as_sort_does() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    std::fs::write(dir.path().join("f"), "some line\n".repeat(10) + "another\n").expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+    command.args(["run", "--memory", "10", "sort f"]).current_dir(dir.path()).env("LC_ALL", "C.UTF-8");
+    let output = command.env("TMPDIR", "/nowhere").stdin(Stdio::null()).output().expect("pelton ends");
+    let words = String::from_utf8_lossy(&output.stderr);
+    let expected = "sort: cannot create temporary file in '/nowhere': No such file or directory\n";
+    assert_eq!((words.as_ref(), output.status.code()), (expected, Some(2)));
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
 fn options_about_figures_want_figures() {
     let (_, words, status) = run(&["--format", "json", "seq 3"], b"");
     assert_eq!(status, 2);
@@ -248,4 +278,15 @@ fn a_reader_that_leaves_early_ends_both_runs() {
         .expect("bash starts");
     assert_eq!(output.stdout, b"n\nn\n");
     says(&String::from_utf8_lossy(&output.stderr), &["after which nobody read on"]);
+}
+
+#[test]
+fn progress_changes_nothing() {
+    // What is over at once is not worth a line.
+    assert_eq!(run(&["--progress", "seq 3 | tac | env cat"], b""), ("3\n2\n1\n".into(), String::new(), 0));
+    assert_eq!(run(&["--progress", "false || exit 3"], b""), (String::new(), String::new(), 3));
+    assert_eq!(run(&["--progress", "true; sh -c 'kill -9 $$' | cat"], b"").2, 0);
+    let (_, words, status) = run(&["--progress", "--stats", "true"], b"");
+    assert_eq!(status, 2);
+    says(&words, &["--progress", "cannot be used with", "--stats"]);
 }

@@ -164,6 +164,17 @@ pub trait Command: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Its lines come in an order that only the real command knows (`for (k in a)` in awk). Its kernel prints the same
+    /// lines in another order, and may stand only before a command that forgets it.
+    fn prints_in_any_order(&self) -> bool {
+        false
+    }
+
+    /// What it prints depends only on which lines it reads, however they are ordered (`sort`).
+    fn forgets_order(&self) -> bool {
+        false
+    }
+
     /// What it prints depends on where its reads of a pipe end (grep looks for NULs in each). Its kernel then reads a
     /// pipe itself, never what another kernel passes on in pieces.
     fn depends_on_reads(&self) -> bool {

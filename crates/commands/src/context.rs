@@ -81,7 +81,17 @@ const CATEGORIES: [&str; 12] = [
 ];
 
 /// Variables that change what options or messages mean; nothing is native under them.
-const UNSERVED: [&str; 5] = ["POSIXLY_CORRECT", "_POSIX2_VERSION", "LOCPATH", "OUTPUT_CHARSET", "GCONV_PATH"];
+const UNSERVED: [&str; 8] = [
+    "POSIXLY_CORRECT",
+    "_POSIX2_VERSION",
+    "LOCPATH",
+    "OUTPUT_CHARSET",
+    "GCONV_PATH",
+    // Of mawk.
+    "MAWKBINMODE",
+    "MAWK_LONG_OPTIONS",
+    "WHINY_USERS",
+];
 
 impl Locale {
     /// From the environment that the command will have.

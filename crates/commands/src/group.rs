@@ -3,7 +3,7 @@
 //! It holds wherever sort keeps identical lines together, that is unless `-s` (or `-u`) leaves lines with equal keys
 //! as they came, and wherever uniq compares whole lines by their bytes.
 
-use pelton_stream::{Framing, Kernel, Outcome, Peer};
+use pelton_stream::{Framing, InputKind, Kernel, Means, Outcome, Peer};
 
 use crate::sort::{GroupStyle, Mode, SortKernel, SortOptions};
 use crate::uniq::UniqOptions;
@@ -44,12 +44,32 @@ impl Kernel for SortUniq {
         self.kernel.framing()
     }
 
+    fn inputs_are(&mut self, kinds: &[InputKind]) {
+        self.kernel.inputs_are(kinds);
+    }
+
+    fn lend(&mut self, means: &Means) {
+        self.kernel.lend(means);
+    }
+
+    fn call_back(&mut self) {
+        self.kernel.call_back();
+    }
+
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         self.kernel.push(block, out)
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         self.kernel.finish(out)
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        self.kernel.complaints()
+    }
+
+    fn status(&self) -> i32 {
+        self.kernel.status()
     }
 
     fn another(&self) -> Option<Peer> {

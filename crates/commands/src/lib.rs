@@ -5,6 +5,7 @@
 //! prints by itself. To add one: a file with an `accept`, and a line in [`COMMANDS`].
 
 pub mod argv;
+mod awk;
 mod bytes;
 mod cat;
 mod collation;
@@ -43,6 +44,7 @@ mod sed;
 mod seq;
 mod side;
 mod sort;
+pub mod stateless;
 mod tabs;
 mod tac;
 mod tail;
@@ -94,6 +96,7 @@ pub enum Acceptor {
 /// Every command that pelton knows.
 pub const COMMANDS: &[Entry] = &[
     // One line per command.
+    scripted("awk", Family::Mawk, awk::accept),
     coreutils("cat", cat::accept),
     coreutils("comm", comm::accept),
     coreutils("cut", cut::accept),
@@ -106,6 +109,7 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("join", join::accept),
     coreutils("nl", nl::accept),
     coreutils("paste", paste::accept),
+    scripted("mawk", Family::Mawk, awk::accept_mawk),
     builtin("printf", printf::accept),
     native("rev", Family::UtilLinux, Acceptor::Alone(rev::accept)),
     scripted("sed", Family::GnuSed, sed::accept),

@@ -9,8 +9,9 @@ use pelton_record::{Bottleneck, BottleneckKind, How, Pipeline, Run, Stage};
 type Rule = fn(&Scene<'_>) -> Option<String>;
 
 /// The first rule that has something to say wins: the most specific stand first.
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     others_have_the_cpus,
+    threads_in_turns,
     waits_elsewhere,
     filter_early,
     sort_by_bytes,
@@ -49,6 +50,15 @@ impl Scene<'_> {
     fn computes(&self) -> bool {
         self.bottleneck.kind == BottleneckKind::Cpu
     }
+}
+
+fn threads_in_turns(scene: &Scene<'_>) -> Option<String> {
+    let turns = scene.stage.threads.as_ref()?.turns.as_ref()?;
+    Some(format!(
+        "{}: share the work among processes instead of threads, since its {} threads use one core",
+        scene.here(),
+        turns.threads
+    ))
 }
 
 fn others_have_the_cpus(scene: &Scene<'_>) -> Option<String> {

@@ -3,12 +3,17 @@
 //! observe knows nothing of shell text; it is given processes and pipes. It never changes what it watches.
 
 mod advice;
+mod compare;
+pub mod doctor;
+mod growth;
 mod pass;
 pub mod probes;
 mod repeats;
 mod verdict;
 mod watch;
 
+pub use compare::{Compared, compare};
+pub use growth::growth;
 pub use pass::{Around, Tally, divide};
 pub use repeats::summarise;
 pub use verdict::judge;

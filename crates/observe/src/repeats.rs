@@ -64,7 +64,7 @@ fn stage_repeats(runs: &[Run]) -> Vec<StageRepeats> {
 }
 
 /// The middle value; of an even number of values, the mean of the two in the middle.
-fn median(mut values: Vec<u64>) -> u64 {
+pub(crate) fn median(mut values: Vec<u64>) -> u64 {
     values.sort_unstable();
     match values.len() {
         0 => 0,

@@ -246,6 +246,8 @@ mod tests {
             }),
             reads_previous: true,
             feeds_next: true,
+            threads: None,
+            syscalls: None,
             stands_for: 1,
         }
     }

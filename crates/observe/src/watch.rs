@@ -1,7 +1,11 @@
 //! One watched stage, from its gate to its end; and the pace at which samples are taken.
 
 use crate::probes::accounting::Accounting;
+use crate::probes::syscalls::SyscallProbe;
+use crate::probes::threads::ThreadProbe;
 use crate::probes::waits::WaitProbe;
+use pelton_record::syscalls::Syscalls;
+use pelton_record::threads::Threads;
 use pelton_record::{Cost, Waits};
 use pelton_sys::clock;
 use pelton_sys::spawn::Gate;
@@ -18,6 +22,8 @@ pub struct Watched {
     pidfd: Option<OwnedFd>,
     accounting: Accounting,
     waits: WaitProbe,
+    threads: Option<ThreadProbe>,
+    syscalls: Option<SyscallProbe>,
     start_ns: u64,
 }
 
@@ -35,9 +41,19 @@ pub struct Finished {
     pub waits: Option<Waits>,
     /// How long it was ready without a CPU, if the system says.
     pub cpu_wait_ns: Option<u64>,
+    /// Its threads, if they were watched.
+    pub threads: Option<Threads>,
+    /// Its system calls, if they were counted.
+    pub syscalls: Option<Syscalls>,
 }
 
 impl Watched {
+    /// The same, with its system calls counted.
+    pub fn start_traced(pid: u32, gate: Gate, edges: Edges) -> Self {
+        let syscalls = Some(SyscallProbe::attach(pid));
+        Watched { syscalls, ..Watched::start(pid, gate, edges) }
+    }
+
     /// Attaches to a child that waits at its gate, then opens the gate.
     pub fn start(pid: u32, gate: Gate, edges: Edges) -> Self {
         let accounting = Accounting::attach(pid);
@@ -45,7 +61,17 @@ impl Watched {
         let waits = WaitProbe::attach(pid, edges, clock::now_ns());
         let start_ns = clock::now_ns();
         gate.open();
-        Watched { pid, pidfd, accounting, waits, start_ns }
+        Watched { pid, pidfd, accounting, waits, threads: None, syscalls: None, start_ns }
+    }
+
+    /// Watches its threads as well, and those of what it starts.
+    pub fn with_threads(self) -> Self {
+        Watched { threads: Some(ThreadProbe::attach(self.pid, self.start_ns)), ..self }
+    }
+
+    /// The process that counts its system calls, if one does: a child of this one, and no stage's.
+    pub fn tracer(&self) -> Option<u32> {
+        self.syscalls.as_ref().and_then(SyscallProbe::tracer)
     }
 
     /// Its process id.
@@ -60,7 +86,11 @@ impl Watched {
 
     /// Takes one sample of its state.
     pub fn sample(&mut self) {
-        self.waits.sample(clock::now_ns());
+        let now_ns = clock::now_ns();
+        self.waits.sample(now_ns);
+        if let Some(threads) = &mut self.threads {
+            threads.sample(now_ns);
+        }
     }
 
     /// Reads the last figures of the ended stage and reaps it.
@@ -73,7 +103,9 @@ impl Watched {
         let cost = self.accounting.cost(io, &usage, wall_ns);
         let waits = fit.and_then(|fit| self.waits.waits(&fit, cost.cpu_ns()));
         let cpu_wait_ns = fit.map(|fit| fit.cpu_wait_ns());
-        Ok(Finished { ended, start_ns: self.start_ns, end_ns, cost, waits, cpu_wait_ns })
+        let threads = self.threads.map(|probe| probe.finish(end_ns, pelton_sys::machine::cores()));
+        let syscalls = self.syscalls.and_then(|probe| probe.finish());
+        Ok(Finished { ended, start_ns: self.start_ns, end_ns, cost, waits, cpu_wait_ns, threads, syscalls })
     }
 }
 

@@ -1,6 +1,7 @@
 //! What goes into planning, and what comes out.
 
 use crate::cost::Rate;
+use pelton_commands::stateless::Stateless;
 use pelton_commands::{Accept, Command, Copies, Ending, Input, Locale};
 use pelton_stream::{JoinKernel, Kernel};
 use serde::Serialize;
@@ -22,6 +23,8 @@ pub struct Candidate {
     pub locale: Option<Locale>,
     /// Its options understood, or why it must stay a process.
     pub command: Accept<Box<dyn Command>>,
+    /// Whether several processes of it could share the lines of its input.
+    pub stateless: Accept<Stateless>,
     /// Its standard input is neither the pipe before it nor a file of its own (`< file`), but what the whole run
     /// inherited: others may read on where it stops.
     pub shares_stdin: bool,
@@ -68,6 +71,8 @@ pub struct Planned {
     pub stages: Vec<StageNote>,
     /// What the user could change, in sentences.
     pub advice: Vec<String>,
+    /// Stages that stay processes, and of which several may run: what is known of them, for each stage.
+    pub parts: Vec<Option<Stateless>>,
     /// How much the pipeline reads, if whoever asked for the plan knows: estimates are made for it.
     pub input_bytes: Option<u64>,
 }

@@ -16,6 +16,7 @@ mod estimate;
 mod explain;
 mod graph;
 mod layout;
+mod parts;
 mod plan;
 pub mod rules;
 mod segments;

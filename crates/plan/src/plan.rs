@@ -5,7 +5,7 @@ use crate::rules::{self, RULES, Site, SiteStage};
 use crate::segments::{self, Run};
 use crate::step::Step;
 use crate::verdict::{self, Verdict};
-use crate::{advice, check, cost};
+use crate::{advice, check, cost, parts};
 use pelton_commands::{COMMANDS, Command};
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,6 +21,7 @@ pub fn plan(candidates: Vec<Candidate>, surroundings: &Surroundings, switches: &
         .map(|(at, (one, verdict))| decision(at, one, verdict))
         .collect();
     let advice = advice::advice(&candidates);
+    let (parts, of_parts) = parts::parts(&candidates, &verdicts, surroundings, switches);
     let stays_native = verdicts.iter().map(|verdict| verdict.native().is_some()).collect();
     let (notes, site, commands) = split(candidates, stays_native, surroundings);
     let mut segments = Vec::with_capacity(runs.len());
@@ -33,7 +34,8 @@ pub fn plan(candidates: Vec<Candidate>, surroundings: &Surroundings, switches: &
             }
         }
     }
-    Planned { segments, decisions, stages: notes, advice, input_bytes: None }
+    decisions.extend(of_parts);
+    Planned { segments, decisions, stages: notes, advice, parts, input_bytes: None }
 }
 
 /// What a name of a [`Switches`] stands for.
@@ -49,7 +51,8 @@ pub struct Named {
 pub fn describe_names() -> Vec<Named> {
     let rules = RULES.iter().map(|rule| Named { name: rule.name, summary: Some(rule.summary) });
     let kernels = COMMANDS.iter().filter(|entry| entry.native);
-    rules.chain(kernels.map(|entry| Named { name: entry.name, summary: None })).collect()
+    let parts = [Named { name: parts::NAME, summary: Some(parts::SUMMARY) }];
+    rules.chain(parts).chain(kernels.map(|entry| Named { name: entry.name, summary: None })).collect()
 }
 
 /// Every name that a [`Switches`] can hold: of rules first, then of commands.

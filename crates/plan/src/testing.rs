@@ -39,6 +39,7 @@ fn candidates(text: &str, locale: &Locale) -> Vec<Candidate> {
             implementation: accept(name, args, &context).is_ok().then(|| context.implementation.describe()),
             locale: Some(locale.clone()),
             command: if name == b"keep" { Keep::accept(args) } else { accept(name, args, &context) },
+            stateless: pelton_commands::stateless::stateless(name, args, &context),
             shares_stdin: at == 0 && !redirects("<"),
             redirects_stdout: redirects(">"),
             redirects_stdin: redirects("<"),

@@ -44,6 +44,7 @@ pub(crate) fn verdicts(
     keep_copies(candidates, &facts, &mut verdicts);
     keep_complaints(candidates, &facts, &mut verdicts);
     keep_spawners(candidates, &facts, &mut verdicts);
+    keep_orders(candidates, &mut verdicts);
     verdicts
 }
 
@@ -193,6 +194,26 @@ fn keep_spawners(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &m
     }
 }
 
+/// awk goes through an array in an order of its own, which no kernel knows. Nobody sees it if what reads the lines sorts
+/// them, natively or not.
+fn keep_orders(candidates: &[Candidate], verdicts: &mut [Verdict]) {
+    for at in 0..verdicts.len() {
+        let command = candidates[at].command.as_ref();
+        if verdicts[at].native().is_none() || !command.is_ok_and(|command| command.prints_in_any_order()) {
+            continue;
+        }
+        let sorted = candidates.get(at + 1).is_some_and(|reader| {
+            let forgets = reader.command.as_ref().is_ok_and(|command| command.forgets_order());
+            forgets && !reader.redirects_stdin
+        });
+        if !sorted || candidates[at].redirects_stdout {
+            let reason =
+                "it prints in the order in which it keeps an array, and nothing sorts what it prints";
+            verdicts[at] = Verdict::Process(reason.to_owned());
+        }
+    }
+}
+
 /// It reads all of the pipe before it, and nothing else, which might make it fail.
 fn takes_the_pipe(candidate: &Candidate, facts: &Facts) -> bool {
     let copies = candidate.command.as_ref().is_ok_and(|command| command.copies().is_some());
@@ -295,6 +316,25 @@ mod tests {
         ] {
             assert_eq!(plan_text(text), plan, "{text}");
         }
+    }
+
+    #[test]
+    fn awk_prints_an_array_natively_where_it_is_sorted() {
+        let counts = "awk '{c[$1]++}END{for(k&in&c)print(c[k])}' f".replace('&', "\t");
+        let other = "it prints in the order in which it keeps an array, and nothing sorts what it prints";
+        for (behind, native) in [
+            ("sort -rn", true),
+            ("sort -k2", true),
+            ("sort -u", false),
+            ("sort -s -k2", false),
+            ("nl", false),
+            ("head", false),
+        ] {
+            let text = format!("{counts} | {behind}");
+            assert_eq!(reasons(&text, "awk").as_slice() != [other], native, "{text}");
+            assert_eq!(plan_text(&text).starts_with("native { awk"), native, "{text}");
+        }
+        assert_eq!(reasons(&counts, "awk"), [other]);
     }
 
     #[test]

@@ -7,12 +7,22 @@
 //! Units stand last in a name: `_ns` nanoseconds, `_bytes` bytes, `_ms` milliseconds. `None` means *unknown*
 //! (access denied, not offered by this kernel), never zero.
 
+mod buffered;
+mod comparison;
 mod cost;
+pub mod diagnosis;
 mod pass;
 mod span;
+pub mod syscalls;
+pub mod threads;
 mod verdict;
 
+pub use buffered::{Buffered, BufferedStream};
+pub use comparison::{
+    Change, Comparison, Direction, Growth, GrowthPoint, Judgement, JudgementKind, Outputs, Timing,
+};
 pub use cost::{Cost, Unmaintained};
+pub use diagnosis::Diagnosis;
 pub use pass::Pass;
 pub use span::Span;
 pub use verdict::{Bottleneck, BottleneckKind, Verdict};
@@ -119,6 +129,12 @@ pub struct Stage {
     /// What it did with its wall time, if it lived long enough to be sampled. Of a native row, measured: it waits for
     /// input while the kernels before it work, and for room while those after it do.
     pub waits: Option<Waits>,
+    /// Its threads and those of what it started, if they were asked for (`pelton time --threads`).
+    #[serde(default)]
+    pub threads: Option<threads::Threads>,
+    /// Its system calls, if they were asked for (`pelton time --syscalls`) and may be traced.
+    #[serde(default)]
+    pub syscalls: Option<syscalls::Syscalls>,
     /// True if its standard input is the pipe from the stage before it.
     pub reads_previous: bool,
     /// True if its standard output is the pipe to the stage after it.

@@ -6,6 +6,8 @@
 //! How figures are written is decided once, in `units.rs`; how a user's text is made safe to show, in `text.rs`.
 
 mod columns;
+mod comparison;
+pub mod diagnosis;
 pub mod formats;
 mod layout;
 mod lines;
@@ -16,7 +18,10 @@ mod prose;
 #[cfg(test)]
 mod samples;
 mod spread;
+mod syscalls;
 mod text;
-mod units;
+mod threads;
+pub mod units;
 
-pub use formats::{Format, Style, UnknownFormat, json::schema, render};
+pub use comparison::{comparison, growths};
+pub use formats::{Format, Style, UnknownFormat, json::pretty, json::schema, render};

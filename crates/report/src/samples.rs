@@ -95,6 +95,8 @@ fn stage(text: &str, cost: Cost, percent: Option<[u64; 5]>) -> Stage {
         cost,
         reads_previous: true,
         feeds_next: true,
+        threads: None,
+        syscalls: None,
         stands_for: 1,
     }
 }

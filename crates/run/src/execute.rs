@@ -3,9 +3,10 @@
 use crate::environ::Environment;
 use crate::native::{self, Meter, Native, Unit};
 use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
+use crate::progress::{self, ShowProgress};
 use crate::rows::{Account, Described, Part, Rows};
 use crate::stage::{Ends, Kind, Memo, StagePlan, Surroundings};
-use crate::{c_string, jobs, lookup};
+use crate::{c_string, jobs, lookup, parts};
 use pelton_commands::detect::Detector;
 use pelton_observe::probes::accounting;
 use pelton_observe::{Edges, Finished, Pace, Watched};
@@ -34,6 +35,17 @@ pub enum Observing {
     No,
     /// Account for every stage, and sample what it waits for.
     Yes,
+    /// The same, and watch the threads of each stage.
+    Threads,
+    /// The same, and count the system calls of each stage, which slows it down.
+    Syscalls,
+}
+
+impl Observing {
+    /// Whether anything is measured.
+    pub fn measures(self) -> bool {
+        self != Observing::No
+    }
 }
 
 /// How to run.
@@ -43,6 +55,8 @@ pub struct Options {
     pub observing: Observing,
     /// The rules and kernels that are on; `None` if every command runs as it is.
     pub native: Option<Switches>,
+    /// Who wants to see how far it is, where it is not measured.
+    pub progress: Option<ShowProgress>,
 }
 
 /// What came of it.
@@ -83,8 +97,9 @@ pub fn replacement(
                 // One stage that the shell runs is all of the text: let it have it as it is.
                 return whole(request, environment);
             }
+            let name = stage.name.as_bytes();
             let has_kernel = options.native.is_some()
-                && pelton_commands::lookup(stage.name.as_bytes()).is_some_and(|entry| entry.native);
+                && (pelton_commands::lookup(name).is_some_and(|entry| entry.native) || parts::may_be(name));
             if !shell_becomes(pipeline, request) || stage.kind != Kind::Program || has_kernel {
                 return None;
             }
@@ -151,6 +166,10 @@ pub fn execute(
     say: &mut dyn FnMut(&str),
 ) -> io::Result<Execution> {
     let mut runner = Runner::new(options.observing)?;
+    runner.show = options.progress.filter(|_| options.observing == Observing::No);
+    if runner.show.is_some() {
+        progress::prepare();
+    }
     match plan {
         Plan::Steps(steps) => {
             let switches = options.native.as_ref();
@@ -312,18 +331,25 @@ impl ShellState<'_> {
         let around = Surroundings { execed, ..surroundings(self.request, self.environment, flags) };
         let units = match self.switches {
             Some(switches) => {
-                let (_, units) = native::plan_pipeline(
+                let (planned, units) = native::plan_pipeline(
                     &pipeline.stages,
                     &around,
                     switches,
                     self.pipefail,
                     &mut self.detector,
                 );
+                if runner.show.is_some() {
+                    runner.total_bytes = progress::total_bytes(&planned, &pipeline.stages[0], &around);
+                }
                 units
             }
             None => (0..pipeline.stages.len()).map(Unit::Process).collect(),
         };
-        if execed && runner.observing == Observing::No && matches!(units.as_slice(), [Unit::Process(_)]) {
+        if execed
+            && runner.observing == Observing::No
+            && runner.show.is_none()
+            && matches!(units.as_slice(), [Unit::Process(_)])
+        {
             become_program(&pipeline.stages, &around);
         }
         let ends = runner.run_pipeline(pipeline, units, &around)?;
@@ -332,9 +358,7 @@ impl ShellState<'_> {
         let failed = ends.iter().rev().map(status).find(|status| self.pipefail && *status != 0);
         let raw = failed.or(ends.last().map(status)).unwrap_or(0);
         runner.execution.status = if pipeline.negated { i32::from(raw == 0) } else { raw };
-        if let Some(record) =
-            runner.execution.pipelines.last_mut().filter(|_| runner.observing == Observing::Yes)
-        {
+        if let Some(record) = runner.execution.pipelines.last_mut().filter(|_| runner.observing.measures()) {
             record.exit_status = runner.execution.status;
             record.text = pipeline.span.of(self.request.text.to_str().unwrap_or_default()).to_string();
         }
@@ -376,7 +400,15 @@ struct Runner {
     pace: Pace,
     start_ns: u64,
     own_cpu_at_start_ns: u64,
-    /// Children that this process had before it became pelton (`cmd & exec pelton …`).
+    /// Who wants to see how far it is.
+    show: Option<ShowProgress>,
+    /// How many pipelines have begun.
+    begun: usize,
+    /// What the pipeline at hand has to read, if that is known and somebody wants to see it.
+    total_bytes: Option<u64>,
+    watch: Option<progress::Watch>,
+    /// Children that are none of the text's: those that this process had before it became pelton (`cmd & exec pelton …`),
+    /// and those that count system calls.
     had_before: Vec<u32>,
 }
 
@@ -393,6 +425,14 @@ struct Started {
     account: Option<Account>,
 }
 
+impl Started {
+    /// Nothing but a process.
+    fn unmeasured(pid: u32) -> Self {
+        let (how, program) = (How::Process, None);
+        Started { stages: 0..1, statuses: None, pid, watched: None, how, program, account: None }
+    }
+}
+
 /// A stage that has ended, measured or not.
 struct Ending {
     ended: Ended,
@@ -402,13 +442,12 @@ struct Ending {
 impl Runner {
     fn new(observing: Observing) -> io::Result<Self> {
         signals::behave_as_a_shell();
-        if observing == Observing::Yes {
+        if observing.measures() {
             // Without it, only what a stage leaves behind is missed: not worth failing for.
             let _ = wait::become_subreaper();
             pelton_sys::limits::raise_descriptors();
         }
-        let had_before =
-            if observing == Observing::Yes { procfs::children(std::process::id()) } else { Vec::new() };
+        let had_before = if observing.measures() { procfs::children(std::process::id()) } else { Vec::new() };
         let execution = Execution::default();
         Ok(Runner {
             observing,
@@ -416,6 +455,10 @@ impl Runner {
             pace: Pace::begin(),
             start_ns: clock::now_ns(),
             own_cpu_at_start_ns: clock::own_cpu_ns(),
+            show: None,
+            begun: 0,
+            total_bytes: None,
+            watch: None,
             had_before,
         })
     }
@@ -443,7 +486,7 @@ impl Runner {
         if let Ended::Signalled(signal, _) = ended {
             self.execution.died_by = Some(signal);
         }
-        if self.observing == Observing::Yes {
+        if self.observing.measures() {
             let span = Span::new(0, text.len());
             let described = Described { text: text.to_string(), name, span };
             self.record(span, &[described], starts, endings, &[ended]);
@@ -471,6 +514,9 @@ impl Runner {
         let told: Vec<_> =
             started.iter_mut().map(|unit| (unit.stages.clone(), unit.statuses.take())).collect();
         let pids: Vec<u32> = started.iter().map(|unit| unit.pid).collect();
+        let total_bytes = self.total_bytes.take();
+        self.watch = self.show.map(|show| progress::Watch::new(show, self.begun, total_bytes, &pids));
+        self.begun += 1;
         let (starts, mut endings) = self.wait_for(started)?;
         let mut ends: Vec<(u32, Ended)> = Vec::with_capacity(pipeline.stages.len());
         for ((pid, (stages, statuses)), ending) in pids.into_iter().zip(told).zip(&mut endings) {
@@ -480,7 +526,7 @@ impl Runner {
             }
             ends.extend(stage_ends(pid, ending.ended, stages, told));
         }
-        if self.observing == Observing::Yes {
+        if self.observing.measures() {
             let describe =
                 |s: &StagePlan| Described { text: s.text.clone(), name: s.name.clone(), span: s.span };
             let described: Vec<_> = pipeline.stages.iter().map(describe).collect();
@@ -502,6 +548,11 @@ impl Runner {
         let count = units.len();
         let mut previous: Option<(OwnedFd, u64)> = None;
         for (i, unit) in units.into_iter().enumerate() {
+            let unit = match unit {
+                // What is measured is the command as it is.
+                Unit::Parts(parts) if self.observing.measures() => Unit::Process(parts.stage),
+                unit => unit,
+            };
             let next = if i + 1 < count { Some(pipe::pipe()?) } else { None };
             let (read_end, upstream) = previous.take().unzip();
             let edges = Edges { upstream, downstream: next.as_ref().map(|pipe| pipe.inode) };
@@ -511,6 +562,10 @@ impl Runner {
                 not_mine: next.as_ref().map(|pipe| pipe.read.as_fd()),
             };
             started.push(match unit {
+                Unit::Parts(parts) => {
+                    let stages = parts.stage..parts.stage + 1;
+                    Started { stages, ..Started::unmeasured(parts.spawn(ends)?) }
+                }
                 Unit::Process(stage) => {
                     let prepared = pipeline.stages[stage].prepare(around, ends);
                     let begun = self.start(&prepared.child, prepared.how, prepared.program, edges)?;
@@ -518,7 +573,7 @@ impl Runner {
                 }
                 Unit::Native(native) => match self.observing {
                     Observing::No => start_native(*native, ends)?,
-                    Observing::Yes => start_metered(*native, ends, edges)?,
+                    _ => start_metered(*native, ends, edges)?,
                 },
             });
             // The parent keeps neither this stage's input nor the write end of its output.
@@ -536,9 +591,15 @@ impl Runner {
     ) -> io::Result<Started> {
         let (pid, watched) = match self.observing {
             Observing::No => (spawn::spawn(child)?, None),
-            Observing::Yes => {
+            observing => {
                 let (pid, gate) = spawn::spawn_gated(child)?;
-                (pid, Some(Watched::start(pid, gate, edges)))
+                let watched = match observing {
+                    Observing::Syscalls => Watched::start_traced(pid, gate, edges),
+                    Observing::Threads => Watched::start(pid, gate, edges).with_threads(),
+                    Observing::Yes | Observing::No => Watched::start(pid, gate, edges),
+                };
+                self.had_before.extend(watched.tracer());
+                (pid, Some(watched))
             }
         };
         Ok(Started { stages: 0..1, statuses: None, pid, watched, how, program, account: None })
@@ -570,6 +631,9 @@ impl Runner {
                 continue;
             };
             let ending = end(pid, watched[i].take())?;
+            if let Some(watch) = &mut self.watch {
+                watch.ended(pid);
+            }
             outlived_interrupt |= interrupts.came() && !matches!(ending.ended, Ended::Signalled(SIGINT, _));
             endings[i] = Some(ending);
         }
@@ -580,11 +644,15 @@ impl Runner {
 
     /// A child that has ended; `None` after a round of samples, or if a signal came.
     fn next_ended(&mut self, watched: &mut [Option<Watched>]) -> io::Result<Option<u32>> {
-        if self.observing == Observing::No {
+        if self.observing == Observing::No && self.watch.is_none() {
             return wait::peek_ended(true);
         }
         if let Some(pid) = wait::peek_ended(false)? {
             return Ok(Some(pid));
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.wait();
+            return Ok(None);
         }
         let pidfds: Vec<_> = watched.iter().flatten().filter_map(Watched::pidfd).collect();
         wait::wait_any(&pidfds, Some(self.pace.until_next()));
@@ -600,7 +668,7 @@ impl Runner {
         let mut buffer = [0; 512];
         let io = ProcFile::open(pid, "io").and_then(|file| procfs::parse_io(file.read(&mut buffer)?));
         let (_, usage) = wait::reap(pid)?;
-        if self.observing == Observing::Yes && !self.had_before.contains(&pid) {
+        if self.observing.measures() && !self.had_before.contains(&pid) {
             let left = &mut self.execution.left_behind;
             if left.ended == 0 {
                 left.cost = Cost::zero();
@@ -645,7 +713,7 @@ impl Runner {
     }
 
     fn finish(mut self) -> io::Result<Execution> {
-        if self.observing == Observing::Yes {
+        if self.observing.measures() {
             // What was left behind and has ended by now still counts; what still runs is only counted as such.
             while let Ok(Some(pid)) = wait::peek_ended(false) {
                 self.reap_stranger(pid)?;
@@ -675,15 +743,7 @@ fn start_native(native: Native, ends: Ends<'_>) -> io::Result<Started> {
     let statuses = pipe::pipe()?;
     let stages = native.stages.clone();
     let pid = native.spawn(ends.stdin, ends.stdout, ends.not_mine, statuses.write.as_fd())?;
-    Ok(Started {
-        stages,
-        statuses: Some(statuses.read),
-        pid,
-        watched: None,
-        how: How::Process,
-        program: None,
-        account: None,
-    })
+    Ok(Started { stages, statuses: Some(statuses.read), ..Started::unmeasured(pid) })
 }
 
 /// The same, measured: the worker waits at its gate until it is watched.

@@ -12,8 +12,11 @@ mod jobs;
 mod lookup;
 mod measure;
 mod native;
+mod parts;
 mod plan;
+mod progress;
 mod rows;
+pub mod script;
 mod shell;
 mod stage;
 mod twice;
@@ -23,11 +26,14 @@ pub use execute::{
     Execution, Observing, Options, command, execute, execute_command, replacement, shell_call,
 };
 pub use measure::{assemble, shown_text};
-pub use native::{Explained, Jobs, Stays, explain, set_jobs, set_niceness, stays};
-pub use pelton_observe::summarise;
+pub use native::{Explained, Jobs, Stays, explain, set_jobs, set_memory_bytes, set_niceness, stays};
+pub use parts::{set_declared, set_part_bytes};
+pub use pelton_commands::stateless::Declared;
+pub use pelton_observe::{Compared, compare, growth, summarise};
 pub use pelton_plan::{Drawing, Named, Planned, Switches, describe_names, list_names};
 pub use pelton_stream::set_block_bytes;
 pub use plan::{PipelinePlan, Plan, Request, ShellOption, Step, plan};
+pub use progress::{Progress, ShowProgress};
 pub use shell::{Shell, UnknownShell};
 pub use stage::{Kind, StagePlan, is_builtin};
 pub use twice::{TwiceHazards, twice_hazards};

@@ -121,6 +121,8 @@ impl<'a> Rows<'a> {
             end: self.ends.get(stages.end - 1).map_or(End::Exited(0), |ended| end(*ended)),
             cost,
             waits,
+            threads: part.finished.threads.clone(),
+            syscalls: part.finished.syscalls.clone(),
             reads_previous: stages.start > 0,
             feeds_next: true,
             stands_for: stages.len() as u32,

@@ -544,7 +544,7 @@ impl StagePlan {
         Ok(Native { action: Action::Exec(exec), redirections, how: How::Process, program: Some(program) })
     }
 
-    fn shell_exec(&self, around: &Surroundings<'_>) -> Option<Exec> {
+    pub(crate) fn shell_exec(&self, around: &Surroundings<'_>) -> Option<Exec> {
         let dialect = around.shell.dialect.unwrap_or(Dialect::Posix);
         let takes_back = (self.is_execed_by_a_shell() || self.shell_text_execs) && !around.execed;
         let env = around.environment.for_stage_shell(dialect, takes_back);

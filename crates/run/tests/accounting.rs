@@ -18,7 +18,7 @@ fn observed(text: &str) -> Execution {
         shell,
     };
     let plan = plan(&request, &environment).expect("the text is shell");
-    let options = Options { observing: Observing::Yes, native: None };
+    let options = Options { observing: Observing::Yes, native: None, progress: None };
     execute(&plan, &request, &environment, &options, &mut |_| {}).expect("it runs")
 }
 

@@ -11,7 +11,7 @@
 //! yet, inputs that they were not told the end of. Each link keeps what it has still to be told, so that whoever drives
 //! just calls again what was interrupted.
 
-use crate::{Flow, Framing, InputKind, Kernel, Outcome};
+use crate::{Flow, Framing, InputKind, Kernel, Means, Outcome};
 use memchr::{memchr, memrchr};
 
 /// Where the last kernel's output goes.
@@ -97,6 +97,16 @@ impl Chain {
             }
         }
         Ok(Flow::More)
+    }
+
+    /// All kernels may use this of the machine from now on.
+    pub fn lend(&mut self, means: &Means) {
+        self.links.iter_mut().for_each(|link| link.kernel.lend(means));
+    }
+
+    /// This process is about to be copied: no kernel may keep a thread.
+    pub fn call_back(&mut self) {
+        self.links.iter_mut().for_each(|link| link.kernel.call_back());
     }
 
     /// An input of the first kernel starts.

@@ -1,5 +1,6 @@
 //! The contract between a command's inner loop and whoever drives it.
 
+use crate::Means;
 use std::any::Any;
 
 /// How the bytes a kernel is given must be cut into blocks.
@@ -128,6 +129,13 @@ pub trait Kernel: Any + Send {
     /// This came at once, and will be given by [`push`](Kernel::push), cut as [`framing`](Kernel::framing) says: for
     /// grep, which prints nothing of a read that has a NUL in it. Told to kernels that read records.
     fn arrives(&mut self, _bytes: &[u8]) {}
+
+    /// From now on it may use this of the machine. Told before anything else, and again where another driver goes on.
+    fn lend(&mut self, _means: &Means) {}
+
+    /// This process is about to be copied, and copies have one thread: those that it keeps between two calls must have
+    /// ended when this returns. What was lent is taken back.
+    fn call_back(&mut self) {}
 
     /// Does the command's work on `block`, appending to `out` what it prints. Must not assume `out` is empty.
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome;

@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 mod chain;
 mod joined;
 mod kernel;
+mod means;
 pub mod memory;
 mod meter;
+pub mod ordered;
 pub mod team;
 
 pub use chain::{Chain, Fed, Interruption, Sink};
@@ -18,6 +20,7 @@ pub use joined::Joined;
 pub use kernel::{
     Complaint, Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Outcome, Peer, Share, known,
 };
+pub use means::{Means, Storage, Stored};
 pub use meter::{Call, Metered, Tell};
 
 /// The size of a block, in bytes, unless a single line is longer. 64–256 KiB measured best on the machines at hand.

@@ -1,7 +1,9 @@
 //! Driving a kernel over inputs that are in memory: for tests and measurements. It shows the contract in its
 //! smallest form.
 
-use crate::{Flow, Framing, HandOver, InputKind, JoinKernel, Kernel};
+use crate::{Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Storage, Stored};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An input in memory.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +103,44 @@ pub fn run_join(
         complaints.extend(kernel.complaints().into_iter().flat_map(|complaint| complaint.text));
     }
     complaints
+}
+
+/// So many bytes that a kernel may fill; what it stores lies in memory as well.
+pub struct Little(pub usize);
+
+impl Storage for Little {
+    fn memory_bytes(&self) -> usize {
+        self.0
+    }
+
+    fn directory(&self) -> Vec<u8> {
+        b"memory".to_vec()
+    }
+
+    fn create(&self, _: Option<&[u8]>) -> io::Result<Arc<dyn Stored>> {
+        Ok(Arc::new(InMemory::default()))
+    }
+}
+
+#[derive(Default)]
+struct InMemory(Mutex<Vec<u8>>);
+
+impl Stored for InMemory {
+    fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        let mut stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = at as usize + bytes.len();
+        let len = stored.len().max(end);
+        stored.resize(len, 0);
+        stored[at as usize..end].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        let stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let there = stored.get(at as usize..at as usize + bytes.len());
+        bytes.copy_from_slice(there.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Two readings of the monotonic clock per call, and a call is a block: far below one percent of what a block costs.
 //! A chain without meters has none of it.
 
-use crate::{Complaint, Flow, Framing, InputKind, JoinKernel, Kernel, Outcome, Peer, known};
+use crate::{Complaint, Flow, Framing, InputKind, JoinKernel, Kernel, Means, Outcome, Peer, known};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -76,6 +76,14 @@ impl Kernel for Metered {
 
     fn arrives(&mut self, bytes: &[u8]) {
         self.kernel.arrives(bytes);
+    }
+
+    fn lend(&mut self, means: &Means) {
+        self.kernel.lend(means);
+    }
+
+    fn call_back(&mut self) {
+        self.kernel.call_back();
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {

@@ -151,20 +151,23 @@ impl<'t> Reader<'t> {
             return self.arithmetic_for(open);
         }
         let plain = self.word(Place::Value)?.filter(|w| w.is_plain_name()).and_then(|w| w.static_text());
-        if !plain.is_some_and(|name| crate::assign::is_name(&name)) {
+        let Some(name) = plain.filter(|name| crate::assign::is_name(name)) else {
             return Stop::unsure(Unmodelled::RareForm);
-        }
+        };
         self.c.skip_blanks();
         if self.c.peek() == Some(b';') {
             self.c.pos += 1;
             self.skip_newlines()?;
-            return self.loop_body(open);
+        } else {
+            self.skip_newlines()?;
+            if self.take_keyword("in") {
+                self.for_words(open)?;
+            }
         }
-        self.skip_newlines()?;
-        if self.take_keyword("in") {
-            self.for_words(open)?;
-        }
-        self.loop_body(open)
+        self.loop_variables.push(name);
+        self.loop_body(open)?;
+        self.loop_variables.pop();
+        Ok(())
     }
 
     /// The words after `in`, and the `;` or newline that ends them.

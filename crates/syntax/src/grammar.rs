@@ -9,8 +9,8 @@ use crate::error::{Read, Stop};
 use crate::heredoc::Pending;
 use crate::word::{Place, ends_word};
 use crate::{
-    AndOr, Command, CompoundKind, Connector, Dialect, Item, Pipeline, Redirect, Script, Simple, Stage,
-    Unmodelled, Word,
+    AndOr, Command, CompoundKind, Connector, Dialect, Item, Nested, Pipeline, Redirect, Script, Simple,
+    Stage, Unmodelled, Word,
 };
 use pelton_record::Span;
 
@@ -35,6 +35,10 @@ pub(crate) struct Reader<'t> {
     pub(crate) substitutions: usize,
     /// What stands between single quotes.
     pub(crate) single_quoted_spans: Vec<Span>,
+    /// Pipelines read so far that stand inside of something.
+    nested: Vec<Nested>,
+    /// The variables of the `for` loops that are open.
+    pub(crate) loop_variables: Vec<String>,
     depth: usize,
     /// True once a complete line of commands has been read: the shell would have run it by now.
     pub(crate) line_done: bool,
@@ -49,6 +53,8 @@ impl<'t> Reader<'t> {
             bodies: Vec::new(),
             substitutions: 0,
             single_quoted_spans: Vec::new(),
+            nested: Vec::new(),
+            loop_variables: Vec::new(),
             depth: 0,
             line_done: false,
         }
@@ -70,7 +76,11 @@ impl<'t> Reader<'t> {
         for item in &mut items {
             self.place_bodies(item);
         }
-        Ok(Script { items })
+        // What is read twice, since its beginning could be two things, is noted twice.
+        let mut nested = std::mem::take(&mut self.nested);
+        nested.sort_by_key(|one| (one.span.start, one.span.end));
+        nested.dedup();
+        Ok(Script { items, nested })
     }
 
     /// One complete command: everything up to a newline that ends it.
@@ -123,6 +133,7 @@ impl<'t> Reader<'t> {
             let mut item = self.item()?;
             self.skip_gap();
             let separated = self.separator(&mut item)?;
+            self.note_nested(&item);
             items.push(item);
             if !separated && self.c.peek() != Some(b'\n') {
                 break;
@@ -130,6 +141,15 @@ impl<'t> Reader<'t> {
         }
         self.leave();
         Ok(items)
+    }
+
+    fn note_nested(&mut self, item: &Item) {
+        let pipelines = item.and_or.pipelines().map(|pipeline| Nested {
+            span: pipeline.span,
+            background: item.background,
+            loop_variables: self.loop_variables.clone(),
+        });
+        self.nested.extend(pipelines);
     }
 
     fn at_list_end(&mut self) -> bool {

@@ -10,6 +10,19 @@ use pelton_record::Span;
 pub struct Script {
     /// Items separated by `;`, `&` or newlines.
     pub items: Vec<Item>,
+    /// The pipelines within its compound commands, functions and `$(…)`, by where they start.
+    pub nested: Vec<Nested>,
+}
+
+/// A pipeline that stands inside of a compound command, a function or a `$(…)`: where it is, to be read by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nested {
+    /// From its first byte (`!` and `time` included) to its last one.
+    pub span: Span,
+    /// True if `&` ends the list that it belongs to.
+    pub background: bool,
+    /// The variables of the `for` loops around it: whatever else is, they are set.
+    pub loop_variables: Vec<String>,
 }
 
 /// One element of a list, with its terminator.

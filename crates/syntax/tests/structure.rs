@@ -495,3 +495,29 @@ fn bash_agrees_on_damaged_texts() {
 fn dash_agrees_on_damaged_texts() {
     campaign(Dialect::Posix, "dash");
 }
+
+/// The pipelines inside of things, each with its loops' variables, and `&` if it is in the background.
+fn nested(text: &str) -> Vec<String> {
+    let script = parse(text, Dialect::Bash).expect("accepted");
+    let mut all = script.nested.clone();
+    all.sort_by_key(|nested| nested.span.start);
+    let shown = |nested: &pelton_syntax::Nested| {
+        let ampersand = if nested.background { " &" } else { "" };
+        format!("{} [{}]{ampersand}", nested.span.of(text), nested.loop_variables.join(","))
+    };
+    all.iter().map(shown).collect()
+}
+
+#[test]
+fn pipelines_inside_of_things_are_noted() {
+    assert_eq!(nested("a | b"), [""; 0]);
+    assert_eq!(nested("for f in *; do a \"$f\" | b; done | c"), ["a \"$f\" | b [f]"]);
+    assert_eq!(
+        nested("for f in 1; do for g in 2; do a | b & done; c; done; d"),
+        ["for g in 2; do a | b & done [f]", "a | b [f,g] &", "c [f]"]
+    );
+    assert_eq!(nested("f() { a | b; }; if c; then ! d | e; fi"), ["a | b []", "c []", "! d | e []"]);
+    assert_eq!(nested("x=$(a | b) y \"$(c | d)\""), ["a | b []", "c | d []"]);
+    assert_eq!(nested("case x in y) a && b | c;; esac"), ["a []", "b | c []"]);
+    assert_eq!(nested("while a; do b | c; done"), ["a []", "b | c []"]);
+}

@@ -5,20 +5,37 @@
 
 pub mod bits;
 mod borrow;
+pub mod call_names;
+pub mod calls;
 pub mod clock;
 pub mod collate;
 pub mod compact;
+pub mod copying;
+pub mod descriptors;
+pub mod elsewhere;
+pub mod fields;
+pub mod flow;
 pub mod limits;
+pub mod locks;
 pub mod machine;
 pub mod memory;
+pub mod pages;
 pub mod pipe;
+pub mod processes;
 pub mod procfs;
 pub mod read;
 pub mod sched;
+pub mod scratch;
 pub mod shared;
 pub mod signals;
+pub mod sockets;
 pub mod spawn;
 pub mod startup;
 pub mod stdio;
+pub mod structure;
+pub mod temporary;
+pub mod trace;
+#[cfg(target_os = "linux")]
+pub mod uring;
 pub mod wait;
 pub mod wide;

@@ -22,6 +22,14 @@ pub fn stack_bytes() -> Option<u64> {
     (answer == 0).then_some(limit.rlim_cur)
 }
 
+/// The soft limit on a resource, if there is one.
+pub(crate) fn soft_bytes(resource: libc::__rlimit_resource_t) -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is writable.
+    let answer = unsafe { libc::getrlimit(resource, &mut limit) };
+    (answer == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+}
+
 fn set(limit: libc::rlimit) -> bool {
     // SAFETY: `limit` is a valid limit.
     unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) == 0 }

@@ -31,3 +31,63 @@ pub fn may_write(path: &std::path::Path) -> bool {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
     accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
+
+/// How much memory could still be had, in bytes: what the machine has available, what the control groups of this process
+/// leave it, and what it is limited to; the least of these. `None` if the kernel says nothing.
+pub fn available_memory() -> Option<u64> {
+    let info = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse_available(&text));
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limits = groups.lines().filter_map(group_directory).flat_map(group_limits);
+    let own = [libc::RLIMIT_AS, libc::RLIMIT_DATA].into_iter().filter_map(crate::limits::soft_bytes);
+    info.into_iter().chain(limits).chain(own).min()
+}
+
+fn parse_available(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
+}
+
+/// The directory of a group, and the file in it that holds its limit: `0::/path` in version 2,
+/// `4:memory:/path` in version 1.
+fn group_directory(line: &str) -> Option<(std::path::PathBuf, &'static str)> {
+    let mut fields = line.splitn(3, ':');
+    let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+    let (root, file) = match (number, controllers) {
+        ("0", "") => ("/sys/fs/cgroup", "memory.max"),
+        (_, names) if names.split(',').any(|name| name == "memory") => {
+            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+        }
+        _ => return None,
+    };
+    Some((std::path::Path::new(root).join(path.trim_start_matches('/')), file))
+}
+
+/// The limits of a group and of those that it is part of.
+fn group_limits((directory, file): (std::path::PathBuf, &'static str)) -> impl Iterator<Item = u64> {
+    let directories: Vec<_> = directory
+        .ancestors()
+        .take_while(|path| path.starts_with("/sys/fs/cgroup"))
+        .map(|path| path.join(file))
+        .collect();
+    // `max`, where there is none.
+    directories.into_iter().filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_says_of_memory() {
+        assert_eq!(parse_available("MemTotal: 9 kB\nMemAvailable:    2048 kB\n"), Some(2 << 20));
+        assert_eq!(parse_available("MemTotal: 9 kB\n"), None);
+        let directory = |line| group_directory(line).map(|(path, file)| path.join(file));
+        let path = std::path::PathBuf::from;
+        assert_eq!(directory("0::/user/a"), Some(path("/sys/fs/cgroup/user/a/memory.max")));
+        let first = path("/sys/fs/cgroup/memory/a/memory.limit_in_bytes");
+        assert_eq!(directory("4:cpu,memory:/a"), Some(first));
+        assert_eq!(directory("5:cpu:/a"), None);
+        #[cfg(target_os = "linux")]
+        assert!(available_memory().is_some_and(|bytes| bytes > 0));
+    }
+}

@@ -48,7 +48,60 @@ pub fn wait_ready(
     Ok((ready, writes))
 }
 
-/// Makes writing to `fd` take what there is room for instead of waiting.
+/// The same, but no longer than `patience`.
+pub fn wait_ready_within(
+    reads: &[std::os::fd::BorrowedFd<'_>],
+    writes: &[std::os::fd::BorrowedFd<'_>],
+    patience: std::time::Duration,
+) {
+    use rustix::event::{PollFd, PollFlags, Timespec};
+    let reading = reads.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN));
+    let writing = writes.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::OUT));
+    let mut polled: Vec<PollFd<'_>> = reading.chain(writing).collect();
+    let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
+    // In every case the caller tries again what it waits for.
+    let _ = rustix::event::poll(&mut polled, Some(&timeout));
+}
+
+/// Makes room for `bytes` in a pipe, if that is allowed.
+pub fn enlarge(fd: std::os::fd::BorrowedFd<'_>, bytes: usize) {
+    // The system's share for this user may be used up: it is then as large as it was.
+    let _ = rustix::pipe::fcntl_setpipe_size(fd, bytes);
+}
+
+/// How many bytes lie in a pipe, unread.
+pub fn unread(fd: std::os::fd::BorrowedFd<'_>) -> io::Result<usize> {
+    Ok(rustix::io::ioctl_fionread(fd)? as usize)
+}
+
+/// Whether nobody writes to a pipe any more: what lies in it is all that comes.
+pub fn has_no_writer(fd: std::os::fd::BorrowedFd<'_>) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec};
+    let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let asked = rustix::event::poll(&mut polled, Some(&at_once)).is_ok();
+    asked && polled[0].revents().contains(PollFlags::HUP)
+}
+
+/// What lies in a pipe, at most so many bytes of it, which stay there (tee(2)).
+pub fn peek(fd: std::os::fd::BorrowedFd<'_>, bytes: usize) -> io::Result<Vec<u8>> {
+    let copy = pipe()?;
+    let flags = rustix::pipe::SpliceFlags::NONBLOCK;
+    let n = match rustix::pipe::tee(fd, copy.write.as_fd(), bytes, flags) {
+        Err(rustix::io::Errno::AGAIN) => 0,
+        copied => copied?,
+    };
+    let mut peeked = Vec::with_capacity(n);
+    while peeked.len() < n {
+        let got = rustix::io::read(&copy.read, rustix::buffer::spare_capacity(&mut peeked))?;
+        if got == 0 {
+            break;
+        }
+    }
+    Ok(peeked)
+}
+
+/// Makes reading and writing `fd` take what is there, or what there is room for, instead of waiting.
 pub fn never_wait(fd: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(fd)?;
     Ok(rustix::fs::fcntl_setfl(fd, flags | rustix::fs::OFlags::NONBLOCK)?)
@@ -84,6 +137,17 @@ pub fn feed(bytes: &[u8]) -> io::Result<OwnedFd> {
 mod tests {
     use super::*;
     use std::io::Read;
+
+    #[test]
+    fn peeking_takes_nothing() {
+        let pipe = pipe().expect("a pipe");
+        assert_eq!(peek(pipe.read.as_fd(), 9).expect("nothing there"), b"");
+        rustix::io::write(&pipe.write, b"abcdef").expect("written");
+        assert_eq!(unread(pipe.write.as_fd()).expect("known"), 6);
+        assert_eq!(peek(pipe.read.as_fd(), 4).expect("there"), b"abcd");
+        let mut all = [0; 9];
+        assert_eq!(rustix::io::read(&pipe.read, &mut all[..]).expect("read"), 6);
+    }
 
     #[test]
     fn feeds_small_and_large() {

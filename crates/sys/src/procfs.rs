@@ -60,12 +60,12 @@ pub enum Syscall {
     Running,
     /// Blocked, but not in a system call (a page fault, a stop).
     Outside,
-    /// Blocked in this system call, with its first three arguments.
+    /// Blocked in this system call, with its six arguments.
     Blocked {
         /// Number of the call.
         number: i64,
-        /// Its first three arguments.
-        arguments: [u64; 3],
+        /// Its arguments.
+        arguments: [u64; 6],
     },
 }
 
@@ -80,7 +80,7 @@ pub fn parse_syscall(text: &str) -> Option<Syscall> {
     if number < 0 {
         return Some(Syscall::Outside);
     }
-    let mut arguments = [0; 3];
+    let mut arguments = [0; 6];
     for argument in &mut arguments {
         *argument = u64::from_str_radix(fields.next()?.strip_prefix("0x")?, 16).ok()?;
     }
@@ -159,7 +159,7 @@ mod tests {
     fn parses_syscall() {
         assert_eq!(parse_syscall("running\n"), Some(Syscall::Running));
         assert_eq!(parse_syscall("-1 0x7ffc 0x7f\n"), Some(Syscall::Outside));
-        let blocked = Syscall::Blocked { number: 0, arguments: [3, 0x7f00, 0x20000] };
+        let blocked = Syscall::Blocked { number: 0, arguments: [3, 0x7f00, 0x20000, 0, 0, 0] };
         assert_eq!(parse_syscall("0 0x3 0x7f00 0x20000 0x0 0x0 0x0 0x7ffd 0x7f10\n"), Some(blocked));
         assert_eq!(parse_syscall(""), None);
     }

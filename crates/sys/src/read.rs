@@ -20,6 +20,14 @@ pub fn append(file: &File, into: &mut Vec<u8>, bytes: usize) -> io::Result<usize
     Ok(read?)
 }
 
+/// Reads once into `into`; 0 at the end.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn into(fd: std::os::fd::BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
+    Ok(rustix::io::read(fd, into)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

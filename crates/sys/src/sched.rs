@@ -12,6 +12,11 @@ impl ThreadFile {
         ProcFile::open(std::process::id(), &format!("task/{thread}/schedstat")).map(ThreadFile)
     }
 
+    /// Of the leading thread of another process; `None` if the kernel keeps none, or if it is gone.
+    pub fn of_process(pid: u32) -> Option<Self> {
+        ProcFile::open(pid, "schedstat").map(ThreadFile)
+    }
+
     /// Nanoseconds on a CPU, and nanoseconds ready without one; `None` if the thread is gone.
     pub fn read(&self) -> Option<(u64, u64)> {
         procfs::parse_schedstat(self.0.read(&mut [0; 128])?)
@@ -47,6 +52,19 @@ pub fn give_way() {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: it reads one struct, which lives until it returns; 0 is the calling thread. If it fails, all is as it was.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) };
+}
+
+/// A child gives way to others from now on: at this niceness, if that is no better than its own, and without hurry.
+pub fn let_give_way(pid: u32, niceness: i32) {
+    let Some(pid) = rustix::process::Pid::from_raw(pid as i32) else { return };
+    let own = rustix::process::getpriority_process(Some(pid)).unwrap_or(0);
+    if niceness > own {
+        // One that may not be changed, or is gone, stays as it is.
+        let _ = rustix::process::setpriority_process(Some(pid), niceness);
+    }
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: it reads one struct, which lives until it returns.
+    unsafe { libc::sched_setscheduler(pid.as_raw_nonzero().get(), libc::SCHED_BATCH, &raw const parameters) };
 }
 
 /// The calling thread, and those that it starts, run at this niceness (0 to 19), if that is no better than theirs.

@@ -1,7 +1,9 @@
 //! The signals a shell treats specially while it waits for its children.
 
 use crate::startup;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -68,6 +70,84 @@ impl Drop for Interrupts {
     }
 }
 
+/// Makes writing beyond the limit on file sizes an error of the write.
+pub fn ignore_file_size_signal() {
+    set(libc::SIGXFSZ, libc::SIG_IGN);
+}
+
+/// What a writer without a reader dies of.
+pub const PIPE: i32 = libc::SIGPIPE;
+
+/// The signals that ask a process to end.
+pub const ENDING: [i32; 3] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT];
+
+/// Where the handler below writes to.
+static REQUESTS: AtomicI32 = AtomicI32::new(-1);
+
+extern "C" fn pass_on(signal: libc::c_int) {
+    let byte = signal as u8;
+    // SAFETY: it has no preconditions.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: the C library gives every thread an errno, at an address that stays, and nobody else has a reference.
+    let errno = unsafe { &mut *errno };
+    let before = *errno;
+    // SAFETY: write is async-signal-safe, one byte is readable, and the descriptor does not let it wait.
+    unsafe { libc::write(REQUESTS.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
+    // What was interrupted may be about to read it.
+    *errno = before;
+}
+
+/// While it lives, signals that ask this process to end can be waited for like input (the 'self-pipe trick' of D. J.
+/// Bernstein). Those that were ignored from the start, as under nohup, stay so.
+pub struct Requests(crate::pipe::Pipe);
+
+impl Requests {
+    /// Starts to take them. Only one such value may live at a time.
+    ///
+    /// # Errors
+    /// If there is no pipe to be had.
+    pub fn watch() -> io::Result<Self> {
+        let pipe = crate::pipe::pipe()?;
+        crate::pipe::never_wait(pipe.write.as_fd())?;
+        crate::pipe::never_wait(pipe.read.as_fd())?;
+        // Above what the user may name: a child closes nothing, exec closes these.
+        let aside = |fd: OwnedFd| rustix::io::fcntl_dupfd_cloexec(fd, startup::LOW_DESCRIPTORS as i32);
+        let pipe = crate::pipe::Pipe { read: aside(pipe.read)?, write: aside(pipe.write)?, ..pipe };
+        REQUESTS.store(pipe.write.as_raw_fd(), Ordering::Relaxed);
+        for signal in ENDING.into_iter().filter(|signal| !startup::was_ignored(*signal)) {
+            set(signal, pass_on as extern "C" fn(libc::c_int) as libc::sighandler_t);
+        }
+        Ok(Requests(pipe))
+    }
+
+    /// Can be read when one has come.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.read.as_fd()
+    }
+
+    /// Those that have come since it was asked last.
+    pub fn taken(&self) -> Vec<i32> {
+        let mut bytes = [0; 64];
+        let count = rustix::io::read(&self.0.read, &mut bytes).unwrap_or(0);
+        bytes[..count].iter().map(|byte| i32::from(*byte)).collect()
+    }
+}
+
+impl Drop for Requests {
+    fn drop(&mut self) {
+        for signal in ENDING {
+            set_ignored(signal, startup::was_ignored(signal));
+        }
+        REQUESTS.store(-1, Ordering::Relaxed);
+    }
+}
+
+/// Sends `signal` to process `pid`, which must be a child that has not been reaped.
+pub fn send(pid: u32, signal: i32) {
+    // SAFETY: kill touches no memory.
+    unsafe { libc::kill(pid as libc::pid_t, signal) };
+}
+
 /// Ends this process by `signal`, with its default action, so that the parent sees what killed it.
 pub fn die_by(signal: i32) -> ! {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -117,6 +197,15 @@ pub fn description(signal: i32) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn requests_can_be_waited_for() {
+        let requests = super::Requests::watch().expect("a pipe");
+        assert_eq!(requests.taken(), []);
+        super::send(std::process::id(), libc::SIGHUP);
+        assert!(crate::pipe::is_readable_within(requests.as_fd(), std::time::Duration::from_secs(10)));
+        assert_eq!(requests.taken(), [libc::SIGHUP]);
+    }
+
     #[test]
     fn names() {
         assert_eq!(super::name(libc::SIGPIPE), "SIGPIPE");

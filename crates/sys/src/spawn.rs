@@ -154,6 +154,33 @@ pub fn spawn(child: &Child<'_>) -> io::Result<u32> {
     fork(|| image.run(child, None))
 }
 
+/// Starts a child that goes ahead at once, and that the kernel kills if this process, which must have one thread, ends
+/// before it.
+pub fn spawn_tied(child: &Child<'_>) -> io::Result<u32> {
+    let parent = std::process::id();
+    let image = Image::new(child);
+    let mut tied = || if dies_with(parent) { image.run(child, None) } else { 127 };
+    match borrow::start(&mut tied)? {
+        Some(pid) => Ok(pid),
+        None => fork(tied),
+    }
+}
+
+/// In a child: dies with `parent`; false if that has ended already. Async-signal-safe.
+#[cfg(target_os = "linux")]
+fn dies_with(parent: u32) -> bool {
+    // SAFETY: PR_SET_PDEATHSIG takes one integer; exec keeps it.
+    let set = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    // SAFETY: getppid has no preconditions.
+    set == 0 && unsafe { libc::getppid() } as u32 == parent
+}
+
+/// There is no such way: whoever kills this process leaves its children.
+#[cfg(not(target_os = "linux"))]
+fn dies_with(_parent: u32) -> bool {
+    true
+}
+
 /// Starts a child that waits until its gate is opened.
 pub fn spawn_gated(child: &Child<'_>) -> io::Result<(u32, Gate)> {
     let gate = crate::pipe::pipe()?;
@@ -163,7 +190,8 @@ pub fn spawn_gated(child: &Child<'_>) -> io::Result<(u32, Gate)> {
     Ok((pid, Gate(gate.write)))
 }
 
-/// Starts a child that runs `work` instead of a program, and exits with what it returns.
+/// Starts a child that runs `work` instead of a program, and exits with what it returns. If its redirections fail, it
+/// becomes its fall-back.
 ///
 /// # Errors
 /// Besides those of fork: if this process has other threads. A child of such a process may only exec, since a lock
@@ -171,7 +199,11 @@ pub fn spawn_gated(child: &Child<'_>) -> io::Result<(u32, Gate)> {
 pub fn spawn_worker(child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> io::Result<u32> {
     check_single_thread()?;
     let image = Image::new(child);
-    fork(|| if image.wire_up(child, None).is_some() { work() } else { 127 })
+    fork(|| match image.wire_up(child, None) {
+        Some(_) => work(),
+        None if child.fallback.is_some() => image.fall_back(),
+        None => 127,
+    })
 }
 
 /// The same, but the child waits until its gate is opened.

@@ -7,7 +7,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
 /// The signals whose disposition a shell, or Rust, changes for itself but not for its children.
-const SIGNALS: [libc::c_int; 4] = [libc::SIGPIPE, libc::SIGINT, libc::SIGQUIT, libc::SIGCHLD];
+const SIGNALS: [libc::c_int; 7] =
+    [libc::SIGPIPE, libc::SIGINT, libc::SIGQUIT, libc::SIGCHLD, libc::SIGTERM, libc::SIGHUP, libc::SIGXFSZ];
 static IGNORED: [AtomicBool; SIGNALS.len()] = [const { AtomicBool::new(false) }; SIGNALS.len()];
 static LOW_DESCRIPTORS_OPEN: AtomicU16 = AtomicU16::new(0b111);
 

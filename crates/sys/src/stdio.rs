@@ -15,6 +15,13 @@ pub fn set_stdout(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(before)
 }
 
+/// Makes standard error a copy of `fd`; gives what it was.
+pub fn set_stderr(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let before = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 10)?;
+    set(2, fd)?;
+    Ok(before)
+}
+
 fn set(number: i32, fd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: dup2 onto a standard descriptor touches no memory; nobody in this process owns 0 or 1 exclusively.
     let answer = unsafe { libc::dup2(fd.as_raw_fd(), number) };

@@ -88,6 +88,22 @@ pub fn reap(pid: u32) -> io::Result<(Ended, Usage)> {
     Ok((ended, convert(&usage)))
 }
 
+/// The same, if it has ended; `None` if it still runs.
+pub fn try_reap(pid: u32) -> io::Result<Option<(Ended, Usage)>> {
+    // SAFETY: an all-zero siginfo_t is a valid value for waitid to fill.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let flags = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG;
+    // SAFETY: `info` is writable.
+    let answer = unsafe { libc::waitid(libc::P_PID, pid as libc::id_t, &mut info, flags) };
+    if answer != 0 {
+        let error = io::Error::last_os_error();
+        return if error.kind() == io::ErrorKind::Interrupted { Ok(None) } else { Err(error) };
+    }
+    // SAFETY: waitid succeeded; if it has not ended, the pid is the zero it was initialised with.
+    let ended = unsafe { info.si_pid() } != 0;
+    if ended { reap(pid).map(Some) } else { Ok(None) }
+}
+
 fn convert(usage: &libc::rusage) -> Usage {
     let time = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
     Usage {

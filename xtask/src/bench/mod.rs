@@ -3,14 +3,19 @@
 //! Each writes its figures, machine and raw samples to bench/results. They want a quiet machine, and no test runs them.
 
 mod contest;
+mod csv;
+mod doctor;
 mod faithful;
+mod json;
 mod kernels;
 mod load;
 mod machine;
 mod overhead;
+mod parts;
 mod pipelines;
 mod ratios;
 mod results;
+mod scripts;
 mod size;
 mod startup;
 mod stats;
@@ -29,16 +34,21 @@ use results::Results;
 /// A benchmark: its name, and how to run it.
 type Benchmark = (&'static str, fn(&Bench) -> Outcome<Results>);
 
-const ALL: [Benchmark; 9] = [
+const ALL: [Benchmark; 14] = [
     ("faithful", faithful::run),
     ("overhead", overhead::run),
     ("startup", startup::run),
     ("tiny", tiny::run),
     ("kernels", kernels::run),
     ("pipelines", pipelines::run),
+    ("parts", parts::run),
+    ("scripts", scripts::run),
     ("stats", stats_overhead::run),
+    ("json", json::run),
+    ("csv", csv::run),
     ("size", size::run),
     ("verdict", verdict::run),
+    ("doctor", doctor::run),
 ];
 
 /// What was asked for.

@@ -53,6 +53,20 @@ pub const ALL: &[Machine] = &[
         functions: &["parsers_hold"],
         cases: 50_000,
     },
+    Machine {
+        name: "json",
+        package: "pelton-json",
+        test: "oracle",
+        functions: &["serde_json_agrees"],
+        cases: 300_000,
+    },
+    Machine {
+        name: "csv",
+        package: "pelton-csv",
+        test: "oracle",
+        functions: &["the_csv_crate_prints"],
+        cases: 300_000,
+    },
 ];
 
 /// A machine and its program.

@@ -5,7 +5,7 @@
 //! worker 2:  pipelines seed 3 │ kernels seed 5 │ …                        │      that leaves a file for each difference
 //! ```
 //!
-//! The machines are tests (`differential`, `random_pipelines`, `regex_oracle`, `parsers`), built once with the profile
+//! The machines are tests (`differential`, `random_pipelines`, `regex_oracle`, `parsers`, `oracle`), built once with the profile
 //! `fuzz`. What they found lies in the target directory as cases that can be pasted into `cases/*.toml`.
 
 mod bar;

@@ -4,6 +4,7 @@ mod access_log;
 mod csv;
 mod json_menu;
 mod lines;
+mod people;
 mod prose;
 mod purchases;
 mod rng;
@@ -42,6 +43,8 @@ pub const PROSE: Recipe = prose::RECIPE;
 pub const PURCHASES: Recipe = purchases::RECIPE;
 /// A log nearly in order of time.
 pub const SERVICE_LOG: Recipe = service_log::RECIPE;
+/// People as JSON, one a line.
+pub const PEOPLE: Recipe = people::RECIPE;
 /// The menu example of json.org, one value a line.
 pub const JSON_MENU: Recipe = json_menu::RECIPE;
 
@@ -95,7 +98,7 @@ mod tests {
 
     #[test]
     fn each_recipe_gives_the_same_whole_lines_every_time() {
-        for recipe in [ACCESS_LOG, CSV, LINES, WORDS, PROSE, PURCHASES, SERVICE_LOG, JSON_MENU] {
+        for recipe in [ACCESS_LOG, CSV, LINES, WORDS, PROSE, PURCHASES, SERVICE_LOG, JSON_MENU, PEOPLE] {
             let make = || {
                 let mut data = Vec::new();
                 recipe.write(&mut data, 10_000).unwrap();

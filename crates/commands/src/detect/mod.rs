@@ -168,7 +168,9 @@ impl Probe for SystemProbe {
     }
 
     fn version_line(&self, path: &Path) -> Option<String> {
-        let name = path.file_name()?.to_str()?;
+        // awk is a link to one of several.
+        let real = fs::canonicalize(path).ok();
+        let name = real.as_deref().unwrap_or(path).file_name()?.to_str()?;
         // mawk knows no long options before 1.3.4-2020 and says its version with -W.
         let args = if name == "mawk" { &["-W", "version"][..] } else { &["--version"] };
         let (answer, _) = behaviour::ask(path, args, "", "C")?;

@@ -17,6 +17,9 @@ mod kernel;
 mod options;
 mod print;
 mod reads;
+mod stateless;
+
+pub(crate) use stateless::stateless;
 
 use pelton_stream::Kernel;
 

@@ -190,7 +190,7 @@ impl Machine {
                 self.space.clear();
                 *changed = true;
             }
-            Action::Block(_) | Action::Substitute(_) | Action::Change(_) => {}
+            Action::Block(_) | Action::Substitute(_) | Action::Change(_) | Action::Alone => {}
         }
         Next::Go(at + 1)
     }

@@ -11,7 +11,10 @@ mod passes;
 mod program;
 mod replacement;
 mod script;
+mod stateless;
 mod substitute;
+
+pub(crate) use stateless::stateless;
 
 use pelton_stream::Kernel;
 

@@ -11,6 +11,8 @@ pub(super) struct Reader<'a> {
     /// The script came in several pieces (`-e`), between which only a text may be continued.
     pieces: bool,
     utf8: bool,
+    /// Commands that no kernel carries out are read as well, if they look at nothing but their line.
+    leniently: bool,
 }
 
 /// Delimiters that mean nothing in an expression or a replacement, so that a backslash before one only quotes it.
@@ -18,13 +20,22 @@ const PLAIN_DELIMITERS: &[u8] = b"/,:;#%@!=~_\"";
 
 /// Reads a script, pieces joined by newlines.
 pub(super) fn parse(text: &[u8], pieces: bool, utf8: bool) -> Accept<Script> {
+    parse_as(text, pieces, utf8, false)
+}
+
+/// The same, for one who need not carry it out: whatever looks at nothing but its line may stand in it.
+pub(super) fn parse_leniently(text: &[u8], pieces: bool, utf8: bool) -> Accept<Script> {
+    parse_as(text, pieces, utf8, true)
+}
+
+fn parse_as(text: &[u8], pieces: bool, utf8: bool, leniently: bool) -> Accept<Script> {
     if text.contains(&0) {
         return Declined::because("a NUL in the script");
     }
     if utf8 && std::str::from_utf8(text).is_err() {
         return Declined::because("a script that is not valid UTF-8");
     }
-    let mut reader = Reader { text, at: 0, pieces, utf8 };
+    let mut reader = Reader { text, at: 0, pieces, utf8, leniently };
     if text.starts_with(b"#n") && !matches!(text.get(2), None | Some(b'\n')) {
         // sed 4.9 takes these for -n as well.
         return Declined::because("a first line that begins with #n");
@@ -118,6 +129,11 @@ impl Reader<'_> {
             b'a' => Action::Append(self.lines_of_text()?),
             b'i' => Action::Insert(self.lines_of_text()?),
             b'c' => Action::Change(self.lines_of_text()?),
+            b':' | b'b' | b't' | b'T' if self.leniently => self.jump(letter)?,
+            b'P' | b'D' | b'G' | b'g' | b'l' if self.leniently => {
+                self.end_of_command()?;
+                Action::Alone
+            }
             b'q' | b'Q' if range => return Declined::because("q with a range"),
             b'q' | b'Q' => self.quit(letter == b'q')?,
             _ => {
@@ -319,6 +335,20 @@ impl Reader<'_> {
             return Declined::because("a text that is empty or holds backslashes");
         }
         Ok([text, b"\n"].concat())
+    }
+
+    /// A label, or a branch to one: only names about which all versions of sed agree.
+    fn jump(&mut self, letter: u8) -> Accept<Action> {
+        self.skip(is_blank);
+        let start = self.at;
+        self.skip(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let is_named = self.at > start;
+        if letter != b':' {
+            self.end_of_command()?;
+        } else if !is_named || !matches!(self.peek(), None | Some(b'\n' | b';')) {
+            return Declined::because("an unusual label");
+        }
+        Ok(Action::Alone)
     }
 
     /// Nothing but blanks up to `;`, a newline, `}`, `#` or the end.

@@ -86,6 +86,8 @@ pub(super) enum Action {
     Change(Vec<u8>),
     /// `z`
     Zap,
+    /// One that no kernel carries out, and that looks at nothing but its line: a branch, a label, `P`, `D`, `G`, `g`, `l`.
+    Alone,
 }
 
 /// The `s` command.

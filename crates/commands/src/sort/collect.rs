@@ -3,10 +3,16 @@
 //! Data with few distinct lines is counted first and only the distinct lines are sorted; data with many is listed
 //! and sorted. Nobody knows beforehand which it is: counting is tried, and given up when most lines turn out new.
 
+use pelton_stream::team::Crew;
+
 use super::engine::Engine;
 use super::lines::Lines;
 use super::order::LineOrder;
+use super::output::Output;
+use super::parts::sort_lists;
+use super::print::Style;
 use super::run::{Index, SortedRun};
+use super::spill::{Complaint, Place, Rules, Spill};
 use super::table::Table;
 use super::text::LineLength;
 
@@ -15,6 +21,11 @@ use super::text::LineLength;
 const RUN_BYTES: usize = 1 << 30;
 /// Lines longer than this are runs by themselves.
 const LONG_LINE_BYTES: usize = 16 << 20;
+/// With less memory than this, one works alone; else each of those who share the work may fill this part of it. In bytes.
+const SHARED_BYTES_MIN: usize = 16 << 20;
+const SHARES: usize = 4;
+/// What is kept free beyond what is expected, in bytes.
+const SPARE_BYTES: usize = 64 << 10;
 /// How many lines are looked at before counting is judged, each time.
 const TRIAL_LINES: usize = 1 << 14;
 /// After this many lines counting has proved itself: going back would list them all.
@@ -32,6 +43,16 @@ pub(crate) struct Collector {
     nans: usize,
     building: Building,
     runs: Vec<SortedRun>,
+    crew: Crew,
+    /// Where lines go that memory does not hold.
+    place: Option<Place>,
+    spill: Option<Spill>,
+    /// They could not be put there.
+    failed: Option<Complaint>,
+    /// It will be absorbed: what it cannot keep, it is not given.
+    is_peer: bool,
+    /// What the inputs hold, where that is known.
+    expected_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -64,7 +85,8 @@ impl Trial {
 impl Collector {
     /// For lines in this order; of equal ones only the first is kept, if `unique`.
     pub(crate) fn new(order: LineOrder, terminator: u8, unique: bool) -> Self {
-        let building = Building::new(&order, terminator, unique);
+        let crew = Crew::default();
+        let building = Building::new(&order, terminator, unique, &crew);
         let length = LineLength::new();
         Collector {
             order,
@@ -75,7 +97,74 @@ impl Collector {
             nans: 0,
             building,
             runs: Vec::new(),
+            crew,
+            place: None,
+            spill: None,
+            failed: None,
+            is_peer: false,
+            expected_bytes: 0,
         }
+    }
+
+    /// Others may help from now on.
+    pub(crate) fn lend(&mut self, crew: &Crew) {
+        self.crew = crew.clone();
+        if let Building::Listing(lines) = &mut self.building {
+            lines.lend(crew);
+        }
+    }
+
+    /// What does not fit goes here.
+    pub(crate) fn spill_to(&mut self, place: Option<Place>) {
+        self.place = place;
+    }
+
+    /// It holds more than it may, and a copy of it could not be taken back: two NaNs may be among its lines.
+    pub(crate) fn must_hand_over(&self) -> bool {
+        self.order.may_meet_nan() && self.is_full()
+    }
+
+    /// Why it cannot go on.
+    pub(crate) fn failed(&mut self) -> Option<Complaint> {
+        self.failed.take()
+    }
+
+    /// It holds more than it may.
+    pub(crate) fn is_full(&self) -> bool {
+        self.place.as_ref().is_some_and(|place| place.is_too_much(self.memory_bytes()))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.building.memory_bytes() + self.runs.iter().map(SortedRun::memory_bytes).sum::<usize>()
+    }
+
+    /// Writes out what is held, if that is too much.
+    fn see_to_memory(&mut self) {
+        if !self.is_peer && !self.order.may_meet_nan() && self.is_full() {
+            self.write_out();
+        }
+    }
+
+    fn write_out(&mut self) {
+        self.seal();
+        for run in std::mem::take(&mut self.runs) {
+            if self.failed.is_none() {
+                self.failed = self.store(run).err();
+            }
+        }
+    }
+
+    fn store(&mut self, run: SortedRun) -> Result<(), Complaint> {
+        let Some(place) = &self.place else { return Ok(()) };
+        let spill = match &mut self.spill {
+            Some(spill) => spill,
+            none => {
+                let (order, terminator, unique) = (self.order.clone(), self.terminator, self.unique);
+                let rules = Rules { order, terminator, unique };
+                none.insert(Spill::new(rules, place, &run)?)
+            }
+        };
+        spill.push(run, &self.crew)
     }
 
     /// With smaller runs, so that tests meet several.
@@ -94,6 +183,7 @@ impl Collector {
             line.push(self.terminator);
             self.push_lines(&line);
         }
+        self.see_to_memory();
     }
 
     fn push_lines(&mut self, text: &[u8]) {
@@ -104,20 +194,38 @@ impl Collector {
             self.seal();
         }
         if matches!(self.building, Building::Counting { .. }) && !self.may_count(text) {
-            self.building.give_up_counting(&self.order);
+            self.give_up_counting();
         }
         match &mut self.building {
-            Building::Listing(lines) => lines.push(text, self.terminator, &self.order, &mut self.length),
+            Building::Listing(lines) => lines.push(text, &self.order, &mut self.length),
             Building::Counting { table, trial } => {
                 let mean = self.length.mean(text, self.terminator);
                 let count = table.add_lines(text, mean);
                 self.length.saw(text.len(), count);
                 trial.lines += count;
                 if trial.failed(table.len()) {
-                    self.building.give_up_counting(&self.order);
+                    self.give_up_counting();
                 }
             }
         }
+    }
+
+    /// The inputs hold so much.
+    pub(crate) fn expect(&mut self, bytes: u64) {
+        self.expected_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.make_room();
+    }
+
+    /// Of what is already there, copies are few, and the last line may get a terminator.
+    fn make_room(&mut self) {
+        if let Building::Listing(lines) = &mut self.building {
+            lines.expect(self.expected_bytes.saturating_add(SPARE_BYTES).min(self.run_bytes));
+        }
+    }
+
+    fn give_up_counting(&mut self) {
+        self.building.give_up_counting(&self.order, self.terminator, &self.crew);
+        self.make_room();
     }
 
     /// Does it not matter where identical ones among these lines stand?
@@ -134,9 +242,10 @@ impl Collector {
                 self.nans += usize::from(self.order.has_nan(&line[..line.len() - 1]));
                 self.runs.push(SortedRun {
                     arena: line.to_vec(),
-                    index: Index::One,
+                    pieces: vec![Index::One],
                     flip: self.order.flip(),
                 });
+                self.see_to_memory();
             } else {
                 self.push_lines(line);
             }
@@ -151,7 +260,7 @@ impl Collector {
     /// How often each line came, if all of them were counted.
     pub(crate) fn counts(&self) -> Option<&Table> {
         match &self.building {
-            Building::Counting { table, .. } if self.runs.is_empty() => Some(table),
+            Building::Counting { table, .. } if self.runs.is_empty() && self.spill.is_none() => Some(table),
             _ => None,
         }
     }
@@ -175,15 +284,27 @@ impl Collector {
     /// costs more than sharing the little that is done to a line before it is sorted.
     pub(crate) fn another(&self) -> Option<Collector> {
         let first_counts = self.unique && !self.order.is_by_line();
-        if self.counts().is_none() || !self.order.is_total() || first_counts || self.order.may_meet_nan() {
+        let little = |place: &Place| place.is_too_much(SHARED_BYTES_MIN);
+        if self.place.as_ref().is_some_and(little)
+            || self.counts().is_none()
+            || !self.order.is_total()
+            || first_counts
+            || self.order.may_meet_nan()
+        {
             return None;
         }
         let collector = Collector::new(self.order.clone(), self.terminator, self.unique);
-        Some(Collector { run_bytes: self.run_bytes, ..collector })
+        let place = self.place.as_ref().map(|place| place.share(SHARES));
+        Some(Collector { run_bytes: self.run_bytes, place, is_peer: true, ..collector })
     }
 
     /// The lines of another one.
-    pub(crate) fn absorb(&mut self, mut other: Collector) {
+    pub(crate) fn absorb(&mut self, other: Collector) {
+        self.take_over(other);
+        self.see_to_memory();
+    }
+
+    fn take_over(&mut self, mut other: Collector) {
         self.runs.append(&mut other.runs);
         match (&mut self.building, other.building) {
             (Building::Counting { table, trial }, Building::Counting { table: counted, trial: tried })
@@ -193,8 +314,8 @@ impl Collector {
                 counted.each(|line, count| table.add_counted(line, count));
             }
             (own, building) => {
-                own.give_up_counting(&self.order);
-                let mut lines = building.into_lines(&self.order);
+                own.give_up_counting(&self.order, self.terminator, &self.crew);
+                let mut lines = building.into_lines(&self.order, self.terminator, &self.crew);
                 match own {
                     Building::Listing(own) if self.run_bytes.saturating_sub(own.bytes()) > lines.bytes() => {
                         own.append(&mut lines, &self.order);
@@ -213,10 +334,27 @@ impl Collector {
     /// Ends the run that is being built.
     fn seal(&mut self) {
         self.nans += self.building.nans();
-        let next = Building::new(&self.order, self.terminator, self.unique);
-        let run = std::mem::replace(&mut self.building, next).sort(&self.order, self.unique);
-        if run.len() > 0 {
+        let next = Building::new(&self.order, self.terminator, self.unique, &self.crew);
+        let done = std::mem::replace(&mut self.building, next);
+        let run = done.sort(&self.order, self.terminator, self.unique, &self.crew);
+        if !run.is_empty() {
             self.runs.push(run);
+        }
+    }
+
+    /// All lines in order, printed in this style.
+    pub(crate) fn into_output(mut self, style: Style) -> Result<Output, Complaint> {
+        if self.spill.is_some() {
+            self.write_out();
+        }
+        match (self.failed.take(), self.spill.take()) {
+            (Some(failed), _) => Err(failed),
+            (None, Some(spill)) => Ok(Output::stored(spill.into_merging(style, &self.crew), self.terminator)),
+            (None, None) => {
+                let (terminator, unique) = (self.terminator, self.unique);
+                let (order, runs) = self.into_runs();
+                Ok(Output::new(order, terminator, runs, unique, style))
+            }
         }
     }
 
@@ -229,11 +367,11 @@ impl Collector {
 
 impl Building {
     /// Counting forgets where identical lines stood; that must not matter, which in some orders depends on the lines.
-    fn new(order: &LineOrder, terminator: u8, unique: bool) -> Self {
+    fn new(order: &LineOrder, terminator: u8, unique: bool, crew: &Crew) -> Self {
         if (order.is_total_if_alone() || unique) && !order.may_meet_nan() {
             Building::Counting { table: Table::new(terminator), trial: Trial::default() }
         } else {
-            Building::Listing(Lines::new(order))
+            Building::Listing(Lines::new(order, terminator, crew))
         }
     }
 
@@ -244,6 +382,13 @@ impl Building {
         }
     }
 
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Building::Counting { table, .. } => table.memory_bytes(),
+            Building::Listing(lines) => lines.memory_bytes(),
+        }
+    }
+
     fn nans(&self) -> usize {
         match self {
             Building::Counting { .. } => 0,
@@ -251,11 +396,11 @@ impl Building {
         }
     }
 
-    fn give_up_counting(&mut self, order: &LineOrder) {
+    fn give_up_counting(&mut self, order: &LineOrder, terminator: u8, crew: &Crew) {
         if matches!(self, Building::Listing(_)) {
             return;
         }
-        let mut lines = Lines::new(order);
+        let mut lines = Lines::new(order, terminator, crew);
         if let Building::Counting { table, .. } = std::mem::replace(self, Building::Listing(Lines::default()))
         {
             table.each_in_order_of_arrival(|line, count| lines.push_repeated(line, count, order));
@@ -263,39 +408,56 @@ impl Building {
         *self = Building::Listing(lines);
     }
 
-    fn into_lines(mut self, order: &LineOrder) -> Lines {
-        self.give_up_counting(order);
+    fn into_lines(mut self, order: &LineOrder, terminator: u8, crew: &Crew) -> Lines {
+        self.give_up_counting(order, terminator, crew);
         match self {
             Building::Listing(lines) => lines,
-            Building::Counting { .. } => Lines::new(order),
+            Building::Counting { .. } => Lines::new(order, terminator, crew),
         }
     }
 
-    fn sort(self, order: &LineOrder, unique: bool) -> SortedRun {
+    fn sort(self, order: &LineOrder, terminator: u8, unique: bool, crew: &Crew) -> SortedRun {
         match self {
             Building::Listing(lines) => lines.sort(order, unique),
-            Building::Counting { table, .. } if order.is_by_line() => sort_distinct(table, order),
-            Building::Counting { table, .. } => {
-                let mut lines = Lines::new(order);
-                table.each_in_order_of_arrival(|line, count| lines.push_counted(line, count, order));
-                lines.sort_counted(order, unique)
-            }
+            Building::Counting { table, .. } => sort_table(table, order, terminator, unique, crew),
         }
     }
 }
 
-fn sort_distinct(table: Table, order: &LineOrder) -> SortedRun {
+/// The distinct lines of a table with their counts.
+pub(super) fn sort_table(
+    table: Table,
+    order: &LineOrder,
+    terminator: u8,
+    unique: bool,
+    crew: &Crew,
+) -> SortedRun {
+    if order.is_by_line() {
+        return sort_distinct(table, order, crew);
+    }
+    let mut lines = Lines::new(order, terminator, crew);
+    table.each_in_order_of_arrival(|line, count| lines.push_counted(line, count, order));
+    lines.sort_counted(order, unique)
+}
+
+fn sort_distinct(table: Table, order: &LineOrder, crew: &Crew) -> SortedRun {
     let (arena, mut items) = table.into_parts();
     items.iter_mut().for_each(|item| item.plain.window ^= order.flip());
     let engine =
         Engine { keys: &arena, lines: &arena, descending: order.descending(), tie: order.tie(), order };
-    engine.sort(&mut items);
-    SortedRun { arena, index: Index::Counted(items), flip: order.flip() }
+    let pieces = sort_lists(&engine, vec![items], false, crew).into_iter().map(Index::Counted).collect();
+    SortedRun { arena, pieces, flip: order.flip() }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::key::{Key, Kind};
+    use std::sync::Arc;
+
+    use pelton_stream::Storage;
+    use pelton_stream::memory::Little;
+    use pelton_stream::team::Policy;
+
+    use super::super::key::{Key, Kind, Start};
     use super::super::output::Output;
     use super::super::print::Style;
     use super::*;
@@ -304,15 +466,28 @@ mod tests {
         LineOrder::new(keys, None, false, stable)
     }
 
+    struct Three;
+
+    impl Policy for Three {
+        fn wanted(&self, _at_work: usize) -> usize {
+            3
+        }
+    }
+
     fn sorted(order: &LineOrder, unique: bool, run_bytes: usize, text: &[u8]) -> Vec<u8> {
+        sorted_by(&Crew::default(), order, unique, run_bytes, text)
+    }
+
+    fn sorted_by(crew: &Crew, order: &LineOrder, unique: bool, run_bytes: usize, text: &[u8]) -> Vec<u8> {
         let mut collector = Collector::new(order.clone(), b'\n', unique).with_run_bytes(run_bytes);
+        collector.lend(crew);
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             collector.push(line);
         }
         let (order, runs) = collector.into_runs();
         let style = if unique { Style::Once } else { Style::Every };
         let mut out = Vec::new();
-        let mut output = Output::new(order, b'\n', runs, unique, style);
+        let mut output = Output::new(order, b'\n', runs, unique, style).with_crew(crew);
         while output.print(100, &mut out) {}
         out
     }
@@ -343,6 +518,104 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Parts that are sorted at once, parts that are dealt again, keys that all share, runs that several print.
+    #[test]
+    fn what_several_sort_is_what_one_would() {
+        let kind = |kind| vec![Key { kind, ..Key::line() }];
+        let second = Key { start: Start { fields: 1, bytes: 0, skip_blanks: false }, ..Key::line() };
+        let eager = Crew::new(Arc::new(Three)).eager();
+        let same = b"all of it is the same\n".repeat(500);
+        let prefixed: Vec<u8> = numbers(3000, 1 << 40)
+            .split_inclusive(|byte| *byte == b'\n')
+            .flat_map(|line| [b"a prefix that is longer than two windows ", line].concat())
+            .collect();
+        for text in [numbers(3000, 1 << 40), numbers(2000, 5), same, prefixed] {
+            for keys in [vec![], kind(Kind::Numeric), kind(Kind::Version), vec![second.clone()]] {
+                for (stable, unique) in [(false, false), (true, false), (true, true)] {
+                    let order = order(keys.clone(), stable);
+                    let alone = sorted(&order, unique, usize::MAX, &text);
+                    for run_bytes in [usize::MAX, 5000] {
+                        let several = sorted_by(&eager, &order, unique, run_bytes, &text);
+                        assert!(several == alone, "{keys:?} {stable} {unique} {run_bytes}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn enough_to_be_worth_sharing() {
+        let (text, order) = (numbers(100_000, 1 << 40), order(Vec::new(), false));
+        let crew = Crew::new(Arc::new(Three));
+        assert!(
+            sorted_by(&crew, &order, false, usize::MAX, &text) == sorted(&order, false, usize::MAX, &text)
+        );
+    }
+
+    /// Orders in which nothing shows who came first, and others; a run for nearly every line, or a few.
+    #[test]
+    fn little_memory_gives_the_same() {
+        let numeric = |stable| order(vec![Key { kind: Kind::Numeric, ..Key::line() }], stable);
+        let eager = Crew::new(Arc::new(Three)).eager();
+        let long = [numbers(40, 9), vec![b'7'; 5000], b"\n".to_vec(), numbers(40, 1 << 40)].concat();
+        for text in [numbers(200, 1 << 40), numbers(200, 3), b"same\n".repeat(300), b"\n".repeat(100), long] {
+            for (order, unique) in [
+                (order(Vec::new(), false), false),
+                (numeric(false), false),
+                (numeric(true), false),
+                (numeric(true), true),
+            ] {
+                let alone = sorted(&order, unique, usize::MAX, &text);
+                for bytes in [1, 3000] {
+                    for crew in [&eager, &Crew::default()] {
+                        let storage: Arc<dyn Storage> = Arc::new(Little(bytes));
+                        let place = Place { storage, directory: None, size_bytes: None };
+                        let mut collector = Collector::new(order.clone(), b'\n', unique);
+                        collector.lend(crew);
+                        collector.spill_to(Some(place));
+                        text.split_inclusive(|byte| *byte == b'\n').for_each(|line| collector.push(line));
+                        assert!(collector.failed().is_none());
+                        let mut output = collector.into_output(style_of(unique)).expect("no failure");
+                        let mut out = Vec::new();
+                        while output.print(100, &mut out) {}
+                        assert!(out == alone, "{order:?} {unique} {bytes} {}", text.len());
+                    }
+                }
+            }
+        }
+    }
+
+    /// What peers hold when they may hold no more is absorbed, and spilled then.
+    #[test]
+    fn peers_with_little_memory_lose_nothing() {
+        let order = order(Vec::new(), false);
+        let mut first = Collector::new(order.clone(), b'\n', false);
+        let storage: Arc<dyn Storage> = Arc::new(Little(SHARED_BYTES_MIN));
+        first.spill_to(Some(Place { storage, directory: None, size_bytes: None }));
+        let text = numbers(60_000, 1 << 40);
+        let mut peer = first.another().expect("it counts");
+        let mut refused = 0;
+        for _ in 0..8 {
+            if peer.is_full() {
+                refused += 1;
+                first.push(&text);
+            } else {
+                peer.push(&text);
+            }
+        }
+        assert!(refused > 0 && refused < 8 && peer.spill.is_none(), "{refused}");
+        first.absorb(peer);
+        assert!(first.spill.is_some());
+        let mut output = first.into_output(Style::Every).expect("no failure");
+        let mut out = Vec::new();
+        while output.print(1 << 20, &mut out) {}
+        assert!(out == sorted(&order, false, usize::MAX, &text.repeat(8)));
+    }
+
+    fn style_of(unique: bool) -> Style {
+        if unique { Style::Once } else { Style::Every }
     }
 
     /// Some count to the end, some give up.

@@ -3,7 +3,7 @@
 //! While identical lines are counted as they arrive, the answer stands in the table and nothing is ordered. Data with
 //! few identical lines is sorted, as it takes less memory than a table of all of it; it is only not printed then.
 
-use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
+use pelton_stream::{Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer};
 
 use super::kernel::SortKernel;
 use super::options::{Mode, SortOptions};
@@ -57,8 +57,28 @@ impl Kernel for DistinctCount {
         self.kernel.framing()
     }
 
+    fn inputs_are(&mut self, kinds: &[InputKind]) {
+        self.kernel.inputs_are(kinds);
+    }
+
+    fn lend(&mut self, means: &Means) {
+        self.kernel.lend(means);
+    }
+
+    fn call_back(&mut self) {
+        self.kernel.call_back();
+    }
+
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         self.kernel.push(block, out)
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        self.kernel.complaints()
+    }
+
+    fn status(&self) -> i32 {
+        self.kernel.status()
     }
 
     fn another(&self) -> Option<Peer> {

@@ -11,13 +11,18 @@
 //! about once. Ranges wait on a stack and are independent of each other: workers can take them.
 
 use std::cmp::Ordering;
+use std::ops;
+use std::sync::atomic::{self, AtomicUsize};
+use std::sync::{Mutex, PoisonError};
+
+use pelton_stream::team::Crew;
 
 use super::order::LineOrder;
 use super::radix::sort_windows;
 use super::text::{WINDOW_BYTES, common_prefix, window};
 
 /// An index entry.
-pub(crate) trait Item: Copy + Send {
+pub(crate) trait Item: Copy + Send + Sync {
     /// The eight bytes by which it is compared next, complemented where the order is descending.
     fn window(&self) -> u64;
     /// Replaces them.
@@ -182,6 +187,37 @@ struct Range {
     phase: Phase,
 }
 
+/// What some entries have in common.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// The bits that are set in all of their windows, and those that are set in any.
+    all: u64,
+    any: u64,
+    /// The length of the shortest of what they are compared by.
+    shortest: usize,
+}
+
+impl Seen {
+    const NOTHING: Seen = Seen { all: u64::MAX, any: 0, shortest: usize::MAX };
+
+    #[inline]
+    fn and(self, other: Seen) -> Seen {
+        Seen {
+            all: self.all & other.all,
+            any: self.any | other.any,
+            shortest: self.shortest.min(other.shortest),
+        }
+    }
+
+    /// How many bytes of the windows can be skipped, if any.
+    fn skipped(self, phase: Phase) -> Option<usize> {
+        let shown = (self.all ^ self.any).leading_zeros() as usize / 8;
+        // Keys that fit in a window must stay there.
+        let stay = phase == Phase::Key && self.shortest <= WINDOW_BYTES || shown < SKIP_BYTES_MIN;
+        (!stay).then_some(shown)
+    }
+}
+
 /// What the entries point to, and how they are ordered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Engine<'a> {
@@ -202,7 +238,23 @@ impl Engine<'_> {
     /// afterwards only those of keys that fit in one still do, and only if no tie was decided by lines.
     pub(crate) fn sort<I: Item>(&self, items: &mut [I]) {
         let depth = self.skip_shared(items, 0, Phase::Key);
-        let mut waiting = vec![Range { start: 0, end: items.len(), depth, phase: Phase::Key }];
+        self.sort_from(items, depth);
+    }
+
+    /// The same where the windows show the keys from `depth` on.
+    pub(super) fn sort_from<I: Item>(&self, items: &mut [I], depth: usize) {
+        self.sort_ranges(items, std::slice::from_ref(&(0..items.len())), depth);
+    }
+
+    /// The same for ranges of which each comes before the next.
+    pub(super) fn sort_ranges<I: Item>(&self, items: &mut [I], ranges: &[ops::Range<usize>], depth: usize) {
+        let range = |range: &ops::Range<usize>| Range {
+            start: range.start,
+            end: range.end,
+            depth,
+            phase: Phase::Key,
+        };
+        let mut waiting: Vec<Range> = ranges.iter().map(range).collect();
         let mut aside = Vec::new();
         while let Some(range) = waiting.pop() {
             self.sort_range(items, range, &mut aside, &mut waiting);
@@ -286,17 +338,9 @@ impl Engine<'_> {
     fn skip_shared<I: Item>(&self, items: &mut [I], mut depth: usize, phase: Phase) -> usize {
         let mut windows_same = 0;
         loop {
-            let (mut all, mut any, mut shortest) = (u64::MAX, 0, usize::MAX);
-            for item in items.iter() {
-                (all, any) = (all & item.window(), any | item.window());
-                shortest = shortest.min(self.place(item, phase).1);
-            }
-            let shown = (all ^ any).leading_zeros() as usize / 8;
-            // Keys that fit in a window must stay there.
-            if phase == Phase::Key && shortest <= WINDOW_BYTES || shown < SKIP_BYTES_MIN {
-                return depth;
-            }
-            depth += shown.min(shortest - depth);
+            let seen = self.seen(items, phase);
+            let Some(shown) = seen.skipped(phase) else { return depth };
+            depth += shown.min(seen.shortest - depth);
             windows_same += usize::from(shown == WINDOW_BYTES);
             if windows_same == 2 {
                 depth += self.shared(items, depth, phase);
@@ -308,12 +352,69 @@ impl Engine<'_> {
         }
     }
 
+    /// The same for the keys of entries that lie in pieces, by several. Says as well which bits of the windows differ.
+    pub(super) fn skip_shared_together<I: Item>(
+        &self,
+        pieces: &mut [&mut [I]],
+        mut depth: usize,
+        crew: &Crew,
+    ) -> (usize, u64) {
+        let (phase, mut windows_same) = (Phase::Key, 0);
+        loop {
+            let all = Mutex::new(Seen::NOTHING);
+            crew.each(pieces.iter(), |(): &mut (), piece| {
+                let seen = self.seen(piece, phase);
+                let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+                *all = all.and(seen);
+            });
+            let seen = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let skipped = seen.skipped(phase).map(|shown| shown.min(seen.shortest - depth));
+            let Some(skipped) = skipped.filter(|bytes| *bytes > 0) else {
+                return (depth, seen.all ^ seen.any);
+            };
+            depth += skipped;
+            windows_same += usize::from(skipped == WINDOW_BYTES);
+            if windows_same == 2 {
+                depth += self.shared_together(pieces, depth, phase, crew);
+            }
+            crew.each(pieces.iter_mut(), |(): &mut (), piece| self.load_windows(piece, depth, phase));
+        }
+    }
+
+    fn shared_together<I: Item>(
+        &self,
+        pieces: &[&mut [I]],
+        depth: usize,
+        phase: Phase,
+        crew: &Crew,
+    ) -> usize {
+        let Some(first) = pieces.first().and_then(|piece| piece.first()) else { return 0 };
+        let first = &self.bytes(first, phase)[depth..];
+        let least = AtomicUsize::new(first.len());
+        crew.each(pieces, |(): &mut (), piece| {
+            let shared = self.shared_with(first, piece, depth, phase);
+            least.fetch_min(shared, atomic::Ordering::Relaxed);
+        });
+        least.into_inner()
+    }
+
+    fn seen<I: Item>(&self, items: &[I], phase: Phase) -> Seen {
+        items.iter().fold(Seen::NOTHING, |seen, item| {
+            let (window, len) = (item.window(), self.place(item, phase).1);
+            seen.and(Seen { all: window, any: window, shortest: len })
+        })
+    }
+
     /// How many bytes from `depth` on are the same in all of them.
     fn shared<I: Item>(&self, items: &[I], depth: usize, phase: Phase) -> usize {
         let Some((first, others)) = items.split_first() else { return 0 };
-        let first = &self.bytes(first, phase)[depth..];
+        self.shared_with(&self.bytes(first, phase)[depth..], others, depth, phase)
+    }
+
+    /// How many bytes of `first` all of them have from `depth` on.
+    fn shared_with<I: Item>(&self, first: &[u8], items: &[I], depth: usize, phase: Phase) -> usize {
         let mut shared = first.len();
-        for item in others {
+        for item in items {
             if shared == 0 {
                 break;
             }

@@ -1,8 +1,13 @@
 //! sort's inner loops: sorting, merging, checking.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
-use pelton_stream::{BLOCK_BYTES, Flow, Framing, HandOver, Kernel, Outcome, Peer, known};
+use pelton_stream::{
+    BLOCK_BYTES, Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer, Storage, known,
+};
+
+use pelton_stream::team::Crew;
 
 use super::collect::Collector;
 use super::merge::{Merge, TextSource};
@@ -10,6 +15,10 @@ use super::options::{Mode, SortOptions};
 use super::order::{Judged, LineOrder};
 use super::output::Output;
 use super::print::{GroupStyle, Style};
+use super::spill::Place;
+
+/// sort's status when it cannot go on.
+const FAILURE: i32 = 2;
 
 /// Sorts; and, where a planner found `uniq` behind, groups.
 #[derive(Debug)]
@@ -18,6 +27,14 @@ pub(crate) struct SortKernel {
     unique: bool,
     style: Style,
     limit: u64,
+    crew: Crew,
+    /// `-S`, in bytes, and `-T`.
+    memory: (Option<usize>, Option<Vec<u8>>),
+    /// What sort says before it gives up.
+    complaint: Vec<u8>,
+    failed: bool,
+    /// It takes part of somebody else's lines.
+    is_peer: bool,
     state: State,
 }
 
@@ -37,6 +54,11 @@ impl SortKernel {
             unique: options.unique,
             style,
             limit: u64::MAX,
+            crew: Crew::default(),
+            memory: (options.size_bytes, options.directory.clone()),
+            complaint: Vec::new(),
+            failed: false,
+            is_peer: false,
             state: State::Reading(Box::new(collector)),
         }
     }
@@ -58,17 +80,25 @@ impl SortKernel {
         match self.style {
             Style::Once => collector.is_by_line().then_some(table.len() as u64),
             Style::Groups(style) => Some(table.counts().map(|count| style.times(count)).sum()),
-            Style::Every => None,
+            Style::Every | Style::Stored => None,
         }
     }
 
     fn start_printing(&mut self) {
         if let State::Reading(collector) = std::mem::replace(&mut self.state, State::Ended) {
-            let (order, runs) = collector.into_runs();
-            let output =
-                Output::new(order, self.terminator, runs, self.unique, self.style).with_limit(self.limit);
-            self.state = State::Printing(Box::new(output));
+            match collector.into_output(self.style) {
+                Ok(output) => {
+                    let output = output.with_limit(self.limit).with_crew(&self.crew);
+                    self.state = State::Printing(Box::new(output));
+                }
+                Err(complaint) => self.give_up(complaint),
+            }
         }
+    }
+
+    fn give_up(&mut self, complaint: Vec<u8>) {
+        (self.complaint, self.failed) = (complaint, true);
+        self.state = State::Ended;
     }
 }
 
@@ -77,9 +107,51 @@ impl Kernel for SortKernel {
         Framing::Records(self.terminator)
     }
 
-    fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
+    fn inputs_are(&mut self, kinds: &[InputKind]) {
+        let bytes = |kind: &InputKind| match kind {
+            InputKind::Regular { bytes } => Some(*bytes),
+            InputKind::Other => None,
+        };
+        if let (Some(bytes), State::Reading(collector)) =
+            (kinds.iter().map(bytes).sum::<Option<u64>>(), &mut self.state)
+        {
+            collector.expect(bytes);
+        }
+    }
+
+    fn lend(&mut self, means: &Means) {
+        self.crew = means.crew.clone();
+        let (size_bytes, directory) = self.memory.clone();
+        let place =
+            |storage: &Arc<dyn Storage>| Place { storage: Arc::clone(storage), directory, size_bytes };
         if let State::Reading(collector) = &mut self.state {
-            collector.push(block);
+            collector.lend(&self.crew);
+            collector.spill_to(means.storage.as_ref().map(place));
+        }
+    }
+
+    fn call_back(&mut self) {
+        self.crew = Crew::default();
+        match &mut self.state {
+            State::Reading(collector) => collector.lend(&self.crew),
+            State::Printing(output) => output.call_back(),
+            State::Ended => {}
+        }
+    }
+
+    fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
+        let State::Reading(collector) = &mut self.state else { return Ok(Flow::More) };
+        if self.is_peer && collector.is_full() {
+            return Err(HandOver { consumed: 0, reason: "a peer has no more memory" });
+        }
+        collector.push(block);
+        if collector.must_hand_over() {
+            let reason = "more than memory holds, where NaNs may be: sort compares what is not defined";
+            return Err(HandOver { consumed: block.len(), reason });
+        }
+        if let Some(complaint) = collector.failed() {
+            self.give_up(complaint);
+            return Ok(Flow::Done);
         }
         Ok(Flow::More)
     }
@@ -94,10 +166,12 @@ impl Kernel for SortKernel {
             }
             self.start_printing();
         }
-        let more = match &mut self.state {
-            State::Printing(output) => output.print(BLOCK_BYTES, out),
-            _ => false,
-        };
+        let State::Printing(output) = &mut self.state else { return Ok(Flow::Done) };
+        let more = output.print(BLOCK_BYTES, out);
+        if let Some(complaint) = output.failed() {
+            self.give_up(complaint);
+            return Ok(Flow::Done);
+        }
         if more {
             return Ok(Flow::More);
         }
@@ -105,7 +179,19 @@ impl Kernel for SortKernel {
         Ok(Flow::Done)
     }
 
+    fn complaints(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.complaint)
+    }
+
+    fn status(&self) -> i32 {
+        if self.failed { FAILURE } else { 0 }
+    }
+
     fn held(&mut self) -> Vec<u8> {
+        if self.is_peer {
+            // What it knows is absorbed.
+            return Vec::new();
+        }
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Reading(collector) => collector.into_text(),
             _ => Vec::new(),
@@ -116,7 +202,20 @@ impl Kernel for SortKernel {
         let State::Reading(collector) = &self.state else { return None };
         let state = State::Reading(Box::new(collector.another()?));
         let SortKernel { terminator, unique, style, limit, .. } = *self;
-        Some(Peer::of_fold(SortKernel { terminator, unique, style, limit, state }))
+        let (crew, memory, complaint) = (Crew::default(), self.memory.clone(), Vec::new());
+        let (failed, is_peer) = (false, true);
+        Some(Peer::of_fold(SortKernel {
+            terminator,
+            unique,
+            style,
+            limit,
+            crew,
+            memory,
+            complaint,
+            failed,
+            is_peer,
+            state,
+        }))
     }
 
     fn absorb(&mut self, peer: Box<dyn Kernel>) {
@@ -333,6 +432,8 @@ impl Kernel for CheckKernel {
 
 #[cfg(test)]
 mod tests {
+    use pelton_stream::Stored;
+
     use super::super::key::{Key, Kind};
     use super::*;
 
@@ -363,6 +464,52 @@ mod tests {
         assert_eq!(kernel.push(b"a\nb\n", &mut Vec::new()), Ok(Flow::More));
         assert_eq!(kernel.push(b"a c\nA\n", &mut Vec::new()), Ok(Flow::Done));
         assert_eq!((kernel.complaints(), kernel.status()), (b"sort: f:3: disorder: a c\n".to_vec(), 1));
+    }
+
+    /// A disk that is full, or cannot be read.
+    struct Faulty {
+        writes: bool,
+    }
+
+    impl Storage for Faulty {
+        fn memory_bytes(&self) -> usize {
+            10
+        }
+
+        fn directory(&self) -> Vec<u8> {
+            b"/tmp".to_vec()
+        }
+
+        fn create(&self, _: Option<&[u8]>) -> std::io::Result<Arc<dyn Stored>> {
+            Ok(Arc::new(Faulty { writes: self.writes }))
+        }
+    }
+
+    impl Stored for Faulty {
+        fn write_at(&self, _: &[u8], _: u64) -> std::io::Result<()> {
+            if self.writes { Ok(()) } else { Err(std::io::Error::from_raw_os_error(28)) }
+        }
+
+        fn read_at(&self, _: &mut [u8], _: u64) -> std::io::Result<()> {
+            Err(std::io::Error::from_raw_os_error(5))
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_stored_ends_it_as_it_ends_sort() {
+        for (writes, words) in [
+            (false, "sort: write failed: /tmp: No space left on device\n"),
+            (true, "sort: read failed: /tmp: Input/output error\n"),
+        ] {
+            let mut kernel = SortKernel::new(&SortOptions::default());
+            kernel.lend(&Means { crew: Crew::default(), storage: Some(Arc::new(Faulty { writes })) });
+            let mut out = Vec::new();
+            let flow = kernel.push(b"b\na\nand others that are longer\n", &mut out);
+            assert_eq!(flow, Ok(if writes { Flow::More } else { Flow::Done }));
+            assert_eq!(kernel.finish(&mut out), Ok(Flow::Done));
+            assert_eq!(String::from_utf8_lossy(&kernel.complaints()), words);
+            assert_eq!((kernel.status(), out), (2, Vec::new()));
+        }
     }
 
     #[test]

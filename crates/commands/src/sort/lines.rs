@@ -1,12 +1,31 @@
 //! Lines on their way into a run: an arena of text, an index, and at the end the order restored.
 //!
-//! Offsets in a run are 32 bits wide, which keeps the index at 16 bytes a line (24 with keys).
+//! Offsets in a run are 32 bits wide, which keeps the index at 16 bytes a line (24 with keys). Alone, lines are indexed
+//! as they come, while they are in cache; with others at hand, they are only kept, and indexed by all of them together,
+//! so many bytes at a time:
+//!
+//! ```text
+//!   arena  |···························|·········|·········|·········|   not indexed
+//!   index  [ list ][ list ][ list ] …     worker 1  worker 2  worker 1   each makes a list, and keys
+//! ```
 
-use super::engine::{Engine, Keyed, Plain};
+use pelton_stream::team::Crew;
+
+use super::engine::{Engine, Item, Keyed, Plain};
 use super::order::{KeyPlace, LineOrder};
+use super::parts::sort_lists;
 use super::room::make_room;
 use super::run::{Index, SortedRun};
 use super::text::{LineLength, WINDOW_BYTES, each_line, window};
+
+/// Text is indexed in common when there is so much of it; the keys made of it must fit into what 32-bit offsets reach.
+/// In bytes.
+const WAVE_BYTES: usize = 32 << 20;
+/// What a worker indexes at a time, in bytes.
+const SEGMENT_BYTES: usize = 1 << 20;
+
+/// Where nothing is known of lines yet.
+const LINE_BYTES_GUESSED: usize = 16;
 
 /// Lines to be sorted, in the order in which they came.
 #[derive(Debug, Default)]
@@ -16,14 +35,18 @@ pub(crate) struct Lines {
     /// Computed keys that do not fit in a window.
     keys: Vec<u8>,
     index: Unsorted,
+    /// How much of the arena has been indexed.
+    indexed: usize,
     /// How many lines have a NaN among their numbers.
     nans: usize,
+    terminator: u8,
+    crew: Crew,
 }
 
 #[derive(Debug)]
 enum Unsorted {
-    Plain(Vec<Plain>),
-    Keyed(Vec<Keyed>),
+    Plain(Vec<Vec<Plain>>),
+    Keyed(Vec<Vec<Keyed>>),
 }
 
 impl Default for Unsorted {
@@ -32,16 +55,75 @@ impl Default for Unsorted {
     }
 }
 
+/// An index entry that can be made of a line.
+trait Indexed: Item {
+    /// Of the line at `offset`, its key computed once.
+    fn of_line(arena: &[u8], keys: &mut Vec<u8>, offset: usize, len: usize, order: &LineOrder) -> Self;
+    /// The same where the line, and its key, have come to lie so much further on.
+    fn moved(self, lines: usize, keys: usize) -> Self;
+}
+
+impl Indexed for Plain {
+    #[inline]
+    fn of_line(arena: &[u8], _: &mut Vec<u8>, offset: usize, len: usize, order: &LineOrder) -> Self {
+        Plain { window: window(arena, offset, len) ^ order.flip(), offset: offset as u32, len: len as u32 }
+    }
+
+    fn moved(self, lines: usize, _: usize) -> Self {
+        Plain { offset: self.offset + lines as u32, ..self }
+    }
+}
+
+impl Indexed for Keyed {
+    #[inline]
+    fn of_line(arena: &[u8], keys: &mut Vec<u8>, offset: usize, len: usize, order: &LineOrder) -> Self {
+        keyed_item(arena, keys, offset, len, order)
+    }
+
+    fn moved(self, lines: usize, keys: usize) -> Self {
+        let Keyed { line_offset, key_offset, .. } = self;
+        Keyed { line_offset: line_offset + lines as u32, key_offset: key_offset + keys as u32, ..self }
+    }
+}
+
 impl Lines {
-    pub(crate) fn new(order: &LineOrder) -> Self {
+    /// None yet; those of `crew` may help.
+    pub(crate) fn new(order: &LineOrder, terminator: u8, crew: &Crew) -> Self {
         let index =
             if order.is_by_line() { Unsorted::Plain(Vec::new()) } else { Unsorted::Keyed(Vec::new()) };
-        Lines { index, ..Lines::default() }
+        Lines { index, terminator, crew: crew.clone(), ..Lines::default() }
+    }
+
+    /// Others may help from now on.
+    pub(crate) fn lend(&mut self, crew: &Crew) {
+        self.crew = crew.clone();
+    }
+
+    /// About so many bytes will come: growing would copy, and touch more memory than all of it takes.
+    pub(crate) fn expect(&mut self, bytes: usize) {
+        if self.arena.capacity() < bytes {
+            let more = bytes - self.arena.len();
+            make_room(&mut self.arena, more);
+        }
     }
 
     /// The larger of its arenas.
     pub(crate) fn bytes(&self) -> usize {
         self.arena.len().max(self.keys.len())
+    }
+
+    /// What it holds, and what sorting it will take besides: another index. What is not indexed yet is taken for lines
+    /// like the others. In bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let (items, size) = match &self.index {
+            Unsorted::Plain(lists) => (lists.iter().map(Vec::len).sum::<usize>(), size_of::<Plain>()),
+            Unsorted::Keyed(lists) => (lists.iter().map(Vec::len).sum::<usize>(), size_of::<Keyed>()),
+        };
+        let mean = self.indexed.checked_div(items).map_or(LINE_BYTES_GUESSED, |mean| mean.max(1));
+        let all = items + (self.arena.len() - self.indexed) / mean;
+        // Gathering copies the index; and what several threads free, the allocator keeps for them.
+        let copies = if self.crew.may_help() { 3 } else { 2 };
+        self.arena.len() + self.keys.len() + copies * all * size
     }
 
     pub(crate) fn nans(&self) -> usize {
@@ -53,80 +135,91 @@ impl Lines {
         &self.arena
     }
 
-    pub(crate) fn count(&self) -> usize {
-        match &self.index {
-            Unsorted::Plain(items) => items.len(),
-            Unsorted::Keyed(items) => items.len(),
+    /// Adds lines; `text` ends with a terminator.
+    pub(crate) fn push(&mut self, text: &[u8], order: &LineOrder, length: &mut LineLength) {
+        make_room(&mut self.arena, text.len());
+        self.arena.extend_from_slice(text);
+        if order.may_meet_nan() {
+            let mean = length.mean(text, self.terminator);
+            each_line(text, self.terminator, mean, |start, end| {
+                self.nans += usize::from(order.has_nan(&text[start..end]))
+            });
+        }
+        if !self.crew.may_help() {
+            self.index_alone(order, length);
+        } else if self.arena.len() - self.indexed >= self.crew.worth(WAVE_BYTES) {
+            self.index_together(order, length);
         }
     }
 
-    /// Adds lines; `text` ends with a terminator.
-    pub(crate) fn push(&mut self, text: &[u8], terminator: u8, order: &LineOrder, length: &mut LineLength) {
-        let base = self.arena.len();
-        make_room(&mut self.arena, text.len());
-        self.arena.extend_from_slice(text);
-        let mean = length.mean(text, terminator);
-        let before = self.count();
-        let Lines { arena, keys, index, nans } = self;
-        if order.may_meet_nan() {
-            each_line(text, terminator, mean, |start, end| {
-                *nans += usize::from(order.has_nan(&text[start..end]))
-            });
+    /// Indexes what is not indexed yet.
+    fn index_alone(&mut self, order: &LineOrder, length: &mut LineLength) {
+        let Lines { arena, keys, index, indexed, terminator, .. } = self;
+        let from = std::mem::replace(indexed, arena.len());
+        let mean = length.mean(&arena[from..], *terminator);
+        let count = match index {
+            Unsorted::Plain(lists) => {
+                index_text(arena, keys, from..arena.len(), *terminator, mean, order, last(lists))
+            }
+            Unsorted::Keyed(lists) => {
+                index_text(arena, keys, from..arena.len(), *terminator, mean, order, last(lists))
+            }
+        };
+        length.saw(arena.len() - from, count);
+    }
+
+    /// The same with others.
+    fn index_together(&mut self, order: &LineOrder, length: &mut LineLength) {
+        let Lines { arena, keys, index, indexed, terminator, crew, .. } = self;
+        let from = std::mem::replace(indexed, arena.len());
+        if from == arena.len() {
+            return;
         }
-        match index {
-            Unsorted::Plain(items) => each_line(text, terminator, mean, |start, end| {
-                make_room(items, 1);
-                items.push(plain_item(arena, base + start, end - start, order.flip()));
-            }),
-            Unsorted::Keyed(items) => each_line(text, terminator, mean, |start, end| {
-                make_room(items, 1);
-                items.push(keyed_item(arena, keys, base + start, end - start, order));
-            }),
-        }
-        length.saw(text.len(), self.count() - before);
+        let work = Wave { arena, from, terminator: *terminator, order, crew };
+        let mean = length.mean(&arena[from..], *terminator);
+        let count = match index {
+            Unsorted::Plain(lists) => work.index(mean, lists, keys),
+            Unsorted::Keyed(lists) => work.index(mean, lists, keys),
+        };
+        length.saw(arena.len() - from, count);
     }
 
     /// Adds the lines of another one behind its own.
     pub(crate) fn append(&mut self, other: &mut Lines, order: &LineOrder) {
+        self.index_together(order, &mut LineLength::new());
+        other.index_together(order, &mut LineLength::new());
         let base = self.arena.len();
         // Keys lie with the other computed ones, or in their lines.
         let key_base = if order.is_computed() { self.keys.len() } else { base };
         make_room(&mut self.arena, other.arena.len());
         self.arena.append(&mut other.arena);
         self.keys.append(&mut other.keys);
+        self.indexed = self.arena.len();
         self.nans += other.nans;
         match (&mut self.index, &mut other.index) {
-            (Unsorted::Plain(own), Unsorted::Plain(items)) => {
-                make_room(own, items.len());
-                own.extend(items.drain(..).map(|item| Plain { offset: item.offset + base as u32, ..item }));
-            }
-            (Unsorted::Keyed(own), Unsorted::Keyed(items)) => {
-                make_room(own, items.len());
-                own.extend(items.drain(..).map(|item| Keyed {
-                    line_offset: item.line_offset + base as u32,
-                    key_offset: item.key_offset + key_base as u32,
-                    ..item
-                }));
-            }
+            (Unsorted::Plain(own), Unsorted::Plain(lists)) => take_over(own, lists, base, key_base),
+            (Unsorted::Keyed(own), Unsorted::Keyed(lists)) => take_over(own, lists, base, key_base),
             // Both were made for the same order.
             _ => debug_assert!(false, "two kinds of index"),
         }
     }
 
-    /// The same line many times, for orders that keep identical lines together.
+    /// The same line many times, for orders that keep identical lines together. Only before lines are pushed.
     pub(crate) fn push_repeated(&mut self, line: &[u8], count: u64, order: &LineOrder) {
-        let offset = self.arena.len();
-        let len = line.len() - 1;
+        debug_assert_eq!(self.indexed, self.arena.len());
+        let (offset, len, count) = (self.arena.len(), line.len() - 1, count as usize);
+        make_room(&mut self.arena, line.len());
         self.arena.extend_from_slice(line);
+        self.indexed = self.arena.len();
         let Lines { arena, keys, index, .. } = self;
         match index {
-            Unsorted::Plain(items) => {
-                let item = plain_item(arena, offset, len, order.flip());
-                items.extend(std::iter::repeat_n(item, count as usize));
+            Unsorted::Plain(lists) => {
+                let item = Plain::of_line(arena, keys, offset, len, order);
+                last(lists).extend(std::iter::repeat_n(item, count));
             }
-            Unsorted::Keyed(items) => {
-                let item = keyed_item(arena, keys, offset, len, order);
-                items.extend(std::iter::repeat_n(item, count as usize));
+            Unsorted::Keyed(lists) => {
+                let item = Keyed::of_line(arena, keys, offset, len, order);
+                last(lists).extend(std::iter::repeat_n(item, count));
             }
         }
     }
@@ -136,46 +229,121 @@ impl Lines {
     pub(crate) fn push_counted(&mut self, line: &[u8], count: u64, order: &LineOrder) {
         self.push_repeated(line, 1, order);
         self.arena.extend_from_slice(&count.to_le_bytes());
+        self.indexed = self.arena.len();
     }
 
     /// Sorts lines pushed with their counts.
     pub(crate) fn sort_counted(self, order: &LineOrder, unique: bool) -> SortedRun {
-        let SortedRun { arena, index, flip } = self.sort(order, unique);
-        let index = match index {
+        let SortedRun { arena, pieces, flip } = self.sort(order, unique);
+        let counted = |index| match index {
             Index::Keyed(items) => Index::KeyedCounted(items),
             other => other,
         };
-        SortedRun { arena, index, flip }
+        SortedRun { arena, pieces: pieces.into_iter().map(counted).collect(), flip }
     }
 
     /// Sorts them; of equal lines only the first stays, if `unique`.
-    pub(crate) fn sort(self, order: &LineOrder, unique: bool) -> SortedRun {
-        let Lines { arena, keys, index, .. } = self;
+    pub(crate) fn sort(mut self, order: &LineOrder, unique: bool) -> SortedRun {
+        self.index_together(order, &mut LineLength::new());
+        let Lines { arena, keys, index, crew, .. } = self;
         let keys = if order.is_computed() { &keys } else { &arena };
         let engine = Engine { keys, lines: &arena, descending: order.descending(), tie: order.tie(), order };
-        let index = match index {
-            Unsorted::Plain(mut items) => {
-                engine.sort(&mut items);
-                if unique {
-                    items.dedup_by(|a, b| engine.is_same_key(a, b));
-                }
-                Index::Plain(items)
+        let pieces = match index {
+            Unsorted::Plain(lists) => {
+                sort_lists(&engine, lists, unique, &crew).into_iter().map(Index::Plain).collect()
             }
-            Unsorted::Keyed(mut items) => {
-                engine.sort(&mut items);
-                if unique {
-                    items.dedup_by(|a, b| engine.is_same_key(a, b));
-                }
-                Index::Keyed(items)
+            Unsorted::Keyed(lists) => {
+                sort_lists(&engine, lists, unique, &crew).into_iter().map(Index::Keyed).collect()
             }
         };
-        SortedRun { arena, index, flip: order.flip() }
+        SortedRun { arena, pieces, flip: order.flip() }
     }
 }
 
-#[inline]
-pub(crate) fn plain_item(arena: &[u8], offset: usize, len: usize, flip: u64) -> Plain {
-    Plain { window: window(arena, offset, len) ^ flip, offset: offset as u32, len: len as u32 }
+/// The list that grows.
+fn last<I>(lists: &mut Vec<Vec<I>>) -> &mut Vec<I> {
+    if lists.is_empty() {
+        lists.push(Vec::new());
+    }
+    let at = lists.len() - 1;
+    &mut lists[at]
+}
+
+fn take_over<I: Indexed>(own: &mut Vec<Vec<I>>, lists: &mut Vec<Vec<I>>, lines: usize, keys: usize) {
+    for list in lists.iter_mut() {
+        list.iter_mut().for_each(|item| *item = item.moved(lines, keys));
+    }
+    own.append(lists);
+}
+
+/// Indexes the lines in this part of the arena; says how many there are.
+fn index_text<I: Indexed>(
+    arena: &[u8],
+    keys: &mut Vec<u8>,
+    text: std::ops::Range<usize>,
+    terminator: u8,
+    mean: usize,
+    order: &LineOrder,
+    items: &mut Vec<I>,
+) -> usize {
+    let (base, before) = (text.start, items.len());
+    each_line(&arena[text], terminator, mean, |start, end| {
+        make_room(items, 1);
+        items.push(I::of_line(arena, keys, base + start, end - start, order));
+    });
+    items.len() - before
+}
+
+/// Text to be indexed by several.
+struct Wave<'a> {
+    arena: &'a [u8],
+    from: usize,
+    terminator: u8,
+    order: &'a LineOrder,
+    crew: &'a Crew,
+}
+
+/// What one of them made of a part of it.
+struct Segment<I> {
+    text: std::ops::Range<usize>,
+    items: Vec<I>,
+    keys: Vec<u8>,
+}
+
+impl Wave<'_> {
+    fn index<I: Indexed>(&self, mean: usize, lists: &mut Vec<Vec<I>>, keys: &mut Vec<u8>) -> usize {
+        let mut segments = self.segments();
+        self.crew.each(&mut segments, |(): &mut (), segment: &mut Segment<I>| {
+            let Segment { text, items, keys } = segment;
+            make_room(items, text.len() / (mean + 1));
+            index_text(self.arena, keys, text.clone(), self.terminator, mean, self.order, items);
+        });
+        let computed: usize = segments.iter().map(|segment| segment.keys.len()).sum();
+        make_room(keys, computed);
+        let mut count = 0;
+        for Segment { mut items, keys: made, .. } in segments {
+            count += items.len();
+            if self.order.is_computed() && !keys.is_empty() {
+                items.iter_mut().for_each(|item| *item = item.moved(0, keys.len()));
+            }
+            keys.extend_from_slice(&made);
+            lists.push(items);
+        }
+        count
+    }
+
+    /// Whole lines each.
+    fn segments<I>(&self) -> Vec<Segment<I>> {
+        let (mut segments, mut at) = (Vec::new(), self.from);
+        while at < self.arena.len() {
+            let wanted = (at + self.crew.worth(SEGMENT_BYTES)).min(self.arena.len());
+            let end = memchr::memchr(self.terminator, &self.arena[wanted - 1..]);
+            let end = end.map_or(self.arena.len(), |behind| wanted + behind);
+            segments.push(Segment { text: at..end, items: Vec::new(), keys: Vec::new() });
+            at = end;
+        }
+        segments
+    }
 }
 
 /// The index entry of a line, its key computed once.

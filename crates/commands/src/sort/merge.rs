@@ -22,23 +22,34 @@ pub(crate) trait Source {
 #[derive(Debug)]
 pub(crate) struct RunSource {
     run: SortedRun,
+    piece: usize,
     at: usize,
 }
 
 impl RunSource {
     pub(crate) fn new(run: SortedRun) -> Self {
-        RunSource { run, at: 0 }
+        let mut source = RunSource { run, piece: 0, at: 0 };
+        source.settle();
+        source
+    }
+
+    /// Goes on to the next piece that has lines left.
+    fn settle(&mut self) {
+        while self.run.piece(self.piece).is_some_and(|piece| self.at >= piece.len()) {
+            (self.piece, self.at) = (self.piece + 1, 0);
+        }
     }
 }
 
 impl Source for RunSource {
     #[inline]
     fn entry(&self) -> Option<(&[u8], u64)> {
-        (self.at < self.run.len()).then(|| self.run.entry(self.at))
+        self.run.piece(self.piece).map(|piece| piece.entry(self.at))
     }
 
     fn advance(&mut self) {
         self.at += 1;
+        self.settle();
     }
 }
 

@@ -23,11 +23,16 @@ mod month;
 mod number;
 mod options;
 mod order;
+mod ordered;
 mod output;
+mod parts;
 mod print;
 mod radix;
+mod ranges;
+mod render;
 mod room;
 mod run;
+mod spill;
 mod table;
 mod text;
 mod topk;
@@ -74,6 +79,13 @@ impl Command for Sort {
 
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
         Some(self.options.resume_args.clone())
+    }
+
+    /// Where keys are equal, whole lines decide: unless the first of equals is kept, or their order.
+    fn forgets_order(&self) -> bool {
+        let options = &self.options;
+        let reads_lines = options.terminator == b'\n' && options.inputs == [Input::Stdin];
+        options.mode == Mode::Sort && !options.stable && !options.unique && reads_lines
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {

@@ -47,6 +47,10 @@ pub struct SortOptions {
     pub inputs: Vec<Input>,
     /// What the locale says of text and numbers.
     pub conventions: Conventions,
+    /// How much memory it may use (`-S`), in bytes.
+    pub size_bytes: Option<usize>,
+    /// Where it puts what does not fit (`-T`): the first directory.
+    pub directory: Option<Vec<u8>>,
     /// The arguments without operands.
     pub resume_args: Vec<Vec<u8>>,
 }
@@ -64,6 +68,8 @@ impl Default for SortOptions {
             terminator: b'\n',
             inputs: vec![Input::Stdin],
             conventions: Conventions::C,
+            size_bytes: None,
+            directory: None,
             resume_args: Vec::new(),
         }
     }
@@ -284,9 +290,9 @@ impl SortOptions {
             Id::Stable => self.stable = true,
             Id::Zero => self.terminator = 0,
             Id::Parallel if plain_number(value).is_some_and(|count| count > 0) => {}
-            Id::Size if is_size(value) => {}
+            Id::Size if is_size(value) => self.size_bytes = size_bytes(value),
             Id::Batch if plain_number(value).is_some_and(|count| (MERGE_MAX..=100).contains(&count)) => {}
-            Id::Temporary => {}
+            Id::Temporary => _ = self.directory.get_or_insert_with(|| value.to_vec()),
             Id::Compress => return Declined::because("--compress-program may have to run"),
             Id::Unserved(name) => return Declined::because(format!("{name} is not native")),
             _ => return Declined::because(format!("an argument like {}", value.escape_ascii())),
@@ -373,6 +379,18 @@ fn is_size(text: &[u8]) -> bool {
             plain_number(number).is_some()
         }
     }
+}
+
+/// `-S`: of memory, where it is a share of all, the machine's own limit is as good.
+fn size_bytes(text: &[u8]) -> Option<usize> {
+    let (number, unit) = match text {
+        [_, .., b'%'] => return None,
+        [number @ .., b'b'] => (number, 1),
+        [number @ .., b'm' | b'M'] => (number, 1 << 20),
+        [number @ .., b'g' | b'G'] => (number, 1 << 30),
+        [number @ .., b'k' | b'K'] | number => (number, 1 << 10),
+    };
+    Some(plain_number(number)?.saturating_mul(unit))
 }
 
 /// `F[.C][letters][,F[.C][letters]]`.

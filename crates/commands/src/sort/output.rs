@@ -1,9 +1,15 @@
 //! Printing sorted runs, a block at a time, so that nobody needs room for all of it twice.
 
+use pelton_stream::team::Crew;
+
 use super::merge::{Merge, RunSource};
 use super::order::LineOrder;
+use super::ordered::Ordered;
 use super::print::{Printer, Style};
-use super::run::{Short, SortedRun};
+use super::ranges::RangeWork;
+use super::render::RunWork;
+use super::run::{Piece, Short, SortedRun};
+use super::spill::Complaint;
 
 /// How many lines are fetched together, before they are printed.
 const AHEAD: usize = 32;
@@ -20,29 +26,90 @@ pub(crate) struct Output {
 
 #[derive(Debug)]
 enum Lines {
-    /// A run, and how many of its lines have been printed.
-    One(SortedRun, usize),
+    /// A run, which of its pieces is being printed, and how many lines of that have been.
+    One(SortedRun, usize, usize),
+    Shared(Ordered<RunWork>),
+    Stored(Ordered<RangeWork>),
     Many(Merge<RunSource>),
 }
 
 impl Output {
-    /// Of these runs, each already without duplicates if `unique`.
+    /// Of these runs, each already without duplicates if `unique`; others may help to print all of it.
     pub(crate) fn new(
         order: LineOrder,
         terminator: u8,
-        runs: Vec<SortedRun>,
+        mut runs: Vec<SortedRun>,
         unique: bool,
         style: Style,
     ) -> Self {
-        let mut runs = runs;
         let lines = match (runs.pop(), runs.is_empty()) {
-            (Some(only), true) => Lines::One(only, 0),
+            (Some(only), true) => Lines::One(only, 0, 0),
             (last, _) => {
                 let sources = runs.into_iter().chain(last).map(RunSource::new).collect();
                 Lines::Many(Merge::new(order, unique, sources))
             }
         };
         Output { lines, terminator, printer: Printer::new(style), limit: u64::MAX }
+    }
+
+    /// Others may help to print all of it. To be said last.
+    pub(crate) fn with_crew(mut self, crew: &Crew) -> Self {
+        if self.limit < u64::MAX {
+            return self;
+        }
+        self.lines = match self.lines {
+            Lines::One(run, 0, 0) => {
+                match RunWork::new(run, self.printer.style(), self.terminator).shared(crew) {
+                    Ok(shared) => Lines::Shared(shared),
+                    Err(run) => Lines::One(run, 0, 0),
+                }
+            }
+            lines => lines,
+        };
+        self
+    }
+
+    /// Nobody helps from now on.
+    pub(crate) fn call_back(&mut self) {
+        match &mut self.lines {
+            Lines::Shared(work) => work.call_back(),
+            Lines::Stored(work) => work.call_back(),
+            Lines::One(..) | Lines::Many(_) => {}
+        }
+    }
+
+    /// What sort says of lines that could not be read back.
+    pub(crate) fn failed(&self) -> Option<Complaint> {
+        match &self.lines {
+            Lines::Stored(work) => work.work().failure(),
+            _ => None,
+        }
+    }
+
+    /// Of lines that were stored.
+    pub(super) fn stored(merging: Ordered<RangeWork>, terminator: u8) -> Self {
+        // The printer is theirs.
+        let printer = Printer::new(Style::Every);
+        Output { lines: Lines::Stored(merging), terminator, printer, limit: u64::MAX }
+    }
+
+    fn print_stored(&mut self, out: &mut Vec<u8>) -> Option<bool> {
+        let before = out.len();
+        let more = match &mut self.lines {
+            Lines::Shared(work) => work.next(out),
+            Lines::Stored(work) => work.next(out),
+            Lines::One(..) | Lines::Many(_) => return None,
+        };
+        if self.limit < u64::MAX {
+            let end = memchr::memchr_iter(self.terminator, &out[before..]).nth(self.limit as usize - 1);
+            if let Some(end) = end {
+                out.truncate(before + end + 1);
+                self.limit = 0;
+            } else {
+                self.limit -= memchr::memchr_iter(self.terminator, &out[before..]).count() as u64;
+            }
+        }
+        Some(more && self.limit > 0)
     }
 
     /// Prints no more than this many lines.
@@ -52,6 +119,12 @@ impl Output {
 
     /// Appends at least `bytes` to `out`, or all that is left: then false.
     pub(crate) fn print(&mut self, bytes: usize, out: &mut Vec<u8>) -> bool {
+        if self.limit == 0 {
+            return false;
+        }
+        if let Some(more) = self.print_stored(out) {
+            return more;
+        }
         let enough = out.len().saturating_add(bytes);
         while out.len() < enough && self.limit > 0 {
             if !self.print_one(out) {
@@ -72,17 +145,30 @@ impl Output {
         };
         match lines {
             Lines::Many(merge) => merge.next(take),
-            Lines::One(run, at) if *at < run.len() => {
+            Lines::One(run, place, at) => {
+                let Some(piece) = next_piece(run, place, at) else { return false };
                 if at.is_multiple_of(AHEAD) {
-                    run.fetch(*at + AHEAD..*at + 2 * AHEAD);
+                    piece.fetch(*at + AHEAD..*at + 2 * AHEAD);
                 }
                 let mut short = Short::default();
-                let (line, count) = run.show(*at, *terminator, &mut short);
+                let (line, count) = piece.show(*at, *terminator, &mut short);
                 take(line, count);
                 *at += 1;
                 true
             }
-            Lines::One(..) => false,
+            Lines::Shared(_) | Lines::Stored(_) => false,
         }
+    }
+}
+
+/// The piece with the next line.
+#[inline]
+fn next_piece<'a>(run: &'a SortedRun, place: &mut usize, at: &mut usize) -> Option<Piece<'a>> {
+    loop {
+        let piece = run.piece(*place)?;
+        if *at < piece.len() {
+            return Some(piece);
+        }
+        (*place, *at) = (*place + 1, 0);
     }
 }

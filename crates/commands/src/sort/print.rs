@@ -33,6 +33,8 @@ pub(crate) enum Style {
     Once,
     /// As groups of identical lines.
     Groups(GroupStyle),
+    /// Once, behind how often they occur: not for anybody else to read.
+    Stored,
 }
 
 /// Prints lines that come in order.
@@ -49,6 +51,11 @@ impl Printer {
         Printer { style, group: Vec::new(), count: 0 }
     }
 
+    /// How it prints.
+    pub(crate) fn style(&self) -> Style {
+        self.style
+    }
+
     /// Takes a line with its terminator, and how often it occurs.
     #[inline]
     pub(crate) fn add(&mut self, line: &[u8], count: u64, out: &mut Vec<u8>) {
@@ -59,6 +66,7 @@ impl Printer {
                 }
             }
             Style::Once => out.extend_from_slice(line),
+            Style::Stored => push_stored(line, count, out),
             Style::Groups(_) if self.count > 0 && self.group == line => self.count += count,
             Style::Groups(_) => {
                 self.end_group(out);
@@ -80,6 +88,29 @@ impl Printer {
         }
         self.count = 0;
     }
+}
+
+/// A line behind its count: hexadecimal digits and a colon, none of which ends lines.
+fn push_stored(line: &[u8], count: u64, out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = (u64::BITS - count.leading_zeros()).div_ceil(4).max(1);
+    out.extend((0..digits).rev().map(|at| DIGITS[(count >> (4 * at)) as usize & 15]));
+    out.push(b':');
+    out.extend_from_slice(line);
+}
+
+/// What [`Style::Stored`] made of a line: the line, and its count.
+#[inline]
+pub(crate) fn parse_stored(entry: &[u8]) -> (&[u8], u64) {
+    let mut count = 0;
+    for (at, byte) in entry.iter().enumerate() {
+        match byte {
+            b':' => return (&entry[at + 1..], count),
+            b'0'..=b'9' => count = (count << 4) + u64::from(byte - b'0'),
+            _ => count = (count << 4) + u64::from(byte.wrapping_sub(b'a') & 15) + 10,
+        }
+    }
+    (entry, 1)
 }
 
 /// As `uniq -c` prints it: `%7d `.

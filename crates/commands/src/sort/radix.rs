@@ -59,7 +59,12 @@ fn pass<I: Item>(items: &mut [I], aside: &mut Vec<I>, cells: &mut [usize]) {
 }
 
 /// Afterwards `ends` says where each part ends; at first it holds zeros. Entries of one part keep their order.
-fn deal_from_aside<I: Item>(items: &mut [I], aside: &mut Vec<I>, ends: &mut [usize], digit: &Digit) {
+pub(super) fn deal_from_aside<I: Item>(
+    items: &mut [I],
+    aside: &mut Vec<I>,
+    ends: &mut [usize],
+    digit: &Digit,
+) {
     aside.clear();
     make_room(aside, items.len());
     aside.extend_from_slice(items);
@@ -107,7 +112,7 @@ fn count<I: Item>(items: &[I], counts: &mut [usize], digit: &Digit) {
 
 /// Some bits of a window, put together: entries that agree in all higher bits order by them.
 #[derive(Clone, Copy, Debug)]
-struct Digit {
+pub(super) struct Digit {
     /// How far a window is rotated, and what is taken of it then.
     pieces: [(u32, u64); PIECES],
     bits: u32,
@@ -117,7 +122,7 @@ const PIECES: usize = 4;
 
 impl Digit {
     /// The highest of these bits, so many at most. Between two of one byte all are taken: that is one piece.
-    fn of(differing: u64, bits_max: u32) -> Self {
+    pub(super) fn of(differing: u64, bits_max: u32) -> Self {
         let mut found = [(0, 0); PIECES];
         let (mut rest, mut bits) = (differing, 0);
         for piece in &mut found {
@@ -142,7 +147,7 @@ impl Digit {
     }
 
     /// How many there are.
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         1 << self.bits
     }
 

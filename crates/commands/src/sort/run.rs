@@ -17,15 +17,24 @@ fn some<T>(items: &[T], places: Range<usize>) -> &[T] {
 #[derive(Debug)]
 pub(crate) struct SortedRun {
     pub(crate) arena: Vec<u8>,
-    pub(crate) index: Index,
+    /// Each comes before the next.
+    pub(crate) pieces: Vec<Index>,
     /// What the windows of the index are complemented with.
     pub(crate) flip: u64,
+}
+
+/// Some lines of a run that follow each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece<'a> {
+    arena: &'a [u8],
+    index: &'a Index,
+    flip: u64,
 }
 
 /// Room for a short line and its terminator.
 pub(crate) type Short = [u8; 2 * WINDOW_BYTES];
 
-/// Where the lines of a run are.
+/// Where lines of a run are, in order.
 #[derive(Debug)]
 pub(crate) enum Index {
     Plain(Vec<Plain>),
@@ -39,9 +48,33 @@ pub(crate) enum Index {
 }
 
 impl SortedRun {
+    /// Its lines, one piece after another.
+    pub(crate) fn piece(&self, at: usize) -> Option<Piece<'_>> {
+        let SortedRun { arena, pieces, flip } = self;
+        pieces.get(at).map(|index| Piece { arena, index, flip: *flip })
+    }
+
+    /// In bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let size = |index: &Index| match index {
+            Index::Plain(items) => size_of_val(items.as_slice()),
+            Index::Keyed(items) | Index::KeyedCounted(items) => size_of_val(items.as_slice()),
+            Index::Counted(items) => size_of_val(items.as_slice()),
+            Index::One => 0,
+        };
+        self.arena.len() + self.pieces.iter().map(size).sum::<usize>()
+    }
+
+    /// There is no line.
+    pub(crate) fn is_empty(&self) -> bool {
+        (0..self.pieces.len()).all(|at| self.piece(at).is_none_or(|piece| piece.len() == 0))
+    }
+}
+
+impl<'a> Piece<'a> {
     /// How many entries.
     pub(crate) fn len(&self) -> usize {
-        match &self.index {
+        match self.index {
             Index::Plain(items) => items.len(),
             Index::Keyed(items) | Index::KeyedCounted(items) => items.len(),
             Index::Counted(items) => items.len(),
@@ -51,8 +84,8 @@ impl SortedRun {
 
     /// An entry: the line with its terminator, and how often it occurs.
     #[inline]
-    pub(crate) fn entry(&self, index: usize) -> (&[u8], u64) {
-        let (at, len, count) = match &self.index {
+    pub(crate) fn entry(&self, index: usize) -> (&'a [u8], u64) {
+        let (at, len, count) = match self.index {
             Index::Plain(items) => (items[index].offset, items[index].len, 1),
             Index::Keyed(items) => (items[index].line_offset, items[index].line_len, 1),
             Index::Counted(items) => {
@@ -63,7 +96,7 @@ impl SortedRun {
                 let Keyed { line_offset, line_len, .. } = items[index];
                 (line_offset, line_len, self.count_behind(line_offset as usize + line_len as usize + 1))
             }
-            Index::One => return (&self.arena, 1),
+            Index::One => return (self.arena, 1),
         };
         let at = at as usize;
         (&self.arena[at..=at + len as usize], count)
@@ -72,8 +105,11 @@ impl SortedRun {
     /// The same without looking into the arena if the line fits in the window of its index entry: saves a cache miss
     /// for each line, which is what printing short lines costs.
     #[inline]
-    pub(crate) fn show<'a>(&'a self, index: usize, terminator: u8, short: &'a mut Short) -> (&'a [u8], u64) {
-        let (plain, count) = match &self.index {
+    pub(crate) fn show<'b>(&self, index: usize, terminator: u8, short: &'b mut Short) -> (&'b [u8], u64)
+    where
+        'a: 'b,
+    {
+        let (plain, count) = match self.index {
             Index::Plain(items) => (items[index], 1),
             Index::Counted(items) => (items[index].plain, items[index].count),
             _ => return self.entry(index),
@@ -93,7 +129,7 @@ impl SortedRun {
     pub(crate) fn fetch(&self, places: Range<usize>) {
         let is_long = |plain: &Plain| plain.len as usize > WINDOW_BYTES;
         let place = |plain: Plain| (plain.offset, plain.len);
-        match &self.index {
+        match self.index {
             Index::Plain(items) => {
                 let items = some(items, places).iter().copied();
                 self.touch(items.filter(is_long).map(place));
@@ -113,6 +149,28 @@ impl SortedRun {
     fn touch(&self, lines: impl Iterator<Item = (u32, u32)>) {
         let ends = |(at, len): (u32, u32)| self.arena[at as usize] ^ self.arena[at as usize + len as usize];
         std::hint::black_box(lines.fold(0, |seen, line| seen ^ ends(line)));
+    }
+
+    /// How often an entry occurs.
+    #[inline]
+    pub(crate) fn count(&self, index: usize) -> u64 {
+        match self.index {
+            Index::Plain(_) | Index::Keyed(_) | Index::One => 1,
+            Index::Counted(items) => items[index].count,
+            Index::KeyedCounted(_) => self.entry(index).1,
+        }
+    }
+
+    /// How many bytes an entry takes if it is printed once.
+    #[inline]
+    pub(crate) fn bytes(&self, index: usize) -> usize {
+        let len = match self.index {
+            Index::Plain(items) => items[index].len,
+            Index::Keyed(items) | Index::KeyedCounted(items) => items[index].line_len,
+            Index::Counted(items) => items[index].plain.len,
+            Index::One => return self.arena.len(),
+        };
+        len as usize + 1
     }
 
     fn count_behind(&self, at: usize) -> u64 {

@@ -71,6 +71,11 @@ impl Table {
         self.arena.len()
     }
 
+    /// What it holds, and what sorting it will take besides. In bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.arena.len() + self.slots.len() * size_of::<Slot>() + 2 * self.used * size_of::<Counted>()
+    }
+
     /// Counts lines; `text` ends with a terminator. Returns how many there are.
     pub(crate) fn add_lines(&mut self, text: &[u8], mean: usize) -> usize {
         let mut batch = [Probe::default(); BATCH_LINES];

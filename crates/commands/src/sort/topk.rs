@@ -4,7 +4,7 @@
 //! passes is pooled; a full pool is sorted and cut back to K. That keeps the order, the ties and the stability of the
 //! whole sort, since it is the same sort.
 
-use pelton_stream::{Flow, Framing, Kernel, Outcome};
+use pelton_stream::{Flow, Framing, Kernel, Means, Outcome};
 
 use super::engine::{Engine, Keyed};
 use super::kernel::SortKernel;
@@ -28,6 +28,7 @@ const BLOCK_BYTES_MAX: usize = 16 << 20;
 #[derive(Debug)]
 pub struct TopK {
     terminator: u8,
+    means: Means,
     state: State,
 }
 
@@ -50,7 +51,7 @@ impl TopK {
             return Declined::because(format!("more than {LINES_MAX} lines are kept"));
         }
         let state = State::Pooling(Box::new(Pool::new(options, lines)));
-        Ok(TopK { terminator: options.terminator, state })
+        Ok(TopK { terminator: options.terminator, means: Means::default(), state })
     }
 }
 
@@ -59,13 +60,30 @@ impl Kernel for TopK {
         Framing::Records(self.terminator)
     }
 
+    fn lend(&mut self, means: &Means) {
+        self.means = means.clone();
+        if let State::Sorting(kernel) = &mut self.state {
+            kernel.lend(means);
+        }
+    }
+
+    fn call_back(&mut self) {
+        self.means = Means::default();
+        if let State::Sorting(kernel) = &mut self.state {
+            kernel.call_back();
+        }
+    }
+
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         if let State::Pooling(pool) = &mut self.state {
-            if block.len() <= BLOCK_BYTES_MAX && pool.has_room() {
+            let little =
+                |bytes| self.means.storage.as_ref().is_some_and(|storage| storage.is_too_much(2 * bytes));
+            if block.len() <= BLOCK_BYTES_MAX && pool.has_room() && !little(pool.arena.len()) {
                 pool.push(block);
                 return Ok(Flow::More);
             }
             let mut kernel = SortKernel::new(&pool.options).with_limit(pool.lines as u64);
+            kernel.lend(&self.means);
             if !pool.arena.is_empty() {
                 kernel.push(&pool.arena, out)?;
             }
@@ -74,6 +92,20 @@ impl Kernel for TopK {
         match &mut self.state {
             State::Sorting(kernel) => kernel.push(block, out),
             State::Pooling(_) => Ok(Flow::More),
+        }
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        match &mut self.state {
+            State::Sorting(kernel) => kernel.complaints(),
+            State::Pooling(_) => Vec::new(),
+        }
+    }
+
+    fn status(&self) -> i32 {
+        match &self.state {
+            State::Sorting(kernel) => kernel.status(),
+            State::Pooling(_) => 0,
         }
     }
 

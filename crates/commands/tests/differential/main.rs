@@ -11,6 +11,7 @@
 //! A difference is shrunk and printed as a line for `regressions.rs` and as a case for `cases/`. To add a command: a file in `grammars/`, a line in
 //! its `mod.rs`.
 
+mod awk_programs;
 mod case;
 mod combined;
 mod data;

@@ -4,6 +4,16 @@ use crate::case::{Case, case};
 
 pub fn all() -> Vec<Case> {
     vec![
+        // mawk's machine does not find what is longest, or what is leftmost.
+        case("mawk", &[b"{sub(/(a|b)|b?./,\"\")}1"], b"bc"),
+        case("mawk", &[b"{print match($0,/.+.+c?b*/), RLENGTH}"], b"  bb "),
+        case("mawk", &[b"{gsub(/ab?|[ab]|[^a]/,\"<&>\")}1"], b" 1c1a11"),
+        // By its number, $0 is not always assigned.
+        case("mawk", &[b"{x=0;$x++;print}"], b"1"),
+        case("mawk", &[b"{length(c)(c[$1])}"], b""),
+        case("mawk", &[b"{print FILENAME}", b"one"], b"").file("one", b"a\n\x00"),
+        case("mawk", &[b"BEGIN{next}"], b""),
+        case("mawk", &[b"{print $1>=$2}"], b"a 1"),
         case("cat", &[b"-s", b"-n"], b"\n\n\na\n\n\nb"),
         case("cat", &[b"-E"], b"a\r\nb\r"),
         // A class of the second set that starts where the first set has ended.

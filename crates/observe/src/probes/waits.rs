@@ -176,7 +176,7 @@ fn state_of_process(pid: u32, edges: Edges) -> Option<State> {
     }
 }
 
-fn state_of(pid: u32, role: Role, arguments: [u64; 3], edges: Edges) -> State {
+fn state_of(pid: u32, role: Role, arguments: [u64; 6], edges: Edges) -> State {
     let is = |argument: usize, edge: Option<u64>| {
         edge.is_some() && procfs::pipe_inode(pid, arguments[argument]) == edge
     };

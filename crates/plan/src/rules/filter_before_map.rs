@@ -16,7 +16,7 @@ use super::{Rewrite, Rule, Site};
 use crate::graph::Resume;
 use crate::step::{Shape, SharedMake, Step};
 use pelton_commands::{Accept, ByteMap, ByteMapKernel, Charset, Class, Command, Declined, Facts, Input};
-use pelton_stream::{Framing, InputKind, Kernel, Outcome, Peer, Share, known};
+use pelton_stream::{Framing, InputKind, Kernel, Means, Outcome, Peer, Share, known};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -137,6 +137,14 @@ impl Kernel for FilterThenMap {
 
     fn arrives(&mut self, bytes: &[u8]) {
         self.filter.arrives(bytes);
+    }
+
+    fn lend(&mut self, means: &Means) {
+        self.filter.lend(means);
+    }
+
+    fn call_back(&mut self) {
+        self.filter.call_back();
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {

@@ -1,6 +1,6 @@
 //! A kernel that takes its inputs for one pipe.
 
-use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome, Peer};
+use pelton_stream::{Flow, Framing, InputKind, Kernel, Means, Outcome, Peer};
 
 /// Hides from a kernel that it reads files: no names, no sizes, no borders between them.
 pub(crate) struct Piped {
@@ -36,6 +36,14 @@ impl Kernel for Piped {
 
     fn arrives(&mut self, bytes: &[u8]) {
         self.kernel.arrives(bytes);
+    }
+
+    fn lend(&mut self, means: &Means) {
+        self.kernel.lend(means);
+    }
+
+    fn call_back(&mut self) {
+        self.kernel.call_back();
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {

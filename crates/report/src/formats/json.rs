@@ -6,12 +6,18 @@
 use std::fmt::Write as _;
 
 use pelton_record::Run;
+use serde::Serialize;
 use serde_json::Value;
 
 /// Shows `run` as JSON.
 pub fn render(run: &Run) -> String {
+    pretty(run)
+}
+
+/// Any record as JSON.
+pub fn pretty(record: &impl Serialize) -> String {
     // A record has string keys only and no failing serializer, so the error is out of reach; it still gets a form.
-    let text = serde_json::to_string_pretty(run)
+    let text = serde_json::to_string_pretty(record)
         .unwrap_or_else(|error| Value::String(error.to_string()).to_string());
     let mut safe = escape_controls(&text);
     safe.push('\n');

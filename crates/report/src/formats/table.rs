@@ -15,19 +15,28 @@
 //! columns, the dearest last; `all` shows those in further tables. How figures are written stands in `units.rs`,
 //! which lines there are in `lines.rs`, which columns in `columns.rs`, how they are fitted in `layout.rs`, the sentences in `prose.rs`.
 
-use pelton_record::Run;
+use pelton_record::{Run, Stage};
 
 use super::Style;
 use crate::{
     columns::{self, BAR_HEAD, KEYS, SPREAD_RANK},
     layout::Sheet,
     paint::{Pieces, Role},
-    prose, text,
+    prose, syscalls, text, threads,
 };
 
 /// Shows `run` as tables with the verdict below them.
 pub fn render(run: &Run, style: &Style) -> String {
     let mut lines = tables(run, style);
+    for (whose, stage) in stages(run) {
+        if let Some(counted) = &stage.syscalls {
+            lines.push(Pieces::default());
+            lines.extend(syscalls::lines(counted, &whose, style));
+        }
+        let Some(threads) = &stage.threads else { continue };
+        lines.push(Pieces::default());
+        lines.extend(threads::lines(threads, &whose, style));
+    }
     for paragraphs in [prose::verdict(run, style), prose::notes(run, style)] {
         if !paragraphs.is_empty() {
             lines.push(Pieces::default());
@@ -35,6 +44,15 @@ pub fn render(run: &Run, style: &Style) -> String {
         }
     }
     lines.iter().map(|line| line.line(style.color)).collect()
+}
+
+/// All stages, each with its name in words.
+fn stages(run: &Run) -> impl Iterator<Item = (String, &Stage)> {
+    run.pipelines.iter().flat_map(|pipeline| {
+        let name =
+            |row: usize, stage: &Stage| format!("stage {} ({})", pipeline.numbers(row).start(), stage.name);
+        pipeline.stages.iter().enumerate().map(move |(row, stage)| (name(row, stage), stage))
+    })
 }
 
 fn tables(run: &Run, style: &Style) -> Vec<Pieces> {

@@ -5,9 +5,11 @@ use super::prepare::{self, Ready};
 use super::{Native, RowNote, Unit, spawned};
 use crate::awks;
 use crate::environ::Environment;
+use crate::parts::{self, Parts};
 use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
 use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_commands::detect::Detector;
+use pelton_commands::stateless::{NOT_KNOWN, Stateless};
 use pelton_commands::{Accept, Command, Context, Declined, Family, Implementation, Locale, SystemLocales};
 use pelton_plan::{Candidate, Planned, Segment, Switches};
 use pelton_syntax::{Command as SyntaxCommand, Dialect, RedirectKind};
@@ -122,10 +124,21 @@ pub fn plan_pipeline(
     let mut planned =
         pelton_plan::plan(candidates, &pelton_plan::Surroundings { pipefail, context }, switches);
     planned.input_bytes = input_bytes;
+    for (at, stage) in stages.iter().enumerate() {
+        let refusal = |stateless| parts::refusal(stateless, stage, at == 0, input_bytes, around);
+        if let Some(reason) = planned.parts[at].as_ref().and_then(refusal) {
+            planned.decline_parts(at, &reason);
+        }
+    }
     let mut units = Vec::new();
     for segment in &planned.segments {
         match segment {
-            Segment::Process(stage) => units.push(Unit::Process(*stage)),
+            Segment::Process(stage) => {
+                let parts = planned.parts[*stage].as_ref();
+                let parts =
+                    parts.and_then(|stateless| Parts::new(*stage, &stages[*stage], stateless, around));
+                units.push(parts.map_or(Unit::Process(*stage), |parts| Unit::Parts(Box::new(parts))));
+            }
             Segment::Native { stages: range, nodes } => {
                 match prepare::segment(range.clone(), nodes, &mut ready) {
                     Some(native) => {
@@ -180,17 +193,44 @@ fn understand(
         implementation: None,
         locale: None,
         command: Err(Declined::new("")),
+        stateless: Err(Declined::new(NOT_KNOWN)),
         shares_stdin: position.first && !reads_file,
         redirects_stdout: writes_file,
         redirects_stdin: reads_file,
     };
     let understood = command_of(stage, position, around, detector, &mut candidate);
+    candidate.stateless = stateless_of(stage, around, detector);
     let (command, ready) = match understood {
         Ok((command, ready, locale)) => (Ok(command), Some((ready, locale))),
         Err(declined) => (Err(declined), None),
     };
     candidate.command = command;
     Understood { candidate, ready }
+}
+
+/// Whether several processes of it could share the lines of its input.
+fn stateless_of(
+    stage: &StagePlan,
+    around: &Surroundings<'_>,
+    detector: &mut Detector<'_>,
+) -> Accept<Stateless> {
+    if stage.kind != Kind::Program {
+        return Declined::because(NOT_KNOWN);
+    }
+    let native = stage.program(around).map_err(Declined::new)?;
+    let Action::Exec(exec) = native.action else { return Declined::because(NOT_KNOWN) };
+    let path = Path::new(std::ffi::OsStr::from_bytes(exec.path.as_bytes()));
+    let name = path.file_name().map(OsStrExt::as_bytes).unwrap_or_default();
+    if !parts::may_be(name) {
+        return Declined::because(NOT_KNOWN);
+    }
+    check_redirects(stage)?;
+    let args: Vec<Vec<u8>> = exec.argv.iter().skip(1).map(|arg| arg.as_bytes().to_vec()).collect();
+    if let Some(declared) = parts::declared(name, &args) {
+        return Ok(declared);
+    }
+    let context = Context { locale: locale_of(&exec.envp)?, implementation: detector.identify(path) };
+    pelton_commands::stateless::stateless(name, &args, &context)
 }
 
 fn command_of(
@@ -223,6 +263,9 @@ fn command_of(
     check_redirects(stage)?;
     let own =
         matches!(&stage.syntax.command, SyntaxCommand::Simple(simple) if !simple.assignments.is_empty());
+    if own && name == b"sort" && has_own_directory(&exec.envp) {
+        return Declined::because("a TMPDIR of its own");
+    }
     let known = (!own).then(|| around.memo.locale.get_or_init(|| locale_of(&exec.envp)).clone());
     let locale = known.unwrap_or_else(|| locale_of(&exec.envp))?;
     let context = Context { locale: locale.clone(), implementation: detector.identify(path) };
@@ -304,6 +347,12 @@ fn locale_of(environment: &[CString]) -> Accept<Locale> {
         environment.iter().find_map(value)
     };
     Locale::resolve(variable, &SystemLocales::default())
+}
+
+/// It is told to put temporary files elsewhere than this process would.
+fn has_own_directory(environment: &[CString]) -> bool {
+    let own = environment.iter().find_map(|pair| pair.as_bytes().strip_prefix(b"TMPDIR="));
+    own != std::env::var_os("TMPDIR").as_ref().map(|value| value.as_bytes())
 }
 
 /// Only plain files, and only as standard input and standard output: everything else is the real command's.

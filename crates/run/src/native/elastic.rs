@@ -8,11 +8,13 @@
 //! growth for four windows after a shrink. Threads but the first give way to everybody else besides (`SCHED_BATCH`,
 //! nice 19), so that what others lose before a shrink is little.
 
-use pelton_stream::team::Policy;
+use super::spill::Memory;
+use pelton_stream::team::{Crew, Policy};
+use pelton_stream::{BLOCK_BYTES, Means, block_bytes};
 use pelton_sys::sched::{self, ThreadFile};
 use pelton_sys::{clock, machine};
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many threads are asked for, by everything that this process starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +133,20 @@ impl Elastic {
         Elastic { jobs, limit, next_ns: AtomicU64::new(0), watch: Mutex::default() }
     }
 
+    /// Another process works for the same: what it waits for a core counts as well.
+    pub fn joined(&self, pid: u32) {
+        let Some(file) = (self.jobs == Jobs::Auto).then(|| ThreadFile::of_process(pid)).flatten() else {
+            return;
+        };
+        let now = file.read().unwrap_or_default();
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner).threads.push((file, now));
+    }
+
+    /// Whether those that come after the first give way to others.
+    pub fn is_polite(&self) -> bool {
+        self.jobs == Jobs::Auto
+    }
+
     /// Whether there may ever be more than one.
     pub fn may_grow(&self) -> bool {
         self.limit > 1
@@ -152,6 +168,18 @@ impl Elastic {
         };
         watch.wanted
     }
+}
+
+/// What kernels may use if this is the policy.
+pub fn means(elastic: &Arc<Elastic>) -> Means {
+    let policy = Arc::clone(elastic);
+    let crew = match elastic.may_grow() {
+        // Tiny blocks are a test's, and so is sharing tiny work.
+        true if block_bytes() < BLOCK_BYTES => Crew::new(policy).eager(),
+        true => Crew::new(policy),
+        false => Crew::default(),
+    };
+    Means { crew, storage: Some(Arc::new(Memory)) }
 }
 
 /// How many cores nobody uses at this moment.

@@ -51,6 +51,11 @@ pub fn writing(caller: &Caller, failure: &Failure) -> (String, i32) {
             (format!("{called}: couldn't write {} items to stdout: {reason}\n", failure.item), 4)
         }
         "sed" => (format!("{called}: couldn't flush stdout: {reason}\n"), 4),
+        "awk" | "mawk" => {
+            let close = format!("{called}: close failed on file /dev/stdout ({reason})\n");
+            let print = if large { format!("{called}: write failure ({reason})\n") } else { String::new() };
+            (print + &close, 2)
+        }
         "grep" => (at_end, 2),
         "tee" => (format!("{called}: 'standard output': {reason}\n"), 1),
         _ => (at_end, 1),
@@ -74,7 +79,7 @@ pub fn reading(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unre
     let reason = reason(error);
     let file = |stdin: &str| input.map_or(stdin.to_owned(), |name| name.escape_ascii().to_string());
     let quoted = || format!("'{}'", file("standard input"));
-    let dies = matches!(caller.name(), "sort" | "uniq" | "tail" | "tac" | "comm" | "join");
+    let dies = matches!(caller.name(), "sort" | "uniq" | "tail" | "tac" | "comm" | "join" | "awk" | "mawk");
     let (message, status) = match caller.name() {
         "tr" | "tee" | "join" => (format!("{called}: read error: {reason}\n"), 1),
         "sort" => (format!("{called}: read failed: {}: {reason}\n", file("-")), 2),
@@ -83,6 +88,7 @@ pub fn reading(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unre
         "tac" => (format!("{called}: {}: read error: {reason}\n", file("'standard input'")), 1),
         "wc" => (format!("{called}: {}: {reason}\n", file("'standard input'")), 1),
         "grep" => (format!("{called}: {}: {reason}\n", file("(standard input)")), 2),
+        "awk" | "mawk" => (format!("{called}: read error ({reason})\n"), 2),
         "sed" => (format!("{called}: read error on {}: {reason}\n", file("stdin")), 4),
         _ => (format!("{called}: {}: {reason}\n", file("-")), 1),
     };

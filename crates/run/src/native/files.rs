@@ -107,7 +107,7 @@ pub fn of_stage(command: &dyn Command, own: &[Redirection], position: Position) 
 }
 
 /// The real commands notice a closed standard descriptor or an ignored SIGPIPE, each in its own way.
-fn standard_streams() -> Accept<()> {
+pub(crate) fn standard_streams() -> Accept<()> {
     if (0..3).any(|fd| !startup::was_open(fd)) {
         return Declined::because("a standard stream is closed");
     }

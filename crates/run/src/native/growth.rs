@@ -1,24 +1,23 @@
 //! When one thread becomes several: what a reader with enough to do gives to a team.
 
-use super::elastic::Elastic;
+use super::elastic::{self, Elastic};
 use super::meter;
 use super::out::Out;
 use memchr::{memchr, memrchr};
 use pelton_stream::team::{self, Intake, Left, Policy, Shared, Taken, Why};
-use pelton_stream::{BLOCK_BYTES, Chain, block_bytes};
+use pelton_stream::{BLOCK_BYTES, Chain, Means, block_bytes};
 use pelton_sys::{clock, pipe, read};
 use std::fs::File;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Decides when, and keeps what is known meanwhile.
 pub struct Growth {
-    elastic: Elastic,
+    elastic: Arc<Elastic>,
     /// When the present spell of work began: since then, data has always been there.
     busy_since_ns: Option<u64>,
     warm_up_ns: u64,
-    /// The chain has nothing to share.
-    hopeless: bool,
 }
 
 /// Work that lasted so long will last: a thread costs about a tenth of that. Tiny inputs never see one.
@@ -28,7 +27,12 @@ const WORTH_BYTES: u64 = 1 << 20;
 
 impl Growth {
     pub fn new() -> Self {
-        Growth { elastic: Elastic::new(), busy_since_ns: None, warm_up_ns: WARM_UP_NS, hopeless: false }
+        Growth { elastic: Arc::new(Elastic::new()), busy_since_ns: None, warm_up_ns: WARM_UP_NS }
+    }
+
+    /// What kernels may use.
+    pub fn means(&self) -> Means {
+        elastic::means(&self.elastic)
     }
 
     /// Nothing came for a while.
@@ -40,16 +44,19 @@ impl Growth {
     /// it gives.
     pub fn be_wary(&mut self) {
         self.busy_since_ns = None;
-        self.warm_up_ns *= 2;
+        self.warm_up_ns = self.warm_up_ns.saturating_mul(2);
     }
 
     /// What can be shared from now on, if it is time to: `left_bytes` of a file are to be read, or an unknown number.
     pub fn due(&mut self, chain: &Chain, left_bytes: Option<u64>) -> Option<Shared> {
-        if self.hopeless || !self.is_due(left_bytes) {
+        if !self.is_due(left_bytes) {
             return None;
         }
         let shared = chain.shared();
-        self.hopeless = shared.is_none();
+        if shared.is_none() {
+            // Not for ever: what a kernel owes from one input to the next, it pays.
+            self.be_wary();
+        }
         shared
     }
 
@@ -70,7 +77,7 @@ impl Growth {
 
     /// Works with others as long as that goes well.
     pub fn work(&self, chain: &mut Chain, shared: Shared, stream: &mut Stream<'_>, out: &mut Out) -> Left {
-        team::drive(chain, shared, stream, out, &self.elastic)
+        team::drive(chain, shared, stream, out, &*self.elastic)
     }
 }
 
@@ -91,13 +98,15 @@ pub struct Stream<'a> {
     last: u8,
     /// How many bytes were read.
     pub bytes: u64,
+    /// How its end was met: a terminal says so once, and so does a socket that was reset.
+    pub over: Option<std::io::Result<()>>,
 }
 
 impl<'a> Stream<'a> {
     /// Behind a block that ended with `last`; what was read behind it, `ahead`, is nobody's yet.
     pub fn new(file: &'a File, regular: bool, shared: Shared, ahead: Vec<u8>, last: u8) -> Self {
         let (carry, raw) = (Vec::new(), Vec::new());
-        Stream { file, regular, shared, ahead, ahead_at: 0, carry, raw, last, bytes: 0 }
+        Stream { file, regular, shared, ahead, ahead_at: 0, carry, raw, last, bytes: 0, over: None }
     }
 
     /// What was read and is still nobody's, piece by piece.
@@ -114,17 +123,24 @@ impl<'a> Stream<'a> {
             self.ahead_at = end;
             return Ok(());
         }
+        if self.over.is_some() {
+            return Err(Why::Ended);
+        }
         let start = block.len();
         let appended = loop {
             match meter::reading(|| read::append(self.file, block, self.piece())) {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                appended => break appended.map_err(Why::Failed)?,
+                appended => break appended,
             }
         };
-        if appended == 0 {
+        match appended {
+            Ok(0) => self.over = Some(Ok(())),
+            Ok(bytes) => self.bytes += bytes as u64,
+            Err(error) => self.over = Some(Err(error)),
+        }
+        if self.over.is_some() {
             return Err(Why::Ended);
         }
-        self.bytes += appended as u64;
         if self.shared.never.is_some_and(|byte| memchr(byte, &block[start..]).is_some()) {
             self.raw = block.split_off(start);
             return Err(Why::Paused);
@@ -139,11 +155,15 @@ impl<'a> Stream<'a> {
 
     fn comes_within(&self, patience: Duration) -> bool {
         self.regular
+            || self.over.is_some()
             || self.ahead_at < self.ahead.len()
             || meter::reading(|| pipe::is_readable_within(self.file.as_fd(), patience))
     }
 }
 
+/// A record that is longer is the first kernel's alone: each block under way may be as long as its longest record, and
+/// memory is to be bounded.
+const LONG_BYTES: usize = 16 * BLOCK_BYTES;
 /// Whoever feeds us may be about to: to break up a team for less costs more.
 const PATIENCE: Duration = Duration::from_millis(2);
 
@@ -166,6 +186,9 @@ impl Intake for Stream<'_> {
             seen = block.len();
             if let Err(why) = more {
                 break Some(why);
+            }
+            if whole == 0 && block.len() >= LONG_BYTES {
+                break Some(Why::Paused);
             }
             if whole > 0 && block.len() >= block_bytes() {
                 break None;

@@ -18,6 +18,8 @@ impl Worker {
         out: &mut Out,
     ) -> std::io::Result<()> {
         signals::ignore_sigpipe();
+        // A copy has one thread.
+        chain.call_back();
         let node = &self.native.nodes[stop.link];
         let resume = node.resume.clone();
         if resume.is_empty() {

@@ -1,5 +1,6 @@
 //! Inputs side by side: driving a join kernel, and what it prints through the kernels behind it.
 
+use super::elastic::{self, Elastic};
 use super::failure::{self, Caller};
 use super::out::Out;
 use super::reader::{self, Source};
@@ -7,6 +8,7 @@ use pelton_stream::{Chain, Complaint, Fed, Flow, InputKind, Joined, block_bytes}
 use std::collections::VecDeque;
 use std::io::Write;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 /// A join, its inputs, and what it has printed that has not been passed on.
 pub struct JoinReader {
@@ -23,6 +25,7 @@ pub struct JoinReader {
     open: bool,
     /// Nobody wants any more of it.
     ended: bool,
+    elastic: Arc<Elastic>,
 }
 
 impl JoinReader {
@@ -30,7 +33,19 @@ impl JoinReader {
     pub fn new(join: Joined, sources: Vec<Source>, caller: Caller) -> Self {
         let (printed, complaints) = (Vec::new(), VecDeque::new());
         let (open, ended) = (false, false);
-        JoinReader { caller, failed: None, join, sources, printed, passed: 0, complaints, open, ended }
+        let elastic = Arc::new(Elastic::new());
+        JoinReader {
+            caller,
+            failed: None,
+            join,
+            sources,
+            printed,
+            passed: 0,
+            complaints,
+            open,
+            ended,
+            elastic,
+        }
     }
 
     /// The exit status, once all is over.
@@ -45,6 +60,7 @@ impl JoinReader {
 
     /// Reads on until everything ended or a kernel behind it hands over.
     pub fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
+        chain.lend(&elastic::means(&self.elastic));
         chain.begin(&[InputKind::Other], out)?;
         if !std::mem::replace(&mut self.open, true) {
             chain.begin_input(None, out)?;

@@ -12,9 +12,9 @@
 //! The copy is a fork, so k2 goes on with the state that it had.
 
 mod choose;
-mod elastic;
-mod failure;
-mod files;
+pub(crate) mod elastic;
+pub(crate) mod failure;
+pub(crate) mod files;
 mod from_end;
 mod growth;
 mod hand_over;
@@ -24,6 +24,7 @@ mod out;
 mod prepare;
 mod reader;
 mod spawned;
+mod spill;
 mod strict;
 mod tee;
 mod worker;
@@ -31,8 +32,10 @@ mod worker;
 pub use choose::{Explained, explain, plan_pipeline};
 pub use elastic::{Jobs, set_jobs, set_niceness};
 pub use meter::{Meter, RowNote};
+pub use spill::set_memory_bytes;
 pub use strict::{Stays, stays};
 
+use crate::parts::Parts;
 use crate::stage::Ends;
 use failure::Caller;
 use pelton_record::Cost;
@@ -51,6 +54,8 @@ pub enum Unit {
     Process(usize),
     /// A worker.
     Native(Box<Native>),
+    /// The real command of a stage, several of it if that pays.
+    Parts(Box<Parts>),
 }
 
 /// A segment ready to be run once.

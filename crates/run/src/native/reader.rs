@@ -110,6 +110,8 @@ pub struct Reader {
     left: VecDeque<(usize, Vec<u8>)>,
     /// It could not read on.
     broken: Option<std::io::Error>,
+    /// A team met the end of the current input.
+    ended: bool,
 }
 
 /// A team is about to begin.
@@ -177,6 +179,7 @@ impl Reader {
             beginning: None,
             left: VecDeque::new(),
             broken: None,
+            ended: false,
         }
     }
 
@@ -190,6 +193,7 @@ impl Reader {
     /// Where a kernel handed over, it is called again.
     fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         let kinds: Vec<InputKind> = self.sources.iter().map(|source| source.kind).collect();
+        chain.lend(&self.growth.means());
         chain.begin(&kinds, out)?;
         while self.at < self.sources.len() {
             let done = self.give(chain, out)? == Flow::Done || chain.end_input(out)? == Flow::Done;
@@ -255,18 +259,21 @@ impl Reader {
                 Ok(flow) => {
                     self.block.clear();
                     self.left.clear();
-                    self.beginning = None;
+                    (self.beginning, self.broken, self.ended) = (None, None, false);
                     return Ok(Ok(if flow == Flow::NextInput { Flow::More } else { flow }));
                 }
             }
             if let Some(error) = self.broken.take() {
                 return Err(error);
             }
+            if std::mem::take(&mut self.ended) {
+                return Ok(Ok(Flow::More));
+            }
             let source = &mut self.sources[self.at];
             let regular = source.is_regular();
             // A stream that trickles is passed on as it trickles.
             let full = self.block.read == 0 || self.block.read == self.block.bytes.len();
-            if !regular && !full && !comes_soon(source.opened()?.as_fd()) {
+            if !regular && (!full || out.holds_any()) && !comes_soon(source.opened()?.as_fd()) {
                 self.growth.pause();
                 out.flush();
             }
@@ -341,10 +348,14 @@ impl Reader {
         let mut stream = Stream::new(file, regular, shared, ahead, last);
         let left = self.growth.work(chain, shared, &mut stream, out);
         self.bytes += stream.bytes;
+        match stream.over.take() {
+            Some(Ok(())) => self.ended = true,
+            Some(Err(error)) => self.broken = Some(error),
+            None => {}
+        }
         self.left = left.blocks;
         self.left.extend(stream.unseen().map(|block| (0, block)));
         match left.why {
-            // It will be found again.
             Why::Ended | Why::Alone => {}
             Why::Odd => self.growth.be_wary(),
             Why::Paused => {
@@ -353,7 +364,6 @@ impl Reader {
                     out.flush();
                 }
             }
-            Why::Failed(error) => self.broken = Some(error),
             Why::Stopped => return Ok(left.fed),
         }
         Ok(Ok(Flow::More))

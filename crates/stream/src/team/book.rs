@@ -1,7 +1,7 @@
 //! The book of a team: which blocks are under way, and whose turn it is.
 
 use super::{Left, Why};
-use crate::{Fed, Flow};
+use crate::{BLOCK_BYTES, Fed, Flow};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A block under way.
@@ -14,6 +14,8 @@ pub(super) struct Token {
     /// What the front printed of it.
     pub out: Vec<u8>,
     pub odd: bool,
+    /// What it counts for in [`Book::bytes`].
+    bytes: usize,
 }
 
 /// What a worker does next.
@@ -24,6 +26,9 @@ pub(super) enum Turn {
     Over,
 }
 
+/// A block that holds more than so many bytes, its output included, is large.
+const LARGE: usize = 4 * BLOCK_BYTES;
+
 #[derive(Debug)]
 pub(super) struct Book {
     folds: bool,
@@ -32,6 +37,8 @@ pub(super) struct Book {
     passed: u64,
     /// Those under way, at whatever stage.
     flying: usize,
+    /// What those hold of data, as far as it is known: a front may print much more than it reads.
+    bytes: usize,
     /// Through the front, and not yet their turn.
     waiting: BTreeMap<u64, Token>,
     /// To be folded, in any order.
@@ -56,6 +63,7 @@ impl Book {
             read: 0,
             passed: 0,
             flying: 0,
+            bytes: 0,
             waiting: BTreeMap::new(),
             ready: VecDeque::new(),
             refused: BTreeMap::new(),
@@ -78,7 +86,8 @@ impl Book {
             // With a fold, those still at the front will have to be folded by somebody: whoever hands them in.
             return Some(Turn::Over);
         }
-        if self.flying >= most {
+        // One may always be under way, however large it is.
+        if self.flying >= most || self.flying > 0 && self.bytes >= most * LARGE {
             return None;
         }
         self.flying += 1;
@@ -100,14 +109,22 @@ impl Book {
         self.flying -= 1;
     }
 
-    /// The number of a block that was just read.
-    pub fn number(&mut self) -> u64 {
+    /// Numbers a block that was just read.
+    pub fn number(&mut self, token: &mut Token) {
+        token.seq = self.read;
         self.read += 1;
-        self.read - 1
+        self.weigh(token);
+    }
+
+    fn weigh(&mut self, token: &mut Token) {
+        let now = token.block.len() + token.out.len();
+        self.bytes = self.bytes - token.bytes + now;
+        token.bytes = now;
     }
 
     /// It is through the front.
-    pub fn put(&mut self, token: Token) {
+    pub fn put(&mut self, mut token: Token) {
+        self.weigh(&mut token);
         self.waiting.insert(token.seq, token);
     }
 
@@ -143,7 +160,12 @@ impl Book {
     /// All is done with it.
     pub fn done(&mut self, mut token: Token) {
         self.flying -= 1;
-        token.block.clear();
+        for buffer in [&mut token.block, &mut token.out] {
+            buffer.clear();
+            // What was needed once is not kept for ever.
+            buffer.shrink_to(LARGE);
+        }
+        self.weigh(&mut token);
         self.pool.push(token);
     }
 

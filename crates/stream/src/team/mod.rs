@@ -6,13 +6,14 @@
 //! ```
 //!
 //! A worker takes a block, carries it through the kernels at the front of the chain, hands it in, and, if it is the
-//! next one and nobody else does so, carries it and those behind it through the rest. Blocks leave in order; so many
-//! may be under way, so memory is bounded.
+//! next one and nobody else does so, carries it and those behind it through the rest. Blocks leave in order; so many of
+//! them, and so many bytes, may be under way, so memory is bounded.
 //!
 //! It is an accelerator and nothing else: whatever a peer cannot judge ends it at a border between two blocks, and the
 //! chain goes on from there as if it had been alone, with every block from that one on.
 
 mod book;
+mod crew;
 pub mod memory;
 mod share;
 #[cfg(test)]
@@ -20,10 +21,10 @@ mod tests;
 
 use crate::{Chain, Fed, Flow, Sink};
 use book::{Book, Token, Turn};
+pub use crew::Crew;
 pub use share::Shared;
 use share::{Judged, Lane};
 use std::collections::VecDeque;
-use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
@@ -49,12 +50,10 @@ pub enum Taken {
 /// Why a team broke up.
 #[derive(Debug)]
 pub enum Why {
-    /// The input ended.
+    /// The input ended, or could not be read.
     Ended,
     /// Nothing more comes at once, or what comes is not for peers.
     Paused,
-    /// The input could not be read.
-    Failed(io::Error),
     /// The policy wants one worker only.
     Alone,
     /// A block that the peers did not judge.
@@ -64,7 +63,7 @@ pub enum Why {
 }
 
 /// How many workers there should be.
-pub trait Policy: Sync {
+pub trait Policy: Send + Sync {
     /// How many are wanted, given how many there are. Asked at every block of the first worker: cheap.
     fn wanted(&self, at_work: usize) -> usize;
 
@@ -246,7 +245,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
         let mut book = lock(&self.book);
         match taken {
             Taken::Block => {
-                token.seq = book.number();
+                book.number(token);
                 true
             }
             Taken::Nothing(why) => {

@@ -1,5 +1,6 @@
 //! What command lines look like: one file per command.
 
+mod awk;
 mod cat;
 mod comm;
 mod cut;
@@ -37,6 +38,7 @@ pub struct Grammar {
 
 pub const ALL: &[Grammar] = &[
     // One line per command.
+    Grammar { command: "awk", case: awk::case },
     Grammar { command: "cat", case: cat::case },
     Grammar { command: "comm", case: comm::case },
     Grammar { command: "cut", case: cut::case },
@@ -46,6 +48,7 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "grep", case: grep::case },
     Grammar { command: "head", case: head::case },
     Grammar { command: "join", case: join::case },
+    Grammar { command: "mawk", case: awk::case },
     Grammar { command: "nl", case: nl::case },
     Grammar { command: "paste", case: paste::case },
     Grammar { command: "printf", case: printf::case },

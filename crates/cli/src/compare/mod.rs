@@ -1,0 +1,210 @@
+//! `pelton compare`: two texts in turns, and whether the change helped.
+
+mod aside;
+mod scale;
+
+use crate::Ending;
+use crate::args::{CompareArgs, SourceArgs, When};
+use crate::check::{Comparer, same_messages};
+use crate::failure::Failure;
+use crate::source::{self, Source};
+use crate::terminal::{self, Look};
+use crate::time::{FAITHFULLY, Input, Measured, measure};
+use aside::{Kept, quietly};
+use indicatif::{ProgressBar, ProgressStyle};
+use pelton_record::{Comparison, JudgementKind, Outputs, Run};
+use pelton_report::Style;
+use pelton_run::{Compared, Environment};
+use std::ffi::OsStr;
+use std::io::{self, Write};
+
+/// Nobody pipes what is shown with so many bytes at once: a read of kept output.
+const CHUNK: usize = 128 * 1024;
+
+/// Compares them.
+pub fn compare(args: &CompareArgs, color: When) -> Result<Ending, Failure> {
+    let environment = Environment::inherit();
+    if !(0.0..100.0).contains(&args.threshold) {
+        return Err(Failure::new(format!("--threshold {} is not a share in per cent", args.threshold))
+            .with_help("a number from 0 to 99, such as --threshold 5"));
+    }
+    if args.input_scale {
+        return scale::run(args, &environment, color);
+    }
+    let after = args.after.as_deref().unwrap_or(OsStr::new(""));
+    let texts =
+        [resolve(&args.before, args, &environment, color)?, resolve(after, args, &environment, color)?];
+    let input =
+        Input::hold().map_err(|error| Failure::io("cannot keep standard input for several runs", &error))?;
+    let session = Session { texts, environment: &environment, input };
+    let Some(comparison) = session.run(args)? else { return Ok(Ending::Status(INTERRUPTED)) };
+    show(&comparison, args, color)?;
+    Ok(Ending::Status(match comparison.judgement.kind {
+        JudgementKind::Helped | JudgementKind::NoDifference => 0,
+        JudgementKind::Worse => 1,
+        JudgementKind::NotTheSame => 3,
+    }))
+}
+
+/// As a shell says it of a command that SIGINT killed.
+const INTERRUPTED: i32 = 130;
+
+/// Reads and plans one text.
+fn resolve(
+    text: &OsStr,
+    args: &CompareArgs,
+    environment: &Environment,
+    color: When,
+) -> Result<Source, Failure> {
+    if text == "-" {
+        return Err(Failure::new("standard input cannot be both a text and its input")
+            .with_help("the texts as arguments: pelton compare 'sort f | uniq' 'sort -u f'"));
+    }
+    let source = SourceArgs { shell: args.shell.clone(), file: None, words: vec![text.to_owned()] };
+    let source = Source::resolve(&source, environment)?;
+    if let Source::Text(request, plan) = &source {
+        source::warn_of_missing(request, plan, environment, Look::of_stderr(color));
+    }
+    Ok(source)
+}
+
+struct Session<'a> {
+    /// BEFORE and AFTER.
+    texts: [Source; 2],
+    environment: &'a Environment,
+    input: Input,
+}
+
+impl Session<'_> {
+    /// First, unmeasured, what they print; then runs in turns. `None` if interrupted before anything was measured.
+    fn run(&self, args: &CompareArgs) -> Result<Option<Comparison>, Failure> {
+        let bar = progress(u64::from(2 * args.runs), "comparing what they print");
+        let Some(outputs) = self.outputs(args)? else { return Ok(None) };
+        bar.set_message("run");
+        let (mut runs, mut interrupted) = ([vec![], vec![]], false);
+        'pairs: for pair in 0..args.runs as usize {
+            // Now one is first, now the other: what the first leaves in the caches serves both.
+            for side in if pair % 2 == 0 { [0, 1] } else { [1, 0] } {
+                let measured = quietly(|| self.measure(side))?;
+                bar.inc(1);
+                if measured.interrupted {
+                    interrupted = true;
+                    break 'pairs;
+                }
+                runs[side].push(measured.run);
+            }
+        }
+        bar.finish_and_clear();
+        let [mut before, mut after] = runs;
+        let pairs = before.len().min(after.len());
+        before.truncate(pairs);
+        after.truncate(pairs);
+        let notes = self.notes(&before, &after, interrupted);
+        let threshold = args.threshold / 100.0;
+        Ok(pelton_run::compare(Compared { before, after, warmup: 1, outputs, notes, threshold }))
+    }
+
+    fn measure(&self, side: usize) -> Result<Measured, Failure> {
+        self.input.rewind().map_err(|error| Failure::io("cannot rewind standard input", &error))?;
+        measure(&self.texts[side], self.environment, FAITHFULLY)
+    }
+
+    /// Whether both do the same; `None` if interrupted.
+    fn outputs(&self, args: &CompareArgs) -> Result<Option<Outputs>, Failure> {
+        if args.any_output {
+            for side in [0, 1] {
+                if quietly(|| self.measure(side))?.interrupted {
+                    return Ok(None);
+                }
+            }
+            return Ok(Some(Outputs::NotCompared));
+        }
+        let Some(before) = Kept::of(|| self.measure(0))? else { return Ok(None) };
+        let Some(after) = Kept::of(|| self.measure(1))? else { return Ok(None) };
+        let cannot = |error: io::Error| Failure::io("cannot compare what they print", &error);
+        terminal::say_bytes(&before.messages);
+        let Some(how) = difference(&before, &after).map_err(cannot)? else {
+            return Ok(Some(Outputs::Same { bytes: before.length }));
+        };
+        let Some(again) = Kept::of(|| self.measure(0))? else { return Ok(None) };
+        Ok(Some(match difference(&before, &again).map_err(cannot)? {
+            Some(_) => Outputs::Unsteady,
+            None => Outputs::Different { how },
+        }))
+    }
+
+    fn notes(&self, before: &[Run], after: &[Run], interrupted: bool) -> Vec<String> {
+        let mut notes: Vec<String> = self.input.note().into_iter().collect();
+        if interrupted {
+            notes.push(format!("interrupted: {} runs of each were measured", before.len()));
+        }
+        if before.len() < 5 {
+            notes.push("fewer than five runs of each tell no change from chance: --runs 10".into());
+        }
+        let failed = before.iter().chain(after).find(|run| run.exit_status != 0);
+        notes.extend(failed.map(|run| format!("`{}` ended with status {}", run.text, run.exit_status)));
+        notes
+    }
+}
+
+/// In what two runs differ, in words; `None` if they do not.
+fn difference(one: &Kept, other: &Kept) -> io::Result<Option<String>> {
+    let mut comparer = Comparer::new(&one.printed, one.length, false);
+    let mut buffer = vec![0; CHUNK];
+    let mut at = 0;
+    while at < other.length {
+        let wanted = (other.length - at).min(CHUNK as u64) as usize;
+        std::os::unix::fs::FileExt::read_exact_at(&other.printed, &mut buffer[..wanted], at)?;
+        comparer.take(&buffer[..wanted])?;
+        at += wanted as u64;
+    }
+    let (found, _) = comparer.finish()?;
+    if let Some(found) = found {
+        let shown = |bytes: &[u8]| match bytes {
+            [] => "ends".to_owned(),
+            _ => format!("`{}`", bytes.escape_ascii()),
+        };
+        let (line, before, after) = (found.line, shown(&found.kept), shown(&found.other));
+        return Ok(Some(format!("they differ in line {line}, where BEFORE has {before} and AFTER {after}")));
+    }
+    if !same_messages(&one.messages, &other.messages) {
+        return Ok(Some("what they say on standard error differs".into()));
+    }
+    let differ = one.status != other.status;
+    Ok(differ.then(|| format!("BEFORE ends with status {} and AFTER with {}", one.status, other.status)))
+}
+
+/// A bar on the terminal. It is drawn between runs only.
+fn progress(total: u64, message: &'static str) -> ProgressBar {
+    if !terminal::stderr_is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let template = "{msg} {pos} of {len} {bar:30} {elapsed} elapsed, {eta} left";
+    let bar = ProgressBar::new(total);
+    let bar = match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    };
+    bar.set_message(message);
+    bar.tick();
+    bar
+}
+
+fn show(comparison: &Comparison, args: &CompareArgs, color: When) -> Result<(), Failure> {
+    match args.json {
+        true => print(&pelton_report::pretty(comparison)),
+        false => print(&pelton_report::comparison(comparison, &style(color))),
+    }
+}
+
+fn style(color: When) -> Style {
+    let look = Look::of_stdout(color);
+    Style { width: look.width, color: look.color, unicode: look.unicode, all: false }
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    pelton_sys::signals::default_sigpipe();
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    written.map_err(|error| Failure::io("cannot print the comparison", &error))
+}

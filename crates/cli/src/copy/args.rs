@@ -1,0 +1,178 @@
+//! The arguments of `pelton copy`.
+
+use clap::{Args, ValueEnum};
+use pelton_copy::{Options, Overwrite, Preserve, Reflink, Sparse, Way};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Copy files and trees as cp does, choosing among the ways that Linux has of moving bytes; or compare those ways.
+///
+/// Options, results and exit status are those of GNU cp 9.1.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pelton copy -a src backup                     a tree, with everything that belongs to it
+  pelton copy -v big.img /mnt/                  and say which way its bytes are moved, and why
+  pelton copy --via io_uring big.img copy.img   this way
+  pelton copy --atomic new.conf /etc/app.conf   whoever reads it meanwhile sees the old one or the new one
+  pelton copy --report big.img /mnt/            every way side by side, on that file system
+
+Ways: characters (a loop as with getc and putc), read-write, mapped-bytes, mapped (memcpy between
+mappings), copy_file_range, sendfile, splice, io_uring, reflink (shared blocks). By default
+blocks are shared where the file system can; else small files, and those whose size the kernel
+does not know, are read and written, and the kernel copies all others by itself.
+
+Exit status: 0; 1 if anything could not be copied: the rest is copied all the same; 2 if an
+argument makes no sense.")]
+pub struct CopyArgs {
+    /// Copy directories with all that is in them
+    #[arg(short, long, short_alias = 'R')]
+    pub recursive: bool,
+
+    /// Keep permissions, owner and times
+    #[arg(short)]
+    pub preserve: bool,
+
+    /// Keep everything: as -d -r, with permissions, owner, times, hard links and extended attributes
+    #[arg(short, long)]
+    pub archive: bool,
+
+    /// Copy symbolic links as links, and keep hard links
+    #[arg(short = 'd')]
+    pub links: bool,
+
+    /// Copy symbolic links as links
+    #[arg(short = 'P', long, overrides_with = "dereference")]
+    pub no_dereference: bool,
+
+    /// Follow symbolic links
+    #[arg(short = 'L', long, overrides_with = "no_dereference")]
+    pub dereference: bool,
+
+    /// Follow symbolic links that are arguments
+    #[arg(short = 'H')]
+    pub dereference_arguments: bool,
+
+    /// Only what is newer than what is there, or not there
+    #[arg(short, long)]
+    pub update: bool,
+
+    /// Overwrite nothing
+    #[arg(short, long, overrides_with = "interactive")]
+    pub no_clobber: bool,
+
+    /// Ask before overwriting
+    #[arg(short, long, overrides_with = "no_clobber")]
+    pub interactive: bool,
+
+    /// Remove what is there and cannot be opened
+    #[arg(short, long)]
+    pub force: bool,
+
+    /// Say what is copied, and which way
+    #[arg(short, long)]
+    pub verbose: bool,
+
+    /// Show on standard error how much has been copied
+    #[arg(long)]
+    pub progress: bool,
+
+    /// Copy into DIRECTORY
+    #[arg(short, long, value_name = "DIRECTORY", conflicts_with = "no_target_directory")]
+    pub target_directory: Option<PathBuf>,
+
+    /// Take the last argument for what the copy is called, even if it is a directory
+    #[arg(short = 'T', long)]
+    pub no_target_directory: bool,
+
+    /// Holes: kept, made of zeros, or filled
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub sparse: When,
+
+    /// Share blocks with the source: where possible, or not at all
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true,
+          default_value = "auto", default_missing_value = "always")]
+    pub reflink: When,
+
+    /// Move bytes this way
+    #[arg(long, value_name = "WAY", value_parser = parse_way)]
+    pub via: Option<Way>,
+
+    /// A file appears under its name when it is complete and on the disk, or not at all. What it replaces keeps its
+    /// permissions, but other hard links to it keep the old contents
+    #[arg(long)]
+    pub atomic: bool,
+
+    /// Copy one file in every way, and by cp, and show what each costs; the copies are removed
+    #[arg(long, conflicts_with_all = ["via", "recursive", "archive"])]
+    pub report: bool,
+
+    /// With --report: how many times, of which the median is shown
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: u32,
+
+    /// With --report: as JSON
+    #[arg(long, requires = "report")]
+    pub json: bool,
+
+    /// Sources, and where to copy them
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<OsString>,
+}
+
+/// When to do something about holes or shared blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// As the source is, or as is possible
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+fn parse_way(name: &str) -> Result<Way, String> {
+    let names = || Way::ALL.map(Way::name).join(", ");
+    Way::named(name).ok_or_else(|| format!("the ways are {}", names()))
+}
+
+impl CopyArgs {
+    /// What all options together mean.
+    pub fn options(&self) -> Options {
+        let recursive = self.recursive || self.archive;
+        let links_as_links = self.no_dereference || self.links || self.archive;
+        let follow = self.dereference || !links_as_links && !self.dereference_arguments && !recursive;
+        let basic = self.preserve || self.archive;
+        Options {
+            recursive,
+            follow,
+            follow_operands: self.dereference_arguments,
+            preserve: Preserve {
+                mode: basic,
+                owner: basic,
+                times: basic,
+                links: self.links || self.archive,
+                attributes: self.archive,
+            },
+            update: self.update,
+            overwrite: match (self.no_clobber, self.interactive) {
+                (true, _) => Overwrite::Never,
+                (_, true) => Overwrite::Ask,
+                _ => Overwrite::Yes,
+            },
+            force: self.force,
+            sparse: match self.sparse {
+                When::Auto => Sparse::Auto,
+                When::Always => Sparse::Always,
+                When::Never => Sparse::Never,
+            },
+            reflink: match self.reflink {
+                When::Auto => Reflink::Auto,
+                When::Always => Reflink::Always,
+                When::Never => Reflink::Never,
+            },
+            via: self.via,
+            atomic: self.atomic,
+        }
+    }
+}

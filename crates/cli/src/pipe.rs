@@ -1,0 +1,194 @@
+//! `pelton pipe`: a pipeline in argument form, its words expanded by whoever calls. `pelton run` writes these calls into
+//! scripts; see `pelton_run::script`.
+
+use crate::Ending;
+use crate::args::PipeArgs;
+use crate::failure::Failure;
+use crate::run;
+use crate::source;
+use crate::stateless;
+use pelton_run::{Environment, Observing, Options};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// Longer texts are not planned: the shell gets the words as they are.
+const LONGEST: usize = 100 * 1024;
+
+/// Runs it.
+pub fn pipe(args: &PipeArgs) -> Result<Ending, Failure> {
+    args.passes.apply()?;
+    let environment = Environment::inherit();
+    if !args.faithful {
+        stateless::declare(&args.switches.stateless)?;
+    }
+    let stages = stages(&args.words)?;
+    let text = Text { args, stages: &stages }.planned();
+    let shell = source::find_shell(args.shell.as_deref().unwrap_or(OsStr::new("bash")), &environment)?;
+    let name = args.name.clone().unwrap_or_else(|| shell.name.clone());
+    let request = |text, shell, words: Vec<OsString>| pelton_run::Request {
+        text,
+        name: name.clone(),
+        args: words,
+        script: None,
+        shell_flags: vec![],
+        shell,
+    };
+    let request = match text.len() <= LONGEST {
+        true => request(text, shell, vec![]),
+        // Only bash has `${@:…}`.
+        false => {
+            let bash = source::find_shell(OsStr::new("bash"), &environment)?;
+            let words = stages.iter().flat_map(|stage| stage.iter().cloned()).collect();
+            request(Text { args, stages: &stages }.by_number(), bash, words)
+        }
+    };
+    let plan = pelton_run::plan(&request, &environment).map_err(|error| Failure::new(error.message))?;
+    let native = (!args.faithful).then(|| args.switches.resolve()).transpose()?;
+    let options = Options { observing: Observing::No, native, progress: None };
+    run::text(&request, &plan, &environment, &options)
+}
+
+/// The arguments of a call as `pelton run` writes it into scripts, read without the command line's parser, whose start is
+/// a tenth of what a call over next to nothing costs. `None` for everything else: the parser has its say.
+pub fn written_call(mut args: impl Iterator<Item = OsString>) -> Option<PipeArgs> {
+    args.next().filter(|verb| verb == "pipe")?;
+    let mut call = PipeArgs { line: 1, ..PipeArgs::default() };
+    for arg in args.by_ref() {
+        let Some(option) = arg.as_bytes().strip_prefix(b"--") else {
+            // Other options, and what is too short to be a separator that somebody made up.
+            if arg.as_bytes().first().is_none_or(|byte| *byte == b'-') {
+                return None;
+            }
+            call.words.push(arg);
+            break;
+        };
+        let (name, value) = option.split_once_at(b'=')?;
+        let value = || Some(OsStr::from_bytes(value).to_owned());
+        match name {
+            b"shell=" => call.shell = value(),
+            b"name=" => call.name = value(),
+            b"line=" => {
+                call.line = value()?.to_str()?.parse().ok().filter(|line| (1..=1_000_000).contains(line))?
+            }
+            b"shell-options=" => call.shell_options = value(),
+            b"read=" => call.read = value(),
+            b"write=" => call.write = value(),
+            b"append=" => call.append = value(),
+            b"clobber=" => call.clobber = value(),
+            _ => return None,
+        }
+    }
+    let targets = [&call.write, &call.append, &call.clobber];
+    let one_target = targets.iter().filter(|target| target.is_some()).count() <= 1;
+    call.words.extend(args);
+    (one_target && call.words.len() > 1).then_some(call)
+}
+
+/// The words of each stage: the first word is what stands between them.
+fn stages(words: &[OsString]) -> Result<Vec<&[OsString]>, Failure> {
+    let help = "pelton pipe ::: sort FILE ::: uniq -c";
+    let (separator, rest) =
+        words.split_first().ok_or_else(|| Failure::new("there is no pipeline to run").with_help(help))?;
+    let stages: Vec<&[OsString]> = rest.split(|word| word == separator).collect();
+    if let Some(empty) = stages.iter().position(|stage| stage.is_empty()) {
+        let message = format!("stage {} of the pipeline has no command", empty + 1);
+        return Err(Failure::new(message)
+            .with_help(format!("`{}` stands between stages: {help}", separator.display())));
+    }
+    Ok(stages)
+}
+
+/// Shell text for a pipeline given as words.
+struct Text<'a> {
+    args: &'a PipeArgs,
+    stages: &'a [&'a [OsString]],
+}
+
+impl Text<'_> {
+    /// With every word quoted.
+    fn planned(&self) -> OsString {
+        self.written(|out, word, _| quote(out, word))
+    }
+
+    /// With every word as `"${N}"`, for lists of words that are longer than an argument may be.
+    fn by_number(&self) -> OsString {
+        self.written(|out, _, number| out.extend_from_slice(format!("\"${{{number}}}\"").as_bytes()))
+    }
+
+    fn written(&self, word: impl Fn(&mut Vec<u8>, &OsStr, usize)) -> OsString {
+        // So that messages name the line of the script.
+        let mut out = vec![b'\n'; self.args.line.saturating_sub(1) as usize];
+        if self.args.shell_options.as_deref().is_some_and(has_pipefail) {
+            out.extend_from_slice(b"set -o pipefail; ");
+        }
+        let mut number = 0;
+        for (at, stage) in self.stages.iter().enumerate() {
+            out.extend_from_slice(if at == 0 { b"" } else { b" |" });
+            let mut assigns = true;
+            for text in *stage {
+                number += 1;
+                out.push(b' ');
+                assigns &= is_assignment(text);
+                match (assigns, text.as_bytes().split_once_at(b'=')) {
+                    (true, Some((name, value))) => {
+                        out.extend_from_slice(name);
+                        quote(&mut out, OsStr::from_bytes(value));
+                    }
+                    _ => word(&mut out, text, number),
+                }
+            }
+            if let (0, Some(file)) = (at, &self.args.read) {
+                redirect(&mut out, b" <", file);
+            }
+        }
+        let writes =
+            [(b" >".as_slice(), &self.args.write), (b" >>", &self.args.append), (b" >|", &self.args.clobber)];
+        for (operator, file) in writes {
+            if let Some(file) = file {
+                redirect(&mut out, operator, file);
+            }
+        }
+        OsString::from_vec(out)
+    }
+}
+
+fn redirect(out: &mut Vec<u8>, operator: &[u8], file: &OsStr) {
+    out.extend_from_slice(operator);
+    quote(out, file);
+}
+
+fn quote(out: &mut Vec<u8>, word: &OsStr) {
+    out.push(b'\'');
+    for byte in word.as_bytes() {
+        match byte {
+            b'\'' => out.extend_from_slice(b"'\\''"),
+            byte => out.push(*byte),
+        }
+    }
+    out.push(b'\'');
+}
+
+/// `NAME=…`, as before a command.
+fn is_assignment(word: &OsStr) -> bool {
+    let Some((name, _)) = word.as_bytes().split_once_at(b'=') else { return false };
+    let name = &name[..name.len() - 1];
+    name.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
+        && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+}
+
+/// `$SHELLOPTS`.
+fn has_pipefail(options: &OsStr) -> bool {
+    options.as_bytes().split(|byte| *byte == b':').any(|name| name == b"pipefail")
+}
+
+trait SplitAt {
+    /// What ends with the first `byte`, and what is behind it.
+    fn split_once_at(&self, byte: u8) -> Option<(&[u8], &[u8])>;
+}
+
+impl SplitAt for [u8] {
+    fn split_once_at(&self, byte: u8) -> Option<(&[u8], &[u8])> {
+        let at = self.iter().position(|one| *one == byte)?;
+        Some(self.split_at(at + 1))
+    }
+}

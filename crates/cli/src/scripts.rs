@@ -1,0 +1,57 @@
+//! Texts that the shell runs, with calls of pelton in place of pipelines.
+
+use crate::args::{PassArgs, SwitchArgs};
+use pelton_run::script::{self, Caller, Rewritten};
+use pelton_run::{Environment, Plan, Request};
+use pelton_sys::spawn::Exec;
+use std::hash::{BuildHasher, RandomState};
+
+/// The call of the shell that runs the text with pelton's calls in it, if there is something to call for.
+pub fn call(
+    request: &Request,
+    plan: &Plan,
+    environment: &Environment,
+    switches: &SwitchArgs,
+    passes: &PassArgs,
+) -> Option<Exec> {
+    let rewritten = rewritten(request, plan, environment, switches, passes)?.ok()?;
+    let calls = rewritten.pipelines.iter().any(|one| one.called > 0);
+    calls.then(|| script::call(&rewritten, request, environment)).flatten()
+}
+
+/// The text with calls in it, or why it is left alone; `None` if all of it is pelton's anyway.
+pub fn rewritten(
+    request: &Request,
+    plan: &Plan,
+    environment: &Environment,
+    switches: &SwitchArgs,
+    passes: &PassArgs,
+) -> Option<Result<Rewritten, String>> {
+    if !script::may_hold_pipelines(plan) {
+        return None;
+    }
+    let program = std::env::current_exe().ok()?.into_os_string().into_string().ok()?;
+    let caller = Caller { program, options: options(switches, passes), separator: separator() };
+    Some(script::rewrite(request, environment, &caller))
+}
+
+/// What `run` was given, for `pipe`.
+fn options(switches: &SwitchArgs, passes: &PassArgs) -> Vec<String> {
+    let mut options = Vec::new();
+    options.extend(switches.without.iter().map(|name| format!("--without={name}")));
+    options.extend(switches.only.iter().map(|name| format!("--only={name}")));
+    options.extend(switches.stateless.iter().map(|command| format!("--stateless={command}")));
+    options.extend(passes.cores.jobs.map(|jobs| match jobs {
+        pelton_run::Jobs::Auto => "--jobs=auto".to_owned(),
+        pelton_run::Jobs::Fixed(count) => format!("--jobs={count}"),
+    }));
+    options.extend(passes.cores.nice.map(|nice| format!("--nice={nice}")));
+    options.extend(passes.memory.map(|bytes| format!("--memory={bytes}")));
+    options
+}
+
+/// A word that no text can hold but by guessing 128 random bits.
+fn separator() -> String {
+    let random = || RandomState::new().hash_one(0_u8);
+    format!(":::{:016x}{:016x}", random(), random())
+}

@@ -1,0 +1,120 @@
+//! `pelton compare`: what it says of two texts, and that it leaves nothing behind.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const INPUT: &str = "b\na\nc\na\n";
+
+/// Runs it in `dir`, with a file as standard input.
+fn compare(dir: &Path, args: &[&str]) -> Output {
+    let input = dir.join("input");
+    std::fs::write(&input, INPUT).expect("written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+    command.arg("compare").args(args).current_dir(dir);
+    command.env("LC_ALL", "C").env("TMPDIR", dir).env("XDG_CACHE_HOME", dir.join(".cache"));
+    command.stdin(Stdio::from(std::fs::File::open(&input).expect("opened")));
+    command.output().expect("pelton ends")
+}
+
+/// What came of it: standard output, standard error, status.
+fn run(args: &[&str]) -> (String, String, i32) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let output = compare(dir.path(), args);
+    let names = std::fs::read_dir(dir.path()).expect("readable").flatten().map(|entry| entry.file_name());
+    let left: Vec<_> = names.filter(|name| name != ".cache" && name != "input").collect();
+    assert!(left.is_empty(), "{args:?} left {left:?}");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr), output.status.code().unwrap_or(-1))
+}
+
+fn json(args: &[&str]) -> (Value, i32) {
+    let (out, err, status) = run(&[&["--json"], args].concat());
+    (serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}{err}")), status)
+}
+
+fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn every_run_gets_the_same_input_and_both_outputs_are_compared() {
+    let (record, status) = json(&["--runs", "3", "sort | uniq", "sort -u"]);
+    assert_eq!(record["outputs"]["are"], "same", "{record}");
+    assert_eq!(record["outputs"]["bytes"], 6, "{record}");
+    // Three runs tell nothing from chance.
+    assert_eq!((record["judgement"]["kind"].as_str(), status), (Some("no_difference"), 0));
+    assert_eq!(record["before"]["pipelines"][0]["stages"].as_array().map(Vec::len), Some(2));
+    assert_eq!(record["after"]["repeats"]["runs"], 3);
+}
+
+#[test]
+fn results_are_hyperfines() {
+    let (record, _) = json(&["--runs", "2", "cat", "sed ''"]);
+    for (at, command) in ["cat", "sed ''"].iter().enumerate() {
+        let result = &record["results"][at];
+        assert_eq!(result["command"], *command);
+        assert_eq!(result["times"].as_array().map(Vec::len), Some(2));
+        assert_eq!(result["exit_codes"], serde_json::json!([0, 0]));
+        for field in ["mean", "stddev", "median", "user", "system", "min", "max"] {
+            assert!(result[field].as_f64().is_some_and(|it| it >= 0.0), "{field}: {result}");
+        }
+    }
+}
+
+#[test]
+fn other_output_is_said_first() {
+    let (out, _, status) = run(&["--runs", "2", "sort", "sort -r"]);
+    assert_eq!(status, 3);
+    says(&out, &["not the same output: they differ in line 1, where BEFORE has `a", "BEFORE", "AFTER"]);
+    let (out, _, status) = run(&["--runs", "2", "echo a", "echo a; false"]);
+    assert_eq!(status, 3);
+    says(&out, &["BEFORE ends with status 0 and AFTER with 1"]);
+    let (out, _, status) = run(&["--runs", "2", "echo a", "echo a; echo b >&2"]);
+    assert_eq!(status, 3);
+    says(&out, &["what they say on standard error differs"]);
+    let (out, _, status) = run(&["--runs", "2", "--any-output", "sort", "sort -r"]);
+    assert_eq!(status, 0);
+    says(&out, &["Their outputs were not compared."]);
+}
+
+#[test]
+fn what_never_prints_the_same_cannot_be_compared() {
+    let (record, _) = json(&["--runs", "2", "echo $RANDOM$RANDOM$RANDOM$RANDOM", "echo 1"]);
+    assert_eq!(record["outputs"]["are"], "unsteady", "{record}");
+}
+
+#[test]
+fn messages_are_shown_once() {
+    let (_, err, _) = run(&["--runs", "3", "echo oh >&2", "echo oh >&2"]);
+    assert_eq!(err, "oh\n");
+}
+
+#[test]
+fn parts_of_the_input_end_with_lines() {
+    let (record, status) = json(&["--input-scale", "sort", "cat"]);
+    assert_eq!(status, 0);
+    for at in [0, 1] {
+        let sizes =
+            record[at]["points"].as_array().expect("points").iter().map(|point| point["bytes"].as_u64());
+        assert_eq!(sizes.flatten().collect::<Vec<_>>(), [0, 2, 2, 2, 4, 8], "{record}");
+    }
+    assert_eq!(record[0]["exponent"], Value::Null);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    for (args, part) in [
+        (&["sort"][..], "AFTER"),
+        (&["-", "cat"], "standard input cannot be both"),
+        (&["--threshold", "200", "a", "b"], "--threshold 200"),
+        (&["--runs", "0", "a", "b"], "--runs"),
+        (&["sort |", "sort"], "sort |"),
+    ] {
+        let (out, err, status) = run(args);
+        assert_eq!((out.as_str(), status), ("", 2), "{args:?}: {err}");
+        says(&err, &[part]);
+    }
+}

@@ -1,0 +1,57 @@
+//! `pelton copy` from the command line: statuses, words, the report. That it copies as cp does is tested where it copies.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn copy(dir: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+    command.arg("copy").args(args).current_dir(dir).output().expect("it runs")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn statuses_and_words() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("f"), vec![b'x'; 100_000]).expect("written");
+    std::fs::create_dir(dir.path().join("d")).expect("made");
+    for (args, status, words) in [
+        (&["-v", "f", "g"][..], 0, "`f` -> `g`  ("),
+        (&["--via", "splice", "-v", "f", "g"], 0, "(splice: as asked)"),
+        (&["f", "d"], 0, ""),
+        (&["f", "nowhere/x"], 1, "cannot write `nowhere/x`: No such file or directory"),
+        (&["gone", "f", "d"], 1, "cannot stat `gone`: No such file or directory"),
+        (&["f", "f"], 1, "the same file"),
+        (&["d", "e"], 1, "-r not given"),
+        (&["-r", "d", "d/e"], 1, "into itself"),
+        (&["f", "g", "h"], 1, "it is no directory"),
+        (&["f"], 1, "it is not said where to copy to"),
+        (&["f", "/dev/full"], 1, "No space left on device"),
+        (&["--via", "bogus", "f", "g"], 2, "the ways are characters, read-write"),
+        (&["-n", "-i", "f", "g"], 0, "overwrite `g`?"),
+        (&["--progress", "f", "g"], 0, "1 files, 100 kB at "),
+    ] {
+        let output = copy(dir.path(), args);
+        assert_eq!(output.status.code(), Some(status), "{args:?}: {}", said(&output));
+        assert!(said(&output).contains(words), "{args:?}: {}", said(&output));
+    }
+    assert!(dir.path().join("d/f").is_file());
+}
+
+#[test]
+fn a_report_has_every_way_and_leaves_nothing() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("f"), vec![b'x'; 3_276_800]).expect("written");
+    let output = copy(dir.path(), &["--report", "--json", "--runs", "1", "f"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let ways = report["ways"].as_array().expect("a list");
+    assert_eq!(ways.len(), 10);
+    // 100 reads and 100 writes of 32 KiB, and what opening and closing takes.
+    assert_eq!((&ways[0]["way"], &ways[0]["calls"]), (&"characters".into(), &205.into()));
+    assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 1);
+    let table = said(&copy(dir.path(), &["--report", "--runs", "1", "f"]));
+    assert!(table.lines().count() == 12 && table.contains("copy_file_range "), "{table}");
+}

@@ -1,0 +1,406 @@
+//! `pelton doctor` on processes that really hang, and on healthy ones that look as if they did.
+//!
+//! Each case runs in a session of its own, in a directory of its own, and is ended with all it started. A hang is
+//! awaited for as long as a loaded machine may take to get there; of a healthy one it is asked repeatedly whether it
+//! was ever called dead.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Processes that run until they are dropped.
+struct Patient {
+    leader: Child,
+    _directory: TempDir,
+}
+
+impl Patient {
+    /// Starts `program` as the leader of a session.
+    fn start(program: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        // Not the leader of a process group yet, so setsid(1) becomes the program: its pid is the session's.
+        let leader = Command::new("setsid")
+            .args(program)
+            .current_dir(directory.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Patient { leader, _directory: directory }
+    }
+
+    fn bash(script: &str) -> Self {
+        Patient::start(&["bash", "-c", script])
+    }
+
+    fn python(script: &str) -> Self {
+        Patient::start(&["python3", "-c", script])
+    }
+
+    fn examine(&self) -> Value {
+        let pid = self.leader.id().to_string();
+        let out =
+            Command::new(env!("CARGO_BIN_EXE_pelton")).args(["doctor", "--json", &pid]).output().unwrap();
+        let told: Value = serde_json::from_slice(&out.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&out.stderr)));
+        let status = match told["health"].as_str() {
+            Some("dead") => 1,
+            Some("unknown") => 3,
+            _ => 0,
+        };
+        assert_eq!(out.status.code(), Some(status), "{told:#}");
+        told
+    }
+
+    /// Waits until a finding has this health and kind, and returns all that is said of it.
+    fn await_finding(&self, health: &str, kind: &str) -> String {
+        let start = Instant::now();
+        loop {
+            let told = self.examine();
+            let all = told["findings"].as_array().unwrap();
+            if let Some(one) = all.iter().find(|one| one["health"] == health && one["kind"] == kind) {
+                let waits =
+                    one["waits"].as_array().unwrap().iter().map(|wait| wait["words"].as_str().unwrap());
+                let mut words: Vec<&str> = waits.collect();
+                words.extend([one["headline"].as_str().unwrap(), one["cure"].as_str().unwrap_or_default()]);
+                return words.join("\n");
+            }
+            assert!(start.elapsed() < PATIENCE, "not found: {health} {kind} in {told:#}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// It hangs in this way, and these words are said of it.
+    #[track_caller]
+    fn hangs(&self, kind: &str, words: &[&str]) {
+        let said = self.await_finding("dead", kind);
+        for one in words {
+            assert!(said.contains(one), "`{one}` is missing in:\n{said}");
+        }
+    }
+
+    /// It is never called dead, not while it starts and not when it is under way.
+    #[track_caller]
+    fn is_healthy(&self, health: &str, kind: &str) {
+        self.await_finding(health, kind);
+        for _ in 0..4 {
+            let told = self.examine();
+            assert_ne!(told["health"], "dead", "{told:#}");
+        }
+    }
+
+    fn session(&self) -> Vec<u32> {
+        let own = self.leader.id();
+        let session = |pid: u32| -> Option<u32> {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            stat.rsplit(')').next()?.split_ascii_whitespace().nth(3)?.parse().ok()
+        };
+        let all = fs::read_dir("/proc").unwrap().flatten();
+        let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        pids.filter(|&pid| session(pid) == Some(own)).collect()
+    }
+}
+
+impl Drop for Patient {
+    fn drop(&mut self) {
+        // Several rounds: what is being started while it is ended is not in the first list.
+        for _ in 0..100 {
+            let pids: Vec<String> = self.session().iter().map(u32::to_string).collect();
+            if pids.is_empty() {
+                break;
+            }
+            let _ = Command::new("kill").arg("-KILL").args(&pids).stderr(Stdio::null()).status();
+            let _ = self.leader.wait();
+        }
+    }
+}
+
+#[test]
+fn a_wait_without_reading() {
+    Patient::python(
+        "import subprocess as s\np = s.Popen(['head', '-c', '200000', '/dev/zero'], stdout=s.PIPE)\np.wait()",
+    )
+    .hangs(
+        "waits_without_reading",
+        &[
+            "standard output: pipe:[",
+            "is full (65,536 of 65,536 bytes)",
+            "for its child head (",
+            "communicate()",
+        ],
+    );
+}
+
+#[test]
+fn a_wait_without_reading_what_a_shell_started() {
+    Patient::python("import subprocess as s\np = s.Popen(['sh', '-c', 'yes | head -c 200000; :'], stdout=s.PIPE)\np.wait()")
+        .hangs("waits_without_reading", &["in python3 (", "read its descriptor"]);
+}
+
+#[test]
+fn an_undrained_standard_error() {
+    Patient::python(
+        "import subprocess as s\np = s.Popen(['sh', '-c', 'head -c 200000 /dev/zero >&2; echo'], stdout=s.PIPE, stderr=s.PIPE)\n\
+         p.stdout.read()",
+    )
+    .hangs("undrained_channel", &["waits for room in its standard output", "waits for input from its descriptor"]);
+}
+
+#[test]
+fn an_undrained_standard_error_of_the_child_itself() {
+    Patient::python(
+        "import subprocess as s\np = s.Popen(['python3', '-c', 'import sys; sys.stderr.write(\"x\" * 200000)'],\n\
+         stdout=s.PIPE, stderr=s.PIPE)\np.stdout.read()",
+    )
+    .hangs("undrained_channel", &["waits for room in its standard error", "send the standard error of python3 ("]);
+}
+
+#[test]
+fn both_pipes_full() {
+    Patient::python(
+        "import subprocess as s\np = s.Popen(['cat'], stdin=s.PIPE, stdout=s.PIPE)\np.stdin.write(b'x' * 1000000)\np.stdin.flush()",
+    )
+    .hangs("both_full", &["and neither reads", "cat ("]);
+}
+
+#[test]
+fn a_leaked_write_end() {
+    Patient::python("import os, subprocess as s\nr, w = os.pipe()\np = s.Popen(['cat'], stdin=r)\np.wait()")
+        .hangs("held_open", &["close descriptor", "in python3 (", "cat ("]);
+}
+
+#[test]
+fn a_reader_that_holds_its_own_write_end() {
+    Patient::bash("mkfifo f; exec 3<>f; exec cat <&3").hangs("held_open", &["holds back itself", "/f"]);
+}
+
+#[test]
+fn a_fifo_opened_by_its_reader_only() {
+    Patient::bash("mkfifo f; cat f; :").hangs("fifo_one_sided", &["/f for reading", ": > /"]);
+}
+
+#[test]
+fn a_fifo_opened_by_its_writer_only() {
+    Patient::bash("mkfifo f; echo x > f; :").hangs("fifo_one_sided", &["/f for writing", "cat /"]);
+}
+
+#[test]
+fn tee_into_two_fifos_that_are_read_in_order() {
+    Patient::bash("mkfifo a b; tee a b < /dev/zero > /dev/null & cat a > /dev/null; cat b")
+        .hangs("fifo_one_sided", &["/b for writing", "tee ("]);
+}
+
+#[test]
+fn tee_into_its_own_input() {
+    Patient::bash("mkfifo f; cat f | tee f > /dev/null; :").hangs("both_empty", &["cat (", "tee ("]);
+}
+
+#[test]
+fn two_branches_read_in_order() {
+    Patient::python(
+        "import os\nr, w = os.pipe()\nr2, w2 = os.pipe()\n\
+         if os.fork() == 0:\n  os.close(r); os.close(r2)\n  os.write(w, b'x' * 200000)\n  os.write(w2, b'x')\n\
+         else:\n  os.close(w); os.close(w2)\n  os.read(r2, 1)",
+    )
+    .hangs("undrained_channel", &["reads one channel while"]);
+}
+
+#[test]
+fn a_coprocess_that_keeps_its_answer_back() {
+    Patient::bash(
+        "coproc tr a-z A-Z; echo hello >&\"${COPROC[1]}\"; read -r line <&\"${COPROC[0]}\"; echo \"$line\"",
+    )
+    .hangs("both_empty", &["tr (", "in bash (", "stdbuf -oL"]);
+}
+
+#[test]
+fn a_ring_of_four() {
+    Patient::bash("mkfifo f; cat f | cat | cat | cat > f; :").hangs("both_empty", &["cat ("]);
+}
+
+#[test]
+fn a_stopped_reader() {
+    let patient = Patient::bash("yes | sh -c 'kill -STOP $$'; :");
+    patient.hangs("stopped", &["kill -CONT", "yes", "is stopped, until"]);
+}
+
+#[test]
+fn a_lock_whose_holder_waits_for_the_one_that_wants_it() {
+    Patient::bash("exec 9> lock; flock 9; flock lock true; :").hangs("file_lock", &["/lock", "in bash ("]);
+    Patient::python(
+        "import fcntl, subprocess as s\nf = open('lock', 'w')\nfcntl.flock(f, fcntl.LOCK_EX)\ns.run(['flock', 'lock', 'true'])",
+    )
+    .hangs("file_lock", &["/lock", "in python3 ("]);
+}
+
+#[test]
+fn a_pair_of_sockets() {
+    Patient::python(
+        "import socket, subprocess as s\na, b = socket.socketpair()\np = s.Popen(['cat'], stdin=b, stdout=b)\nb.close()\na.recv(1)",
+    )
+    .hangs("both_empty", &["socket:[", "cat ("]);
+}
+
+#[test]
+fn two_ends_of_a_connection() {
+    Patient::python(
+        "import os, socket\nl = socket.create_server(('127.0.0.1', 0))\n\
+         if os.fork() == 0:\n  c = socket.create_connection(l.getsockname())\n  l.close()\n  c.recv(1)\n\
+         else:\n  s, _ = l.accept()\n  s.recv(1)",
+    )
+    .hangs("both_empty", &["socket:["]);
+}
+
+#[test]
+fn threads_that_lock_in_opposite_orders() {
+    Patient::python(
+        "import threading, time\na, b = threading.Lock(), threading.Lock()\n\
+         def f(x, y):\n  x.acquire(); time.sleep(0.3); y.acquire()\n\
+         t = [threading.Thread(target=f, args=p) for p in ((a, b), (b, a))]\n[x.start() for x in t]\n[x.join() for x in t]",
+    )
+    .hangs("threads", &["3 threads"]);
+}
+
+#[test]
+fn a_poll_of_two_channels_whose_writer_waits_for_input() {
+    Patient::python(
+        "import select, subprocess as s\np = s.Popen(['cat'], stdin=s.PIPE, stdout=s.PIPE, stderr=s.PIPE)\n\
+         select.select([p.stdout, p.stderr], [], [])",
+    )
+    .hangs("both_empty", &["close descriptor", "while it is open, cat ("]);
+}
+
+#[test]
+fn a_terminal_that_nobody_types_at() {
+    let script = "import os, pty\npid, fd = pty.fork()\n\
+                  if pid == 0: os.execvp('cat', ['cat'])\nos.waitpid(pid, 0)";
+    // The child of a pty leads a session of its own; it ends with the terminal when its parent does.
+    Patient::python(script).is_healthy("idle", "terminal");
+}
+
+#[test]
+fn one_that_is_stopped_and_waited_for_by_nobody_is_no_deadlock() {
+    Patient::bash("kill -STOP $$").is_healthy("idle", "stopped");
+}
+
+#[test]
+fn healthy_sleepers() {
+    Patient::bash("sleep 100 | cat; :").is_healthy("idle", "timer");
+    Patient::bash("touch f; tail -f f | grep x; :").is_healthy("idle", "outside");
+    Patient::python("import subprocess as s\ns.run(['sleep', '100'])").is_healthy("idle", "timer");
+    Patient::bash("coproc sleep 100; read -r line <&\"${COPROC[0]}\"").is_healthy("idle", "timer");
+    Patient::python("import signal\nsignal.pause()").is_healthy("idle", "signal");
+}
+
+#[test]
+fn healthy_workers() {
+    Patient::bash("while :; do :; done | sort; :").is_healthy("slow", "slow_writer");
+    Patient::bash("yes | while read -r line; do :; done; :").is_healthy("slow", "slow_reader");
+    Patient::bash("yes | sleep 100; :").is_healthy("slow", "slow_reader");
+    Patient::bash("while :; do :; done").is_healthy("slow", "busy");
+}
+
+#[test]
+fn healthy_servers_and_event_loops() {
+    Patient::python("import socket\nl = socket.create_server(('127.0.0.1', 0))\nl.accept()")
+        .is_healthy("idle", "outside");
+    Patient::python(
+        "import asyncio\nasync def f():\n  p = await asyncio.create_subprocess_exec('sleep', '100', stdout=-1)\n  await p.stdout.read()\n\
+         asyncio.run(f())",
+    )
+    .is_healthy("idle", "timer");
+    Patient::python(
+        "import select, signal, socket\na, b = socket.socketpair()\na.setblocking(0); b.setblocking(0)\n\
+         signal.set_wakeup_fd(b.fileno())\nsignal.signal(signal.SIGUSR1, lambda *x: None)\nselect.select([a], [], [])",
+    )
+    .is_healthy("idle", "signal");
+}
+
+#[test]
+fn healthy_threads_and_locks() {
+    Patient::python(
+        "import threading, time\nt = threading.Thread(target=time.sleep, args=(100,))\nt.start()\nt.join()",
+    )
+    .is_healthy("idle", "timer");
+    Patient::bash("flock lock sleep 100 & sleep 0.2; flock lock true; :").is_healthy("idle", "timer");
+}
+
+#[test]
+fn healthy_fifos_and_tees() {
+    // Somebody of the same job is still at work, and may open it: which of them is named depends on who else there is.
+    Patient::bash("mkfifo f; sleep 100 & cat f; :").never_dead();
+    Patient::bash("while sleep 0.02; do echo x; done | tee >(cat > /dev/null) | cat > /dev/null; :")
+        .never_dead();
+    Patient::bash("sleep 100 | timeout 90 cat; :").is_healthy("idle", "timer");
+    Patient::bash("seq 1000 | xargs -P 2 -n 1 sleep").never_dead();
+}
+
+impl Patient {
+    /// For those whose state changes all the time.
+    #[track_caller]
+    fn never_dead(&self) {
+        for _ in 0..5 {
+            let told = self.examine();
+            assert_ne!(told["health"], "dead", "{told:#}");
+        }
+    }
+}
+
+#[test]
+fn healthy_programs_in_other_languages() {
+    let exists = |name: &str| {
+        std::env::split_paths(&std::env::var_os("PATH").unwrap())
+            .any(|directory| Path::new(&directory).join(name).exists())
+    };
+    if exists("node") {
+        Patient::start(&[
+            "node",
+            "-e",
+            "require('child_process').spawn('sleep', ['100']); setInterval(() => {}, 1e6)",
+        ])
+        .never_dead();
+    }
+    if exists("ruby") {
+        Patient::start(&["ruby", "-e", "require 'open3'; Open3.capture3('sleep 100')"]).never_dead();
+    }
+    if exists("make") {
+        Patient::bash("printf 'all: a b\\na b:\\n\\tsleep 100\\n' > Makefile; make -j2").never_dead();
+    }
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_an_error_of_its_own() {
+    let pelton = |arguments: &[&str]| {
+        let out = Command::new(env!("CARGO_BIN_EXE_pelton")).arg("doctor").args(arguments).output().unwrap();
+        (out.status.code(), String::from_utf8(out.stderr).unwrap())
+    };
+    let (status, message) = pelton(&["no-such-program-at-all"]);
+    assert_eq!(status, Some(2));
+    assert!(message.contains("there is no process called `no-such-program-at-all`"), "{message}");
+    assert_eq!(pelton(&["4194305"]).0, Some(2));
+    assert_eq!(pelton(&["--all", "1"]).0, Some(2));
+    assert_eq!(pelton(&["--schema"]), (Some(0), String::new()));
+}
+
+#[test]
+fn a_name_finds_its_processes_and_the_graph_names_them() {
+    let patient = Patient::bash("mkfifo f; exec -a pelton-patient cat f");
+    patient.hangs("fifo_one_sided", &[]);
+    let out = Command::new(env!("CARGO_BIN_EXE_pelton"))
+        .args(["doctor", "--dot", "pelton-patient"])
+        .output()
+        .unwrap();
+    assert_eq!(out.status.code(), Some(1));
+    let graph = String::from_utf8(out.stdout).unwrap();
+    assert!(
+        graph.contains(&format!("p{} [label=\"cat ({})", patient.leader.id(), patient.leader.id())),
+        "{graph}"
+    );
+    assert!(graph.contains("peripheries=2"), "{graph}");
+}

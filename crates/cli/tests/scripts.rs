@@ -1,0 +1,292 @@
+//! Scripts run by the shell with pelton's calls in place of pipelines, against the shell alone: output, messages, status,
+//! files. Each case also says how many of its pipelines call pelton, so that none passes because nothing was done.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// The text, how many of its pipelines call pelton, and the shells it is for.
+struct Case {
+    calls: usize,
+    text: &'static str,
+}
+
+const fn case(calls: usize, text: &'static str) -> Case {
+    Case { calls, text }
+}
+
+/// In the words of bash and of dash.
+const BOTH: &[Case] = &[
+    // Loops, and what they expand.
+    case(1, "for f in a b; do sort \"$f\" | uniq -c; done"),
+    case(1, "for f in a b 'c d'; do cut -c1-3 \"$f\" | sort | uniq >\"$f.out\"; done; cat *.out"),
+    case(1, "for f in *; do sort $f | head -n 1; done"),
+    case(1, "i=0; while [ $i -lt 5 ]; do i=$((i+1)); head -n $i a | tail -n 1; done"),
+    case(1, "until grep -q x a | wc -l; do :; done"),
+    case(1, "while read -r x y; do cut -f1 a | grep -c \"$x\"; done <b"),
+    case(1, "for n in 1 2 3; do sort -n a | sed \"${n}q\"; done"),
+    case(1, "for n in 3 2 1; do sort a | head -n $n | tail -n1; done | sort"),
+    // Word lists, patterns, IFS.
+    case(1, "set -- a b; for f; do sort \"$@\" | uniq | wc -l; done"),
+    case(1, "set -- a; if true; then sort $1 | uniq -d; fi"),
+    case(1, "IFS=,; x=a,b; for i in 1; do cat $x | sort; done"),
+    case(1, "IFS=; x='c d'; for i in 1; do cat $x | sort; done"),
+    case(1, "x='c d'; for i in 1; do cat $x | sort; done"),
+    case(1, "x=; for i in 1; do cat $x a | sort; done"),
+    case(1, "for i in 1; do cat [ab] | sort; done"),
+    case(1, "for i in 1; do cat ?' d' | sort; done"),
+    case(1, "for i in 1; do cat nosuch* | sort; done"),
+    case(1, "x='*'; for i in 1; do grep -c \"$x\" a b | sort; done"),
+    case(1, "x='a  b'; for i in 1; do grep -e \"$x\" -e '' a | sort; done"),
+    case(1, "x=\"it's\"; for i in 1; do grep -e \"$x\" -e \"a'b\" -e '\"' a b | sort; done"),
+    case(1, "x='$(echo no)'; for i in 1; do grep -F -e \"$x\" -e 1 a | sort; done"),
+    case(1, "x='-n'; for i in 1; do sort $x a | head -n 2; done"),
+    case(1, "for i in 1; do sort ${x:-a} | head -n 2; done"),
+    case(1, "x=a.txt; for i in 1; do sort ${x%.txt} | head -n 2; done"),
+    case(1, "for i in 1; do sort \"$nosuch\" | head -n 2; done"),
+    case(1, "for i in 1; do sort $nosuch a | head -n ${nosuch:-3}; done"),
+    case(1, "for i in 1; do sort ~/a | head -n 2; done"),
+    // Statuses.
+    case(1, "if grep x a | sort; then echo yes; else echo no; fi"),
+    case(1, "if sort a | grep nosuch; then echo yes; else echo no; fi"),
+    case(1, "for i in 1; do sort a | grep -q nosuch && echo yes || echo \"no $?\"; done"),
+    case(1, "for i in 1; do ! sort a | grep -q nosuch; echo $?; done"),
+    case(1, "set -e; for i in 1; do sort a | grep nosuch; echo not here; done; echo nor here"),
+    case(1, "set -e; for i in 1; do sort a | grep nosuch || true; echo here; done; echo and here"),
+    case(1, "set -e; f() { sort a | grep nosuch; echo in f; }; if f; then echo then; fi; f; echo end"),
+    case(1, "for i in 1; do sort nosuch | wc -l; echo $?; done"),
+    case(1, "for i in 1; do sort a | sort -k; echo $?; done"),
+    case(1, "for i in 1; do sort a | head -n 1 | grep -c '^'; done; exit 7"),
+    case(1, "f() { sort a | grep nosuch; return; }; f; echo $?"),
+    // Functions, groups, subshells, cases.
+    case(1, "f() { sort \"$1\" | uniq -c | sort -rn; }; f a; f b"),
+    case(1, "(cd sub && sort e | uniq)"),
+    case(1, "{ sort a | uniq; } >out; cat out"),
+    case(1, "case a in a) sort a | uniq;; *) echo no;; esac"),
+    case(0, "sort() { echo mine; }; for i in 1; do sort a | uniq; done"),
+    case(0, "uniq() { cat; }; f() { sort a | uniq -c; }; f"),
+    // Part of a pipeline.
+    case(1, "while read -r x; do echo \"[$x]\"; done <a | sort | uniq -c"),
+    case(1, "sort a | uniq -c | while read -r n x; do echo \"$x=$n\"; done"),
+    case(1, "f() { tr a-z A-Z; }; f <a | sort | uniq | f"),
+    case(1, "for i in 1 2; do echo $i; done | sort -r | head -n 1"),
+    // Redirections.
+    case(1, "for f in a b; do sort <\"$f\" | uniq >>all; done; cat all"),
+    case(1, "for f in a nosuch b; do sort <\"$f\" | uniq -c; echo $?; done"),
+    case(1, "for i in 1; do sort a | uniq >nosuch/out; echo $?; done; echo on"),
+    case(1, "set -C; for i in 1; do sort a | uniq >b; echo $?; sort a | uniq >|b; done; cat b"),
+    case(1, "for i in 1; do sort a 2>/dev/null | uniq | head -n 2; done"),
+    case(0, "for i in 1; do sort a | uniq 2>&1; done"),
+    case(1, "exec 3>&1; for i in 1; do sort a | uniq >&2; cut -c1 a | uniq; done"),
+    case(1, "for i in 1; do sort | uniq -c; done <a"),
+    case(2, "{ head -n 1 | cat; sort | uniq; } <a"),
+    // Substitutions.
+    case(1, "x=$(sort a | uniq -c); echo \"$x\""),
+    case(1, "for i in $(sort a | head -n 3); do echo \"<$i>\"; done"),
+    case(1, "echo \"$(for f in a b; do sort $f | head -n 1; done)\""),
+    case(1, "x=$(sort a | grep nosuch) || echo \"failed $?\""),
+    // Environment of a stage.
+    case(1, "for i in 1; do LC_ALL=C sort a | uniq; done"),
+    case(1, "for i in 1; do LC_ALL=C.UTF-8 tr a-z A-Z <a | LC_ALL=C sort; done"),
+    case(1, "LC_ALL=C.UTF-8; export LC_ALL; for i in 1; do cut -c1-2 a | sort; done"),
+    // What the shell tells of itself.
+    case(0, "for i in 1; do grep -c \"$$\" a | sort >out$$; test -e out$$ && echo same; rm out$$; done"),
+    case(1, "echo \"$0\"\nfor i in 1; do sort a | uniq -c; done"),
+    case(1, "for i in 1; do\n  sort a |\n    uniq -c |\n    head -n 1\ndone\nnosuch_command"),
+    case(1, "for i in 1; do\n  sort a | # first\n    uniq # second\ndone\necho done"),
+    case(1, "trap 'echo bye' EXIT; for i in 1; do sort a | uniq | head -n 1; done"),
+    case(0, "for i in 1; do sort a | uniq & wait; done"),
+    case(0, "eval 'x=1'; for i in 1; do sort a | uniq; done"),
+    case(0, "for i in 1; do sort <<E | uniq\nb\na\nE\ndone"),
+    // Early exit.
+    case(1, "for i in 1 2; do seq 100000 | head -n 2; done"),
+    case(1, "for i in 1; do seq 100000 | sed 3q | tail -n 1; done"),
+    // Standard input of the script stays with who reads it.
+    case(1, "for i in 1; do cut -c1 | head -n 1; done; echo rest"),
+    case(1, "for i in 1 2; do read -r x; echo \"$x\"; sort a | head -n 1; done"),
+];
+
+/// In bash's words alone.
+const BASH: &[Case] = &[
+    case(1, "set -o pipefail; for i in 1; do grep nosuch a | sort; echo $?; done"),
+    case(1, "set -o pipefail; set +o pipefail; for i in 1; do grep nosuch a | sort; echo $?; done"),
+    case(1, "for i in 1 2; do grep nosuch a | sort; echo $?; set -o pipefail; done"),
+    case(1, "set -eo pipefail; for i in 1; do grep nosuch a | sort; echo no; done"),
+    case(1, "set -euo pipefail; for f in a b; do sort \"$f\" | uniq -c; done"),
+    case(0, "set -u; for i in 1; do sort $nosuch | uniq; echo on; done"),
+    case(0, "for i in 1; do grep x a | sort; echo ${PIPESTATUS[@]}; done"),
+    case(0, "shopt -s lastpipe; for i in 1; do sort a | uniq; done"),
+    case(0, "set -x; for i in 1; do sort a | uniq; done"),
+    case(1, "files=(a b); for i in 1; do sort \"${files[@]}\" | uniq -c; done"),
+    case(1, "files=(a 'c d'); for i in 1; do sort \"${files[@]}\" | uniq; done"),
+    case(1, "for ((i=1; i<4; i++)); do sort a | head -n $i | tail -n 1; done"),
+    case(1, "for i in 1; do sort {a,b} | uniq -c; done"),
+    case(1, "for i in 1; do grep -e $'\\x31' -e $'a\\tb' a | sort; done"),
+    case(0, "for i in 1; do sort <(echo b; echo a) | uniq; done"),
+    case(1, "shopt -s nullglob; for i in 1; do cat a nosuch* | sort; done"),
+    case(1, "while read -r x; do sort a | grep -c \"$x\"; done < <(head -n 2 b)"),
+    case(1, "[[ $(sort a | uniq | wc -l) -gt 2 ]] && echo many"),
+    case(1, "declare -A m; while read -r n w; do m[$w]=$n; done < <(sort a | uniq -c); echo ${#m[@]}"),
+    case(1, "x=abc; for i in 1; do grep -c \"${x:1:1}\" a | sort; done"),
+    case(1, "x=ABC; for i in 1; do grep -c \"${x,,}\" a | sort; done"),
+    case(0, "for i in 1; do sort a |& uniq; done"),
+    case(0, "for i in 1; do time sort a | uniq; done 2>/dev/null"),
+    case(1, "select x in a b; do sort $x | uniq; break; done <<<1"),
+    case(1, "f() { local x=$1; sort \"$x\" | uniq; }; f a"),
+    case(1, "for i in 1; do sort a | uniq; done; echo $LINENO"),
+    case(0, "shopt -s expand_aliases; alias sort=cat\nfor i in 1; do sort a | uniq; done"),
+    case(0, "for i in 1; do RANDOM=1; sort -k $RANDOM a | uniq; done"),
+];
+
+fn prepare(dir: &Path) {
+    let files: [(&str, &str); 5] = [
+        ("a", "10\n9\n1\n1\nx\tb\na'b\n\"q\" it's\n$(echo no)\nabc\nÄé\n"),
+        ("b", "1 one\n2 two\na three\n1 one\n"),
+        ("c d", "spaced\nout\n"),
+        ("sub/e", "deep\ndeep\n"),
+        ("s.sh", ""),
+    ];
+    std::fs::create_dir(dir.join("sub")).expect("made");
+    for (name, text) in files {
+        std::fs::write(dir.join(name), text).expect("written");
+    }
+}
+
+/// What a run did: output, messages, status, and the files there are afterwards.
+#[derive(PartialEq, Eq, Debug)]
+struct Outcome {
+    out: String,
+    err: String,
+    status: Option<i32>,
+    files: Vec<(String, Vec<u8>)>,
+}
+
+/// Runs it in a directory made anew; `script`, if given, is written to `s.sh` first.
+fn run(argv: &[&str], script: Option<&str>) -> Outcome {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    prepare(dir.path());
+    if let Some(text) = script {
+        std::fs::write(dir.path().join("s.sh"), text).expect("written");
+    }
+    std::fs::write(dir.path().join("sub/stdin"), "in 1\nin 2\nin 3\n").expect("written");
+    let stdin = std::fs::File::open(dir.path().join("sub/stdin")).expect("opened");
+    let mut command = Command::new(argv[0]);
+    command.args(&argv[1..]).current_dir(dir.path()).env("HOME", dir.path()).env("LC_ALL", "C.UTF-8");
+    command.env("XDG_CACHE_HOME", dir.path().join("sub/.cache")).stdin(Stdio::from(stdin));
+    let Output { stdout, stderr, status } = command.output().expect("it runs");
+    let entries = std::fs::read_dir(dir.path()).expect("readable").flatten();
+    let mut files: Vec<(String, Vec<u8>)> = entries
+        .filter(|entry| entry.path().is_file())
+        .map(|entry| {
+            (
+                entry.file_name().to_string_lossy().into_owned(),
+                std::fs::read(entry.path()).unwrap_or_default(),
+            )
+        })
+        .collect();
+    files.sort();
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Outcome { out: text(stdout), err: text(stderr), status: status.code(), files }
+}
+
+fn calls(shell: &str, text: &str) -> usize {
+    let outcome = run(&[PELTON, "explain", "--json", "--shell", shell, text], None);
+    let value: serde_json::Value =
+        serde_json::from_str(&outcome.out).unwrap_or_else(|e| panic!("{e}: {text}: {outcome:?}"));
+    let script = value["script"].as_array().cloned().unwrap_or_default();
+    script.iter().filter(|one| one["stages_called"].as_u64() > Some(0)).count()
+}
+
+const PELTON: &str = env!("CARGO_BIN_EXE_pelton");
+
+/// The faults of one case.
+fn judge(shell: &str, case: &Case) -> Vec<String> {
+    let mut faults = Vec::new();
+    let made = calls(shell, case.text);
+    if made != case.calls {
+        faults
+            .push(format!("{shell}: {} pipelines were to call pelton, {made} do: {}", case.calls, case.text));
+    }
+    let ways: [(&[&str], &[&str], Option<&str>); 2] = [
+        (&[shell, "-c", case.text], &[PELTON, "run", "--shell", shell, case.text], None),
+        (&[shell, "s.sh", "one"], &[PELTON, "run", "--shell", shell, "-f", "s.sh", "one"], Some(case.text)),
+    ];
+    for (theirs, ours, script) in ways {
+        let (expected, actual) = (run(theirs, script), run(ours, script));
+        // Stages complain at the same time.
+        let lines = |text: &str| {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        let same = Outcome { err: String::new(), ..clone(&expected) }
+            == Outcome { err: String::new(), ..clone(&actual) };
+        if !same || lines(&expected.err) != lines(&actual.err) {
+            faults.push(format!("{shell}: {ours:?}\n  expected {expected:?}\n  got      {actual:?}"));
+        }
+    }
+    faults
+}
+
+fn clone(outcome: &Outcome) -> Outcome {
+    let Outcome { out, err, status, files } = outcome;
+    Outcome { out: out.clone(), err: err.clone(), status: *status, files: files.clone() }
+}
+
+fn all(shell: &str, cases: &[&[Case]]) {
+    let faults: Vec<String> =
+        cases.iter().flat_map(|cases| cases.iter()).flat_map(|case| judge(shell, case)).collect();
+    assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn scripts_do_what_bash_does() {
+    all("bash", &[BOTH, BASH]);
+}
+
+#[test]
+fn scripts_do_what_dash_does() {
+    all("dash", &[BOTH]);
+}
+
+#[test]
+fn words_are_not_expanded_again() {
+    let odd = ["$HOME", "*", "a b", "", "'", "\"", "\\", "$(echo no)", "-n", "é", "x\ny", "A=b", ":::x"];
+    for word in odd {
+        let outcome = run(&[PELTON, "pipe", ":::", "grep", "-c", "-F", "-e", word, "a", ":::", "cat"], None);
+        let expected = run(&["grep", "-c", "-F", "-e", word, "a"], None);
+        assert_eq!(outcome.out, expected.out, "{word:?}: {outcome:?}");
+    }
+}
+
+#[test]
+fn more_words_than_an_argument_can_hold() {
+    let names: Vec<String> = (0..12_000).map(|at| format!("nosuch-file-{at}")).collect();
+    let mut argv = vec![PELTON, "pipe", ":::", "cat", "-s"];
+    argv.extend(names.iter().map(String::as_str));
+    argv.extend(["a", ":::", "sort", ":::", "head", "-n", "1"]);
+    let outcome = run(&argv, None);
+    assert_eq!((outcome.out.as_str(), outcome.status), ("\"q\" it's\n", Some(0)));
+    assert_eq!(outcome.err.lines().count(), 12_000);
+}
+
+#[test]
+fn bad_calls_are_refused() {
+    for (argv, part) in [
+        (&["pipe"][..], "WORDS"),
+        (&["pipe", ":::"], "has no command"),
+        (&["pipe", ":::", "sort", ":::", ":::", "uniq"], "stage 2"),
+    ] {
+        let outcome = run(&[&[PELTON], argv].concat(), None);
+        assert_eq!(outcome.status, Some(2), "{argv:?}: {outcome:?}");
+        assert!(outcome.err.contains(part), "{argv:?}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_script_can_name_pelton_in_its_first_line() {
+    let outcome = run(
+        &[PELTON, "sh", "s.sh", "a"],
+        Some("#!/usr/bin/env -S pelton sh\nfor f; do sort $f | head -n 1; done\necho $0 $#\n"),
+    );
+    assert_eq!((outcome.out.as_str(), outcome.status), ("\"q\" it's\ns.sh 1\n", Some(0)), "{outcome:?}");
+}

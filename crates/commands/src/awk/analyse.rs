@@ -1,0 +1,296 @@
+//! What a program is: for each record alone, or with a state; folded at the end or not; in an order of its own or not.
+
+use std::collections::BTreeSet;
+
+use crate::Accept;
+
+use super::names::{Names, Owner, bodies, patterns};
+use super::tree::{Arith, Builtin, Expr, Order, Pattern, Program, Statement};
+use super::uses::{Looker, Thing, Uses};
+
+/// What was found out about a program.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Analysis {
+    /// NR or FNR is asked for.
+    pub(super) counts: bool,
+    /// What goes from one record to the next.
+    pub(super) carried: Vec<String>,
+    /// What END reads of the records.
+    pub(super) joined: Vec<String>,
+    /// A range of records.
+    pub(super) ranges: bool,
+    pub(super) exits: bool,
+    /// Something is printed for records, before the end.
+    pub(super) prints_records: bool,
+    /// Nothing but whole lines is printed.
+    pub(super) whole_lines: bool,
+    /// It may end with an error that shows where it was.
+    pub(super) may_fail: bool,
+    /// The elements of an array are printed in the order in which they are kept.
+    pub(super) any_order: bool,
+    /// What it changes in BEGIN shows nowhere but in it.
+    pub(super) has_end: bool,
+}
+
+/// Looks at a program. Declines what has no bounds, and what depends on an order that is not known.
+pub(super) fn analyse(program: &Program, names: &Names) -> Accept<Analysis> {
+    let mut looker = Looker::new(program, names)?;
+    let all = everything(program, &mut looker)?;
+    let mut analysis = Analysis {
+        ranges: program.rules.iter().any(|rule| matches!(rule.pattern, Pattern::Range(..))),
+        has_end: !program.end.is_empty(),
+        whole_lines: super::lines::prints_whole_lines(program),
+        may_fail: super::lines::may_fail(program),
+        ..Analysis::default()
+    };
+    let is_counter = |thing: &Thing| matches!(thing, Thing::Variable(Owner::Program, name) if matches!(name.as_str(), "NR" | "FNR"));
+    let mut main = Uses::default();
+    for rule in &program.rules {
+        super::uses::merge(&mut main, looker.rule(rule)?);
+    }
+    analysis.prints_records = main.prints || program.rules.iter().any(|rule| rule.action.is_none());
+    analysis.counts = main.reads.iter().any(is_counter);
+    let keys_matter: BTreeSet<Thing> =
+        all.reads.iter().filter(|thing| matches!(thing, Thing::Keys(..))).cloned().collect();
+    let mut written: BTreeSet<Thing> = main.writes.clone();
+    written.extend(main.makes.intersection(&keys_matter).cloned());
+    written.remove(&Thing::Record);
+    analysis.carried = carried(program, &mut looker, &written)?;
+    let mut end = Uses::default();
+    for statement in program.end.iter().flatten() {
+        super::uses::merge(&mut end, looker.statement(Owner::Program, statement)?);
+    }
+    analysis.joined = end.reads.iter().filter(|thing| written.contains(thing)).map(name_of).collect();
+    if end.reads.iter().any(|thing| *thing == Thing::Record) {
+        analysis.joined.push("the last record".to_owned());
+    }
+    if end.reads.iter().any(is_counter) {
+        analysis.joined.push("NR".to_owned());
+    }
+    analysis.joined.dedup();
+    let mut exits = false;
+    for (_, statement) in bodies(program) {
+        each_statement(statement, &mut |statement| exits |= matches!(statement, Statement::Exit(_)));
+    }
+    analysis.exits = exits;
+    analysis.any_order = super::order::check(program, names, &mut looker)?;
+    super::lines::check_loops(program, &mut looker)?;
+    Ok(analysis)
+}
+
+fn everything(program: &Program, looker: &mut Looker) -> Accept<Uses> {
+    let mut all = Uses::default();
+    for (owner, statement) in bodies(program) {
+        super::uses::merge(&mut all, looker.statement(owner, statement)?);
+    }
+    for pattern in patterns(program) {
+        super::uses::merge(&mut all, looker.expr(Owner::Program, pattern)?);
+    }
+    Ok(all)
+}
+
+/// For `explain`.
+fn name_of(thing: &Thing) -> String {
+    match thing {
+        Thing::Variable(_, name) | Thing::Elements(_, name) | Thing::Keys(_, name) => name.clone(),
+        Thing::Record => "$0".to_owned(),
+    }
+}
+
+/// Calls for a statement and all below it.
+pub(super) fn each_statement<'a>(statement: &'a Statement, call: &mut impl FnMut(&'a Statement)) {
+    call(statement);
+    for inner in statement.parts().1 {
+        each_statement(inner, call);
+    }
+}
+
+/// Calls for an expression and all below it.
+pub(super) fn each_expr<'a>(expr: &'a Expr, call: &mut impl FnMut(&'a Expr)) {
+    call(expr);
+    for part in expr.parts() {
+        each_expr(part, call);
+    }
+}
+
+/// Calls for every expression of a program.
+pub(super) fn every_expr<'a>(program: &'a Program, call: &mut impl FnMut(&'a Expr)) {
+    for pattern in patterns(program) {
+        each_expr(pattern, call);
+    }
+    for (_, statement) in bodies(program) {
+        each_statement(statement, &mut |statement| {
+            for expr in statement.parts().0 {
+                each_expr(expr, call);
+            }
+        });
+    }
+}
+
+/// The variables that a record may find as another has left them: read before they are certainly assigned.
+fn carried(program: &Program, looker: &mut Looker, written: &BTreeSet<Thing>) -> Accept<Vec<String>> {
+    let mut walk = Walk { looker, written, carried: BTreeSet::new() };
+    let mut defined = Some(BTreeSet::new());
+    for rule in &program.rules {
+        let Some(before) = defined.clone() else { break };
+        let mut before = Some(before);
+        let always = match &rule.pattern {
+            Pattern::Always => true,
+            Pattern::When(test) | Pattern::Range(test, _) => {
+                walk.expr(test, &mut before)?;
+                false
+            }
+        };
+        let mut after = before.clone();
+        for statement in rule.action.iter().flatten() {
+            walk.statement(statement, &mut after)?;
+        }
+        defined = if always { after } else { both(before, after) };
+    }
+    let mut names: Vec<String> = walk.carried.iter().map(name_of).collect();
+    names.dedup();
+    Ok(names)
+}
+
+/// What is certainly assigned; `None` where nothing comes to.
+type Defined = Option<BTreeSet<Thing>>;
+
+fn both(left: Defined, right: Defined) -> Defined {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(left.intersection(&right).cloned().collect()),
+        (one, other) => one.or(other),
+    }
+}
+
+struct Walk<'w, 'a> {
+    looker: &'w mut Looker<'a>,
+    written: &'w BTreeSet<Thing>,
+    carried: BTreeSet<Thing>,
+}
+
+impl Walk<'_, '_> {
+    fn read(&mut self, uses: &Uses, defined: &Defined) {
+        let Some(defined) = defined else { return };
+        let unknown =
+            uses.reads.iter().filter(|thing| self.written.contains(thing) && !defined.contains(thing));
+        self.carried.extend(unknown.cloned());
+    }
+
+    fn expr(&mut self, expr: &Expr, defined: &mut Defined) -> Accept<()> {
+        match expr {
+            Expr::Assign(place, value) if matches!(**place, Expr::Name(_)) => {
+                self.expr(value, defined)?;
+                let uses = self.looker.expr(Owner::Program, expr)?;
+                if let (Some(defined), Expr::Name(name)) = (defined, &**place) {
+                    defined.extend(
+                        uses.writes
+                            .into_iter()
+                            .filter(|thing| matches!(thing, Thing::Variable(_, written) if written == name)),
+                    );
+                }
+            }
+            Expr::Builtin(Builtin::Split | Builtin::Match, _) => {
+                let uses = self.looker.expr(Owner::Program, expr)?;
+                self.read(&uses, defined);
+                if let Some(defined) = defined {
+                    defined.extend(uses.writes);
+                }
+            }
+            Expr::And(left, right) | Expr::Or(left, right) => {
+                self.expr(left, defined)?;
+                self.expr(right, &mut defined.clone())?;
+            }
+            Expr::Group(inner) if inner.len() == 1 => self.expr(&inner[0], defined)?,
+            Expr::Not(inner) => self.expr(inner, defined)?,
+            _ => {
+                let uses = self.looker.expr(Owner::Program, expr)?;
+                self.read(&uses, defined);
+            }
+        }
+        Ok(())
+    }
+
+    fn all(&mut self, exprs: &[&Expr], defined: &mut Defined) -> Accept<()> {
+        exprs.iter().try_for_each(|expr| self.expr(expr, defined))
+    }
+
+    fn statement(&mut self, statement: &Statement, defined: &mut Defined) -> Accept<()> {
+        match statement {
+            Statement::Block(body) => body.iter().try_for_each(|inner| self.statement(inner, defined))?,
+            Statement::Next | Statement::Exit(_) | Statement::Break | Statement::Continue => {
+                self.all(&statement.parts().0, defined)?;
+                // Behind break and continue, what was assigned before the loop is, and no more.
+                *defined = None;
+            }
+            Statement::If(test, yes, no) => {
+                self.expr(test, defined)?;
+                let mut other = defined.clone();
+                self.statement(yes, defined)?;
+                if let Some(no) = no {
+                    self.statement(no, &mut other)?;
+                }
+                *defined = both(defined.take(), other);
+            }
+            Statement::For(first, test, step, body) => {
+                if let Some(first) = first {
+                    self.statement(first, defined)?;
+                }
+                self.all(&test.iter().collect::<Vec<_>>(), defined)?;
+                let mut inside = defined.clone();
+                self.statement(body, &mut inside)?;
+                // continue goes on with the step, from anywhere.
+                let mut inside = defined.clone();
+                step.as_deref().map_or(Ok(()), |step| self.statement(step, &mut inside))?;
+            }
+            Statement::While(test, body) => {
+                self.expr(test, defined)?;
+                self.statement(body, &mut defined.clone())?;
+            }
+            Statement::Do(body, test) => {
+                self.statement(body, &mut defined.clone())?;
+                self.expr(test, &mut defined.clone())?;
+            }
+            Statement::ForIn(name, _, body) => {
+                let uses = self.looker.statement(Owner::Program, statement)?;
+                let own = |thing: &Thing| matches!(thing, Thing::Variable(_, read) if read == name);
+                let keys = Uses {
+                    reads: uses
+                        .reads
+                        .iter()
+                        .filter(|thing| matches!(thing, Thing::Keys(..)))
+                        .cloned()
+                        .collect(),
+                    ..Uses::default()
+                };
+                self.read(&keys, defined);
+                let mut inside = defined.clone();
+                if let Some(inside) = &mut inside {
+                    inside.extend(uses.writes.into_iter().filter(own));
+                }
+                self.statement(body, &mut inside)?;
+            }
+            Statement::Delete(_, None) => {
+                let uses = self.looker.statement(Owner::Program, statement)?;
+                if let Some(defined) = defined {
+                    defined.extend(uses.writes);
+                }
+            }
+            Statement::Expr(expr) => self.expr(expr, defined)?,
+            _ => {
+                let uses = self.looker.statement(Owner::Program, statement)?;
+                self.read(&uses, defined);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `> 0` and its like, as a number would be compared.
+pub(super) fn is_more(order: Order) -> bool {
+    matches!(order, Order::Greater | Order::GreaterOrEqual)
+}
+
+/// Adds or takes away.
+pub(super) fn is_sum(arith: Arith) -> bool {
+    matches!(arith, Arith::Add | Arith::Subtract)
+}

@@ -1,0 +1,424 @@
+//! From the tree to what is run. Whatever a program does that cannot be shown equal is declined here.
+
+use std::collections::BTreeMap;
+
+use crate::{Accept, Declined};
+
+use super::Dialect;
+use super::code::{self, Argument, Code, Do, Get, Place, Replacement, Rule, Table, When};
+use super::format::{self, Piece};
+use super::names::{Names, Owner};
+use super::pattern::Pattern;
+use super::record::Separator;
+use super::tree::{Expr, Pattern as Test, Program, Statement};
+use super::value::{Text, Value};
+
+/// What was compiled, with what each machine needs a copy of.
+#[derive(Clone, Debug)]
+pub(super) struct Compiled {
+    pub(super) code: Code,
+    pub(super) patterns: Vec<Pattern>,
+    pub(super) separators: Vec<Separator>,
+}
+
+/// What is known before the program runs.
+pub(super) struct Given<'a> {
+    pub(super) dialect: Dialect,
+    /// Assigned on the command line.
+    pub(super) variables: &'a [(String, Vec<u8>)],
+    /// FS and RS, wherever they come from.
+    pub(super) fs: Vec<u8>,
+    pub(super) rs: Vec<u8>,
+}
+
+pub(super) struct Compiler<'a> {
+    pub(super) names: &'a Names,
+    pub(super) given: &'a Given<'a>,
+    pub(super) inside: Owner,
+    pub(super) places: BTreeMap<(Owner, String), usize>,
+    pub(super) tables: BTreeMap<String, usize>,
+    pub(super) globals: usize,
+    pub(super) patterns: Vec<Pattern>,
+    pub(super) separators: Vec<Separator>,
+    ranges: usize,
+    loops: usize,
+    /// Of BEGIN or END.
+    in_block: bool,
+}
+
+/// Compiles a program.
+pub(super) fn compile(program: &Program, names: &Names, given: &Given) -> Accept<Compiled> {
+    let mut compiler = Compiler {
+        names,
+        given,
+        inside: Owner::Program,
+        places: BTreeMap::new(),
+        tables: BTreeMap::new(),
+        globals: code::KNOWN.len(),
+        patterns: Vec::new(),
+        separators: Vec::new(),
+        ranges: 0,
+        loops: 0,
+        in_block: false,
+    };
+    compiler.places_of_parameters(program);
+    let mut functions = Vec::new();
+    for (number, function) in program.functions.iter().enumerate() {
+        compiler.inside = Owner::Function(number);
+        let arrays = function.parameters.iter().map(|name| names.is_array(compiler.inside, name)).collect();
+        functions.push(code::Function { arrays, body: compiler.statements(&function.body)? });
+    }
+    compiler.inside = Owner::Program;
+    let mut rules = Vec::new();
+    for rule in &program.rules {
+        rules.push(compiler.rule(rule)?);
+    }
+    let begin = compiler.blocks(&program.begin)?;
+    let end = compiler.blocks(&program.end)?;
+    let globals = compiler.first_values()?;
+    let record_end = match given.rs.as_slice() {
+        [byte] => *byte,
+        _ => return Declined::because("an RS that is not one character"),
+    };
+    let code = Code {
+        begin,
+        rules,
+        end,
+        functions,
+        globals,
+        arrays: compiler.tables.len(),
+        ranges: compiler.ranges,
+        fields: separator(&given.fs, given.dialect)?,
+        record_end,
+    };
+    Ok(Compiled { code, patterns: compiler.patterns, separators: compiler.separators })
+}
+
+/// What stands between fields if FS, or what is given to `split`, is this.
+pub(super) fn separator(text: &[u8], dialect: Dialect) -> Accept<Separator> {
+    Ok(match text {
+        b" " => Separator::Blanks,
+        [] => return Declined::because("fields of one character (an empty FS)"),
+        b"\\" => return Declined::because("a backslash as FS"),
+        [byte] => Separator::Byte(*byte),
+        [b'\\', byte] if byte.is_ascii_punctuation() && *byte != b'\\' => {
+            // Read as an expression, so that what is no escape is declined.
+            Pattern::new(text, dialect)?;
+            Separator::Byte(*byte)
+        }
+        [b'[', byte, b']'] if !matches!(byte, b'^' | b'\\' | b'[') => Separator::Byte(*byte),
+        expression => {
+            let bare = expression.iter().enumerate();
+            let anchored = bare
+                .filter(|(_, byte)| matches!(byte, b'^' | b'$'))
+                .any(|(at, _)| at == 0 || !matches!(expression[at - 1], b'[' | b'\\'));
+            if anchored {
+                return Declined::because("an anchor in FS");
+            }
+            super::unsure::check_find(expression)?;
+            let pattern = Pattern::new(expression, dialect)?;
+            if pattern.may_match_nothing() {
+                return Declined::because("an FS that may match nothing");
+            }
+            Separator::Pattern(Box::new(pattern))
+        }
+    })
+}
+
+impl Compiler<'_> {
+    fn places_of_parameters(&mut self, program: &Program) {
+        for (number, function) in program.functions.iter().enumerate() {
+            for (place, name) in function.parameters.iter().enumerate() {
+                self.places.insert((Owner::Function(number), name.clone()), place);
+            }
+        }
+    }
+
+    fn first_values(&mut self) -> Accept<Vec<Value>> {
+        let mut globals: Vec<Value> = vec![Value::Unset; self.globals];
+        for (place, (_, value)) in code::KNOWN.iter().enumerate() {
+            globals[place] = Value::text(value.as_bytes());
+        }
+        globals[code::RSTART] = Value::Number(0.0);
+        globals[code::RLENGTH] = Value::Number(-1.0);
+        globals[code::FS] = Value::text(&self.given.fs);
+        for (name, value) in self.given.variables {
+            if let Some(place) = code::KNOWN.iter().position(|(known, _)| known == name) {
+                globals[place] = Value::input(value);
+            } else if let Some(place) = self.places.get(&(Owner::Program, name.clone())) {
+                globals[*place] = Value::input(value);
+            }
+        }
+        Ok(globals)
+    }
+
+    /// The place of a variable.
+    pub(super) fn place(&mut self, name: &str) -> Place {
+        if let Some(place) = code::KNOWN.iter().position(|(known, _)| *known == name) {
+            return Place::Global(place);
+        }
+        let owner = self.names.owner(self.inside, name);
+        let next = self.globals;
+        let place = *self.places.entry((owner, name.to_owned())).or_insert(next);
+        self.globals += usize::from(place == next && owner == Owner::Program);
+        if owner == Owner::Program { Place::Global(place) } else { Place::Local(place) }
+    }
+
+    pub(super) fn table(&mut self, name: &str) -> Table {
+        let owner = self.names.owner(self.inside, name);
+        if let Owner::Function(_) = owner {
+            return Table::Local(self.places[&(owner, name.to_owned())]);
+        }
+        let next = self.tables.len();
+        Table::Global(*self.tables.entry(name.to_owned()).or_insert(next))
+    }
+
+    fn rule(&mut self, rule: &super::tree::Rule) -> Accept<Rule> {
+        let when = match &rule.pattern {
+            Test::Always => When::Always,
+            Test::When(test) => When::If(self.get(test)?),
+            Test::Range(start, end) => {
+                self.ranges += 1;
+                When::Range(self.ranges - 1, self.get(start)?, self.get(end)?)
+            }
+        };
+        let action = match &rule.action {
+            None => vec![Do::PrintRecord],
+            Some(statements) => self.statements(statements)?,
+        };
+        Ok(Rule { when, action })
+    }
+
+    fn blocks(&mut self, blocks: &[Vec<Statement>]) -> Accept<Vec<Do>> {
+        self.in_block = true;
+        let mut all = Vec::new();
+        for block in blocks {
+            all.extend(self.statements(block)?);
+        }
+        self.in_block = false;
+        Ok(all)
+    }
+
+    fn statements(&mut self, statements: &[Statement]) -> Accept<Vec<Do>> {
+        let mut all = Vec::new();
+        for statement in statements {
+            self.statement(statement, &mut all)?;
+        }
+        Ok(all)
+    }
+
+    fn one(&mut self, statement: &Statement) -> Accept<Vec<Do>> {
+        self.statements(std::slice::from_ref(statement))
+    }
+
+    fn in_loop(&mut self, statement: &Statement) -> Accept<Vec<Do>> {
+        self.loops += 1;
+        let body = self.one(statement)?;
+        self.loops -= 1;
+        Ok(body)
+    }
+
+    fn statement(&mut self, statement: &Statement, all: &mut Vec<Do>) -> Accept<()> {
+        let compiled = match statement {
+            Statement::Block(statements) => {
+                all.extend(self.statements(statements)?);
+                return Ok(());
+            }
+            Statement::Expr(expr) => Do::Run(self.get(expr)?),
+            Statement::Print(_, Some(to)) | Statement::Printf(_, Some(to)) => {
+                return Declined::because(format!("a side effect: print {}", to.how));
+            }
+            Statement::Print(args, None) if args.is_empty() => Do::PrintRecord,
+            Statement::Print(args, None) => Do::Print(self.gets(args)?),
+            Statement::Printf(args, None) => {
+                let (pieces, args) = self.format(args)?;
+                Do::Printf(pieces, args)
+            }
+            Statement::If(test, yes, no) => {
+                let (test, yes) = (self.get(test)?, self.one(yes)?);
+                let no = no.as_deref().map_or(Ok(Vec::new()), |no| self.one(no))?;
+                Do::If(test, yes, no)
+            }
+            Statement::While(test, body) => Do::Loop(Some(self.get(test)?), self.in_loop(body)?, Vec::new()),
+            Statement::Do(body, test) => Do::Again(self.in_loop(body)?, self.get(test)?),
+            Statement::For(first, test, step, body) => {
+                if let Some(first) = first {
+                    self.statement(first, all)?;
+                }
+                let test = test.as_ref().map(|test| self.get(test)).transpose()?;
+                let step = step.as_deref().map_or(Ok(Vec::new()), |step| self.one(step))?;
+                Do::Loop(test, self.in_loop(body)?, step)
+            }
+            Statement::ForIn(name, array, body) => {
+                let (place, table) = (self.variable(name)?, self.table(array));
+                Do::Each(place, table, self.in_loop(body)?)
+            }
+            Statement::Delete(array, None) => Do::Clear(self.table(array)),
+            Statement::Delete(array, Some(index)) => Do::Delete(self.table(array), self.gets(index)?),
+            Statement::Next if self.in_block => return Declined::because("next in BEGIN or END"),
+            Statement::Next if self.inside != Owner::Program => {
+                return Declined::because("next in a function");
+            }
+            Statement::Next => Do::Next,
+            Statement::NextFile => return Declined::because("nextfile"),
+            Statement::Exit(value) => Do::Exit(self.maybe(value)?),
+            Statement::Return(_) if self.inside == Owner::Program => {
+                return Declined::because("return outside of a function");
+            }
+            Statement::Return(value) => Do::Return(self.maybe(value)?),
+            Statement::Break | Statement::Continue if self.loops == 0 => {
+                return Declined::because("break or continue outside of a loop");
+            }
+            Statement::Break => Do::Break,
+            Statement::Continue => Do::Continue,
+        };
+        all.push(compiled);
+        Ok(())
+    }
+
+    fn maybe(&mut self, expr: &Option<Expr>) -> Accept<Option<Get>> {
+        expr.as_ref().map(|expr| self.get(expr)).transpose()
+    }
+
+    pub(super) fn gets(&mut self, exprs: &[Expr]) -> Accept<Vec<Get>> {
+        exprs.iter().map(|expr| self.get(expr)).collect()
+    }
+
+    /// A variable that can be assigned.
+    pub(super) fn variable(&mut self, name: &str) -> Accept<Place> {
+        match name {
+            "NF" => Ok(Place::FieldCount),
+            "NR" | "FNR" | "FILENAME" => Declined::because(format!("an assignment to {name}")),
+            "CONVFMT" | "OFMT" => Declined::because(format!("another {name}")),
+            _ => Ok(self.place(name)),
+        }
+    }
+
+    /// The format, which must be known, and what it is for.
+    pub(super) fn format(&mut self, args: &[Expr]) -> Accept<(Vec<Piece>, Vec<Get>)> {
+        let Some(text) = self.known_text(&args[0]) else {
+            return Declined::because("a format that is made while the program runs");
+        };
+        let pieces = format::parse(&text)?;
+        if format::arguments(&pieces) > args.len() - 1 {
+            return Declined::because("printf with too few arguments");
+        }
+        Ok((pieces, self.gets(&args[1..])?))
+    }
+
+    /// The string that an expression always is, if that is known.
+    pub(super) fn known_text(&self, expr: &Expr) -> Option<Vec<u8>> {
+        match expr {
+            Expr::Text(text) => Some(text.clone()),
+            Expr::Group(inner) if inner.len() == 1 => self.known_text(&inner[0]),
+            Expr::Concat(left, right) => Some([self.known_text(left)?, self.known_text(right)?].concat()),
+            Expr::Name(name) if name == "FS" => Some(self.given.fs.clone()),
+            _ => None,
+        }
+    }
+
+    /// The number of an expression whose matches are looked for.
+    pub(super) fn pattern_to_find(&mut self, expr: &Expr) -> Accept<usize> {
+        let text = match expr {
+            Expr::Regex(text) => text.clone(),
+            other => self.known_text(other).unwrap_or_default(),
+        };
+        super::unsure::check_find(&text)?;
+        self.pattern(expr)
+    }
+
+    /// The number of an expression that is matched against.
+    pub(super) fn pattern(&mut self, expr: &Expr) -> Accept<usize> {
+        let text = match expr {
+            Expr::Regex(text) => text.clone(),
+            other => match self.known_text(other) {
+                Some(text) => text,
+                None => return Declined::because("a regular expression that is made while the program runs"),
+            },
+        };
+        super::unsure::check_match(&text)?;
+        self.patterns.push(Pattern::new(&text, self.given.dialect)?);
+        Ok(self.patterns.len() - 1)
+    }
+
+    pub(super) fn split(&mut self, args: &[Expr]) -> Accept<Get> {
+        let [text, Expr::Name(array), rest @ ..] = args else {
+            return Declined::because("split into something that is no array");
+        };
+        let separator = match rest {
+            [] => separator(&self.given.fs, self.given.dialect)?,
+            [Expr::Regex(text)] => {
+                let alone = matches!(text.as_slice(), b" ");
+                if alone { Separator::Byte(b' ') } else { separator(text, self.given.dialect)? }
+            }
+            [expr, ..] => match self.known_text(expr) {
+                Some(text) => separator(&text, self.given.dialect)?,
+                None => return Declined::because("a separator that is made while the program runs"),
+            },
+        };
+        if let [Expr::Regex(text)] = rest
+            && text.len() == 1
+            && !text[0].is_ascii_alphanumeric()
+            && !matches!(
+                text[0],
+                b' ' | b',' | b':' | b';' | b'-' | b'_' | b'=' | b'/' | b'@' | b'#' | b'%' | b'&'
+            )
+        {
+            return Declined::because("an expression of one special character as a separator");
+        }
+        let table = self.table(array);
+        self.separators.push(separator);
+        Ok(Get::Split(Box::new(self.get(text)?), table, self.separators.len() - 1))
+    }
+
+    pub(super) fn substitute(&mut self, args: &[Expr], all: bool) -> Accept<Get> {
+        let pattern = self.pattern_to_find(&args[0])?;
+        let by = match self.known_text(&args[1]) {
+            Some(text) => Replacement::Fixed(code::replacement(&text)),
+            None => Replacement::Made(Box::new(self.get(&args[1])?)),
+        };
+        let place = match args.get(2) {
+            None => Place::Record,
+            Some(place) if place.is_place() => self.assignable(place)?,
+            Some(_) => return Declined::because("sub or gsub in something that is no variable"),
+        };
+        Ok(Get::Substitute { all, pattern, by, place: Box::new(place) })
+    }
+
+    /// Something that is assigned.
+    pub(super) fn assignable(&mut self, expr: &Expr) -> Accept<Place> {
+        match expr {
+            Expr::Name(name) => self.variable(name),
+            Expr::Field(index) => match self.get(index)? {
+                Get::Number(0.0) => Ok(Place::Record),
+                Get::Number(number) if (1.0..=10_000.0).contains(&number) && number.fract() == 0.0 => {
+                    Ok(Place::Field(number as usize))
+                }
+                Get::Number(_) => Declined::because("a field with an unusual number"),
+                index => Ok(Place::FieldAt(Box::new(index))),
+            },
+            Expr::Element(array, index) => {
+                let table = self.table(array);
+                Ok(Place::Element(table, self.gets(index)?))
+            }
+            Expr::Group(inner) if inner.len() == 1 => self.assignable(&inner[0]),
+            _ => Declined::because("an assignment to something that is no variable"),
+        }
+    }
+
+    pub(super) fn arguments(&mut self, function: usize, args: &[Expr], program: &[bool]) -> Accept<Get> {
+        let mut given = Vec::new();
+        for (arg, is_array) in args.iter().zip(program) {
+            given.push(match arg {
+                Expr::Name(name) if *is_array => Argument::Table(self.table(name)),
+                _ if *is_array => return Declined::because("something that is no array in the place of one"),
+                arg => Argument::Value(self.get(arg)?),
+            });
+        }
+        Ok(Get::Call(function, given))
+    }
+
+    pub(super) fn constant(text: &[u8]) -> Get {
+        Get::Text(Text::new(text))
+    }
+}

@@ -1,0 +1,256 @@
+//! `printf` and `sprintf`: formats that are written in the program, read once.
+
+use crate::{Accept, Declined};
+
+use super::number::{self, Style};
+
+/// A piece of a format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// For itself.
+    Text(Vec<u8>),
+    Conversion(Conversion),
+}
+
+/// `%-5.2f`, say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Conversion {
+    left: bool,
+    plus: bool,
+    space: bool,
+    alternative: bool,
+    zero: bool,
+    pub(super) width: Size,
+    pub(super) precision: Size,
+    pub(super) what: u8,
+}
+
+/// A width or precision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Size {
+    Default,
+    Fixed(usize),
+    /// `*`: an argument.
+    Argument,
+}
+
+/// Larger widths and precisions are declined: mawk's buffer has its limit.
+const SIZE_MAX: usize = 200;
+
+/// Reads a format.
+pub(super) fn parse(format: &[u8]) -> Accept<Vec<Piece>> {
+    let mut pieces = Vec::new();
+    let mut text = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = format.get(at) {
+        at += 1;
+        if byte != b'%' {
+            text.push(byte);
+            continue;
+        }
+        if format.get(at) == Some(&b'%') {
+            text.push(b'%');
+            at += 1;
+            continue;
+        }
+        if !text.is_empty() {
+            pieces.push(Piece::Text(std::mem::take(&mut text)));
+        }
+        let (conversion, end) = conversion(format, at)?;
+        at = end;
+        pieces.push(Piece::Conversion(conversion));
+    }
+    if !text.is_empty() {
+        pieces.push(Piece::Text(text));
+    }
+    Ok(pieces)
+}
+
+/// How many arguments it takes.
+pub(super) fn arguments(pieces: &[Piece]) -> usize {
+    let of = |piece: &Piece| match piece {
+        Piece::Text(_) => 0,
+        Piece::Conversion(conversion) => {
+            1 + usize::from(conversion.width == Size::Argument)
+                + usize::from(conversion.precision == Size::Argument)
+        }
+    };
+    pieces.iter().map(of).sum()
+}
+
+/// The conversion behind a percent sign, and where it ends.
+fn conversion(format: &[u8], mut at: usize) -> Accept<(Conversion, usize)> {
+    let mut conversion = Conversion {
+        left: false,
+        plus: false,
+        space: false,
+        alternative: false,
+        zero: false,
+        width: Size::Default,
+        precision: Size::Default,
+        what: 0,
+    };
+    while let Some(&flag) = format.get(at) {
+        match flag {
+            b'-' => conversion.left = true,
+            b'+' => conversion.plus = true,
+            b' ' => conversion.space = true,
+            b'#' => conversion.alternative = true,
+            b'0' => conversion.zero = true,
+            _ => break,
+        }
+        at += 1;
+    }
+    (conversion.width, at) = size(format, at)?;
+    if format.get(at) == Some(&b'.') {
+        (conversion.precision, at) = size(format, at + 1)?;
+        if conversion.precision == Size::Default {
+            conversion.precision = Size::Fixed(0);
+        }
+    }
+    conversion.what = match format.get(at) {
+        Some(
+            what @ (b'd' | b'i' | b'o' | b'x' | b'X' | b'u' | b'c' | b's' | b'e' | b'E' | b'f' | b'g' | b'G'),
+        ) => *what,
+        Some(other) => return Declined::because(format!("printf with %{}", other.escape_ascii())),
+        None => return Declined::because("a format that ends in %"),
+    };
+    let unusual = conversion.zero || conversion.plus || conversion.space || conversion.alternative;
+    if matches!(conversion.what, b's' | b'c') && unusual {
+        return Declined::because("printf of a string with a flag for numbers");
+    }
+    if conversion.what == b'c' && conversion.precision != Size::Default {
+        return Declined::because("printf %c with a precision");
+    }
+    Ok((conversion, at + 1))
+}
+
+fn size(format: &[u8], at: usize) -> Accept<(Size, usize)> {
+    if format.get(at) == Some(&b'*') {
+        return Ok((Size::Argument, at + 1));
+    }
+    let digits = format[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if digits == 0 {
+        return Ok((Size::Default, at));
+    }
+    let value = std::str::from_utf8(&format[at..at + digits]).ok().and_then(|text| text.parse().ok());
+    match value {
+        Some(value) if value <= SIZE_MAX => Ok((Size::Fixed(value), at + digits)),
+        _ => Declined::because("printf with a very large width"),
+    }
+}
+
+impl Conversion {
+    /// From an argument: a negative width is one from the left.
+    pub(super) fn set_width(&mut self, width: i32) {
+        self.left |= width < 0;
+        self.width = Size::Fixed(width.unsigned_abs() as usize);
+    }
+
+    /// From an argument: a negative precision is none.
+    pub(super) fn set_precision(&mut self, precision: i32) {
+        self.precision = usize::try_from(precision).map_or(Size::Default, Size::Fixed);
+    }
+
+    /// Appends a string.
+    pub(super) fn write_text(&self, text: &[u8], out: &mut Vec<u8>) {
+        let text = match self.precision {
+            Size::Fixed(most) => &text[..text.len().min(most)],
+            _ => text,
+        };
+        let fill = self.fill(text.len());
+        if !self.left {
+            out.resize(out.len() + fill, b' ');
+        }
+        out.extend_from_slice(text);
+        if self.left {
+            out.resize(out.len() + fill, b' ');
+        }
+    }
+
+    fn fill(&self, length: usize) -> usize {
+        match self.width {
+            Size::Fixed(width) => width.saturating_sub(length),
+            _ => 0,
+        }
+    }
+
+    /// Appends a number. mawk cuts whole ones to 32 bits.
+    pub(super) fn write_number(&self, number: f64, out: &mut Vec<u8>) {
+        let style = Style { alternative: self.alternative, uppercase: self.what.is_ascii_uppercase() };
+        let mut digits = Vec::with_capacity(24);
+        let precision = match self.precision {
+            Size::Fixed(precision) => Some(precision),
+            _ => None,
+        };
+        let real = precision.unwrap_or(6);
+        let mut zero = self.zero && !self.left;
+        match self.what {
+            b'f' => number::fixed(number, real, &style, &mut digits),
+            b'e' | b'E' => number::scientific(number, real, &style, &mut digits),
+            b'g' | b'G' => number::general(number, real, &style, &mut digits),
+            _ => {
+                zero &= precision.is_none();
+                self.whole(number, precision, &mut digits);
+            }
+        }
+        let signed = !matches!(self.what, b'o' | b'x' | b'X' | b'u');
+        if signed && digits.first() != Some(&b'-') {
+            if self.plus {
+                digits.insert(0, b'+');
+            } else if self.space {
+                digits.insert(0, b' ');
+            }
+        }
+        let is_finite = number.is_finite() || matches!(self.what, b'd' | b'i' | b'o' | b'x' | b'X' | b'u');
+        self.place(&digits, zero && is_finite, out);
+    }
+
+    fn whole(&self, number: f64, precision: Option<usize>, digits: &mut Vec<u8>) {
+        let integer = number::to_integer(number);
+        let unsigned = if number >= 4_294_967_295.0 {
+            u32::MAX
+        } else if number > 0.0 {
+            number as u32
+        } else {
+            0
+        };
+        let (mut figures, mut prefix) = match self.what {
+            b'd' | b'i' => (integer.unsigned_abs().to_string(), if integer < 0 { "-" } else { "" }),
+            b'o' => (format!("{unsigned:o}"), ""),
+            b'x' => (format!("{unsigned:x}"), if self.alternative && unsigned != 0 { "0x" } else { "" }),
+            b'X' => (format!("{unsigned:X}"), if self.alternative && unsigned != 0 { "0X" } else { "" }),
+            _ => (unsigned.to_string(), ""),
+        };
+        if precision == Some(0) && figures == "0" {
+            figures.clear();
+        }
+        if self.what == b'o' && self.alternative && !figures.starts_with('0') {
+            prefix = "0";
+        }
+        let octal = usize::from(prefix == "0");
+        digits.extend_from_slice(prefix.as_bytes());
+        digits.resize(digits.len() + precision.unwrap_or(0).saturating_sub(figures.len() + octal), b'0');
+        digits.extend_from_slice(figures.as_bytes());
+    }
+
+    /// Pads with zeros behind the sign and the prefix, or with blanks.
+    fn place(&self, digits: &[u8], zero: bool, out: &mut Vec<u8>) {
+        let fill = self.fill(digits.len());
+        if zero {
+            let mut head = usize::from(matches!(digits.first(), Some(b'-' | b'+' | b' ')));
+            if self.alternative && matches!(digits.get(head + 1), Some(b'x' | b'X')) {
+                head += 2;
+            }
+            out.extend_from_slice(&digits[..head]);
+            out.resize(out.len() + fill, b'0');
+            out.extend_from_slice(&digits[head..]);
+        } else if self.left {
+            out.extend_from_slice(digits);
+            out.resize(out.len() + fill, b' ');
+        } else {
+            out.resize(out.len() + fill, b' ');
+            out.extend_from_slice(digits);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A program as a kernel: blocks in, output out.
+
+use std::sync::Arc;
+
+use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
+
+use super::machine::{Machine, Ran, Stop};
+
+/// What is known of the program, for whoever drives it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    /// How it is called, in messages.
+    pub(super) name: &'static str,
+    pub(super) record_end: u8,
+    /// It has rules or an END.
+    pub(super) reads: bool,
+    /// Another process can go on with the rest.
+    pub(super) resumes: bool,
+    /// Blocks can be worked on side by side.
+    pub(super) shares: bool,
+    pub(super) whole_lines: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct AwkKernel {
+    machine: Machine,
+    manner: Manner,
+    begun: bool,
+    over: bool,
+    complaint: Vec<u8>,
+}
+
+impl AwkKernel {
+    pub(super) fn new(machine: Machine, manner: Manner) -> Self {
+        AwkKernel { machine, manner, begun: false, over: false, complaint: Vec::new() }
+    }
+
+    fn begin(&mut self) {
+        if !std::mem::replace(&mut self.begun, true) {
+            let ran = self.machine.begin();
+            self.stopped(ran);
+        }
+    }
+
+    /// Whether something has stopped it. `exit` leads to END.
+    fn stopped(&mut self, ran: Ran<()>) -> bool {
+        let Err(stop) = ran else { return false };
+        self.over = true;
+        let stop = match stop {
+            Stop::Exit if self.manner.reads => self.machine.end().err(),
+            Stop::Exit => None,
+            fatal => Some(fatal),
+        };
+        if let Some(Stop::Fatal(message)) = stop {
+            self.complaint = format!("{}: {message}", self.manner.name).into_bytes();
+            self.machine.status = 2;
+        }
+        true
+    }
+
+    /// Works on records; how many bytes are done if it stopped.
+    fn records(&mut self, block: &[u8]) {
+        let code = Arc::clone(&self.machine.code);
+        let mut start = 0;
+        for end in memchr::memchr_iter(self.manner.record_end, block) {
+            let ran = self.machine.record(&code.rules, &block[start..end]);
+            if ran.is_err() {
+                self.stopped(ran);
+                return;
+            }
+            start = end + 1;
+        }
+        if start < block.len() {
+            let ran = self.machine.record(&code.rules, &block[start..]);
+            self.stopped(ran);
+        }
+    }
+
+    /// Passes on what was printed.
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        if out.is_empty() {
+            std::mem::swap(out, &mut self.machine.out);
+        } else {
+            out.append(&mut self.machine.out);
+        }
+    }
+}
+
+impl Kernel for AwkKernel {
+    fn framing(&self) -> Framing {
+        Framing::Records(self.manner.record_end)
+    }
+
+    fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
+        self.begin();
+        self.machine.file_records = 0;
+        self.machine.file_name = name.unwrap_or(b"-").to_vec();
+        self.flush(out);
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        if self.over {
+            return Ok(Flow::Done);
+        }
+        let nul = if self.manner.resumes { memchr::memchr(0, block) } else { None };
+        let judged = nul.map_or(block.len(), |at| {
+            memchr::memrchr(self.manner.record_end, &block[..at]).map_or(0, |end| end + 1)
+        });
+        // What the machine prints goes straight to where it is wanted.
+        std::mem::swap(out, &mut self.machine.out);
+        self.records(&block[..judged]);
+        std::mem::swap(out, &mut self.machine.out);
+        if self.over {
+            return Ok(Flow::Done);
+        }
+        if nul.is_some() {
+            return Err(HandOver { consumed: judged, reason: "a NUL in the input" });
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.begin();
+        if !self.over {
+            let ran = self.machine.end();
+            // END's own exit leads nowhere.
+            self.manner.reads = false;
+            self.stopped(ran);
+        }
+        self.over = true;
+        self.flush(out);
+        Ok(Flow::Done)
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.complaint)
+    }
+
+    fn status(&self) -> i32 {
+        self.machine.status
+    }
+
+    fn another(&self) -> Option<Peer> {
+        (self.manner.shares && !self.over).then(|| Peer::of_blocks(self.clone()))
+    }
+
+    fn keeps_whole(&self, end: u8) -> bool {
+        end == b'\n' && self.manner.record_end == end && self.manner.whole_lines
+    }
+}

@@ -1,0 +1,419 @@
+//! Runs a program: statements, rules, records.
+
+use std::sync::Arc;
+
+use super::array::{Array, Seed};
+use super::code::{self, Argument, Code, Do, Get, OFS, ORS, Place, Rule, SUBSEP, Table, When};
+use super::compile::Compiled;
+use super::format::{Piece, Size};
+use super::number;
+use super::pattern::Pattern;
+use super::record::{Record, Separator};
+use super::value::Value;
+
+/// Why a program ends before its input does.
+#[derive(Clone, Debug)]
+pub(super) enum Stop {
+    Exit,
+    /// What the real one says and ends with.
+    Fatal(String),
+}
+
+/// What comes after a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    Go,
+    Break,
+    Continue,
+    Next,
+    Return,
+}
+
+pub(super) type Ran<T> = Result<T, Stop>;
+
+/// A program with all that it keeps.
+#[derive(Clone, Debug)]
+pub(super) struct Machine {
+    pub(super) code: Arc<Code>,
+    pub(super) patterns: Vec<Pattern>,
+    pub(super) separators: Vec<Separator>,
+    pub(super) globals: Vec<Value>,
+    pub(super) tables: Vec<Array>,
+    /// Of the calls that are running.
+    pub(super) locals: Vec<Value>,
+    pub(super) local_tables: Vec<usize>,
+    pub(super) base: usize,
+    pub(super) record: Record,
+    pub(super) records: u64,
+    pub(super) file_records: u64,
+    pub(super) file_name: Vec<u8>,
+    pub(super) returned: Value,
+    pub(super) status: i32,
+    /// What was printed and not yet passed on.
+    pub(super) out: Vec<u8>,
+    ranges: Vec<bool>,
+    seed: Seed,
+    buffers: Vec<Vec<u8>>,
+}
+
+impl Machine {
+    pub(super) fn new(compiled: &Compiled) -> Self {
+        let code = Arc::new(compiled.code.clone());
+        Machine {
+            patterns: compiled.patterns.clone(),
+            separators: compiled.separators.clone(),
+            globals: code.globals.clone(),
+            tables: code.tables(),
+            locals: Vec::new(),
+            local_tables: Vec::new(),
+            base: 0,
+            record: Record::new(code.fields.clone()),
+            records: 0,
+            file_records: 0,
+            file_name: Vec::new(),
+            returned: Value::Unset,
+            status: 0,
+            out: Vec::new(),
+            ranges: vec![false; code.ranges],
+            seed: Seed::new(),
+            buffers: Vec::new(),
+            code,
+        }
+    }
+
+    /// A buffer, empty.
+    #[inline]
+    pub(super) fn buffer(&mut self) -> Vec<u8> {
+        let mut buffer = self.buffers.pop().unwrap_or_default();
+        buffer.clear();
+        buffer
+    }
+
+    /// To be used again.
+    #[inline]
+    pub(super) fn give_back(&mut self, buffer: Vec<u8>) {
+        self.buffers.push(buffer);
+    }
+
+    pub(super) fn begin(&mut self) -> Ran<()> {
+        let code = Arc::clone(&self.code);
+        self.run(&code.begin).map(|_| ())
+    }
+
+    pub(super) fn end(&mut self) -> Ran<()> {
+        let code = Arc::clone(&self.code);
+        self.run(&code.end).map(|_| ())
+    }
+
+    /// All rules for one record.
+    #[inline]
+    pub(super) fn record(&mut self, rules: &[Rule], text: &[u8]) -> Ran<()> {
+        self.record.set_input(text);
+        self.records += 1;
+        self.file_records += 1;
+        for rule in rules {
+            let chosen = match &rule.when {
+                When::Always => true,
+                When::If(test) => self.is_true(test)?,
+                When::Range(number, start, end) => self.is_in_range(*number, start, end)?,
+            };
+            if chosen && self.run(&rule.action)? == Flow::Next {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_in_range(&mut self, number: usize, start: &Get, end: &Get) -> Ran<bool> {
+        if !self.ranges[number] && !self.is_true(start)? {
+            return Ok(false);
+        }
+        self.ranges[number] = !self.is_true(end)?;
+        Ok(true)
+    }
+
+    pub(super) fn run(&mut self, body: &[Do]) -> Ran<Flow> {
+        for statement in body {
+            let flow = self.statement(statement)?;
+            if flow != Flow::Go {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::Go)
+    }
+
+    #[inline]
+    fn statement(&mut self, statement: &Do) -> Ran<Flow> {
+        match statement {
+            Do::Run(expr) => self.run_expr(expr)?,
+            Do::PrintRecord => {
+                self.record.whole(&self.globals[OFS]).write(&mut self.out);
+                self.globals[ORS].write(&mut self.out);
+            }
+            Do::Print(args) => self.print(args)?,
+            Do::Printf(pieces, args) => {
+                let mut text = self.buffer();
+                self.printf(pieces, args, &mut text)?;
+                self.out.extend_from_slice(&text);
+                self.give_back(text);
+            }
+            Do::If(test, yes, no) => {
+                let body = if self.is_true(test)? { yes } else { no };
+                return self.run(body);
+            }
+            Do::Loop(test, body, step) => return self.repeat(test.as_ref(), body, step),
+            Do::Again(body, test) => return self.do_while(body, test),
+            Do::Each(place, table, body) => return self.each(place, *table, body),
+            Do::Delete(table, index) => {
+                let key = self.key(index)?;
+                self.table(*table).remove(&key);
+                self.give_back(key);
+            }
+            Do::Clear(table) => self.table(*table).clear(),
+            Do::Next => return Ok(Flow::Next),
+            Do::Exit(value) => {
+                if let Some(value) = value {
+                    self.status = number::to_integer(self.number(value)?) & 0xFF;
+                }
+                return Err(Stop::Exit);
+            }
+            Do::Return(value) => {
+                self.returned = value.as_ref().map_or(Ok(Value::Unset), |value| self.value(value))?;
+                return Ok(Flow::Return);
+            }
+            Do::Break => return Ok(Flow::Break),
+            Do::Continue => return Ok(Flow::Continue),
+        }
+        Ok(Flow::Go)
+    }
+
+    /// An expression for what it does.
+    #[inline]
+    fn run_expr(&mut self, expr: &Get) -> Ran<()> {
+        match expr {
+            Get::Step { place, by, .. } => self.step(place, *by).map(|_| ()),
+            Get::Update(arith, place, value) => self.update(*arith, place, value).map(|_| ()),
+            Get::Assign(place, value) => self.assign(place, value),
+            Get::Substitute { all, pattern, by, place } => {
+                self.substitute(*all, *pattern, by, place).map(|_| ())
+            }
+            expr => self.value(expr).map(|_| ()),
+        }
+    }
+
+    fn print(&mut self, args: &[Get]) -> Ran<()> {
+        // What a function prints comes before what it is called for; and what an argument does to the separators shows
+        // between all of them.
+        if !args.iter().all(is_plain) {
+            return self.print_made(args);
+        }
+        for (index, arg) in args.iter().enumerate() {
+            if index > 0 {
+                self.globals[OFS].write(&mut self.out);
+            }
+            match arg {
+                Get::Of(Place::Field(field)) => self.record.field(*field).write(&mut self.out),
+                Get::Of(Place::Record) => self.record.whole(&self.globals[OFS]).write(&mut self.out),
+                Get::Of(Place::Global(place)) => self.globals[*place].write(&mut self.out),
+                Get::Of(Place::FieldCount) => number::write(self.record.count() as f64, &mut self.out),
+                Get::RecordNumber => number::write(self.records as f64, &mut self.out),
+                Get::Text(text) => self.out.extend_from_slice(text.bytes()),
+                _ => {}
+            }
+        }
+        self.globals[ORS].write(&mut self.out);
+        Ok(())
+    }
+
+    fn print_made(&mut self, args: &[Get]) -> Ran<()> {
+        let mut text = self.buffer();
+        for (index, arg) in args.iter().enumerate() {
+            if index > 0 {
+                self.globals[OFS].write(&mut text);
+            }
+            self.write(arg, &mut text)?;
+        }
+        self.globals[ORS].write(&mut text);
+        self.out.extend_from_slice(&text);
+        self.give_back(text);
+        Ok(())
+    }
+
+    /// Formats into `out`.
+    pub(super) fn printf(&mut self, pieces: &[Piece], args: &[Get], out: &mut Vec<u8>) -> Ran<()> {
+        let mut args = args.iter();
+        let mut text = self.buffer();
+        for piece in pieces {
+            let conversion = match piece {
+                Piece::Text(text) => {
+                    out.extend_from_slice(text);
+                    continue;
+                }
+                Piece::Conversion(conversion) => conversion,
+            };
+            let mut conversion = conversion.clone();
+            if conversion.width == Size::Argument {
+                conversion.set_width(self.next_integer(&mut args)?);
+            }
+            if conversion.precision == Size::Argument {
+                conversion.set_precision(self.next_integer(&mut args)?);
+            }
+            let Some(arg) = args.next() else { break };
+            match conversion.what {
+                b's' => {
+                    text.clear();
+                    self.write(arg, &mut text)?;
+                    conversion.write_text(&text, out);
+                }
+                b'c' => {
+                    let value = self.value(arg)?;
+                    conversion.write_text(&[character(&value)], out);
+                }
+                _ => {
+                    let number = self.number(arg)?;
+                    conversion.write_number(number, out);
+                }
+            }
+        }
+        for arg in args {
+            self.run_expr(arg)?;
+        }
+        self.give_back(text);
+        Ok(())
+    }
+
+    fn next_integer<'a>(&mut self, args: &mut impl Iterator<Item = &'a Get>) -> Ran<i32> {
+        let number = args.next().map_or(Ok(0.0), |arg| self.number(arg))?;
+        Ok(number::to_integer(number))
+    }
+
+    fn repeat(&mut self, test: Option<&Get>, body: &[Do], step: &[Do]) -> Ran<Flow> {
+        while test.map_or(Ok(true), |test| self.is_true(test))? {
+            match self.run(body)? {
+                Flow::Go | Flow::Continue => {}
+                Flow::Break => break,
+                flow => return Ok(flow),
+            }
+            self.run(step)?;
+        }
+        Ok(Flow::Go)
+    }
+
+    fn do_while(&mut self, body: &[Do], test: &Get) -> Ran<Flow> {
+        loop {
+            match self.run(body)? {
+                Flow::Go | Flow::Continue => {}
+                Flow::Break => return Ok(Flow::Go),
+                flow => return Ok(flow),
+            }
+            if !self.is_true(test)? {
+                return Ok(Flow::Go);
+            }
+        }
+    }
+
+    fn each(&mut self, place: &Place, table: Table, body: &[Do]) -> Ran<Flow> {
+        for key in self.table(table).keys() {
+            self.set(place, Value::Text(key))?;
+            match self.run(body)? {
+                Flow::Go | Flow::Continue => {}
+                Flow::Break => break,
+                flow => return Ok(flow),
+            }
+        }
+        Ok(Flow::Go)
+    }
+
+    #[inline]
+    pub(super) fn table(&mut self, table: Table) -> &mut Array {
+        let number = match table {
+            Table::Global(number) => number,
+            Table::Local(place) => self.local_tables[self.base + place],
+        };
+        &mut self.tables[number]
+    }
+
+    /// The string that an element goes by; to be given back.
+    #[inline]
+    pub(super) fn key(&mut self, index: &[Get]) -> Ran<Vec<u8>> {
+        let mut key = self.buffer();
+        for (at, part) in index.iter().enumerate() {
+            if at > 0 {
+                self.globals[SUBSEP].write(&mut key);
+            }
+            self.write(part, &mut key)?;
+        }
+        Ok(key)
+    }
+
+    pub(super) fn call(&mut self, function: usize, args: &[Argument]) -> Ran<Value> {
+        let code = Arc::clone(&self.code);
+        let function = &code.functions[function];
+        let (values, tables) = (self.locals.len(), self.tables.len());
+        let mut frame = Vec::with_capacity(function.arrays.len());
+        let mut frame_tables = Vec::with_capacity(function.arrays.len());
+        for (place, is_array) in function.arrays.iter().enumerate() {
+            let (value, table) = match args.get(place) {
+                Some(Argument::Value(expr)) => (self.value(expr)?, 0),
+                Some(Argument::Table(Table::Global(number))) => (Value::Unset, *number),
+                Some(Argument::Table(Table::Local(place))) => {
+                    (Value::Unset, self.local_tables[self.base + place])
+                }
+                None if *is_array => {
+                    self.tables.push(Array::new(self.seed));
+                    (Value::Unset, self.tables.len() - 1)
+                }
+                None => (Value::Unset, 0),
+            };
+            frame.push(value);
+            frame_tables.push(table);
+        }
+        self.locals.append(&mut frame);
+        self.local_tables.append(&mut frame_tables);
+        let base = std::mem::replace(&mut self.base, values);
+        self.returned = Value::Unset;
+        let ran = self.run(&function.body);
+        self.base = base;
+        self.locals.truncate(values);
+        self.local_tables.truncate(values);
+        self.tables.truncate(tables);
+        ran?;
+        Ok(std::mem::take(&mut self.returned))
+    }
+
+    /// What the real one says when a program cannot go on, but for its name.
+    pub(super) fn fatal(&self, what: &str) -> Stop {
+        let name = self.file_name.escape_ascii();
+        let (file, all) = (self.file_records, self.records);
+        Stop::Fatal(format!("{what}\n\tFILENAME=\"{name}\" FNR={file} NR={all}\n"))
+    }
+}
+
+/// It can be printed where it stands.
+fn is_plain(arg: &Get) -> bool {
+    matches!(
+        arg,
+        Get::Of(Place::Field(_) | Place::Record | Place::Global(_) | Place::FieldCount)
+            | Get::RecordNumber
+            | Get::Text(_)
+    )
+}
+
+/// `%c`.
+fn character(value: &Value) -> u8 {
+    let of_number = |number: f64| number::to_integer(number) as u8;
+    match value {
+        Value::Unset => 0,
+        Value::Number(number) => of_number(*number),
+        Value::Text(text) => text.bytes().first().copied().unwrap_or(0),
+        Value::Input(text) => match number::looks_like(text.bytes()) {
+            Some(number) => of_number(number),
+            None => text.bytes().first().copied().unwrap_or(0),
+        },
+    }
+}
+
+/// The text of a replacement, read while the program runs.
+pub(super) fn parts_of(text: &[u8]) -> Vec<code::Part> {
+    code::replacement(text)
+}

@@ -1,0 +1,281 @@
+//! What the names of a program stand for: variables, arrays, parameters.
+//!
+//! A name is an array wherever it is used as one, or is given to a function that uses it as one; and then it must be
+//! one everywhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{Accept, Declined};
+
+use super::tree::{Builtin, Expr, Function, Pattern, Program, Statement};
+
+/// Variables that some awk knows and that are not served.
+const UNSERVED: &[&str] = &[
+    "ENVIRON",
+    "ARGC",
+    "ARGV",
+    "RT",
+    "IGNORECASE",
+    "FPAT",
+    "FIELDWIDTHS",
+    "ERRNO",
+    "BINMODE",
+    "TEXTDOMAIN",
+    "PROCINFO",
+    "SYMTAB",
+    "FUNCTAB",
+    "LINT",
+    "ARGIND",
+    "RLENGTHS",
+];
+
+/// Functions and words that some awk has and others have not.
+const RESERVED: &[&str] = &[
+    "systime",
+    "mktime",
+    "strftime",
+    "gensub",
+    "asort",
+    "asorti",
+    "patsplit",
+    "strtonum",
+    "and",
+    "or",
+    "xor",
+    "compl",
+    "lshift",
+    "rshift",
+    "isarray",
+    "typeof",
+    "dcgettext",
+    "dcngettext",
+    "bindtextdomain",
+    "func",
+    "include",
+    "load",
+    "namespace",
+    "switch",
+    "case",
+    "default",
+    "delarray",
+    "toascii",
+    "intdiv",
+    "mkbool",
+    "adump",
+    "stopme",
+];
+
+/// Whose a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Owner {
+    Program,
+    /// The function of this number.
+    Function(usize),
+}
+
+/// What is known of all names.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    pub(super) arrays: BTreeSet<(Owner, String)>,
+    scalars: BTreeSet<(Owner, String)>,
+    functions: BTreeMap<String, usize>,
+    parameters: Vec<Vec<String>>,
+    /// Names given to functions as they are: to which, and as which argument.
+    given: Vec<(Owner, String, usize, usize)>,
+}
+
+/// Every statement of a program, with its owner.
+pub(super) fn bodies(program: &Program) -> Vec<(Owner, &Statement)> {
+    let mut all = Vec::new();
+    for block in program.begin.iter().chain(&program.end) {
+        all.extend(block.iter().map(|statement| (Owner::Program, statement)));
+    }
+    for rule in &program.rules {
+        all.extend(rule.action.iter().flatten().map(|statement| (Owner::Program, statement)));
+    }
+    for (number, function) in program.functions.iter().enumerate() {
+        all.extend(function.body.iter().map(|statement| (Owner::Function(number), statement)));
+    }
+    all
+}
+
+/// The patterns of a program.
+pub(super) fn patterns(program: &Program) -> Vec<&Expr> {
+    let of = |pattern| match pattern {
+        &Pattern::Always => Vec::new(),
+        Pattern::When(test) => vec![test],
+        Pattern::Range(start, end) => vec![start, end],
+    };
+    program.rules.iter().flat_map(|rule| of(&rule.pattern)).collect()
+}
+
+impl Names {
+    /// Looks through a program.
+    pub(super) fn of(program: &Program) -> Accept<Names> {
+        let mut names = Names::default();
+        for (number, Function { name, parameters, .. }) in program.functions.iter().enumerate() {
+            let known = names.functions.insert(name.clone(), number).is_some();
+            if known || parameters.iter().any(|parameter| is_special(parameter)) || is_special(name) {
+                return Declined::because("a function's name twice, or a variable of awk's as its parameter");
+            }
+            names.parameters.push(parameters.clone());
+        }
+        for parameters in &names.parameters {
+            if parameters.iter().any(|parameter| names.functions.contains_key(parameter)) {
+                return Declined::because("a parameter with the name of a function");
+            }
+        }
+        for (owner, statement) in bodies(program) {
+            names.statement(owner, statement)?;
+        }
+        for pattern in patterns(program) {
+            names.expr(Owner::Program, pattern)?;
+        }
+        names.spread();
+        match names.arrays.intersection(&names.scalars).next() {
+            Some((_, name)) => Declined::because(format!("{name} is an array and a variable")),
+            None => Ok(names),
+        }
+    }
+
+    /// The function of this name.
+    pub(super) fn function(&self, name: &str) -> Option<usize> {
+        self.functions.get(name).copied()
+    }
+
+    /// Whose a name is, seen from inside an owner.
+    pub(super) fn owner(&self, inside: Owner, name: &str) -> Owner {
+        match inside {
+            Owner::Function(number) if self.parameters[number].iter().any(|known| known == name) => inside,
+            _ => Owner::Program,
+        }
+    }
+
+    pub(super) fn is_array(&self, inside: Owner, name: &str) -> bool {
+        self.arrays.contains(&(self.owner(inside, name), name.to_owned()))
+    }
+
+    /// Which parameters of a function are arrays.
+    pub(super) fn parameters_are_arrays(&self, function: usize) -> Vec<bool> {
+        let inside = Owner::Function(function);
+        self.parameters[function].iter().map(|name| self.is_array(inside, name)).collect()
+    }
+
+    fn check(&self, name: &str) -> Accept<()> {
+        if UNSERVED.contains(&name) {
+            return Declined::because(format!("the variable {name}"));
+        }
+        if RESERVED.contains(&name) {
+            return Declined::because(format!("{name}, which not every awk reads in the same way"));
+        }
+        if self.functions.contains_key(name) {
+            return Declined::because("a function's name as a variable");
+        }
+        Ok(())
+    }
+
+    fn scalar(&mut self, inside: Owner, name: &str) -> Accept<()> {
+        self.check(name)?;
+        let owner = self.owner(inside, name);
+        self.scalars.insert((owner, name.to_owned()));
+        Ok(())
+    }
+
+    fn array(&mut self, inside: Owner, name: &str) -> Accept<()> {
+        self.check(name)?;
+        if is_special(name) {
+            return Declined::because(format!("{name} as an array"));
+        }
+        let owner = self.owner(inside, name);
+        self.arrays.insert((owner, name.to_owned()));
+        Ok(())
+    }
+
+    fn statement(&mut self, inside: Owner, statement: &Statement) -> Accept<()> {
+        match statement {
+            Statement::ForIn(name, array, _) => {
+                self.scalar(inside, name)?;
+                self.array(inside, array)?;
+            }
+            Statement::Delete(array, _) => self.array(inside, array)?,
+            _ => {}
+        }
+        let (exprs, statements) = statement.parts();
+        exprs.into_iter().try_for_each(|expr| self.expr(inside, expr))?;
+        statements.into_iter().try_for_each(|statement| self.statement(inside, statement))
+    }
+
+    fn expr(&mut self, inside: Owner, expr: &Expr) -> Accept<()> {
+        match expr {
+            Expr::Name(name) => return self.scalar(inside, name),
+            Expr::Element(array, _) | Expr::In(_, array) => self.array(inside, array)?,
+            Expr::Builtin(Builtin::Split, args) => {
+                let [text, Expr::Name(array), rest @ ..] = args.as_slice() else {
+                    return Declined::because("split into something that is no array");
+                };
+                self.array(inside, array)?;
+                self.expr(inside, text)?;
+                return rest.iter().try_for_each(|part| self.expr(inside, part));
+            }
+            // It may be an array.
+            Expr::Builtin(Builtin::Length, args) if matches!(args.as_slice(), [Expr::Name(_)]) => {
+                return Ok(());
+            }
+            Expr::Call(function, args) => return self.call(inside, function, args),
+            _ => {}
+        }
+        expr.parts().into_iter().try_for_each(|part| self.expr(inside, part))
+    }
+
+    fn call(&mut self, inside: Owner, function: &str, args: &[Expr]) -> Accept<()> {
+        let Some(number) = self.function(function) else {
+            return Declined::because(format!("the function {function}, which the program does not define"));
+        };
+        if args.len() > self.parameters[number].len() {
+            return Declined::because("a call with too many arguments");
+        }
+        for (place, arg) in args.iter().enumerate() {
+            match arg {
+                Expr::Name(name) => {
+                    self.check(name)?;
+                    let owner = self.owner(inside, name);
+                    self.given.push((owner, name.clone(), number, place));
+                }
+                arg => self.expr(inside, arg)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What is given to a function that takes an array is one, and the other way round.
+    fn spread(&mut self) {
+        loop {
+            let before = self.arrays.len();
+            for (owner, name, function, place) in &self.given {
+                let parameter = (Owner::Function(*function), self.parameters[*function][*place].clone());
+                let given = (*owner, name.clone());
+                if self.arrays.contains(&parameter) {
+                    self.arrays.insert(given);
+                } else if self.arrays.contains(&given) {
+                    self.arrays.insert(parameter);
+                }
+            }
+            if self.arrays.len() == before {
+                break;
+            }
+        }
+        for (owner, name, ..) in &self.given {
+            let given = (*owner, name.clone());
+            if !self.arrays.contains(&given) {
+                self.scalars.insert(given);
+            }
+        }
+    }
+}
+
+/// A variable that awk itself reads or sets.
+pub(super) fn is_special(name: &str) -> bool {
+    super::code::KNOWN.iter().any(|(known, _)| *known == name)
+        || matches!(name, "NR" | "NF" | "FNR" | "FILENAME")
+        || UNSERVED.contains(&name)
+}

@@ -1,0 +1,401 @@
+//! Numbers from strings and back, as C's strtod and printf do it in the C locale.
+
+/// Of mawk's integers: it prints larger ones as `%.6g`.
+const INTEGER_MAX: f64 = 2_147_483_647.0;
+
+/// The number that a string begins with, 0 if none.
+#[inline]
+pub(super) fn prefix(text: &[u8]) -> f64 {
+    // The usual: a few digits.
+    let mut value = 0u64;
+    let mut at = 0;
+    while at < text.len() && at < 15 {
+        let digit = text[at].wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value * 10 + u64::from(digit);
+        at += 1;
+    }
+    let goes_on =
+        text.get(at).is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'x' | b'X'));
+    if at > 0 && !goes_on {
+        return value as f64;
+    }
+    scan(text).0
+}
+
+/// The number that a string from the input looks like: nothing but it and blanks around it.
+///
+/// As mawk tells: it must begin like a number and end with a digit or a point, and must neither be too large nor too
+/// small.
+#[inline]
+pub(super) fn looks_like(text: &[u8]) -> Option<f64> {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n');
+    let start = text.iter().position(|byte| !is_blank(byte))?;
+    let end = text.iter().rposition(|byte| !is_blank(byte))? + 1;
+    let text = &text[start..end];
+    let begins = matches!(text[0], b'0'..=b'9' | b'+' | b'-' | b'.');
+    if !begins || !matches!(text[text.len() - 1], b'0'..=b'9' | b'.') {
+        return None;
+    }
+    let (number, length, out_of_range) = scan(text);
+    (length == text.len() && !out_of_range).then_some(number)
+}
+
+/// As strtod: the number, how many bytes it takes, and whether it is out of range.
+fn scan(text: &[u8]) -> (f64, usize, bool) {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
+    let start = text.iter().position(|byte| !is_space(byte)).unwrap_or(text.len());
+    let mut at = start;
+    let negative = text.get(at) == Some(&b'-');
+    at += usize::from(matches!(text.get(at), Some(b'+' | b'-')));
+    let rest = &text[at..];
+    let (number, length, out_of_range) = match rest {
+        [b'0', b'x' | b'X', after @ ..] => match hexadecimal(after) {
+            Some((number, length, out_of_range)) => (number, length + 2, out_of_range),
+            None => (0.0, 1, false),
+        },
+        [b'i' | b'I' | b'n' | b'N', ..] => named(rest),
+        _ => decimal(rest),
+    };
+    if length == 0 {
+        return (0.0, 0, false);
+    }
+    (if negative { -number } else { number }, at + length, out_of_range)
+}
+
+fn named(text: &[u8]) -> (f64, usize, bool) {
+    let begins = |name: &[u8]| text.len() >= name.len() && text[..name.len()].eq_ignore_ascii_case(name);
+    if begins(b"infinity") {
+        (f64::INFINITY, 8, false)
+    } else if begins(b"inf") {
+        (f64::INFINITY, 3, false)
+    } else if begins(b"nan") {
+        (f64::NAN, 3, false)
+    } else {
+        (0.0, 0, false)
+    }
+}
+
+/// Powers of ten that are exact.
+const TENS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+];
+
+fn decimal(text: &[u8]) -> (f64, usize, bool) {
+    let (mut mantissa, mut digits, mut fraction) = (0u64, 0, 0usize);
+    let mut at = 0;
+    let mut seen = false;
+    let mut point = false;
+    while let Some(&byte) = text.get(at) {
+        match byte {
+            b'0'..=b'9' => {
+                seen = true;
+                if digits > 0 || byte != b'0' {
+                    digits += 1;
+                }
+                if digits <= 15 {
+                    mantissa = mantissa * 10 + u64::from(byte - b'0');
+                }
+                fraction += usize::from(point);
+            }
+            b'.' if !point => point = true,
+            _ => break,
+        }
+        at += 1;
+    }
+    if !seen {
+        return (0.0, 0, false);
+    }
+    let mut exponent = 0i32;
+    if let Some(b'e' | b'E') = text.get(at) {
+        let sign = usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
+        let figures = text[at + 1 + sign..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if figures > 0 {
+            let read =
+                |value: i32, digit: &u8| value.saturating_mul(10).saturating_add(i32::from(digit - b'0'));
+            exponent = text[at + 1 + sign..][..figures].iter().fold(0, read);
+            if text[at + 1] == b'-' {
+                exponent = -exponent;
+            }
+            at += 1 + sign + figures;
+        }
+    }
+    let scale = i64::from(exponent) - fraction as i64;
+    let number = if digits <= 15 && (-22..=22).contains(&scale) {
+        // Both are exact, so that there is one rounding.
+        if scale < 0 {
+            mantissa as f64 / TENS[-scale as usize]
+        } else {
+            mantissa as f64 * TENS[scale as usize]
+        }
+    } else {
+        let text = std::str::from_utf8(&text[..at]).unwrap_or("0");
+        text.parse().unwrap_or(0.0)
+    };
+    let tiny = digits > 0 && number < f64::MIN_POSITIVE;
+    (number, at, number.is_infinite() || tiny)
+}
+
+/// Behind `0x`: digits, a point, a binary exponent.
+fn hexadecimal(text: &[u8]) -> Option<(f64, usize, bool)> {
+    let (mut mantissa, mut exponent) = (0u64, 0i64);
+    let (mut at, mut seen, mut point) = (0, false, false);
+    while let Some(&byte) = text.get(at) {
+        match char::from(byte).to_digit(16) {
+            Some(digit) => {
+                seen = true;
+                if mantissa >> 60 == 0 {
+                    mantissa = mantissa << 4 | u64::from(digit);
+                    exponent -= if point { 4 } else { 0 };
+                } else {
+                    // What is cut off still decides a tie.
+                    mantissa |= u64::from(digit != 0);
+                    exponent += if point { 0 } else { 4 };
+                }
+            }
+            None if byte == b'.' && !point => point = true,
+            None => break,
+        }
+        at += 1;
+    }
+    if !seen {
+        return None;
+    }
+    if let Some(b'p' | b'P') = text.get(at) {
+        let sign = usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
+        let figures = text[at + 1 + sign..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if figures > 0 {
+            let read = |value: i64, digit: &u8| (value * 10 + i64::from(digit - b'0')).min(1 << 40);
+            let value = text[at + 1 + sign..][..figures].iter().fold(0, read);
+            exponent += if text[at + 1] == b'-' { -value } else { value };
+            at += 1 + sign + figures;
+        }
+    }
+    let exponent = exponent.clamp(-3000, 3000) as i32;
+    // Two steps, so that neither power is out of range.
+    let number = mantissa as f64 * 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
+    let tiny = mantissa > 0 && number < f64::MIN_POSITIVE;
+    Some((number, at, number.is_infinite() || tiny))
+}
+
+/// As mawk converts to its integers: cut to their range.
+pub(super) fn to_integer(number: f64) -> i32 {
+    if number >= INTEGER_MAX {
+        i32::MAX
+    } else if number > -INTEGER_MAX {
+        number as i32
+    } else {
+        -i32::MAX
+    }
+}
+
+/// Appends a number as `print` does.
+#[inline]
+pub(super) fn write(number: f64, out: &mut Vec<u8>) {
+    let integer = to_integer(number);
+    if f64::from(integer) == number {
+        write_integer(integer.into(), out);
+    } else {
+        general(number, 6, &Style::default(), out);
+    }
+}
+
+/// Appends a whole number.
+pub(super) fn write_integer(number: i64, out: &mut Vec<u8>) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    let mut rest = number.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// How a number is to look, but for its width.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Style {
+    /// `#`.
+    pub(super) alternative: bool,
+    pub(super) uppercase: bool,
+}
+
+/// Infinite, or none at all.
+fn special(number: f64, style: &Style, out: &mut Vec<u8>) -> bool {
+    if number.is_finite() {
+        return false;
+    }
+    if number.is_sign_negative() {
+        out.push(b'-');
+    }
+    out.extend_from_slice(match (number.is_nan(), style.uppercase) {
+        (true, false) => b"nan",
+        (true, true) => b"NAN",
+        (false, false) => b"inf",
+        (false, true) => b"INF",
+    });
+    true
+}
+
+/// `%f`.
+pub(super) fn fixed(number: f64, precision: usize, style: &Style, out: &mut Vec<u8>) {
+    if special(number, style, out) {
+        return;
+    }
+    out.extend_from_slice(format!("{number:.precision$}").as_bytes());
+    if precision == 0 && style.alternative {
+        out.push(b'.');
+    }
+}
+
+/// `%e`.
+pub(super) fn scientific(number: f64, precision: usize, style: &Style, out: &mut Vec<u8>) {
+    if special(number, style, out) {
+        return;
+    }
+    let text = format!("{number:.precision$e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    out.extend_from_slice(mantissa.as_bytes());
+    if precision == 0 && style.alternative {
+        out.push(b'.');
+    }
+    write_exponent(exponent.parse().unwrap_or(0), style, out);
+}
+
+fn write_exponent(exponent: i32, style: &Style, out: &mut Vec<u8>) {
+    out.push(if style.uppercase { b'E' } else { b'e' });
+    out.push(if exponent < 0 { b'-' } else { b'+' });
+    if exponent.abs() < 10 {
+        out.push(b'0');
+    }
+    write_integer(exponent.abs().into(), out);
+}
+
+/// `%g`.
+pub(super) fn general(number: f64, precision: usize, style: &Style, out: &mut Vec<u8>) {
+    if special(number, style, out) {
+        return;
+    }
+    let precision = precision.max(1);
+    let text = format!("{number:.*e}", precision - 1);
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let start = out.len();
+    if exponent < -4 || exponent >= precision as i32 {
+        out.extend_from_slice(mantissa.as_bytes());
+        trim(style, start, out);
+        return write_exponent(exponent, style, out);
+    }
+    let digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
+    if mantissa.starts_with('-') {
+        out.push(b'-');
+    }
+    if exponent < 0 {
+        out.extend_from_slice(b"0.");
+        out.resize(out.len() + (-exponent - 1) as usize, b'0');
+        out.extend_from_slice(&digits);
+    } else {
+        let whole = exponent as usize + 1;
+        out.extend_from_slice(&digits[..whole]);
+        if whole < digits.len() {
+            out.push(b'.');
+            out.extend_from_slice(&digits[whole..]);
+        }
+    }
+    trim(style, start, out);
+}
+
+/// Zeros at the end of a fraction go, unless they are asked for.
+fn trim(style: &Style, start: usize, out: &mut Vec<u8>) {
+    let has_point = out[start..].contains(&b'.');
+    if style.alternative {
+        if !has_point {
+            out.push(b'.');
+        }
+        return;
+    }
+    if has_point {
+        while out.last() == Some(&b'0') {
+            out.pop();
+        }
+        if out.last() == Some(&b'.') {
+            out.pop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(number: f64) -> String {
+        let mut out = Vec::new();
+        write(number, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn numbers_are_printed_as_whole_ones_or_with_six_digits() {
+        for (number, text) in [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (2_147_483_647.0, "2147483647"),
+            (2_147_483_648.0, "2.14748e+09"),
+            (1.0 / 3.0, "0.333333"),
+            (100.5, "100.5"),
+            (1e-5, "1e-05"),
+            (0.0001, "0.0001"),
+            (1234567.5, "1.23457e+06"),
+            (999999.5, "1e+06"),
+            (f64::INFINITY, "inf"),
+            (-f64::NAN, "-nan"),
+        ] {
+            assert_eq!(shown(number), text);
+        }
+    }
+
+    #[test]
+    fn strings_begin_with_numbers() {
+        for (text, number) in [
+            (&b"12"[..], 12.0),
+            (b" \t+12.5e1x", 125.0),
+            (b"0x1A", 26.0),
+            (b"0x1.8p1", 3.0),
+            (b"0x", 0.0),
+            (b".5", 0.5),
+            (b".", 0.0),
+            (b"-", 0.0),
+            (b"1e", 1.0),
+            (b"infinite", f64::INFINITY),
+            (b"123456789012345678", 123_456_789_012_345_680.0),
+            (b"0.1", 0.1),
+            (b"179769313486231570000e288", f64::MAX),
+            (b"", 0.0),
+        ] {
+            assert_eq!(prefix(text), number, "{}", text.escape_ascii());
+        }
+        assert!(prefix(b"nano").is_nan());
+    }
+
+    #[test]
+    fn what_looks_like_a_number_is_one_to_its_end() {
+        for text in [&b"1"[..], b" 1 ", b"+1.", b"-.5", b"1e3", b"0x10"] {
+            assert!(looks_like(text).is_some(), "{}", text.escape_ascii());
+        }
+        for text in
+            [&b""[..], b" ", b"1x", b"x1", b"+", b".", b"nan", b"inf", b"0x1A", b"1e999", b"1 2", b"1e-999"]
+        {
+            assert!(looks_like(text).is_none(), "{}", text.escape_ascii());
+        }
+    }
+}

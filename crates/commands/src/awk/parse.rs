@@ -1,0 +1,326 @@
+//! Reads the whole language of POSIX: programs, rules and statements. Expressions are in `expression`.
+//!
+//! What is wrong, and what is read in different ways by different awks, is declined: the real one then says so.
+
+use crate::{Accept, Declined};
+
+use super::Dialect;
+use super::lex::{Lexer, Token};
+use super::tree::{Expr, Function, Pattern, Program, Redirect, Rule, Statement};
+
+pub(super) struct Parser<'a> {
+    pub(super) lexer: Lexer<'a>,
+    pub(super) token: Token,
+    /// `>` is no comparison here: it begins a redirection.
+    pub(super) no_greater: bool,
+    /// `in` belongs to what stands around (`for (x in a)`).
+    pub(super) depth: usize,
+}
+
+/// Expressions and statements nested more deeply are refused.
+const DEPTH_MAX: usize = 100;
+
+/// Reads a program.
+pub(super) fn parse(text: &[u8], dialect: Dialect) -> Accept<Program> {
+    if text.contains(&0) {
+        return Declined::because("a NUL in the program");
+    }
+    let mut lexer = Lexer::new(text, dialect);
+    let token = lexer.token()?;
+    let mut parser = Parser { lexer, token, no_greater: false, depth: 0 };
+    let mut program = Program::default();
+    parser.skip_ends()?;
+    while parser.token != Token::End {
+        parser.item(&mut program)?;
+        parser.skip_ends()?;
+    }
+    Ok(program)
+}
+
+impl Parser<'_> {
+    pub(super) fn is(&self, sign: &str) -> bool {
+        matches!(&self.token, Token::Sign(found) if *found == sign)
+    }
+
+    pub(super) fn advance(&mut self) -> Accept<()> {
+        self.token = self.lexer.token()?;
+        Ok(())
+    }
+
+    pub(super) fn eat(&mut self, sign: &str) -> Accept<bool> {
+        let found = self.is(sign);
+        if found {
+            self.advance()?;
+        }
+        Ok(found)
+    }
+
+    pub(super) fn expect(&mut self, sign: &str) -> Accept<()> {
+        if self.eat(sign)? { Ok(()) } else { self.unexpected() }
+    }
+
+    pub(super) fn unexpected<T>(&self) -> Accept<T> {
+        Declined::because(match &self.token {
+            Token::End => "the program ends too early".to_owned(),
+            Token::Newline => "a line of the program ends too early".to_owned(),
+            Token::Sign(sign) => format!("'{sign}' where the grammar has no place for it"),
+            Token::Name(name) | Token::Function(name) => {
+                format!("'{name}' where the grammar has no place for it")
+            }
+            Token::Number(_) | Token::Text(_) => {
+                "a constant where the grammar has no place for it".to_owned()
+            }
+        })
+    }
+
+    /// One level deeper, so that no program can make us run out of stack.
+    pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Accept<T>) -> Accept<T> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Declined::because("a program that is nested too deeply");
+        }
+        let read = read(self);
+        self.depth -= 1;
+        read
+    }
+
+    pub(super) fn skip_newlines(&mut self) -> Accept<()> {
+        while self.token == Token::Newline {
+            self.advance()?;
+        }
+        Ok(())
+    }
+
+    fn skip_ends(&mut self) -> Accept<()> {
+        while self.token == Token::Newline || self.is(";") {
+            self.advance()?;
+        }
+        Ok(())
+    }
+
+    fn item(&mut self, program: &mut Program) -> Accept<()> {
+        if self.eat("BEGIN")? {
+            program.begin.push(self.block()?);
+        } else if self.eat("END")? {
+            program.end.push(self.block()?);
+        } else if self.eat("function")? {
+            let function = self.function()?;
+            program.functions.push(function);
+        } else {
+            let rule = self.rule()?;
+            program.rules.push(rule);
+        }
+        Ok(())
+    }
+
+    fn rule(&mut self) -> Accept<Rule> {
+        if self.is("{") {
+            return Ok(Rule { pattern: Pattern::Always, action: Some(self.block()?) });
+        }
+        let first = self.expr()?;
+        let pattern = if self.eat(",")? {
+            self.skip_newlines()?;
+            Pattern::Range(first, self.expr()?)
+        } else {
+            Pattern::When(first)
+        };
+        if self.is("{") {
+            return Ok(Rule { pattern, action: Some(self.block()?) });
+        }
+        if self.token == Token::Newline || self.token == Token::End || self.is(";") {
+            return Ok(Rule { pattern, action: None });
+        }
+        self.unexpected()
+    }
+
+    fn function(&mut self) -> Accept<Function> {
+        let (Token::Name(name) | Token::Function(name)) = self.token.clone() else {
+            return self.unexpected();
+        };
+        self.advance()?;
+        self.expect("(")?;
+        let mut parameters = Vec::new();
+        while !self.is(")") {
+            if !parameters.is_empty() {
+                self.expect(",")?;
+                self.skip_newlines()?;
+            }
+            let Token::Name(parameter) = self.token.clone() else { return self.unexpected() };
+            if parameters.contains(&parameter) || parameter == name {
+                return Declined::because("a parameter's name twice");
+            }
+            parameters.push(parameter);
+            self.advance()?;
+        }
+        self.advance()?;
+        self.skip_newlines()?;
+        Ok(Function { name, parameters, body: self.block()? })
+    }
+
+    /// `{ statements }`.
+    fn block(&mut self) -> Accept<Vec<Statement>> {
+        self.deeper(|parser| {
+            parser.expect("{")?;
+            let mut statements = Vec::new();
+            parser.skip_ends()?;
+            while !parser.is("}") {
+                statements.push(parser.statement()?);
+                parser.skip_ends()?;
+            }
+            parser.advance()?;
+            Ok(statements)
+        })
+    }
+
+    fn statement(&mut self) -> Accept<Statement> {
+        self.deeper(Self::statement_here)
+    }
+
+    fn statement_here(&mut self) -> Accept<Statement> {
+        if self.is("{") {
+            return Ok(Statement::Block(self.block()?));
+        }
+        if self.eat("if")? {
+            return self.if_();
+        }
+        if self.eat("while")? {
+            let test = self.test()?;
+            return Ok(Statement::While(test, Box::new(self.body()?)));
+        }
+        if self.eat("do")? {
+            return self.do_();
+        }
+        if self.eat("for")? {
+            return self.for_();
+        }
+        let statement = self.simple()?;
+        self.end_of_simple()?;
+        Ok(statement)
+    }
+
+    fn end_of_simple(&mut self) -> Accept<()> {
+        match &self.token {
+            Token::Newline => self.advance(),
+            Token::Sign(";") => self.advance(),
+            Token::Sign("}") => Ok(()),
+            _ => self.unexpected(),
+        }
+    }
+
+    /// `(expr)` and the newlines behind it.
+    fn test(&mut self) -> Accept<Expr> {
+        self.expect("(")?;
+        let test = self.expr()?;
+        self.expect(")")?;
+        Ok(test)
+    }
+
+    /// What is done in a loop, or nothing.
+    fn body(&mut self) -> Accept<Statement> {
+        self.skip_newlines()?;
+        if self.eat(";")? {
+            return Ok(Statement::Block(Vec::new()));
+        }
+        self.statement()
+    }
+
+    fn if_(&mut self) -> Accept<Statement> {
+        let test = self.test()?;
+        let yes = Box::new(self.body()?);
+        // A semicolon or newlines may stand before else; behind a statement they mean nothing anyway.
+        self.skip_ends()?;
+        let no = if self.eat("else")? { Some(Box::new(self.body()?)) } else { None };
+        Ok(Statement::If(test, yes, no))
+    }
+
+    fn do_(&mut self) -> Accept<Statement> {
+        let body = Box::new(self.body()?);
+        self.skip_ends()?;
+        self.expect("while")?;
+        let test = self.test()?;
+        self.end_of_simple()?;
+        Ok(Statement::Do(body, test))
+    }
+
+    fn for_(&mut self) -> Accept<Statement> {
+        self.expect("(")?;
+        let first = if self.is(";") { None } else { Some(Box::new(self.simple()?)) };
+        if self.is(")") {
+            let Some(Statement::Expr(Expr::In(names, array))) = first.map(|first| *first) else {
+                return self.unexpected();
+            };
+            let [Expr::Name(name)] = names.as_slice() else { return self.unexpected() };
+            self.advance()?;
+            return Ok(Statement::ForIn(name.clone(), array, Box::new(self.body()?)));
+        }
+        self.expect(";")?;
+        self.skip_newlines()?;
+        let test = if self.is(";") { None } else { Some(self.expr()?) };
+        self.expect(";")?;
+        self.skip_newlines()?;
+        let step = if self.is(")") { None } else { Some(Box::new(self.simple()?)) };
+        self.expect(")")?;
+        Ok(Statement::For(first, test, step, Box::new(self.body()?)))
+    }
+
+    fn simple(&mut self) -> Accept<Statement> {
+        let Token::Sign(sign) = self.token else { return Ok(Statement::Expr(self.expr()?)) };
+        match sign {
+            "print" | "printf" => self.print(sign == "printf"),
+            "next" => self.advance().map(|()| Statement::Next),
+            "nextfile" => self.advance().map(|()| Statement::NextFile),
+            "break" => self.advance().map(|()| Statement::Break),
+            "continue" => self.advance().map(|()| Statement::Continue),
+            "exit" => self.maybe_expr().map(Statement::Exit),
+            "return" => self.maybe_expr().map(Statement::Return),
+            "delete" => self.delete(),
+            _ => Ok(Statement::Expr(self.expr()?)),
+        }
+    }
+
+    fn ends_simple(&self) -> bool {
+        matches!(self.token, Token::Newline | Token::End | Token::Sign(";" | "}"))
+    }
+
+    /// What may stand behind `exit` and `return`.
+    fn maybe_expr(&mut self) -> Accept<Option<Expr>> {
+        self.advance()?;
+        if self.ends_simple() { Ok(None) } else { self.expr().map(Some) }
+    }
+
+    fn delete(&mut self) -> Accept<Statement> {
+        self.advance()?;
+        let Token::Name(name) = self.token.clone() else { return self.unexpected() };
+        self.advance()?;
+        if !self.eat("[")? {
+            return Ok(Statement::Delete(name, None));
+        }
+        let index = self.list()?;
+        self.expect("]")?;
+        Ok(Statement::Delete(name, Some(index)))
+    }
+
+    fn print(&mut self, formatted: bool) -> Accept<Statement> {
+        self.advance()?;
+        self.no_greater = true;
+        let mut args = Vec::new();
+        if !self.ends_simple() && !matches!(self.token, Token::Sign(">" | ">>" | "|")) {
+            args = self.list()?;
+        }
+        let redirect = match self.token {
+            Token::Sign(how @ (">" | ">>" | "|")) => {
+                self.advance()?;
+                Some(Redirect { how, to: self.concatenation()? })
+            }
+            _ => None,
+        };
+        self.no_greater = false;
+        if let [Expr::Group(inner)] = args.as_slice() {
+            args = inner.clone();
+        }
+        if formatted && args.is_empty() {
+            return Declined::because("printf of nothing");
+        }
+        Ok(if formatted { Statement::Printf(args, redirect) } else { Statement::Print(args, redirect) })
+    }
+}

@@ -1,0 +1,304 @@
+//! awk's regular expressions, as the engine of grep and sed reads them.
+//!
+//! The two languages differ in their escapes, in braces and in where an anchor is one. What is read in the same way by
+//! all is written again in sed's; the rest is declined.
+
+use std::ops::Range;
+
+use crate::regex::{self, Flavour, Newline, Options, Regex};
+use crate::{Accept, Declined};
+
+use super::Dialect;
+
+/// A compiled expression.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    regex: Regex,
+    /// The whole text is this.
+    exact: Option<Vec<u8>>,
+}
+
+impl Pattern {
+    pub(super) fn new(text: &[u8], dialect: Dialect) -> Accept<Pattern> {
+        if text.is_empty() {
+            return Declined::because("an empty regular expression");
+        }
+        let translated = Translator { text, at: 0, depth: 0, dialect }.all()?;
+        let options =
+            Options { newline: Newline::IsCharacter, spans: true, ..Options::new(Flavour::SedExtended) };
+        let mut regex = regex::compile(&[&translated], &options)?;
+        regex.be_patient();
+        Ok(Pattern { regex, exact: exact(text) })
+    }
+
+    #[inline]
+    pub(super) fn is_match(&mut self, text: &[u8]) -> bool {
+        match &self.exact {
+            // mawk compares strings as C does: up to a NUL.
+            Some(exact) => text.starts_with(exact) && matches!(text.get(exact.len()), None | Some(0)),
+            None => self.regex.is_match(text, 0..text.len()),
+        }
+    }
+
+    /// The leftmost-longest match. What stands before the span decides what `^` means.
+    pub(super) fn find(&mut self, text: &[u8], span: Range<usize>) -> Option<(usize, usize)> {
+        // Searches are patient: none is given up.
+        self.regex.find(text, span).unwrap_or(None)
+    }
+
+    /// Could it match the empty string?
+    pub(super) fn may_match_nothing(&self) -> bool {
+        self.regex.may_match_nothing()
+    }
+}
+
+/// The characters of `^abc$`.
+fn exact(text: &[u8]) -> Option<Vec<u8>> {
+    let inner = text.strip_prefix(b"^")?.strip_suffix(b"$")?;
+    let plain =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'-' | b',' | b':' | b'=');
+    inner.iter().all(plain).then(|| inner.to_vec())
+}
+
+struct Translator<'a> {
+    text: &'a [u8],
+    at: usize,
+    depth: usize,
+    dialect: Dialect,
+}
+
+impl Translator<'_> {
+    fn next(&mut self) -> Option<u8> {
+        let byte = self.text.get(self.at).copied();
+        self.at += 1;
+        byte
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn all(mut self) -> Accept<Vec<u8>> {
+        let mut out = Vec::with_capacity(self.text.len() + 8);
+        // Nothing stands before in this branch.
+        let mut first = true;
+        let mut repeated = false;
+        while let Some(byte) = self.next() {
+            let was_first = std::mem::replace(&mut first, false);
+            let was_repeated = std::mem::replace(&mut repeated, false);
+            match byte {
+                b'*' | b'+' | b'?' => {
+                    if was_first || was_repeated {
+                        return Declined::because("a repetition of nothing, or of a repetition");
+                    }
+                    repeated = true;
+                    out.push(byte);
+                }
+                b'^' if was_first => {
+                    // What follows is the first of its branch, but no second anchor.
+                    if matches!(self.peek(), Some(b'*' | b'+' | b'?' | b'^')) {
+                        return Declined::because("a repetition behind ^");
+                    }
+                    out.push(byte);
+                }
+                b'^' => return Declined::because("^ in the middle of an expression"),
+                b'$' if matches!(self.peek(), None | Some(b')' | b'|')) => out.push(byte),
+                b'$' => return Declined::because("$ in the middle of an expression"),
+                b'(' => {
+                    self.depth += 1;
+                    first = true;
+                    out.push(byte);
+                }
+                b')' | b'|' if was_first => return Declined::because("an empty branch of an expression"),
+                b')' => {
+                    let Some(depth) = self.depth.checked_sub(1) else {
+                        return Declined::because("an unmatched closing parenthesis");
+                    };
+                    self.depth = depth;
+                    out.push(byte);
+                }
+                b'|' => {
+                    if self.peek().is_none() {
+                        return Declined::because("an empty branch of an expression");
+                    }
+                    first = true;
+                    out.push(byte);
+                }
+                b'[' => self.bracket(&mut out)?,
+                b'{' if self.dialect == Dialect::Mawk => out.extend_from_slice(b"\\{"),
+                b'{' => return Declined::because("a brace in an expression"),
+                b'}' => out.extend_from_slice(b"\\}"),
+                b'\\' => {
+                    let byte = self.escape(false)?;
+                    literal(byte, &mut out)?;
+                }
+                // Any character.
+                b'.' => out.push(byte),
+                byte => literal(byte, &mut out)?,
+            }
+        }
+        if self.depth > 0 {
+            return Declined::because("an unmatched opening parenthesis");
+        }
+        Ok(out)
+    }
+
+    /// What an escape stands for.
+    fn escape(&mut self, in_brackets: bool) -> Accept<u8> {
+        let Some(byte) = self.next() else { return Declined::because("a trailing backslash") };
+        Ok(match byte {
+            b'n' => b'\n',
+            b't' => b'\t',
+            b'f' => 12,
+            b'r' => b'\r',
+            b'v' => 11,
+            b'a' => 7,
+            b'/' | b'"' | b'\\' | b'.' | b'[' | b']' | b'(' | b')' | b'*' | b'+' | b'?' | b'{' | b'}'
+            | b'|' | b'^' | b'$' => byte,
+            b'-' if in_brackets => byte,
+            b'-' | b'#' | b'%' | b'&' | b',' | b':' | b';' | b'=' | b'@' | b'~' | b'!' | b'_' | b' '
+                if self.dialect == Dialect::Mawk && !in_brackets =>
+            {
+                byte
+            }
+            _ => return Declined::because(format!("the escape \\{} in an expression", byte.escape_ascii())),
+        })
+    }
+
+    /// A list in brackets: what its members are, in an order that needs no escapes.
+    fn bracket(&mut self, out: &mut Vec<u8>) -> Accept<()> {
+        let negated = self.peek() == Some(b'^');
+        self.at += usize::from(negated);
+        let (mut members, mut classes) = ([false; 256], Vec::new());
+        let mut first = true;
+        loop {
+            let Some(byte) = self.next() else { return Declined::because("a bracket that is not closed") };
+            let low = match byte {
+                b']' if !first => break,
+                b'[' if matches!(self.peek(), Some(b'.' | b'=')) => {
+                    return Declined::because("a collating element");
+                }
+                b'[' if self.peek() == Some(b':') => {
+                    classes.extend(self.class()?);
+                    first = false;
+                    continue;
+                }
+                b'\\' => self.escape(true)?,
+                byte => byte,
+            };
+            first = false;
+            let high = self.range_end()?.unwrap_or(low);
+            if high < low {
+                return Declined::because("a range that is upside down");
+            }
+            (low..=high).for_each(|byte| members[usize::from(byte)] = true);
+        }
+        write_bracket(negated, &members, &classes, out)
+    }
+
+    /// Behind `[` before a colon: the class with its brackets.
+    fn class(&mut self) -> Accept<Vec<u8>> {
+        let rest = &self.text[self.at - 1..];
+        let Some(end) = memchr::memmem::find(rest, b":]") else {
+            return Declined::because("a class without end");
+        };
+        let class = &rest[..end + 2];
+        let known: &[&[u8]] = &[
+            b"[:alpha:]",
+            b"[:digit:]",
+            b"[:alnum:]",
+            b"[:upper:]",
+            b"[:lower:]",
+            b"[:space:]",
+            b"[:blank:]",
+            b"[:punct:]",
+            b"[:print:]",
+            b"[:graph:]",
+            b"[:cntrl:]",
+            b"[:xdigit:]",
+        ];
+        if !known.contains(&class) {
+            return Declined::because("an unknown class");
+        }
+        self.at += class.len() - 1;
+        Ok(class.to_vec())
+    }
+
+    /// The end of a range, if a dash follows that is not the last member.
+    fn range_end(&mut self) -> Accept<Option<u8>> {
+        if self.peek() != Some(b'-') || matches!(self.text.get(self.at + 1), None | Some(b']')) {
+            return Ok(None);
+        }
+        self.at += 1;
+        match self.next() {
+            Some(b'[') => Declined::because("a bracket as the end of a range"),
+            Some(b'\\') => self.escape(true).map(Some),
+            other => Ok(other),
+        }
+    }
+}
+
+fn write_bracket(negated: bool, members: &[bool; 256], classes: &[u8], out: &mut Vec<u8>) -> Accept<()> {
+    let has = |byte: u8| members[usize::from(byte)];
+    if has(b'\n') {
+        return Declined::because("a newline in brackets");
+    }
+    let plain = |byte: &u8| has(*byte) && !matches!(byte, b']' | b'^' | b'-' | b'[' | b'\\');
+    let count = members.iter().filter(|member| **member).count();
+    if count == 1 && has(b'^') && !negated && classes.is_empty() {
+        out.extend_from_slice(b"\\^");
+        return Ok(());
+    }
+    out.push(b'[');
+    if negated {
+        out.push(b'^');
+    }
+    if has(b']') {
+        out.push(b']');
+    }
+    let mut at = 1usize;
+    while at < 256 {
+        let low = at as u8;
+        if !plain(&low) {
+            at += 1;
+            continue;
+        }
+        let high = (low..=255).take_while(plain).last().unwrap_or(low);
+        match high - low {
+            0..=2 => out.extend(low..=high),
+            _ => out.extend([low, b'-', high]),
+        }
+        at = usize::from(high) + 1;
+    }
+    out.extend_from_slice(classes);
+    if has(b'[') {
+        out.push(b'[');
+    }
+    if has(b'\\') {
+        // sed reads a backslash in brackets in ways of its own.
+        return Declined::because("a backslash in brackets");
+    }
+    if has(b'^') {
+        if out.last() == Some(&b'[') && !has(b'[') && !negated {
+            return Declined::because("^ first in brackets");
+        }
+        out.push(b'^');
+    }
+    if has(b'-') {
+        out.push(b'-');
+    }
+    out.push(b']');
+    Ok(())
+}
+
+/// A character for itself.
+fn literal(byte: u8, out: &mut Vec<u8>) -> Accept<()> {
+    match byte {
+        0 | b'\n' => return Declined::because("a newline in an expression"),
+        b'\\' | b'.' | b'[' | b']' | b'(' | b')' | b'*' | b'+' | b'?' | b'{' | b'}' | b'|' | b'^' | b'$' => {
+            out.extend([b'\\', byte]);
+        }
+        byte => out.push(byte),
+    }
+    Ok(())
+}

@@ -1,0 +1,259 @@
+//! The tree of a program, as it is written. Names are not resolved yet.
+
+/// A whole program.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Program {
+    pub(super) begin: Vec<Vec<Statement>>,
+    pub(super) rules: Vec<Rule>,
+    pub(super) end: Vec<Vec<Statement>>,
+    pub(super) functions: Vec<Function>,
+}
+
+/// `pattern { action }`.
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    pub(super) pattern: Pattern,
+    /// `None`: the record is printed.
+    pub(super) action: Option<Vec<Statement>>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Pattern {
+    Always,
+    When(Expr),
+    /// From a record where the first holds to one where the second does.
+    Range(Expr, Expr),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Function {
+    pub(super) name: String,
+    pub(super) parameters: Vec<String>,
+    pub(super) body: Vec<Statement>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Statement {
+    Expr(Expr),
+    Print(Vec<Expr>, Option<Redirect>),
+    Printf(Vec<Expr>, Option<Redirect>),
+    If(Expr, Box<Statement>, Option<Box<Statement>>),
+    While(Expr, Box<Statement>),
+    Do(Box<Statement>, Expr),
+    For(Option<Box<Statement>>, Option<Expr>, Option<Box<Statement>>, Box<Statement>),
+    ForIn(String, String, Box<Statement>),
+    Block(Vec<Statement>),
+    Delete(String, Option<Vec<Expr>>),
+    Next,
+    NextFile,
+    Exit(Option<Expr>),
+    Return(Option<Expr>),
+    Break,
+    Continue,
+}
+
+/// Where something is printed instead.
+#[derive(Clone, Debug)]
+pub(super) struct Redirect {
+    pub(super) how: &'static str,
+    pub(super) to: Expr,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Expr {
+    Number(f64),
+    Text(Vec<u8>),
+    Regex(Vec<u8>),
+    Name(String),
+    Field(Box<Expr>),
+    Element(String, Vec<Expr>),
+    /// `(i, j) in a`.
+    In(Vec<Expr>, String),
+    Assign(Box<Expr>, Box<Expr>),
+    /// `+=` and its like.
+    Update(Arith, Box<Expr>, Box<Expr>),
+    /// `++x` (before) and `x++`, by 1 or -1.
+    Step {
+        place: Box<Expr>,
+        by: f64,
+        before: bool,
+    },
+    Negate(Box<Expr>),
+    Plus(Box<Expr>),
+    Not(Box<Expr>),
+    Arith(Arith, Box<Expr>, Box<Expr>),
+    Compare(Order, Box<Expr>, Box<Expr>),
+    /// `~`, or `!~` if negated.
+    Match {
+        negated: bool,
+        text: Box<Expr>,
+        regex: Box<Expr>,
+    },
+    And(Box<Expr>, Box<Expr>),
+    Or(Box<Expr>, Box<Expr>),
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    Concat(Box<Expr>, Box<Expr>),
+    /// In parentheses: several make sense before `in` and after `print` only.
+    Group(Vec<Expr>),
+    Builtin(Builtin, Vec<Expr>),
+    /// `length` without parentheses.
+    LengthAlone,
+    Call(String, Vec<Expr>),
+    /// Any form of it.
+    Getline(Vec<Expr>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arith {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    Power,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Less,
+    LessOrEqual,
+    Equal,
+    NotEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// Functions of the language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Builtin {
+    Length,
+    Substr,
+    Index,
+    Split,
+    Sub,
+    Gsub,
+    Match,
+    Sprintf,
+    ToLower,
+    ToUpper,
+    Int,
+    Sqrt,
+    Exp,
+    Log,
+    Sin,
+    Cos,
+    Atan2,
+    Rand,
+    Srand,
+    System,
+    Close,
+    Flush,
+}
+
+impl Builtin {
+    pub(super) fn named(name: &str) -> Option<Builtin> {
+        Some(match name {
+            "length" => Builtin::Length,
+            "substr" => Builtin::Substr,
+            "index" => Builtin::Index,
+            "split" => Builtin::Split,
+            "sub" => Builtin::Sub,
+            "gsub" => Builtin::Gsub,
+            "match" => Builtin::Match,
+            "sprintf" => Builtin::Sprintf,
+            "tolower" => Builtin::ToLower,
+            "toupper" => Builtin::ToUpper,
+            "int" => Builtin::Int,
+            "sqrt" => Builtin::Sqrt,
+            "exp" => Builtin::Exp,
+            "log" => Builtin::Log,
+            "sin" => Builtin::Sin,
+            "cos" => Builtin::Cos,
+            "atan2" => Builtin::Atan2,
+            "rand" => Builtin::Rand,
+            "srand" => Builtin::Srand,
+            "system" => Builtin::System,
+            "close" => Builtin::Close,
+            "fflush" => Builtin::Flush,
+            _ => return None,
+        })
+    }
+
+    /// The least and the most arguments.
+    pub(super) fn arity(self) -> (usize, usize) {
+        match self {
+            Builtin::Length | Builtin::Srand | Builtin::Flush => (0, 1),
+            Builtin::Rand => (0, 0),
+            Builtin::Substr | Builtin::Split | Builtin::Sub | Builtin::Gsub => (2, 3),
+            Builtin::Index | Builtin::Match | Builtin::Atan2 => (2, 2),
+            Builtin::Sprintf => (1, usize::MAX),
+            _ => (1, 1),
+        }
+    }
+}
+
+impl Expr {
+    /// Something that can be assigned to.
+    pub(super) fn is_place(&self) -> bool {
+        matches!(self, Expr::Name(_) | Expr::Field(_) | Expr::Element(..))
+    }
+
+    /// The expressions in it.
+    pub(super) fn parts(&self) -> Vec<&Expr> {
+        match self {
+            Expr::Number(_) | Expr::Text(_) | Expr::Regex(_) | Expr::Name(_) | Expr::LengthAlone => {
+                Vec::new()
+            }
+            Expr::Field(part) | Expr::Negate(part) | Expr::Plus(part) | Expr::Not(part) => vec![part],
+            Expr::Step { place, .. } => vec![place],
+            Expr::Element(_, parts)
+            | Expr::In(parts, _)
+            | Expr::Group(parts)
+            | Expr::Builtin(_, parts)
+            | Expr::Call(_, parts)
+            | Expr::Getline(parts) => parts.iter().collect(),
+            Expr::Assign(left, right)
+            | Expr::Update(_, left, right)
+            | Expr::Arith(_, left, right)
+            | Expr::Compare(_, left, right)
+            | Expr::Match { text: left, regex: right, .. }
+            | Expr::And(left, right)
+            | Expr::Or(left, right)
+            | Expr::Concat(left, right) => vec![left, right],
+            Expr::If(test, yes, no) => vec![test, yes, no],
+        }
+    }
+}
+
+impl Statement {
+    /// The expressions that stand in it, and the statements.
+    pub(super) fn parts(&self) -> (Vec<&Expr>, Vec<&Statement>) {
+        let boxed = |part: &'_ Option<Box<Statement>>| part.is_some();
+        match self {
+            Statement::Expr(expr) => (vec![expr], Vec::new()),
+            Statement::Print(args, to) | Statement::Printf(args, to) => {
+                (args.iter().chain(to.iter().map(|to| &to.to)).collect(), Vec::new())
+            }
+            Statement::If(test, yes, no) => {
+                let mut inner: Vec<&Statement> = vec![yes];
+                inner.extend(no.as_deref().filter(|_| boxed(no)));
+                (vec![test], inner)
+            }
+            Statement::While(test, body) | Statement::Do(body, test) => (vec![test], vec![body]),
+            Statement::For(first, test, step, body) => {
+                let mut inner: Vec<&Statement> = Vec::new();
+                inner.extend(first.as_deref());
+                inner.extend(step.as_deref());
+                inner.push(body);
+                (test.iter().collect(), inner)
+            }
+            Statement::ForIn(_, _, body) => (Vec::new(), vec![body]),
+            Statement::Block(body) => (Vec::new(), body.iter().collect()),
+            Statement::Delete(_, index) => (index.iter().flatten().collect(), Vec::new()),
+            Statement::Exit(value) | Statement::Return(value) => (value.iter().collect(), Vec::new()),
+            Statement::Next | Statement::NextFile | Statement::Break | Statement::Continue => {
+                (Vec::new(), Vec::new())
+            }
+        }
+    }
+}

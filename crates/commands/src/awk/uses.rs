@@ -1,0 +1,357 @@
+//! What an expression or statement reads and changes.
+
+use std::collections::BTreeSet;
+
+use crate::{Accept, Declined};
+
+use super::names::{Names, Owner};
+use super::tree::{Builtin, Expr, Pattern, Program, Rule, Statement};
+
+/// What can be read and changed: a variable, the elements of an array, which of them there are, the record.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Thing {
+    Variable(Owner, String),
+    Elements(Owner, String),
+    Keys(Owner, String),
+    Record,
+}
+
+/// What is read and changed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Uses {
+    pub(super) reads: BTreeSet<Thing>,
+    pub(super) writes: BTreeSet<Thing>,
+    /// Keys that come to be by being asked for.
+    pub(super) makes: BTreeSet<Thing>,
+    pub(super) prints: bool,
+}
+
+impl Uses {
+    fn add(&mut self, other: Uses) {
+        self.reads.extend(other.reads);
+        self.writes.extend(other.writes);
+        self.makes.extend(other.makes);
+        self.prints |= other.prints;
+    }
+
+    /// Does it matter which comes first?
+    fn disturbs(&self, other: &Uses) -> bool {
+        let one_way = |one: &Uses, other: &Uses| {
+            one.writes.iter().any(|thing| other.reads.contains(thing) || other.writes.contains(thing))
+                || one.makes.iter().any(|thing| other.reads.contains(thing))
+        };
+        one_way(self, other) || one_way(other, self) || self.prints && other.prints
+    }
+}
+
+/// Something that stands between others.
+fn is_between(thing: &Thing) -> bool {
+    let between = |name: &str| matches!(name, "OFS" | "ORS" | "SUBSEP");
+    matches!(thing, Thing::Variable(Owner::Program, name) if between(name))
+}
+
+/// Adds what another uses.
+pub(super) fn merge(uses: &mut Uses, other: Uses) {
+    uses.add(other);
+}
+
+/// Looks into a program.
+pub(super) struct Looker<'a> {
+    pub(super) names: &'a Names,
+    pub(super) program: &'a Program,
+    functions: Vec<Option<Uses>>,
+    open: Vec<usize>,
+}
+
+impl<'a> Looker<'a> {
+    /// Declines a function that calls itself: how deep that may go is the real one's affair.
+    pub(super) fn new(program: &'a Program, names: &'a Names) -> Accept<Self> {
+        let mut looker =
+            Looker { names, program, functions: vec![None; program.functions.len()], open: Vec::new() };
+        for number in 0..program.functions.len() {
+            looker.function(number)?;
+        }
+        Ok(looker)
+    }
+
+    /// What a call does, as seen from outside.
+    fn function(&mut self, number: usize) -> Accept<Uses> {
+        if let Some(known) = &self.functions[number] {
+            return Ok(known.clone());
+        }
+        if self.open.contains(&number) {
+            return Declined::because("a function that calls itself");
+        }
+        self.open.push(number);
+        let mut uses = Uses::default();
+        for statement in &self.program.functions[number].body {
+            uses.add(self.statement(Owner::Function(number), statement)?);
+        }
+        self.open.pop();
+        let global = |things: &mut BTreeSet<Thing>| {
+            things.retain(|thing| match thing {
+                Thing::Variable(owner, _) => *owner == Owner::Program,
+                _ => true,
+            });
+        };
+        global(&mut uses.reads);
+        global(&mut uses.writes);
+        // An array that was given may be any.
+        let arrays: Vec<(Owner, String)> =
+            self.names.arrays.iter().filter(|(owner, _)| *owner == Owner::Program).cloned().collect();
+        for things in [&mut uses.reads, &mut uses.writes, &mut uses.makes] {
+            let local = |thing: &Thing| {
+                matches!(thing, Thing::Elements(Owner::Function(_), _) | Thing::Keys(Owner::Function(_), _))
+            };
+            if things.iter().any(local) {
+                things.retain(|thing| !local(thing));
+                for (owner, name) in &arrays {
+                    things.insert(Thing::Elements(*owner, name.clone()));
+                    things.insert(Thing::Keys(*owner, name.clone()));
+                }
+            }
+        }
+        self.functions[number] = Some(uses.clone());
+        Ok(uses)
+    }
+
+    fn variable(&self, inside: Owner, name: &str) -> Thing {
+        match name {
+            "NF" => Thing::Record,
+            _ => Thing::Variable(self.names.owner(inside, name), name.to_owned()),
+        }
+    }
+
+    fn elements(&self, inside: Owner, name: &str) -> Thing {
+        Thing::Elements(self.names.owner(inside, name), name.to_owned())
+    }
+
+    fn keys(&self, inside: Owner, name: &str) -> Thing {
+        Thing::Keys(self.names.owner(inside, name), name.to_owned())
+    }
+
+    /// A rule, with its pattern.
+    pub(super) fn rule(&mut self, rule: &Rule) -> Accept<Uses> {
+        let mut uses = Uses::default();
+        match &rule.pattern {
+            Pattern::Always => {}
+            Pattern::When(test) => uses.add(self.expr(Owner::Program, test)?),
+            Pattern::Range(start, end) => {
+                uses.add(self.expr(Owner::Program, start)?);
+                uses.add(self.expr(Owner::Program, end)?);
+            }
+        }
+        for statement in rule.action.iter().flatten() {
+            uses.add(self.statement(Owner::Program, statement)?);
+        }
+        Ok(uses)
+    }
+
+    pub(super) fn statement(&mut self, inside: Owner, statement: &Statement) -> Accept<Uses> {
+        let mut uses = Uses::default();
+        let (exprs, statements) = statement.parts();
+        match statement {
+            Statement::Print(args, _) | Statement::Printf(args, _) => {
+                uses.add(self.side_by_side(inside, args)?);
+                if args.is_empty() {
+                    uses.reads.insert(Thing::Record);
+                }
+                if matches!(statement, Statement::Print(..)) {
+                    uses.reads.insert(self.variable(Owner::Program, "OFS"));
+                    uses.reads.insert(self.variable(Owner::Program, "ORS"));
+                }
+                uses.prints = true;
+                return Ok(uses);
+            }
+            Statement::ForIn(name, array, _) => {
+                uses.writes.insert(self.variable(inside, name));
+                uses.reads.insert(self.keys(inside, array));
+            }
+            Statement::Delete(array, _) => {
+                uses.writes.insert(self.elements(inside, array));
+                uses.writes.insert(self.keys(inside, array));
+            }
+            _ => {}
+        }
+        for expr in exprs {
+            uses.add(self.expr(inside, expr)?);
+        }
+        for statement in statements {
+            uses.add(self.statement(inside, statement)?);
+        }
+        Ok(uses)
+    }
+
+    /// Expressions that mawk evaluates from left to right, each to a value of its own: only what is put between them
+    /// must not change meanwhile.
+    fn side_by_side<'e>(&mut self, inside: Owner, exprs: impl IntoIterator<Item = &'e Expr>) -> Accept<Uses> {
+        let mut all: Vec<Uses> = Vec::new();
+        for expr in exprs {
+            let uses = self.expr(inside, expr)?;
+            if uses.writes.iter().any(is_between) {
+                return Declined::because("an expression whose value depends on what is evaluated first");
+            }
+            all.push(uses);
+        }
+        let mut uses = Uses::default();
+        all.into_iter().for_each(|one| uses.add(one));
+        Ok(uses)
+    }
+
+    pub(super) fn expr(&mut self, inside: Owner, expr: &Expr) -> Accept<Uses> {
+        let in_turn = matches!(expr, Expr::And(..) | Expr::Or(..) | Expr::If(..));
+        let mut uses = if in_turn {
+            let mut uses = Uses::default();
+            for part in expr.parts() {
+                uses.add(self.expr(inside, part)?);
+            }
+            uses
+        } else {
+            self.parts(inside, expr)?
+        };
+        self.own(inside, expr, &mut uses)?;
+        Ok(uses)
+    }
+
+    fn parts(&mut self, inside: Owner, expr: &Expr) -> Accept<Uses> {
+        match expr {
+            // What is written to is not read; its index is.
+            Expr::Assign(place, value) => {
+                let (made, index) = self.place(inside, place)?;
+                let value = self.expr(inside, value)?;
+                if index.disturbs(&value)
+                    || made.disturbs(&value) && value.writes.iter().any(|w| made.writes.contains(w))
+                    || made.makes.iter().any(|thing| value.reads.contains(thing))
+                {
+                    return Declined::because("an expression whose value depends on what is evaluated first");
+                }
+                let mut uses = made;
+                uses.add(index);
+                uses.add(value);
+                Ok(uses)
+            }
+            Expr::Update(_, place, value) => {
+                let (made, index) = self.place(inside, place)?;
+                let value = self.expr(inside, value)?;
+                let touched = value.writes.iter().any(|thing| made.writes.contains(thing));
+                if index.disturbs(&value)
+                    || touched
+                    || made.makes.iter().any(|thing| value.reads.contains(thing))
+                {
+                    return Declined::because("an expression whose value depends on what is evaluated first");
+                }
+                let mut uses = made;
+                uses.reads.extend(uses.writes.clone());
+                uses.add(index);
+                uses.add(value);
+                Ok(uses)
+            }
+            Expr::Step { place, .. } => {
+                let (made, index) = self.place(inside, place)?;
+                let mut uses = made;
+                uses.reads.extend(uses.writes.clone());
+                uses.add(index);
+                Ok(uses)
+            }
+            Expr::Builtin(Builtin::Split, args) => {
+                let Some(Expr::Name(array)) = args.get(1) else { return Ok(Uses::default()) };
+                let others = args.iter().enumerate().filter(|(at, _)| *at != 1).map(|(_, arg)| arg);
+                let mut uses = self.side_by_side(inside, others)?;
+                let written = [self.elements(inside, array), self.keys(inside, array)];
+                if written.iter().any(|thing| uses.writes.contains(thing)) {
+                    return Declined::because("an expression whose value depends on what is evaluated first");
+                }
+                uses.writes.extend(written);
+                Ok(uses)
+            }
+            Expr::Builtin(Builtin::Length, args) if matches!(args.as_slice(), [Expr::Name(_)]) => {
+                let [Expr::Name(name)] = args.as_slice() else { return Ok(Uses::default()) };
+                let mut uses = Uses::default();
+                let is_array = self.names.is_array(inside, name);
+                uses.reads.insert(if is_array {
+                    self.keys(inside, name)
+                } else {
+                    self.variable(inside, name)
+                });
+                Ok(uses)
+            }
+            Expr::Call(_, args) => {
+                let values = args.iter().filter(|arg| !matches!(arg, Expr::Name(_)));
+                let mut uses = self.side_by_side(inside, values)?;
+                for arg in args {
+                    let Expr::Name(name) = arg else { continue };
+                    if !self.names.is_array(inside, name) {
+                        let read = self.variable(inside, name);
+                        if uses.writes.contains(&read) {
+                            return Declined::because(
+                                "an expression whose value depends on what is evaluated first",
+                            );
+                        }
+                        uses.reads.insert(read);
+                    }
+                }
+                Ok(uses)
+            }
+            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 && args[2].is_place() => {
+                let mut uses = self.side_by_side(inside, args)?;
+                let (made, _) = self.place(inside, &args[2])?;
+                uses.add(made);
+                Ok(uses)
+            }
+            _ => self.side_by_side(inside, expr.parts()),
+        }
+    }
+
+    /// What assigning it changes, and what its index uses.
+    fn place(&mut self, inside: Owner, place: &Expr) -> Accept<(Uses, Uses)> {
+        let (mut made, mut index) = (Uses::default(), Uses::default());
+        match place {
+            Expr::Name(name) => _ = made.writes.insert(self.variable(inside, name)),
+            Expr::Field(inner) => {
+                made.writes.insert(Thing::Record);
+                index = self.expr(inside, inner)?;
+            }
+            Expr::Element(array, parts) => {
+                made.writes.insert(self.elements(inside, array));
+                made.makes.insert(self.keys(inside, array));
+                index = self.side_by_side(inside, parts)?;
+            }
+            _ => {}
+        }
+        Ok((made, index))
+    }
+
+    /// What an expression does besides its parts.
+    fn own(&mut self, inside: Owner, expr: &Expr, uses: &mut Uses) -> Accept<()> {
+        match expr {
+            Expr::Name(name) if !self.names.is_array(inside, name) => {
+                uses.reads.insert(self.variable(inside, name));
+            }
+            Expr::Field(_) | Expr::LengthAlone | Expr::Regex(_) => _ = uses.reads.insert(Thing::Record),
+            Expr::Element(array, parts) => {
+                uses.reads.insert(self.elements(inside, array));
+                uses.makes.insert(self.keys(inside, array));
+                if parts.len() > 1 {
+                    uses.reads.insert(self.variable(Owner::Program, "SUBSEP"));
+                }
+            }
+            Expr::In(_, array) => _ = uses.reads.insert(self.keys(inside, array)),
+            Expr::Builtin(Builtin::Match, _) => {
+                uses.writes.insert(self.variable(Owner::Program, "RSTART"));
+                uses.writes.insert(self.variable(Owner::Program, "RLENGTH"));
+            }
+            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 2 => {
+                uses.reads.insert(Thing::Record);
+                uses.writes.insert(Thing::Record);
+            }
+            Expr::Call(name, _) => {
+                if let Some(number) = self.names.function(name) {
+                    let called = self.function(number)?;
+                    uses.add(called);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! Whether a script treats each line by itself, so that several seds can share the lines of one input.
+//!
+//! A script may hold more than kernels carry out: any expression, branches, `P`, `D`. What connects lines declines it:
+//! line numbers, ranges, `$`, the hold space, `n`, `N`, `q`, and files (`r`, `w`), which would be opened several times.
+
+use super::script::{Action, Address, Lines, Script};
+use super::{Options, parse};
+use crate::stateless::{Stateless, Statuses};
+use crate::{Accept, Context, Declined, Input};
+
+/// Reads the arguments.
+pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless> {
+    let options = Options::parse(args)?;
+    if options.file.is_some() {
+        return Declined::because("a script in a file, which each process would read anew");
+    }
+    if options.unbuffered {
+        return Declined::because("-u, whose lines are wanted at once");
+    }
+    if options.null_data {
+        return Declined::because("lines that end in NUL");
+    }
+    let utf8 = context.locale.ctype != crate::Charset::C;
+    let script = parse::parse_leniently(&options.pieces.join(&b'\n'), options.pieces.len() > 1, utf8)?;
+    check(&script)?;
+    let mut inputs = Input::from_operands(&options.operands);
+    match (inputs.pop(), inputs.is_empty()) {
+        (Some(input), true) => Ok(Stateless::lines(input, options.resume, Statuses::AnyIsTheEnd)),
+        _ => Declined::because("several files"),
+    }
+}
+
+fn check(script: &Script) -> Accept<()> {
+    for command in &script.commands {
+        match &command.lines {
+            Lines::All | Lines::At(Address::Matching(_)) => {}
+            Lines::At(_) => return Declined::because("it asks for the number of a line, or for the last"),
+            Lines::Range(..) => return Declined::because("a range of lines"),
+        }
+        match &command.action {
+            Action::Number => return Declined::because("= tells the number of a line"),
+            Action::Next => return Declined::because("n reads the next line"),
+            Action::Quit { .. } => return Declined::because("q ends it before its input does"),
+            _ => {}
+        }
+        let of_lines = match &command.lines {
+            Lines::At(Address::Matching(pattern)) => Some(pattern),
+            _ => None,
+        };
+        let of_action = match &command.action {
+            Action::Substitute(substitute) => Some(&substitute.pattern),
+            _ => None,
+        };
+        if of_lines.into_iter().chain(of_action).any(|pattern| pattern.text.is_empty()) {
+            return Declined::because(
+                "an empty expression means the last one used, for an earlier line perhaps",
+            );
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Family, Implementation, Locale};
+
+    fn reads(args: &[&str]) -> Accept<Stateless> {
+        let context =
+            Context { locale: Locale::C_UTF8, implementation: Implementation::tested(Family::GnuSed) };
+        let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+        stateless(&args, &context)
+    }
+
+    #[test]
+    fn lines_by_themselves() {
+        for args in [
+            &["-E", r"s/(.*)-\1/\1/g"][..],
+            &[":a;s/^(x)*y/z/;ta"],
+            &["-n", "/a/{s/b/\\n/;P;D}"],
+            &["G;b end;s/a/b/;: end"],
+            &["-e", "/x/!d", "-e", "y/ab/ba/"],
+            &["s/a/b/", "file"],
+        ] {
+            assert!(reads(args).is_ok(), "{args:?}: {:?}", reads(args).err());
+        }
+        let read = reads(&["-E", "s/a/b/", "-s", "file"]).expect("stateless");
+        assert_eq!(read.input, Input::File(b"file".to_vec()));
+        assert_eq!(read.args, [&b"-E"[..], b"-s", b"-e", b"s/a/b/"]);
+    }
+
+    #[test]
+    fn lines_that_know_of_others() {
+        for (args, reason) in [
+            (&["$!d"][..], "it asks for the number of a line, or for the last"),
+            (&["0~3d"], "it asks for the number of a line, or for the last"),
+            (&["/a/,/b/d"], "a range of lines"),
+            (&["N;P;D"], "several lines at a time (N D P)"),
+            (&["x;G"], "the hold space (h H g G x)"),
+            (&["n"], "n reads the next line"),
+            (&["/a/q"], "q ends it before its input does"),
+            (&["/a/="], "= tells the number of a line"),
+            (&["/a/s//b/"], "an empty expression means the last one used, for an earlier line perhaps"),
+            (&["s/a/b/", "f", "g"], "several files"),
+            (&["-i", "s/a/b/", "f"], "changing files in place (-i)"),
+            (&["s/a/b/w f"], "the flag w of s writes files"),
+            (&["-z", "s/a/b/"], "lines that end in NUL"),
+            (&[":a b;ba b"], "an unusual label"),
+        ] {
+            assert_eq!(reads(args).map_err(|declined| declined.reason), Err(reason.to_owned()), "{args:?}");
+        }
+    }
+}

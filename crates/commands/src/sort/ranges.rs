@@ -1,0 +1,408 @@
+//! Merging stored runs without comparing line by line: what lies between two lines is cut out of all runs, and sorted.
+//!
+//! ```text
+//!   run 1  |·······|··|···········|        cut where the sampled lines s, t … would stand, by binary search
+//!   run 2  |··|··········|····|···|
+//!   run 3  |·····|···|········|···|
+//!            < s   s…t    t…u         each range: read from all runs, sorted by the engine, printed by one worker
+//! ```
+//! A tournament of losers, which merges a line with a few comparisons, costs three times as much per line as sorting a
+//! range that is in the caches, and cannot be shared. Where many lines are the same, no cut makes a range small enough:
+//! what equals one line is copied as it stands, run after run.
+
+use std::cmp::Ordering;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pelton_stream::Stored;
+use pelton_stream::team::Crew;
+
+use super::engine::Tie;
+use super::lines::Lines;
+use super::order::Judged;
+use super::ordered::Work;
+use super::print::{Printer, Style, parse_stored};
+use super::render::RunWork;
+use super::run::SortedRun;
+use super::spill::{Complaint, Rules, said};
+use super::table::Table;
+use super::text::LineLength;
+
+/// A range is cut into so many at once, at most.
+const CUTS: usize = 32;
+/// So many lines are sampled for each of them.
+const SAMPLES: usize = 4;
+/// Binary search ends where so little is left, which is read at once. In bytes.
+const PROBE_BYTES: u64 = 4096;
+/// What is copied as it stands is copied so many bytes at a time.
+const COPY_BYTES: u64 = 256 << 10;
+
+/// Stored runs to be merged.
+#[derive(Debug)]
+pub(crate) struct RangeWork {
+    pub(super) rules: Rules,
+    pub(super) style: Style,
+    /// Lines stand behind their counts.
+    pub(super) counted: bool,
+    pub(super) file: Arc<dyn Stored>,
+    /// For messages.
+    pub(super) directory: Vec<u8>,
+    /// Ranges up to this are sorted in memory.
+    pub(super) bytes: usize,
+    pub(super) runs: Vec<Range<u64>>,
+    pub(super) failed: Mutex<Option<Complaint>>,
+}
+
+/// A part of each run.
+type Parts = Vec<Range<u64>>;
+
+/// What is left to cut; the last comes first.
+#[derive(Debug, Default)]
+pub(crate) struct Cutter {
+    begun: bool,
+    waiting: Vec<Span>,
+}
+
+#[derive(Debug)]
+enum Span {
+    /// Any lines.
+    Any(Parts),
+    /// Lines that are equal.
+    Equal(Parts),
+    /// A line and its terminator, so many times.
+    Repeated(Vec<u8>, u64),
+}
+
+/// What one worker does.
+#[derive(Debug)]
+pub(crate) enum Job {
+    Sort(Parts),
+    Copy(Range<u64>),
+    Print(Vec<u8>, u64),
+}
+
+impl Work for RangeWork {
+    type Cutter = Cutter;
+    type Job = Job;
+
+    fn cut(&self, cutter: &mut Cutter) -> Option<Job> {
+        if !std::mem::replace(&mut cutter.begun, true) {
+            cutter.waiting.push(Span::Any(self.runs.clone()));
+        }
+        if self.failure().is_some() {
+            return None;
+        }
+        self.next_job(&mut cutter.waiting).unwrap_or_else(|error| {
+            self.fail(&error);
+            None
+        })
+    }
+
+    fn work(&self, job: Job, out: &mut Vec<u8>) {
+        let done = match job {
+            Job::Sort(parts) => self.sort(&parts, out),
+            Job::Copy(bytes) => self.read(bytes).map(|text| out.extend_from_slice(&text)),
+            Job::Print(line, times) => {
+                self.print_times(&line, times, out);
+                Ok(())
+            }
+        };
+        if let Err(error) = done {
+            self.fail(&error);
+        }
+    }
+}
+
+fn size(parts: &[Range<u64>]) -> u64 {
+    parts.iter().map(|part| part.end - part.start).sum()
+}
+
+impl RangeWork {
+    /// What went wrong.
+    pub(super) fn failure(&self) -> Option<Complaint> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn fail(&self, error: &io::Error) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.get_or_insert_with(|| said(&[b"read failed: ", &self.directory], error));
+    }
+
+    fn read(&self, bytes: Range<u64>) -> io::Result<Vec<u8>> {
+        let mut text = vec![0; (bytes.end - bytes.start) as usize];
+        self.file.read_at(&mut text, bytes.start)?;
+        Ok(text)
+    }
+
+    fn next_job(&self, waiting: &mut Vec<Span>) -> io::Result<Option<Job>> {
+        while let Some(span) = waiting.pop() {
+            match span {
+                Span::Any(parts) if size(&parts) == 0 => {}
+                Span::Any(parts) if size(&parts) <= self.bytes as u64 => return Ok(Some(Job::Sort(parts))),
+                Span::Any(parts) => self.split(&parts, waiting)?,
+                Span::Equal(parts) => {
+                    if let Some(job) = self.equal(parts, waiting)? {
+                        return Ok(Some(job));
+                    }
+                }
+                Span::Repeated(line, times) => {
+                    let fit = (COPY_BYTES / line.len().max(1) as u64).max(1);
+                    let now = if self.style == Style::Every { times.min(fit) } else { times };
+                    if now < times {
+                        waiting.push(Span::Repeated(line.clone(), times - now));
+                    }
+                    return Ok(Some(Job::Print(line, now)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Cuts a range that is too large.
+    fn split(&self, parts: &Parts, waiting: &mut Vec<Span>) -> io::Result<()> {
+        let wanted = (size(parts) / self.bytes as u64 + 1).clamp(2, CUTS as u64) as usize;
+        let lines = self.sample(parts, wanted * SAMPLES)?;
+        let cuts: Vec<&Vec<u8>> =
+            lines.chunks(lines.len().div_ceil(wanted).max(1)).map(|chunk| &chunk[0]).collect();
+        let mut spans = Vec::new();
+        let mut from: Vec<u64> = parts.iter().map(|part| part.start).collect();
+        for line in &cuts {
+            let to = self.places(&from, parts, line, false)?;
+            spans.push(between(&from, &to));
+            from = to;
+        }
+        spans.push(parts.iter().zip(&from).map(|(part, from)| *from..part.end).collect());
+        spans.retain(|span| size(span) > 0);
+        if spans.len() > 1 {
+            waiting.extend(spans.into_iter().rev().map(Span::Any));
+            return Ok(());
+        }
+        // All samples are the same, and nothing comes before them.
+        let from: Vec<u64> = parts.iter().map(|part| part.start).collect();
+        let to = self.places(&from, parts, cuts[0], true)?;
+        waiting.push(Span::Any(parts.iter().zip(&to).map(|(part, to)| *to..part.end).collect()));
+        waiting.push(Span::Equal(between(&from, &to)));
+        Ok(())
+    }
+
+    /// Different lines from all over the parts, in order; at least one.
+    fn sample(&self, parts: &Parts, wanted: usize) -> io::Result<Vec<Vec<u8>>> {
+        let mut lines: Vec<Vec<u8>> = Vec::new();
+        let step = (size(parts) / wanted as u64).max(1);
+        let mut at = step / 2;
+        let mut view = View::new(self);
+        for part in parts {
+            let len = part.end - part.start;
+            while at < len {
+                let start = view.line_start(part.start + at, part)?;
+                let start = if start < part.end { start } else { part.start };
+                lines.push(parse(self.counted, view.entry(start, part.end)?).0.to_vec());
+                at += step;
+            }
+            at -= len;
+        }
+        if let (true, Some(part)) = (lines.is_empty(), parts.iter().find(|part| !part.is_empty())) {
+            lines.push(parse(self.counted, view.entry(part.start, part.end)?).0.to_vec());
+        }
+        lines.sort_by(|a, b| self.compare(a, b));
+        lines.dedup_by(|a, b| self.compare(a, b).is_eq());
+        Ok(lines)
+    }
+
+    /// Where in each part the first line stands that does not come before this one; or, the first that comes behind it.
+    fn places(&self, from: &[u64], parts: &Parts, line: &[u8], behind: bool) -> io::Result<Vec<u64>> {
+        let mut view = View::new(self);
+        let place = |(from, part): (&u64, &Range<u64>)| self.place(&mut view, *from..part.end, line, behind);
+        from.iter().zip(parts).map(place).collect()
+    }
+
+    fn place(&self, view: &mut View<'_>, part: Range<u64>, line: &[u8], behind: bool) -> io::Result<u64> {
+        let is_before = |other: &[u8]| match self.compare(other, line) {
+            Ordering::Less => true,
+            Ordering::Equal => behind,
+            Ordering::Greater => false,
+        };
+        // Lines that start before `low` come before it, those from `high` on do not; none starts between `limit` and
+        // `high`.
+        let (mut low, mut limit, mut high) = (part.start, part.end, part.end);
+        while low + PROBE_BYTES < limit {
+            let middle = low + (limit - low) / 2;
+            let start = view.line_start(middle, &part)?;
+            if start >= high {
+                limit = middle;
+                continue;
+            }
+            let entry = view.entry(start, part.end)?;
+            let len = entry.len() as u64;
+            if is_before(parse(self.counted, entry).0) {
+                low = start + len;
+            } else {
+                (limit, high) = (middle, start);
+            }
+        }
+        while low < high {
+            let entry = view.entry(low, part.end)?;
+            if !is_before(parse(self.counted, entry).0) {
+                break;
+            }
+            low += entry.len() as u64;
+        }
+        Ok(low)
+    }
+
+    /// Compares lines, with their terminators or without.
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let (mut one, mut other) = (Vec::new(), Vec::new());
+        let order = &self.rules.order;
+        order.compare(
+            &Judged::new(self.bare(a), order, &mut one),
+            &Judged::new(self.bare(b), order, &mut other),
+        )
+    }
+
+    fn bare<'a>(&self, line: &'a [u8]) -> &'a [u8] {
+        line.strip_suffix(&[self.rules.terminator]).unwrap_or(line)
+    }
+
+    /// Lines that are equal, and more than fit.
+    fn equal(&self, parts: Parts, waiting: &mut Vec<Span>) -> io::Result<Option<Job>> {
+        let (small, is_same) = (size(&parts) <= self.bytes as u64, self.equal_are_identical());
+        let Some(first) = parts.iter().find(|part| !part.is_empty()) else { return Ok(None) };
+        if self.rules.unique {
+            let mut view = View::new(self);
+            return Ok(Some(Job::Print(view.entry(first.start, first.end)?.to_vec(), 1)));
+        }
+        if small || !is_same && self.style != Style::Every {
+            return Ok(Some(Job::Sort(parts)));
+        }
+        if !self.counted && self.style == Style::Every {
+            return Ok(copy(parts, waiting));
+        }
+        let (mut line, mut times) = (Vec::new(), 0);
+        let mut view = View::new(self);
+        for part in parts {
+            let mut at = part.start;
+            while at < part.end {
+                let entry = view.entry(at, part.end)?;
+                let (text, count) = parse(self.counted, entry);
+                times += count;
+                if line.is_empty() {
+                    line = text.to_vec();
+                }
+                at += entry.len() as u64;
+            }
+        }
+        waiting.push(Span::Repeated(line, times));
+        Ok(None)
+    }
+
+    fn equal_are_identical(&self) -> bool {
+        matches!(self.rules.order.tie(), Tie::None | Tie::Line { .. })
+    }
+
+    fn print_times(&self, line: &[u8], times: u64, out: &mut Vec<u8>) {
+        let mut printer = Printer::new(self.style);
+        printer.add(line, times, out);
+        printer.end_group(out);
+    }
+
+    /// Reads a range of all runs, and sorts it.
+    fn sort(&self, parts: &Parts, out: &mut Vec<u8>) -> io::Result<()> {
+        let run = if self.counted { self.sort_counted(parts)? } else { self.sort_lines(parts)? };
+        RunWork::new(run, self.style, self.rules.terminator).print_all(out);
+        Ok(())
+    }
+
+    fn sort_lines(&self, parts: &Parts) -> io::Result<SortedRun> {
+        let Rules { order, terminator, unique } = &self.rules;
+        let mut lines = Lines::new(order, *terminator, &Crew::default());
+        let mut length = LineLength::new();
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            lines.push(&self.read(part.clone())?, order, &mut length);
+        }
+        Ok(lines.sort(order, *unique))
+    }
+
+    fn sort_counted(&self, parts: &Parts) -> io::Result<SortedRun> {
+        let Rules { order, terminator, .. } = &self.rules;
+        let mut table = Table::new(*terminator);
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            let text = self.read(part.clone())?;
+            for entry in text.split_inclusive(|byte| byte == terminator) {
+                let (line, count) = parse_stored(entry);
+                table.add_counted(line, count);
+            }
+        }
+        Ok(super::collect::sort_table(table, order, *terminator, false, &Crew::default()))
+    }
+}
+
+fn between(from: &[u64], to: &[u64]) -> Parts {
+    from.iter().zip(to).map(|(from, to)| *from..*to).collect()
+}
+
+/// The first piece of what is copied as it stands; the rest waits.
+fn copy(mut parts: Parts, waiting: &mut Vec<Span>) -> Option<Job> {
+    let part = parts.iter_mut().find(|part| !part.is_empty())?;
+    let end = part.end.min(part.start + COPY_BYTES);
+    let piece = part.start..end;
+    part.start = end;
+    waiting.push(Span::Equal(parts));
+    Some(Job::Copy(piece))
+}
+
+/// An entry's line and its count.
+fn parse(counted: bool, entry: &[u8]) -> (&[u8], u64) {
+    if counted { parse_stored(entry) } else { (entry, 1) }
+}
+
+/// Looks here and there into the file.
+struct View<'a> {
+    work: &'a RangeWork,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl<'a> View<'a> {
+    fn new(work: &'a RangeWork) -> Self {
+        View { work, start: 0, bytes: Vec::new() }
+    }
+
+    /// Sees what lies at `at`, at least so much of it, unless the part ends.
+    fn look(&mut self, at: u64, len: u64, end: u64) -> io::Result<&[u8]> {
+        let len = len.min(end - at);
+        if at < self.start || at + len > self.start + self.bytes.len() as u64 {
+            let more = len.max(2 * PROBE_BYTES).min(end - at);
+            self.bytes.resize(more as usize, 0);
+            self.start = at;
+            self.work.file.read_at(&mut self.bytes, at)?;
+        }
+        Ok(&self.bytes[(at - self.start) as usize..])
+    }
+
+    /// The entry that starts there, with its terminator.
+    fn entry(&mut self, at: u64, end: u64) -> io::Result<&[u8]> {
+        let (mut len, terminator) = (1, self.work.rules.terminator);
+        loop {
+            let seen = self.look(at, len, end)?;
+            let seen_len = (seen.len() as u64).min(end - at);
+            let found = memchr::memchr(terminator, &seen[..seen_len as usize]);
+            if let Some(found) = found {
+                return Ok(&self.bytes[(at - self.start) as usize..][..=found]);
+            }
+            if seen_len == end - at {
+                return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+            }
+            len = seen_len * 2;
+        }
+    }
+
+    /// Where the first line starts at or behind `at`.
+    fn line_start(&mut self, at: u64, part: &Range<u64>) -> io::Result<u64> {
+        if at <= part.start {
+            return Ok(part.start);
+        }
+        Ok(at - 1 + self.entry(at - 1, part.end)?.len() as u64)
+    }
+}

@@ -1,0 +1,177 @@
+//! Runs that memory does not hold: written one behind another into one file, which nobody else sees.
+//!
+//! When many runs of one level have gathered, they become one of the next level, so that what is read at once of each
+//! stays large. As only neighbours become one, lines that came first still stand in earlier runs.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use pelton_stream::team::Crew;
+use pelton_stream::{Storage, Stored};
+
+use super::order::LineOrder;
+use super::ordered::Ordered;
+use super::print::Style;
+use super::ranges::RangeWork;
+use super::render::RunWork;
+use super::run::{Index, SortedRun};
+
+/// So many runs of one level become one of the next.
+const FAN_IN: usize = 64;
+/// What one merges in memory takes several times its size, for each worker: so this share of all that may be used, and
+/// no more than this. In bytes.
+const RANGE_SHARE: usize = 48;
+const RANGE_BYTES_MAX: usize = 2 << 20;
+const RANGE_BYTES_MIN: usize = 1 << 10;
+
+/// How lines are ordered, and what becomes of equal ones.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    pub(super) order: LineOrder,
+    pub(super) terminator: u8,
+    pub(super) unique: bool,
+}
+
+/// Where sort may put what it cannot keep.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) storage: Arc<dyn Storage>,
+    /// `-T`.
+    pub(super) directory: Option<Vec<u8>>,
+    /// `-S`, in bytes.
+    pub(super) size_bytes: Option<usize>,
+}
+
+impl Place {
+    pub(super) fn is_too_much(&self, bytes: usize) -> bool {
+        self.size_bytes.is_some_and(|size| bytes > size) || self.storage.is_too_much(bytes)
+    }
+
+    /// The same for one of those who share the work: less memory.
+    pub(super) fn share(&self, parts: usize) -> Self {
+        Place { size_bytes: Some(self.memory_bytes() / parts), ..self.clone() }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.storage.memory_bytes().min(self.size_bytes.unwrap_or(usize::MAX))
+    }
+
+    pub(super) fn name(&self) -> Vec<u8> {
+        self.directory.clone().unwrap_or_else(|| self.storage.directory())
+    }
+}
+
+/// What sort says when it cannot go on.
+pub(super) type Complaint = Vec<u8>;
+
+/// A run in the file: from, to.
+#[derive(Clone, Debug)]
+struct StoredRun {
+    bytes: Range<u64>,
+    level: u32,
+}
+
+/// Runs in a file.
+#[derive(Debug)]
+pub(super) struct Spill {
+    rules: Rules,
+    place: Place,
+    file: Arc<dyn Stored>,
+    end: u64,
+    runs: Vec<StoredRun>,
+    /// Lines stand behind their counts.
+    counted: bool,
+}
+
+impl Spill {
+    /// For runs like this first one.
+    pub(super) fn new(rules: Rules, place: &Place, first: &SortedRun) -> Result<Self, Complaint> {
+        // Whatever is wrong with a directory that sort was told to use, sort itself might never have needed it.
+        let own = place.directory.as_deref().and_then(|directory| place.storage.create(Some(directory)).ok());
+        let file = own.map_or_else(|| place.storage.create(None), Ok).map_err(|error| {
+            let name = place.name();
+            said(&[b"cannot create temporary file in '", &name, b"'"], &error)
+        })?;
+        let counts = matches!(first.pieces.first(), Some(Index::Counted(_) | Index::KeyedCounted(_)));
+        let counted = counts && !rules.unique && rules.order.is_total();
+        Ok(Spill { rules, place: place.clone(), file, end: 0, runs: Vec::new(), counted })
+    }
+
+    /// Writes a run behind the others.
+    pub(super) fn push(&mut self, run: SortedRun, crew: &Crew) -> Result<(), Complaint> {
+        let style = match (self.counted, self.rules.unique) {
+            (true, _) => Style::Stored,
+            (false, true) => Style::Once,
+            (false, false) => Style::Every,
+        };
+        let mut work = Ordered::new(RunWork::new(run, style, self.rules.terminator), crew);
+        let start = self.end;
+        let mut block = Vec::new();
+        while work.next(&mut block) {
+            self.write(&block)?;
+            block.clear();
+        }
+        drop(work);
+        self.runs.push(StoredRun { bytes: start..self.end, level: 0 });
+        self.gather(crew)
+    }
+
+    fn write(&mut self, block: &[u8]) -> Result<(), Complaint> {
+        self.file.write_at(block, self.end).map_err(|error| {
+            let name = self.place.name();
+            said(&[b"write failed: ", &name], &error)
+        })?;
+        self.end += block.len() as u64;
+        Ok(())
+    }
+
+    /// Makes one run of many of the same level, as long as there are so many.
+    fn gather(&mut self, crew: &Crew) -> Result<(), Complaint> {
+        while let Some(level) = self.runs.last().map(|run| run.level) {
+            let same = self.runs.iter().rev().take_while(|run| run.level == level).count();
+            if same < FAN_IN {
+                break;
+            }
+            let runs = self.runs.split_off(self.runs.len() - same);
+            let style = if self.counted { Style::Stored } else { Style::Every };
+            let style = if self.rules.unique { Style::Once } else { style };
+            let mut merging = self.merging(&runs, style, crew);
+            let (start, mut block) = (self.end, Vec::new());
+            while merging.next(&mut block) {
+                self.write(&block)?;
+                block.clear();
+            }
+            merging.work().failure().map_or(Ok(()), Err)?;
+            drop(merging);
+            self.runs.push(StoredRun { bytes: start..self.end, level: level + 1 });
+        }
+        Ok(())
+    }
+
+    fn merging(&self, runs: &[StoredRun], style: Style, crew: &Crew) -> Ordered<RangeWork> {
+        let share = self.place.memory_bytes() / RANGE_SHARE;
+        let work = RangeWork {
+            rules: self.rules.clone(),
+            style,
+            counted: self.counted,
+            file: Arc::clone(&self.file),
+            directory: self.place.name(),
+            bytes: share.clamp(RANGE_BYTES_MIN, RANGE_BYTES_MAX),
+            runs: runs.iter().map(|run| run.bytes.clone()).collect(),
+            failed: Default::default(),
+        };
+        Ordered::new(work, crew)
+    }
+
+    /// All lines, in order.
+    pub(super) fn into_merging(self, style: Style, crew: &Crew) -> Ordered<RangeWork> {
+        self.merging(&self.runs, style, crew)
+    }
+}
+
+/// As sort says it.
+pub(super) fn said(what: &[&[u8]], error: &std::io::Error) -> Complaint {
+    let text = error.to_string();
+    let reason = text.split(" (os error").next().unwrap_or_default();
+    [b"sort: ", what.concat().as_slice(), b": ", reason.as_bytes(), b"\n"].concat()
+}

@@ -1,0 +1,90 @@
+//! Commands that treat each line by itself: several processes of the real tool, each over some of the lines, print
+//! together what one would have printed.
+//!
+//! This asks less than a kernel: what the command does to a line need not be understood, only that it does the same
+//! whatever stands before and behind. Every command that is read here is a named implementation; a user's own command is
+//! [declared](declared::Declared).
+
+mod awk;
+mod declared;
+mod rev;
+
+pub use declared::{Declared, is_name};
+
+use crate::{Accept, Context, Declined, Family, Input};
+
+/// What is known of such a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stateless {
+    /// What it reads.
+    pub input: Input,
+    /// Its arguments, without its name, with which it reads the same from its standard input.
+    pub args: Vec<Vec<u8>>,
+    /// What the statuses of the parts say.
+    pub statuses: Statuses,
+    /// In which data lines are by themselves.
+    pub data: Data,
+    /// It may run on a part of its input more than once: it does nothing but print.
+    pub only_prints: bool,
+}
+
+/// How the statuses of the parts become that of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statuses {
+    /// Any but 0 is an error at which the command stopped.
+    AnyIsTheEnd,
+    /// 0 if any is 0, else 1; with 2 and above it stopped at an error (grep).
+    Found,
+    /// The first that is not 0; the command went on.
+    First,
+}
+
+/// Which data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// Any bytes.
+    Bytes,
+    /// Text: after a NUL, or a sequence that is no UTF-8 where that is what characters are, what comes depends on it
+    /// (grep).
+    Text {
+        /// Characters are UTF-8.
+        utf8: bool,
+    },
+}
+
+impl Stateless {
+    /// For any lines.
+    pub(crate) fn lines(input: Input, args: Vec<Vec<u8>>, statuses: Statuses) -> Self {
+        Stateless { input, args, statuses, data: Data::Bytes, only_prints: true }
+    }
+}
+
+/// Reads the arguments of one command.
+type Read = fn(&[Vec<u8>], &Context) -> Accept<Stateless>;
+
+/// Reads a command line: its name, its arguments, and what they depend on.
+///
+/// # Errors
+/// If nothing says that it treats each line by itself.
+pub fn stateless(name: &[u8], args: &[Vec<u8>], context: &Context) -> Accept<Stateless> {
+    let (family, read): (Family, Read) = match name {
+        b"sed" => (Family::GnuSed, crate::sed::stateless),
+        b"grep" => (Family::GnuGrep, crate::grep::stateless),
+        b"rev" => (Family::UtilLinux, rev::stateless),
+        b"awk" | b"gawk" | b"mawk" => return awk::stateless(args, context),
+        _ => return Declined::because(NOT_KNOWN),
+    };
+    if !context.implementation.is_tested(family) {
+        let what = context.implementation.describe();
+        return Declined::because(format!("it is {what}, which is not known well enough"));
+    }
+    read(args, context)
+}
+
+/// Why any other command is not taken for one.
+pub const NOT_KNOWN: &str = "nothing says that it treats each line by itself";
+
+/// Whether a command of this name may be one.
+pub fn may_be_stateless(name: &[u8]) -> bool {
+    matches!(name, b"sed" | b"grep" | b"rev" | b"awk" | b"gawk" | b"mawk")
+}

@@ -1,0 +1,166 @@
+//! One plain file: how its bytes are moved, and into what.
+
+use crate::ways::copy_rest;
+use crate::{Moved, Options, Reflink, Sparse, Way};
+use pelton_sys::copying;
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+
+/// Below this, two calls are all there is to win.
+const SMALL: u64 = 64 * 1024;
+/// Zeros in so large a piece become a hole with `--sparse=always`.
+const HOLE: usize = 4096;
+
+/// Moves everything from `from` into `to`, which is empty. Says how, and why so.
+pub fn contents(
+    from: &File,
+    meta: &Metadata,
+    to: &File,
+    to_path: &Path,
+    options: &Options,
+) -> io::Result<(Moved, String)> {
+    let size = meta.len();
+    if !meta.is_file() || !to.metadata()?.is_file() {
+        return Ok((stream(from, to)?, "read and written as a stream".to_owned()));
+    }
+    if options.sparse == Sparse::Always {
+        let moved = making_holes(from, to)?;
+        return Ok((moved, "read and written, zeros as holes".to_owned()));
+    }
+    if shares(from, to, options)? {
+        return Ok((Moved { bytes: size, calls: 1 }, "shared blocks (reflink)".to_owned()));
+    }
+    let has_holes = meta.is_file() && meta.blocks() * 512 < size && options.sparse == Sparse::Auto;
+    if has_holes && let Some(moved) = between_holes(from, to, to_path, size, options)? {
+        return Ok((moved, "data copied, holes kept".to_owned()));
+    }
+    let (way, why) = choose(from, meta, options);
+    let moved = with(way, from, to, to_path, 0..size, options)?;
+    let rest = copy_rest(from, to, moved.bytes)?;
+    let both = Moved { bytes: moved.bytes + rest.bytes, calls: moved.calls + rest.calls };
+    Ok((both, format!("{}: {why}", way.name())))
+}
+
+/// The way for a file, with the reason. Reading and writing never loses by much; what the kernel does by itself saves
+/// the copy through this process's memory, and the cache it would evict. Mapping is never chosen: as fast, for a hundred
+/// times the memory, and a signal where the others have an error.
+fn choose(from: &File, meta: &Metadata, options: &Options) -> (Way, &'static str) {
+    match options.via {
+        Some(way) => (way, "as asked"),
+        None if meta.len() == 0 || copying::is_made_up(from) => (Way::ReadWrite, "its size is not known"),
+        None if meta.len() < SMALL => (Way::ReadWrite, "it is small"),
+        None => (Way::CopyFileRange, "the kernel copies it by itself, in no memory of ours"),
+    }
+}
+
+/// By this way; where it was chosen and cannot be done, by reading and writing.
+fn with(
+    way: Way,
+    from: &File,
+    to: &File,
+    to_path: &Path,
+    range: std::ops::Range<u64>,
+    options: &Options,
+) -> io::Result<Moved> {
+    let bytes = range.end - range.start;
+    match way.copy(from, to, to_path, range.start, bytes) {
+        Err(error) if options.via.is_none() && cannot_be_done(&error) => {
+            Way::ReadWrite.copy(from, to, to_path, range.start, bytes)
+        }
+        other => other,
+    }
+}
+
+/// Other reasons, a full disk say, are reasons for reading and writing as well.
+fn cannot_be_done(error: &io::Error) -> bool {
+    const EXDEV: i32 = 18;
+    const EBADF: i32 = 9;
+    const EPERM: i32 = 1;
+    const ETXTBSY: i32 = 26;
+    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
+        || [EXDEV, EBADF, EPERM, ETXTBSY].map(Some).contains(&error.raw_os_error())
+}
+
+/// Shares blocks, if that is wanted and can be done.
+fn shares(from: &File, to: &File, options: &Options) -> io::Result<bool> {
+    let forced = options.reflink == Reflink::Always || options.via == Some(Way::Reflink);
+    if !forced && (options.reflink == Reflink::Never || options.via.is_some()) {
+        return Ok(false);
+    }
+    match copying::clone_blocks(from, to) {
+        Ok(()) => Ok(true),
+        Err(error) if forced => Err(error),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Copies what is between the holes; `None` if the file system does not say where they are.
+fn between_holes(
+    from: &File,
+    to: &File,
+    to_path: &Path,
+    size: u64,
+    options: &Options,
+) -> io::Result<Option<Moved>> {
+    let way = options.via.unwrap_or(Way::CopyFileRange);
+    let (mut at, mut total) = (0, Moved::default());
+    loop {
+        let data = match copying::next_data(from, at) {
+            Ok(data) => data,
+            Err(_) if at == 0 => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        total.calls += 2;
+        let Some((start, end)) = data else { break };
+        let moved = with(way, from, to, to_path, start..end.min(size.max(start)), options)?;
+        total = Moved { bytes: total.bytes + moved.bytes, calls: total.calls + moved.calls };
+        at = end;
+        if at >= size {
+            break;
+        }
+    }
+    to.set_len(size)?;
+    total.calls += 1;
+    Ok(Some(total))
+}
+
+/// From or to what has no positions: a FIFO, a device.
+fn stream(mut from: &File, mut to: &File) -> io::Result<Moved> {
+    let (mut buffer, mut moved) = (vec![0; 128 * 1024], Moved::default());
+    loop {
+        let read = match from.read(&mut buffer) {
+            Ok(0) => return Ok(moved),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        to.write_all(&buffer[..read])?;
+        moved = Moved { bytes: moved.bytes + read as u64, calls: moved.calls + 2 };
+    }
+}
+
+fn making_holes(from: &File, to: &File) -> io::Result<Moved> {
+    let (mut at, mut moved) = (0, Moved::default());
+    let mut buffer = vec![0; 128 * 1024];
+    loop {
+        let read = match from.read_at(&mut buffer, at) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        moved.calls += 1;
+        for piece in buffer[..read].chunks(HOLE) {
+            if piece.iter().any(|byte| *byte != 0) {
+                to.write_all_at(piece, at)?;
+                moved.calls += 1;
+                moved.bytes += piece.len() as u64;
+            }
+            at += piece.len() as u64;
+        }
+    }
+    to.set_len(at)?;
+    Ok(moved)
+}

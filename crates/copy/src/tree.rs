@@ -1,0 +1,441 @@
+//! What is copied where, and what stands in the way, decided as GNU cp decides it.
+
+use crate::{Options, Overwrite, Talk, attributes, file};
+use pelton_sys::copying;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// A device and an inode: what a file is, whatever it is called.
+type Identity = (u64, u64);
+
+fn identity(meta: &Metadata) -> Identity {
+    (meta.dev(), meta.ino())
+}
+
+/// Copies one operand after another.
+pub struct Copier<'a> {
+    options: &'a Options,
+    talk: &'a mut dyn Talk,
+    umask: u32,
+    /// Where the first of several links to a file was copied to.
+    links: HashMap<Identity, PathBuf>,
+    /// Directories made here: not to be copied into themselves.
+    made: HashSet<Identity>,
+    /// Directories that were operands, and where they went.
+    operands: HashMap<Identity, PathBuf>,
+    /// Files made here: not to be overwritten by another of the same name.
+    files: HashSet<PathBuf>,
+}
+
+/// One thing to be copied.
+struct Item<'p> {
+    from: &'p Path,
+    to: &'p Path,
+    meta: Metadata,
+    operand: bool,
+    /// What follows symbolic links must see when it goes round.
+    above: &'p [Identity],
+}
+
+/// What is there already.
+enum There {
+    Nothing,
+    Something(Metadata),
+    /// It stays, and all is well.
+    Stays,
+    /// It stays, and that was said.
+    InTheWay,
+}
+
+impl<'a> Copier<'a> {
+    /// Ready to copy.
+    pub fn new(options: &'a Options, talk: &'a mut dyn Talk) -> Self {
+        Copier {
+            options,
+            talk,
+            umask: copying::umask(),
+            links: HashMap::new(),
+            made: HashSet::new(),
+            operands: HashMap::new(),
+            files: HashSet::new(),
+        }
+    }
+
+    /// Copies each into `directory`, under its last name; false if anything went wrong.
+    pub fn into_directory(&mut self, sources: &[PathBuf], directory: &Path) -> bool {
+        let mut good = true;
+        for from in sources {
+            let name = from.components().next_back().map(|part| part.as_os_str().to_owned());
+            let to = match name.as_deref() {
+                Some(name) if name != OsStr::new("..") && name != OsStr::new("/") => directory.join(name),
+                _ => directory.to_path_buf(),
+            };
+            good &= self.onto(from, &to);
+        }
+        good
+    }
+
+    /// Copies `from` to `to`, which is no directory to copy it into; false if anything went wrong.
+    pub fn onto(&mut self, from: &Path, to: &Path) -> bool {
+        self.copy(from, to, true, &[])
+    }
+
+    fn fail(&mut self, doing: &str, path: &Path, reason: &io::Error) -> bool {
+        self.talk.failed(doing, path, Some(reason));
+        false
+    }
+
+    fn refuse(&mut self, doing: &str, path: &Path) -> bool {
+        self.talk.failed(doing, path, None);
+        false
+    }
+
+    fn copy(&mut self, from: &Path, to: &Path, operand: bool, above: &[Identity]) -> bool {
+        let follow = self.options.follow || operand && self.options.follow_operands;
+        let meta = match if follow { fs::metadata(from) } else { fs::symlink_metadata(from) } {
+            Ok(meta) => meta,
+            Err(error) => return self.fail("cannot stat", from, &error),
+        };
+        if meta.is_dir() && !self.options.recursive {
+            return self.refuse("-r not given; omitting the directory", from);
+        }
+        let item = Item { from, to, meta, operand, above };
+        let there = match self.there(&item) {
+            There::Stays => return true,
+            There::InTheWay => return false,
+            There::Nothing => None,
+            There::Something(meta) => Some(meta),
+        };
+        if item.meta.is_dir() {
+            return self.directory(&item, there);
+        }
+        if operand {
+            self.files.insert(to.to_path_buf());
+        }
+        match self.as_a_link(&item, there.is_some()) {
+            Some(good) => good,
+            None => {
+                let good = self.leaf(&item, there);
+                if !good {
+                    // The next name of it has to be copied for itself.
+                    self.links.remove(&identity(&item.meta));
+                }
+                good
+            }
+        }
+    }
+
+    /// Looks at what is at the target, and clears it away where cp does.
+    fn there(&mut self, item: &Item<'_>) -> There {
+        let kind = item.meta.file_type();
+        let as_file = kind.is_file() || !self.options.recursive && !kind.is_dir() && !kind.is_symlink();
+        let found = if as_file { fs::metadata(item.to) } else { fs::symlink_metadata(item.to) };
+        let found = match found {
+            Ok(found) => found,
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                self.fail("cannot stat", item.to, &error);
+                return There::InTheWay;
+            }
+            Err(_) if as_file && fs::symlink_metadata(item.to).is_ok() => {
+                self.refuse("not writing through a symbolic link that leads nowhere", item.to);
+                return There::InTheWay;
+            }
+            Err(_) => return There::Nothing,
+        };
+        if self.options.overwrite != Overwrite::Never && self.is_same(item, &found) {
+            self.refuse(&format!("`{}` is the same file as", item.from.display()), item.to);
+            return There::InTheWay;
+        }
+        if !kind.is_dir() && self.stays(item, &found) {
+            return There::Stays;
+        }
+        match (kind.is_dir(), found.is_dir()) {
+            (true, false) => {
+                self.refuse("cannot overwrite with a directory what is none", item.to);
+                There::InTheWay
+            }
+            (false, true) => {
+                self.refuse("cannot overwrite a directory with what is none", item.to);
+                There::InTheWay
+            }
+            (true, true) => There::Something(found),
+            (false, false) if item.operand && self.files.contains(item.to) => {
+                self.refuse(&format!("just made, not overwritten with `{}`", item.from.display()), item.to);
+                There::InTheWay
+            }
+            (false, false) => self.cleared(item, found),
+        }
+    }
+
+    /// What is in the way of something that is no plain file, or shares its contents with other names, goes.
+    fn cleared(&mut self, item: &Item<'_>, found: Metadata) -> There {
+        let shared = self.options.preserve.links && found.nlink() > 1;
+        let special = !self.options.follow && !item.meta.is_file();
+        if !shared && !special {
+            return There::Something(found);
+        }
+        match fs::remove_file(item.to) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                self.fail("cannot remove", item.to, &error);
+                There::InTheWay
+            }
+            _ => There::Nothing,
+        }
+    }
+
+    fn is_same(&self, item: &Item<'_>, found: &Metadata) -> bool {
+        let (from_link, to_link) = (item.meta.file_type().is_symlink(), found.file_type().is_symlink());
+        if from_link && to_link {
+            let place = |path: &Path| {
+                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                let parent = fs::metadata(parent.unwrap_or(Path::new("."))).ok().map(|meta| identity(&meta));
+                (parent, path.file_name().map(OsStr::to_owned))
+            };
+            return place(item.from) == place(item.to);
+        }
+        let behind = |link: bool, path: &Path, meta: &Metadata| {
+            if link { fs::metadata(path).ok().map(|meta| identity(&meta)) } else { Some(identity(meta)) }
+        };
+        match (behind(from_link, item.from, &item.meta), behind(to_link, item.to, found)) {
+            (Some(from), Some(to)) => from == to && !item.meta.is_dir(),
+            _ => false,
+        }
+    }
+
+    /// Whether what is there is to stay.
+    fn stays(&mut self, item: &Item<'_>, found: &Metadata) -> bool {
+        let time = |meta: &Metadata| (meta.mtime(), meta.mtime_nsec());
+        if self.options.update && time(found) >= time(&item.meta) {
+            return true;
+        }
+        match self.options.overwrite {
+            Overwrite::Yes => false,
+            Overwrite::Never => true,
+            Overwrite::Ask => !self.talk.may_overwrite(item.to),
+        }
+    }
+
+    /// A second name of what was copied already becomes a second name there; `None` if it is none.
+    fn as_a_link(&mut self, item: &Item<'_>, is_there: bool) -> Option<bool> {
+        if !self.options.preserve.links || item.meta.nlink() < 2 && !self.options.follow {
+            return None;
+        }
+        let Some(first) = self.links.get(&identity(&item.meta)).cloned() else {
+            self.links.insert(identity(&item.meta), item.to.to_path_buf());
+            return None;
+        };
+        if is_there {
+            let _ = fs::remove_file(item.to);
+        }
+        Some(match fs::hard_link(&first, item.to) {
+            Ok(()) => {
+                self.talk.made(item.from, item.to, None);
+                true
+            }
+            Err(error) => self.fail("cannot make the hard link", item.to, &error),
+        })
+    }
+
+    fn leaf(&mut self, item: &Item<'_>, there: Option<Metadata>) -> bool {
+        let kind = item.meta.file_type();
+        if kind.is_symlink() {
+            let made =
+                fs::read_link(item.from).and_then(|target| std::os::unix::fs::symlink(target, item.to));
+            return self.finish(item, made.map(|()| None), "cannot make the symbolic link");
+        }
+        let special = kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device();
+        if special && self.options.recursive {
+            let made = copying::make_special(item.to, &item.meta, item.meta.mode());
+            return self.finish(item, made.map(|()| None), "cannot make the special file");
+        }
+        let source = match File::open(item.from) {
+            Ok(source) => source,
+            Err(error) => return self.fail("cannot open for reading", item.from, &error),
+        };
+        let done = if self.options.atomic && there.as_ref().is_none_or(Metadata::is_file) {
+            self.whole(item, &source, there.as_ref())
+        } else {
+            self.in_place(item, &source, there.is_some())
+        };
+        match done {
+            Ok((how, finished)) => {
+                if finished {
+                    self.talk.made(item.from, item.to, Some(&how));
+                    return true;
+                }
+                self.finish(item, Ok(Some(how)), "")
+            }
+            Err(Some((doing, error))) => self.fail(doing, item.to, &error),
+            Err(None) => false,
+        }
+    }
+
+    /// Tells, and keeps what is to be kept.
+    fn finish(&mut self, item: &Item<'_>, made: io::Result<Option<String>>, doing: &str) -> bool {
+        match made {
+            Ok(how) => {
+                self.talk.made(item.from, item.to, how.as_deref());
+                attributes::keep(item.from, &item.meta, item.to, self.options.preserve, self.talk)
+            }
+            Err(error) => self.fail(doing, item.to, &error),
+        }
+    }
+
+    /// Into the file of that name, as cp does: whoever looks meanwhile sees a part of it.
+    fn in_place(&mut self, item: &Item<'_>, source: &File, is_there: bool) -> Written {
+        let mode = self.first_mode(&item.meta);
+        let mut opened = copying::open_for_writing(item.to, !is_there, mode);
+        if opened.is_err() && is_there && self.options.force {
+            let _ = fs::remove_file(item.to);
+            opened = copying::open_for_writing(item.to, true, mode);
+        }
+        let target = opened.map_err(|error| Some(("cannot write", error)))?;
+        let how = self.contents(item, source, &target, item.to)?;
+        Ok((how, false))
+    }
+
+    /// Into a file of another name, which takes its place when it is complete and on the disk.
+    fn whole(&mut self, item: &Item<'_>, source: &File, there: Option<&Metadata>) -> Written {
+        let place = match there {
+            Some(_) => fs::canonicalize(item.to).map_err(|error| Some(("cannot resolve", error)))?,
+            None => item.to.to_path_buf(),
+        };
+        let name = place.file_name().unwrap_or_default().to_string_lossy();
+        let short: String = name.chars().take(40).collect();
+        let hidden = format!(".{short}.{}-{:x}", std::process::id(), pelton_sys::clock::now_ns());
+        let aside = place.with_file_name(hidden);
+        let mode = there.map_or(self.first_mode(&item.meta), |there| there.mode() & 0o700);
+        let made = self.write_aside(item, source, there, &aside, mode);
+        let moved = made.and_then(|how| match fs::rename(&aside, &place) {
+            Ok(()) => Ok((how, true)),
+            Err(error) => Err(Some(("cannot rename into place", error))),
+        });
+        if moved.is_err() {
+            let _ = fs::remove_file(&aside);
+        }
+        moved
+    }
+
+    fn write_aside(
+        &mut self,
+        item: &Item<'_>,
+        source: &File,
+        there: Option<&Metadata>,
+        aside: &Path,
+        mode: u32,
+    ) -> Result<String, Option<(&'static str, io::Error)>> {
+        let target = copying::open_for_writing(aside, true, mode)
+            .map_err(|error| Some(("cannot make a file beside", error)))?;
+        let how = self.contents(item, source, &target, aside)?;
+        if let Some(there) = there {
+            // What is overwritten keeps its permissions and, as far as allowed, its owner.
+            let _ = copying::set_owner(aside, there);
+            copying::set_mode(aside, there.mode())
+                .map_err(|error| Some(("cannot set the mode of", error)))?;
+        }
+        attributes::keep(item.from, &item.meta, aside, self.options.preserve, self.talk);
+        target.sync_all().map_err(|error| Some(("cannot write to disk", error)))?;
+        Ok(how)
+    }
+
+    fn contents(
+        &mut self,
+        item: &Item<'_>,
+        source: &File,
+        target: &File,
+        path: &Path,
+    ) -> Result<String, Option<(&'static str, io::Error)>> {
+        // What was opened may be another file than what was looked at.
+        let meta = source.metadata().map_err(|error| Some(("cannot stat the source of", error)))?;
+        if identity(&meta) != identity(&item.meta) {
+            self.refuse("skipped: it was replaced while it was copied:", item.from);
+            return Err(None);
+        }
+        let (moved, how) = file::contents(source, &meta, target, path, self.options)
+            .map_err(|error| Some(("cannot copy to", error)))?;
+        self.talk.copied(moved.bytes);
+        Ok(how)
+    }
+
+    /// The permissions of a new file: nobody else's until it has its owner.
+    fn first_mode(&self, meta: &Metadata) -> u32 {
+        if self.options.preserve.owner { meta.mode() & 0o700 } else { meta.mode() & 0o777 }
+    }
+
+    fn directory(&mut self, item: &Item<'_>, there: Option<Metadata>) -> bool {
+        let own = identity(&item.meta);
+        if self.made.contains(&own) {
+            return self.refuse(&format!("cannot copy `{}` into itself, as", item.from.display()), item.to);
+        }
+        if item.above.contains(&own) {
+            return self.refuse("cannot copy: a symbolic link leads round to", item.from);
+        }
+        if item.operand
+            && let Some(before) = self.operands.insert(own, item.to.to_path_buf())
+            && before == item.to
+        {
+            self.refuse("given more than once", item.from);
+            return true;
+        }
+        let restored = match there {
+            Some(_) => None,
+            None => match self.make_directory(item) {
+                Ok(mode) => Some(mode),
+                Err(error) => return self.fail("cannot make the directory", item.to, &error),
+            },
+        };
+        let good = self.entries(item, own);
+        let kept = attributes::keep(item.from, &item.meta, item.to, self.options.preserve, self.talk);
+        if let (Some((mode, now)), false) = (restored, self.options.preserve.mode)
+            && mode != now
+            && let Err(error) = copying::set_mode(item.to, mode)
+        {
+            return self.fail("cannot set the mode of", item.to, &error);
+        }
+        good && kept
+    }
+
+    /// Makes it such that this process can fill it; the mode that it is to have, and the one that it has now.
+    fn make_directory(&mut self, item: &Item<'_>) -> io::Result<(u32, u32)> {
+        let hidden = if self.options.preserve.owner { 0o077 } else { 0o022 };
+        let wanted = item.meta.mode() & 0o7777;
+        fs::DirBuilder::new().mode(wanted & !hidden).create(item.to)?;
+        let made = fs::symlink_metadata(item.to)?;
+        self.made.insert(identity(&made));
+        self.talk.made(item.from, item.to, None);
+        let has = made.mode() & 0o7777;
+        let now = has | 0o700;
+        if now != has {
+            copying::set_mode(item.to, now)?;
+        }
+        Ok((has | wanted & hidden & !self.umask, now))
+    }
+
+    fn entries(&mut self, item: &Item<'_>, own: Identity) -> bool {
+        let entries = match fs::read_dir(item.from) {
+            Ok(entries) => entries,
+            Err(error) => return self.fail("cannot read the directory", item.from, &error),
+        };
+        let above: Vec<Identity> = item.above.iter().copied().chain([own]).collect();
+        // Names first: one descriptor for a depth, not one for each, and nothing that is made here is found again.
+        let mut names = Vec::new();
+        let mut good = true;
+        for entry in entries {
+            match entry {
+                Ok(entry) => names.push(entry.file_name()),
+                Err(error) => good = self.fail("cannot read the directory", item.from, &error),
+            }
+        }
+        for name in names {
+            good &= self.copy(&item.from.join(&name), &item.to.join(&name), false, &above);
+        }
+        good
+    }
+}
+
+/// How a file was written, and whether nothing is left to be done; or what failed, unless that was said.
+type Written = Result<(String, bool), Option<(&'static str, io::Error)>>;

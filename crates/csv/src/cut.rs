@@ -1,0 +1,90 @@
+//! Cutting an input between records, where quotes decide which line ends end one.
+
+use std::io::{self, Read};
+
+use memchr::{memchr_iter, memchr2_iter};
+
+/// Gives out whole records.
+pub(crate) struct Cutter<R> {
+    input: R,
+    size: usize,
+    /// The beginning of a record whose end was not there.
+    rest: Vec<u8>,
+    /// Whether the rest ends within quotes.
+    quoted: bool,
+    over: bool,
+}
+
+impl<R: Read> Cutter<R> {
+    pub(crate) fn new(input: R, size: usize) -> Self {
+        Cutter { input, size: size.max(1), rest: Vec::new(), quoted: false, over: false }
+    }
+
+    /// The next records; the last one may lack its line end, or end within quotes.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        while !self.over {
+            let mut bytes = std::mem::take(&mut self.rest);
+            let start = bytes.len();
+            bytes.resize((start * 2).max(self.size), 0);
+            let read = match self.input.read(&mut bytes[start..]) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                    bytes.truncate(start);
+                    self.rest = bytes;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            bytes.truncate(start + read);
+            self.over = read == 0;
+            let end = if self.over { bytes.len() } else { start + self.cut(&bytes[start..]) };
+            if end > start || self.over && end > 0 {
+                self.rest = bytes[end..].to_vec();
+                bytes.truncate(end);
+                return Ok(Some(bytes));
+            }
+            self.rest = bytes;
+        }
+        Ok(None)
+    }
+
+    /// Behind the last line end of `new` that is not in quotes, or 0; the quotes of what follows are noted.
+    fn cut(&mut self, new: &[u8]) -> usize {
+        let odd = memchr_iter(b'"', new).count() % 2 == 1;
+        self.quoted ^= odd;
+        // Backwards from the end, where it is known whether quotes are open.
+        let mut quoted = self.quoted;
+        for at in memchr2_iter(b'"', b'\n', new).rev() {
+            match new[at] {
+                b'"' => quoted = !quoted,
+                _ if !quoted => return at + 1,
+                _ => {}
+            }
+        }
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_stay_whole() {
+        let text = b"a,b\n\"x\ny\",\"\"\"\n\"\n\n1,2\r\n\"\n\n\",\"\"\nlast,\"one";
+        for size in 1..60 {
+            let mut cutter = Cutter::new(&text[..], size);
+            let mut whole = Vec::new();
+            while let Some(records) = cutter.next().expect("bytes") {
+                let quotes = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'"').count();
+                assert!(
+                    quotes(&records).is_multiple_of(2) && records.ends_with(b"\n")
+                        || records.ends_with(b"one")
+                );
+                whole.extend(records);
+            }
+            assert_eq!(whole, text, "{size}");
+        }
+        assert_eq!(Cutter::new(&b""[..], 9).next().expect("bytes"), None);
+    }
+}

@@ -1,0 +1,339 @@
+//! Reading: the header first, then chunks of whole records, by several threads if there are many.
+
+use std::cell::RefCell;
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use memchr::memchr_iter;
+use pelton_stream::ordered::ordered;
+use pelton_sys::fields::{Fields, index};
+
+use crate::cut::Cutter;
+use crate::error::{Failure, Fault, SyntaxError};
+use crate::filter::Condition;
+use crate::header::Header;
+use crate::output::{Format, Printer};
+use crate::select::Columns;
+
+/// May stand at the beginning, and is no part of the first field.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// A smaller input starts no thread.
+const SMALL_BYTES: u64 = 1024 * 1024;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Between fields; one byte.
+    pub delimiter: u8,
+    /// The first record has the names of the columns.
+    pub named: bool,
+    /// Which columns are shown; all of them if nobody says.
+    pub columns: Option<Columns>,
+    /// All must hold for a record that is shown.
+    pub conditions: Vec<Condition>,
+    /// How it is shown.
+    pub format: Format,
+    /// In JSON, what is a number there is shown as one.
+    pub numbers: bool,
+    /// Whether the names are shown, where the format has a place for them.
+    pub header: bool,
+    /// Records may have more or fewer fields than the first; what is not there is empty.
+    pub ragged: bool,
+}
+
+/// How an input is shared.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    /// How many threads may read.
+    pub threads: usize,
+    /// How many bytes each is given at once.
+    pub chunk: usize,
+}
+
+/// Reads all records of `input`; `print` is given what comes of them, in order. `begun` says whether something was printed
+/// before, of another input: then the header is not printed again.
+///
+/// # Errors
+/// If it is not what RFC 4180 has it, or has no such columns, or cannot be read or written. What comes before is printed.
+pub fn read(
+    input: impl Read + Send + 'static,
+    options: &Options,
+    share: Share,
+    begun: &mut bool,
+    mut print: impl FnMut(&[u8]) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut cutter = Cutter::new(input, share.chunk);
+    let Some((first, header)) = first_records(&mut cutter, options)? else { return Ok(()) };
+    let plan = Arc::new(Plan::new(options, &header).map_err(Failure::Columns)?);
+    let mut tally = Tally { begun, array: options.format == Format::Array, records: 0, lines: 0 };
+    let mut read = first.len() as u64;
+    let mut top = Vec::new();
+    if !*tally.begun && options.header && options.named {
+        plan.print_header(&first, &mut top);
+        print(&top).map_err(Failure::Write)?;
+    }
+    let mut finish = |done: Done| tally.finish(done, &mut print);
+    finish(plan.work(first, options.named))?;
+    while share.threads < 2 || read < SMALL_BYTES {
+        let Some(chunk) = cutter.next().map_err(Failure::Read)? else { return Ok(()) };
+        read += chunk.len() as u64;
+        finish(plan.work(chunk, false))?;
+    }
+    let mut outcome = Ok(());
+    let worker = move |chunk: io::Result<Vec<u8>>| match chunk {
+        Ok(chunk) => plan.work(chunk, false),
+        Err(error) => Done { unread: Some(error), ..Done::default() },
+    };
+    ordered(
+        share.threads,
+        move || cutter.next().transpose(),
+        worker,
+        |done| {
+            outcome = finish(done);
+            outcome.is_ok()
+        },
+    )
+    .map_err(Failure::Read)?;
+    outcome
+}
+
+/// The first records that are not only blank lines, and the header.
+fn first_records(
+    cutter: &mut Cutter<impl Read>,
+    options: &Options,
+) -> Result<Option<(Vec<u8>, Header)>, Failure> {
+    let mut text = Vec::new();
+    while let Some(more) = cutter.next().map_err(Failure::Read)? {
+        text.extend(more);
+        if text.starts_with(BYTE_ORDER_MARK) {
+            text.drain(..BYTE_ORDER_MARK.len());
+        }
+        let mut found = Fields::default();
+        complete(&mut text);
+        index(&text, options.delimiter, &mut found);
+        let records = Records { text: &text, found: &found, next: 0, first: 0, start: 0 };
+        if let Some(record) = records.into_iter().find(|record| !record.is_blank()) {
+            let fields: Vec<&[u8]> = (0..record.count).map(|number| record.field(number)).collect();
+            let header = Header::of(&fields, options.named);
+            return Ok(Some((text, header)));
+        }
+        if found.open || !found.stray.as_slice().is_empty() {
+            // The first record itself is wrong, which its worker will say.
+            return Ok(Some((text, Header { names: Vec::new(), count: 0 })));
+        }
+    }
+    Ok(None)
+}
+
+/// The last record may lack its line end.
+fn complete(text: &mut Vec<u8>) {
+    if text.last() != Some(&b'\n') {
+        text.push(b'\n');
+    }
+}
+
+/// What the threads know.
+struct Plan {
+    delimiter: u8,
+    ragged: bool,
+    /// How many fields a record must have.
+    count: usize,
+    columns: Vec<usize>,
+    conditions: Vec<(usize, Condition)>,
+    printer: Printer,
+    array: bool,
+}
+
+/// What became of a chunk.
+#[derive(Default)]
+struct Done {
+    printed: Vec<u8>,
+    records: u64,
+    lines: u64,
+    /// With the record and the line, from 0.
+    flaw: Option<(Fault, u64, u64)>,
+    unread: Option<io::Error>,
+}
+
+thread_local! {
+    /// Used again for each chunk.
+    static FOUND: RefCell<Fields> = RefCell::default();
+}
+
+impl Plan {
+    fn new(options: &Options, header: &Header) -> Result<Self, String> {
+        let wrong = header.count == 0;
+        let columns = match &options.columns {
+            Some(columns) if !wrong => columns.resolve(header)?,
+            _ => (0..header.count).collect(),
+        };
+        let mut conditions = Vec::new();
+        for condition in options.conditions.iter().filter(|_| !wrong) {
+            conditions.push((condition.resolve(header)?, condition.clone()));
+        }
+        let printer = Printer::new(options.format, options.delimiter, options.numbers, header, &columns);
+        Ok(Plan {
+            delimiter: options.delimiter,
+            ragged: options.ragged,
+            count: header.count,
+            columns,
+            conditions,
+            printer,
+            array: options.format == Format::Array,
+        })
+    }
+
+    /// The names of the columns that are shown.
+    fn print_header(&self, text: &[u8], to: &mut Vec<u8>) {
+        if !self.printer.has_header() {
+            return;
+        }
+        FOUND.with_borrow_mut(|found| {
+            index(text, self.delimiter, found);
+            let mut records = Records { text, found, next: 0, first: 0, start: 0 };
+            if let Some(record) = records.find(|record| !record.is_blank()) {
+                self.printer.record(self.columns.iter().map(|column| record.field(*column)), to);
+            }
+        });
+    }
+
+    /// Prints what is wanted of whole records.
+    fn work(&self, mut text: Vec<u8>, skip_first: bool) -> Done {
+        complete(&mut text);
+        FOUND.with_borrow_mut(|found| {
+            index(&text, self.delimiter, found);
+            let mut done = self.records(&text, found, skip_first);
+            done.lines = memchr_iter(b'\n', &text).count() as u64;
+            done
+        })
+    }
+
+    fn records(&self, text: &[u8], found: &Fields, mut skip: bool) -> Done {
+        let mut done = Done { printed: Vec::with_capacity(text.len() / 2), ..Done::default() };
+        let stray = found.stray.as_slice().first().map_or(usize::MAX, |at| *at as usize);
+        let line_of = |at: usize| memchr_iter(b'\n', &text[..at]).count() as u64;
+        let mut records = Records { text, found, next: 0, first: 0, start: 0 };
+        for record in records.by_ref() {
+            if record.line_end > stray {
+                break;
+            }
+            if record.is_blank() {
+                continue;
+            }
+            if record.count != self.count && !self.ragged {
+                let fault = Fault::Fields { found: record.count, wanted: self.count };
+                done.flaw = Some((fault, done.records, line_of(record.start)));
+                return done;
+            }
+            done.records += 1;
+            if std::mem::take(&mut skip) {
+                continue;
+            }
+            let wanted = |(column, condition): &(usize, Condition)| condition.holds(record.field(*column));
+            if self.conditions.iter().all(wanted) {
+                if self.array && !done.printed.is_empty() {
+                    done.printed.extend_from_slice(b",\n");
+                }
+                self.printer
+                    .record(self.columns.iter().map(|column| record.field(*column)), &mut done.printed);
+            }
+        }
+        if stray != usize::MAX {
+            done.flaw = Some((Fault::Quote, done.records, line_of(stray)));
+        } else if found.open {
+            done.flaw = Some((Fault::Unclosed, done.records, line_of(records.start)));
+        }
+        done
+    }
+}
+
+/// The records of a text.
+struct Records<'a> {
+    text: &'a [u8],
+    found: &'a Fields,
+    /// The number of the next record, of its first end, and where it begins.
+    next: usize,
+    first: usize,
+    start: usize,
+}
+
+struct Record<'a> {
+    text: &'a [u8],
+    /// Where its fields end, but the last one.
+    ends: &'a [u32],
+    count: usize,
+    start: usize,
+    /// Where the last one ends.
+    stop: usize,
+    line_end: usize,
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Record<'a>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Record<'a>> {
+        let last = *self.found.records.as_slice().get(self.next)? as usize;
+        let ends = &self.found.ends.as_slice()[self.first..=last];
+        let line_end = ends[ends.len() - 1] as usize;
+        let returned = line_end > self.start && self.text[line_end - 1] == b'\r';
+        let record = Record {
+            text: self.text,
+            ends,
+            count: ends.len(),
+            start: self.start,
+            stop: line_end - usize::from(returned),
+            line_end,
+        };
+        self.next += 1;
+        self.first = last + 1;
+        self.start = line_end + 1;
+        Some(record)
+    }
+}
+
+impl<'a> Record<'a> {
+    /// An empty line is no record.
+    #[inline(always)]
+    fn is_blank(&self) -> bool {
+        self.count == 1 && self.stop == self.start
+    }
+
+    /// A field as written, from 0; one that is not there is empty.
+    #[inline(always)]
+    fn field(&self, number: usize) -> &'a [u8] {
+        if number >= self.count {
+            return b"";
+        }
+        let start = if number == 0 { self.start } else { self.ends[number - 1] as usize + 1 };
+        let end = if number + 1 == self.count { self.stop } else { self.ends[number] as usize };
+        &self.text[start..end]
+    }
+}
+
+/// What has been printed, and how far that is.
+struct Tally<'a> {
+    begun: &'a mut bool,
+    array: bool,
+    records: u64,
+    lines: u64,
+}
+
+impl Tally<'_> {
+    fn finish(&mut self, done: Done, print: &mut impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), Failure> {
+        if !done.printed.is_empty() {
+            if self.array {
+                print(if *self.begun { b",\n" } else { b"[\n" }).map_err(Failure::Write)?;
+            }
+            *self.begun = true;
+            print(&done.printed).map_err(Failure::Write)?;
+        }
+        if let Some((fault, record, line)) = done.flaw {
+            let (record, line) = (self.records + record + 1, self.lines + line + 1);
+            return Err(Failure::Syntax(SyntaxError { fault, record, line }));
+        }
+        self.records += done.records;
+        self.lines += done.lines;
+        done.unread.map_or(Ok(()), |error| Err(Failure::Read(error)))
+    }
+}

@@ -1,0 +1,233 @@
+//! Feeding the machine: a window that moves over the input, or a text that is there as a whole.
+
+use std::io::{self, Read};
+
+use memchr::{memchr_iter, memrchr};
+use pelton_sys::structure::{Carry, Found, index};
+
+use crate::error::{Failure, Fault, SyntaxError};
+use crate::machine::{Cursor, Flaw, Machine, Rules, View};
+use crate::padded::PADDING;
+use crate::visit::Visitor;
+
+/// How much is read at once, in bytes, unless a name or a number is longer: as much as a pipe holds.
+pub const WINDOW_BYTES: usize = 64 * 1024;
+/// May stand at the beginning, and is no part of the text.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads all documents of `input`.
+///
+/// # Errors
+/// If they are no JSON, or the input cannot be read, or what the visitor prints cannot be written.
+pub fn read<V: Visitor>(
+    input: &mut impl Read,
+    rules: Rules,
+    window: usize,
+    visitor: &mut V,
+) -> Result<(), Failure> {
+    let mut window = Window::new(window.max(64));
+    let mut machine = Machine::new(rules);
+    loop {
+        let read = window.fill(input).map_err(Failure::Read)?;
+        let outcome = window.advance(&mut machine, read == 0, visitor);
+        visitor.pause().map_err(Failure::Write)?;
+        outcome.map_err(|flaw| Failure::Syntax(Box::new(window.error(&machine, flaw, visitor.path()))))?;
+        if read == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// Reads all documents of `padded`, which has less than 4 GiB, [`PADDING`] among them.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn read_text<V: Visitor>(
+    padded: &[u8],
+    machine: &mut Machine,
+    found: &mut Found,
+    visitor: &mut V,
+) -> Result<(), Flaw> {
+    let text = &padded[..padded.len() - PADDING];
+    found.tokens.clear();
+    found.odd.clear();
+    let valid = simdutf8::compat::from_utf8(text).map_or_else(|error| error.valid_up_to(), str::len);
+    index(&text[..valid], 0, &mut Carry::default(), found);
+    let whole = valid == text.len();
+    let view = View {
+        text: &text[..valid],
+        padded,
+        tokens: found.tokens.as_slice(),
+        odd: found.odd.as_slice(),
+        whole,
+        full: false,
+    };
+    let mut cursor = Cursor::default();
+    machine.run(&view, &mut cursor, visitor)?;
+    machine.check_line(&view, &cursor)?;
+    if let Some(fault) = visitor.refusal() {
+        return Err((valid, fault));
+    }
+    if !whole {
+        return Err((valid, Fault::NotUtf8));
+    }
+    machine.end().map_err(|fault| (valid, fault))
+}
+
+/// Where in the input a text begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Origin {
+    /// Bytes before it.
+    pub(crate) offset: u64,
+    /// Line ends before it.
+    pub(crate) lines: u64,
+    /// Where its first line begins.
+    pub(crate) line_start: u64,
+}
+
+impl Origin {
+    /// Moves behind `bytes`.
+    pub(crate) fn pass(&mut self, bytes: &[u8]) {
+        self.lines += memchr_iter(b'\n', bytes).count() as u64;
+        if let Some(end) = memrchr(b'\n', bytes) {
+            self.line_start = self.offset + end as u64 + 1;
+        }
+        self.offset += bytes.len() as u64;
+    }
+
+    /// The error at a byte of the text that begins here.
+    pub(crate) fn error(mut self, text: &[u8], (at, fault): Flaw, path: Vec<u8>) -> SyntaxError {
+        self.pass(&text[..at]);
+        let (offset, column) = (self.offset, self.offset - self.line_start + 1);
+        SyntaxError { fault, offset, line: self.lines + 1, column, path }
+    }
+}
+
+/// The part of the input that is looked at.
+struct Window {
+    bytes: Vec<u8>,
+    /// How many of them have been read.
+    filled: usize,
+    /// How many of these are UTF-8, and indexed.
+    seen: usize,
+    /// What stands behind these is no UTF-8.
+    torn: bool,
+    place: Origin,
+    /// Where the string began that is told in pieces.
+    string: Origin,
+    found: Found,
+    carry: Carry,
+}
+
+impl Window {
+    fn new(size: usize) -> Self {
+        Window {
+            bytes: vec![0; size + PADDING],
+            filled: 0,
+            seen: 0,
+            torn: false,
+            place: Origin::default(),
+            string: Origin::default(),
+            found: Found::default(),
+            carry: Carry::default(),
+        }
+    }
+
+    /// How many bytes it can hold.
+    fn room(&self) -> usize {
+        self.bytes.len() - PADDING
+    }
+
+    /// Reads more; 0 at the end.
+    fn fill(&mut self, input: &mut impl Read) -> io::Result<usize> {
+        if self.filled == self.room() {
+            // A name or a number fills all of it.
+            self.bytes.resize(self.room() * 2 + PADDING, 0);
+        }
+        let room = self.room();
+        loop {
+            match input.read(&mut self.bytes[self.filled..room]) {
+                Ok(read) => {
+                    self.filled += read;
+                    return Ok(read);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Looks at what is new, and drops what is not needed any more.
+    fn advance<V: Visitor>(
+        &mut self,
+        machine: &mut Machine,
+        last: bool,
+        visitor: &mut V,
+    ) -> Result<(), Flaw> {
+        self.look(last);
+        let whole = last && !self.torn;
+        let view = View {
+            text: &self.bytes[..self.seen],
+            padded: &self.bytes,
+            tokens: self.found.tokens.as_slice(),
+            odd: self.found.odd.as_slice(),
+            whole,
+            full: self.filled == self.room(),
+        };
+        let mut cursor = Cursor::default();
+        let was_long = machine.is_long();
+        machine.run(&view, &mut cursor, visitor)?;
+        if let Some(fault) = visitor.refusal() {
+            return Err((self.seen, fault));
+        }
+        if machine.is_long() && !was_long {
+            // It fills the window.
+            self.string = self.place;
+        }
+        if self.torn {
+            return Err((self.seen, Fault::NotUtf8));
+        }
+        if last {
+            return machine.end().map_err(|fault| (self.seen, fault));
+        }
+        let keep = machine.keeps(&view, &cursor);
+        self.forget(keep, &cursor);
+        Ok(())
+    }
+
+    fn error(&self, machine: &Machine, flaw: Flaw, path: Vec<u8>) -> SyntaxError {
+        match flaw.1 {
+            Fault::UnclosedString if machine.is_long() => self.string.error(&self.bytes, (0, flaw.1), path),
+            _ => self.place.error(&self.bytes, flaw, path),
+        }
+    }
+
+    /// Which of the new bytes are UTF-8, and what tokens they hold.
+    fn look(&mut self, last: bool) {
+        let new = &self.bytes[self.seen..self.filled];
+        let valid = match simdutf8::compat::from_utf8(new) {
+            Ok(_) => new.len(),
+            Err(error) => {
+                // A character may be torn by the end of what was read.
+                self.torn = last || error.error_len().is_some();
+                error.valid_up_to()
+            }
+        };
+        let first = if self.place.offset == 0 && self.seen == 0 && new[..valid].starts_with(BYTE_ORDER_MARK) {
+            BYTE_ORDER_MARK.len()
+        } else {
+            0
+        };
+        index(&new[first..valid], (self.seen + first) as u32, &mut self.carry, &mut self.found);
+        self.seen += valid;
+    }
+
+    fn forget(&mut self, keep: usize, cursor: &Cursor) {
+        self.place.pass(&self.bytes[..keep]);
+        self.found.tokens.forget(cursor.token, keep as u32);
+        self.found.odd.forget(cursor.odd, keep as u32);
+        self.bytes.copy_within(keep..self.filled, 0);
+        self.filled -= keep;
+        self.seen -= keep;
+    }
+}

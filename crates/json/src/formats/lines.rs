@@ -1,0 +1,115 @@
+//! The format of the two-stage parser in awk: a line for each value, one for each end of a container.
+//!
+//! ```text
+//! @."menu" <=> {
+//! @."menu"."id": "file"
+//! @."menu" <=> }
+//! ```
+
+use std::io;
+
+use crate::out::Out;
+use crate::padded::{Raw, Text};
+use crate::selected::{Format, Prints};
+use crate::trail::{Trail, Written};
+use crate::visit::{Interest, Kind, Place, Visitor};
+
+/// Names, strings and numbers as written.
+pub struct Lines<'a> {
+    trail: Trail<Written>,
+    shows: bool,
+    out: Out<'a>,
+}
+
+impl<'a> Lines<'a> {
+    /// Prints there.
+    pub fn new(out: Out<'a>) -> Self {
+        Lines { trail: Trail::new(), shows: true, out }
+    }
+
+    #[inline(always)]
+    fn bracket(&mut self, byte: u8) {
+        if !self.shows {
+            return;
+        }
+        let text = self.out.text();
+        text.extend_text(self.trail.path());
+        text.extend_array(&[b' ', b'<', b'=', b'>', b' ', byte, b'\n']);
+        self.out.relieve();
+    }
+}
+
+impl Prints for Lines<'_> {
+    fn printed(&mut self) -> &mut Text {
+        self.out.text()
+    }
+}
+
+impl Format for Lines<'_> {
+    fn show(&mut self, shows: bool) {
+        self.shows = shows;
+    }
+}
+
+impl Visitor for Lines<'_> {
+    fn document(&mut self) -> Interest {
+        self.trail.document();
+        Interest::Visit
+    }
+
+    #[inline(always)]
+    fn key(&mut self, raw: Raw<'_>) -> Interest {
+        self.trail.key(raw);
+        Interest::Visit
+    }
+
+    #[inline(always)]
+    fn element(&mut self) -> Interest {
+        self.trail.element();
+        Interest::Visit
+    }
+
+    #[inline(always)]
+    fn open(&mut self, kind: Kind) -> Interest {
+        self.bracket(kind.opening());
+        self.trail.open(kind);
+        Interest::Visit
+    }
+
+    #[inline(always)]
+    fn close(&mut self, kind: Kind) {
+        self.trail.close();
+        self.bracket(kind.closing());
+    }
+
+    #[inline(always)]
+    fn scalar(&mut self, raw: Raw<'_>) {
+        let text = self.out.text();
+        text.reserve(self.trail.path().len() + raw.len() + 3);
+        text.extend_text(self.trail.path());
+        text.extend_array(b": ");
+        text.extend_raw(raw);
+        text.push(b'\n');
+        self.out.relieve();
+    }
+
+    fn piece(&mut self, raw: &[u8], place: Place) {
+        if place == Place::First {
+            self.out.text().extend_text(self.trail.path());
+            self.out.text().extend(b": ");
+        }
+        self.out.text().extend(raw);
+        if place == Place::Last {
+            self.out.text().push(b'\n');
+        }
+        self.out.relieve();
+    }
+
+    fn path(&self) -> Vec<u8> {
+        self.trail.path().bytes().to_vec()
+    }
+
+    fn pause(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

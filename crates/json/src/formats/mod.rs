@@ -1,0 +1,15 @@
+//! What is printed of each value, one format per file.
+
+mod gron;
+mod lines;
+mod records;
+mod template;
+mod tokens;
+mod values;
+
+pub use gron::Gron;
+pub use lines::Lines;
+pub use records::{Part, Records, Shown};
+pub use template::{Piece, Template, parse_template};
+pub use tokens::Tokens;
+pub use values::Values;

@@ -1,0 +1,187 @@
+//! A line for each record, made of what some paths lead to in it: columns, or a text with places for them.
+
+use std::io;
+
+use crate::collect::Collector;
+use crate::decode::decode;
+use crate::out::Out;
+use crate::padded::{Raw, Text};
+use crate::select::Paths;
+use crate::selected::{Format, Prints};
+use crate::trail::{Trail, Written};
+use crate::visit::{Interest, Kind, Place, Visitor};
+
+/// What is printed of a record, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// This text.
+    Text(Vec<u8>),
+    /// What the path with this number leads to.
+    Field(usize),
+}
+
+/// How a field is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Strings as they are meant; objects and arrays as JSON.
+    Plain,
+    /// The same with `\t`, `\n`, `\r` and `\\` for what would end a column or a line, as `@tsv` of jq; null is nothing.
+    Columns,
+}
+
+/// Of a path that leads to several values the last counts; a field that is not there is empty.
+pub struct Records<'a> {
+    trail: Trail<Written>,
+    collector: Collector,
+    parts: Vec<Part>,
+    shown: Shown,
+    fields: Vec<Vec<u8>>,
+    shows: bool,
+    begins: bool,
+    out: Out<'a>,
+}
+
+impl<'a> Records<'a> {
+    /// Prints `parts` of each record, with the fields that `paths` lead to.
+    pub fn new(out: Out<'a>, paths: Paths, count: usize, parts: Vec<Part>, shown: Shown) -> Self {
+        let fields = vec![Vec::new(); count];
+        let collector = Collector::new(paths);
+        Records { trail: Trail::new(), collector, parts, shown, fields, shows: true, begins: true, out }
+    }
+
+    fn take(&mut self) {
+        if self.collector.is_closed() {
+            let fields = &mut self.fields;
+            self.collector.take(|path, value| {
+                fields[path].clear();
+                fields[path].extend_from_slice(value);
+            });
+        }
+    }
+
+    fn print(&mut self) {
+        let text = self.out.text();
+        for part in &self.parts {
+            match part {
+                Part::Text(bytes) => text.extend(bytes),
+                Part::Field(number) => {
+                    let field = &self.fields[*number];
+                    let mut meant = Vec::new();
+                    let value = match field.first() {
+                        Some(b'"') => {
+                            decode(field, &mut meant);
+                            meant.as_slice()
+                        }
+                        Some(b'n') if self.shown == Shown::Columns => b"",
+                        _ => field,
+                    };
+                    match self.shown {
+                        Shown::Plain => text.extend(value),
+                        Shown::Columns => escape(value, text),
+                    }
+                }
+            }
+        }
+        for field in &mut self.fields {
+            field.clear();
+        }
+        self.out.relieve();
+    }
+
+    /// The record's own value comes, unless it was announced.
+    fn begin(&mut self) {
+        if std::mem::take(&mut self.begins) {
+            self.collector.begin();
+        }
+    }
+}
+
+fn escape(value: &[u8], to: &mut Text) {
+    if memchr::memchr3(b'\t', b'\n', b'\r', value).is_none() && memchr::memchr(b'\\', value).is_none() {
+        return to.extend(value);
+    }
+    for byte in value {
+        match byte {
+            b'\t' => to.extend(b"\\t"),
+            b'\n' => to.extend(b"\\n"),
+            b'\r' => to.extend(b"\\r"),
+            b'\\' => to.extend(b"\\\\"),
+            _ => to.push(*byte),
+        }
+    }
+}
+
+impl Prints for Records<'_> {
+    fn printed(&mut self) -> &mut Text {
+        self.out.text()
+    }
+}
+
+impl Format for Records<'_> {
+    fn show(&mut self, shows: bool) {
+        if self.shows && !shows && !self.begins {
+            self.print();
+        }
+        self.shows = shows;
+        self.begins = true;
+    }
+}
+
+impl Visitor for Records<'_> {
+    fn document(&mut self) -> Interest {
+        self.trail.document();
+        Interest::Visit
+    }
+
+    #[inline(always)]
+    fn key(&mut self, raw: Raw<'_>) -> Interest {
+        self.trail.key(raw);
+        if self.shows { self.collector.key(raw) } else { Interest::Visit }
+    }
+
+    #[inline(always)]
+    fn element(&mut self) -> Interest {
+        self.trail.element();
+        if self.shows { self.collector.element() } else { Interest::Visit }
+    }
+
+    #[inline(always)]
+    fn open(&mut self, kind: Kind) -> Interest {
+        self.trail.open(kind);
+        if !self.shows {
+            return Interest::Visit;
+        }
+        self.begin();
+        self.collector.open(kind)
+    }
+
+    #[inline(always)]
+    fn close(&mut self, kind: Kind) {
+        self.trail.close();
+        if self.shows {
+            self.collector.close(kind);
+            self.take();
+        }
+    }
+
+    #[inline(always)]
+    fn scalar(&mut self, raw: Raw<'_>) {
+        self.begin();
+        self.collector.scalar(raw);
+        self.take();
+    }
+
+    fn piece(&mut self, raw: &[u8], place: Place) {
+        self.begin();
+        self.collector.piece(raw, place);
+        self.take();
+    }
+
+    fn path(&self) -> Vec<u8> {
+        self.trail.path().bytes().to_vec()
+    }
+
+    fn pause(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

@@ -1,0 +1,202 @@
+//! Values alone, one a line, without blanks.
+
+use std::io;
+
+use crate::compact::Compact;
+use crate::decode::{Decoder, decode};
+use crate::out::Out;
+use crate::padded::{Raw, Text};
+use crate::selected::{Format, Prints};
+use crate::trail::{Trail, Written};
+use crate::visit::{Interest, Kind, Place, Visitor};
+
+/// Strings and numbers as written; strings that stand alone can be shown as they are meant.
+pub struct Values<'a> {
+    trail: Trail<Written>,
+    compact: Compact,
+    out: Out<'a>,
+    shows: bool,
+    /// Containers that are open and shown.
+    depth: usize,
+    /// Strings that stand alone are shown without quotes and escapes.
+    raw: bool,
+    decoder: Decoder,
+    /// A value that may hold others that are wanted as well: they follow it.
+    held: Option<Family>,
+}
+
+/// A value, and where in it others lie.
+#[derive(Default)]
+struct Family {
+    text: Text,
+    inner: Vec<(usize, usize)>,
+    open: Vec<usize>,
+}
+
+impl<'a> Values<'a> {
+    /// Prints there; `nests` says that a wanted value may hold another one.
+    pub fn new(out: Out<'a>, raw: bool, nests: bool) -> Self {
+        Values {
+            trail: Trail::new(),
+            compact: Compact::default(),
+            out,
+            shows: false,
+            depth: 0,
+            raw,
+            decoder: Decoder::default(),
+            held: nests.then(Family::default),
+        }
+    }
+
+    #[inline(always)]
+    fn parts(&mut self) -> (&mut Compact, &mut Text) {
+        let text = match &mut self.held {
+            Some(family) => &mut family.text,
+            None => self.out.text(),
+        };
+        (&mut self.compact, text)
+    }
+
+    /// Prints what was held.
+    fn release(&mut self) {
+        let Some(family) = &mut self.held else { return };
+        let whole = (0, family.text.len());
+        for (start, end) in std::iter::once(whole).chain(family.inner.drain(..)) {
+            let value = &family.text.bytes()[start..end];
+            if self.raw && value.first() == Some(&b'"') {
+                let mut text = Vec::new();
+                decode(value, &mut text);
+                self.out.text().extend(&text);
+            } else {
+                self.out.text().extend(value);
+            }
+            self.out.text().push(b'\n');
+            self.out.relieve();
+        }
+        family.text.truncate(0);
+    }
+}
+
+impl Prints for Values<'_> {
+    fn printed(&mut self) -> &mut Text {
+        self.out.text()
+    }
+}
+
+impl Format for Values<'_> {
+    #[inline(always)]
+    fn show(&mut self, shows: bool) {
+        if self.shows == shows {
+            return;
+        }
+        self.shows = shows;
+        if shows {
+            self.compact.begin();
+        } else if self.held.is_some() {
+            self.release();
+        } else {
+            self.out.text().push(b'\n');
+            self.out.relieve();
+        }
+    }
+
+    fn begin_inner(&mut self) {
+        if let Some(family) = &mut self.held {
+            family.open.push(family.inner.len());
+            family.inner.push((family.text.len(), 0));
+        }
+    }
+
+    fn end_inner(&mut self) {
+        if let Some(family) = &mut self.held
+            && let Some(inner) = family.open.pop()
+        {
+            family.inner[inner].1 = family.text.len();
+        }
+    }
+}
+
+impl Visitor for Values<'_> {
+    fn document(&mut self) -> Interest {
+        self.trail.document();
+        Interest::Visit
+    }
+
+    #[inline(always)]
+    fn key(&mut self, raw: Raw<'_>) -> Interest {
+        self.trail.key(raw);
+        if self.shows {
+            let (compact, text) = self.parts();
+            compact.key(raw, text);
+        }
+        Interest::Visit
+    }
+
+    #[inline(always)]
+    fn element(&mut self) -> Interest {
+        self.trail.element();
+        if self.shows {
+            let (compact, text) = self.parts();
+            compact.element(text);
+        }
+        Interest::Visit
+    }
+
+    #[inline(always)]
+    fn open(&mut self, kind: Kind) -> Interest {
+        self.trail.open(kind);
+        if self.shows {
+            self.depth += 1;
+            let (compact, text) = self.parts();
+            compact.open(kind, text);
+        }
+        Interest::Visit
+    }
+
+    #[inline(always)]
+    fn close(&mut self, kind: Kind) {
+        self.trail.close();
+        if self.shows {
+            self.depth -= 1;
+            let (compact, text) = self.parts();
+            compact.close(kind, text);
+            self.out.relieve();
+        }
+    }
+
+    #[inline(always)]
+    fn scalar(&mut self, raw: Raw<'_>) {
+        if self.raw && self.depth == 0 && self.held.is_none() && raw[0] == b'"' {
+            let mut meant = Vec::new();
+            decode(&raw, &mut meant);
+            self.out.text().extend(&meant);
+            return;
+        }
+        let (compact, text) = self.parts();
+        compact.scalar(raw, text);
+        self.out.relieve();
+    }
+
+    fn piece(&mut self, raw: &[u8], place: Place) {
+        if self.raw && self.depth == 0 && self.held.is_none() {
+            let mut meant = Vec::new();
+            self.decoder.add(raw, &mut meant);
+            if place == Place::Last {
+                self.decoder.end(&mut meant);
+            }
+            self.out.text().extend(&meant);
+        } else {
+            let (compact, text) = self.parts();
+            compact.piece(raw, text);
+        }
+        self.out.relieve();
+    }
+
+    fn path(&self) -> Vec<u8> {
+        self.trail.path().bytes().to_vec()
+    }
+
+    fn pause(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

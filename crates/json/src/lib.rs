@@ -1,0 +1,34 @@
+//! JSON read once, front to back, in constant memory: flattened to lines, or filtered by path.
+//!
+//! ```text
+//! bytes ──window──▶ tokens ──machine──▶ events ──visitor──▶ lines
+//!   64 at a time, by bits       grammar          formats
+//! ```
+//!
+//! The [window](feed) moves over the input; `pelton_sys::structure` finds where tokens begin in it; the machine checks the
+//! grammar of RFC 8259 and tells a [`Visitor`], which prints. Nothing is recursive, and nothing is kept but the path.
+
+mod collect;
+mod compact;
+mod decode;
+mod error;
+pub mod feed;
+pub mod formats;
+mod levels;
+mod machine;
+pub mod ndjson;
+mod out;
+mod padded;
+mod scalar;
+pub mod select;
+mod selected;
+mod trail;
+mod visit;
+
+pub use error::{Failure, Fault, SyntaxError};
+pub use feed::read;
+pub use machine::Rules;
+pub use out::Out;
+pub use padded::{Raw, Text};
+pub use selected::{Format, Prints, Selected};
+pub use visit::{Interest, Kind, Place, Visitor};

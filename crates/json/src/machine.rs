@@ -1,0 +1,478 @@
+//! The grammar of RFC 8259, from token to token: no recursion, and it can stop at any token and go on later.
+
+use crate::error::{Fault, found};
+use crate::levels::Levels;
+use crate::padded::Raw;
+use crate::scalar::{self, Scalar};
+use crate::visit::{Interest, Kind, Nobody, Place, Visitor};
+
+/// What has been read of the text, and what was found in it.
+pub(crate) struct View<'a> {
+    pub(crate) text: &'a [u8],
+    /// The same with padding behind it.
+    pub(crate) padded: &'a [u8],
+    /// As [`pelton_sys::structure::Found`] has them.
+    pub(crate) tokens: &'a [u32],
+    pub(crate) odd: &'a [u32],
+    /// Nothing comes behind it.
+    pub(crate) whole: bool,
+    /// There is no room for more of it.
+    pub(crate) full: bool,
+}
+
+/// How far the machine got.
+#[derive(Debug, Default)]
+pub(crate) struct Cursor {
+    /// The first token that is not dealt with.
+    pub(crate) token: usize,
+    /// The same of what is odd.
+    pub(crate) odd: usize,
+    /// Within a long string: how much of the text has been told.
+    pub(crate) told: usize,
+}
+
+/// What is wrong, and at which byte of the text.
+pub(crate) type Flaw = (usize, Fault);
+
+/// What may come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Document,
+    /// A value that the visitor knows to come.
+    Value,
+    FirstKey,
+    Key,
+    Colon,
+    AfterMember,
+    FirstElement,
+    Element,
+    AfterElement,
+}
+
+impl State {
+    /// In words.
+    fn wanted(self) -> &'static str {
+        match self {
+            State::Document | State::Value | State::Element => "a value",
+            State::FirstElement => "a value or `]`",
+            State::FirstKey => "a name in quotes or `}`",
+            State::Key => "a name in quotes",
+            State::Colon => "`:`",
+            State::AfterMember => "`,` or `}`",
+            State::AfterElement => "`,` or `]`",
+        }
+    }
+}
+
+/// Why [`Machine::walk`] came back.
+enum Pause {
+    /// The next token is not there, or not whole.
+    More,
+    /// What comes is not wanted.
+    Skip,
+    /// What was not wanted is over.
+    Skipped,
+}
+
+/// Reads documents, one after another.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    state: State,
+    levels: Levels,
+    /// The level of the value that is skipped.
+    skipping: Option<usize>,
+    /// Only what is inside of it is skipped: its end is told.
+    inside: Option<Kind>,
+    /// Within a string that is told in pieces.
+    long: bool,
+    documents: u64,
+    rules: Rules,
+    lines: bool,
+    /// Where the document begins whose end is not checked.
+    document: Option<usize>,
+}
+
+/// What is asked of documents beside the grammar.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// How many levels there may be.
+    pub max_depth: usize,
+    /// There must be exactly one.
+    pub single: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Rules { max_depth: 1_000_000, single: false }
+    }
+}
+
+impl Machine {
+    pub(crate) fn new(rules: Rules) -> Self {
+        Machine {
+            state: State::Document,
+            levels: Levels::default(),
+            skipping: None,
+            inside: None,
+            long: false,
+            documents: 0,
+            rules,
+            lines: false,
+            document: None,
+        }
+    }
+
+    /// For texts that are there as a whole, in which no document goes on behind the end of its line.
+    pub(crate) fn for_lines(rules: Rules) -> Self {
+        Machine { lines: true, ..Machine::new(rules) }
+    }
+
+    /// The first byte of the text that is needed again.
+    pub(crate) fn keeps(&self, view: &View<'_>, cursor: &Cursor) -> usize {
+        let next = view.tokens.get(cursor.token).map_or(view.text.len(), |token| *token as usize);
+        if self.long { cursor.told } else { next }
+    }
+
+    /// Goes on as far as the tokens reach.
+    #[inline]
+    pub(crate) fn run<V: Visitor>(
+        &mut self,
+        view: &View<'_>,
+        cursor: &mut Cursor,
+        visitor: &mut V,
+    ) -> Result<(), Flaw> {
+        loop {
+            let pause = match self.skipping {
+                None => self.walk::<V, false>(view, cursor, visitor)?,
+                Some(_) => self.walk::<Nobody, true>(view, cursor, &mut Nobody)?,
+            };
+            match pause {
+                Pause::More => return Ok(()),
+                Pause::Skip => {}
+                Pause::Skipped => {
+                    self.skipping = None;
+                    if let Some(kind) = self.inside.take() {
+                        visitor.close(kind);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether it is within a string that is told in pieces.
+    pub(crate) fn is_long(&self) -> bool {
+        self.long
+    }
+
+    /// Whether the text may end here.
+    pub(crate) fn end(&self) -> Result<(), Fault> {
+        match self.state {
+            State::Document if self.documents == 0 && self.rules.single => Err(Fault::NoDocument),
+            State::Document => Ok(()),
+            _ if self.long => Err(Fault::UnclosedString),
+            state => Err(Fault::Ends { wanted: state.wanted() }),
+        }
+    }
+
+    fn walk<V: Visitor, const SKIPPING: bool>(
+        &mut self,
+        view: &View<'_>,
+        cursor: &mut Cursor,
+        visitor: &mut V,
+    ) -> Result<Pause, Flaw> {
+        if self.long && !self.go_on_with_long(view, cursor, visitor)? {
+            return Ok(Pause::More);
+        }
+        loop {
+            if SKIPPING && self.skipping == Some(self.levels.depth()) && self.is_after() {
+                return Ok(Pause::Skipped);
+            }
+            let Some(token) = view.tokens.get(cursor.token) else { return Ok(Pause::More) };
+            let at = *token as usize;
+            let byte = view.text[at];
+            let interest = match self.state {
+                State::Value => match self.value(view, cursor, at, visitor)? {
+                    Some(interest) => interest,
+                    None => return Ok(Pause::More),
+                },
+                State::AfterMember => {
+                    cursor.token += 1;
+                    match byte {
+                        b',' => self.state = State::Key,
+                        b'}' => self.close(Kind::Object, visitor),
+                        _ => return Err(self.unexpected(view, at)),
+                    }
+                    Interest::Visit
+                }
+                State::FirstKey | State::Key => match byte {
+                    b'"' => match self.key(view, cursor, at, visitor)? {
+                        Some(interest) => interest,
+                        None => return Ok(Pause::More),
+                    },
+                    b'}' if self.state == State::FirstKey => {
+                        cursor.token += 1;
+                        self.close(Kind::Object, visitor);
+                        Interest::Visit
+                    }
+                    _ => return Err(self.unexpected(view, at)),
+                },
+                State::Colon if byte == b':' => {
+                    cursor.token += 1;
+                    self.state = State::Value;
+                    Interest::Visit
+                }
+                State::AfterElement => {
+                    cursor.token += 1;
+                    match byte {
+                        b',' => self.state = State::Element,
+                        b']' => self.close(Kind::Array, visitor),
+                        _ => return Err(self.unexpected(view, at)),
+                    }
+                    Interest::Visit
+                }
+                State::FirstElement if byte == b']' => {
+                    cursor.token += 1;
+                    self.close(Kind::Array, visitor);
+                    Interest::Visit
+                }
+                State::FirstElement | State::Element => {
+                    self.state = State::Value;
+                    self.skips(visitor.element())
+                }
+                State::Document => {
+                    self.check_line(view, cursor)?;
+                    self.begin_document(at)?;
+                    self.skips(visitor.document())
+                }
+                State::Colon => return Err(self.unexpected(view, at)),
+            };
+            if !SKIPPING && interest == Interest::Skip {
+                return Ok(Pause::Skip);
+            }
+        }
+    }
+
+    /// Notes where the value that comes ends, if it is not wanted.
+    #[inline(always)]
+    fn skips(&mut self, interest: Interest) -> Interest {
+        if interest == Interest::Skip {
+            self.skipping = Some(self.levels.depth());
+        }
+        interest
+    }
+
+    /// Whether a value has just ended.
+    #[inline(always)]
+    fn is_after(&self) -> bool {
+        matches!(self.state, State::AfterMember | State::AfterElement | State::Document)
+    }
+
+    #[inline(always)]
+    fn end_value(&mut self) {
+        self.state = match self.levels.innermost() {
+            None => State::Document,
+            Some(Kind::Object) => State::AfterMember,
+            Some(Kind::Array) => State::AfterElement,
+        };
+    }
+
+    #[inline(always)]
+    fn close<V: Visitor>(&mut self, kind: Kind, visitor: &mut V) {
+        visitor.close(kind);
+        self.levels.pop();
+        self.end_value();
+    }
+
+    fn begin_document(&mut self, at: usize) -> Result<(), Flaw> {
+        if self.rules.single && self.documents > 0 {
+            return Err((at, Fault::SecondDocument));
+        }
+        self.documents += 1;
+        self.document = self.lines.then_some(at);
+        self.state = State::Value;
+        Ok(())
+    }
+
+    /// Whether the document before the cursor is on one line, if it must be.
+    pub(crate) fn check_line(&mut self, view: &View<'_>, cursor: &Cursor) -> Result<(), Flaw> {
+        let Some(start) = self.document.take() else { return Ok(()) };
+        let end = view.tokens[cursor.token - 1] as usize;
+        match memchr::memchr(b'\n', &view.text[start..end]) {
+            Some(line) => Err((start + line, Fault::LineEnds)),
+            None => Ok(()),
+        }
+    }
+
+    /// The value at `at`; `None` if its end is not there yet.
+    #[inline(always)]
+    fn value<V: Visitor>(
+        &mut self,
+        view: &View<'_>,
+        cursor: &mut Cursor,
+        at: usize,
+        visitor: &mut V,
+    ) -> Result<Option<Interest>, Flaw> {
+        match view.text[at] {
+            b'"' => {
+                let Some(end) = string_end(view, cursor, at)? else {
+                    self.begin_long(view, cursor, at, visitor)?;
+                    return Ok(None);
+                };
+                visitor.scalar(Raw::of(view.padded, at, end));
+                cursor.token += 2;
+            }
+            b'{' => return self.open(Kind::Object, State::FirstKey, cursor, at, visitor).map(Some),
+            b'[' => return self.open(Kind::Array, State::FirstElement, cursor, at, visitor).map(Some),
+            b'}' | b']' | b':' | b',' => return Err(self.unexpected(view, at)),
+            _ => match scalar::read(view.text, at, view.whole)? {
+                Scalar::Open => return Ok(None),
+                Scalar::Until(end) => {
+                    visitor.scalar(Raw::of(view.padded, at, end));
+                    cursor.token += 1;
+                }
+            },
+        }
+        self.end_value();
+        Ok(Some(Interest::Visit))
+    }
+
+    #[inline(always)]
+    fn open<V: Visitor>(
+        &mut self,
+        kind: Kind,
+        state: State,
+        cursor: &mut Cursor,
+        at: usize,
+        visitor: &mut V,
+    ) -> Result<Interest, Flaw> {
+        if self.levels.depth() >= self.rules.max_depth {
+            return Err((at, Fault::TooDeep(self.rules.max_depth)));
+        }
+        let interest = self.skips(visitor.open(kind));
+        if interest == Interest::Skip {
+            self.inside = Some(kind);
+        }
+        self.levels.push(kind);
+        self.state = state;
+        cursor.token += 1;
+        Ok(interest)
+    }
+
+    #[inline(always)]
+    fn key<V: Visitor>(
+        &mut self,
+        view: &View<'_>,
+        cursor: &mut Cursor,
+        at: usize,
+        visitor: &mut V,
+    ) -> Result<Option<Interest>, Flaw> {
+        let Some(end) = string_end(view, cursor, at)? else { return Ok(None) };
+        cursor.token += 2;
+        self.state = State::Colon;
+        Ok(Some(self.skips(visitor.key(Raw::of(view.padded, at, end)))))
+    }
+
+    /// The first piece of a string that fills all the room there is.
+    #[cold]
+    fn begin_long<V: Visitor>(
+        &mut self,
+        view: &View<'_>,
+        cursor: &mut Cursor,
+        at: usize,
+        visitor: &mut V,
+    ) -> Result<(), Flaw> {
+        if !view.full || at > 0 {
+            return Ok(());
+        }
+        let end = whole_escapes(view);
+        check_string(view, cursor, end)?;
+        visitor.piece(&view.text[at..end], Place::First);
+        cursor.token += 1;
+        cursor.told = end;
+        self.long = true;
+        Ok(())
+    }
+
+    /// More of it; whether it has ended.
+    #[cold]
+    fn go_on_with_long<V: Visitor>(
+        &mut self,
+        view: &View<'_>,
+        cursor: &mut Cursor,
+        visitor: &mut V,
+    ) -> Result<bool, Flaw> {
+        let (end, place) = match view.tokens.get(cursor.token) {
+            Some(quote) => (*quote as usize + 1, Place::Last),
+            None => (whole_escapes(view).max(cursor.told), Place::Middle),
+        };
+        check_string(view, cursor, end)?;
+        visitor.piece(&view.text[cursor.told..end], place);
+        cursor.told = end;
+        if place == Place::Last {
+            cursor.token += 1;
+            self.long = false;
+            self.end_value();
+        }
+        Ok(place == Place::Last)
+    }
+
+    #[cold]
+    fn unexpected(&self, view: &View<'_>, at: usize) -> Flaw {
+        (at, Fault::Expected { wanted: self.state.wanted(), found: found(view.text, at) })
+    }
+}
+
+/// Behind the closing quote of the string at `at`, which is checked; `None` if it is not there.
+#[inline(always)]
+fn string_end(view: &View<'_>, cursor: &mut Cursor, at: usize) -> Result<Option<usize>, Flaw> {
+    let Some(quote) = view.tokens.get(cursor.token + 1) else {
+        // What is wrong in it comes before whatever may come behind it.
+        check_string(view, cursor, whole_escapes(view))?;
+        return if view.whole { Err((at, Fault::UnclosedString)) } else { Ok(None) };
+    };
+    let end = *quote as usize + 1;
+    check_string(view, cursor, end)?;
+    Ok(Some(end))
+}
+
+/// Looks at what is odd before `end`.
+#[inline(always)]
+fn check_string(view: &View<'_>, cursor: &mut Cursor, end: usize) -> Result<(), Flaw> {
+    while let Some(odd) = view.odd.get(cursor.odd)
+        && (*odd as usize) < end
+    {
+        check_odd(view.text, *odd as usize)?;
+        cursor.odd += 1;
+    }
+    Ok(())
+}
+
+/// A control character, or one behind a backslash.
+fn check_odd(text: &[u8], at: usize) -> Result<(), Flaw> {
+    match text[at] {
+        byte @ 0..b' ' => Err((at, Fault::ControlCharacter(byte))),
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(()),
+        b'u' if text.get(at + 1..at + 5).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) => {
+            Ok(())
+        }
+        _ => Err((at - 1, Fault::Escape)),
+    }
+}
+
+/// How much of an open string can be judged and told without tearing an escape apart.
+fn whole_escapes(view: &View<'_>) -> usize {
+    /// `\u1234`
+    const LONGEST: usize = 6;
+    if view.whole {
+        return view.text.len();
+    }
+    let end = view.text.len().saturating_sub(LONGEST);
+    let escape = |odd: &&u32| (**odd as usize) <= end;
+    let last = view.odd.iter().rev().take(LONGEST).find(escape).map_or(0, |odd| *odd as usize);
+    match view.text.get(last) {
+        // From its backslash on.
+        Some(b'u') if last > 0 && last + 5 > end => last - 1,
+        _ if last > 0 && last == end => last - 1,
+        _ => end,
+    }
+}

@@ -1,0 +1,207 @@
+//! Several paths as one automaton: a trie whose nodes are bits, so that a set of nodes is a number.
+
+use super::condition::Condition;
+use super::parse::Step;
+
+/// A set of nodes: where the value that is being read stands on the paths.
+pub type States = u128;
+
+/// How many nodes there can be.
+const MOST: usize = States::BITS as usize;
+
+/// The automaton.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    nodes: Vec<Node>,
+    /// Where a document stands.
+    root: States,
+    /// The nodes at which a path ends.
+    ends: States,
+    /// Those that lead to members.
+    into_objects: States,
+    /// Those that lead to elements.
+    into_arrays: States,
+    /// A value that is wanted may hold another one that is.
+    nests: bool,
+    /// Some step has a condition.
+    conditions: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Node {
+    steps: Vec<(Step, usize)>,
+    /// The numbers of the paths that end here.
+    ends: Vec<usize>,
+    /// What is inside stands here as well.
+    deep: bool,
+    /// The same for each kind of step, with the nodes that are then reached.
+    keys: Vec<(Vec<u8>, States)>,
+    any: States,
+    slices: Vec<(u64, u64, States)>,
+    conditions: Vec<(Condition, States)>,
+}
+
+impl Paths {
+    /// Compiles them.
+    ///
+    /// # Errors
+    /// If they have too many steps together.
+    pub fn new(paths: &[Vec<Step>]) -> Result<Self, String> {
+        let mut nodes = vec![Node::default()];
+        for (number, path) in paths.iter().enumerate() {
+            let mut at = 0;
+            for step in path {
+                at = match nodes[at].steps.iter().find(|(known, _)| known == step) {
+                    Some((_, next)) => *next,
+                    None => {
+                        let next = nodes.len();
+                        nodes[at].steps.push((step.clone(), next));
+                        nodes.push(Node { deep: *step == Step::Deep, ..Node::default() });
+                        next
+                    }
+                };
+            }
+            nodes[at].ends.push(number);
+        }
+        if nodes.len() > MOST {
+            return Err(format!("the paths have more than {MOST} steps together"));
+        }
+        let deep = paths.iter().flatten().any(|step| *step == Step::Deep);
+        let conditions = paths.iter().flatten().any(|step| matches!(step, Step::If(_)));
+        let nests = deep || paths.len() > 1;
+        let mut compiled =
+            Paths { root: 0, ends: 0, into_objects: 0, into_arrays: 0, nests, conditions, nodes };
+        compiled.root = compiled.reached(0);
+        for at in 0..compiled.nodes.len() {
+            compiled.link(at);
+        }
+        Ok(compiled)
+    }
+
+    /// The node, and those behind its `..`.
+    fn reached(&self, at: usize) -> States {
+        let deep = self.nodes[at].steps.iter().filter(|(step, _)| *step == Step::Deep);
+        deep.fold(1 << at, |states, (_, next)| states | self.reached(*next))
+    }
+
+    fn link(&mut self, at: usize) {
+        let mut node = self.nodes[at].clone();
+        for (step, next) in &node.steps {
+            let states = self.reached(*next);
+            match step {
+                Step::Key(name) => node.keys.push((name.clone(), states)),
+                Step::Any => node.any |= states,
+                Step::Slice(from, to) => node.slices.push((*from, *to, states)),
+                Step::If(condition) => node.conditions.push((condition.clone(), states)),
+                Step::Deep => {}
+            }
+        }
+        if node.deep {
+            node.any |= self.reached(at);
+        }
+        let bit = 1 << at;
+        let both = node.any != 0 || !node.conditions.is_empty();
+        self.into_objects |= if both || !node.keys.is_empty() { bit } else { 0 };
+        self.into_arrays |= if both || !node.slices.is_empty() { bit } else { 0 };
+        self.ends |= if node.ends.is_empty() { 0 } else { bit };
+        self.nodes[at] = node;
+    }
+
+    /// Where a document stands.
+    pub fn root(&self) -> States {
+        self.root
+    }
+
+    /// Whether a value that stands there is wanted.
+    #[inline(always)]
+    pub fn wants(&self, states: States) -> bool {
+        states & self.ends != 0
+    }
+
+    /// Whether one that is wanted may hold another one.
+    pub fn nests(&self) -> bool {
+        self.nests
+    }
+
+    /// The numbers of the paths that end there.
+    pub fn ending(&self, states: States) -> impl Iterator<Item = usize> {
+        bits(states & self.ends).flat_map(|at| self.nodes[at].ends.iter().copied())
+    }
+
+    /// Whether members of an object that stands there can be wanted.
+    #[inline(always)]
+    pub fn enters_objects(&self, states: States) -> bool {
+        states & self.into_objects != 0
+    }
+
+    /// The same for elements of an array.
+    #[inline(always)]
+    pub fn enters_arrays(&self, states: States) -> bool {
+        states & self.into_arrays != 0
+    }
+
+    /// Where the member with this name stands, without what conditions would add.
+    #[inline(always)]
+    pub fn member(&self, states: States, name: &[u8]) -> States {
+        let mut reached = 0;
+        for at in bits(states & self.into_objects) {
+            let node = &self.nodes[at];
+            reached |= node.any;
+            for (known, next) in &node.keys {
+                if known == name {
+                    reached |= next;
+                }
+            }
+        }
+        reached
+    }
+
+    /// Where the element with this number stands, likewise.
+    #[inline(always)]
+    pub fn element(&self, states: States, index: u64) -> States {
+        let mut reached = 0;
+        for at in bits(states & self.into_arrays) {
+            let node = &self.nodes[at];
+            reached |= node.any;
+            for (from, to, next) in &node.slices {
+                if (*from..*to).contains(&index) {
+                    reached |= next;
+                }
+            }
+        }
+        reached
+    }
+
+    /// Whether any path has a condition.
+    #[inline(always)]
+    pub fn has_any_condition(&self) -> bool {
+        self.conditions
+    }
+
+    /// Whether what is inside of a value that stands there must be judged.
+    #[inline(always)]
+    pub fn has_conditions(&self, states: States) -> bool {
+        bits(states).any(|at| !self.nodes[at].conditions.is_empty())
+    }
+
+    /// Where a member or element of a value that stands there stands by the conditions that hold for it.
+    pub fn judged(&self, states: States, padded: &[u8]) -> States {
+        let conditions = bits(states).flat_map(|at| &self.nodes[at].conditions);
+        conditions.fold(
+            0,
+            |reached, (condition, next)| if condition.holds(padded) { reached | next } else { reached },
+        )
+    }
+}
+
+#[inline(always)]
+fn bits(mut states: States) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        if states == 0 {
+            return None;
+        }
+        let at = states.trailing_zeros() as usize;
+        states &= states - 1;
+        Some(at)
+    })
+}

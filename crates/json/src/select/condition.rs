@@ -1,0 +1,166 @@
+//! What a value must have or be: `[?price < 10]`.
+
+use std::cmp::Ordering;
+
+use pelton_sys::structure::Found;
+
+use super::compile::Paths;
+use super::parse::Step;
+use crate::collect::Collector;
+use crate::decode::decode;
+use crate::machine::{Machine, Rules};
+use crate::padded::Raw;
+use crate::visit::{Interest, Kind, Place, Visitor};
+
+/// How two values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `==`
+    Equal,
+    /// `!=`
+    Unequal,
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Greater,
+    /// `>=`
+    AtLeast,
+}
+
+/// A path, and what its value is compared with: a string behind a quote, or a number or word as written.
+pub(super) type Test = (Vec<Step>, Option<(Comparison, Vec<u8>)>);
+
+/// Tests that must all hold. A test holds if it does for one of the values that its path leads to; numbers are ordered as
+/// double-precision numbers are, strings by their characters; values of different kinds are unequal and in no order.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    tests: Vec<Option<(Comparison, Vec<u8>)>>,
+    texts: Vec<Test>,
+    paths: Paths,
+}
+
+impl PartialEq for Condition {
+    fn eq(&self, other: &Self) -> bool {
+        self.texts == other.texts
+    }
+}
+
+impl Condition {
+    pub(super) fn new(tests: Vec<Test>) -> Result<Self, String> {
+        let paths: Vec<Vec<Step>> = tests.iter().map(|(path, _)| path.clone()).collect();
+        let paths = Paths::new(&paths)?;
+        Ok(Condition { tests: tests.iter().map(|(_, test)| test.clone()).collect(), texts: tests, paths })
+    }
+
+    /// Whether it holds for the value that `padded` is, a text with padding.
+    pub(crate) fn holds(&self, padded: &[u8]) -> bool {
+        let mut found = vec![false; self.tests.len()];
+        let mut finder =
+            Finder { collector: Collector::new(self.paths.clone()), tests: &self.tests, found: &mut found };
+        let mut machine = Machine::new(Rules { max_depth: usize::MAX, ..Rules::default() });
+        let sound = crate::feed::read_text(padded, &mut machine, &mut Found::default(), &mut finder).is_ok();
+        sound && found.iter().all(|found| *found)
+    }
+}
+
+/// Tries the tests on what their paths lead to.
+struct Finder<'a> {
+    collector: Collector,
+    tests: &'a [Option<(Comparison, Vec<u8>)>],
+    found: &'a mut [bool],
+}
+
+impl Finder<'_> {
+    fn judge(&mut self) {
+        let (tests, found) = (self.tests, &mut *self.found);
+        self.collector.take(|path, value| {
+            let holds =
+                tests[path].as_ref().is_none_or(|(comparison, literal)| compare(value, *comparison, literal));
+            found[path] |= holds;
+        });
+    }
+}
+
+impl Visitor for Finder<'_> {
+    fn document(&mut self) -> Interest {
+        self.collector.begin()
+    }
+    fn key(&mut self, raw: Raw<'_>) -> Interest {
+        self.collector.key(raw)
+    }
+    fn element(&mut self) -> Interest {
+        self.collector.element()
+    }
+    fn open(&mut self, kind: Kind) -> Interest {
+        self.collector.open(kind)
+    }
+    fn close(&mut self, kind: Kind) {
+        self.collector.close(kind);
+        self.judge();
+    }
+    fn scalar(&mut self, raw: Raw<'_>) {
+        self.collector.scalar(raw);
+        self.judge();
+    }
+    fn piece(&mut self, raw: &[u8], place: Place) {
+        self.collector.piece(raw, place);
+        self.judge();
+    }
+    fn path(&self) -> Vec<u8> {
+        Vec::new()
+    }
+    fn pause(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn compare(value: &[u8], comparison: Comparison, literal: &[u8]) -> bool {
+    let order = order(value, literal);
+    match comparison {
+        Comparison::Equal => order == Some(Ordering::Equal),
+        Comparison::Unequal => order != Some(Ordering::Equal),
+        Comparison::Less => order == Some(Ordering::Less),
+        Comparison::AtMost => matches!(order, Some(Ordering::Less | Ordering::Equal)),
+        Comparison::Greater => order == Some(Ordering::Greater),
+        Comparison::AtLeast => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+    }
+}
+
+fn order(value: &[u8], literal: &[u8]) -> Option<Ordering> {
+    let is_number = |text: &[u8]| matches!(text.first(), Some(b'-' | b'0'..=b'9'));
+    match (value.first()?, literal.first()?) {
+        (b'"', b'"') => {
+            let mut text = Vec::new();
+            decode(value, &mut text);
+            Some(text.as_slice().cmp(&literal[1..]))
+        }
+        _ if is_number(value) && is_number(literal) => {
+            let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<f64>().ok();
+            if value == literal {
+                Some(Ordering::Equal)
+            } else {
+                number(value)?.partial_cmp(&number(literal)?)
+            }
+        }
+        _ => (value == literal).then_some(Ordering::Equal),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_compared_by_kind() {
+        assert_eq!(order(b"10", b"9.5"), Some(Ordering::Greater));
+        assert_eq!(order(b"1e1", b"10"), Some(Ordering::Equal));
+        assert_eq!(order(b"\"\\u0061\"", b"\"a"), Some(Ordering::Equal));
+        assert_eq!(order(b"\"b\"", b"\"a"), Some(Ordering::Greater));
+        assert_eq!(order(b"true", b"true"), Some(Ordering::Equal));
+        assert_eq!(order(b"true", b"\"true"), None);
+        assert_eq!(order(b"1", b"\"1"), None);
+        assert!(compare(b"null", Comparison::Unequal, b"1"));
+    }
+}

@@ -1,0 +1,9 @@
+//! Which values are wanted: paths, compiled together into one automaton that is asked as each name arrives.
+
+mod compile;
+mod condition;
+mod parse;
+
+pub use compile::{Paths, States};
+pub use condition::{Comparison, Condition};
+pub use parse::{PathError, Step, parse, parse_list};

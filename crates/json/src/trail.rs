@@ -1,0 +1,143 @@
+//! The path of the value that is being read, as one text: steps are appended and cut off again.
+
+use crate::padded::{Raw, Text};
+use crate::visit::Kind;
+
+/// How a path is written.
+pub trait Style {
+    /// That of a whole document.
+    const ROOT: &'static [u8];
+    /// Appends the step to a member; `raw` is its name as written, with quotes.
+    fn key(path: &mut Text, raw: Raw<'_>);
+    /// Appends the step to an element.
+    fn index(path: &mut Text, index: u64);
+    /// Makes the step to an element out of that to the one before, which ends `path`; false if that is no simpler.
+    #[inline(always)]
+    fn next_index(_path: &mut Text) -> bool {
+        false
+    }
+}
+
+/// The path, and how long it was at each container.
+#[derive(Debug)]
+pub struct Trail<S> {
+    text: Text,
+    levels: Vec<Level>,
+    style: std::marker::PhantomData<S>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    /// The length of the container's own path.
+    length: usize,
+    /// The number of the next element.
+    next: u64,
+}
+
+impl<S: Style> Trail<S> {
+    /// At no document yet.
+    pub fn new() -> Self {
+        let mut text = Text::default();
+        text.extend(S::ROOT);
+        Trail { text, levels: Vec::new(), style: std::marker::PhantomData }
+    }
+
+    /// The path.
+    #[inline(always)]
+    pub fn path(&self) -> &Text {
+        &self.text
+    }
+
+    /// To the document that begins.
+    #[inline(always)]
+    pub fn document(&mut self) {
+        self.text.truncate(S::ROOT.len());
+    }
+
+    /// Into a container.
+    #[inline(always)]
+    pub fn open(&mut self, _kind: Kind) {
+        self.levels.push(Level { length: self.text.len(), next: 0 });
+    }
+
+    /// To a member.
+    #[inline(always)]
+    pub fn key(&mut self, raw: Raw<'_>) {
+        if let Some(level) = self.levels.last() {
+            self.text.truncate(level.length);
+        }
+        S::key(&mut self.text, raw);
+    }
+
+    /// To the next element.
+    #[inline(always)]
+    pub fn element(&mut self) {
+        let Some(level) = self.levels.last_mut() else { return };
+        let index = level.next;
+        level.next += 1;
+        if index == 0 || !S::next_index(&mut self.text) {
+            self.text.truncate(level.length);
+            S::index(&mut self.text, index);
+        }
+    }
+
+    /// Out of a container, to it.
+    #[inline(always)]
+    pub fn close(&mut self) {
+        if let Some(level) = self.levels.pop() {
+            self.text.truncate(level.length);
+        }
+    }
+}
+
+impl<S: Style> Default for Trail<S> {
+    fn default() -> Self {
+        Trail::new()
+    }
+}
+
+/// Appends a number in decimal.
+pub(crate) fn push_number(to: &mut Text, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    to.extend(&digits[at..]);
+}
+
+/// `@."menu".0`: names as written.
+#[derive(Debug)]
+pub struct Written;
+
+impl Style for Written {
+    const ROOT: &'static [u8] = b"@";
+
+    #[inline(always)]
+    fn key(path: &mut Text, raw: Raw<'_>) {
+        path.push(b'.');
+        path.extend_raw(raw);
+    }
+
+    fn index(path: &mut Text, index: u64) {
+        path.push(b'.');
+        push_number(path, index);
+    }
+
+    /// Counts in decimal: nearly always only the last digit changes.
+    #[inline(always)]
+    fn next_index(path: &mut Text) -> bool {
+        match path.last_mut() {
+            Some(digit @ b'0'..=b'8') => {
+                *digit += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+}

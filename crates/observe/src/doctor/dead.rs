@@ -1,0 +1,200 @@
+//! What kind of deadlock it is, and what to do about it.
+
+use super::words::{descriptor, name, names};
+use super::world::{Cause, Wait, World};
+use pelton_record::diagnosis::Kind;
+use std::collections::BTreeSet;
+
+/// The wait that keeps each process of a heart there.
+pub type Held<'w> = (u32, &'w Wait);
+
+/// The wait of `pid` that leads into `heart`; if none does, its first.
+pub fn held<'w>(world: &'w World, pid: u32, heart: &BTreeSet<u32>) -> Option<&'w Wait> {
+    let tasks = &world.processes.get(&pid)?.tasks;
+    let leads = |wait: &&Wait| wait.by.iter().any(|holder| heart.contains(&holder.pid));
+    let waits = || tasks.iter().map(|task| &task.wait);
+    waits()
+        .find(leads)
+        .or_else(|| waits().find(|wait| wait.cause != Cause::Thread))
+        .or_else(|| waits().next())
+}
+
+/// Names a heart.
+pub fn kind(held: &[Held<'_>]) -> Kind {
+    let has = |test: fn(&Cause) -> bool| held.iter().any(|(_, wait)| test(&wait.cause));
+    let all = |test: fn(&Cause) -> bool| held.iter().all(|(_, wait)| test(&wait.cause));
+    match unread(held).map(|(_, (_, reader))| &reader.cause) {
+        _ if has(|c| *c == Cause::Stopped) => Kind::Stopped,
+        _ if has(|c| matches!(c, Cause::Opener { .. })) => Kind::FifoOneSided,
+        _ if has(|c| *c == Cause::Lock) => Kind::FileLock,
+        _ if all(|c| *c == Cause::Thread) => Kind::Threads,
+        Some(Cause::Child) => Kind::WaitsWithoutReading,
+        Some(_) => Kind::UndrainedChannel,
+        None if all(|c| *c == Cause::Room) => Kind::BothFull,
+        None if held.len() > 1 && all(reads) => Kind::BothEmpty,
+        None if has(reads) && all(|c| reads(c) || *c == Cause::Child) => Kind::HeldOpen,
+        None => Kind::Cycle,
+    }
+}
+
+fn reads(cause: &Cause) -> bool {
+    matches!(cause, Cause::Data | Cause::Any(_))
+}
+
+/// One that waits for room, and the one that should read there but waits for something else.
+fn unread<'h, 'w>(held: &'h [Held<'w>]) -> Option<(&'h Held<'w>, &'h Held<'w>)> {
+    let full = held.iter().filter(|(_, wait)| wait.cause == Cause::Room);
+    let mut pairs = full.flat_map(|full| {
+        let others = held.iter().filter(|(pid, wait)| {
+            (reads(&wait.cause) || wait.cause == Cause::Child)
+                && full.1.by.iter().any(|holder| holder.pid == *pid)
+        });
+        others.map(move |other| (full, other))
+    });
+    pairs.next()
+}
+
+/// The reader that sees no end of file, in a heart where nothing is full: one that works on what others give it, rather
+/// than the one who started it.
+fn reader<'h, 'w>(world: &World, held: &'h [Held<'w>]) -> Option<&'h Held<'w>> {
+    let inside = |pid: u32| held.iter().any(|(member, _)| *member == pid);
+    let started_inside =
+        |pid: u32| world.processes.get(&pid).is_some_and(|process| inside(process.stat.parent));
+    let mut all = held.iter().filter(|(_, wait)| reads(&wait.cause));
+    all.clone().find(|(pid, _)| started_inside(*pid)).or_else(|| all.next())
+}
+
+/// One sentence on what it is.
+pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
+    let pids: Vec<u32> = held.iter().map(|(pid, _)| *pid).collect();
+    let all = names(world, pids.iter().copied());
+    let both = if pids.len() == 2 { "both" } else { "all" };
+    let of = |test: fn(&Cause) -> bool| {
+        names(world, held.iter().filter(|(_, wait)| test(&wait.cause)).map(|(pid, _)| *pid))
+    };
+    let pair = unread(held).map(|((full, _), (other, _))| (name(world, *full), name(world, *other)));
+    match (kind, pair) {
+        (Kind::WaitsWithoutReading, Some((full, other))) => {
+            format!(
+                "{other} waits for an end that cannot come: {full} first needs room in a pipe that {other} does not read"
+            )
+        }
+        (Kind::UndrainedChannel, Some((full, other))) => {
+            format!(
+                "{other} reads one channel while {full} waits for room in another, which is full and which {other} does not read"
+            )
+        }
+        (Kind::BothFull, _) => {
+            format!("{all} {both} wait for room in each other's channels, and neither reads")
+        }
+        (Kind::BothEmpty, _) => format!("{all} {both} wait for input from each other, and neither writes"),
+        (Kind::HeldOpen, _) if held.len() == 1 => {
+            format!(
+                "{all} waits for an end of file that it holds back itself: it has the write end open as well"
+            )
+        }
+        (Kind::HeldOpen, _) => {
+            let (reader, waiter) = (of(reads), of(|c| !reads(c)));
+            format!(
+                "{reader} waits for an end of file that cannot come: {waiter}, which waits for its end, holds it back"
+            )
+        }
+        (Kind::FifoOneSided, _) => {
+            let who = of(|c| matches!(c, Cause::Opener { .. }));
+            format!("nobody is left to open the other side of the FIFO that {who} opens")
+        }
+        (Kind::Stopped, _) => format!(
+            "others wait for {}: stopped, by a signal or from a terminal",
+            of(|c| *c == Cause::Stopped)
+        ),
+        (Kind::FileLock, _) => {
+            format!("the file lock that {} wants is held by one that waits for it", of(|c| *c == Cause::Lock))
+        }
+        (Kind::Threads, _) => format!("all threads of {all} wait, and each for another one"),
+        _ => format!("{all} wait for one another in a circle"),
+    }
+}
+
+/// One thing to do about it.
+pub fn cure(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
+    let find = |test: fn(&Cause) -> bool| held.iter().find(|(_, wait)| test(&wait.cause)).copied();
+    let text = match kind {
+        Kind::WaitsWithoutReading | Kind::UndrainedChannel => drain(world, kind, held)?,
+        Kind::BothFull => {
+            "read and write at the same time (poll, or a thread), or let `pelton buffer` take in what one of them writes".into()
+        }
+        Kind::BothEmpty | Kind::HeldOpen => end_of_file(world, kind, held)?,
+        Kind::FifoOneSided => {
+            let (_, wait) = find(|c| matches!(c, Cause::Opener { .. }))?;
+            let path = wait.object.as_deref()?;
+            match wait.cause {
+                Cause::Opener { for_writing: true } => format!("open the other side: cat {path}"),
+                _ => format!("open the other side, if only for an end of file: : > {path}"),
+            }
+        }
+        Kind::Stopped => {
+            let stopped = held.iter().filter(|(_, wait)| wait.cause == Cause::Stopped);
+            let pids: Vec<String> = stopped.map(|(pid, _)| pid.to_string()).collect();
+            format!("kill -CONT {}", pids.join(" "))
+        }
+        Kind::FileLock => {
+            let (pid, wait) = find(|c| *c == Cause::Lock)?;
+            let holder = wait.by.iter().find(|holder| holder.pid != pid)?.pid;
+            format!("in {}, release the lock before waiting for {}", name(world, holder), name(world, pid))
+        }
+        Kind::Threads => {
+            "take locks in the same order everywhere; a debugger shows where each thread stands".into()
+        }
+        _ => {
+            let (pid, _) = held.first()?;
+            format!("break the circle: end one of them, such as {}", name(world, *pid))
+        }
+    };
+    Some(text)
+}
+
+fn drain(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
+    let ((pid, full), (other, _)) = unread(held)?;
+    let end = full.by.iter().find(|holder| holder.pid == *other)?.fd.map_or("that end".into(), descriptor);
+    let (writer, who) = (name(world, *pid), name(world, *other));
+    Some(match kind {
+        Kind::WaitsWithoutReading => format!(
+            "in {who}, read its {end} to the end before waiting (in Python communicate(), in Ruby Open3.capture3), or send that output to a file"
+        ),
+        _ => format!(
+            "in {who}, read its {end} at the same time (poll, or a thread; in Python communicate()), or send the {} of {writer} to a file",
+            full.fd.map_or("output".into(), descriptor)
+        ),
+    })
+}
+
+fn end_of_file(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
+    let (pid, empty) = reader(world, held)?;
+    let waits = match &empty.cause {
+        Cause::Any(waits) => waits.as_slice(),
+        _ => std::slice::from_ref(*empty),
+    };
+    let inside = |pid: u32| held.iter().any(|(member, _)| *member == pid);
+    let holders = || waits.iter().flat_map(|wait| &wait.by).filter(|holder| inside(holder.pid));
+    // Its own end is closed easily too, but as long as another one is open that does not help.
+    let one = holders().find(|holder| holder.pid != *pid).or_else(|| holders().next())?;
+    let end = one.fd.map_or("the other end".into(), descriptor);
+    let own = if holders().any(|holder| holder.pid == *pid) && one.pid != *pid {
+        ", and its own copy of it"
+    } else {
+        ""
+    };
+    let who = name(world, *pid);
+    let close =
+        format!("close {end} in {}{own}: while it is open, {who} sees no end of file", name(world, one.pid));
+    Some(match kind == Kind::BothEmpty && is_filter(world, *pid) {
+        true => format!("{close}; if an answer was expected earlier, start {who} under `stdbuf -oL`"),
+        false => close,
+    })
+}
+
+/// Whether it is a filter that keeps its output back until there is much of it.
+fn is_filter(world: &World, pid: u32) -> bool {
+    const FILTERS: [&str; 9] = ["tr", "sed", "grep", "awk", "gawk", "mawk", "cut", "uniq", "rev"];
+    world.processes.get(&pid).is_some_and(|process| FILTERS.contains(&process.stat.name.as_str()))
+}

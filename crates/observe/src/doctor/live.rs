@@ -1,0 +1,225 @@
+//! What sets the pace among processes that can go on.
+
+use super::Seen;
+use super::words::{name, names};
+use super::world::{Cause, Process, Wait};
+use pelton_record::diagnosis::{Health, Kind};
+use std::collections::BTreeSet;
+
+/// A process that used this share of a CPU between two looks is running, whatever it was seen in.
+const BUSY: f64 = 0.5;
+
+/// What was concluded about processes that wait for one another, or about one alone.
+pub struct Conclusion {
+    pub health: Health,
+    pub kind: Kind,
+    pub headline: String,
+    /// The one that sets the pace.
+    pub heart: u32,
+    pub cure: Option<String>,
+}
+
+/// The wait that says most about a process: its thread that is furthest from idle. `None` if it has ended.
+pub fn telling(process: &Process) -> Option<&Wait> {
+    process.tasks.iter().map(|task| &task.wait).min_by_key(|wait| rank(&wait.cause))
+}
+
+fn rank(cause: &Cause) -> u8 {
+    match cause {
+        Cause::Running => 0,
+        Cause::Disk => 1,
+        Cause::Room => 2,
+        Cause::Data => 3,
+        Cause::Lock | Cause::Opener { .. } => 4,
+        Cause::Child => 5,
+        Cause::Any(_) => 6,
+        Cause::Terminal => 7,
+        Cause::Traced | Cause::Stopped => 8,
+        Cause::Outside(_) => 9,
+        Cause::Signal => 10,
+        Cause::Timer => 11,
+        Cause::Thread => 12,
+        Cause::Unknown(_) => 13,
+    }
+}
+
+/// Whether `pid` does nothing but wait for children, of which `members` has one: what these do is told of them.
+pub fn only_waits_for_children(seen: &Seen, pid: u32, members: &BTreeSet<u32>) -> bool {
+    let Some(process) = seen.world.processes.get(&pid) else { return false };
+    let waits = telling(process).filter(|wait| wait.cause == Cause::Child);
+    waits.is_some_and(|wait| wait.by.iter().any(|holder| members.contains(&holder.pid)))
+        && cause_of(seen, pid) == Some(Cause::Child)
+}
+
+/// Concludes about `part`, whose processes are connected by waiting and not all dead.
+pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
+    let waiting_for = |wanted: fn(&Cause) -> bool| {
+        part.iter().copied().find(|&pid| cause_of(seen, pid).is_some_and(|cause| wanted(&cause)))
+    };
+    if let Some(writer) = waiting_for(|cause| *cause == Cause::Room) {
+        return Some(slow_reader(seen, part, writer));
+    }
+    if let Some(pid) = waiting_for(|cause| *cause == Cause::Running) {
+        return Some(busy(seen, part, pid));
+    }
+    if let Some(pid) = waiting_for(|cause| *cause == Cause::Disk) {
+        let headline = format!(
+            "{} waits for the disk or a file system, and cannot even be killed meanwhile",
+            name(&seen.world, pid)
+        );
+        let cure =
+            Some("see what that file system does: a slow disk, or a server that does not answer".to_owned());
+        return Some(Conclusion { health: Health::Slow, kind: Kind::Disk, headline, heart: pid, cure });
+    }
+    idle(seen, part)
+}
+
+/// What a process waits for in kind, with what its CPU time says.
+pub fn cause_of(seen: &Seen, pid: u32) -> Option<Cause> {
+    let process = seen.world.processes.get(&pid)?;
+    let wait = telling(process)?;
+    let is_busy = seen.cpu_share(pid).is_some_and(|share| share >= BUSY);
+    let may_be = !matches!(wait.cause, Cause::Stopped | Cause::Traced);
+    Some(if is_busy && may_be { Cause::Running } else { wait.cause.clone() })
+}
+
+/// Whom `pid` waits for in the end: one whose wait no other process can end.
+fn culprit(seen: &Seen, pid: u32) -> u32 {
+    let mut visited = BTreeSet::from([pid]);
+    let mut now = pid;
+    while cause_of(seen, now).is_some_and(|cause| !cause.is_outside()) {
+        let Some(process) = seen.world.processes.get(&now) else { break };
+        let ends = telling(process).map(all_ends).unwrap_or_default();
+        let live = |pid: &u32| !visited.contains(pid) && !seen.dead.contains(pid);
+        match ends.into_iter().find(live) {
+            Some(next) => now = next,
+            None => break,
+        }
+        visited.insert(now);
+    }
+    now
+}
+
+fn all_ends(wait: &Wait) -> Vec<u32> {
+    match &wait.cause {
+        Cause::Any(waits) => waits.iter().flat_map(all_ends).collect(),
+        _ => wait.by.iter().map(|holder| holder.pid).collect(),
+    }
+}
+
+fn slow_reader(seen: &Seen, part: &BTreeSet<u32>, writer: u32) -> Conclusion {
+    let heart = culprit(seen, writer);
+    let (who, waiter) = (name(&seen.world, heart), name(&seen.world, writer));
+    let does = doing(seen, heart);
+    let cause = cause_of(seen, heart);
+    let others =
+        names(&seen.world, part.iter().copied().filter(|&pid| pid != heart && waits_for_others(seen, pid)));
+    let others = if others.is_empty() { waiter.clone() } else { others };
+    let (health, cure) = match cause {
+        Some(Cause::Terminal) => (Health::Idle, None),
+        Some(Cause::Unknown(_)) => (Health::Unknown, None),
+        Some(Cause::Running) => (
+            Health::Slow,
+            Some(format!("make {who} cheaper: it is the bottleneck (`pelton time` shows by how much)")),
+        ),
+        _ => (
+            Health::Slow,
+            Some(format!(
+                "let {who} read sooner, or put `pelton buffer` between the two, so that {waiter} need not wait"
+            )),
+        ),
+    };
+    let kind = if health == Health::Unknown { Kind::Unseen } else { Kind::SlowReader };
+    let verb = if part.len() > 2 { "wait" } else { "waits" };
+    let headline = format!("{who} sets the pace, and {does}; {others} {verb} for it, and a pipe is full");
+    Conclusion { health, kind, headline, heart, cure }
+}
+
+fn waits_for_others(seen: &Seen, pid: u32) -> bool {
+    cause_of(seen, pid).is_some_and(|cause| matches!(cause, Cause::Room | Cause::Data | Cause::Any(_)))
+}
+
+fn busy(seen: &Seen, part: &BTreeSet<u32>, heart: u32) -> Conclusion {
+    let who = name(&seen.world, heart);
+    let does = doing(seen, heart);
+    let readers: Vec<u32> =
+        part.iter().copied().filter(|&pid| pid != heart && waits_for_others(seen, pid)).collect();
+    let (kind, headline) = match readers.len() {
+        0 => (Kind::Busy, format!("{who} {does}")),
+        n => {
+            let verb = if n == 1 { "waits" } else { "wait" };
+            let headline = format!(
+                "{who} sets the pace, and {does}; {} {verb} for its output",
+                names(&seen.world, readers)
+            );
+            (Kind::SlowWriter, headline)
+        }
+    };
+    Conclusion { health: Health::Slow, kind, headline, heart, cure: None }
+}
+
+/// What a process does, in words that follow its name.
+fn doing(seen: &Seen, pid: u32) -> String {
+    match (cause_of(seen, pid), seen.cpu_share(pid)) {
+        (Some(Cause::Running), Some(share)) if share >= BUSY => {
+            format!("computes ({:.0}% of a CPU)", share * 100.0)
+        }
+        // Seen at work, but not for long: it had no CPU, or works in short bursts.
+        (Some(Cause::Running), Some(share)) => {
+            format!("runs or is ready to ({:.0}% of a CPU)", share * 100.0)
+        }
+        (Some(Cause::Running), None) => "runs or is ready to".into(),
+        (Some(Cause::Lock), _) => "waits for a file lock; who holds it is not to be seen".into(),
+        (Some(Cause::Opener { .. }), _) => "waits until somebody opens the other side of its FIFO".into(),
+        (Some(Cause::Child), _) => "waits for a process to end".into(),
+        (Some(Cause::Timer), _) => "waits for a time to pass".into(),
+        (Some(Cause::Terminal), _) => "waits for somebody at its terminal".into(),
+        (Some(Cause::Disk), _) => "waits for the disk or a file system".into(),
+        (Some(Cause::Outside(what)), _) => format!("waits for {what}"),
+        (Some(Cause::Signal), _) => "waits for a signal".into(),
+        (Some(Cause::Unknown(reason)), _) => format!("cannot be looked into: {reason}"),
+        (Some(_), _) => "waits for others in turn".into(),
+        (None, _) => "has ended".into(),
+    }
+}
+
+fn idle(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
+    // The first one that waits for something may only wait for another of them: the end of that is what matters.
+    let first =
+        part.iter().copied().find(|&pid| waits_for_others(seen, pid)).or_else(|| part.first().copied())?;
+    let heart = culprit(seen, first);
+    let who = name(&seen.world, heart);
+    let does = doing(seen, heart);
+    let cause = cause_of(seen, heart);
+    let waiters: Vec<u32> =
+        part.iter().copied().filter(|&pid| pid != heart && waits_for_others(seen, pid)).collect();
+    let (health, kind) = match cause {
+        None => (Health::Idle, Kind::Ended),
+        Some(Cause::Timer) => (Health::Idle, Kind::Timer),
+        Some(Cause::Terminal) => (Health::Idle, Kind::Terminal),
+        Some(Cause::Signal) => (Health::Idle, Kind::Signal),
+        Some(Cause::Stopped) => (Health::Idle, Kind::Stopped),
+        Some(Cause::Unknown(_) | Cause::Traced) => (Health::Unknown, Kind::Unseen),
+        _ => (Health::Idle, Kind::Outside),
+    };
+    let (headline, cure) = match kind {
+        Kind::Ended => (
+            format!("{who} has ended, and its parent has not asked how"),
+            parent(seen, heart).map(|parent| format!("let {parent} wait for it, or end that")),
+        ),
+        Kind::Stopped => (
+            format!("{who} is stopped, and nobody waits for it"),
+            Some(format!("fg in its shell, or kill -CONT {heart}")),
+        ),
+        _ if waiters.is_empty() => (format!("{who} {does}"), None),
+        _ => {
+            let verb = if waiters.len() == 1 { "waits" } else { "wait" };
+            (format!("{who} {does}; {} {verb} for it", names(&seen.world, waiters)), None)
+        }
+    };
+    Some(Conclusion { health, kind, headline, heart, cure })
+}
+
+fn parent(seen: &Seen, pid: u32) -> Option<String> {
+    Some(name(&seen.world, seen.world.processes.get(&pid)?.stat.parent))
+}

@@ -1,0 +1,302 @@
+//! `pelton doctor`: who waits for whom among running processes, and whether that can end.
+//!
+//! Two looks at all processes, 50 ms apart. Each makes a [`world::World`] of plain data (`look` reads threads, `holders`
+//! descriptors, `resolve` turns a system call into a wait); `liveness` finds who can never go on, and only what both
+//! looks agree on, and what has not run in between, is called dead. `graph` finds the parts and their hearts, `dead` and `live`
+//! name them, `words` puts waits in sentences.
+
+mod dead;
+mod graph;
+mod holders;
+mod live;
+mod liveness;
+mod look;
+mod resolve;
+mod words;
+mod world;
+
+use crate::probes::threads::ThreadProbe;
+use graph::Edges;
+use pelton_record::diagnosis::{DIAGNOSIS_VERSION, Diagnosis, Finding, Health, Kind, Process, Wait};
+use pelton_sys::{clock, elsewhere, processes};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use world::{Cause, World};
+
+/// Between two looks.
+const BETWEEN: Duration = Duration::from_millis(50);
+
+/// Which processes are asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All that may be looked into.
+    All,
+    /// All of the user's own.
+    Own,
+    /// These, with what belongs to them: descendants, and those at the other ends of their pipes.
+    These(Vec<u32>),
+}
+
+/// What two looks saw.
+pub struct Seen {
+    world: World,
+    /// Processes that can never go on.
+    dead: BTreeSet<u32>,
+    /// CPU time between the looks, nanoseconds.
+    cpu_ns: BTreeMap<u32, u64>,
+    between_ns: u64,
+}
+
+impl Seen {
+    /// Share of a CPU that `pid` used between the looks.
+    fn cpu_share(&self, pid: u32) -> Option<f64> {
+        Some(*self.cpu_ns.get(&pid)? as f64 / self.between_ns.max(1) as f64)
+    }
+}
+
+/// The processes whose program, or the last part of its path, is called `name`; without this one.
+pub fn find(name: &str) -> Vec<u32> {
+    let own = std::process::id();
+    let fits = |pid: u32| {
+        let stat = processes::file(pid, "stat").and_then(|text| processes::parse_stat(&text));
+        let by_path = |word: &String| word.rsplit('/').next() == Some(name);
+        stat.is_some_and(|stat| stat.name == name)
+            || processes::command_line(pid).first().is_some_and(by_path)
+    };
+    processes::all().into_iter().filter(|&pid| pid != own && fits(pid)).collect()
+}
+
+/// Whether there is a process `pid`.
+pub fn exists(pid: u32) -> bool {
+    processes::owner(pid).is_some()
+}
+
+/// Watches the threads of `pid`, and of what it started, for two seconds.
+pub fn threads(pid: u32) -> pelton_record::threads::Threads {
+    const FOR: Duration = Duration::from_secs(2);
+    const EVERY: Duration = Duration::from_millis(20);
+    let start_ns = clock::now_ns();
+    let mut probe = ThreadProbe::attach(pid, start_ns);
+    while clock::now_ns() - start_ns < FOR.as_nanos() as u64 {
+        probe.sample(clock::now_ns());
+        std::thread::sleep(EVERY);
+    }
+    probe.finish(clock::now_ns(), pelton_sys::machine::cores())
+}
+
+/// Looks twice, and concludes.
+pub fn examine(scope: &Scope) -> Diagnosis {
+    let start_ns = clock::now_ns();
+    let taken_unix_ms = clock::unix_ms();
+    let seen = see();
+    let members = members(&seen.world, scope);
+    let (findings, idle) = findings(&seen, &members, matches!(scope, Scope::These(_)));
+    let health = findings.iter().map(|finding| finding.health).max().unwrap_or(Health::Idle);
+    let visible = |process: &&world::Process| !process.hidden;
+    let processes_seen = seen.world.processes.values().filter(visible).count() as u32;
+    Diagnosis {
+        diagnosis_version: DIAGNOSIS_VERSION,
+        pelton_version: env!("CARGO_PKG_VERSION").into(),
+        taken_unix_ms,
+        wall_ns: clock::now_ns() - start_ns,
+        health,
+        processes: named(&seen.world, &findings),
+        findings,
+        processes_seen,
+        processes_hidden: seen.world.processes.len() as u32 - processes_seen,
+        processes_idle: idle,
+        threads: None,
+        notes: Vec::new(),
+    }
+}
+
+fn see() -> Seen {
+    let mut world = look::look();
+    let cpu = |world: &World| -> BTreeMap<u32, u64> {
+        world.processes.keys().filter_map(|&pid| Some((pid, clock::process_cpu_ns(pid)?))).collect()
+    };
+    let (first_ns, first) = (clock::now_ns(), cpu(&world));
+    std::thread::sleep(BETWEEN);
+    let (second_ns, second) = (clock::now_ns(), cpu(&world));
+    let mut dead = liveness::dead_threads(&world);
+    if !dead.is_empty() {
+        confirm(&mut world, &dead);
+        dead = liveness::dead_threads(&world);
+    }
+    let cpu_ns = second.iter().filter_map(|(pid, now)| Some((*pid, now.saturating_sub(*first.get(pid)?))));
+    let cpu_ns = cpu_ns.collect();
+    let dead = liveness::dead_processes(&world, &dead);
+    Seen { world, dead, cpu_ns, between_ns: second_ns - first_ns }
+}
+
+/// Looks again. A thread that is not dead in the same way any more, or that has run in between, is live.
+fn confirm(world: &mut World, dead: &BTreeSet<(u32, u32)>) {
+    let again = look::look();
+    let still = liveness::dead_threads(&again);
+    for (&pid, process) in &mut world.processes {
+        for task in process.tasks.iter_mut().filter(|task| dead.contains(&(pid, task.thread))) {
+            let tasks = again.processes.get(&pid).map(|process| process.tasks.as_slice()).unwrap_or_default();
+            let same = tasks.iter().any(|other| {
+                other.thread == task.thread && other.evidence == task.evidence && other.wait == task.wait
+            });
+            if !same || !still.contains(&(pid, task.thread)) {
+                task.wait = world::Wait::simple(Cause::Running);
+            }
+        }
+    }
+}
+
+fn members(world: &World, scope: &Scope) -> BTreeSet<u32> {
+    let own = std::process::id();
+    let user = processes::own_user();
+    let visible = world.processes.iter().filter(|(pid, process)| **pid != own && !process.hidden);
+    match scope {
+        Scope::All => visible.map(|(pid, _)| *pid).collect(),
+        Scope::Own => visible.filter(|(_, process)| process.owner == user).map(|(pid, _)| *pid).collect(),
+        Scope::These(pids) => graph::related(world, pids),
+    }
+}
+
+/// The findings about `members`, the gravest first, and how many of them are idle and not worth one.
+fn findings(seen: &Seen, members: &BTreeSet<u32>, all: bool) -> (Vec<Finding>, u32) {
+    let mut found = Vec::new();
+    let mut idle = 0;
+    for part in graph::components(&seen.world, &seen.dead, Edges::All) {
+        if !part.is_disjoint(members) {
+            found.extend(graph::hearts(&seen.world, &part).iter().map(|heart| deadlock(seen, &part, heart)));
+        }
+    }
+    let live: BTreeSet<u32> = members.difference(&seen.dead).copied().collect();
+    for mut part in graph::components(&seen.world, &live, Edges::Channels) {
+        if part.iter().all(|&pid| live::only_waits_for_children(seen, pid, &live)) {
+            continue;
+        }
+        let Some(conclusion) = live::conclude(seen, &part) else { continue };
+        let worth = conclusion.health != Health::Idle && conclusion.kind != Kind::Unseen;
+        if all || worth {
+            part.extend(
+                live.iter()
+                    .filter(|&&pid| live::only_waits_for_children(seen, pid, &part))
+                    .copied()
+                    .collect::<Vec<_>>(),
+            );
+            found.push(concluded(seen, &part, conclusion));
+        } else {
+            idle += part.len() as u32;
+        }
+    }
+    found.sort_by_key(|finding| std::cmp::Reverse(finding.health));
+    (found, idle)
+}
+
+/// A finding about a dead part: its heart, and those who only wait for that.
+fn deadlock(seen: &Seen, part: &BTreeSet<u32>, heart: &BTreeSet<u32>) -> Finding {
+    let world = &seen.world;
+    let held: Vec<dead::Held<'_>> =
+        heart.iter().filter_map(|&pid| Some((pid, dead::held(world, pid, heart)?))).collect();
+    let kind = dead::kind(&held);
+    // One that is stopped alone is no deadlock: nobody waits for it, and its shell can continue it.
+    let alone = kind == Kind::Stopped && part.len() == 1;
+    let mut waits: Vec<Wait> = held.iter().map(|(pid, wait)| told(world, *pid, wait)).collect();
+    let others = part.difference(heart).filter_map(|&pid| Some((pid, dead::held(world, pid, part)?)));
+    waits.extend(others.map(|(pid, wait)| told(world, pid, wait)));
+    let headline = if alone {
+        format!("{} is stopped, and nobody waits for it", words::names(world, heart.iter().copied()))
+    } else {
+        dead::headline(world, kind, &held)
+    };
+    Finding {
+        health: if alone { Health::Idle } else { Health::Dead },
+        kind,
+        headline,
+        heart: heart.iter().copied().collect(),
+        waits,
+        still_ns: still_ns(world, heart),
+        cure: dead::cure(world, kind, &held),
+    }
+}
+
+fn concluded(seen: &Seen, part: &BTreeSet<u32>, conclusion: live::Conclusion) -> Finding {
+    let world = &seen.world;
+    let wait = |&pid: &u32| {
+        let process = world.processes.get(&pid)?;
+        Some(told(world, pid, live::telling(process)?))
+    };
+    Finding {
+        health: conclusion.health,
+        kind: conclusion.kind,
+        headline: conclusion.headline,
+        heart: vec![conclusion.heart],
+        waits: part.iter().filter_map(wait).collect(),
+        still_ns: None,
+        cure: conclusion.cure,
+    }
+}
+
+/// A wait for the record: with words, and with the fill of its channel.
+fn told(world: &World, pid: u32, wait: &world::Wait) -> Wait {
+    let asks = matches!(wait.cause, Cause::Data | Cause::Room);
+    // Of a socket, what waits to be read is at the reader's end.
+    let fill = match (&wait.cause, wait.fd, wait.by.iter().find_map(|one| Some((one.pid, one.fd?)))) {
+        (Cause::Room, Some(fd), Some((reader, end))) if is_socket(wait) => {
+            elsewhere::fill(reader, end).or_else(|| elsewhere::fill(pid, fd))
+        }
+        (_, Some(fd), _) if asks => elsewhere::fill(pid, fd),
+        _ => None,
+    };
+    let task = world.processes.get(&pid).and_then(|one| one.tasks.iter().find(|task| task.wait == *wait));
+    Wait {
+        pid,
+        thread: task.map_or(pid, |task| task.thread),
+        words: words::wait(world, pid, wait, fill),
+        what: words::what(&wait.cause),
+        fd: wait.fd,
+        object: wait.object.clone(),
+        fill_bytes: fill.map(|fill| fill.bytes),
+        capacity_bytes: fill.and_then(|fill| fill.capacity_bytes),
+        by: wait.by.clone(),
+    }
+}
+
+fn is_socket(wait: &world::Wait) -> bool {
+    wait.object.as_deref().is_some_and(|object| object.starts_with("socket:"))
+}
+
+/// How long ago the last of these processes ran.
+fn still_ns(world: &World, heart: &BTreeSet<u32>) -> Option<u64> {
+    let mut least: Option<u64> = None;
+    for pid in heart {
+        let process = world.processes.get(pid)?;
+        for task in &process.tasks {
+            let cpu =
+                processes::parse_stat(&processes::file(*pid, &format!("task/{}/stat", task.thread))?)?.cpu;
+            let ran_ns = processes::last_ran_ns(*pid, task.thread)?;
+            let now_ns = processes::scheduler_now_ns(cpu)?;
+            let still = now_ns.saturating_sub(ran_ns);
+            least = Some(least.map_or(still, |least| least.min(still)));
+        }
+    }
+    least
+}
+
+/// What is known of the processes that findings name.
+fn named(world: &World, findings: &[Finding]) -> Vec<Process> {
+    let waits = findings.iter().flat_map(|finding| &finding.waits);
+    let waiting = waits.flat_map(|wait| wait.by.iter().map(|holder| holder.pid).chain([wait.pid]));
+    let hearts = findings.iter().flat_map(|finding| finding.heart.iter().copied());
+    let pids: BTreeSet<u32> = waiting.chain(hearts).collect();
+    pids.into_iter().filter_map(|pid| Some(described(pid, world.processes.get(&pid)?))).collect()
+}
+
+fn described(pid: u32, process: &world::Process) -> Process {
+    let tick_ns = 1_000_000_000 / processes::ticks_per_second().max(1);
+    Process {
+        pid,
+        parent: process.stat.parent,
+        name: process.stat.name.clone(),
+        command: processes::command_line(pid).join(" "),
+        age_ns: clock::since_boot_ns().saturating_sub(process.stat.start_ticks * tick_ns),
+        cpu_ns: clock::process_cpu_ns(pid).unwrap_or(process.stat.cpu_ticks * tick_ns),
+        threads: process.stat.threads,
+    }
+}

@@ -1,0 +1,369 @@
+//! From the system call that a thread is blocked in to what it waits for, and who could end that.
+
+use super::holders::{Channel, Holders};
+use super::look::RawProcess;
+use super::world::{Cause, Wait};
+use pelton_record::diagnosis::Holder;
+use pelton_sys::calls::{self, Call, Child, Polled};
+use pelton_sys::descriptors::{self, Descriptor, Target};
+use pelton_sys::locks::{self, Blocked};
+use pelton_sys::{elsewhere, procfs};
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+/// Answers what threads wait for.
+pub struct Resolver<'w> {
+    processes: &'w BTreeMap<u32, RawProcess>,
+    holders: &'w Holders,
+    locks: OnceCell<Vec<Blocked>>,
+}
+
+/// Descriptors of one poll that are looked at, at most.
+const POLLED: usize = 1024;
+const SIGCHLD_BIT: u64 = 1 << 16;
+
+impl<'w> Resolver<'w> {
+    pub fn new(processes: &'w BTreeMap<u32, RawProcess>, holders: &'w Holders) -> Self {
+        Resolver { processes, holders, locks: OnceCell::new() }
+    }
+
+    /// Whether `pid` may be looked into.
+    pub fn sees(&self, pid: u32) -> bool {
+        self.holders.sees(pid)
+    }
+
+    /// What a thread of `pid` in state `state` waits for in `call`.
+    pub fn wait(&mut self, pid: u32, process: &RawProcess, state: char, call: Call) -> Wait {
+        match call {
+            Call::Child(Child::Vforked) => self.children(process, |_| true),
+            _ if state == 'D' => Wait::simple(Cause::Disk),
+            Call::Reads(fd) => self.data(pid, fd),
+            Call::Writes(fd) => self.room(pid, fd),
+            Call::Moves(from, to) => self.either(self.data(pid, from), self.room(pid, to)),
+            Call::Child(child) => self.child(pid, process, child),
+            Call::Sleeps | Call::Polls { timed: true, .. } | Call::Signal { timed: true } => {
+                Wait::simple(Cause::Timer)
+            }
+            Call::Futex { timed: true, .. } => Wait::simple(Cause::Timer),
+            Call::Polls { set, timed: false } => self.polls(pid, process, set),
+            Call::Accepts(_) => Wait::simple(Cause::Outside("a connection".into())),
+            Call::Connects(_) => Wait::simple(Cause::Outside("the other side to take its connection".into())),
+            Call::Futex { address, private, .. } => self.futex(pid, address, private),
+            Call::Locks(fd) => self.lock(pid, fd),
+            Call::Opens { path, directory, flags } => self.opens(pid, process, path, directory, flags),
+            Call::Signal { timed: false } => Wait::simple(Cause::Signal),
+            Call::Disk => Wait::simple(Cause::Disk),
+            Call::Resumes => unknown("it goes on with a wait that a signal interrupted"),
+            Call::Other(number) => unknown(&format!("it is in system call {number}")),
+        }
+    }
+
+    /// Where system calls may not be seen: the function that it sleeps in tells what for, the descriptors where. That
+    /// function's name is no promise of the kernel's, so what is not known counts as unknown.
+    pub fn by_kernel_function(&self, pid: u32, process: &RawProcess, thread: u32) -> Wait {
+        let name = procfs::wchan(thread).unwrap_or_default();
+        let pipes = |reads: bool| {
+            let fits = move |one: &&Descriptor| {
+                matches!(one.target, Target::Pipe(_) | Target::Fifo(_))
+                    && if reads { one.reads } else { one.writes }
+            };
+            self.holders.of(pid).iter().filter(fits).map(|one| one.fd)
+        };
+        match () {
+            () if name.contains("pipe_read") => any(pipes(true).map(|fd| self.data(pid, fd)).collect()),
+            () if name.contains("pipe_write") => any(pipes(false).map(|fd| self.room(pid, fd)).collect()),
+            () if name == "do_wait" => self.children(process, |_| true),
+            () if name.contains("nanosleep") => Wait::simple(Cause::Timer),
+            () => unknown("the system lets nobody see its system calls (kernel.yama.ptrace_scope)"),
+        }
+    }
+
+    /// splice and its kin: the side that is ready is not what it waits for, but which that is cannot be seen.
+    fn either(&self, data: Wait, room: Wait) -> Wait {
+        match (&data.cause, &room.cause) {
+            (Cause::Data, Cause::Room) => any(vec![data, room]),
+            (Cause::Data, _) => data,
+            _ => room,
+        }
+    }
+
+    fn data(&self, pid: u32, fd: u32) -> Wait {
+        self.channel(pid, fd, Cause::Data)
+    }
+
+    fn room(&self, pid: u32, fd: u32) -> Wait {
+        self.channel(pid, fd, Cause::Room)
+    }
+
+    fn channel(&self, pid: u32, fd: u32, cause: Cause) -> Wait {
+        let Some(one) = self.holders.descriptor(pid, fd) else {
+            return unknown("the descriptor it waits on is not to be seen");
+        };
+        let object = Some(shown(&one.target));
+        let on = |cause, by| Wait { cause, fd: Some(fd), object: object.clone(), by };
+        match &one.target {
+            Target::Terminal(_) => on(Cause::Terminal, Vec::new()),
+            Target::Anonymous(name) => on(anonymous(name), Vec::new()),
+            Target::File(path) => on(file(path), Vec::new()),
+            Target::Socket(inode) => self.socket(*inode, cause, on),
+            Target::Pipe(_) | Target::Fifo(_) => {
+                let Some(channel) = Channel::of(&one.target) else { return on(cause, Vec::new()) };
+                let reads = cause == Cause::Data;
+                let by = if reads { self.holders.givers(channel) } else { self.holders.takers(channel) };
+                on(cause, by)
+            }
+        }
+    }
+
+    fn socket(&self, inode: u64, cause: Cause, on: impl Fn(Cause, Vec<Holder>) -> Wait) -> Wait {
+        let by = self.holders.givers(Channel::Socket(inode));
+        match self.holders.socket(inode) {
+            _ if !by.is_empty() => on(cause, by),
+            Some(socket) if socket.listens => on(Cause::Outside("a connection".into()), Vec::new()),
+            _ => on(Cause::Outside("the network".into()), Vec::new()),
+        }
+    }
+
+    fn child(&self, pid: u32, process: &RawProcess, child: Child) -> Wait {
+        let group_of = |child: u32| self.processes.get(&child).map(|one| one.stat.group);
+        match child {
+            Child::Process(wanted) => self.children(process, |child| child == wanted),
+            Child::Pidfd(fd) => {
+                let wanted = descriptors::behind_pidfd(pid, fd);
+                self.children(process, |child| Some(child) == wanted)
+            }
+            Child::Group(0) => self.children(process, |child| group_of(child) == Some(process.stat.group)),
+            Child::Group(group) => self.children(process, |child| group_of(child) == Some(group)),
+            Child::Any | Child::Vforked => {
+                // A shell with job control asks for any child, but means the job that has the terminal.
+                let job = process.stat.foreground.filter(|&group| group != process.stat.group);
+                let in_job = |child: u32| job.is_some() && group_of(child) == job;
+                if process.children.iter().any(|&child| in_job(child)) {
+                    self.children(process, in_job)
+                } else {
+                    self.children(process, |_| true)
+                }
+            }
+        }
+    }
+
+    fn children(&self, process: &RawProcess, wanted: impl Fn(u32) -> bool) -> Wait {
+        let by = process.children.iter().filter(|&&child| wanted(child));
+        let by = by.map(|&pid| Holder { pid, fd: None }).collect();
+        Wait { by, ..Wait::simple(Cause::Child) }
+    }
+
+    fn polls(&self, pid: u32, process: &RawProcess, set: Polled) -> Wait {
+        let Some(polled) = polled(pid, set) else {
+            return unknown("the set of descriptors that it waits for is not to be seen");
+        };
+        let mut waits: Vec<Wait> = Vec::new();
+        for (fd, reads, writes) in polled {
+            let wait = if reads { self.data(pid, fd) } else { self.room(pid, fd) };
+            // A pipe to itself is how a signal handler or another thread wakes an event loop.
+            let own = !wait.by.is_empty() && wait.by.iter().all(|holder| holder.pid == pid);
+            waits.push(if own && reads {
+                Wait { cause: Cause::Signal, by: Vec::new(), ..wait }
+            } else {
+                wait
+            });
+            if reads && writes {
+                waits.push(self.room(pid, fd));
+            }
+        }
+        if process.stat.caught & SIGCHLD_BIT != 0 && !process.children.is_empty() {
+            waits.push(self.children(process, |_| true));
+        }
+        match waits.is_empty() {
+            true => Wait::simple(Cause::Signal),
+            false => any(waits),
+        }
+    }
+
+    fn futex(&self, pid: u32, address: u64, private: bool) -> Wait {
+        if private || is_private(pid, address) {
+            Wait::simple(Cause::Thread)
+        } else {
+            unknown("it waits for a lock in memory that processes share")
+        }
+    }
+
+    /// The kernel's list names who took a lock, even if it has ended and only a child has the descriptor left; a
+    /// descriptor's own list says whether it is locked through that.
+    fn lock(&self, pid: u32, fd: u32) -> Wait {
+        let Some(one) = self.holders.descriptor(pid, fd) else {
+            return unknown("the file it waits for a lock on is not to be seen");
+        };
+        let mut by = self.holders.of_file(&one.target, (pid, fd));
+        by.retain(|holder| holder.fd.is_some_and(|fd| descriptors::is_locked(holder.pid, fd)));
+        let locks = self.locks.get_or_init(locks::blocked);
+        let taken = locks.iter().filter(|one| one.waiter == pid).filter_map(|one| one.holder);
+        let taken =
+            taken.filter(|holder| self.processes.get(holder).is_some_and(|one| !one.tasks.is_empty()));
+        for holder in taken {
+            if by.iter().all(|known| known.pid != holder) {
+                by.push(Holder { pid: holder, fd: None });
+            }
+        }
+        Wait { cause: Cause::Lock, fd: Some(fd), object: Some(shown(&one.target)), by }
+    }
+
+    fn opens(&self, pid: u32, process: &RawProcess, path: u64, directory: i32, flags: u64) -> Wait {
+        let outside = || Wait::simple(Cause::Disk);
+        let Some(for_writing) = calls::opens_for_writing(flags) else { return outside() };
+        let Some(name) = elsewhere::string(pid, path) else {
+            return unknown("the name of the file that it opens is not to be seen");
+        };
+        let name = String::from_utf8_lossy(&name).into_owned();
+        let Some(fifo) = descriptors::fifo(&seen_from(pid, directory, &name), &name) else {
+            return outside();
+        };
+        let start = descriptors::working_directory(pid).filter(|_| directory < 0);
+        let path =
+            start.map_or(fifo.path.clone(), |start| start.join(&fifo.path).to_string_lossy().into_owned());
+        let by = self.might_open(pid, process);
+        Wait { cause: Cause::Opener { for_writing }, fd: None, object: Some(path), by }
+    }
+
+    /// Anybody may open a FIFO. Those it belongs to most likely are of the same job: the same process group, and the
+    /// parents within the session.
+    fn might_open(&self, pid: u32, process: &RawProcess) -> Vec<Holder> {
+        let mut found: Vec<u32> = Vec::new();
+        let same_group = |one: &RawProcess| one.stat.group == process.stat.group;
+        found.extend(self.processes.iter().filter(|(_, one)| same_group(one)).map(|(&pid, _)| pid));
+        let mut parent = process.stat.parent;
+        while let Some(one) =
+            self.processes.get(&parent).filter(|one| one.stat.session == process.stat.session)
+        {
+            found.push(parent);
+            parent = one.stat.parent;
+        }
+        found.retain(|&one| one != pid && self.processes.get(&one).is_some_and(|one| !one.tasks.is_empty()));
+        found.sort_unstable();
+        found.dedup();
+        found.into_iter().map(|pid| Holder { pid, fd: None }).collect()
+    }
+}
+
+/// As a path of ours: what `name` is for `pid`, whose root and working directory may be others.
+fn seen_from(pid: u32, directory: i32, name: &str) -> String {
+    match name.strip_prefix('/') {
+        Some(rest) => format!("/proc/{pid}/root/{rest}"),
+        None if directory < 0 => format!("/proc/{pid}/cwd/{name}"),
+        None => format!("/proc/{pid}/fd/{directory}/{name}"),
+    }
+}
+
+/// Waits of which the end of any is enough.
+fn any(mut waits: Vec<Wait>) -> Wait {
+    match waits.len() {
+        1 => waits.remove(0),
+        _ => Wait::simple(Cause::Any(waits)),
+    }
+}
+
+fn unknown(reason: &str) -> Wait {
+    Wait::simple(Cause::Unknown(reason.to_owned()))
+}
+
+fn shown(target: &Target) -> String {
+    match target {
+        Target::Pipe(inode) => format!("pipe:[{inode}]"),
+        Target::Socket(inode) => format!("socket:[{inode}]"),
+        Target::Fifo(fifo) => fifo.path.clone(),
+        Target::Anonymous(name) | Target::Terminal(name) | Target::File(name) => name.clone(),
+    }
+}
+
+fn anonymous(name: &str) -> Cause {
+    match name {
+        "[timerfd]" => Cause::Timer,
+        "[signalfd]" => Cause::Signal,
+        "inotify" | "[fanotify]" => Cause::Outside("a change of a file".into()),
+        "[eventfd]" | "[eventpoll]" => Cause::Outside("an event".into()),
+        other => Cause::Outside(format!("{other} of the kernel")),
+    }
+}
+
+fn file(path: &str) -> Cause {
+    match path {
+        _ if path.starts_with("/dev/") => Cause::Outside(format!("the device {path}")),
+        _ if path.starts_with("/proc/") => Cause::Outside(format!("the kernel at {path}")),
+        _ => Cause::Disk,
+    }
+}
+
+/// Descriptors, each with whether it is waited for to be read and to be written.
+fn polled(pid: u32, set: Polled) -> Option<Vec<(u32, bool, bool)>> {
+    match set {
+        Polled::Epoll(fd) => descriptors::registered(pid, fd),
+        Polled::Array { count: 0, .. } => Some(Vec::new()),
+        Polled::Array { address, count } => {
+            let mut buffer = vec![0; 8 * (count as usize).min(POLLED)];
+            Some(array(elsewhere::memory(pid, address, &mut buffer)?))
+        }
+        Polled::Sets { addresses, limit } => {
+            let bytes = (limit as usize).min(POLLED).div_ceil(64) * 8;
+            let read = |address: u64| {
+                let mut buffer = vec![0; bytes];
+                if address == 0 || bytes == 0 {
+                    return Some(buffer);
+                }
+                (elsewhere::memory(pid, address, &mut buffer)?.len() == bytes).then_some(buffer)
+            };
+            let (reads, writes) = (read(addresses[0])?, read(addresses[1])?);
+            let has = |bits: &[u8], fd: usize| bits[fd / 8] >> (fd % 8) & 1 == 1;
+            let all = (0..bytes * 8).map(|fd| (fd as u32, has(&reads, fd), has(&writes, fd)));
+            Some(all.filter(|(_, reads, writes)| *reads || *writes).collect())
+        }
+    }
+}
+
+/// An array of pollfd structures: a descriptor (negative: none), the events wanted, those found.
+fn array(bytes: &[u8]) -> Vec<(u32, bool, bool)> {
+    const IN: u8 = 0x01;
+    const OUT: u8 = 0x04;
+    let (structures, _) = bytes.as_chunks::<8>();
+    let one = |bytes: &[u8; 8]| {
+        let fd = i32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        let events = u16::from_ne_bytes([bytes[4], bytes[5]]) as u8;
+        // An end is reported whether it was asked for or not.
+        (fd >= 0).then_some((fd as u32, events & IN != 0 || events & OUT == 0, events & OUT != 0))
+    };
+    structures.iter().filter_map(one).collect()
+}
+
+/// Whether the memory at `address` belongs to this process alone.
+fn is_private(pid: u32, address: u64) -> bool {
+    let maps = pelton_sys::processes::file(pid, "maps").unwrap_or_default();
+    maps.lines().any(|line| {
+        let mut words = line.split_ascii_whitespace();
+        let range = words.next().and_then(|range| range.split_once('-'));
+        let number = |text| u64::from_str_radix(text, 16).unwrap_or(0);
+        let inside = range.is_some_and(|(start, end)| (number(start)..number(end)).contains(&address));
+        inside && words.next().is_some_and(|rights| rights.ends_with('p'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_poll_set_is_read() {
+        let mut bytes = Vec::new();
+        for (fd, events) in [(3i32, 1u16), (-1, 1), (4, 4), (5, 0)] {
+            bytes.extend(fd.to_ne_bytes());
+            bytes.extend(events.to_ne_bytes());
+            bytes.extend([0; 2]);
+        }
+        assert_eq!(array(&bytes), [(3, true, false), (4, false, true), (5, true, false)]);
+    }
+
+    #[test]
+    fn memory_of_ones_own_is_private() {
+        let local = 1u64;
+        assert!(is_private(std::process::id(), std::ptr::from_ref(&local) as u64));
+        assert!(!is_private(std::process::id(), 0));
+    }
+}

@@ -1,0 +1,424 @@
+//! Dealing the lines out to processes, and their output together again.
+//!
+//! One loop does it all, and waits nowhere but in poll(2) and in writing to standard output, where the command itself
+//! would wait: what a process is given never waits for what another one prints, so nothing can lock up. Memory is bounded
+//! by the length of a part, what may be kept of its output, and the number of parts.
+
+use super::grain::{Gauge, Grain};
+use super::member::Member;
+use super::pending::Pending;
+use super::source::Source;
+use super::status::Tally;
+use super::trial::is_fit;
+use crate::native::elastic::Elastic;
+use crate::native::failure::{self, Caller, Failure};
+use crate::progress;
+use pelton_commands::stateless::{Data, Stateless};
+use pelton_stream::team::Policy;
+use pelton_sys::signals::{self, Interrupts};
+use pelton_sys::spawn::Exec;
+use pelton_sys::{pipe, sched};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// How a stage ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With this status.
+    Status(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// The processes of one stage.
+pub struct Crew<'a> {
+    exec: &'a Exec,
+    data: Data,
+    source: Source,
+    pending: Pending,
+    grain: Grain,
+    gauge: Option<Gauge>,
+    elastic: Elastic,
+    /// In the order of their lines. Only the last may be open.
+    members: VecDeque<Member>,
+    /// The open member was given the beginning of a line.
+    within_line: bool,
+    /// From here on lines are not by themselves: one process gets all the rest.
+    alone: bool,
+    tally: Tally,
+    caller: Caller,
+    /// What is said at the end of an input that cannot be read, and the status.
+    unreadable: Option<(String, i32)>,
+    /// It is the first stage of its pipeline.
+    first: bool,
+    /// Bytes printed.
+    printed: u64,
+    interrupted: Interrupted,
+}
+
+/// What became of an interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Interrupted {
+    No,
+    /// The members may have got it too, from the terminal.
+    Came,
+    PassedOn,
+}
+
+/// How much more niceness a process gets that works beside another.
+const POLITE: i32 = 10;
+/// A line that is longer than that is given in pieces, and as much may lie ready for one process.
+const LONG_BYTES: usize = 8 << 20;
+/// Read ahead where parts are shorter.
+const AHEAD_BYTES: usize = 256 * 1024;
+/// A process with less to do keeps up with its input: it needs no help.
+const BUSY_BYTES: usize = 64 * 1024;
+/// Who is woken for every page that somebody reads or writes does little else.
+const REST: Duration = Duration::from_millis(1);
+/// Windows of the policy are so long.
+const WINDOW: Duration = Duration::from_millis(50);
+const SIGINT: i32 = 2;
+const SIGPIPE: i32 = 13;
+
+impl<'a> Crew<'a> {
+    /// With the first part, if it is done already.
+    pub fn new(
+        exec: &'a Exec,
+        stateless: &Stateless,
+        source: Source,
+        grain: Grain,
+        first: Option<Box<Member>>,
+        caller: Caller,
+    ) -> Self {
+        source.settle();
+        Crew {
+            exec,
+            data: stateless.data,
+            source,
+            pending: Pending::default(),
+            grain,
+            gauge: None,
+            elastic: Elastic::new(),
+            members: first.into_iter().map(|member| *member).collect(),
+            within_line: false,
+            alone: false,
+            tally: Tally::new(stateless.statuses),
+            caller,
+            unreadable: None,
+            first: false,
+            printed: 0,
+            interrupted: Interrupted::No,
+        }
+    }
+
+    /// What it reads is what its pipeline reads: it is counted for those who want to see progress.
+    pub fn count_for_progress(&mut self) {
+        self.first = true;
+        progress::dealt(self.members.iter().map(|member| member.given).sum());
+    }
+
+    /// To the end of its input, or of a process that ended early. No process is left.
+    pub fn run(mut self) -> End {
+        let interrupts = Interrupts::watch();
+        if !self.pending.bytes.is_empty() || self.members.is_empty() {
+            // Even nothing is for one process.
+            if let Some(end) = self.start() {
+                return end;
+            }
+        }
+        loop {
+            if let Some(end) = self.deal() {
+                return end;
+            }
+            let mut any = false;
+            for member in &mut self.members {
+                any |= member.push();
+                any |= member.pull();
+            }
+            self.measure();
+            if let Some(end) = self.collect() {
+                return end;
+            }
+            if self.members.is_empty() && self.is_over() {
+                return self.end();
+            }
+            any |= self.wants_more() && self.read();
+            if !any {
+                self.rest(&interrupts);
+            }
+        }
+    }
+
+    /// Reads what there is; whether anything happened.
+    fn read(&mut self) -> bool {
+        let before = self.pending.len();
+        let any = self.read_some();
+        if self.first {
+            progress::dealt((self.pending.len() - before) as u64);
+        }
+        any
+    }
+
+    fn read_some(&mut self) -> bool {
+        self.source.read(&mut self.pending.bytes).unwrap_or_else(|error| {
+            // It has ended, for the members: what the command would say of that comes at the end.
+            let unreadable = failure::reading(&self.caller, None, &error);
+            self.unreadable = Some((unreadable.message, unreadable.status));
+            true
+        })
+    }
+
+    fn end(&self) -> End {
+        let Some((message, status)) = &self.unreadable else { return self.tally.end() };
+        let _ = std::io::stderr().write_all(message.as_bytes());
+        End::Status(*status)
+    }
+
+    fn is_over(&self) -> bool {
+        self.source.has_ended() && self.pending.len() == 0
+    }
+
+    /// How many processes should work.
+    fn wanted(&self) -> usize {
+        match self.grain {
+            Grain::Bytes(_) | Grain::Forced(_) if !self.alone => {
+                self.elastic.wanted(self.at_work().max(1)).max(1)
+            }
+            _ => 1,
+        }
+    }
+
+    fn at_work(&self) -> usize {
+        self.members.iter().filter(|member| !member.is_done()).count()
+    }
+
+    fn part_bytes(&self) -> usize {
+        match self.grain {
+            Grain::Bytes(bytes) | Grain::Forced(bytes) if !self.alone => bytes,
+            _ => AHEAD_BYTES,
+        }
+    }
+
+    fn wants_more(&self) -> bool {
+        !self.source.has_ended()
+            && (self.pending.len() < self.part_bytes().max(AHEAD_BYTES)
+                || self.pending.lines(0).is_none() && self.pending.len() < LONG_BYTES)
+    }
+
+    fn open(&mut self) -> Option<&mut Member> {
+        self.members.back_mut().filter(|member| member.is_open())
+    }
+
+    /// Gives what was read to whoever is next. `Some` if no process can be started at all.
+    fn deal(&mut self) -> Option<End> {
+        loop {
+            let part = self.part_bytes();
+            if let Some(open) = self.open() {
+                let given = open.given as usize;
+                let mut room = part.saturating_sub(given);
+                if room == 0 {
+                    if self.may_close() {
+                        self.open()?.close();
+                        continue;
+                    }
+                    // It keeps up, or works alone: a part may as well be longer.
+                    room = part;
+                }
+                let ready = self.open().map_or(0, |open| open.load());
+                let Some(n) = self.due(room).filter(|_| ready < part.max(AHEAD_BYTES)) else { break };
+                self.give(n);
+                continue;
+            }
+            if self.due(1).is_none() || !self.may_start() {
+                break;
+            }
+            if let Some(end) = self.start() {
+                return Some(end);
+            }
+            if self.open().is_none() {
+                break;
+            }
+        }
+        if self.is_over()
+            && let Some(open) = self.open()
+        {
+            open.close();
+        }
+        None
+    }
+
+    /// How much can be given now: whole lines, or what there is of one that is too long or the last.
+    fn due(&self, room: usize) -> Option<usize> {
+        let room = if matches!(self.grain, Grain::Bytes(_) | Grain::Forced(_)) && !self.alone {
+            room
+        } else {
+            self.pending.len()
+        };
+        let rest = self.source.has_ended() || self.pending.len() >= LONG_BYTES;
+        self.pending.lines(room).or(Some(self.pending.len()).filter(|bytes| rest && *bytes > 0))
+    }
+
+    fn give(&mut self, n: usize) {
+        let Crew { pending, members, .. } = self;
+        let Some(open) = members.back_mut() else { return };
+        let bytes = &pending.bytes[..n];
+        self.within_line = bytes.last() != Some(&b'\n');
+        self.alone |= self.data != Data::Bytes && (self.within_line || !is_fit(bytes, self.data));
+        open.give(bytes);
+        open.push();
+        drop(pending.take(n));
+    }
+
+    /// Whether the open member may be given the end of its input: more comes, and it does not keep up.
+    fn may_close(&mut self) -> bool {
+        if self.within_line || self.alone || self.pending.len() == 0 {
+            return false;
+        }
+        match self.grain {
+            Grain::Forced(_) => true,
+            Grain::Bytes(_) => self.open().is_some_and(|open| open.load() >= BUSY_BYTES) && self.wanted() > 1,
+            _ => false,
+        }
+    }
+
+    fn may_start(&self) -> bool {
+        let wanted = self.wanted();
+        // Some may be done and wait for their turn.
+        self.at_work() < wanted && self.members.len() < wanted + 2
+    }
+
+    /// Starts the next process. If there can be none now, those that work go on; if none works, that is the end.
+    fn start(&mut self) -> Option<End> {
+        match Member::start(self.exec) {
+            Ok(member) => {
+                if self.elastic.is_polite() && self.at_work() > 0 {
+                    sched::let_give_way(member.pid(), POLITE);
+                }
+                self.elastic.joined(member.pid());
+                if self.grain == Grain::Unknown {
+                    self.gauge = Gauge::new(member.pid());
+                }
+                self.members.push_back(member);
+                None
+            }
+            Err(_) if self.at_work() > 0 => None,
+            Err(error) => {
+                let called = &self.caller.called;
+                let _ = writeln!(std::io::stderr(), "pelton: cannot start {called} for a part: {error}");
+                Some(End::Status(126))
+            }
+        }
+    }
+
+    /// Looks what the only process costs, where that was not tried before.
+    fn measure(&mut self) {
+        if let (Some(gauge), Some(member)) = (&mut self.gauge, self.members.back())
+            && let Some(cost) = gauge.look(member.taken())
+        {
+            self.grain = Grain::of(&cost);
+            self.gauge = None;
+        }
+    }
+
+    /// Prints what is at its turn. `Some` if the command would have ended by now.
+    fn collect(&mut self) -> Option<End> {
+        while let Some(head) = self.members.front_mut() {
+            let (out, err) = (std::mem::take(&mut head.out.bytes), std::mem::take(&mut head.err.bytes));
+            if let Some(end) = self.print(&out) {
+                return Some(end);
+            }
+            // Whoever closed standard error wants to hear nothing.
+            let _ = std::io::stderr().write_all(&err);
+            let head = self.members.front_mut()?;
+            let Some((ended, _)) = head.ended else {
+                // The room is used again.
+                (head.out.bytes, head.err.bytes) = (cleared(out), cleared(err));
+                return None;
+            };
+            let end = self.tally.add(ended, head.left_early());
+            self.members.pop_front();
+            if end.is_some() {
+                return end;
+            }
+        }
+        None
+    }
+
+    /// `Some` if nobody takes it.
+    fn print(&mut self, bytes: &[u8]) -> Option<End> {
+        if bytes.is_empty() {
+            return None;
+        }
+        let printed = self.printed + bytes.len() as u64;
+        self.printed = printed;
+        let error = write_all(bytes).err()?;
+        self.members.clear();
+        if error.kind() == ErrorKind::BrokenPipe {
+            return Some(End::Signal(SIGPIPE));
+        }
+        let failure = Failure { error, printed, item: failure::item(bytes) };
+        let (message, status) = failure::writing(&self.caller, &failure);
+        let _ = std::io::stderr().write_all(message.as_bytes());
+        Some(End::Status(status))
+    }
+
+    /// Waits until something can go on.
+    fn rest(&mut self, interrupts: &Interrupts) {
+        self.pass_on(interrupts);
+        std::thread::sleep(REST);
+        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        for member in &self.members {
+            member.waits_for(&mut reads, &mut writes);
+        }
+        if self.wants_more() {
+            reads.push(self.source.fd());
+        }
+        let ending = self.members.iter().any(Member::is_ending);
+        pipe::wait_ready_within(&reads, &writes, if ending { REST } else { WINDOW });
+    }
+
+    /// An interrupt from the terminal is for the members as well, and what they make of it decides. One that came to this
+    /// process alone is passed on.
+    fn pass_on(&mut self, interrupts: &Interrupts) {
+        if !interrupts.came() {
+            return;
+        }
+        match self.interrupted {
+            Interrupted::No => {
+                std::thread::sleep(WINDOW);
+                self.interrupted = Interrupted::Came;
+            }
+            Interrupted::Came => {
+                for member in self.members.iter().filter(|member| !member.is_done()) {
+                    signals::send(member.pid(), SIGINT);
+                }
+                self.interrupted = Interrupted::PassedOn;
+            }
+            Interrupted::PassedOn => {}
+        }
+    }
+}
+
+fn cleared(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.clear();
+    bytes
+}
+
+/// To standard output, which somebody may have told not to wait.
+fn write_all(mut bytes: &[u8]) -> std::io::Result<()> {
+    let mut stdout = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    while !bytes.is_empty() {
+        match stdout.write(bytes) {
+            Ok(n) => bytes = &bytes[n..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                pipe::wait_ready_within(&[], &[stdout.as_fd()], WINDOW);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! How long a part is, and whether parts pay at all.
+
+use pelton_sys::sched::ThreadFile;
+
+/// What a command costs: to be started, and for each byte, in nanoseconds of CPU time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// From its start to its first byte.
+    pub start_ns: f64,
+    /// Behind that.
+    pub ns_per_byte: f64,
+}
+
+/// Dealing out and collecting costs about 1 ns for a byte that is read and 1 for one that is printed. A command is
+/// divided if it costs much more, so that nothing is lost where no core is idle.
+const HEAVY_NS_PER_BYTE: f64 = 20.0;
+/// A part costs so many times what its start costs, so that starts are 2% of the whole.
+const STARTS: f64 = 50.0;
+/// A start may be at most this share of its part.
+const START_SHARE_MAX: f64 = 0.05;
+/// Parts are kept in memory, so they may not be as long as they like.
+const PART_BYTES: std::ops::RangeInclusive<f64> = 65_536.0..=8_388_608.0;
+
+impl Cost {
+    /// How many bytes a part should have; `None` if parts do not pay.
+    pub fn part_bytes(&self) -> Option<usize> {
+        if self.ns_per_byte < HEAVY_NS_PER_BYTE {
+            return None;
+        }
+        let start_ns = self.start_ns.max(0.0);
+        let bytes = (STARTS * start_ns / self.ns_per_byte).clamp(*PART_BYTES.start(), *PART_BYTES.end());
+        (start_ns <= START_SHARE_MAX * bytes * self.ns_per_byte).then_some(bytes as usize)
+    }
+}
+
+/// How long parts are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grain {
+    /// Not known yet: one process until it is.
+    Unknown,
+    /// One process will do.
+    One,
+    /// About so many bytes each.
+    Bytes(usize),
+    /// The same, whether that pays or not.
+    Forced(usize),
+}
+
+impl Grain {
+    /// For a command that costs so much.
+    pub fn of(cost: &Cost) -> Self {
+        cost.part_bytes().map_or(Grain::One, Grain::Bytes)
+    }
+}
+
+/// Measures a process while it works: what it has cost twice, with some bytes in between.
+pub struct Gauge {
+    accounts: ThreadFile,
+    before: Option<(u64, u64)>,
+}
+
+impl Gauge {
+    /// For this process; `None` where the kernel does not tell.
+    pub fn new(pid: u32) -> Option<Self> {
+        Some(Gauge { accounts: ThreadFile::of_process(pid)?, before: None })
+    }
+
+    /// It has taken so many bytes by now. What it costs, once that is known.
+    pub fn look(&mut self, taken_bytes: u64) -> Option<Cost> {
+        const FIRST_BYTES: u64 = 64 << 10;
+        const BETWEEN_BYTES: u64 = 128 << 10;
+        let wanted = self.before.map_or(FIRST_BYTES, |(bytes, _)| bytes + BETWEEN_BYTES);
+        if taken_bytes < wanted {
+            return None;
+        }
+        let ran_ns = self.accounts.read()?.0;
+        let (bytes, ns) = *self.before.get_or_insert((taken_bytes, ran_ns));
+        if taken_bytes == bytes {
+            return None;
+        }
+        let ns_per_byte = ran_ns.saturating_sub(ns) as f64 / (taken_bytes - bytes) as f64;
+        Some(Cost { start_ns: ns as f64 - ns_per_byte * bytes as f64, ns_per_byte })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_long_beside_their_start() {
+        let bytes = |start_ns, ns_per_byte| Cost { start_ns, ns_per_byte }.part_bytes();
+        assert_eq!(bytes(1e6, 50.0), Some(1_000_000));
+        // Cheap.
+        assert_eq!(bytes(1e6, 10.0), None);
+        // So dear that little is enough, and so slow to start that nothing is.
+        assert_eq!(bytes(1e6, 5000.0), Some(65_536));
+        assert_eq!(bytes(50e6, 50.0), None);
+        assert_eq!(bytes(5e6, 25.0), Some(8_388_608));
+        assert_eq!(bytes(-1e5, 50.0), Some(65_536));
+    }
+}

@@ -1,0 +1,32 @@
+//! What the command line says of parts, for everything that this process starts.
+
+use pelton_commands::stateless::Declared;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+static DECLARED: OnceLock<Declared> = OnceLock::new();
+static NONE: OnceLock<Declared> = OnceLock::new();
+
+/// The commands that the user says treat each line by itself: set once, before anything is planned.
+pub fn set_declared(declared: Declared) {
+    let _ = DECLARED.set(declared);
+}
+
+pub(super) fn declared() -> &'static Declared {
+    DECLARED.get().unwrap_or_else(|| NONE.get_or_init(Declared::default))
+}
+
+/// 0: as it pays.
+static PART_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// A testing aid: every stage that may be divided is, into parts of about so many bytes, whether it pays or not.
+pub fn set_part_bytes(bytes: usize) {
+    PART_BYTES.store(bytes, Ordering::Relaxed);
+}
+
+pub(super) fn part_bytes() -> Option<usize> {
+    match PART_BYTES.load(Ordering::Relaxed) {
+        0 => None,
+        bytes => Some(bytes),
+    }
+}

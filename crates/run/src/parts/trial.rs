@@ -1,0 +1,92 @@
+//! Whether dividing a command pays, found out before anything of its input is taken.
+//!
+//! What lies in a pipe can be looked at where it lies (tee(2)), and so can a file. The command runs on nothing, which
+//! shows what its start costs, and on those first lines, which shows what they cost. If they cost little, or it
+//! complains, or anything is odd, the real command takes over the untouched input, and pays for that with a few
+//! milliseconds. If they cost much, they are taken, and what the trial printed is what the first part prints.
+//!
+//! The road not taken: letting one process read through pelton until it has been measured. That hop then stays for good,
+//! and cheap commands, which must not lose anything, are those to which it costs most.
+//!
+//! A command that the user declared may do more than print, so it runs once: what it costs shows while it works.
+
+use super::grain::{Cost, Grain};
+use super::member::Member;
+use super::settings;
+use super::source::Source;
+use memchr::{memchr, memrchr};
+use pelton_commands::stateless::{Data, Stateless, Statuses};
+use pelton_sys::spawn::Exec;
+use pelton_sys::wait::Ended;
+
+/// What came of it.
+pub enum Verdict {
+    /// The real command reads its input, of which nothing was taken.
+    Real,
+    /// Parts of this length.
+    Parts {
+        /// How long.
+        grain: Grain,
+        /// The first part, which is done already.
+        first: Option<Box<Member>>,
+    },
+}
+
+/// What is looked at.
+const SAMPLE_BYTES: usize = 64 * 1024;
+
+/// Tries the command on the first of its input.
+pub fn judge(exec: &Exec, stateless: &Stateless, source: &mut Source) -> Verdict {
+    if let Some(bytes) = settings::part_bytes() {
+        if !source.may_be_divided(stateless.data) {
+            return Verdict::Real;
+        }
+        return Verdict::Parts { grain: Grain::Forced(bytes), first: None };
+    }
+    let Some(sample) = source.first_bytes(SAMPLE_BYTES) else { return Verdict::Real };
+    if !stateless.only_prints {
+        return Verdict::Parts { grain: Grain::Unknown, first: None };
+    }
+    let lines = memrchr(b'\n', &sample).map_or(0, |at| at + 1);
+    if lines < SAMPLE_BYTES / 4 || !is_fit(&sample[..lines], stateless.data) {
+        return Verdict::Real;
+    }
+    let tried = try_on(exec, stateless.statuses, &[])
+        .and_then(|(start_ns, _)| Some((start_ns, try_on(exec, stateless.statuses, &sample[..lines])?)));
+    let Some((start_ns, (all_ns, member))) = tried else { return Verdict::Real };
+    let cost = Cost { start_ns, ns_per_byte: (all_ns - start_ns).max(0.0) / lines as f64 };
+    match Grain::of(&cost) {
+        Grain::Bytes(bytes) if source.may_be_divided(stateless.data) && source.skip(lines).is_ok() => {
+            Verdict::Parts { grain: Grain::Bytes(bytes), first: Some(Box::new(member)) }
+        }
+        _ => Verdict::Real,
+    }
+}
+
+/// Whether lines are by themselves in such data.
+pub fn is_fit(bytes: &[u8], data: Data) -> bool {
+    match data {
+        Data::Bytes => true,
+        Data::Text { utf8 } => memchr(0, bytes).is_none() && (!utf8 || std::str::from_utf8(bytes).is_ok()),
+    }
+}
+
+/// Runs it on these lines alone: what that cost, in nanoseconds. `None` if it did not end as it should.
+fn try_on(exec: &Exec, statuses: Statuses, lines: &[u8]) -> Option<(f64, Member)> {
+    let mut member = Member::start(exec).ok()?;
+    member.give(lines);
+    member.close();
+    while !member.is_done() {
+        member.push();
+        if !member.pull() && !member.is_done() {
+            if member.is_full() {
+                return None;
+            }
+            member.wait();
+        }
+    }
+    let (ended, usage) = member.ended?;
+    let fine = ended == Ended::Exited(0) || ended == Ended::Exited(1) && statuses == Statuses::Found;
+    let silent = member.err.bytes.is_empty() && (!lines.is_empty() || member.out.bytes.is_empty());
+    (fine && silent && !member.left_early()).then_some(((usage.user_ns + usage.sys_ns) as f64, member))
+}

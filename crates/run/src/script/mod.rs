@@ -1,0 +1,201 @@
+//! Scripts: the shell expands, branches and loops; pelton runs the pipelines.
+//!
+//! A text with loops, conditions or functions is the shell's. But neighbouring stages that pelton has kernels for
+//! become one call of `pelton pipe`, in argument form, so that the shell expands their words as it always does:
+//!
+//! ```text
+//! for f in *.log; do grep "$p" "$f" | sort | uniq -c >"$f.out"; done
+//! for f in *.log; do pelton pipe SEP grep "$p" "$f" SEP sort SEP uniq -c >"$f.out"; done
+//! ```
+//!
+//! SEP is a word that no expansion can yield, since it is made up anew each time. Lines stay where they are. What could
+//! tell a call from a pipeline is refused, for the stage, the pipeline or the whole text: see `refuse`
+//! and `stages`. The idea of compiling only regions of a script, and leaving control to the shell, is
+//! PaSh's; that the shell does the expansion, just in time, is PaSh-JIT's.
+
+mod calls;
+mod refuse;
+mod stages;
+
+use crate::environ::Environment;
+use crate::plan::Request;
+use crate::{Plan, Step, c_string};
+use calls::{Edit, Writer};
+use pelton_record::Span;
+use pelton_syntax::{self as syntax, Command, Dialect, Pipeline, Script};
+use pelton_sys::spawn::Exec;
+use refuse::Manner;
+
+/// A text whose pipelines call pelton.
+#[derive(Debug)]
+pub struct Rewritten {
+    /// What the shell is to run.
+    pub text: String,
+    /// Every pipeline of two stages or more, in the order written.
+    pub pipelines: Vec<Considered>,
+}
+
+/// A pipeline, and what becomes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Considered {
+    /// Where it stands.
+    pub span: Span,
+    /// Its line, from 1.
+    pub line: usize,
+    /// How many of its stages pelton runs, in one or more calls.
+    pub called: usize,
+    /// How many it has.
+    pub stages: usize,
+    /// Why not all: the first reason, to follow 'because of'.
+    pub reason: Option<String>,
+}
+
+/// How the calls are made.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The path of pelton.
+    pub program: String,
+    /// Options for `pelton pipe`, as they are to be given.
+    pub options: Vec<String>,
+    /// The word between the stages.
+    pub separator: String,
+}
+
+/// Whether the plan leaves to the shell what might hold pipelines: a compound command, or everything.
+pub fn may_hold_pipelines(plan: &Plan) -> bool {
+    match plan {
+        Plan::Whole { .. } => true,
+        Plan::Steps(steps) => steps.iter().any(|step| match step {
+            Step::Set(_) => false,
+            Step::List(list) => list
+                .iter()
+                .any(|(_, pipeline)| pipeline.stages.iter().any(|stage| stage.kind.shell_reason().is_some())),
+        }),
+    }
+}
+
+/// Rewrites the text of `request`.
+///
+/// # Errors
+/// The reason why the text had better be left as it is, to follow 'because of'.
+pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) -> Result<Rewritten, String> {
+    let dialect = request.shell.dialect.ok_or("the shell, whose grammar is not modelled")?;
+    if let Some(name) = environment.upsetting(dialect) {
+        return Err(format!("the environment ({name}), which changes how the shell works"));
+    }
+    let text = request.text.to_str().ok_or("bytes in the text that are not UTF-8")?;
+    if text.len() > LONGEST {
+        return Err("its length".into());
+    }
+    let manner = refuse::manner(text, &request.shell_flags)?;
+    let script = syntax::parse(text, dialect).map_err(|error| format!("its syntax: {}", error.message))?;
+    if let Some(why) = script.unmodelled() {
+        return Err(why.describe().into());
+    }
+    let found = pipelines(text, dialect, &script);
+    let functions = functions(&found);
+    let judge = stages::Judge { text, environment, manner: &manner, functions: &functions };
+    let writer =
+        Writer { text, caller, shell: &request.shell, pipefail: manner.pipefail && dialect == Dialect::Bash };
+    let (mut edits, mut considered) = (Vec::new(), Vec::new());
+    for one in found.iter().filter(|one| one.pipeline.stages.len() > 1) {
+        let (own, reason) = consider(one, &judge, &writer);
+        let called = own.iter().map(|edit| edit.stages).sum();
+        let line = 1 + text[..one.pipeline.span.start].matches('\n').count();
+        considered.push(Considered {
+            span: one.pipeline.span,
+            line,
+            called,
+            stages: one.pipeline.stages.len(),
+            reason,
+        });
+        edits.extend(own);
+    }
+    considered.sort_by_key(|one| one.span.start);
+    Ok(Rewritten { text: calls::apply(text, edits), pipelines: considered })
+}
+
+/// The system takes no longer argument than 128 KiB, and calls are longer than what they replace.
+const LONGEST: usize = 64 * 1024;
+
+/// The call that runs the rewritten text, under the name and with the arguments of the request.
+pub fn call(rewritten: &Rewritten, request: &Request, environment: &Environment) -> Option<Exec> {
+    let env = environment.as_inherited();
+    let flags = request.shell_flags.iter().map(|flag| flag.to_str()).collect::<Option<Vec<_>>>()?;
+    c_string(rewritten.text.as_bytes())?;
+    request.shell.call(&flags, rewritten.text.as_bytes(), &request.name, &request.args, &env)
+}
+
+/// A pipeline with spans in the whole text, and what is around it.
+struct Found {
+    pipeline: Pipeline,
+    background: bool,
+    loop_variables: Vec<String>,
+}
+
+/// Every pipeline of the text. One that is nested is read again by itself, so that the second parser has its say.
+fn pipelines(text: &str, dialect: Dialect, script: &Script) -> Vec<Found> {
+    let top = script.items.iter().flat_map(|item| item.and_or.pipelines().map(|it| (it, item.background)));
+    let top = top.map(|(pipeline, background)| Found {
+        pipeline: pipeline.clone(),
+        background,
+        loop_variables: vec![],
+    });
+    let nested = script.nested.iter().filter_map(|nested| {
+        let mut pipeline = alone(nested.span.of(text), dialect)?;
+        stages::shift(&mut pipeline, nested.span.start);
+        let loop_variables = nested.loop_variables.clone();
+        Some(Found { pipeline, background: nested.background, loop_variables })
+    });
+    top.chain(nested).collect()
+}
+
+/// The one pipeline that `text` is.
+fn alone(text: &str, dialect: Dialect) -> Option<Pipeline> {
+    let script = syntax::parse(text, dialect).ok().filter(|script| script.unmodelled().is_none())?;
+    let [item] = script.items.as_slice() else { return None };
+    let whole = item.and_or.rest.is_empty() && !item.background && item.span.of(text) == text;
+    whole.then(|| item.and_or.first.clone())
+}
+
+/// The names of all functions that the text defines, wherever it does.
+fn functions(found: &[Found]) -> Vec<String> {
+    let stages = found.iter().flat_map(|one| &one.pipeline.stages);
+    let names = stages.filter_map(|stage| match &stage.command {
+        Command::Function { name } => Some(name.clone()),
+        _ => None,
+    });
+    names.collect()
+}
+
+/// The calls of one pipeline, and why it is not one call.
+fn consider(found: &Found, judge: &stages::Judge<'_>, writer: &Writer<'_>) -> (Vec<Edit>, Option<String>) {
+    let pipeline = &found.pipeline;
+    if found.background {
+        return (vec![], Some("`&`: its last process is what `$!` names".into()));
+    }
+    if pipeline.timed {
+        return (vec![], Some("the shell's `time`, which reports on it".into()));
+    }
+    if pipeline.span.of(judge.text).contains("<<") {
+        return (vec![], Some("a here-document".into()));
+    }
+    let last = pipeline.stages.len() - 1;
+    let judged: Vec<Result<(), String>> = (pipeline.stages.iter().enumerate())
+        .map(|(at, stage)| judge.stage(stage, at == 0, at == last, &found.loop_variables))
+        .collect();
+    let reason = judged.iter().find_map(|one| one.clone().err());
+    let mut edits = Vec::new();
+    let mut at = 0;
+    while at <= last {
+        let run = judged[at..].iter().take_while(|one| one.is_ok()).count();
+        if run >= 2 {
+            edits.extend(writer.call(&pipeline.stages[at..at + run]));
+        }
+        at += run.max(1);
+    }
+    (edits, reason)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! What makes a whole text better left alone: whatever could tell a call from a pipeline, wherever it stands.
+//!
+//! This looks at words without understanding the text, so that code in strings and here-documents counts as well. It may
+//! cry wolf (in a comment, say), which costs a gain; it must not stay silent.
+
+use std::ffi::OsString;
+
+/// What the text does to its shell that calls must know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// `set -u` may be on: an unset variable ends a stage, but would end the script in a call.
+    pub nounset: bool,
+    /// `pipefail` may be on: calls are told.
+    pub pipefail: bool,
+    /// `set -C` may be on: `>` may refuse.
+    pub noclobber: bool,
+}
+
+/// Words that a call would change the meaning of, and why.
+const WORDS: [(&str, &str); 33] = [
+    ("PIPESTATUS", "`PIPESTATUS`, which tells stages apart"),
+    ("pipestatus", "`pipestatus`, which tells stages apart"),
+    ("BASH_COMMAND", "`BASH_COMMAND`, which shows the text of commands"),
+    ("BASH_SOURCE", "`BASH_SOURCE`, which names the file"),
+    ("BASH_LINENO", "`BASH_LINENO`"),
+    ("BASH_ARGV", "`BASH_ARGV`"),
+    ("BASH_ARGC", "`BASH_ARGC`"),
+    ("BASH_EXECUTION_STRING", "`BASH_EXECUTION_STRING`"),
+    ("FUNCNAME", "`FUNCNAME`, which knows scripts from texts"),
+    ("caller", "`caller`, which names the file"),
+    ("DEBUG", "a trap for DEBUG, which counts commands"),
+    ("xtrace", "tracing, which shows commands"),
+    ("verbose", "`verbose`, which shows the text"),
+    ("noexec", "`noexec`"),
+    ("monitor", "job control"),
+    ("extdebug", "`extdebug`"),
+    ("posix", "the shell's POSIX mode"),
+    ("xpg_echo", "`xpg_echo`, which changes `echo`"),
+    ("failglob", "`failglob`, where a pattern may fail its stage"),
+    ("lastpipe", "`lastpipe`, which runs a stage in the shell itself"),
+    ("alias", "an alias"),
+    ("expand_aliases", "an alias"),
+    ("source", "`source`: what it reads may define functions"),
+    ("eval", "`eval`: what it runs may define functions"),
+    ("enable", "`enable`, which changes what commands are"),
+    ("command_not_found_handle", "a function for missing commands"),
+    ("hash", "`hash`, which changes what commands are"),
+    ("fc", "the history"),
+    ("history", "the history"),
+    ("POSIXLY_CORRECT", "`POSIXLY_CORRECT`, which changes commands"),
+    ("SHELLOPTS", "`SHELLOPTS`"),
+    ("BASHOPTS", "`BASHOPTS`"),
+    ("PATH", "`PATH`, which changes what commands are"),
+];
+
+/// Names that options of `set` may have.
+const OPTIONS: [&str; 6] = ["errexit", "nounset", "pipefail", "noglob", "noclobber", "allexport"];
+/// Their letters.
+const LETTERS: &str = "euCfao";
+
+/// What the text does to its shell, or why it is left alone. `flags` are those of its `#!` line.
+pub fn manner(text: &str, flags: &[OsString]) -> Result<Manner, String> {
+    let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let names: Vec<&str> = text.split(|c| !name(c)).collect();
+    if let Some((_, why)) = WORDS.iter().find(|(word, _)| names.contains(word)) {
+        return Err((*why).into());
+    }
+    for (sign, why) in
+        [("$-", "`$-`, which knows scripts from texts"), ("$_", "`$_`, the last argument of a command")]
+    {
+        let stands = |at: usize| sign != "$_" || !text[at + 2..].starts_with(name);
+        if text.match_indices(sign).any(|(at, _)| stands(at))
+            || text.contains(&format!("${{{}}}", &sign[1..]))
+        {
+            return Err(why.into());
+        }
+    }
+    let blank = |c: char| c.is_whitespace() || ";&|(){}`'\"".contains(c);
+    let words: Vec<&str> = text.split(blank).filter(|word| !word.is_empty()).collect();
+    if words.contains(&".") {
+        return Err("`.`: what it reads may define functions".into());
+    }
+    let mut manner = Manner::default();
+    for flag in flags {
+        manner.take(flag.to_str().unwrap_or("?"), &mut std::iter::empty())?;
+    }
+    for at in (0..words.len()).filter(|at| words[*at] == "set") {
+        let mut rest = words[at + 1..].iter().copied();
+        while let Some(option) = rest.next().filter(|word| word.starts_with(['-', '+', '$']) && *word != "--")
+        {
+            manner.take(option, &mut rest)?;
+        }
+    }
+    // Whoever sets it in other ways is taken at the word.
+    manner.pipefail |= names.contains(&"pipefail");
+    manner.nounset |= names.contains(&"nounset");
+    Ok(manner)
+}
+
+impl Manner {
+    /// One word of options.
+    fn take<'w>(&mut self, word: &str, rest: &mut impl Iterator<Item = &'w str>) -> Result<(), String> {
+        let unknown = || format!("`set {word}`, which may change how the shell works");
+        let letters =
+            word.strip_prefix(['-', '+']).filter(|letters| !letters.is_empty()).ok_or_else(unknown)?;
+        if !letters.chars().all(|letter| LETTERS.contains(letter)) {
+            return Err(unknown());
+        }
+        self.nounset |= letters.contains('u');
+        self.noclobber |= letters.contains('C');
+        if letters.contains('o') {
+            let name = rest.next().filter(|name| OPTIONS.contains(name)).ok_or_else(unknown)?;
+            self.nounset |= name == "nounset";
+            self.pipefail |= name == "pipefail";
+            self.noclobber |= name == "noclobber";
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<(bool, bool), String> {
+        manner(text, &[]).map(|manner| (manner.nounset, manner.pipefail))
+    }
+
+    #[test]
+    fn options_are_known() {
+        assert_eq!(of("set -e; a | b"), Ok((false, false)));
+        assert_eq!(of("set -euo pipefail\na | b"), Ok((true, true)));
+        assert_eq!(of("set -eu -o pipefail"), Ok((true, true)));
+        assert_eq!(of("set -o nounset; set +o errexit"), Ok((true, false)));
+        assert_eq!(of("set -- a b; set a b"), Ok((false, false)));
+        assert_eq!(manner("a", &["-eu".into()]).map(|manner| manner.nounset), Ok(true));
+    }
+
+    #[test]
+    fn what_could_tell_is_refused() {
+        for text in [
+            "set -x",
+            "set -ex",
+            "set $OPTS",
+            "set -o posix",
+            "set -o $x",
+            "set -",
+            "echo ${PIPESTATUS[@]}",
+            "alias g=grep",
+            ". ./lib.sh",
+            "if true; then . lib; fi",
+            "eval \"$x\"",
+            "echo $_",
+            "echo ${_}",
+            "echo $-",
+            "PATH=/x:$PATH",
+            "trap 'echo' DEBUG",
+            "shopt -s lastpipe",
+            "echo \"$BASH_SOURCE\"",
+        ] {
+            assert!(of(text).is_err(), "{text}");
+        }
+        for text in ["echo $_x", "echo ${_x}", "mypath=1", "echo a.b", "resets -x", "echo ./x"] {
+            assert!(of(text).is_ok(), "{text}");
+        }
+        assert!(manner("a", &["-x".into()]).is_err());
+    }
+}

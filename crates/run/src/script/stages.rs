@@ -1,0 +1,169 @@
+//! Which stages may be part of a call.
+//!
+//! In a pipeline each stage's words are expanded in a copy of the shell; in a call, in the shell itself. What that could
+//! tell apart is refused: an expansion that assigns, fails, counts, or runs a command.
+
+use crate::environ::Environment;
+use crate::lookup;
+use crate::script::Manner;
+use pelton_record::Span;
+use pelton_syntax::{
+    Command, Part, Pipeline, Reason, Redirect, RedirectKind, Simple, Stage, Word, is_set_by_shell,
+};
+
+/// What is known of the text around.
+pub struct Judge<'a> {
+    pub text: &'a str,
+    pub environment: &'a Environment,
+    pub manner: &'a Manner,
+    /// Names that are functions somewhere.
+    pub functions: &'a [String],
+}
+
+impl Judge<'_> {
+    /// Whether the stage may be in a call; else why not, to follow 'because of'. Only the first and the last stage of a
+    /// pipeline may redirect: its input, its output.
+    pub fn stage(&self, stage: &Stage, first: bool, last: bool, loops: &[String]) -> Result<(), String> {
+        let simple = match &stage.command {
+            Command::Simple(simple) => simple,
+            Command::Compound(_) => return Err("a compound command as a stage".into()),
+            Command::Function { .. } => return Err("a function's definition as a stage".into()),
+        };
+        self.command(simple)?;
+        if stage.pipes_stderr {
+            return Err("`|&`".into());
+        }
+        for word in &simple.words[1..] {
+            self.word(word, loops)?;
+        }
+        for redirect in &stage.redirects {
+            self.redirect(redirect, first, last, loops)?;
+        }
+        let reads = |redirect: &&Redirect| matches!(redirect.kind, RedirectKind::Read(_));
+        let inputs = stage.redirects.iter().filter(reads).count();
+        match (inputs, stage.redirects.len() - inputs) {
+            (0 | 1, 0 | 1) => Ok(()),
+            _ => Err("several redirections".into()),
+        }
+    }
+
+    /// A name that is a program's with a kernel, and written so that it can be nothing else.
+    fn command(&self, simple: &Simple) -> Result<(), String> {
+        if simple.assignments.iter().any(|assignment| assignment.value.static_text().is_none()) {
+            return Err("an assignment before a command".into());
+        }
+        let Some(name) = simple.words.first().filter(|word| word.is_plain_name()).and_then(Word::static_text)
+        else {
+            return Err("a command whose name is quoted or expands".into());
+        };
+        if self.functions.contains(&name) {
+            return Err(format!("`{name}`, which is a function"));
+        }
+        if !pelton_commands::lookup(name.as_bytes()).is_some_and(|entry| entry.native) {
+            return Err(format!("`{name}`, which has no kernel"));
+        }
+        if crate::is_builtin(&name) {
+            return Err(format!("`{name}`, which the shell has built in"));
+        }
+        match lookup::find(name.as_bytes(), self.environment) {
+            Some(_) => Ok(()),
+            None => Err(format!("`{name}`, which is not installed")),
+        }
+    }
+
+    fn word(&self, word: &Word, loops: &[String]) -> Result<(), String> {
+        word.parts.iter().try_for_each(|part| match part {
+            Part::Bare(_) | Part::Quoted(_) | Part::AnyText | Part::AnyChar => Ok(()),
+            Part::Tilde => Ok(()),
+            Part::Variable { name, .. } => self.variable(name, loops),
+            Part::Opaque { reason, span } => self.opaque(*reason, span.of(self.text)),
+        })
+    }
+
+    fn variable(&self, name: &str, loops: &[String]) -> Result<(), String> {
+        let looped = loops.iter().any(|variable| variable == name);
+        if !looped && is_set_by_shell(name, self.environment.get(name).is_some()) {
+            return Err(format!("`${name}`, which the shell computes"));
+        }
+        if self.manner.nounset && !looped {
+            return Err(format!("`${name}` under `set -u`: were it unset, only the stage would end"));
+        }
+        Ok(())
+    }
+
+    /// What is not modelled, but expanded by the shell the same way wherever it stands.
+    fn opaque(&self, reason: Reason, written: &str) -> Result<(), String> {
+        let plain = !["$(", "`", "<(", ">(", "=", "++", "--"].iter().any(|sign| written.contains(sign));
+        let fails = written.contains('?') || self.manner.nounset;
+        let harmless = match reason {
+            Reason::ParameterOperator => {
+                plain && !fails && !written.contains("RANDOM") && !written.contains("LINENO")
+            }
+            Reason::SpecialParameter => {
+                matches!(written.trim_matches(['$', '{', '}']), "@" | "*" | "#" | "$" | "?")
+            }
+            Reason::BracketPattern | Reason::BraceExpansion | Reason::NamedHome => {
+                plain && !written.contains('$')
+            }
+            Reason::AnsiString => true,
+            _ => false,
+        };
+        let positional = reason == Reason::SpecialParameter
+            && !self.manner.nounset
+            && written.trim_matches(['$', '{', '}']).bytes().all(|byte| byte.is_ascii_digit());
+        if harmless || positional { Ok(()) } else { Err(reason.describe().into()) }
+    }
+
+    fn redirect(&self, redirect: &Redirect, first: bool, last: bool, loops: &[String]) -> Result<(), String> {
+        if self.manner.noclobber && matches!(redirect.kind, RedirectKind::Write(_)) {
+            return Err("`>` under `set -C`".into());
+        }
+        let (target, fd, here) = match &redirect.kind {
+            RedirectKind::Read(target) => (target, 0, first),
+            RedirectKind::Write(target) | RedirectKind::Append(target) | RedirectKind::Clobber(target) => {
+                (target, 1, last)
+            }
+            _ => return Err("a redirection".into()),
+        };
+        // A pattern or a list of words as target would fail the stage alone.
+        let one_word = |part: &Part| {
+            matches!(part, Part::Bare(_) | Part::Quoted(_) | Part::Variable { quoted: true, .. })
+        };
+        let simple = here && redirect.fd.is_none_or(|own| own == fd) && target.parts.iter().all(one_word);
+        if simple { self.word(target, loops) } else { Err("a redirection".into()) }
+    }
+}
+
+/// Moves all spans of a pipeline that was read by itself to where it stands.
+pub fn shift(pipeline: &mut Pipeline, by: usize) {
+    let moved = |span: &mut Span| *span = Span::new(span.start + by, span.end + by);
+    let word = |word: &mut Word| {
+        moved(&mut word.span);
+        for part in &mut word.parts {
+            if let Part::Opaque { span, .. } = part {
+                moved(span);
+            }
+        }
+    };
+    moved(&mut pipeline.span);
+    for stage in &mut pipeline.stages {
+        moved(&mut stage.span);
+        if let Command::Simple(simple) = &mut stage.command {
+            for assignment in &mut simple.assignments {
+                moved(&mut assignment.span);
+                word(&mut assignment.value);
+            }
+            simple.words.iter_mut().for_each(word);
+        }
+        for redirect in &mut stage.redirects {
+            moved(&mut redirect.span);
+            if let RedirectKind::Read(target)
+            | RedirectKind::Write(target)
+            | RedirectKind::Append(target)
+            | RedirectKind::Clobber(target) = &mut redirect.kind
+            {
+                word(target);
+            }
+        }
+    }
+}

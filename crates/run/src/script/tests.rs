@@ -1,0 +1,114 @@
+use super::*;
+use crate::Shell;
+use std::ffi::OsStr;
+
+fn rewritten(text: &str) -> Result<Rewritten, String> {
+    let environment = Environment::inherit();
+    let shell = Shell::find(OsStr::new("bash"), &environment).expect("bash");
+    let request = Request {
+        text: text.into(),
+        name: "s".into(),
+        args: vec![],
+        script: None,
+        shell_flags: vec![],
+        shell,
+    };
+    let caller = Caller { program: "P".into(), options: vec![], separator: "SEP".into() };
+    rewrite(&request, &environment, &caller)
+}
+
+/// The text after it, with what every call has left out.
+fn after(text: &str) -> String {
+    let text = rewritten(text).expect("rewritten").text;
+    let mut out = String::new();
+    for (at, piece) in text.split("'P' pipe --shell=").enumerate() {
+        let piece =
+            if at == 0 { piece } else { piece.split_once("--name=\"$0\" ").map_or("?", |(_, rest)| rest) };
+        out += if at == 0 { "" } else { "PIPE " };
+        out += piece;
+    }
+    out
+}
+
+#[test]
+fn pipelines_become_calls_and_words_stay() {
+    assert_eq!(
+        after("for f in *; do grep \"$p\" \"$f\" | sort | uniq -c; done"),
+        "for f in *; do PIPE --line=1 SEP grep \"$p\" \"$f\" SEP sort SEP uniq -c; done"
+    );
+    assert_eq!(after("f() { cut -c1 | sort; }\nf"), "f() { PIPE --line=1 SEP cut -c1 SEP sort; }\nf");
+    assert_eq!(after("x=$(sort a | uniq)"), "x=$(PIPE --line=1 SEP sort a SEP uniq)");
+    assert_eq!(after("LC_ALL=C sort a | uniq"), "PIPE --line=1 SEP LC_ALL=C sort a SEP uniq");
+}
+
+#[test]
+fn redirections_go_with_the_call() {
+    assert_eq!(
+        after("sort <\"$f\" -u | uniq -c >>'a b'"),
+        "PIPE --line=1 --read=\"$f\" --append='a b' SEP sort  -u SEP uniq -c "
+    );
+    assert_eq!(
+        after("sort a 2>/dev/null | uniq | head"),
+        "sort a 2>/dev/null | PIPE --line=1 SEP uniq SEP head"
+    );
+}
+
+#[test]
+fn lines_stay_where_they_are() {
+    let text = "sort a | # why\n  uniq |\n head -1\necho $LINENO";
+    let out = after(text);
+    assert_eq!(out, "PIPE --line=3 SEP sort a SEP \\\nuniq SEP \\\nhead -1\necho $LINENO");
+}
+
+#[test]
+fn part_of_a_pipeline_is_called() {
+    assert_eq!(
+        after("while read -r x; do echo \"$x\"; done <f | tr a b | sort | tee x"),
+        "while read -r x; do echo \"$x\"; done <f | PIPE --line=1 SEP tr a b SEP sort SEP tee x"
+    );
+    assert_eq!(after("foo | sort | uniq | bar"), "foo | PIPE --line=1 SEP sort SEP uniq | bar");
+    assert_eq!(after("sort a | foo | uniq"), "sort a | foo | uniq");
+}
+
+#[test]
+fn what_could_tell_is_left() {
+    for (text, why) in [
+        ("sort a | uniq &", "`&`"),
+        ("sort <<E | uniq\nx\nE", "a here-document"),
+        ("sort $(foo) | uniq", "a command substitution"),
+        ("sort ${x:=1} | uniq", "an expansion with an operator"),
+        ("sort ${x?oh} | uniq", "an expansion with an operator"),
+        ("sort $((i=1)) | uniq", "an arithmetic expansion"),
+        ("sort $RANDOM | uniq", "`$RANDOM`"),
+        ("sort() { :; }; sort a | uniq", "`sort`, which is a function"),
+        ("\\sort a | uniq", "a command whose name is quoted or expands"),
+        ("sort a |& uniq", "`|&`"),
+        ("sort a > b | uniq", "a redirection"),
+        ("sort a | uniq > $x", "a redirection"),
+        ("sort a | uniq > *", "a redirection"),
+        ("sort a | uniq 2>&1", "a redirection"),
+        ("set -u; sort $x | uniq", "under `set -u`"),
+        ("time sort a | uniq", "the shell's `time`"),
+    ] {
+        let rewritten = rewritten(text).expect("rewritten");
+        assert_eq!(rewritten.text, text);
+        let reasons: Vec<String> = rewritten.pipelines.iter().filter_map(|one| one.reason.clone()).collect();
+        assert!(reasons.iter().any(|reason| reason.contains(why)), "{text}: {reasons:?}");
+    }
+    for text in
+        ["eval x; sort a | uniq", "set -x; sort a | uniq", "sort a | uniq; echo ${PIPESTATUS[0]}", "("]
+    {
+        assert!(rewritten(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn what_is_called_is_told() {
+    let all = rewritten("if sort a | uniq; then foo | sort | uniq -c | bar; fi\nfoo | bar")
+        .expect("rewritten")
+        .pipelines;
+    let told: Vec<_> = all.iter().map(|one| (one.line, one.called, one.stages)).collect();
+    assert_eq!(told, [(1, 2, 2), (1, 2, 4), (2, 0, 2)]);
+    assert_eq!(all[0].reason, None);
+    assert_eq!(all[1].reason.as_deref(), Some("`foo`, which has no kernel"));
+}

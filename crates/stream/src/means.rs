@@ -1,0 +1,63 @@
+//! What a kernel may use of the machine besides the thread that drives it.
+
+use crate::team::Crew;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+/// Threads, memory, and room for what memory does not hold.
+#[derive(Clone, Debug, Default)]
+pub struct Means {
+    /// Who may help.
+    pub crew: Crew,
+    /// How much may be kept in memory, and where the rest goes; without one, everything is kept.
+    pub storage: Option<Arc<dyn Storage>>,
+}
+
+/// The memory that one kernel may fill, and files for the rest.
+pub trait Storage: Send + Sync {
+    /// How much that is. In bytes.
+    fn memory_bytes(&self) -> usize;
+
+    /// Whether so much is more: asked often, and cheap where it is little. In bytes.
+    fn is_too_much(&self, bytes: usize) -> bool {
+        bytes > self.memory_bytes()
+    }
+
+    /// Where files are made, unless a command names a directory itself; for messages.
+    fn directory(&self) -> Vec<u8>;
+
+    /// A new file in this directory, or else in [`directory`](Storage::directory), which nobody else sees and which is gone
+    /// with the process, however that ends.
+    ///
+    /// # Errors
+    /// If none can be made there.
+    fn create(&self, directory: Option<&[u8]>) -> io::Result<Arc<dyn Stored>>;
+}
+
+impl fmt::Debug for dyn Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Storage")
+    }
+}
+
+/// A file that holds what memory does not.
+pub trait Stored: Send + Sync {
+    /// Writes all of it there. In bytes from the beginning.
+    ///
+    /// # Errors
+    /// If it cannot all be written: the disk is full, say.
+    fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()>;
+
+    /// Fills `bytes` with what was written there.
+    ///
+    /// # Errors
+    /// If it cannot be read, or less than that was written.
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()>;
+}
+
+impl fmt::Debug for dyn Stored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stored")
+    }
+}

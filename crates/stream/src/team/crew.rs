@@ -1,0 +1,166 @@
+//! Others who may help a kernel with work that is there all at once: jobs that do not depend on each other.
+
+use super::{Policy, lock};
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::Scope;
+
+/// Who may help. Cheap to clone; nobody by default.
+#[derive(Clone, Default)]
+pub struct Crew {
+    policy: Option<Arc<dyn Policy>>,
+    eager: bool,
+}
+
+impl fmt::Debug for Crew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.policy.is_some() { "Crew" } else { "Nobody" })
+    }
+}
+
+impl Crew {
+    /// As many as this policy wants, asked before each job of the first worker.
+    pub fn new(policy: Arc<dyn Policy>) -> Self {
+        Crew { policy: Some(policy), eager: false }
+    }
+
+    /// They share what is not worth sharing, too: for tests.
+    pub fn eager(self) -> Self {
+        Crew { eager: true, ..self }
+    }
+
+    /// Whether there may ever be somebody.
+    pub fn may_help(&self) -> bool {
+        self.policy.is_some()
+    }
+
+    /// Work of this size (in whatever unit) is the least that pays to be shared; one that shares everything needs only 1.
+    pub fn worth(&self, size: usize) -> usize {
+        if self.eager { 1 } else { size }
+    }
+
+    /// How many are wanted now, the caller included.
+    pub fn wanted(&self, at_work: usize) -> usize {
+        self.policy.as_ref().map_or(1, |policy| policy.wanted(at_work).max(1))
+    }
+
+    /// Runs `work` in the calling thread, one of the others, as far as the policy says: [`Policy::hired`] first,
+    /// [`Policy::left`] last.
+    pub fn as_hired<T>(&self, work: impl FnOnce() -> T) -> T {
+        let Some(policy) = &self.policy else { return work() };
+        policy.hired();
+        let result = work();
+        policy.left();
+        result
+    }
+
+    /// Does all these jobs, each once, in any order, with a scratch per worker. The caller works as well; all others are
+    /// gone when this returns.
+    pub fn each<T: Send, S: Default>(
+        &self,
+        jobs: impl IntoIterator<Item = T>,
+        work: impl Fn(&mut S, T) + Sync,
+    ) {
+        let jobs: VecDeque<T> = jobs.into_iter().collect();
+        if !self.may_help() || jobs.len() < 2 {
+            let mut scratch = S::default();
+            return jobs.into_iter().for_each(|job| work(&mut scratch, job));
+        }
+        let (at_work, target) = (AtomicUsize::new(1), AtomicUsize::new(1));
+        let floor = Floor { crew: self, jobs: Mutex::new(jobs), work, at_work, target };
+        std::thread::scope(|scope| floor.lead(scope));
+    }
+}
+
+struct Floor<'a, T, W> {
+    crew: &'a Crew,
+    jobs: Mutex<VecDeque<T>>,
+    work: W,
+    at_work: AtomicUsize,
+    target: AtomicUsize,
+}
+
+impl<T: Send, W: Sync> Floor<'_, T, W> {
+    /// The next job, and how many are left.
+    fn take(&self) -> Option<(T, usize)> {
+        let mut jobs = lock(&self.jobs);
+        let job = jobs.pop_front()?;
+        Some((job, jobs.len()))
+    }
+
+    fn lead<'scope, S: Default>(&'scope self, scope: &'scope Scope<'scope, '_>)
+    where
+        W: Fn(&mut S, T),
+    {
+        let (mut scratch, mut full) = (S::default(), false);
+        while let Some((job, left)) = self.take() {
+            let at_work = self.at_work.load(Ordering::Acquire);
+            let wanted = self.crew.wanted(at_work);
+            self.target.store(wanted, Ordering::Release);
+            for _ in at_work..wanted.min(at_work + left) {
+                // Where one cannot be had, others are not asked for again and again.
+                full = full || !self.hire(scope);
+            }
+            (self.work)(&mut scratch, job);
+        }
+    }
+
+    fn hire<'scope, S: Default>(&'scope self, scope: &'scope Scope<'scope, '_>) -> bool
+    where
+        W: Fn(&mut S, T),
+    {
+        self.at_work.fetch_add(1, Ordering::AcqRel);
+        let thread = std::thread::Builder::new().name("pelton worker".to_owned());
+        let hired = thread.spawn_scoped(scope, || self.crew.as_hired(|| self.follow())).is_ok();
+        if !hired {
+            self.at_work.fetch_sub(1, Ordering::AcqRel);
+        }
+        hired
+    }
+
+    fn follow<S: Default>(&self)
+    where
+        W: Fn(&mut S, T),
+    {
+        let mut scratch = S::default();
+        while !self.dismissed() {
+            let Some((job, _)) = self.take() else { return };
+            (self.work)(&mut scratch, job);
+        }
+    }
+
+    /// One of the workers has to go, and it is this one.
+    fn dismissed(&self) -> bool {
+        let target = self.target.load(Ordering::Acquire);
+        let too_many = |at_work: usize| (at_work > target).then(|| at_work - 1);
+        self.at_work.fetch_update(Ordering::AcqRel, Ordering::Acquire, too_many).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fixed(usize);
+
+    impl Policy for Fixed {
+        fn wanted(&self, _at_work: usize) -> usize {
+            self.0
+        }
+    }
+
+    #[test]
+    fn every_job_is_done_once() {
+        for workers in [0, 1, 2, 5] {
+            let crew = if workers == 0 { Crew::default() } else { Crew::new(Arc::new(Fixed(workers))) };
+            let mut numbers: Vec<usize> = (0..1000).collect();
+            crew.each(numbers.chunks_mut(7), |seen: &mut usize, chunk| {
+                chunk.iter_mut().for_each(|number| *number += 1);
+                *seen += 1;
+            });
+            assert!(numbers.iter().enumerate().all(|(at, number)| *number == at + 1), "{workers}");
+        }
+    }
+}

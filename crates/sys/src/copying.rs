@@ -1,0 +1,247 @@
+//! The ways that Linux has of moving bytes from one file to another, and what belongs to files beside their bytes.
+//!
+//! Offsets are explicit, so that the position of neither file matters, except where said.
+
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, SeekFrom, Timespec, Timestamps, Uid, XattrFlags};
+use rustix::io::Errno;
+use std::ffi::CString;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Shares the blocks of `from` with `to`: a copy on write.
+///
+/// # Errors
+/// If the file system cannot, or they are on two.
+pub fn clone_blocks(from: &File, to: &File) -> io::Result<()> {
+    Ok(rustix::fs::ioctl_ficlone(to, from)?)
+}
+
+/// Lets the kernel copy up to `bytes`, from and to `at`; how many it copied, 0 at the end.
+///
+/// # Errors
+/// Those of copy_file_range(2): `EXDEV`, `EINVAL` or `EOPNOTSUPP` where it cannot be done.
+pub fn copy_range(from: &File, to: &File, at: u64, bytes: usize) -> io::Result<usize> {
+    let (mut source, mut target) = (at, at);
+    Ok(rustix::fs::copy_file_range(from, Some(&mut source), to, Some(&mut target), bytes)?)
+}
+
+/// The same by sendfile(2), to the position of `to`.
+///
+/// # Errors
+/// Those of sendfile(2).
+pub fn send(from: &File, to: &File, at: u64, bytes: usize) -> io::Result<usize> {
+    let mut source = at;
+    Ok(rustix::fs::sendfile(to, from, Some(&mut source), bytes)?)
+}
+
+/// Splices up to `bytes` at `at` into a pipe.
+///
+/// # Errors
+/// Those of splice(2).
+pub fn splice_in(from: &File, at: u64, pipe: &impl AsFd, bytes: usize) -> io::Result<usize> {
+    let mut source = at;
+    let flags = rustix::pipe::SpliceFlags::MOVE;
+    Ok(rustix::pipe::splice(from, Some(&mut source), pipe, None, bytes, flags)?)
+}
+
+/// Splices up to `bytes` from a pipe to `at`.
+///
+/// # Errors
+/// Those of splice(2).
+pub fn splice_out(pipe: &impl AsFd, to: &File, at: u64, bytes: usize) -> io::Result<usize> {
+    let mut target = at;
+    let flags = rustix::pipe::SpliceFlags::MOVE;
+    Ok(rustix::pipe::splice(pipe, None, to, Some(&mut target), bytes, flags)?)
+}
+
+/// Copies `at..at + bytes` through memory that both files are mapped to: byte by byte, or at once. `to` is as long
+/// already, and has its blocks: a page that the disk has no room for would kill this process. So would a source that
+/// another process cuts meanwhile.
+///
+/// # Errors
+/// If they cannot be mapped.
+pub fn copy_mapped(from: &File, to: &File, at: u64, bytes: usize, one_by_one: bool) -> io::Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    let page = rustix::param::page_size() as u64;
+    let before = (at % page) as usize;
+    let source = Mapping::new(from, at - before as u64, bytes + before, libc::PROT_READ)?;
+    let target = Mapping::new(to, at - before as u64, bytes + before, libc::PROT_READ | libc::PROT_WRITE)?;
+    // SAFETY: `before` is within the mapping, which is `bytes` longer.
+    let source = unsafe { source.first.cast::<u8>().add(before) };
+    // SAFETY: as above.
+    let target_at = unsafe { target.first.cast::<u8>().add(before) };
+    if !one_by_one {
+        // SAFETY: two mappings that live until the end of this function, of two files, so they do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(source, target_at, bytes) };
+        return Ok(());
+    }
+    for offset in 0..bytes {
+        // SAFETY: within the mapping.
+        let from = unsafe { source.add(offset) };
+        // SAFETY: within the mapping.
+        let to = unsafe { target_at.add(offset) };
+        // SAFETY: mapped and readable; volatile, since another process may write to the file.
+        let byte = unsafe { from.read_volatile() };
+        // SAFETY: mapped and writable.
+        unsafe { to.write_volatile(byte) };
+    }
+    Ok(())
+}
+
+/// A part of a file in memory.
+struct Mapping {
+    first: *mut libc::c_void,
+    bytes: usize,
+}
+
+impl Mapping {
+    fn new(file: &File, at: u64, bytes: usize, protection: i32) -> io::Result<Self> {
+        use std::os::fd::AsRawFd;
+        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing of ours.
+        let first = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                protection,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                at as libc::off_t,
+            )
+        };
+        if first == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Mapping { first, bytes }) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this is the mapping that `new` made, and nobody refers to it any more.
+        unsafe { libc::munmap(self.first, self.bytes) };
+    }
+}
+
+/// Takes the room for `bytes` at `at` now.
+///
+/// # Errors
+/// If there is none, or the file system cannot promise it.
+pub fn reserve(file: &File, at: u64, bytes: u64) -> io::Result<()> {
+    Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), at, bytes)?)
+}
+
+/// Where data begin at or after `at`, and where they end; `None` if there is nothing but a hole.
+///
+/// # Errors
+/// If the file system does not tell.
+pub fn next_data(file: &File, at: u64) -> io::Result<Option<(u64, u64)>> {
+    let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
+        Ok(start) => start,
+        Err(Errno::NXIO) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Some((start, rustix::fs::seek(file, SeekFrom::Hole(start))?)))
+}
+
+/// Tells the kernel that a file is read from its start to its end.
+pub fn will_read_in_order(file: &File) {
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Sequential);
+}
+
+/// Sets both times of what is at `path`, not of what a link there leads to.
+///
+/// # Errors
+/// Those of utimensat(2).
+pub fn set_times(path: &Path, like: &Metadata) -> io::Result<()> {
+    let time = |tv_sec, nanoseconds: i64| Timespec { tv_sec, tv_nsec: nanoseconds as _ };
+    let times = Timestamps {
+        last_access: time(like.atime(), like.atime_nsec()),
+        last_modification: time(like.mtime(), like.mtime_nsec()),
+    };
+    Ok(rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// Gives what is at `path`, not what a link there leads to, the owner and group of `like`.
+///
+/// # Errors
+/// Those of chown(2).
+pub fn set_owner(path: &Path, like: &Metadata) -> io::Result<()> {
+    let (owner, group) = (Uid::from_raw(like.uid()), Gid::from_raw(like.gid()));
+    Ok(rustix::fs::chownat(CWD, path, Some(owner), Some(group), AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// Sets the permissions of the file at `path`, all 12 bits.
+///
+/// # Errors
+/// Those of chmod(2).
+pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    Ok(rustix::fs::chmod(path, Mode::from_raw_mode(mode & 0o7777))?)
+}
+
+/// Makes a FIFO, a socket's name or a device like this one.
+///
+/// # Errors
+/// Those of mknod(2).
+pub fn make_special(path: &Path, like: &Metadata, mode: u32) -> io::Result<()> {
+    let kind = rustix::fs::FileType::from_raw_mode(like.mode());
+    Ok(rustix::fs::mknodat(CWD, path, kind, Mode::from_raw_mode(mode & 0o7777), like.rdev())?)
+}
+
+/// The permissions that new files do not get.
+pub fn umask() -> u32 {
+    // It can only be asked by setting it.
+    let mask = rustix::process::umask(Mode::empty());
+    rustix::process::umask(mask);
+    mask.as_raw_mode()
+}
+
+/// A file for writing: new, with these permissions less the umask, or one that is there.
+///
+/// # Errors
+/// Those of open(2).
+pub fn open_for_writing(path: &Path, new: bool, mode: u32) -> io::Result<File> {
+    let how = if new { OFlags::CREATE | OFlags::EXCL } else { OFlags::TRUNC };
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC | how;
+    Ok(rustix::fs::open(path, flags, Mode::from_raw_mode(mode))?.into())
+}
+
+/// Opens the same file once more, to read and write it, as mapping asks for.
+///
+/// # Errors
+/// Those of open(2).
+pub fn open_again(path: &Path) -> io::Result<File> {
+    File::options().read(true).write(true).open(path)
+}
+
+/// The names of extended attributes, those of access control lists among them; none where there can be none.
+pub fn attribute_names(path: &Path) -> Vec<CString> {
+    let Ok(bytes) = rustix::fs::llistxattr(path, &mut [0_u8; 0]) else { return Vec::new() };
+    let mut names = vec![0; bytes];
+    let Ok(bytes) = rustix::fs::llistxattr(path, &mut names) else { return Vec::new() };
+    let parts = names[..bytes].split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    parts.filter_map(|name| CString::new(name).ok()).collect()
+}
+
+/// Gives `to` the extended attribute that `from` has.
+///
+/// # Errors
+/// If it cannot be read or set.
+pub fn copy_attribute(from: &Path, to: &Path, name: &CString) -> io::Result<()> {
+    let bytes = rustix::fs::lgetxattr(from, name, &mut [0_u8; 0])?;
+    let mut value = vec![0; bytes];
+    let bytes = rustix::fs::lgetxattr(from, name, &mut value)?;
+    Ok(rustix::fs::lsetxattr(to, name, &value[..bytes], XattrFlags::empty())?)
+}
+
+/// The file system's type as a number, to know a few that make their files up as they are read.
+pub fn is_made_up(file: &File) -> bool {
+    const PROC: u64 = 0x9fa0;
+    const SYSFS: u64 = 0x6265_6572;
+    const DEBUGFS: u64 = 0x6462_6720;
+    const TRACEFS: u64 = 0x7472_6163;
+    const CGROUP2: u64 = 0x6367_7270;
+    rustix::fs::fstatfs(file)
+        .is_ok_and(|about| [PROC, SYSFS, DEBUGFS, TRACEFS, CGROUP2].contains(&(about.f_type as u64)))
+}

@@ -1,0 +1,88 @@
+//! Looking into another process, at the cost of a few microseconds: its memory, and the fill of a pipe it holds.
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use std::os::fd::OwnedFd;
+
+/// How full a pipe or socket is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fill {
+    /// Bytes that wait to be read.
+    pub bytes: u64,
+    /// What it holds at most, in bytes; `None` of a socket. A pipe can be full with less: it counts pages, not bytes.
+    pub capacity_bytes: Option<u64>,
+}
+
+/// Reads up to `buffer.len()` bytes at `address` of `pid`'s memory; `None` if that is not allowed or nothing is there.
+pub fn memory(pid: u32, address: u64, buffer: &mut [u8]) -> Option<&[u8]> {
+    let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: buffer.len() };
+    // SAFETY: `local` describes `buffer`, which is writable; the kernel checks the other process's side.
+    let n = unsafe { libc::process_vm_readv(pid as libc::pid_t, &local, 1, &remote, 1, 0) };
+    let n = usize::try_from(n).ok().filter(|&n| n > 0)?;
+    Some(&buffer[..n])
+}
+
+/// The string that ends with a NUL at `address` of `pid`'s memory, up to 4095 bytes of it.
+pub fn string(pid: u32, address: u64) -> Option<Vec<u8>> {
+    let mut buffer = [0; 4096];
+    // What lies behind the page may not be readable, and then nothing of it comes.
+    let until_page_ends = 4096 - (address % 4096) as usize;
+    let first = memory(pid, address, &mut buffer[..until_page_ends])?.to_vec();
+    if let Some(end) = first.iter().position(|&byte| byte == 0) {
+        return Some(first[..end].to_vec());
+    }
+    let rest = memory(pid, address + first.len() as u64, &mut buffer)?;
+    let end = rest.iter().position(|&byte| byte == 0)?;
+    Some([&first, &rest[..end]].concat())
+}
+
+/// A duplicate of descriptor `fd` of `pid`. To be closed at once: while it is kept, it counts as a reader or a writer.
+fn duplicate(pid: u32, fd: u32) -> Option<OwnedFd> {
+    let pidfd = crate::spawn::pidfd(pid)?;
+    rustix::process::pidfd_getfd(pidfd, fd as i32, rustix::process::PidfdGetfdFlags::empty()).ok()
+}
+
+/// How full the pipe or socket behind descriptor `fd` of `pid` is; `None` if that is not allowed.
+pub fn fill(pid: u32, fd: u32) -> Option<Fill> {
+    let own = duplicate(pid, fd)?;
+    let bytes = rustix::io::ioctl_fionread(&own).ok()?;
+    let capacity_bytes = rustix::pipe::fcntl_getpipe_size(&own).ok().map(|bytes| bytes as u64);
+    Some(Fill { bytes, capacity_bytes })
+}
+
+/// Whether descriptor `fd` of `pid` can be read, or has ended, right now; `None` if that may not be asked.
+pub fn is_readable(pid: u32, fd: u32) -> Option<bool> {
+    let own = duplicate(pid, fd)?;
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut polled = [PollFd::new(&own, PollFlags::IN)];
+    rustix::event::poll(&mut polled, Some(&now)).ok().map(|ready| ready > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipe::pipe;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn reads_memory_and_strings() {
+        let text = std::ffi::CString::new("x".repeat(4090)).expect("no NUL");
+        let own = std::process::id();
+        let address = text.as_ptr() as u64;
+        assert_eq!(memory(own, address, &mut [0; 3]), Some(&b"xxx"[..]));
+        assert_eq!(string(own, address), Some(text.as_bytes().to_vec()));
+        assert_eq!(memory(own, 8, &mut [0; 3]), None, "nothing is mapped there");
+    }
+
+    #[test]
+    fn tells_how_full_a_pipe_is() {
+        let pipe = pipe().expect("pipe");
+        let (own, fd) = (std::process::id(), pipe.read.as_raw_fd() as u32);
+        assert_eq!(is_readable(own, fd), Some(false));
+        rustix::io::write(&pipe.write, b"12345").expect("room");
+        let fill = fill(own, fd).expect("own pipe");
+        assert_eq!(fill.bytes, 5);
+        assert!(fill.capacity_bytes >= Some(4096), "{fill:?}");
+        assert_eq!(is_readable(own, fd), Some(true));
+    }
+}

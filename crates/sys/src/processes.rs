@@ -1,0 +1,159 @@
+//! The processes of the machine and their threads, as /proc lists them.
+
+use std::os::unix::fs::MetadataExt;
+
+/// What /proc/PID/stat says of a process or thread, as far as it is needed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stat {
+    /// The name of its program, at most 15 bytes of it.
+    pub name: String,
+    /// `R`unning, `S`leeping, `D` (not to be interrupted), s`T`opped, `t`raced, `Z`ombie …
+    pub state: char,
+    /// Its parent.
+    pub parent: u32,
+    /// Its process group.
+    pub group: u32,
+    /// Its session.
+    pub session: u32,
+    /// The foreground process group of its terminal, if it has one.
+    pub foreground: Option<u32>,
+    /// Whether it is a thread of the kernel.
+    pub is_kernel: bool,
+    /// CPU time so far, in clock ticks.
+    pub cpu_ticks: u64,
+    /// How many threads it has.
+    pub threads: u32,
+    /// When it started, in clock ticks after the machine.
+    pub start_ticks: u64,
+    /// Signals 1 to 31 that it catches: bit n - 1.
+    pub caught: u64,
+    /// The CPU it ran on last.
+    pub cpu: u32,
+}
+
+/// All process ids there are, and those of other name spaces below this one.
+pub fn all() -> Vec<u32> {
+    numbers("/proc")
+}
+
+/// The threads of `pid`; none if it is gone.
+pub fn tasks(pid: u32) -> Vec<u32> {
+    numbers(&format!("/proc/{pid}/task"))
+}
+
+fn numbers(directory: &str) -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The file `name` of `pid`; `None` if the process is gone or access is denied.
+pub fn file(pid: u32, name: &str) -> Option<String> {
+    let bytes = std::fs::read(format!("/proc/{pid}/{name}")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Whose process it is.
+pub fn owner(pid: u32) -> Option<u32> {
+    Some(std::fs::metadata(format!("/proc/{pid}")).ok()?.uid())
+}
+
+/// Who runs this process: the effective user.
+pub fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The words of its command line; empty for a zombie.
+pub fn command_line(pid: u32) -> Vec<String> {
+    let text = file(pid, "cmdline").unwrap_or_default();
+    text.trim_end_matches('\0').split('\0').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Clock ticks in a second.
+pub fn ticks_per_second() -> u64 {
+    rustix::param::clock_ticks_per_second()
+}
+
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// Parses /proc/PID/stat. The name may hold blanks and parentheses.
+pub fn parse_stat(text: &str) -> Option<Stat> {
+    let (start, end) = (text.find('(')?, text.rfind(')')?);
+    let fields: Vec<&str> = text.get(end + 1..)?.split_ascii_whitespace().collect();
+    // Field numbers as in proc(5); the first one behind the name is 3.
+    let field = |number: usize| fields.get(number - 3).copied();
+    let number = |at: usize| field(at)?.parse::<u64>().ok();
+    Some(Stat {
+        name: text.get(start + 1..end)?.to_owned(),
+        state: field(3)?.chars().next()?,
+        parent: number(4)? as u32,
+        group: number(5)? as u32,
+        session: number(6)? as u32,
+        foreground: field(8)?.parse().ok(),
+        is_kernel: number(9)? & KERNEL_THREAD != 0,
+        cpu_ticks: number(14)? + number(15)?,
+        threads: number(20)? as u32,
+        start_ticks: number(22)?,
+        caught: number(34)?,
+        cpu: number(39)? as u32,
+    })
+}
+
+/// When a thread ran last: `se.exec_start` of /proc/PID/sched, in nanoseconds of its CPU's own clock. That clock leaves
+/// out what a hypervisor or interrupts took, and differs between CPUs: compare with [`scheduler_now_ns`] only.
+pub fn last_ran_ns(pid: u32, thread: u32) -> Option<u64> {
+    parse_last_ran(&file(pid, &format!("task/{thread}/sched"))?)
+}
+
+fn parse_last_ran(text: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.starts_with("se.exec_start"))?;
+    let (ms, fraction) = line.rsplit(':').next()?.trim().split_once('.')?;
+    let fraction_ns = format!("{fraction:0<6}").get(..6)?.parse::<u64>().ok()?;
+    Some(ms.parse::<u64>().ok()? * 1_000_000 + fraction_ns)
+}
+
+/// The same clock of CPU `cpu` now: this thread goes there for a moment, and reads when it ran itself.
+pub fn scheduler_now_ns(cpu: u32) -> Option<u64> {
+    let before = rustix::thread::sched_getaffinity(None).ok()?;
+    let mut there = rustix::thread::CpuSet::new();
+    there.set(cpu as usize);
+    rustix::thread::sched_setaffinity(None, &there).ok()?;
+    let thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+    let now = last_ran_ns(std::process::id(), thread);
+    // It was allowed before, so it is now; if not, this thread stays on one CPU, which harms nothing.
+    let _ = rustix::thread::sched_setaffinity(None, &before);
+    now
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parses_stat() {
+        let text = "28648 (a) (b c) T 28265 28262 2384 34816 28262 4194304 74 0 1 0 7 5 0 0 20 0 3 0 158300 6041600 \
+                    388 18446744073709551615 1 1 1 0 0 0 0 0 65536 0 0 0 17 1 0 0";
+        let stat = parse_stat(text).expect("parses");
+        assert_eq!((stat.name.as_str(), stat.state, stat.parent), ("a) (b c", 'T', 28265));
+        assert_eq!((stat.group, stat.session, stat.foreground), (28262, 2384, Some(28262)));
+        assert_eq!((stat.cpu_ticks, stat.threads, stat.start_ticks), (12, 3, 158_300));
+        assert_eq!((stat.caught, stat.cpu, stat.is_kernel), (65_536, 1, false));
+        assert_eq!(parse_stat("12 (x) S 1"), None);
+    }
+
+    #[test]
+    fn finds_this_process_and_its_threads() {
+        let own = std::process::id();
+        assert!(all().contains(&own));
+        assert!(tasks(own).contains(&own));
+        assert_eq!(owner(own), Some(own_user()));
+        assert!(parse_stat(&file(own, "stat").expect("own stat")).is_some());
+        assert!(!command_line(own).is_empty());
+    }
+
+    #[test]
+    fn parses_when_a_thread_ran() {
+        let text = "sleep (1, #threads: 1)\n---\nse.exec_start                 :   1551151.039135\n";
+        assert_eq!(parse_last_ran(text), Some(1_551_151_039_135));
+        assert_eq!(parse_last_ran("nothing"), None);
+    }
+}

@@ -1,0 +1,71 @@
+//! Files without a name, for what does not fit into memory: they vanish with the process, however it ends.
+
+use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// A new file in `directory` that has no name, or has lost it.
+///
+/// # Errors
+/// If nothing can be made there.
+pub fn nameless_file(directory: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR;
+    match rustix::fs::open(directory, flags | OFlags::TMPFILE | OFlags::EXCL, mode) {
+        Ok(fd) => return Ok(fd.into()),
+        // File systems and kernels without O_TMPFILE take it for opening a directory to write.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {}
+        Err(error) => return Err(error.into()),
+    }
+    for attempt in 0..100 {
+        let stamp = crate::clock::now_ns();
+        let path = directory.join(format!(".pelton-{}-{stamp}-{attempt}", std::process::id()));
+        match rustix::fs::open(&path, flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW, mode) {
+            Ok(fd) => {
+                rustix::fs::unlink(&path)?;
+                return Ok(fd.into());
+            }
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Gives the disk back what a part of a file takes up there; it reads as zeros then.
+///
+/// # Errors
+/// If the file system cannot make holes.
+pub fn punch_hole(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    Ok(rustix::fs::fallocate(file, flags, offset, bytes)?)
+}
+
+/// Bytes that this user may still write to the file system of `path`; `None` if it does not say.
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    let about = rustix::fs::statvfs(path).ok()?;
+    Some(about.f_bavail.saturating_mul(about.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{FileExt, MetadataExt};
+
+    #[test]
+    fn a_file_without_a_name_that_gives_its_room_back() {
+        let directory = std::env::temp_dir();
+        let file = nameless_file(&directory).expect("a file");
+        assert_eq!(file.metadata().expect("asked").nlink(), 0);
+        file.write_all_at(&[7; 1 << 16], 0).expect("written");
+        if punch_hole(&file, 0, 1 << 15).is_ok() {
+            let mut byte = [1];
+            file.read_exact_at(&mut byte, 100).expect("read");
+            assert_eq!(byte, [0]);
+        }
+        assert!(free_bytes(&directory).is_some());
+        assert!(nameless_file(Path::new("/nonexistent")).is_err());
+    }
+}

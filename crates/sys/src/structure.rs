@@ -1,0 +1,426 @@
+//! Where a JSON text's tokens begin, found 64 bytes at a time.
+//!
+//! Each 64 bytes become bit masks: quotes, backslashes, blanks, brackets and the like. From these follow, without a branch
+//! per byte, which quotes are escaped, what lies inside of strings, and where tokens begin. What reaches from one step into
+//! the next is carried, so a text may come in pieces of any length. The way is that of simdjson (Langdale and Lemire,
+//! "Parsing Gigabytes of JSON per Second", 2019).
+//!
+//! Nothing is judged here: any bytes have an answer.
+
+/// How many bytes one step looks at.
+const STEP: usize = 64;
+
+/// What reaches from one piece of text into the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Carry {
+    /// All ones inside of a string.
+    in_string: u64,
+    /// 1 if the next byte is escaped by a backslash before it.
+    escaped: u64,
+    /// 1 if the byte before belongs to a number or a word.
+    scalar: u64,
+}
+
+/// Positions in order, each below 2^32.
+#[derive(Debug, Default)]
+pub struct Positions {
+    places: Vec<u32>,
+    count: usize,
+}
+
+impl Positions {
+    /// What was found.
+    #[inline]
+    pub fn as_slice(&self) -> &[u32] {
+        &self.places[..self.count]
+    }
+
+    /// Drops the first `count`, and moves the others `by` bytes to the front.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn forget(&mut self, count: usize, by: u32) {
+        self.places.copy_within(count..self.count, 0);
+        self.count -= count;
+        for place in &mut self.places[..self.count] {
+            *place -= by;
+        }
+    }
+
+    /// Drops all.
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// Makes room for `more`, and for what [`push_bits`](Self::push_bits) writes too much.
+    pub(crate) fn make_room(&mut self, more: usize) {
+        let wanted = self.count + more + STEP;
+        if self.places.len() < wanted {
+            self.places.resize(wanted.next_power_of_two(), 0);
+        }
+    }
+
+    /// Appends one; there must be room.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, place: u32) {
+        self.places[self.count] = place;
+        self.count += 1;
+    }
+
+    /// Appends `base` + the number of each bit. Eight are written at once whether they are there or not: how many there
+    /// are is hard to foresee, and a wrong guess costs more.
+    #[inline(always)]
+    pub(crate) fn push_bits(&mut self, base: u32, mut bits: u64) {
+        let found = bits.count_ones() as usize;
+        let mut at = self.count;
+        self.count += found;
+        while at < self.count {
+            let Some((eight, _)) = self.places[at..].split_first_chunk_mut::<8>() else { return };
+            for place in eight {
+                *place = base.wrapping_add(bits.trailing_zeros());
+                bits &= bits.wrapping_sub(1);
+            }
+            at += 8;
+        }
+    }
+}
+
+/// What [`index`] finds.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Both quotes of each string, brackets, colons, commas, and the first byte of everything else that is not blank.
+    pub tokens: Positions,
+    /// Inside of strings: control characters, and what stands behind a backslash that escapes.
+    pub odd: Positions,
+}
+
+/// Appends what is in `bytes`, which follow those that `carry` comes from; `base` is the position of the first.
+pub fn index(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
+    found.tokens.make_room(bytes.len());
+    found.odd.make_room(bytes.len());
+    imp::index(bytes, base, carry, found);
+}
+
+/// 64 bytes, a bit for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Masks {
+    quote: u64,
+    backslash: u64,
+    /// Space, tab, line feed, carriage return.
+    blank: u64,
+    /// `{}[]:,`
+    operator: u64,
+    /// Below a space.
+    control: u64,
+}
+
+/// The steps, with a way to look at 64 bytes and one to fold bits: bit i becomes the parity of bits 0 to i.
+#[inline(always)]
+fn index_by(
+    bytes: &[u8],
+    base: u32,
+    carry: &mut Carry,
+    found: &mut Found,
+    masks: impl Fn(&[u8; STEP]) -> Masks,
+    parity: impl Fn(u64) -> u64,
+) {
+    let (whole, rest) = bytes.as_chunks::<STEP>();
+    let mut at = base;
+    for chunk in whole {
+        step(&masks(chunk), STEP as u32, at, carry, found, &parity);
+        at += STEP as u32;
+    }
+    if !rest.is_empty() {
+        let mut chunk = [b' '; STEP];
+        chunk[..rest.len()].copy_from_slice(rest);
+        step(&masks(&chunk), rest.len() as u32, at, carry, found, &parity);
+    }
+}
+
+/// One step, of which the first `length` bytes count; the others are spaces.
+#[inline(always)]
+fn step(
+    masks: &Masks,
+    length: u32,
+    at: u32,
+    carry: &mut Carry,
+    found: &mut Found,
+    parity: impl Fn(u64) -> u64,
+) {
+    let last = length - 1;
+    let valid = u64::MAX >> (63 - last);
+    let escaped = escaped(masks.backslash, last, carry);
+    let quote = masks.quote & !escaped;
+    // From the opening quote to the byte before the closing one.
+    let in_string = parity(quote) ^ carry.in_string;
+    carry.in_string = (in_string >> last & 1).wrapping_neg();
+    let scalar = !(masks.operator | masks.blank | quote | in_string) & valid;
+    let begins = scalar & !(scalar << 1 | carry.scalar);
+    carry.scalar = scalar >> last & 1;
+    found.tokens.push_bits(at, masks.operator & !in_string | quote | begins);
+    let odd = (escaped | masks.control) & in_string & valid;
+    if odd != 0 {
+        found.odd.push_bits(at, odd);
+    }
+}
+
+/// Which bytes a backslash escapes: those behind the odd ones of each run of backslashes.
+#[inline(always)]
+fn escaped(backslash: u64, last: u32, carry: &mut Carry) -> u64 {
+    const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
+    let before = carry.escaped;
+    if backslash == 0 {
+        carry.escaped = 0;
+        return before;
+    }
+    // A subtraction runs through each run of backslashes and comes out at its end on an odd or an even bit.
+    let beginning = backslash & !before;
+    let codes = ((beginning << 1 | ODD).wrapping_sub(beginning)) ^ ODD;
+    carry.escaped = (codes & backslash) >> last & 1;
+    codes ^ (backslash | before)
+}
+
+/// By shifts, for machines without a carry-less multiplication.
+#[inline(always)]
+pub(crate) fn parity_by_shifts(mut bits: u64) -> u64 {
+    for shift in [1, 2, 4, 8, 16, 32] {
+        bits ^= bits << shift;
+    }
+    bits
+}
+
+/// What each byte is, for the portable way: the fields of [`Masks`] as bits.
+static KINDS: [u8; 256] = kinds();
+
+const fn kinds() -> [u8; 256] {
+    let mut kinds = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        kinds[byte] = match byte as u8 {
+            b'"' => 1,
+            b'\\' => 2,
+            b' ' => 4,
+            b'\t' | b'\n' | b'\r' => 4 | 16,
+            b'{' | b'}' | b'[' | b']' | b':' | b',' => 8,
+            0..b' ' => 16,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    kinds
+}
+
+/// A byte at a time.
+#[cfg_attr(target_arch = "x86_64", allow(dead_code))]
+fn portable(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
+    let look = |chunk: &[u8; STEP]| {
+        let mut masks = Masks::default();
+        for (bit, byte) in chunk.iter().enumerate() {
+            let kind = u64::from(KINDS[usize::from(*byte)]);
+            masks.quote |= (kind & 1) << bit;
+            masks.backslash |= (kind >> 1 & 1) << bit;
+            masks.blank |= (kind >> 2 & 1) << bit;
+            masks.operator |= (kind >> 3 & 1) << bit;
+            masks.control |= (kind >> 4) << bit;
+        }
+        masks
+    };
+    index_by(bytes, base, carry, found, look, parity_by_shifts);
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod imp {
+    pub(super) use super::portable as index;
+}
+
+#[cfg(target_arch = "x86_64")]
+mod imp {
+    use std::arch::x86_64::*;
+
+    use super::{Carry, Found, Masks, STEP, index_by, parity_by_shifts};
+
+    pub(super) fn index(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
+        let newer = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("pclmulqdq");
+        if newer {
+            // SAFETY: the machine has these instructions.
+            unsafe { by_32(bytes, base, carry, found) }
+        } else {
+            // SAFETY: every x86-64 has these instructions.
+            unsafe { by_16(bytes, base, carry, found) }
+        }
+    }
+
+    /// Two shuffles name the bytes that are blanks or operators: the low half of each byte looks up the only one with
+    /// that half that is.
+    #[target_feature(enable = "avx2,bmi1,popcnt,pclmulqdq")]
+    pub(super) fn by_32(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
+        let table = |low: [u8; 16]| {
+            let half = _mm_set_epi64x(
+                i64::from_le_bytes(low[8..].try_into().unwrap_or_default()),
+                i64::from_le_bytes(low[..8].try_into().unwrap_or_default()),
+            );
+            _mm256_broadcastsi128_si256(half)
+        };
+        // A value that no byte with that low half has stands where there is none.
+        let blanks = table([b' ', 0, 0, 0, 0, 0, 0, 0, 0, b'\t', b'\n', 0, 0, b'\r', 0, 0]);
+        let operators = table([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, b':', b'{', b',', b'}', 0, 0]);
+        let masks = |chunk: &[u8; STEP]| {
+            let (halves, _) = chunk.as_chunks::<32>();
+            let [low, high] = [&halves[0], &halves[1]].map(|half| {
+                // SAFETY: the half has 32 bytes.
+                unsafe { _mm256_loadu_si256(half.as_ptr().cast()) }
+            });
+            let bits = |test: &dyn Fn(__m256i) -> __m256i| {
+                let [low, high] =
+                    [low, high].map(|given| u64::from(_mm256_movemask_epi8(test(given)) as u32));
+                low | high << 32
+            };
+            let control =
+                bits(&|given| _mm256_cmpeq_epi8(_mm256_min_epu8(given, _mm256_set1_epi8(0x1f)), given));
+            Masks {
+                quote: bits(&|given| _mm256_cmpeq_epi8(given, _mm256_set1_epi8(b'"' as i8))),
+                backslash: bits(&|given| _mm256_cmpeq_epi8(given, _mm256_set1_epi8(b'\\' as i8))),
+                blank: bits(&|given| _mm256_cmpeq_epi8(given, _mm256_shuffle_epi8(blanks, given))),
+                operator: bits(&|given| {
+                    // `[` and `]` lie 0x20 below `{` and `}`. Moved onto `:` and `,` are control characters alone.
+                    let moved = _mm256_or_si256(given, _mm256_set1_epi8(0x20));
+                    _mm256_cmpeq_epi8(moved, _mm256_shuffle_epi8(operators, given))
+                }) & !control,
+                control,
+            }
+        };
+        let parity = |bits: u64| {
+            let product = _mm_clmulepi64_si128::<0>(_mm_set_epi64x(0, bits as i64), _mm_set1_epi8(-1));
+            _mm_cvtsi128_si64(product) as u64
+        };
+        index_by(bytes, base, carry, found, masks, parity);
+    }
+
+    #[target_feature(enable = "sse2")]
+    pub(super) fn by_16(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
+        let is = |given: __m128i, byte: u8| _mm_cmpeq_epi8(given, _mm_set1_epi8(byte as i8));
+        let masks = |chunk: &[u8; STEP]| {
+            let (quarters, _) = chunk.as_chunks::<16>();
+            let mut masks = Masks::default();
+            for quarter in quarters.iter().rev() {
+                // SAFETY: the quarter has 16 bytes.
+                let given = unsafe { _mm_loadu_si128(quarter.as_ptr().cast()) };
+                let any = |bytes: [u8; 4], given| {
+                    let [a, b, c, d] = bytes.map(|byte| is(given, byte));
+                    _mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d))
+                };
+                let put =
+                    |mask: &mut u64, hits| *mask = *mask << 16 | u64::from(_mm_movemask_epi8(hits) as u32);
+                let moved = _mm_or_si128(given, _mm_set1_epi8(0x20));
+                put(&mut masks.quote, is(given, b'"'));
+                put(&mut masks.backslash, is(given, b'\\'));
+                put(&mut masks.blank, any([b' ', b'\t', b'\n', b'\r'], given));
+                put(
+                    &mut masks.operator,
+                    _mm_or_si128(any([b'{', b'}', b'{', b'}'], moved), any([b':', b',', b':', b','], given)),
+                );
+                put(&mut masks.control, _mm_cmpeq_epi8(_mm_min_epu8(given, _mm_set1_epi8(0x1f)), given));
+            }
+            masks
+        };
+        index_by(bytes, base, carry, found, masks, parity_by_shifts);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Variant = fn(&[u8], u32, &mut Carry, &mut Found);
+
+    fn variants() -> Vec<Variant> {
+        let mut variants: Vec<Variant> = vec![index, |bytes, base, carry, found| {
+            found.tokens.make_room(bytes.len());
+            found.odd.make_room(bytes.len());
+            portable(bytes, base, carry, found);
+        }];
+        #[cfg(target_arch = "x86_64")]
+        variants.push(|bytes, base, carry, found| {
+            found.tokens.make_room(bytes.len());
+            found.odd.make_room(bytes.len());
+            // SAFETY: every x86-64 has these instructions.
+            unsafe { imp::by_16(bytes, base, carry, found) }
+        });
+        variants
+    }
+
+    /// A byte at a time, by the book.
+    fn plainly(bytes: &[u8]) -> (Vec<u32>, Vec<u32>) {
+        let (mut tokens, mut odd) = (Vec::new(), Vec::new());
+        let (mut string, mut escaped, mut scalar) = (false, false, false);
+        for (at, byte) in (0..).zip(bytes) {
+            let escapes = *byte == b'\\' && !escaped;
+            if string && (escaped || *byte < b' ') {
+                odd.push(at);
+            }
+            let quote = *byte == b'"' && !escaped;
+            let plain = !string && !quote && !b"{}[]:, \t\n\r".contains(byte);
+            if quote || !string && b"{}[]:,".contains(byte) || plain && !scalar {
+                tokens.push(at);
+            }
+            string ^= quote;
+            (escaped, scalar) = (escapes, plain);
+        }
+        (tokens, odd)
+    }
+
+    fn in_pieces(variant: Variant, bytes: &[u8], piece: usize) -> (Vec<u32>, Vec<u32>) {
+        let (mut carry, mut found) = (Carry::default(), Found::default());
+        for (number, piece_of) in bytes.chunks(piece).enumerate() {
+            variant(piece_of, (number * piece) as u32, &mut carry, &mut found);
+        }
+        (found.tokens.as_slice().to_vec(), found.odd.as_slice().to_vec())
+    }
+
+    fn agree(bytes: &[u8]) {
+        let expected = plainly(bytes);
+        for (number, variant) in variants().into_iter().enumerate() {
+            for piece in [1, 3, 63, 64, 65, 200, 100_000] {
+                let found = in_pieces(variant, bytes, piece);
+                assert_eq!(found, expected, "{number} by {piece}: {}", bytes.escape_ascii());
+            }
+        }
+    }
+
+    #[test]
+    fn every_byte_alone() {
+        for byte in 0..=255u8 {
+            agree(&[byte]);
+            agree(&[b'"', byte, b'x', b'"', byte, b'y']);
+        }
+    }
+
+    #[test]
+    fn random_texts_of_telling_bytes() {
+        let telling = b"\"\"\"\\\\\\{}[]:, \t\n\r1a\x00\x1f\x0c\x1a\x7f\x80\xff0-e.";
+        let mut state = 1u64;
+        let mut random = |limit: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % limit
+        };
+        for _ in 0..300 {
+            let length = random(400);
+            let bytes: Vec<u8> = (0..length).map(|_| telling[random(telling.len())]).collect();
+            agree(&bytes);
+        }
+    }
+
+    #[test]
+    fn what_is_forgotten_moves_the_others() {
+        let (mut carry, mut found) = (Carry::default(), Found::default());
+        index(b"[1, \"a\"]", 0, &mut carry, &mut found);
+        assert_eq!(found.tokens.as_slice(), [0, 1, 2, 4, 6, 7]);
+        found.tokens.forget(2, 1);
+        assert_eq!(found.tokens.as_slice(), [1, 3, 5, 6]);
+        found.tokens.clear();
+        assert!(found.tokens.as_slice().is_empty());
+    }
+}

@@ -1,0 +1,145 @@
+//! A real command as several processes: what two cores give, what it costs beside GNU parallel, what a cheap command
+//! loses, and what others on the machine notice.
+
+use std::ffi::OsString;
+
+use super::contest::{Contender, Samples, contest};
+use super::results::{Claim, Results, Unit, table};
+use super::{Bench, stats};
+use crate::Outcome;
+use crate::inputs::LINES;
+
+/// A back-reference: no kernel judges it, and sed takes its time.
+const HEAVY: &str = r"sed -E 's/([a-z])([0-9])(.*)\1/<\2>\3/'";
+const CHEAP: &str = "grep -P 'zz9$'";
+
+/// All four questions.
+pub fn run(bench: &Bench) -> Outcome<Results> {
+    let runs = bench.runs(3);
+    let file = LINES.file(&bench.data, bench.size_mb(100))?;
+    let tenth = LINES.file(&bench.data, bench.size_mb(100).div_ceil(10))?;
+    let (file, tenth) = (file.display().to_string(), tenth.display().to_string());
+    let mut claims = Vec::new();
+    let mut all = Vec::new();
+    let mut judge = |contenders: Vec<Contender>, claim: &dyn Fn(&[Samples]) -> Vec<Claim>| -> Outcome {
+        let samples = contest(&contenders, &bench.data, runs, 1)?;
+        claims.extend(claim(&samples));
+        all.extend(samples);
+        Ok(())
+    };
+    judge(heavy(bench, &file), &claims_of_heavy)?;
+    judge(cheap(bench, &file), &|samples| {
+        let wall = [(1, 0), (3, 2)].map(|(ours, shell)| ratio(samples, ours, shell));
+        vec![
+            Claim::at_most("a cheap command on a file: wall time, of the shell's", wall[0], 1.03, ""),
+            Claim::at_most("a cheap command behind a pipe: wall time, of the shell's", wall[1], 1.03, ""),
+        ]
+    })?;
+    judge(ten(bench, &tenth), &|samples| {
+        vec![Claim::at_most("ten at once: wall time of auto, of --jobs 1", ratio(samples, 1, 0), 1.03, "")]
+    })?;
+    judge(competitor(bench, &file), &|samples| {
+        vec![Claim::at_most(
+            "a competitor beside auto: its time, of beside --jobs 1",
+            ratio(samples, 1, 0),
+            1.05,
+            "",
+        )]
+    })?;
+    Ok(Results {
+        name: "parts",
+        about: format!("`{HEAVY}` and `{CHEAP}` over random base64 lines, {runs} rounds, order alternating."),
+        body: table(&all, Unit::Milliseconds),
+        claims,
+        data: all.iter().map(Samples::json).collect::<Vec<_>>().into(),
+    })
+}
+
+/// Wall time by wall time.
+fn ratio(samples: &[Samples], of: usize, by: usize) -> f64 {
+    stats::median_ratio(&samples[of].real, &samples[by].real)
+}
+
+fn bash(name: &str, text: String) -> Contender {
+    Contender::new(name, ["bash".to_owned(), "-c".to_owned(), text])
+}
+
+fn pelton(bench: &Bench, name: &str, jobs: &str, text: String) -> Contender {
+    let pelton = bench.pelton.clone().into_os_string();
+    let words = ["run", "--jobs", jobs, &text].map(OsString::from);
+    Contender::new(name, std::iter::once(pelton).chain(words))
+}
+
+fn heavy(bench: &Bench, file: &str) -> Vec<Contender> {
+    let text = || format!("{HEAVY} < {file} > out");
+    // The command is shell text to parallel.
+    let quoted = HEAVY.replace('\'', r"'\''");
+    vec![
+        bash("heavy: bash", text()),
+        pelton(bench, "heavy: pelton --jobs 1", "1", text()),
+        pelton(bench, "heavy: pelton --jobs 2", "2", text()),
+        pelton(bench, "heavy: pelton", "auto", text()),
+        bash(
+            "heavy: parallel --pipe -k",
+            format!("parallel -j2 --pipe -k --block 4M '{quoted}' < {file} > out"),
+        ),
+    ]
+}
+
+fn claims_of_heavy(samples: &[Samples]) -> Vec<Claim> {
+    let overhead = |of: usize| stats::median_difference(&samples[of].cpu, &samples[0].cpu);
+    let (ours, theirs) = (overhead(2).max(0.001), overhead(4));
+    vec![
+        Claim::at_most(
+            "a heavy command: wall time of --jobs 2, of --jobs 1",
+            ratio(samples, 2, 1),
+            1.0 / 1.8,
+            "",
+        ),
+        Claim::at_most(
+            "a heavy command: wall time of auto, of --jobs 1",
+            ratio(samples, 3, 1),
+            1.0 / 1.8,
+            "",
+        ),
+        Claim::at_most("user+sys beyond the command's own, of GNU parallel's", ours / theirs, 1.0 / 3.0, ""),
+    ]
+}
+
+fn cheap(bench: &Bench, file: &str) -> Vec<Contender> {
+    let (alone, behind) = (format!("{CHEAP} {file} > out"), format!("cat {file} | {CHEAP} > out"));
+    let or_true = |text: String| format!("{text} || true");
+    vec![
+        bash("cheap, file: bash", or_true(alone.clone())),
+        pelton(bench, "cheap, file: pelton", "auto", or_true(alone)),
+        bash("cheap, pipe: bash", or_true(behind.clone())),
+        pelton(bench, "cheap, pipe: pelton", "auto", or_true(behind)),
+    ]
+}
+
+fn ten(bench: &Bench, file: &str) -> Vec<Contender> {
+    let pelton = bench.pelton.display();
+    let of = |jobs: &str| {
+        let text = format!("{HEAVY} < {file} > /dev/shm/pelton-bench-$i; rm /dev/shm/pelton-bench-$i");
+        let text = text.replace('\'', r#"'"'"'"#).replace("$i", r#"'"$i"'"#);
+        bash(
+            &format!("ten at once: --jobs {jobs}"),
+            format!("for i in 1 2 3 4 5 6 7 8 9 10; do '{pelton}' run --jobs {jobs} '{text}' & done; wait"),
+        )
+    };
+    vec![of("1"), of("auto")]
+}
+
+/// Something that wants one core, for some seconds, and comes when the others are at work.
+fn competitor(bench: &Bench, file: &str) -> Vec<Contender> {
+    let pelton = bench.pelton.display();
+    let quoted = HEAVY.replace('\'', r#"'"'"'"#);
+    let of = |jobs: &str| {
+        let text = format!(
+            "set -m; while :; do '{pelton}' run --jobs {jobs} '{quoted} < {file} > /dev/null'; done & \
+             sleep 1; awk 'BEGIN {{ for (i = 0; i < 40000000; i++) x += i }}'; kill -9 -- -$!; wait 2> /dev/null; true"
+        );
+        bash(&format!("competitor beside --jobs {jobs}"), text)
+    };
+    vec![of("1"), of("auto")]
+}
