@@ -3,13 +3,12 @@
 use crate::Ending;
 use crate::args::When;
 use crate::failure::Failure;
-use crate::terminal::Look;
+use crate::terminal::{self, Look};
 use clap::Args;
 use pelton_observe::doctor::{self, Scope};
 use pelton_record::Diagnosis;
 use pelton_record::diagnosis::Health;
-use pelton_report::{Style, diagnosis};
-use std::io::Write;
+use pelton_report::diagnosis;
 
 /// Why a running process is stuck: who waits for whom, on which descriptor, and whether that can ever end.
 ///
@@ -67,7 +66,7 @@ const UNKNOWN: i32 = 3;
 /// Looks, and tells on standard output.
 pub fn doctor(args: &DoctorArgs, color: When) -> Result<Ending, Failure> {
     if args.schema {
-        print(&format!("{:#}\n", diagnosis::schema()))?;
+        terminal::print(&format!("{:#}\n", diagnosis::schema()), "the schema")?;
         return Ok(Ending::Status(0));
     }
     let scope = scope(args)?;
@@ -75,7 +74,7 @@ pub fn doctor(args: &DoctorArgs, color: When) -> Result<Ending, Failure> {
     if args.threads {
         found.threads = Some(doctor::threads(one_process(&scope)?));
     }
-    print(&shown(args, color, &found))?;
+    terminal::print(&shown(args, color, &found), "the diagnosis")?;
     Ok(Ending::Status(match found.health {
         Health::Dead => DEAD,
         Health::Unknown => UNKNOWN,
@@ -87,19 +86,8 @@ fn shown(args: &DoctorArgs, color: When, found: &Diagnosis) -> String {
     match () {
         () if args.json => diagnosis::json(found),
         () if args.dot => diagnosis::dot(found),
-        () => {
-            let look = Look::of_stdout(color);
-            let style = Style { width: look.width, color: look.color, unicode: look.unicode, all: false };
-            diagnosis::prose(found, &style)
-        }
+        () => diagnosis::prose(found, &Look::of_stdout(color).style(false)),
     }
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    pelton_sys::signals::default_sigpipe();
-    let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    written.map_err(|error| Failure::io("cannot print the diagnosis", &error))
 }
 
 fn scope(args: &DoctorArgs) -> Result<Scope, Failure> {

@@ -6,19 +6,15 @@ use crate::failure::Failure;
 use crate::scripts;
 use crate::source::Source;
 use crate::stateless;
-use crate::terminal::Look;
+use crate::terminal::{self, Look};
 use pelton_run::script::{Considered, Rewritten};
 use pelton_run::{Drawing, Environment, Explained, Plan, Request, Switches};
 use std::fmt::Write as _;
-use std::io::Write;
 
 /// Explains it on standard output.
 pub fn explain(args: &ExplainArgs, color: When) -> Result<Ending, Failure> {
     let text = if args.rules { names() } else { told(args, color)? };
-    pelton_sys::signals::default_sigpipe();
-    let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    written.map_err(|error| Failure::io("cannot print the plan", &error))?;
+    terminal::print(&text, "the plan")?;
     Ok(Ending::Status(0))
 }
 

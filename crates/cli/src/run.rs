@@ -52,7 +52,8 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
                 return Err(cannot_start(&request, &error));
             }
             let progress: Option<pelton_run::ShowProgress> = args.progress.then_some(progress::show);
-            let options = Options { observing: Observing::No, native: native(args)?, progress };
+            let options =
+                Options { observing: Observing::No, native: native(args)?, progress, in_place: false };
             text(&request, &plan, &environment, &options)
         }
     }
@@ -113,8 +114,7 @@ fn stats(args: &RunArgs, source: &Source, environment: &Environment, color: When
     {
         source::warn_of_missing(request, plan, environment, Look::of_stderr(color));
     }
-    let measured =
-        time::measure(source, environment, Options { observing: Observing::Yes, native, progress: None })?;
+    let measured = time::measure(source, environment, Options { native, ..Options::FAITHFULLY })?;
     time::show(place, &args.report, color, &measured.run)?;
     Ok(measured.ending())
 }

@@ -1,6 +1,9 @@
 //! What standard error is, and writing to it.
 
 use crate::args::When;
+use crate::failure::Failure;
+use indicatif::{ProgressBar, ProgressStyle};
+use pelton_report::Style;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 
@@ -36,6 +39,11 @@ impl Look {
         Look { color: colors(color, terminal), unicode: unicode(), width: width.or(Some(DEFAULT_WIDTH)) }
     }
 
+    /// The same for a report, with `all` of its columns or those that matter.
+    pub fn style(self, all: bool) -> Style {
+        Style { width: self.width, color: self.color, unicode: self.unicode, all }
+    }
+
     /// What a file can hold.
     pub fn of_file(color: When) -> Self {
         Look { color: color == When::Always, unicode: unicode(), width: Some(DEFAULT_WIDTH) }
@@ -64,6 +72,26 @@ fn unicode() -> bool {
     let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG")).unwrap_or_default();
     let locale = locale.to_ascii_lowercase();
     locale.contains("utf-8") || locale.contains("utf8")
+}
+
+/// Prints a text on standard output, whole: it is all that this process has to say there. `what` it is, for the message.
+pub fn print(text: &str, what: &str) -> Result<(), Failure> {
+    pelton_sys::signals::default_sigpipe();
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    written.map_err(|error| Failure::io(format!("cannot print {what}"), &error))
+}
+
+/// A bar on standard error for so many runs. It is drawn between runs only, and on a terminal.
+pub fn progress(total: u64, message: &'static str) -> ProgressBar {
+    if !stderr_is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(total).with_message(message);
+    match ProgressStyle::with_template("{msg} {pos} of {len} {bar:30} {elapsed} elapsed, {eta} left") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
 }
 
 /// Writes to standard error, in one go. A standard error that is closed loses what is said, as with any program.

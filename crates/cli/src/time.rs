@@ -8,20 +8,15 @@ use crate::source::{self, Source};
 use crate::syscalls;
 use crate::terminal::{self, Look};
 use pelton_record::Run;
-use pelton_report::{Format, Style};
+use pelton_report::Format;
 use pelton_run::{Environment, Execution, Observing, Options};
-use pelton_sys::{clock, signals, stdio};
-use std::io::Write;
+use pelton_sys::{clock, stdio};
 use std::os::fd::AsFd;
 
 /// Measures it.
 pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     if args.schema {
-        let schema = format!("{:#}\n", pelton_report::schema());
-        signals::default_sigpipe();
-        std::io::stdout()
-            .write_all(schema.as_bytes())
-            .map_err(|e| Failure::io("cannot print the schema", &e))?;
+        terminal::print(&format!("{:#}\n", pelton_report::schema()), "the schema")?;
         return Ok(Ending::Status(0));
     }
     let environment = Environment::inherit();
@@ -40,8 +35,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
             (_, true) => Observing::Syscalls,
             _ => Observing::Yes,
         };
-        let mut measured =
-            measure(&source, &environment, Options { observing, native: None, progress: None })?;
+        let mut measured = measure(&source, &environment, Options { observing, ..Options::FAITHFULLY })?;
         if args.syscalls {
             let note = syscalls::slow_down(&measured.run, &environment);
             measured.run.notes.push(note);
@@ -74,7 +68,6 @@ impl Measured {
 }
 
 /// Every command as it is, with every figure.
-pub const FAITHFULLY: Options = Options { observing: Observing::Yes, native: None, progress: None };
 
 /// Runs it once in this way, and measures it.
 pub fn measure(source: &Source, environment: &Environment, options: Options) -> Result<Measured, Failure> {
@@ -116,11 +109,7 @@ fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) 
     let mut interrupted = false;
     for i in 0..total {
         input.rewind().map_err(|error| Failure::io("cannot rewind standard input", &error))?;
-        let measured = measure(
-            source,
-            environment,
-            Options { observing: Observing::Yes, native: None, progress: None },
-        )?;
+        let measured = measure(source, environment, Options::FAITHFULLY)?;
         progress.inc(1);
         died_by = measured.died_by;
         if measured.interrupted {
@@ -148,17 +137,9 @@ fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) 
     Ok(Measured { run, interrupted: false, died_by })
 }
 
+/// None where the output is on the same screen.
 fn progress_bar(total: u64, output_shows: bool) -> indicatif::ProgressBar {
-    if output_shows || !terminal::stderr_is_terminal() {
-        return indicatif::ProgressBar::hidden();
-    }
-    let style =
-        indicatif::ProgressStyle::with_template("run {pos} of {len} {bar:30} {elapsed} elapsed, {eta} left");
-    let bar = indicatif::ProgressBar::new(total);
-    match style {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
+    if output_shows { indicatif::ProgressBar::hidden() } else { terminal::progress(total, "run") }
 }
 
 /// Standard input, made so that every run finds the same.
@@ -230,11 +211,9 @@ pub fn show(place: Place, args: &ReportArgs, color: When, run: &Run) -> Result<(
         Place::Stderr => Look::of_stderr(color),
         Place::File(_) | Place::Device(_) | Place::Stdout => Look::of_file(color),
     };
-    let style = Style { width: look.width, color: look.color, unicode: look.unicode, all: args.all };
-    let text = pelton_report::render(run, args.format(), &style);
+    let text = pelton_report::render(run, args.format(), &look.style(args.all));
     place.write(&text).inspect_err(|_| {
-        let look = Look::of_stderr(color);
-        let style = Style { width: look.width, color: look.color, unicode: look.unicode, all: args.all };
+        let style = Look::of_stderr(color).style(args.all);
         terminal::say(&pelton_report::render(run, Format::Table, &style));
     })
 }

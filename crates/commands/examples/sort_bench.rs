@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use pelton_commands::{Context, Family, Implementation, Locale, SortOptions, SortUniq, TopK, UniqOptions};
+use pelton_commands::{Context, Family, Implementation, Locale, SortOptions, TopK, UniqOptions, sort_uniq};
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel};
 
 type Failure = Box<dyn std::error::Error>;
@@ -215,7 +215,7 @@ impl Row {
                     let sort = SortOptions::parse(&stage[1..], &context).map_err(said)?;
                     let uniq = UniqOptions::parse(&next[1..], &context).map_err(said)?;
                     rest = &after[1..];
-                    Box::new(SortUniq::new(&sort, &uniq).map_err(said)?)
+                    Box::new(sort_uniq(&sort, &uniq).map_err(said)?)
                 }
                 (b"sort", Some(b"head")) => {
                     let sort = SortOptions::parse(&stage[1..], &context).map_err(said)?;

@@ -61,7 +61,7 @@ pub use command::{Accept, AcceptFn, AcceptScriptsFn, Command, Copies, Declined, 
 pub use context::{Charset, Collate, Context, Locale, locales_are_installed};
 pub use detect::{Family, Implementation};
 pub use facts::{Class, Combiner, Facts, LastLine, Lines, Touches};
-pub use group::SortUniq;
+pub use group::sort_uniq;
 pub use head::Head;
 pub use line_count::LineCount;
 pub use locales::{LocaleStore, SystemLocales};

@@ -57,6 +57,15 @@ pub struct Options {
     pub native: Option<Switches>,
     /// Who wants to see how far it is, where it is not measured.
     pub progress: Option<ShowProgress>,
+    /// Whether this process may become the worker of a text that is one native pass: for calls, where a shell stands
+    /// behind and nobody sends signals to this process alone. It saves a fork.
+    pub in_place: bool,
+}
+
+impl Options {
+    /// As every command is, measured.
+    pub const FAITHFULLY: Options =
+        Options { observing: Observing::Yes, native: None, progress: None, in_place: false };
 }
 
 /// What came of it.
@@ -174,8 +183,17 @@ pub fn execute(
         Plan::Steps(steps) => {
             let switches = options.native.as_ref();
             let detector = environment.detector();
-            let mut shell =
-                ShellState { request, environment, say, errexit: false, pipefail: false, switches, detector };
+            let in_place = options.in_place && runner.show.is_none() && !options.observing.measures();
+            let mut shell = ShellState {
+                request,
+                environment,
+                say,
+                errexit: false,
+                pipefail: false,
+                switches,
+                detector,
+                in_place,
+            };
             shell.run(steps, &mut runner)?;
         }
         Plan::Whole { reason } => {
@@ -264,6 +282,8 @@ struct ShellState<'a> {
     pipefail: bool,
     switches: Option<&'a Switches>,
     detector: Detector<'static>,
+    /// This process may become the worker of the last pipeline.
+    in_place: bool,
 }
 
 impl ShellState<'_> {
@@ -352,6 +372,11 @@ impl ShellState<'_> {
         {
             become_program(&pipeline.stages, &around);
         }
+        let units = if self.in_place && last && !pipeline.negated {
+            become_worker(units, self.pipefail)?
+        } else {
+            units
+        };
         let ends = runner.run_pipeline(pipeline, units, &around)?;
         let dialect = self.request.shell.dialect.unwrap_or(Dialect::Posix);
         let status = |(_, ended): &(u32, Ended)| ended.status();
@@ -390,6 +415,17 @@ fn become_program(stages: &[StagePlan], around: &Surroundings<'_>) {
     {
         let _ = spawn::replace(&exec);
         signals::behave_as_a_shell();
+    }
+}
+
+/// Becomes the worker, if that is all there is.
+fn become_worker(mut units: Vec<Unit>, pipefail: bool) -> io::Result<Vec<Unit>> {
+    match (units.pop(), units.len()) {
+        (Some(Unit::Native(native)), 0) => match native.become_worker(pipefail)? {},
+        (unit, _) => {
+            units.extend(unit);
+            Ok(units)
+        }
     }
 }
 
@@ -742,7 +778,7 @@ struct Start {
 fn start_native(native: Native, ends: Ends<'_>) -> io::Result<Started> {
     let statuses = pipe::pipe()?;
     let stages = native.stages.clone();
-    let pid = native.spawn(ends.stdin, ends.stdout, ends.not_mine, statuses.write.as_fd())?;
+    let pid = native.spawn(ends, statuses.write.as_fd())?;
     Ok(Started { stages, statuses: Some(statuses.read), ..Started::unmeasured(pid) })
 }
 

@@ -8,7 +8,8 @@ use pelton_commands::{Accept, Locale};
 use pelton_record::{How, Span};
 use pelton_syntax::{self as syntax, Command, CompoundKind, Dialect, Part, Reason, Redirect, RedirectKind};
 use pelton_sys::spawn::{Action, Child, Exec, OpenMode, Redirection, open_flags};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::ffi::{CString, OsString};
 use std::os::fd::BorrowedFd;
 
@@ -368,6 +369,8 @@ pub struct Memo {
     environment: OnceCell<Vec<CString>>,
     /// The directories of PATH that there are.
     folders: OnceCell<Vec<Vec<u8>>>,
+    /// What names mean in them.
+    programs: RefCell<HashMap<Vec<u8>, Option<(Vec<u8>, bool)>>>,
     /// The locale of a program without assignments of its own.
     pub locale: OnceCell<Accept<Locale>>,
 }
@@ -390,10 +393,18 @@ impl Surroundings<'_> {
         strings
     }
 
-    /// As [`lookup::find`].
-    pub(crate) fn program_of(&self, name: &[u8]) -> Option<Vec<u8>> {
+    /// As [`lookup::find`], and whether the kernel can start it.
+    pub(crate) fn program_of(&self, name: &[u8]) -> Option<(Vec<u8>, bool)> {
+        if let Some(found) = self.memo.programs.borrow().get(name) {
+            return found.clone();
+        }
         let folders = self.memo.folders.get_or_init(|| lookup::folders(self.environment));
-        lookup::find_in(name, folders)
+        let found = lookup::find_in(name, folders).map(|path| {
+            let starts = lookup::kernel_can_start(&path);
+            (path, starts)
+        });
+        self.memo.programs.borrow_mut().insert(name.to_vec(), found.clone());
+        found
     }
 }
 
@@ -522,10 +533,10 @@ impl StagePlan {
         if std::str::from_utf8(name).is_ok_and(|name| self.functions.iter().any(|f| f == name)) {
             return Err("a function".into());
         }
-        let path = around
+        let (path, starts) = around
             .program_of(name)
             .ok_or_else(|| format!("`{}` is not a program in PATH", String::from_utf8_lossy(name)))?;
-        if !lookup::kernel_can_start(&path) {
+        if !starts {
             // The shell reads it as a script, with the arguments that it has expanded by then.
             return Err(format!(
                 "`{}`, which is neither a binary nor begins with `#!`",

@@ -2,7 +2,7 @@
 //!
 //! One test in a process of its own, since the kernel's sum is over all children of the process.
 
-use pelton_run::{Environment, Execution, Observing, Options, Request, Shell, execute, plan};
+use pelton_run::{Environment, Execution, Options, Request, Shell, execute, plan};
 use pelton_sys::wait::{Usage, children_usage};
 use std::ffi::OsStr;
 
@@ -18,7 +18,7 @@ fn observed(text: &str) -> Execution {
         shell,
     };
     let plan = plan(&request, &environment).expect("the text is shell");
-    let options = Options { observing: Observing::Yes, native: None, progress: None };
+    let options = Options::FAITHFULLY;
     execute(&plan, &request, &environment, &options, &mut |_| {}).expect("it runs")
 }
 

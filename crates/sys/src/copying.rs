@@ -191,10 +191,19 @@ pub fn make_special(path: &Path, like: &Metadata, mode: u32) -> io::Result<()> {
 
 /// The permissions that new files do not get.
 pub fn umask() -> u32 {
-    // It can only be asked by setting it.
-    let mask = rustix::process::umask(Mode::empty());
-    rustix::process::umask(mask);
-    mask.as_raw_mode()
+    umask_told().unwrap_or_else(|| {
+        // umask(2) tells it only by setting it: what another thread makes or starts meanwhile has none.
+        let mask = rustix::process::umask(Mode::empty());
+        rustix::process::umask(mask);
+        mask.as_raw_mode()
+    })
+}
+
+/// What the kernel says of this process.
+fn umask_told() -> Option<u32> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
+    u32::from_str_radix(mask.trim(), 8).ok()
 }
 
 /// A file for writing: new, with these permissions less the umask, or one that is there.

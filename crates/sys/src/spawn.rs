@@ -199,11 +199,14 @@ pub fn spawn_gated(child: &Child<'_>) -> io::Result<(u32, Gate)> {
 pub fn spawn_worker(child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> io::Result<u32> {
     check_single_thread()?;
     let image = Image::new(child);
-    fork(|| match image.wire_up(child, None) {
-        Some(_) => work(),
-        None if child.fallback.is_some() => image.fall_back(),
-        None => 127,
-    })
+    fork(|| image.work(child, work))
+}
+
+/// The same in this process, which ends with what `work` returns, or with 127 if a redirection cannot be opened and
+/// nothing can stand in.
+pub fn become_worker(child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> ! {
+    let image = Image::new(child);
+    exit_now(image.work(child, work))
 }
 
 /// The same, but the child waits until its gate is opened.
@@ -352,6 +355,14 @@ impl<'a> Image<'a> {
         }
         let mut table = Table::new();
         child.redirections.iter().all(|redirection| table.apply(redirection)).then(|| table.realise())
+    }
+
+    fn work(&self, child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> i32 {
+        match self.wire_up(child, None) {
+            Some(_) => work(),
+            None if child.fallback.is_some() => self.fall_back(),
+            None => 127,
+        }
     }
 
     fn fall_back(&self) -> i32 {

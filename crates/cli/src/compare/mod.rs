@@ -9,14 +9,12 @@ use crate::check::{Comparer, same_messages};
 use crate::failure::Failure;
 use crate::source::{self, Source};
 use crate::terminal::{self, Look};
-use crate::time::{FAITHFULLY, Input, Measured, measure};
+use crate::time::{Input, Measured, measure};
 use aside::{Kept, quietly};
-use indicatif::{ProgressBar, ProgressStyle};
 use pelton_record::{Comparison, JudgementKind, Outputs, Run};
-use pelton_report::Style;
-use pelton_run::{Compared, Environment};
+use pelton_run::{Compared, Environment, Options};
 use std::ffi::OsStr;
-use std::io::{self, Write};
+use std::io;
 
 /// Nobody pipes what is shown with so many bytes at once: a read of kept output.
 const CHUNK: usize = 128 * 1024;
@@ -78,7 +76,7 @@ struct Session<'a> {
 impl Session<'_> {
     /// First, unmeasured, what they print; then runs in turns. `None` if interrupted before anything was measured.
     fn run(&self, args: &CompareArgs) -> Result<Option<Comparison>, Failure> {
-        let bar = progress(u64::from(2 * args.runs), "comparing what they print");
+        let bar = terminal::progress(u64::from(2 * args.runs), "comparing what they print");
         let Some(outputs) = self.outputs(args)? else { return Ok(None) };
         bar.set_message("run");
         let (mut runs, mut interrupted) = ([vec![], vec![]], false);
@@ -106,7 +104,7 @@ impl Session<'_> {
 
     fn measure(&self, side: usize) -> Result<Measured, Failure> {
         self.input.rewind().map_err(|error| Failure::io("cannot rewind standard input", &error))?;
-        measure(&self.texts[side], self.environment, FAITHFULLY)
+        measure(&self.texts[side], self.environment, Options::FAITHFULLY)
     }
 
     /// Whether both do the same; `None` if interrupted.
@@ -174,37 +172,10 @@ fn difference(one: &Kept, other: &Kept) -> io::Result<Option<String>> {
     Ok(differ.then(|| format!("BEFORE ends with status {} and AFTER with {}", one.status, other.status)))
 }
 
-/// A bar on the terminal. It is drawn between runs only.
-fn progress(total: u64, message: &'static str) -> ProgressBar {
-    if !terminal::stderr_is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let template = "{msg} {pos} of {len} {bar:30} {elapsed} elapsed, {eta} left";
-    let bar = ProgressBar::new(total);
-    let bar = match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    };
-    bar.set_message(message);
-    bar.tick();
-    bar
-}
-
 fn show(comparison: &Comparison, args: &CompareArgs, color: When) -> Result<(), Failure> {
-    match args.json {
-        true => print(&pelton_report::pretty(comparison)),
-        false => print(&pelton_report::comparison(comparison, &style(color))),
-    }
-}
-
-fn style(color: When) -> Style {
-    let look = Look::of_stdout(color);
-    Style { width: look.width, color: look.color, unicode: look.unicode, all: false }
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    pelton_sys::signals::default_sigpipe();
-    let mut stdout = io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    written.map_err(|error| Failure::io("cannot print the comparison", &error))
+    let text = match args.json {
+        true => pelton_report::pretty(comparison),
+        false => pelton_report::comparison(comparison, &Look::of_stdout(color).style(false)),
+    };
+    terminal::print(&text, "the comparison")
 }

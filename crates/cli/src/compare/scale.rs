@@ -1,14 +1,15 @@
 //! `pelton compare --input-scale`: each text on growing parts of standard input.
 
 use super::aside::quietly;
-use super::{INTERRUPTED, print, progress, resolve, style};
+use super::{INTERRUPTED, resolve};
 use crate::Ending;
 use crate::args::{CompareArgs, When};
 use crate::failure::Failure;
 use crate::source::Source;
-use crate::time::{FAITHFULLY, measure};
+use crate::terminal::{self, Look};
+use crate::time::measure;
 use pelton_record::{Growth, GrowthPoint};
-use pelton_run::Environment;
+use pelton_run::{Environment, Options};
 use pelton_sys::stdio;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
@@ -26,7 +27,7 @@ pub fn run(args: &CompareArgs, environment: &Environment, color: When) -> Result
         .map(|text| resolve(text, args, environment, color))
         .collect::<Result<_, _>>()?;
     let parts = parts()?;
-    let bar = progress((parts.len() * texts.len() * RUNS) as u64, "run");
+    let bar = terminal::progress((parts.len() * texts.len() * RUNS) as u64, "run");
     let mut growths: Vec<Growth> = Vec::new();
     for text in &texts {
         let mut points = Vec::new();
@@ -39,10 +40,11 @@ pub fn run(args: &CompareArgs, environment: &Environment, color: When) -> Result
         growths.push(pelton_run::growth(name(text), points));
     }
     bar.finish_and_clear();
-    match args.json {
-        true => print(&pelton_report::pretty(&growths))?,
-        false => print(&pelton_report::growths(&growths, &style(color)))?,
-    }
+    let text = match args.json {
+        true => pelton_report::pretty(&growths),
+        false => pelton_report::growths(&growths, &Look::of_stdout(color).style(false)),
+    };
+    terminal::print(&text, "how it grows")?;
     Ok(Ending::Status(0))
 }
 
@@ -66,7 +68,7 @@ fn point(
         let mut part = part;
         part.rewind().map_err(cannot)?;
         stdio::set_stdin(part.as_fd()).map_err(cannot)?;
-        let measured = quietly(|| measure(text, environment, FAITHFULLY))?;
+        let measured = quietly(|| measure(text, environment, Options::FAITHFULLY))?;
         bar.inc(1);
         if measured.interrupted {
             return Ok(None);

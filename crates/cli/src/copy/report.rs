@@ -3,6 +3,7 @@
 use super::args::CopyArgs;
 use crate::Ending;
 use crate::failure::{Failure, plain};
+use crate::terminal;
 use pelton_copy::Way;
 use pelton_report::units;
 use pelton_run::Environment;
@@ -12,7 +13,7 @@ use pelton_sys::wait::{self, Ended, Usage};
 use pelton_sys::{clock, copying};
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// What one way cost, or the system's number of its error.
@@ -37,9 +38,7 @@ pub fn report(args: &CopyArgs) -> Result<Ending, Failure> {
         Way::ALL.map(|way| row(way.name(), args.runs, &|| by_way(way, &source, &place))).into();
     rows.push(row("cp", args.runs, &|| by_cp(&source, &place)));
     let text = if args.json { json(&source, bytes, &rows) } else { table(&source, bytes, args.runs, &rows) };
-    pelton_sys::signals::default_sigpipe();
-    let written = io::stdout().write_all(text.as_bytes());
-    written.map_err(|error| Failure::io("cannot print the report", &error))?;
+    terminal::print(&text, "the report")?;
     Ok(Ending::Status(0))
 }
 

@@ -7,7 +7,7 @@ use pelton_stream::{Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, 
 
 use super::kernel::SortKernel;
 use super::options::{Mode, SortOptions};
-use crate::{Accept, Declined, SortUniq, UniqOptions, scan};
+use crate::{Accept, Declined, UniqOptions, scan, sort_uniq};
 
 /// Prints how many lines sort, or sort and uniq, would print.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl DistinctCount {
 
     /// For `sort | uniq` with these options of both before `wc -l`.
     pub fn of_uniq(sort: &SortOptions, uniq: &UniqOptions) -> Accept<DistinctCount> {
-        DistinctCount::by_newlines(sort.terminator, SortUniq::new(sort, uniq)?.into_kernel())
+        DistinctCount::by_newlines(sort.terminator, sort_uniq(sort, uniq)?)
     }
 
     fn by_newlines(terminator: u8, kernel: SortKernel) -> Accept<DistinctCount> {

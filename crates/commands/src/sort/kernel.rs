@@ -22,7 +22,7 @@ const FAILURE: i32 = 2;
 
 /// Sorts; and, where a planner found `uniq` behind, groups.
 #[derive(Debug)]
-pub(crate) struct SortKernel {
+pub struct SortKernel {
     terminator: u8,
     unique: bool,
     style: Style,

@@ -41,7 +41,7 @@ mod version;
 use pelton_stream::Kernel;
 
 pub use distinct::DistinctCount;
-pub(crate) use kernel::SortKernel;
+pub use kernel::SortKernel;
 pub use options::{Mode, SortOptions};
 pub(crate) use print::{GroupStyle, push_count};
 pub(crate) use text::{LineLength, each_line, window};

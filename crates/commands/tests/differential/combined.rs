@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pelton_commands::{
-    Accept, Context, Family, Implementation, Locale, SortOptions, SortUniq, TopK, UniqOptions,
+    Accept, Context, Family, Implementation, Locale, SortOptions, TopK, UniqOptions, sort_uniq,
 };
 use pelton_stream::memory::{self, Ended, Little, Source};
 use pelton_stream::{BLOCK_BYTES, InputKind, Kernel, Means};
@@ -63,7 +63,7 @@ impl Pair {
         let context = Context { locale, implementation: Implementation::tested(Family::GnuCoreutils) };
         let sort = SortOptions::parse(&self.sort, &context)?;
         Ok(match &self.uniq {
-            Some(uniq) => Box::new(SortUniq::new(&sort, &UniqOptions::parse(uniq, &context)?)?),
+            Some(uniq) => Box::new(sort_uniq(&sort, &UniqOptions::parse(uniq, &context)?)?),
             None => Box::new(TopK::new(&sort, self.lines)?),
         })
     }

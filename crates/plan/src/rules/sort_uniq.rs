@@ -4,13 +4,13 @@
 //! together in its output, so that uniq sees each distinct line as one group. Which of identical lines is printed does
 //! not show. So it is enough to know each distinct line and how often it came.
 //!
-//! **Conditions.** They are the kernel's to judge ([`SortUniq::new`]): a total order (not `-s`, not `-u`), whole lines
+//! **Conditions.** They are the kernel's to judge ([`pelton_commands::sort_uniq`]): a total order (not `-s`, not `-u`), whole lines
 //! compared, the same line terminator, no `-g`, whose NaNs only the real sort can order. uniq's status is always 0.
 
 use super::{Rewrite, Rule, Site};
 use crate::cost;
 use crate::step::{Shape, Step};
-use pelton_commands::{Accept, SortOptions, SortUniq, UniqOptions};
+use pelton_commands::{Accept, SortOptions, UniqOptions, sort_uniq};
 use pelton_stream::Kernel;
 use std::sync::Arc;
 
@@ -33,9 +33,9 @@ fn join(sort: &[Vec<u8>], uniq: &[Vec<u8>], site: &Site) -> Accept<Shape> {
     let context = &site.surroundings.context;
     let sort = SortOptions::parse(sort, context)?;
     let uniq = UniqOptions::parse(uniq, context)?;
-    SortUniq::new(&sort, &uniq)?;
+    sort_uniq(&sort, &uniq)?;
     let groups = Some(Box::new((sort.clone(), uniq.clone())));
-    let make = move || Ok(Box::new(SortUniq::new(&sort, &uniq)?) as Box<dyn Kernel>);
+    let make = move || Ok(Box::new(sort_uniq(&sort, &uniq)?) as Box<dyn Kernel>);
     Ok(Shape::Made { make: Arc::new(make), label: "sort the distinct lines".to_owned(), groups })
 }
 

@@ -40,8 +40,11 @@ use crate::stage::Ends;
 use failure::Caller;
 use pelton_record::Cost;
 use pelton_stream::{Joined, Kernel};
+use pelton_sys::pipe;
 use pelton_sys::spawn::{self, Action, Child, Exec, Gate, Redirection};
 use reader::Source;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
@@ -86,18 +89,36 @@ struct NativeNode {
 
 impl Native {
     /// Starts the worker; `statuses` is where it tells them.
-    pub fn spawn(
-        mut self,
-        stdin: Option<BorrowedFd<'_>>,
-        stdout: Option<BorrowedFd<'_>>,
-        not_mine: Option<BorrowedFd<'_>>,
-        statuses: BorrowedFd<'_>,
-    ) -> std::io::Result<u32> {
-        let redirections = std::mem::take(&mut self.redirections);
-        let child = Child { action: Action::Exit(0), fallback: None, stdin, stdout, redirections, not_mine };
+    pub fn spawn(mut self, ends: Ends<'_>, statuses: BorrowedFd<'_>) -> std::io::Result<u32> {
+        let child = self.child(ends);
         let statuses = File::from(statuses.try_clone_to_owned()?);
-        let mut worker = Worker::new(self, statuses);
+        let mut worker = Worker::new(self, Some(statuses));
         spawn::spawn_worker(&child, &mut || worker.run())
+    }
+
+    /// Its process, but for the work.
+    fn child<'e>(&mut self, Ends { stdin, stdout, not_mine }: Ends<'e>) -> Child<'e> {
+        let redirections = std::mem::take(&mut self.redirections);
+        Child { action: Action::Exit(0), fallback: None, stdin, stdout, redirections, not_mine }
+    }
+
+    /// The same in this process, which ends with the status of its pipeline: there is nothing else in it. A shell that
+    /// called waits for it as for the last stage.
+    ///
+    /// # Errors
+    /// If there is no pipe to be had.
+    pub fn become_worker(mut self, pipefail: bool) -> std::io::Result<Infallible> {
+        let (statuses, mut read) = match pipefail.then(pipe::pipe).transpose()? {
+            Some(pipe) => (Some(File::from(pipe.write)), Some(pipe.read)),
+            None => (None, None),
+        };
+        let child = self.child(Ends::default());
+        let mut worker = Some(Worker::new(self, statuses));
+        spawn::become_worker(&child, &mut || {
+            let last = worker.take().map_or(127, |mut worker| worker.run());
+            // Whoever might tell something has ended: the worker has waited for its copies.
+            read.take().map_or(last, |statuses| failed(&told(statuses)).unwrap_or(last))
+        })
     }
 
     /// The same, but the worker waits at a gate, and counts into `meter` what its kernels do.
@@ -111,11 +132,9 @@ impl Native {
             node.kernel = node.kernel.take().map(|kernel| meter.wrap(node.stages.start, kernel));
         }
         self.join = self.join.map(|(stage, join)| (stage, join.measured(meter.tell(stage))));
-        let redirections = std::mem::take(&mut self.redirections);
-        let Ends { stdin, stdout, not_mine } = ends;
-        let child = Child { action: Action::Exit(0), fallback: None, stdin, stdout, redirections, not_mine };
+        let child = self.child(ends);
         let statuses = File::from(statuses.try_clone_to_owned()?);
-        let mut worker = Worker::new(self, statuses);
+        let mut worker = Worker::new(self, Some(statuses));
         spawn::spawn_worker_gated(&child, &mut || {
             meter.install();
             worker.run()
@@ -139,6 +158,12 @@ pub fn told(statuses: OwnedFd) -> Vec<Told> {
         .chunks_exact(TOLD_BYTES)
         .map(|message| (number(&message[..4]) as usize, number(&message[4..])))
         .collect()
+}
+
+/// The status that pipefail is about: that of the last stage that failed.
+fn failed(told: &[Told]) -> Option<i32> {
+    let by_stage: BTreeMap<usize, i32> = told.iter().copied().collect();
+    by_stage.into_values().rev().find(|status| *status != 0)
 }
 
 /// What a worker wrote to tell is none of what its stages printed.

@@ -13,7 +13,8 @@ use std::io::Write;
 /// In the worker process.
 pub struct Worker {
     pub(super) native: Native,
-    statuses: File,
+    /// Nobody asks, if there is none.
+    statuses: Option<File>,
     /// Real commands and copies that took over.
     pub(super) children: Vec<Successor>,
     /// The stage that reads several inputs side by side, if there is one.
@@ -30,8 +31,8 @@ pub(super) struct Successor {
 }
 
 impl Worker {
-    /// Ready to run; `statuses` is where it tells them.
-    pub fn new(native: Native, statuses: File) -> Self {
+    /// Ready to run; `statuses` is where it tells them, if anybody asks.
+    pub fn new(native: Native, statuses: Option<File>) -> Self {
         Worker { native, statuses, children: Vec::new(), join_stage: None }
     }
 
@@ -112,9 +113,10 @@ impl Worker {
     }
 
     fn tell(&mut self, stage: usize, status: i32) {
+        let Some(statuses) = &mut self.statuses else { return };
         let mut message = (stage as u32).to_ne_bytes().to_vec();
         message.extend_from_slice(&status.to_ne_bytes());
         // A parent that is gone asks nothing.
-        let _ = self.statuses.write_all(&message);
+        let _ = statuses.write_all(&message);
     }
 }

@@ -1,9 +1,9 @@
 //! Others who may help a kernel with work that is there all at once: jobs that do not depend on each other.
 
+use super::headcount::Headcount;
 use super::{Policy, lock};
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::Scope;
 
@@ -46,14 +46,12 @@ impl Crew {
         self.policy.as_ref().map_or(1, |policy| policy.wanted(at_work).max(1))
     }
 
-    /// Runs `work` in the calling thread, one of the others, as far as the policy says: [`Policy::hired`] first,
-    /// [`Policy::left`] last.
+    /// Runs `work` in the calling thread, one of the others: [`Policy::hired`] first.
     pub fn as_hired<T>(&self, work: impl FnOnce() -> T) -> T {
-        let Some(policy) = &self.policy else { return work() };
-        policy.hired();
-        let result = work();
-        policy.left();
-        result
+        if let Some(policy) = &self.policy {
+            policy.hired();
+        }
+        work()
     }
 
     /// Does all these jobs, each once, in any order, with a scratch per worker. The caller works as well; all others are
@@ -68,8 +66,7 @@ impl Crew {
             let mut scratch = S::default();
             return jobs.into_iter().for_each(|job| work(&mut scratch, job));
         }
-        let (at_work, target) = (AtomicUsize::new(1), AtomicUsize::new(1));
-        let floor = Floor { crew: self, jobs: Mutex::new(jobs), work, at_work, target };
+        let floor = Floor { crew: self, jobs: Mutex::new(jobs), work, heads: Headcount::alone() };
         std::thread::scope(|scope| floor.lead(scope));
     }
 }
@@ -78,8 +75,7 @@ struct Floor<'a, T, W> {
     crew: &'a Crew,
     jobs: Mutex<VecDeque<T>>,
     work: W,
-    at_work: AtomicUsize,
-    target: AtomicUsize,
+    heads: Headcount,
 }
 
 impl<T: Send, W: Sync> Floor<'_, T, W> {
@@ -96,9 +92,9 @@ impl<T: Send, W: Sync> Floor<'_, T, W> {
     {
         let (mut scratch, mut full) = (S::default(), false);
         while let Some((job, left)) = self.take() {
-            let at_work = self.at_work.load(Ordering::Acquire);
+            let at_work = self.heads.at_work();
             let wanted = self.crew.wanted(at_work);
-            self.target.store(wanted, Ordering::Release);
+            self.heads.aim_at(wanted);
             for _ in at_work..wanted.min(at_work + left) {
                 // Where one cannot be had, others are not asked for again and again.
                 full = full || !self.hire(scope);
@@ -111,13 +107,7 @@ impl<T: Send, W: Sync> Floor<'_, T, W> {
     where
         W: Fn(&mut S, T),
     {
-        self.at_work.fetch_add(1, Ordering::AcqRel);
-        let thread = std::thread::Builder::new().name("pelton worker".to_owned());
-        let hired = thread.spawn_scoped(scope, || self.crew.as_hired(|| self.follow())).is_ok();
-        if !hired {
-            self.at_work.fetch_sub(1, Ordering::AcqRel);
-        }
-        hired
+        self.heads.hire(scope, || self.crew.as_hired(|| self.follow()))
     }
 
     fn follow<S: Default>(&self)
@@ -125,17 +115,10 @@ impl<T: Send, W: Sync> Floor<'_, T, W> {
         W: Fn(&mut S, T),
     {
         let mut scratch = S::default();
-        while !self.dismissed() {
+        while !self.heads.dismissed() {
             let Some((job, _)) = self.take() else { return };
             (self.work)(&mut scratch, job);
         }
-    }
-
-    /// One of the workers has to go, and it is this one.
-    fn dismissed(&self) -> bool {
-        let target = self.target.load(Ordering::Acquire);
-        let too_many = |at_work: usize| (at_work > target).then(|| at_work - 1);
-        self.at_work.fetch_update(Ordering::AcqRel, Ordering::Acquire, too_many).is_ok()
     }
 }
 

@@ -14,6 +14,7 @@
 
 mod book;
 mod crew;
+mod headcount;
 pub mod memory;
 mod share;
 #[cfg(test)]
@@ -22,10 +23,10 @@ mod tests;
 use crate::{Chain, Fed, Flow, Sink};
 use book::{Book, Token, Turn};
 pub use crew::Crew;
+use headcount::Headcount;
 pub use share::Shared;
 use share::{Judged, Lane};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
@@ -69,9 +70,6 @@ pub trait Policy: Send + Sync {
 
     /// Called in the thread of each worker but the first, before it works.
     fn hired(&self) {}
-
-    /// Called in the thread of each worker but the first, when it leaves.
-    fn left(&self) {}
 }
 
 /// What a team leaves behind.
@@ -98,8 +96,7 @@ pub fn drive<S: Sink + Send>(
     let floor = Floor {
         shared,
         policy,
-        at_work: AtomicUsize::new(1),
-        target: AtomicUsize::new(1),
+        heads: Headcount::alone(),
         book: Mutex::new(Book::new(shared.fold)),
         moved: Condvar::new(),
         intake: Mutex::new(intake),
@@ -124,8 +121,7 @@ pub fn drive<S: Sink + Send>(
 struct Floor<'a, S> {
     shared: Shared,
     policy: &'a dyn Policy,
-    at_work: AtomicUsize,
-    target: AtomicUsize,
+    heads: Headcount,
     book: Mutex<Book>,
     /// The book changed: there is room for a block, or something to fold, or it is over.
     moved: Condvar,
@@ -149,9 +145,9 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
         };
         let mut full = false;
         loop {
-            let at_work = self.at_work.load(Ordering::Acquire);
+            let at_work = self.heads.at_work();
             let wanted = self.policy.wanted(at_work);
-            self.target.store(wanted, Ordering::Release);
+            self.heads.aim_at(wanted);
             // Where one cannot be had, others are not asked for again and again.
             if !full && (at_work..wanted).any(|_| !self.hire(scope)) {
                 full = true;
@@ -174,31 +170,16 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
     /// `false`: there are no more threads for us, and those that there are do the work.
     fn hire<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> bool {
         let Some(lane) = self.lane() else { return false };
-        self.at_work.fetch_add(1, Ordering::AcqRel);
-        let work = move || {
+        self.heads.hire(scope, move || {
             self.policy.hired();
             self.follow(lane);
-            self.policy.left();
-        };
-        let thread = std::thread::Builder::new().name("pelton worker".to_owned());
-        let hired = thread.spawn_scoped(scope, work).is_ok();
-        if !hired {
-            self.at_work.fetch_sub(1, Ordering::AcqRel);
-        }
-        hired
+        })
     }
 
     /// What every other worker does.
     fn follow(&self, mut lane: Lane) {
-        while !self.dismissed() && self.turn(&mut lane) {}
+        while !self.heads.dismissed() && self.turn(&mut lane) {}
         self.leave(lane);
-    }
-
-    /// One of the workers has to go, and it is this one.
-    fn dismissed(&self) -> bool {
-        let target = self.target.load(Ordering::Acquire);
-        let too_many = |at_work: usize| (at_work > target).then(|| at_work - 1);
-        self.at_work.fetch_update(Ordering::AcqRel, Ordering::Acquire, too_many).is_ok()
     }
 
     fn lane(&self) -> Option<Lane> {
@@ -224,7 +205,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
     fn next_turn(&self) -> Turn {
         let mut book = lock(&self.book);
         // Of the first worker alone there is nobody to wait for; others that were let go leave blocks to nobody.
-        let most = PER_WORKER * (1 + self.target.load(Ordering::Relaxed));
+        let most = PER_WORKER * (1 + self.heads.target());
         loop {
             if let Some(turn) = book.next_turn(most) {
                 return turn;

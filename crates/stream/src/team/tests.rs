@@ -3,6 +3,7 @@
 use super::memory::Said;
 use super::*;
 use crate::{Framing, HandOver, Kernel, Outcome, Peer, Share, known};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Upper-cases lines, and notes whether there is an x in one; hands over at one that begins with `!`, complains of one that begins with `?`.
 #[derive(Default)]
