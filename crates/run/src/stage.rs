@@ -362,6 +362,15 @@ pub struct Surroundings<'a> {
     pub memo: Memo,
 }
 
+/// A program by its name.
+#[derive(Clone)]
+pub struct Found {
+    /// Where it is.
+    pub path: Vec<u8>,
+    /// Whether the kernel will start it.
+    pub starts: bool,
+}
+
 /// What holds for all stages of a pipeline, found out when it is first needed.
 #[derive(Default)]
 pub struct Memo {
@@ -370,7 +379,7 @@ pub struct Memo {
     /// The directories of PATH that there are.
     folders: OnceCell<Vec<Vec<u8>>>,
     /// What names mean in them.
-    programs: RefCell<HashMap<Vec<u8>, Option<(Vec<u8>, bool)>>>,
+    programs: RefCell<HashMap<Vec<u8>, Option<Found>>>,
     /// The locale of a program without assignments of its own.
     pub locale: OnceCell<Accept<Locale>>,
 }
@@ -394,14 +403,14 @@ impl Surroundings<'_> {
     }
 
     /// As [`lookup::find`], and whether the kernel can start it.
-    pub(crate) fn program_of(&self, name: &[u8]) -> Option<(Vec<u8>, bool)> {
+    pub(crate) fn program_of(&self, name: &[u8]) -> Option<Found> {
         if let Some(found) = self.memo.programs.borrow().get(name) {
             return found.clone();
         }
         let folders = self.memo.folders.get_or_init(|| lookup::folders(self.environment));
         let found = lookup::find_in(name, folders).map(|path| {
             let starts = lookup::kernel_can_start(&path);
-            (path, starts)
+            Found { path, starts }
         });
         self.memo.programs.borrow_mut().insert(name.to_vec(), found.clone());
         found
@@ -533,7 +542,7 @@ impl StagePlan {
         if std::str::from_utf8(name).is_ok_and(|name| self.functions.iter().any(|f| f == name)) {
             return Err("a function".into());
         }
-        let (path, starts) = around
+        let Found { path, starts } = around
             .program_of(name)
             .ok_or_else(|| format!("`{}` is not a program in PATH", String::from_utf8_lossy(name)))?;
         if !starts {

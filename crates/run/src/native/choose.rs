@@ -273,7 +273,7 @@ fn command_of(
     candidate.locale = Some(locale.clone());
     let command = pelton_commands::accept_with(&name, &candidate.args, &context, &files::script)?;
     if name == b"xargs" {
-        let echo = (!own).then(|| around.program_of(b"echo")).flatten().map(|(path, _)| path);
+        let echo = (!own).then(|| around.program_of(b"echo")).flatten().map(|found| found.path);
         spawned::check(command.as_ref(), echo.as_deref(), &exec.envp, detector)?;
     }
     let called = exec.argv.first().map_or(&b""[..], |called| called.as_bytes()).to_vec();
