@@ -67,8 +67,6 @@ impl Measured {
     }
 }
 
-/// Every command as it is, with every figure.
-
 /// Runs it once in this way, and measures it.
 pub fn measure(source: &Source, environment: &Environment, options: Options) -> Result<Measured, Failure> {
     let started_unix_ms = clock::unix_ms();
