@@ -304,7 +304,8 @@ pub struct ExplainArgs {
 #[command(after_help = "\
 Examples:
   pelton time 'cat access.log | grep 404 | sort | uniq -c'
-  pelton time --all make                             one command, every figure
+  pelton time ./nightly.sh                           the pipelines in a script, stage by stage
+  pelton time --all make                             one command, every figure, and every program it starts
   pelton time --runs 10 --warmup 1 'sort -u words'   medians and spread
   pelton time -o report.json --format json 'a | b'   the record, for programs
   pelton time --threads python3 work.py              do its threads share the cores, or take turns?
@@ -335,6 +336,11 @@ pub struct TimeArgs {
     /// With --runs: let the pipeline's output through, from every run
     #[arg(long)]
     pub show_output: bool,
+
+    /// Of a single command, do not follow what it starts. By default its forks, execs and exits are followed (by ptrace, with no
+    /// stop between), and pipelines and commands found among them are shown
+    #[arg(long, conflicts_with_all = ["threads", "syscalls", "runs", "warmup"])]
+    pub outside: bool,
 
     /// Show each stage's threads as well, those of what it started included, and whether they take turns. In the formats table
     /// and json

@@ -10,6 +10,7 @@ mod diagnose;
 mod doctor;
 mod explain;
 mod failure;
+mod inside;
 mod json;
 mod output;
 mod pipe;

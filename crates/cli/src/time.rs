@@ -3,6 +3,7 @@
 use crate::Ending;
 use crate::args::{ReportArgs, TimeArgs, When};
 use crate::failure::Failure;
+use crate::inside;
 use crate::output::Place;
 use crate::source::{self, Source};
 use crate::syscalls;
@@ -30,16 +31,18 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         source::warn_of_missing(request, plan, &environment, Look::of_stderr(color));
     }
     let measured = if args.runs == 1 && args.warmup == 0 {
-        let observing = match (args.threads, args.syscalls) {
-            (true, _) => Observing::Threads,
-            (_, true) => Observing::Syscalls,
-            _ => Observing::Yes,
+        let observing = match () {
+            () if args.threads => Observing::Threads,
+            () if args.syscalls => Observing::Syscalls,
+            () if args.outside => Observing::Yes,
+            () => Observing::Inside,
         };
         let mut measured = measure(&source, &environment, Options { observing, ..Options::FAITHFULLY })?;
         if args.syscalls {
             let note = syscalls::slow_down(&measured.run, &environment);
             measured.run.notes.push(note);
         }
+        inside::add_start_cost(&mut measured.run, &environment);
         measured
     } else {
         measure_several(args, &source, &environment)?

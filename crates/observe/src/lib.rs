@@ -4,15 +4,19 @@
 
 mod advice;
 mod compare;
+mod course;
 pub mod doctor;
 mod growth;
+pub mod inside;
 mod pass;
+mod polled;
 pub mod probes;
 mod repeats;
 mod verdict;
 mod watch;
 
 pub use compare::{Compared, compare};
+pub use course::{Course, Stretch};
 pub use growth::growth;
 pub use pass::{Around, Tally, divide};
 pub use repeats::summarise;

@@ -133,7 +133,7 @@ impl Shares {
             starved_ns,
             backpressured_ns,
             other_ns: wall_ns.saturating_sub(known),
-            samples: 0,
+            ..Waits::default()
         }
     }
 
@@ -152,7 +152,7 @@ impl Shares {
         let backpressured_ns = left.take(room);
         let known = running_ns + cpu_wait_ns + other_ns + starved_ns + backpressured_ns;
         other_ns += wall_ns.saturating_sub(known);
-        Waits { running_ns, cpu_wait_ns, starved_ns, backpressured_ns, other_ns, samples: 0 }
+        Waits { running_ns, cpu_wait_ns, starved_ns, backpressured_ns, other_ns, ..Waits::default() }
     }
 
     fn cost(&self, row: usize, wall_ns: u64, whole: &Cost, tally: &Tally) -> Cost {

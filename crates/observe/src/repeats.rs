@@ -1,7 +1,7 @@
 //! Several runs of the same text, summed up: medians in place of single figures, the raw values kept beside them.
 
 use crate::verdict::judge;
-use pelton_record::{Cost, Pipeline, Repeats, Run, Stage, StageRepeats, Waits};
+use pelton_record::{Cost, Elsewhere, Pipeline, Repeats, Run, Stage, StageRepeats, Waits};
 
 /// One record for `runs` (at least one), which must be in the order made; `warmup` runs before them were dropped.
 ///
@@ -133,6 +133,11 @@ fn median_waits(stages: &[&Stage]) -> Option<Waits> {
     ];
     let sum: u64 = parts.iter().sum();
     let fitted = |part: u64| if sum == 0 { 0 } else { (part as f64 * wall_ns as f64 / sum as f64) as u64 };
+    let elsewhere = Elsewhere {
+        io_ns: fitted(of(|w| w.elsewhere.io_ns)),
+        lock_ns: fitted(of(|w| w.elsewhere.lock_ns)),
+        asleep_ns: fitted(of(|w| w.elsewhere.asleep_ns)),
+    };
     let [running_ns, cpu_wait_ns, starved_ns, backpressured_ns, _] = parts.map(fitted);
     Some(Waits {
         running_ns,
@@ -141,6 +146,8 @@ fn median_waits(stages: &[&Stage]) -> Option<Waits> {
         backpressured_ns,
         other_ns: wall_ns.saturating_sub(running_ns + cpu_wait_ns + starved_ns + backpressured_ns),
         samples: waits.iter().map(|w| w.samples).sum(),
+        elsewhere,
+        margin_ns: waits.iter().map(|w| w.margin_ns).max().flatten(),
     })
 }
 

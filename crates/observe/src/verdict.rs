@@ -5,7 +5,7 @@
 //! This is a pure function of the record, so any record can be judged again.
 
 use crate::advice;
-use pelton_record::{Bottleneck, BottleneckKind, Pipeline, Run, Stage, Verdict};
+use pelton_record::{Bottleneck, BottleneckKind, Elsewhere, PipeUse, Pipeline, Run, Stage, Verdict};
 
 /// Below this wall time the start of processes is most of the work, and nothing can be said about pace.
 const TOO_SHORT_NS: u64 = 20_000_000;
@@ -55,6 +55,9 @@ pub fn judge(run: &Run) -> Verdict {
         ..verdict
     }
 }
+
+/// A pipe that was looked at less often is not spoken of.
+const SOME_SAMPLES: u32 = 30;
 
 /// Share of the pipeline's wall time in which this stage, and not a neighbour, held things up.
 fn own_share(stage: &Stage, pipeline: &Pipeline) -> f64 {
@@ -128,8 +131,8 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
             format!("it runs or is ready to for {share:.0}% of the {whole}, but other programs have the CPUs")
         }
         BottleneckKind::WaitsElsewhere => format!(
-            "for {share:.0}% of the {whole} it waits for nothing in the pipeline: disk, network, terminal, timer or a \
-             child ({cpu:.0}% CPU)"
+            "for {share:.0}% of the {whole} it waits for nothing in the pipeline: {} ({cpu:.0}% CPU)",
+            elsewhere(stage)
         ),
     };
     let place = if run.pipelines.len() > 1 {
@@ -143,6 +146,19 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
     };
     let native = native_place(pipeline, bottleneck.stage);
     format!("the bottleneck is {}{place}{native}: {what}{company}", label(pipeline, bottleneck.stage))
+}
+
+/// What a stage waits for outside the pipeline, in words: the most of it, if that is known.
+fn elsewhere(stage: &Stage) -> &'static str {
+    let Some(waits) = &stage.waits else { return "something else" };
+    let Elsewhere { io_ns, lock_ns, asleep_ns } = waits.elsewhere;
+    let most = io_ns.max(lock_ns).max(asleep_ns);
+    match () {
+        () if most * 2 < waits.other_ns => "disk, network, terminal, timer or a child",
+        () if most == asleep_ns => "it sleeps until a time has passed",
+        () if most == lock_ns => "a lock, or a thread of its own",
+        () => "disk, network or terminal",
+    }
 }
 
 /// How a row ran, if pelton ran it itself.
@@ -202,13 +218,17 @@ fn waited(pipeline: &Pipeline, i: usize, bottleneck: usize) -> String {
     match (full, empty) {
         (0, 0) => format!("{who} waited for no neighbour"),
         _ if full >= empty && full > busy => {
+            let pipe = pipeline.pipes.iter().find(|pipe| pipe.writer == i);
             format!(
-                "{who} waited {full}% of its life for room: the pipe after it was full, its reader is slower"
+                "{who} waited {full}% of its life for room: the pipe after it was full{}, its reader is slower",
+                often(pipe, |pipe| pipe.full_share)
             )
         }
         _ if empty > full && empty > busy => {
+            let pipe = pipeline.pipes.iter().find(|pipe| pipe.reader == i);
             format!(
-                "{who} waited {empty}% of its life for input: the pipe before it was empty, its writer is slower"
+                "{who} waited {empty}% of its life for input: the pipe before it was empty{}, its writer is slower",
+                often(pipe, |pipe| pipe.empty_share)
             )
         }
         _ if stage.stands_for > 1 => {
@@ -216,6 +236,14 @@ fn waited(pipeline: &Pipeline, i: usize, bottleneck: usize) -> String {
         }
         _ => format!("{who} was busy {busy}% of its life, waited {empty}% for input and {full}% for room"),
     }
+}
+
+/// How often a pipe was found so, if that was seen often enough to be told.
+fn often(pipe: Option<&PipeUse>, share: fn(&PipeUse) -> f64) -> String {
+    let share = pipe.filter(|pipe| pipe.samples >= SOME_SAMPLES).map(share);
+    share
+        .filter(|share| *share >= 0.5)
+        .map_or(String::new(), |share| format!(" {:.0}% of the time", share * 100.0))
 }
 
 #[cfg(test)]
@@ -243,11 +271,14 @@ mod tests {
                 backpressured_ns: full,
                 other_ns: other,
                 samples: 50,
+                ..Waits::default()
             }),
             reads_previous: true,
             feeds_next: true,
             threads: None,
             syscalls: None,
+            timeline: None,
+            inside: None,
             stands_for: 1,
         }
     }
@@ -266,6 +297,7 @@ mod tests {
             exit_status: 0,
             stages,
             passes,
+            pipes: vec![],
         };
         let mut total = Cost::zero();
         pipeline.stages.iter().for_each(|stage| total.add(&stage.cost));
@@ -316,6 +348,24 @@ mod tests {
     fn a_sleeping_producer() {
         let stages = vec![stage("curl", [10, 0, 0, 0, 990]), stage("gzip", [200, 0, 800, 0, 0])];
         assert_eq!(answer(stages), Some((0, BottleneckKind::WaitsElsewhere)));
+    }
+
+    #[test]
+    fn what_it_waits_for_elsewhere_is_named() {
+        let mut sleeper = stage("sh", [10, 0, 0, 0, 990]);
+        if let Some(waits) = &mut sleeper.waits {
+            waits.elsewhere.asleep_ns = 900_000_000;
+        }
+        let verdict = judged(vec![sleeper, stage("wc", [10, 0, 990, 0, 0])]);
+        assert!(verdict.headline.contains("it sleeps until a time has passed"), "{}", verdict.headline);
+    }
+
+    #[test]
+    fn pipes_bear_neighbours_out() {
+        let pipe = PipeUse { writer: 0, reader: 1, full_share: 0.93, samples: 100, ..PipeUse::default() };
+        let seen = |samples| often(Some(&PipeUse { samples, ..pipe.clone() }), |pipe| pipe.full_share);
+        assert_eq!((seen(100).as_str(), seen(10).as_str()), (" 93% of the time", ""));
+        assert_eq!(often(Some(&pipe), |pipe| pipe.empty_share), "");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::probes::accounting::Accounting;
 use crate::probes::syscalls::SyscallProbe;
 use crate::probes::threads::ThreadProbe;
+use crate::probes::timeline::Timeline;
 use crate::probes::waits::WaitProbe;
 use pelton_record::syscalls::Syscalls;
 use pelton_record::threads::Threads;
@@ -24,6 +25,7 @@ pub struct Watched {
     waits: WaitProbe,
     threads: Option<ThreadProbe>,
     syscalls: Option<SyscallProbe>,
+    timeline: Option<Timeline>,
     start_ns: u64,
 }
 
@@ -45,6 +47,8 @@ pub struct Finished {
     pub threads: Option<Threads>,
     /// Its system calls, if they were counted.
     pub syscalls: Option<Syscalls>,
+    /// What it did in the course of time, if that was kept.
+    pub timeline: Option<Timeline>,
 }
 
 impl Watched {
@@ -61,12 +65,17 @@ impl Watched {
         let waits = WaitProbe::attach(pid, edges, clock::now_ns());
         let start_ns = clock::now_ns();
         gate.open();
-        Watched { pid, pidfd, accounting, waits, threads: None, syscalls: None, start_ns }
+        Watched { pid, pidfd, accounting, waits, threads: None, syscalls: None, timeline: None, start_ns }
     }
 
     /// Watches its threads as well, and those of what it starts.
     pub fn with_threads(self) -> Self {
         Watched { threads: Some(ThreadProbe::attach(self.pid, self.start_ns)), ..self }
+    }
+
+    /// Keeps what it does in the course of time.
+    pub fn with_timeline(self) -> Self {
+        Watched { timeline: Some(Timeline::begin(self.start_ns)), ..self }
     }
 
     /// The process that counts its system calls, if one does: a child of this one, and no stage's.
@@ -87,7 +96,10 @@ impl Watched {
     /// Takes one sample of its state.
     pub fn sample(&mut self) {
         let now_ns = clock::now_ns();
-        self.waits.sample(now_ns);
+        let window = self.waits.sample(now_ns);
+        if let (Some(timeline), Some(window)) = (&mut self.timeline, window) {
+            timeline.add(now_ns, window, self.accounting.last_io());
+        }
         if let Some(threads) = &mut self.threads {
             threads.sample(now_ns);
         }
@@ -105,7 +117,8 @@ impl Watched {
         let cpu_wait_ns = fit.map(|fit| fit.cpu_wait_ns());
         let threads = self.threads.map(|probe| probe.finish(end_ns, pelton_sys::machine::cores()));
         let syscalls = self.syscalls.and_then(|probe| probe.finish());
-        Ok(Finished { ended, start_ns: self.start_ns, end_ns, cost, waits, cpu_wait_ns, threads, syscalls })
+        let (start_ns, timeline) = (self.start_ns, self.timeline);
+        Ok(Finished { ended, start_ns, end_ns, cost, waits, cpu_wait_ns, threads, syscalls, timeline })
     }
 }
 

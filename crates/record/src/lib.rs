@@ -11,11 +11,15 @@ mod buffered;
 mod comparison;
 mod cost;
 pub mod diagnosis;
+pub mod inside;
 mod pass;
+mod pipes;
 mod span;
 pub mod syscalls;
 pub mod threads;
+mod timeline;
 mod verdict;
+mod waits;
 
 pub use buffered::{Buffered, BufferedStream};
 pub use comparison::{
@@ -24,8 +28,11 @@ pub use comparison::{
 pub use cost::{Cost, Unmaintained};
 pub use diagnosis::Diagnosis;
 pub use pass::Pass;
+pub use pipes::{PipeFill, PipeUse};
 pub use span::Span;
+pub use timeline::Slice;
 pub use verdict::{Bottleneck, BottleneckKind, Verdict};
+pub use waits::{Elsewhere, Waits};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,6 +110,9 @@ pub struct Pipeline {
     /// The processes in which pelton ran several rows natively. Empty unless it did (`pelton run --stats`).
     #[serde(default)]
     pub passes: Vec<Pass>,
+    /// The pipes between its processes, left to right, as far as they were seen.
+    #[serde(default)]
+    pub pipes: Vec<PipeUse>,
 }
 
 /// One stage: a command between two pipes, with everything it started.
@@ -135,6 +145,12 @@ pub struct Stage {
     /// Its system calls, if they were asked for (`pelton time --syscalls`) and may be traced.
     #[serde(default)]
     pub syscalls: Option<syscalls::Syscalls>,
+    /// What it started, if it was followed: the only row of a run is.
+    #[serde(default)]
+    pub inside: Option<inside::Inside>,
+    /// What it did in the course of time, if that was asked for (`--timeline`, `--trace`, `--html`).
+    #[serde(default)]
+    pub timeline: Option<Vec<Slice>>,
     /// True if its standard input is the pipe from the stage before it.
     pub reads_previous: bool,
     /// True if its standard output is the pipe to the stage after it.
@@ -202,33 +218,6 @@ impl End {
     }
 }
 
-/// What a stage did with its life. The parts add up to the stage's wall time.
-///
-/// Running and waiting for a CPU come from the kernel's scheduler accounting; the split of the rest is sampled.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Waits {
-    /// On a CPU.
-    pub running_ns: u64,
-    /// Ready to run, but no CPU was free.
-    pub cpu_wait_ns: u64,
-    /// Starved: waiting for input from the stage before it.
-    pub starved_ns: u64,
-    /// Back-pressured: waiting for room in the pipe to the stage after it.
-    pub backpressured_ns: u64,
-    /// Waiting for anything else: disk, network, a terminal, a lock, a timer, a child.
-    pub other_ns: u64,
-    /// Samples behind the split of the blocked time; 0 if it was measured.
-    pub samples: u32,
-}
-
-impl Waits {
-    /// Time in which the stage was held up by nobody but itself: running, waiting for a CPU or for the outside world.
-    /// The stage with most of it sets the pace (P2).
-    pub fn own_ns(&self) -> u64 {
-        self.running_ns + self.cpu_wait_ns + self.other_ns
-    }
-}
-
 /// Processes that a stage started and did not wait for.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LeftBehind {
@@ -247,6 +236,9 @@ pub struct Observer {
     pub cpu_ns: u64,
     /// Rounds of samples taken.
     pub rounds: u32,
+    /// The part of `cpu_ns` that these rounds took.
+    #[serde(default)]
+    pub sampling_ns: u64,
 }
 
 /// Raw values of repeated runs; index = run. All lists have the same length.

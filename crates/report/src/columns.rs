@@ -9,7 +9,7 @@ use crate::{
     formats::Style,
     lines::{self, Line},
     paint::{Pieces, Role},
-    spread, text, units,
+    pipes, spread, text, units,
 };
 
 /// A row: a stage, several that ran as one, a native pass, or the whole run.
@@ -106,6 +106,7 @@ pub fn columns(run: &Run, style: &Style) -> Vec<Column> {
     let mut columns = view.times();
     columns.extend(view.ran_by());
     columns.extend(view.bar());
+    columns.extend(view.pipes());
     columns.extend(view.memory_and_bytes());
     columns.extend(view.shares());
     columns.extend(view.counters());
@@ -216,17 +217,47 @@ impl View<'_> {
         Some(Column { gap: 2, left: true, ..self.waits(9, "", BAR_HEAD, bar)? })
     }
 
+    /// How full the pipe behind each stage was in the course of time, if any was seen.
+    fn pipes(&self) -> Option<Column> {
+        let pipe = |line: &Line<'_>| {
+            let (row, _) = line.row?;
+            self.run.pipelines.get(line.pipeline)?.pipes.iter().find(|pipe| pipe.writer == row)
+        };
+        self.lines.iter().find_map(pipe)?;
+        let cell = |line: &Line<'_>| match pipe(line) {
+            Some(pipe) => Pieces::one(Role::Room, pipes::course(pipe, PIPE, self.style)),
+            None => Pieces::default(),
+        };
+        let cells = self.lines.iter().map(cell).chain([Pieces::default()]).collect();
+        Some(Column { group: "", head: PIPE_HEAD, rank: 10, gap: 2, left: true, cells })
+    }
+
     /// The waits in figures, if any stage has them.
     fn shares(&self) -> Vec<Column> {
-        let heads = [("", "running"), ("", "no CPU"), (WAITS, "input"), (WAITS, "room"), (WAITS, "other")];
+        let heads = [
+            ("", "running"),
+            ("", "no CPU"),
+            (WAITS, "input"),
+            (WAITS, "room"),
+            (WAITS, "I/O"),
+            (WAITS, "lock"),
+            (WAITS, "asleep"),
+            (WAITS, "other"),
+        ];
         let share =
             |i: usize| move |waits: &Waits| Some(figure(format!("{}%", apportion(waits, 100)?.get(i)?)));
         let columns = heads.iter().enumerate();
         let shares = columns.filter_map(|(i, (group, head))| self.waits(14, group, head, share(i)));
         // How far the shares can be trusted.
-        let samples =
-            || self.waits(15, "", "samples", |waits| Some(figure(units::count(waits.samples.into()))));
-        shares.chain(self.style.all.then(samples).flatten()).collect()
+        let samples = self.waits(15, "", "samples", |waits| Some(figure(units::count(waits.samples.into()))));
+        let off = self.waits(15, "", spread::sign(self.style), |waits| Some(self.off(waits)));
+        shares.chain(samples.into_iter().chain(off).filter(|_| self.style.all)).collect()
+    }
+
+    /// How far what is waited for may be off, in percent of the wall time.
+    fn off(&self, waits: &Waits) -> Pieces {
+        let share = |ns: u64| ns as f64 / waits.whole_ns().max(1) as f64;
+        waits.margin_ns.map_or(self.none(), |ns| figure(units::percent(share(ns))))
     }
 
     /// A column about the waits; `None` if no stage has any.
@@ -305,6 +336,10 @@ const WAITS: &str = "waits for";
 pub const BAR_HEAD: &str = "time spent";
 /// Columns of a bar.
 const BAR: usize = 10;
+/// The title of the pipes' fills.
+pub const PIPE_HEAD: &str = "pipe after";
+/// Columns of a pipe's course.
+const PIPE: usize = 10;
 
 /// A part of a stage's wall time, in the order of [`apportion`].
 #[derive(Debug)]
@@ -329,21 +364,52 @@ impl Key {
 }
 
 /// The parts of a stage's wall time. The signs point to the neighbour that is waited for: input comes from the left.
-pub const KEYS: [Key; 5] = [
+pub const KEYS: [Key; 8] = [
     Key { name: "running", role: Role::Running, signs: ["#", "▇"] },
     Key { name: "no CPU", role: Role::NoCpu, signs: ["=", "▒"] },
     Key { name: "waits for input", role: Role::Input, signs: ["<", "‹"] },
     Key { name: "waits for room", role: Role::Room, signs: [">", "›"] },
+    Key { name: "other I/O", role: Role::Other, signs: ["~", "~"] },
+    Key { name: "lock", role: Role::Other, signs: ["x", "×"] },
+    Key { name: "asleep", role: Role::Other, signs: ["z", "z"] },
     Key { name: "other", role: Role::Other, signs: [".", "·"] },
 ];
+
+/// How many parts there are.
+const PARTS: usize = KEYS.len();
+/// Those that every legend explains: the others only if they occur.
+const ALWAYS: usize = 4;
+
+/// The keys that the legend of a run has to explain.
+pub fn keys(run: &Run) -> impl Iterator<Item = &'static Key> {
+    let mut occurs = [false; PARTS];
+    for bar in lines::lines(run).iter().filter_map(|line| apportion(line.waits?, BAR)) {
+        occurs.iter_mut().zip(bar).for_each(|(occurs, n)| *occurs |= n > 0);
+    }
+    KEYS.iter()
+        .zip(occurs)
+        .enumerate()
+        .filter(|(i, (_, occurs))| *i < ALWAYS || *occurs)
+        .map(|(_, (key, _))| key)
+}
 
 /// The parts of a stage's wall time as whole numbers that add up to `whole`; `None` for no time at all.
 ///
 /// Each is rounded down, and what is left goes to those that lost most (the largest remainder method).
-fn apportion(waits: &Waits, whole: usize) -> Option<[usize; 5]> {
-    let parts =
-        [waits.running_ns, waits.cpu_wait_ns, waits.starved_ns, waits.backpressured_ns, waits.other_ns]
-            .map(u128::from);
+pub fn apportion(waits: &Waits, whole: usize) -> Option<[usize; PARTS]> {
+    let elsewhere = &waits.elsewhere;
+    let rest_ns = waits.other_ns.saturating_sub(elsewhere.known_ns());
+    let parts = [
+        waits.running_ns,
+        waits.cpu_wait_ns,
+        waits.starved_ns,
+        waits.backpressured_ns,
+        elsewhere.io_ns,
+        elsewhere.lock_ns,
+        elsewhere.asleep_ns,
+        rest_ns,
+    ]
+    .map(u128::from);
     let sum: u128 = parts.iter().sum();
     if sum == 0 {
         return None;
@@ -389,13 +455,17 @@ fn unknown() -> Pieces {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pelton_record::Elsewhere;
 
     #[test]
     fn parts_add_up_to_the_whole() {
         let third = Waits { running_ns: 1, starved_ns: 1, other_ns: 1, ..Waits::default() };
-        assert_eq!(apportion(&third, 10), Some([4, 0, 3, 0, 3]));
+        assert_eq!(apportion(&third, 10), Some([4, 0, 3, 0, 0, 0, 0, 3]));
+        let elsewhere = Elsewhere { io_ns: 1, lock_ns: 1, asleep_ns: 1 };
+        let parts = Waits { starved_ns: 1, other_ns: 4, elsewhere, ..Waits::default() };
+        assert_eq!(apportion(&parts, 10), Some([0, 0, 2, 0, 2, 2, 2, 2]));
         assert_eq!(apportion(&Waits::default(), 10), None);
         let huge = Waits { running_ns: u64::MAX, cpu_wait_ns: u64::MAX, ..Waits::default() };
-        assert_eq!(apportion(&huge, 100), Some([50, 50, 0, 0, 0]));
+        assert_eq!(apportion(&huge, 100), Some([50, 50, 0, 0, 0, 0, 0, 0]));
     }
 }

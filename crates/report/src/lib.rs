@@ -9,9 +9,11 @@ mod columns;
 mod comparison;
 pub mod diagnosis;
 pub mod formats;
+mod inside;
 mod layout;
 mod lines;
 mod paint;
+mod pipes;
 #[cfg(test)]
 mod properties;
 mod prose;

@@ -45,7 +45,15 @@ fn cost() -> impl Strategy<Value = Cost> {
 
 fn waits() -> impl Strategy<Value = Waits> {
     array::uniform5(figure()).prop_map(|[running_ns, cpu_wait_ns, starved_ns, backpressured_ns, other_ns]| {
-        Waits { running_ns, cpu_wait_ns, starved_ns, backpressured_ns, other_ns, samples: 1 }
+        Waits {
+            running_ns,
+            cpu_wait_ns,
+            starved_ns,
+            backpressured_ns,
+            other_ns,
+            samples: 1,
+            ..Waits::default()
+        }
     })
 }
 

@@ -74,8 +74,18 @@ fn cores(run: &Run) -> Option<String> {
     // `abs` takes the sign from a -0.0.
     (used.is_finite() && of > 0).then(|| {
         let s = if of == 1 { "" } else { "s" };
-        format!("{:.1} of {of} core{s} used.", used.abs())
+        format!("{:.1} of {of} core{s} used{}.", used.abs(), watching(run))
     })
+}
+
+/// What looking on cost, next to what it looked at.
+fn watching(run: &Run) -> String {
+    let observer = &run.observer;
+    if observer.rounds == 0 || run.wall_ns == 0 {
+        return String::new();
+    }
+    let share = observer.sampling_ns as f64 / run.wall_ns as f64;
+    format!("; {} took {:.1}% of one", plural(observer.rounds, "look"), share * 100.0)
 }
 
 /// What the reader should know, less urgently.

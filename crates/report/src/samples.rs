@@ -1,8 +1,8 @@
 //! Records to test with: written by hand, like those of real runs.
 
 use pelton_record::{
-    Bottleneck, BottleneckKind, Cost, End, How, LeftBehind, Machine, Observer, Pass, Pipeline,
-    RECORD_VERSION, Repeats, Run, Span, Stage, StageRepeats, Verdict, Waits,
+    Bottleneck, BottleneckKind, Cost, End, How, LeftBehind, Machine, Observer, Pass, PipeFill, PipeUse,
+    Pipeline, RECORD_VERSION, Repeats, Run, Span, Stage, StageRepeats, Verdict, Waits,
 };
 
 use crate::Style;
@@ -77,7 +77,15 @@ fn moves(read: u64, written: u64, cost: Cost) -> Cost {
 fn waits(cost: &Cost, percent: [u64; 5]) -> Option<Waits> {
     let [running_ns, cpu_wait_ns, starved_ns, backpressured_ns, other_ns] =
         percent.map(|p| cost.wall_ns / 100 * p);
-    Some(Waits { running_ns, cpu_wait_ns, starved_ns, backpressured_ns, other_ns, samples: 120 })
+    Some(Waits {
+        running_ns,
+        cpu_wait_ns,
+        starved_ns,
+        backpressured_ns,
+        other_ns,
+        samples: 120,
+        ..Waits::default()
+    })
 }
 
 fn stage(text: &str, cost: Cost, percent: Option<[u64; 5]>) -> Stage {
@@ -97,6 +105,8 @@ fn stage(text: &str, cost: Cost, percent: Option<[u64; 5]>) -> Stage {
         feeds_next: true,
         threads: None,
         syscalls: None,
+        timeline: None,
+        inside: None,
         stands_for: 1,
     }
 }
@@ -111,6 +121,7 @@ fn pipeline(stages: Vec<Stage>) -> Pipeline {
         exit_status: 0,
         stages,
         passes: vec![],
+        pipes: vec![],
     }
 }
 
@@ -139,7 +150,7 @@ fn run(pipelines: Vec<Pipeline>, bottleneck: Option<(usize, usize)>, headline: &
         wall_ns: total.wall_ns,
         exit_status: 0,
         left_behind: LeftBehind::default(),
-        observer: Observer { cpu_ns: 312_000, rounds: 12 },
+        observer: Observer { cpu_ns: 9_312_000, rounds: 120, sampling_ns: 8_100_000 },
         verdict: Verdict {
             bottleneck: bottleneck.map(|(pipeline, stage)| Bottleneck {
                 pipeline,
@@ -159,6 +170,26 @@ fn run(pipelines: Vec<Pipeline>, bottleneck: Option<(usize, usize)>, headline: &
     }
 }
 
+/// A pipe that got as full as this in one second, and stayed so.
+fn seen(writer: usize, level: f64) -> PipeUse {
+    let fill = |start_ms: u64, length_ms: u64, level: f64| PipeFill {
+        start_ns: start_ms * MS,
+        length_ns: length_ms * MS,
+        bytes: (65_536.0 * level) as u64,
+        full_share: if level < 1.0 { 0.0 } else { 1.0 },
+    };
+    PipeUse {
+        writer,
+        reader: writer + 1,
+        capacity_bytes: Some(65_536),
+        mean_bytes: (62_000.0 * level) as u64,
+        full_share: if level < 1.0 { 0.0 } else { 0.9 },
+        empty_share: 0.1,
+        samples: 240,
+        over_time: vec![fill(0, 1000, level / 2.0), fill(1000, 3771, level)],
+    }
+}
+
 /// Three stages, the second one computes.
 pub fn simple() -> Run {
     let stages = vec![
@@ -168,6 +199,11 @@ pub fn simple() -> Run {
     ];
     let headline = "tr (stage 2) sets the pace: it computed for 98% of the time.";
     let mut run = run(vec![pipeline(stages)], Some((0, 1)), headline);
+    if let Some(waits) = &mut run.pipelines[0].stages[0].waits {
+        waits.elsewhere.io_ns = waits.other_ns;
+        waits.margin_ns = Some(120 * MS);
+    }
+    run.pipelines[0].pipes = vec![seen(0, 1.0), seen(1, 0.1)];
     run.verdict.neighbours = vec![
         "cat waited 97% of its time for room in the pipe to tr.".to_owned(),
         "wc waited 94% of its time for input from tr.".to_owned(),

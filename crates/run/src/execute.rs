@@ -8,7 +8,9 @@ use crate::rows::{Account, Described, Part, Rows};
 use crate::stage::{Ends, Kind, Memo, StagePlan, Surroundings};
 use crate::{c_string, jobs, lookup, parts};
 use pelton_commands::detect::Detector;
+use pelton_observe::inside::Family;
 use pelton_observe::probes::accounting;
+use pelton_observe::probes::pipes::PipeProbe;
 use pelton_observe::{Edges, Finished, Pace, Watched};
 use pelton_plan::Switches;
 use pelton_record::{Cost, How, LeftBehind, Observer, Pipeline, Span};
@@ -35,13 +37,22 @@ pub enum Observing {
     No,
     /// Account for every stage, and sample what it waits for.
     Yes,
-    /// The same, and watch the threads of each stage.
+    /// The same, and follow all that is started, if there is one stage only.
+    Inside,
+    /// The same, and keep what each stage does in the course of time.
+    Timeline,
+    /// The same as `Yes`, and watch the threads of each stage.
     Threads,
-    /// The same, and count the system calls of each stage, which slows it down.
+    /// The same as `Yes`, and count the system calls of each stage, which slows it down.
     Syscalls,
 }
 
 impl Observing {
+    /// Whether the only stage of a text is looked into.
+    fn follows(self) -> bool {
+        matches!(self, Observing::Inside | Observing::Timeline)
+    }
+
     /// Whether anything is measured.
     pub fn measures(self) -> bool {
         self != Observing::No
@@ -443,6 +454,11 @@ struct Runner {
     /// What the pipeline at hand has to read, if that is known and somebody wants to see it.
     total_bytes: Option<u64>,
     watch: Option<progress::Watch>,
+    /// The pipes of the pipeline at hand, left to right.
+    pipes: Vec<PipeProbe>,
+    sampling_ns: u64,
+    /// The only stage of the pipeline at hand and all that it starts, if that is followed.
+    family: Option<Family>,
     /// Children that are none of the text's: those that this process had before it became pelton (`cmd & exec pelton …`),
     /// and those that count system calls.
     had_before: Vec<u32>,
@@ -481,6 +497,8 @@ impl Runner {
         if observing.measures() {
             // Without it, only what a stage leaves behind is missed: not worth failing for.
             let _ = wait::become_subreaper();
+            // A sampler that has to wait for a CPU sees too little of who has it.
+            pelton_sys::sched::wake_soon();
             pelton_sys::limits::raise_descriptors();
         }
         let had_before = if observing.measures() { procfs::children(std::process::id()) } else { Vec::new() };
@@ -495,6 +513,9 @@ impl Runner {
             begun: 0,
             total_bytes: None,
             watch: None,
+            pipes: Vec::new(),
+            sampling_ns: 0,
+            family: None,
             had_before,
         })
     }
@@ -515,7 +536,7 @@ impl Runner {
             redirections: vec![],
             not_mine: None,
         };
-        let started = self.start(&child, how, program, Edges::default())?;
+        let started = self.start(&child, how, program, Edges::default(), true)?;
         let (starts, endings) = self.wait_for(vec![started])?;
         let ended = endings[0].ended;
         self.execution.status = ended.status();
@@ -583,6 +604,7 @@ impl Runner {
     ) -> io::Result<()> {
         let count = units.len();
         let mut previous: Option<(OwnedFd, u64)> = None;
+        self.pipes.clear();
         for (i, unit) in units.into_iter().enumerate() {
             let unit = match unit {
                 // What is measured is the command as it is.
@@ -591,6 +613,9 @@ impl Runner {
             };
             let next = if i + 1 < count { Some(pipe::pipe()?) } else { None };
             let (read_end, upstream) = previous.take().unzip();
+            if self.observing.measures() {
+                self.pipes.extend(next.as_ref().map(|pipe| PipeProbe::new(pipe.inode, clock::now_ns())));
+            }
             let edges = Edges { upstream, downstream: next.as_ref().map(|pipe| pipe.inode) };
             let ends = Ends {
                 stdin: read_end.as_ref().map(|fd| fd.as_fd()),
@@ -604,7 +629,8 @@ impl Runner {
                 }
                 Unit::Process(stage) => {
                     let prepared = pipeline.stages[stage].prepare(around, ends);
-                    let begun = self.start(&prepared.child, prepared.how, prepared.program, edges)?;
+                    let begun =
+                        self.start(&prepared.child, prepared.how, prepared.program, edges, count == 1)?;
                     Started { stages: stage..stage + 1, ..begun }
                 }
                 Unit::Native(native) => match self.observing {
@@ -624,15 +650,22 @@ impl Runner {
         how: How,
         program: Option<String>,
         edges: Edges,
+        alone: bool,
     ) -> io::Result<Started> {
         let (pid, watched) = match self.observing {
             Observing::No => (spawn::spawn(child)?, None),
             observing => {
                 let (pid, gate) = spawn::spawn_gated(child)?;
+                if alone && observing.follows() {
+                    // Where that is not permitted, it is a row like any other.
+                    self.family = Family::follow(pid).ok();
+                    self.had_before.extend(self.family.as_ref().map(Family::tracer));
+                }
                 let watched = match observing {
                     Observing::Syscalls => Watched::start_traced(pid, gate, edges),
                     Observing::Threads => Watched::start(pid, gate, edges).with_threads(),
-                    Observing::Yes | Observing::No => Watched::start(pid, gate, edges),
+                    Observing::Timeline => Watched::start(pid, gate, edges).with_timeline(),
+                    Observing::Yes | Observing::Inside | Observing::No => Watched::start(pid, gate, edges),
                 };
                 self.had_before.extend(watched.tracer());
                 (pid, Some(watched))
@@ -690,13 +723,32 @@ impl Runner {
             watch.wait();
             return Ok(None);
         }
-        let pidfds: Vec<_> = watched.iter().flatten().filter_map(Watched::pidfd).collect();
-        wait::wait_any(&pidfds, Some(self.pace.until_next()));
+        let mut waited: Vec<_> = watched.iter().flatten().filter_map(Watched::pidfd).collect();
+        waited.extend(self.family.as_ref().and_then(Family::readable));
+        wait::wait_any(&waited, Some(self.pace.until_next()));
+        if let Some(family) = &mut self.family {
+            family.notice();
+        }
         if self.pace.is_due() {
-            watched.iter_mut().flatten().for_each(Watched::sample);
+            self.sample(watched);
             self.pace.tick();
         }
         Ok(None)
+    }
+
+    /// One round of samples.
+    fn sample(&mut self, watched: &mut [Option<Watched>]) {
+        let before_ns = clock::own_cpu_ns();
+        watched.iter_mut().flatten().for_each(Watched::sample);
+        let now_ns = clock::now_ns();
+        let process = |i: usize| watched.get(i)?.as_ref()?.pidfd();
+        for (i, pipe) in self.pipes.iter_mut().enumerate() {
+            pipe.sample(now_ns, process(i), process(i + 1));
+        }
+        if let Some(family) = &mut self.family {
+            family.sample(now_ns);
+        }
+        self.sampling_ns += clock::own_cpu_ns() - before_ns;
     }
 
     /// An orphan of some stage, or a child that this process had before it became pelton.
@@ -736,7 +788,12 @@ impl Runner {
             let Start { stages, pid, how, program, account } = start;
             rows.add(Part { stages, pid, how, program, account, finished });
         }
-        let (stages, passes) = rows.finish();
+        let pipes = self.pipes.drain(..).enumerate();
+        let pipes = pipes.filter_map(|(i, pipe)| rows.pipe(i, &pipe)).collect();
+        let (mut stages, passes) = rows.finish();
+        if let (Some(family), [only]) = (self.family.take(), stages.as_mut_slice()) {
+            only.inside = family.finish(self.start_ns);
+        }
         self.execution.pipelines.push(Pipeline {
             text: String::new(),
             span,
@@ -745,6 +802,7 @@ impl Runner {
             exit_status: 0,
             stages,
             passes,
+            pipes,
         });
     }
 
@@ -760,6 +818,7 @@ impl Runner {
             self.execution.observer = Observer {
                 cpu_ns: clock::own_cpu_ns() - self.own_cpu_at_start_ns,
                 rounds: self.pace.rounds(),
+                sampling_ns: self.sampling_ns,
             };
         }
         Ok(self.execution)

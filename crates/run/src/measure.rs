@@ -43,6 +43,10 @@ pub fn assemble(
     };
     run.notes = notes(&run);
     run.verdict = pelton_observe::judge(&run);
+    if let Some(verdict) = run.looked_into().map(|inner| pelton_observe::judge(&inner)) {
+        let stages = run.pipelines.iter_mut().flat_map(|pipeline| &mut pipeline.stages);
+        stages.filter_map(|stage| stage.inside.as_mut()).for_each(|inside| inside.verdict = verdict.clone());
+    }
     run
 }
 
@@ -68,7 +72,8 @@ fn notes(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     for pipeline in &run.pipelines {
         for (row, stage) in pipeline.stages.iter().enumerate() {
-            if let How::Shell { reason } = &stage.how {
+            let was_seen = stage.inside.as_ref().is_some_and(|inside| !inside.pipelines.is_empty());
+            if let (How::Shell { reason }, false) = (&stage.how, was_seen) {
                 let number = *pipeline.numbers(row).start();
                 let who = if pipeline.count() == 1 { "it".to_string() } else { format!("stage {number}") };
                 notes.push(format!("{who} ran inside {} as one row, because of {reason}", run.shell));

@@ -1,8 +1,9 @@
 //! From what ended to the rows of the record.
 
 use crate::native::{Meter, RowNote};
+use pelton_observe::probes::pipes::PipeProbe;
 use pelton_observe::{Finished, divide};
-use pelton_record::{Cost, End, How, Pass, Span, Stage, Waits};
+use pelton_record::{Cost, End, How, Pass, PipeUse, Span, Stage, Waits};
 use pelton_sys::signals;
 use pelton_sys::wait::Ended;
 use std::ops::Range;
@@ -48,22 +49,36 @@ pub struct Rows<'a> {
     start_ns: u64,
     stages: Vec<Stage>,
     passes: Vec<Pass>,
+    /// The rows of each process.
+    parts: Vec<Range<usize>>,
 }
 
 impl<'a> Rows<'a> {
     /// For the stages that `described` has, which ended like this, in a run that started at `start_ns`.
     pub fn new(described: &'a [Described], ends: &'a [Ended], start_ns: u64) -> Self {
-        Rows { described, ends, start_ns, stages: Vec::new(), passes: Vec::new() }
+        Rows { described, ends, start_ns, stages: Vec::new(), passes: Vec::new(), parts: Vec::new() }
     }
 
     /// Adds the rows of the next process.
     pub fn add(&mut self, part: Part) {
+        let first = self.stages.len();
+        self.add_rows(&part);
+        self.parts.push(first..self.stages.len());
+    }
+
+    /// What was seen of the pipe behind process `i`, counted from the left.
+    pub fn pipe(&self, i: usize, probe: &PipeProbe) -> Option<PipeUse> {
+        let (writer, reader) = (self.parts.get(i)?.end.checked_sub(1)?, self.parts.get(i + 1)?.start);
+        probe.finish(writer, reader, self.start_ns)
+    }
+
+    fn add_rows(&mut self, part: &Part) {
         match &part.account {
-            Some(account) => self.add_pass(&part, account),
+            Some(account) => self.add_pass(part, account),
             None => {
                 let cost = part.finished.cost.clone();
                 let waits = part.finished.waits.clone();
-                self.push(&part.stages, &part, part.how.clone(), cost, waits);
+                self.push(&part.stages, part, part.how.clone(), cost, waits);
             }
         }
     }
@@ -123,6 +138,8 @@ impl<'a> Rows<'a> {
             waits,
             threads: part.finished.threads.clone(),
             syscalls: part.finished.syscalls.clone(),
+            inside: None,
+            timeline: part.finished.timeline.clone().map(|timeline| timeline.finish(self.start_ns)),
             reads_previous: stages.start > 0,
             feeds_next: true,
             stands_for: stages.len() as u32,

@@ -1,7 +1,7 @@
 //! Looking into another process, at the cost of a few microseconds: its memory, and the fill of a pipe it holds.
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// How full a pipe or socket is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,32 @@ pub fn fill(pid: u32, fd: u32) -> Option<Fill> {
     Some(Fill { bytes, capacity_bytes })
 }
 
+/// A pipe as its holder's end shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PipeState {
+    /// Which pipe it is.
+    pub inode: u64,
+    /// How full it is.
+    pub fill: Fill,
+    /// Whether a writer would have to wait. Only the writing end can tell.
+    pub is_full: bool,
+}
+
+/// The pipe behind descriptor `fd` of a process; `None` if that is not allowed, or if it is none. The writing end is the
+/// one to ask: while a copy of the reading end is kept, and be it for microseconds, a write succeeds for which nobody is left.
+pub fn pipe_state(pidfd: BorrowedFd<'_>, fd: u32) -> Option<PipeState> {
+    let own =
+        rustix::process::pidfd_getfd(pidfd, fd as i32, rustix::process::PidfdGetfdFlags::empty()).ok()?;
+    let status = rustix::fs::fstat(&own).ok()?;
+    let capacity = rustix::pipe::fcntl_getpipe_size(&own).ok()?;
+    let bytes = rustix::io::ioctl_fionread(&own).ok()?;
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut polled = [PollFd::new(&own, PollFlags::OUT)];
+    let has_room = rustix::event::poll(&mut polled, Some(&now)).ok()? > 0;
+    let fill = Fill { bytes, capacity_bytes: Some(capacity as u64) };
+    Some(PipeState { inode: status.st_ino, fill, is_full: !has_room })
+}
+
 /// Whether descriptor `fd` of `pid` can be read, or has ended, right now; `None` if that may not be asked.
 pub fn is_readable(pid: u32, fd: u32) -> Option<bool> {
     let own = duplicate(pid, fd)?;
@@ -62,7 +88,7 @@ pub fn is_readable(pid: u32, fd: u32) -> Option<bool> {
 mod tests {
     use super::*;
     use crate::pipe::pipe;
-    use std::os::fd::AsRawFd;
+    use std::os::fd::{AsFd, AsRawFd};
 
     #[test]
     fn reads_memory_and_strings() {
@@ -84,5 +110,19 @@ mod tests {
         assert_eq!(fill.bytes, 5);
         assert!(fill.capacity_bytes >= Some(4096), "{fill:?}");
         assert_eq!(is_readable(own, fd), Some(true));
+    }
+
+    #[test]
+    fn a_pipe_is_full_when_its_pages_are_used_up() {
+        let pipe = pipe().expect("pipe");
+        let own = crate::spawn::pidfd(std::process::id()).expect("pidfd");
+        let state = || pipe_state(own.as_fd(), pipe.write.as_raw_fd() as u32).expect("own pipe");
+        assert_eq!((state().inode, state().fill.bytes, state().is_full), (pipe.inode, 0, false));
+        crate::pipe::never_wait(pipe.write.as_fd()).expect("set");
+        // More than half a page each: two do not share one.
+        while rustix::io::write(&pipe.write, &[0; 2049]).is_ok() {}
+        assert!(state().is_full);
+        assert!(Some(state().fill.bytes) < state().fill.capacity_bytes);
+        assert_eq!(pipe_state(own.as_fd(), 9_999), None);
     }
 }

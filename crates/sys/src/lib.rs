@@ -15,6 +15,7 @@ pub mod descriptors;
 pub mod elsewhere;
 pub mod fields;
 pub mod flow;
+pub mod follow;
 pub mod limits;
 pub mod locks;
 pub mod machine;

@@ -15,8 +15,13 @@ impl ProcFile {
 
     /// Reads it anew from its start, up to the size of `buffer`; `None` if the process is gone or access is denied.
     pub fn read<'b>(&self, buffer: &'b mut [u8]) -> Option<&'b str> {
-        let n = rustix::io::pread(&self.0, &mut *buffer, 0).ok()?;
+        let n = self.read_bytes(buffer)?;
         std::str::from_utf8(&buffer[..n]).ok()
+    }
+
+    /// The same where it may be no text: how many bytes came.
+    pub fn read_bytes(&self, buffer: &mut [u8]) -> Option<usize> {
+        rustix::io::pread(&self.0, buffer, 0).ok()
     }
 }
 
@@ -112,35 +117,6 @@ pub fn children(pid: u32) -> Vec<u32> {
 /// /proc/PID/wchan: the kernel function a thread sleeps in. Names change between kernels.
 pub fn wchan(pid: u32) -> Option<String> {
     std::fs::read_to_string(format!("/proc/{pid}/wchan")).ok()
-}
-
-/// The role of a system call in the question 'what does this process wait for?'.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Reads from the descriptor in the given argument.
-    Reads(usize),
-    /// Writes to the descriptor in the given argument.
-    Writes(usize),
-    /// Moves bytes from the descriptor in the first given argument to that in the second.
-    Moves(usize, usize),
-    /// Waits for a child.
-    WaitsForChild,
-    /// Anything else.
-    Other,
-}
-
-/// Classifies a system call's number on this architecture.
-pub fn role(number: i64) -> Role {
-    match number {
-        libc::SYS_read | libc::SYS_readv | libc::SYS_pread64 => Role::Reads(0),
-        libc::SYS_write | libc::SYS_writev | libc::SYS_pwrite64 | libc::SYS_vmsplice => Role::Writes(0),
-        // Their output comes first in sendfile, last in splice, tee and copy_file_range.
-        libc::SYS_sendfile => Role::Moves(1, 0),
-        libc::SYS_splice | libc::SYS_copy_file_range => Role::Moves(0, 2),
-        libc::SYS_tee => Role::Moves(0, 1),
-        libc::SYS_wait4 | libc::SYS_waitid => Role::WaitsForChild,
-        _ => Role::Other,
-    }
 }
 
 #[cfg(test)]

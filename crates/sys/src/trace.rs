@@ -101,7 +101,7 @@ impl Drop for Trace {
 
 /// Keeps nothing of what was inherited but `ready`, as descriptor 0: a pipe's end that is kept open here would keep its
 /// reader waiting. Signals from the keyboard are for those who are traced.
-fn alone(ready: i32) -> io::Result<()> {
+pub(crate) fn alone(ready: i32) -> io::Result<()> {
     // SAFETY: both are descriptors of this process; nothing else runs in it.
     if unsafe { libc::dup2(ready, 0) } == -1 {
         return Err(io::Error::last_os_error());
@@ -129,7 +129,7 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEEXIT;
 
 /// A request whose address and data are numbers.
-fn request(request: libc::c_uint, pid: libc::pid_t, data: libc::c_int) -> io::Result<()> {
+pub(crate) fn request(request: libc::c_uint, pid: libc::pid_t, data: libc::c_int) -> io::Result<()> {
     // SAFETY: none of the requests made here reads or writes memory of ours: address and data are plain numbers.
     let answer = unsafe { libc::ptrace(request, pid, 0usize, data as usize) };
     if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -138,6 +138,14 @@ fn request(request: libc::c_uint, pid: libc::pid_t, data: libc::c_int) -> io::Re
 fn seize(pid: libc::pid_t) -> io::Result<()> {
     request(libc::PTRACE_SEIZE, pid, OPTIONS)?;
     request(libc::PTRACE_INTERRUPT, pid, 0)
+}
+
+/// What the stop at an event is about: of a fork, the new process.
+pub(crate) fn event_message(pid: libc::pid_t) -> Option<u64> {
+    let mut message: libc::c_ulong = 0;
+    // SAFETY: the kernel writes one word to `message`.
+    let answer = unsafe { libc::ptrace(libc::PTRACE_GETEVENTMSG, pid, 0usize, &raw mut message) };
+    (answer != -1).then_some(message as u64)
 }
 
 /// A call that has begun.
@@ -155,7 +163,7 @@ struct Tracer {
 }
 
 /// What the next traced process did.
-enum Next {
+pub(crate) enum Next {
     /// It stopped, with this status.
     Stopped(libc::pid_t, libc::c_int),
     /// It has ended without a stop, as by SIGKILL.
@@ -165,7 +173,7 @@ enum Next {
 }
 
 /// Looks first: a stop is taken here, an end by who knows what to do about it.
-fn next() -> Next {
+pub(crate) fn next() -> Next {
     const OWN: libc::c_int = libc::__WALL;
     loop {
         // SAFETY: an all-zero siginfo_t is a valid value for waitid to fill.

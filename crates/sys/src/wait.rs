@@ -28,6 +28,53 @@ pub struct Usage {
     pub unmaintained: [u64; 7],
 }
 
+/// How many figures a [`Usage`] has.
+const FIGURES: usize = 16;
+
+impl Usage {
+    /// Its figures, in the order of its fields.
+    pub fn as_array(&self) -> [u64; FIGURES] {
+        let [a, b, c, d, e, f, g] = self.unmaintained;
+        [
+            self.user_ns,
+            self.sys_ns,
+            self.peak_rss_bytes,
+            self.minor_faults,
+            self.major_faults,
+            self.block_inputs,
+            self.block_outputs,
+            self.voluntary_switches,
+            self.involuntary_switches,
+            a,
+            b,
+            c,
+            d,
+            e,
+            f,
+            g,
+        ]
+    }
+
+    /// From figures in that order.
+    pub fn from_array(figures: [u64; FIGURES]) -> Self {
+        let [user_ns, sys_ns, peak_rss_bytes, minor_faults, major_faults, block_inputs, block_outputs, ..] =
+            figures;
+        let [.., voluntary_switches, involuntary_switches, a, b, c, d, e, f, g] = figures;
+        Usage {
+            user_ns,
+            sys_ns,
+            peak_rss_bytes,
+            minor_faults,
+            major_faults,
+            block_inputs,
+            block_outputs,
+            voluntary_switches,
+            involuntary_switches,
+            unmaintained: [a, b, c, d, e, f, g],
+        }
+    }
+}
+
 /// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {

@@ -21,6 +21,7 @@ mod startup;
 mod stats;
 mod stats_overhead;
 mod tiny;
+pub mod truth;
 mod verdict;
 
 use std::path::PathBuf;
@@ -34,7 +35,7 @@ use results::Results;
 /// A benchmark: its name, and how to run it.
 type Benchmark = (&'static str, fn(&Bench) -> Outcome<Results>);
 
-const ALL: [Benchmark; 14] = [
+const ALL: [Benchmark; 15] = [
     ("faithful", faithful::run),
     ("overhead", overhead::run),
     ("startup", startup::run),
@@ -49,6 +50,7 @@ const ALL: [Benchmark; 14] = [
     ("size", size::run),
     ("verdict", verdict::run),
     ("doctor", doctor::run),
+    ("truth", truth::run),
 ];
 
 /// What was asked for.

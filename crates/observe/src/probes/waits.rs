@@ -1,200 +1,273 @@
-//! What a stage waits for: sampled from its CPU clock and /proc/PID/syscall, fitted to the kernel's exact sums.
+//! What a stage waits for: sampled, and fitted to the kernel's exact sums.
 //!
-//! A sample alone under-counts running, because the sampler itself wakes when a CPU is free. So time on a CPU and
-//! time without one come from the scheduler's accounting, and samples only split what is left, the blocked time,
-//! into starved, back-pressured and other.
+//! Time on a CPU and time ready without one come from the scheduler's accounting, between any two samples as well as in all.
+//! So only what is left, the blocked time between two samples, has to be given to something: to what the stage was
+//! seen in at the second of them. A sample alone would under-count running, because the sampler itself wakes when a CPU
+//! is free; and counting samples instead of weighing them would favour the beginning, where they are closer.
 
-use pelton_record::Waits;
-use pelton_sys::clock;
-use pelton_sys::procfs::{self, ProcFile, Role, Syscall};
+use super::track::{STATES, State, Step, Track};
+use pelton_record::{Elsewhere, Waits};
+use pelton_sys::procfs;
+use std::collections::HashMap;
+
+pub use super::track::Edges;
 
 /// Fewer samples than this give no split.
-const ENOUGH_SAMPLES: u32 = 20;
-/// A stage is running at a sample if it used this share of the time since the last one.
-const RUNNING_SHARE: f64 = 0.5;
+const ENOUGH_SAMPLES: u32 = 30;
 /// Descendants looked at in one sample, at most.
 const DESCENDANTS: usize = 64;
 
-/// The pipes to a stage's neighbours, by inode.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Edges {
-    /// The pipe from the stage before it.
-    pub upstream: Option<u64>,
-    /// The pipe to the stage after it.
-    pub downstream: Option<u64>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Running,
-    Starved,
-    Backpressured,
-    Other,
-}
-
-/// Kept sources and counts of one stage.
+/// Kept sources and sums of one stage: a process, and those that it waits for.
 pub struct WaitProbe {
     pid: u32,
     edges: Edges,
-    syscall: Option<ProcFile>,
-    schedstat: Option<ProcFile>,
-    last_cpu_ns: u64,
+    leader: Track,
+    descendants: HashMap<u32, Track>,
+    alone: bool,
     last_sample_ns: u64,
-    running: u32,
-    starved: u32,
-    backpressured: u32,
-    other: u32,
+    sums: Sums,
+}
+
+/// What was seen so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sums {
+    samples: u32,
+    /// Those that found it blocked.
+    blocked_samples: u32,
     had_descendants: bool,
+    /// Time from the first to the last sample.
+    seen_ns: u64,
+    /// CPU time in it, and the part of the time in which there was any.
+    cpu_ns: u64,
+    running_ns: u64,
+    ready_ns: u64,
+    /// Blocked time, by what it was blocked in.
+    blocked_ns: [u64; STATES],
+}
+
+/// What happened between two samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Its length.
+    pub length_ns: u64,
+    /// The part of it in which anything ran.
+    pub running_ns: u64,
+    /// The part in which something was ready, but nothing ran.
+    pub ready_ns: u64,
+    /// What it was blocked in at its end.
+    pub state: Option<State>,
+}
+
+impl Window {
+    /// The part of it in which nothing ran or was ready to.
+    pub fn blocked_ns(&self) -> u64 {
+        self.length_ns - self.running_ns - self.ready_ns
+    }
 }
 
 impl WaitProbe {
     /// Opens the sources of a child that waits at its gate.
     pub fn attach(pid: u32, edges: Edges, now_ns: u64) -> Self {
+        WaitProbe::of(pid, Track::open(pid), edges, now_ns)
+    }
+
+    /// Of a process that has lived for a while.
+    pub fn join(pid: u32, edges: Edges, now_ns: u64) -> Self {
+        WaitProbe::of(pid, Track::join(pid), edges, now_ns)
+    }
+
+    fn of(pid: u32, leader: Track, edges: Edges, now_ns: u64) -> Self {
+        let descendants = HashMap::new();
         WaitProbe {
             pid,
             edges,
-            syscall: ProcFile::open(pid, "syscall"),
-            schedstat: ProcFile::open(pid, "schedstat"),
-            last_cpu_ns: 0,
+            leader,
+            descendants,
+            alone: false,
             last_sample_ns: now_ns,
-            running: 0,
-            starved: 0,
-            backpressured: 0,
-            other: 0,
-            had_descendants: false,
+            sums: Sums::default(),
         }
     }
 
-    /// Takes one sample.
-    pub fn sample(&mut self, now_ns: u64) {
-        let Some(cpu_ns) = clock::process_cpu_ns(self.pid) else { return };
-        let used = cpu_ns.saturating_sub(self.last_cpu_ns) as f64;
-        let passed = now_ns.saturating_sub(self.last_sample_ns).max(1) as f64;
-        self.last_cpu_ns = cpu_ns;
+    /// The same without its descendants, which somebody else looks at.
+    pub fn alone(self) -> Self {
+        WaitProbe { alone: true, ..self }
+    }
+
+    /// Its pipes are these from now on.
+    pub fn rewire(&mut self, edges: Edges) {
+        self.edges = edges;
+    }
+
+    /// What was seen so far.
+    pub fn sums(&self) -> Sums {
+        self.sums
+    }
+
+    /// Takes one sample; `None` if the stage has ended.
+    pub fn sample(&mut self, now_ns: u64) -> Option<Window> {
+        let length_ns = now_ns.saturating_sub(self.last_sample_ns).max(1);
+        let mut step = self.leader.step(length_ns, self.edges)?;
         self.last_sample_ns = now_ns;
-        let state = if used >= RUNNING_SHARE * passed { Some(State::Running) } else { self.look() };
-        match state {
-            Some(State::Running) => self.running += 1,
-            Some(State::Starved) => self.starved += 1,
-            Some(State::Backpressured) => self.backpressured += 1,
-            Some(State::Other) => self.other += 1,
-            None => {}
+        // A shell that waits for its children does what they do.
+        if !self.alone && (step.state == Some(State::Child) || !self.descendants.is_empty()) {
+            self.find_descendants();
+            let edges = self.edges;
+            self.descendants.retain(|_, track| match track.step(length_ns, edges) {
+                Some(other) => {
+                    step = together(step, other);
+                    true
+                }
+                None => false,
+            });
         }
+        Some(self.sums.add(length_ns, step))
     }
 
-    fn look(&mut self) -> Option<State> {
-        let mut buffer = [0; 256];
-        let text = self.syscall.as_ref()?.read(&mut buffer)?;
-        match procfs::parse_syscall(text)? {
-            Syscall::Running => Some(State::Running),
-            Syscall::Outside => Some(State::Other),
-            Syscall::Blocked { number, arguments } => Some(match procfs::role(number) {
-                Role::WaitsForChild => self.look_at_descendants(),
-                role => state_of(self.pid, role, arguments, self.edges),
-            }),
-        }
-    }
-
-    /// A shell that waits for its children does what they do: running if any of them runs, else whatever one of them
-    /// waits for at the stage's own pipes.
-    fn look_at_descendants(&mut self) -> State {
-        self.had_descendants = true;
+    fn find_descendants(&mut self) {
         let mut todo = procfs::children(self.pid);
-        let mut found = State::Other;
-        let mut seen = 0;
         while let Some(pid) = todo.pop() {
-            seen += 1;
-            if seen > DESCENDANTS {
+            if self.descendants.len() >= DESCENDANTS {
                 break;
             }
-            match state_of_process(pid, self.edges) {
-                Some(State::Running) => return State::Running,
-                Some(State::Other) | None => {}
-                Some(state) => found = state,
-            }
+            self.sums.had_descendants = true;
+            self.descendants.entry(pid).or_insert_with(|| Track::open(pid));
             todo.extend(procfs::children(pid));
         }
-        found
     }
 
     /// Fits the samples to the exact figures: `cpu_ns` of the stage with its descendants over `wall_ns` of life.
     /// To be called before the stage is reaped.
     pub fn finish(&self, wall_ns: u64) -> Option<Fit> {
-        let mut buffer = [0; 128];
-        let (_, cpu_wait_ns) = procfs::parse_schedstat(self.schedstat.as_ref()?.read(&mut buffer)?)?;
-        Some(Fit { cpu_wait_ns: cpu_wait_ns.min(wall_ns), wall_ns })
+        let ready_ns = self.leader.ready()?;
+        Some(Fit { ready_ns: ready_ns.min(wall_ns), wall_ns })
     }
 
-    /// The waits, once the exact CPU time is known.
+    /// The waits, once the exact CPU time is known. `None` if there were too few samples, or nothing to be seen.
     pub fn waits(&self, fit: &Fit, cpu_ns: u64) -> Option<Waits> {
-        let samples = self.running + self.starved + self.backpressured + self.other;
-        if samples < ENOUGH_SAMPLES {
+        self.leader.sees_waits().then(|| self.sums.waits(fit, cpu_ns))?
+    }
+
+    /// The waits so far, of a stage that goes on.
+    pub fn waits_so_far(&self) -> Waits {
+        let sums = &self.sums;
+        let fit = Fit { ready_ns: sums.ready_ns, wall_ns: sums.seen_ns };
+        sums.split(&fit, sums.running_ns, sums.ready_ns)
+    }
+}
+
+/// Two processes of one stage as one: what is seen of either, the more telling one first. One that waits for a child does
+/// what the child does.
+fn together(one: Step, other: Step) -> Step {
+    let telling = |state: Option<State>| state.unwrap_or(State::Other);
+    let state = match (one.state, other.state) {
+        (Some(State::Child), state) | (state, Some(State::Child)) => state,
+        (None, state) | (state, None) if telling(state) > State::Starved => None,
+        (one, other) => telling(one).min(telling(other)).into(),
+    };
+    Step { running_ns: one.running_ns + other.running_ns, ready_ns: one.ready_ns + other.ready_ns, state }
+}
+
+impl Sums {
+    /// A process and all that it started as one stage, which lived for `wall_ns` and used `cpu_ns`. What the first one waited for
+    /// its children counts as what they were seen to do, and where they were not seen, as something else.
+    pub fn stage(leader: &Sums, others: &[Sums], wall_ns: u64, cpu_ns: u64) -> Option<Waits> {
+        let mut all = Sums { had_descendants: !others.is_empty(), ..*leader };
+        let waited_ns = std::mem::take(&mut all.blocked_ns[State::Child as usize]);
+        let mut seen_ns = 0;
+        for other in others {
+            all.cpu_ns += other.cpu_ns;
+            all.running_ns += other.running_ns;
+            all.ready_ns += other.ready_ns;
+            seen_ns += other.seen_ns - other.blocked_ns[State::Child as usize];
+            for state in 0..STATES {
+                let is_child = state == State::Child as usize;
+                let blocked_ns = if is_child { 0 } else { other.blocked_ns[state] };
+                all.blocked_ns[state] += blocked_ns;
+            }
+        }
+        all.blocked_ns[State::Other as usize] += waited_ns.saturating_sub(seen_ns);
+        all.waits(&Fit { ready_ns: all.ready_ns, wall_ns }, cpu_ns)
+    }
+
+    fn add(&mut self, length_ns: u64, step: Step) -> Window {
+        let running_ns = step.running_ns.min(length_ns);
+        let ready_ns = step.ready_ns.min(length_ns - running_ns);
+        let window = Window { length_ns, running_ns, ready_ns, state: step.state };
+        self.samples += 1;
+        self.seen_ns += length_ns;
+        self.cpu_ns += step.running_ns;
+        self.running_ns += running_ns;
+        self.ready_ns += ready_ns;
+        if let Some(state) = step.state {
+            self.blocked_samples += 1;
+            self.blocked_ns[state as usize] += window.blocked_ns();
+        }
+        window
+    }
+
+    fn waits(&self, fit: &Fit, cpu_ns: u64) -> Option<Waits> {
+        if self.samples < ENOUGH_SAMPLES {
             return None;
         }
-        // One thread of one process: exact. Several: they overlap in time, so only the samples can tell.
-        let exact = !self.had_descendants && cpu_ns <= fit.wall_ns;
-        let share = |count: u32| (fit.wall_ns as f64 * f64::from(count) / f64::from(samples)) as u64;
-        let running_ns = if exact { cpu_ns } else { share(self.running) };
-        let cpu_wait_ns = fit.cpu_wait_ns.min(fit.wall_ns - running_ns);
+        // One thread of one process: exact. Several overlap in time, by as much as in the samples.
+        let alone = !self.had_descendants && cpu_ns <= fit.wall_ns;
+        let overlap = if self.cpu_ns > 0 { self.running_ns as f64 / self.cpu_ns as f64 } else { 1.0 };
+        let running_ns = if alone { cpu_ns } else { (cpu_ns as f64 * overlap) as u64 };
+        let running_ns = running_ns.min(fit.wall_ns);
+        let ready_ns = match self.had_descendants {
+            false => fit.ready_ns,
+            true => (self.ready_ns as f64 * fit.wall_ns as f64 / self.seen_ns.max(1) as f64) as u64,
+        };
+        Some(self.split(fit, running_ns, ready_ns))
+    }
+
+    /// Gives what is neither running nor ready to what was seen.
+    fn split(&self, fit: &Fit, running_ns: u64, ready_ns: u64) -> Waits {
+        let cpu_wait_ns = ready_ns.min(fit.wall_ns - running_ns);
         let blocked_ns = fit.wall_ns - running_ns - cpu_wait_ns;
-        let blocked_samples = self.starved + self.backpressured + self.other;
-        let part =
-            |count: u32| (blocked_ns as f64 * f64::from(count) / f64::from(blocked_samples.max(1))) as u64;
-        let (starved_ns, backpressured_ns) = (part(self.starved), part(self.backpressured));
-        Some(Waits {
+        let seen_ns: u64 = self.blocked_ns.iter().sum();
+        let share = |state: State| self.blocked_ns[state as usize] as f64 / seen_ns.max(1) as f64;
+        let part = |state: State| (blocked_ns as f64 * share(state)) as u64;
+        let (starved_ns, backpressured_ns) = (part(State::Starved), part(State::Backpressured));
+        let off = |state: State| blocked_ns as f64 * margin(share(state), self.blocked_samples);
+        let margin_ns = off(State::Starved).max(off(State::Backpressured)) as u64;
+        Waits {
             running_ns,
             cpu_wait_ns,
             starved_ns,
             backpressured_ns,
             other_ns: blocked_ns.saturating_sub(starved_ns + backpressured_ns),
-            samples,
-        })
+            samples: self.samples,
+            elsewhere: Elsewhere {
+                io_ns: part(State::Io),
+                lock_ns: part(State::Lock),
+                asleep_ns: part(State::Asleep),
+            },
+            margin_ns: Some(margin_ns),
+        }
     }
+}
+
+/// Half of the interval in which a share lies with 95% confidence, if `samples` say that it is `share` (Agresti and Coull:
+/// as if four more samples had been taken, two of each kind).
+fn margin(share: f64, samples: u32) -> f64 {
+    let n = f64::from(samples) + 4.0;
+    let share = (share * f64::from(samples) + 2.0) / n;
+    1.96 * (share * (1.0 - share) / n).sqrt()
 }
 
 /// What is only readable until the stage is reaped.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
-    cpu_wait_ns: u64,
+    ready_ns: u64,
     wall_ns: u64,
 }
 
 impl Fit {
     /// How long the stage was ready without a CPU.
     pub fn cpu_wait_ns(&self) -> u64 {
-        self.cpu_wait_ns
-    }
-}
-
-fn state_of_process(pid: u32, edges: Edges) -> Option<State> {
-    let mut buffer = [0; 256];
-    let file = ProcFile::open(pid, "syscall")?;
-    match procfs::parse_syscall(file.read(&mut buffer)?)? {
-        Syscall::Running => Some(State::Running),
-        Syscall::Outside => Some(State::Other),
-        Syscall::Blocked { number, arguments } => Some(state_of(pid, procfs::role(number), arguments, edges)),
-    }
-}
-
-fn state_of(pid: u32, role: Role, arguments: [u64; 6], edges: Edges) -> State {
-    let is = |argument: usize, edge: Option<u64>| {
-        edge.is_some() && procfs::pipe_inode(pid, arguments[argument]) == edge
-    };
-    match role {
-        Role::Reads(fd) if is(fd, edges.upstream) => State::Starved,
-        Role::Writes(fd) if is(fd, edges.downstream) => State::Backpressured,
-        Role::Moves(from, to) => match (is(from, edges.upstream), is(to, edges.downstream)) {
-            (true, false) => State::Starved,
-            (false, true) => State::Backpressured,
-            // Only the kernel function it sleeps in tells which end holds a splice up.
-            (true, true) => match procfs::wchan(pid) {
-                Some(name) if name.contains("write") || name.contains("writable") => State::Backpressured,
-                Some(_) => State::Starved,
-                None => State::Other,
-            },
-            (false, false) => State::Other,
-        },
-        _ => State::Other,
+        self.ready_ns
     }
 }
 
@@ -202,28 +275,88 @@ fn state_of(pid: u32, role: Role, arguments: [u64; 6], edges: Edges) -> State {
 mod tests {
     use super::*;
 
-    fn probe(running: u32, starved: u32, backpressured: u32, other: u32) -> WaitProbe {
-        let counts = WaitProbe::attach(0, Edges::default(), 0);
-        WaitProbe { running, starved, backpressured, other, ..counts }
+    const MS: u64 = 1_000_000;
+
+    /// A stage that was sampled like this: the length of a window, what ran and was ready in it, what it ended in.
+    fn sampled(windows: impl IntoIterator<Item = (u64, u64, u64, Option<State>)>) -> Sums {
+        let mut sums = Sums::default();
+        for (length, running, ready, state) in windows {
+            sums.add(length * MS, Step { running_ns: running * MS, ready_ns: ready * MS, state });
+        }
+        sums
+    }
+
+    fn percent(waits: &Waits) -> [u64; 5] {
+        [waits.running_ns, waits.cpu_wait_ns, waits.starved_ns, waits.backpressured_ns, waits.other_ns]
+            .map(|ns| (ns as f64 * 100.0 / waits.whole_ns() as f64).round() as u64)
     }
 
     #[test]
     fn exact_running_and_a_sampled_split_add_up() {
-        let fit = Fit { cpu_wait_ns: 100, wall_ns: 1_000 };
-        let waits = probe(1, 30, 10, 0).waits(&fit, 500).expect("enough samples");
-        assert_eq!((waits.running_ns, waits.cpu_wait_ns), (500, 100));
-        assert_eq!((waits.starved_ns, waits.backpressured_ns, waits.other_ns), (300, 100, 0));
+        let states =
+            (0..40).map(|i| (10, 5, 1, Some(if i % 4 == 0 { State::Backpressured } else { State::Starved })));
+        let fit = Fit { ready_ns: 100 * MS, wall_ns: 1_000 * MS };
+        let waits = sampled(states).waits(&fit, 500 * MS).expect("enough samples");
+        assert_eq!(percent(&waits), [50, 10, 30, 10, 0]);
+        assert_eq!(waits.whole_ns(), fit.wall_ns);
+        assert!(waits.margin_ns.is_some_and(|ns| ns > 30 * MS && ns < 70 * MS), "{waits:?}");
     }
 
     #[test]
-    fn parallel_stages_are_sampled_whole() {
-        let fit = Fit { cpu_wait_ns: 0, wall_ns: 1_000 };
-        let waits = probe(30, 10, 0, 0).waits(&fit, 1_900).expect("enough samples");
-        assert_eq!((waits.running_ns, waits.starved_ns), (750, 250));
+    fn windows_count_by_their_length() {
+        // 0.5 s starved in windows of 5 ms, then 1.5 s asleep in windows of 20 ms.
+        let quick = std::iter::repeat_n((5, 0, 0, Some(State::Starved)), 100);
+        let calm = std::iter::repeat_n((20, 0, 0, Some(State::Asleep)), 75);
+        let fit = Fit { ready_ns: 0, wall_ns: 2_000 * MS };
+        let waits = sampled(quick.chain(calm)).waits(&fit, 0).expect("enough samples");
+        assert_eq!(percent(&waits), [0, 0, 25, 0, 75]);
+        assert_eq!(waits.elsewhere.asleep_ns, 1_500 * MS);
+    }
+
+    #[test]
+    fn what_runs_most_of_the_time_is_still_seen_waiting() {
+        // In bursts shorter than a window: three of four samples find it running, and tell nothing of the rest.
+        let states = (0..400).map(|i| (20, 15, 0, (i % 4 == 0).then_some(State::Starved)));
+        let fit = Fit { ready_ns: 0, wall_ns: 8_000 * MS };
+        let waits = sampled(states).waits(&fit, 6_000 * MS).expect("enough samples");
+        assert_eq!(percent(&waits), [75, 0, 25, 0, 0]);
+    }
+
+    #[test]
+    fn parallel_parts_overlap_as_they_were_seen_to() {
+        // Two CPUs for three quarters of the time.
+        let busy = std::iter::repeat_n((20, 40, 0, None), 30);
+        let idle = std::iter::repeat_n((20, 0, 0, Some(State::Starved)), 10);
+        let fit = Fit { ready_ns: 0, wall_ns: 800 * MS };
+        let waits = sampled(busy.chain(idle)).waits(&fit, 1_200 * MS).expect("enough samples");
+        assert_eq!(percent(&waits), [75, 0, 25, 0, 0]);
     }
 
     #[test]
     fn few_samples_give_no_answer() {
-        assert!(probe(5, 5, 5, 4).waits(&Fit { cpu_wait_ns: 0, wall_ns: 1_000 }, 10).is_none());
+        let sums = sampled(std::iter::repeat_n((5, 0, 0, Some(State::Starved)), 29));
+        assert!(sums.waits(&Fit { ready_ns: 0, wall_ns: 1_000 }, 10).is_none());
+    }
+
+    #[test]
+    fn a_function_does_what_its_command_does() {
+        let shell = sampled(std::iter::repeat_n((20, 0, 0, Some(State::Child)), 50));
+        let awk = sampled((0..50).map(|_| (20, 12, 0, Some(State::Starved))));
+        let waits = Sums::stage(&shell, &[awk], 1_000 * MS, 600 * MS).expect("enough samples");
+        assert_eq!(percent(&waits), [60, 0, 40, 0, 0]);
+        // Commands too short to be seen: it is known how long they ran, and not what they waited for.
+        let waits = Sums::stage(&shell, &[], 1_000 * MS, 300 * MS).expect("enough samples");
+        assert_eq!(percent(&waits), [30, 0, 0, 0, 70]);
+    }
+
+    #[test]
+    fn a_shell_does_what_its_children_do() {
+        let step = |running_ns, state| Step { running_ns, ready_ns: 0, state };
+        let shell = step(1, Some(State::Child));
+        assert_eq!(together(shell, step(5, Some(State::Starved))), step(6, Some(State::Starved)));
+        assert_eq!(together(shell, step(5, None)), step(6, None));
+        let asleep = step(0, Some(State::Asleep));
+        assert_eq!(together(asleep, step(0, Some(State::Starved))).state, Some(State::Starved));
+        assert_eq!(together(step(5, None), asleep).state, None);
     }
 }

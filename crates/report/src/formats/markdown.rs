@@ -8,7 +8,7 @@ use pelton_record::Run;
 
 use super::Style;
 use crate::{
-    columns::{self, BAR_HEAD, Column, Row},
+    columns::{self, BAR_HEAD, Column, PIPE_HEAD, Row},
     prose::{self, Paragraph},
     text,
 };
@@ -20,7 +20,9 @@ const EVERYDAY_RANK: u8 = 10;
 pub fn render(run: &Run, style: &Style) -> String {
     let columns: Vec<_> = columns::columns(run, style)
         .into_iter()
-        .filter(|column| column.head != BAR_HEAD && (style.all || column.rank <= EVERYDAY_RANK))
+        .filter(|column| {
+            ![BAR_HEAD, PIPE_HEAD].contains(&column.head) && (style.all || column.rank <= EVERYDAY_RANK)
+        })
         .collect();
     let rows = columns::rows(run, style);
     let mut cells = vec![heads(&columns)];

@@ -7,6 +7,8 @@ use std::{error, fmt, str::FromStr};
 
 use pelton_record::Run;
 
+use crate::inside;
+
 pub mod csv;
 pub mod json;
 pub mod markdown;
@@ -101,13 +103,16 @@ pub struct Style {
 
 /// Shows `run` in `format`. The text ends with a newline.
 pub fn render(run: &Run, format: Format, style: &Style) -> String {
+    // Of a program that was looked into, people see the pipelines that it ran.
+    let inner = inside::looked_into(run, style);
+    let shown = inner.as_ref().unwrap_or(run);
     match format {
-        Format::Table => table::render(run, style),
+        Format::Table => table::render(shown, run, style),
         Format::Json => json::render(run),
         Format::Csv => csv::render(run),
-        Format::Markdown => markdown::render(run, style),
+        Format::Markdown => markdown::render(shown, style),
         Format::Posix => posix::render(run),
-        Format::ShellStyle => shell_style::render(run, style),
+        Format::ShellStyle => shell_style::render(shown, style),
     }
 }
 

@@ -19,16 +19,22 @@ use pelton_record::{Run, Stage};
 
 use super::Style;
 use crate::{
-    columns::{self, BAR_HEAD, KEYS, SPREAD_RANK},
+    columns::{self, BAR_HEAD, PIPE_HEAD, SPREAD_RANK},
+    inside,
     layout::Sheet,
     paint::{Pieces, Role},
     prose, syscalls, text, threads,
 };
 
-/// Shows `run` as tables with the verdict below them.
-pub fn render(run: &Run, style: &Style) -> String {
+/// Shows `run` as tables with the verdict below them; and what its rows were found to have inside, from `whole`, which is the
+/// same run unless the pipelines of its only row stand in place of that.
+pub fn render(run: &Run, whole: &Run, style: &Style) -> String {
     let mut lines = tables(run, style);
-    for (whose, stage) in stages(run) {
+    for (whose, stage) in stages(whole) {
+        if let Some(inside) = &stage.inside {
+            lines.push(Pieces::default());
+            lines.extend(inside::lines(inside, style));
+        }
         if let Some(counted) = &stage.syscalls {
             lines.push(Pieces::default());
             lines.extend(syscalls::lines(counted, &whose, style));
@@ -68,7 +74,8 @@ fn tables(run: &Run, style: &Style) -> Vec<Pieces> {
         }
         lines.extend(table);
         if columns.iter().any(|column| column.head == BAR_HEAD) {
-            lines.extend(legend(style));
+            let pipes = columns.iter().any(|column| column.head == PIPE_HEAD);
+            lines.extend(legend(run, pipes, style));
         }
         all_spreads |= columns.iter().any(|column| column.rank == SPREAD_RANK);
     }
@@ -78,12 +85,20 @@ fn tables(run: &Run, style: &Style) -> Vec<Pieces> {
 }
 
 /// What the signs in the bars mean, on as many lines as it takes.
-fn legend(style: &Style) -> Vec<Pieces> {
+fn legend(run: &Run, pipes: bool, style: &Style) -> Vec<Pieces> {
+    let named = |sign: Pieces, name: &str| {
+        let mut entry = sign;
+        entry.push(Role::Dim, format!(" {name}"));
+        entry
+    };
+    let mut entries: Vec<_> = columns::keys(run).map(|key| named(key.piece(style), key.name)).collect();
+    if pipes {
+        let signs = if style.unicode { "▁…█" } else { "_..#" };
+        entries.push(named(Pieces::one(Role::Room, signs), "its pipe from empty to full"));
+    }
     let mut lines = vec![];
     let mut line = Pieces::default();
-    for key in &KEYS {
-        let mut entry = key.piece(style);
-        entry.push(Role::Dim, format!(" {}", key.name));
+    for entry in entries {
         if line.width() > 0 && style.width.is_some_and(|width| line.width() + 3 + entry.width() > width) {
             lines.push(std::mem::take(&mut line));
         }
@@ -112,7 +127,7 @@ mod tests {
             ("100 columns, ASCII", Style { unicode: false, ..samples::wide(100) }),
             ("120 columns, colour", Style { color: true, ..samples::wide(120) }),
         ];
-        styles.iter().map(|(name, style)| format!("== {name}\n{}\n", render(run, style))).collect()
+        styles.iter().map(|(name, style)| format!("== {name}\n{}\n", render(run, run, style))).collect()
     }
 
     #[test]
@@ -126,7 +141,7 @@ mod tests {
     fn a_run_of_nothing_is_shown_too() {
         let mut run = samples::single();
         run.pipelines.clear();
-        let shown = render(&run, &samples::wide(60));
+        let shown = render(&run, &run, &samples::wide(60));
         assert_eq!(shown.lines().filter(|line| line.starts_with('─')).count(), 1, "{shown}");
         assert!(shown.contains("     ALL  "), "{shown}");
     }

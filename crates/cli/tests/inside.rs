@@ -1,0 +1,134 @@
+//! `pelton time` on a single command: what it starts is followed, and nothing of it changes.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn pelton() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+    command.env("LC_ALL", "C").stdin(Stdio::null());
+    command
+}
+
+/// Runs `words` under `pelton time`, in `dir`; what it printed and how it ended, and what was found inside.
+fn time(dir: &Path, words: &[&str]) -> (Output, Value) {
+    let record = dir.join("record.json");
+    let mut command = pelton();
+    command.args(["time", "--format", "json", "-o", record.to_str().unwrap(), "--"]);
+    let out = command.args(words).current_dir(dir).output().unwrap();
+    let record: Value = serde_json::from_slice(&std::fs::read(record).unwrap()).unwrap();
+    (out, record["pipelines"][0]["stages"][0]["inside"].clone())
+}
+
+/// The same without pelton.
+fn plain(dir: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).env("LC_ALL", "C").stdin(Stdio::null());
+    command.current_dir(dir).output().unwrap()
+}
+
+/// The names of a pipeline's stages.
+fn names(inner: &Value) -> Vec<&str> {
+    let stages = inner["pipeline"]["stages"].as_array().unwrap();
+    stages.iter().map(|stage| stage["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn output_statuses_and_deaths_are_those_of_the_program() {
+    let dir = tempfile::tempdir().unwrap();
+    for script in [
+        "echo out; echo err >&2; exit 3",
+        "yes | head -n 2; echo ${PIPESTATUS[*]}",
+        "kill -TERM $$",
+        "(exit 4) | cat; exit ${PIPESTATUS[0]}",
+        "trap 'echo caught' USR1; kill -USR1 $$; wait",
+        "seq 5 | { read x; echo $x; cat; } | tail -n 1; nosuchcommand; echo $?",
+        "set -o pipefail; false | true; echo $?; sleep 0.05 & wait $!; echo $?",
+        "exec sh -c 'exit 9'",
+        "x=$(echo in | tr a-z A-Z); echo $x; cat <(echo sub)",
+        "{ (kill -KILL $BASHPID); } 2> /dev/null; echo $?",
+    ] {
+        let words = ["bash", "-c", script];
+        let (with, _) = time(dir.path(), &words);
+        assert_eq!(with, plain(dir.path(), &words), "{script}");
+    }
+}
+
+#[test]
+fn functions_around_commands_are_stages() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "one() { seq 1000; }\ntwo() { sort -n | tail -n 1; }\none | two\n";
+    std::fs::write(dir.path().join("x.sh"), script).unwrap();
+    let (out, inside) = time(dir.path(), &["bash", "x.sh"]);
+    assert_eq!(out.stdout, b"1000\n");
+    let pipelines = inside["pipelines"].as_array().unwrap();
+    assert_eq!(pipelines.len(), 2, "{inside:#}");
+    let outer = names(&pipelines[0]);
+    assert_eq!((outer[0], outer.len()), ("seq", 2), "{inside:#}");
+    assert_eq!(names(&pipelines[1]), ["sort", "tail"]);
+    assert_eq!(pipelines[1]["within"], serde_json::json!({"pipeline": 0, "stage": 1}));
+}
+
+#[test]
+fn loops_are_summed_and_nothing_is_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "for i in $(seq 40); do echo $i | sed s/1/2/ | wc -c > /dev/null; done";
+    let (_, inside) = time(dir.path(), &["bash", "-c", script]);
+    let pipelines = inside["pipelines"].as_array().unwrap();
+    assert_eq!(pipelines.len(), 1, "{inside:#}");
+    assert_eq!((pipelines[0]["times"].as_u64(), names(&pipelines[0]).len()), (Some(40), 3), "{inside:#}");
+    let commands = inside["commands"].as_array().unwrap();
+    let times = |name: &str| {
+        commands.iter().find(|row| row["name"] == name).map_or(0, |row| row["times"].as_u64().unwrap())
+    };
+    assert_eq!((times("sed"), times("wc"), times("seq")), (40, 40, 1), "{inside:#}");
+    assert_eq!(inside["processes"].as_u64(), Some(times("bash") + times("bash (fork)") + 81), "{inside:#}");
+    assert!(inside["start_ns"].as_u64() > Some(0), "{inside:#}");
+}
+
+#[test]
+fn what_commands_cost_adds_up_to_the_row() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = dir.path().join("record.json");
+    let script =
+        "seq 300000 | sort | uniq | tail -n 1; for i in 1 2 3; do expr $i + 1; done; sleep 0.01 & wait";
+    let mut command = pelton();
+    command.args(["time", "--format", "json", "-o", record.to_str().unwrap(), "--", "bash", "-c", script]);
+    assert!(command.output().unwrap().status.success());
+    let record: Value = serde_json::from_slice(&std::fs::read(record).unwrap()).unwrap();
+    let cpu = |cost: &Value| cost["user_ns"].as_u64().unwrap() + cost["sys_ns"].as_u64().unwrap();
+    let row = &record["pipelines"][0]["stages"][0];
+    let commands = row["inside"]["commands"].as_array().unwrap();
+    let sum: u64 = commands.iter().map(|command| cpu(&command["cost"])).sum();
+    let whole = cpu(&row["cost"]);
+    assert!(sum.abs_diff(whole) * 50 <= whole, "{sum} of {whole}: {record:#}");
+    let written: u64 =
+        commands.iter().map(|command| command["cost"]["written_bytes"].as_u64().unwrap()).sum();
+    assert_eq!(Some(written), row["cost"]["written_bytes"].as_u64());
+}
+
+#[test]
+fn what_is_left_running_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "(sleep 0.3; echo late > late) > /dev/null 2>&1 &";
+    let (out, inside) = time(dir.path(), &["bash", "-c", script]);
+    assert!(out.status.success());
+    assert_eq!(inside["still_running"].as_u64().map(|n| n > 0), Some(true), "{inside:#}");
+    let late = dir.path().join("late");
+    let waited = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        late.exists()
+    });
+    assert!(waited, "it was ended, or hangs");
+}
+
+#[test]
+fn outside_it_is_one_row() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = dir.path().join("record.json");
+    let mut command = pelton();
+    command.args(["time", "--outside", "--format", "json", "-o", record.to_str().unwrap(), "--"]);
+    assert!(command.args(["bash", "-c", "seq 3 | cat"]).output().unwrap().status.success());
+    let record: Value = serde_json::from_slice(&std::fs::read(record).unwrap()).unwrap();
+    assert!(record["pipelines"][0]["stages"][0]["inside"].is_null());
+}

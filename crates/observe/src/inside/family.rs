@@ -1,0 +1,357 @@
+//! What is known of each process.
+
+use super::{commands, shape};
+use crate::probes::pipes::PipeProbe;
+use crate::probes::waits::{Edges, Sums, WaitProbe};
+use pelton_record::Cost;
+use pelton_record::inside::Inside;
+use pelton_sys::follow::{Event, Follow};
+use pelton_sys::procfs::{self, Io};
+use pelton_sys::wait::{self, Ended, Usage};
+use pelton_sys::{clock, spawn};
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// How long news of an end are waited for that has been told already.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Processes that are sampled at a time, at most.
+const SAMPLED: usize = 64;
+
+/// A process and all that it starts.
+pub struct Family {
+    follow: Follow,
+    members: Vec<Member>,
+    live: HashMap<u32, usize>,
+    pipes: HashMap<u64, PipeProbe>,
+}
+
+/// One process.
+pub struct Member {
+    pub pid: u32,
+    pub parent: Option<usize>,
+    pub start_ns: u64,
+    /// When it ended; 0 as long as it runs.
+    pub end_ns: u64,
+    /// The words of its last program; none if it never became one.
+    pub words: Vec<String>,
+    /// CPU time when it became its first program.
+    pub before_exec_ns: Option<u64>,
+    /// The pipes that were its standard input and output.
+    pub pipes: [Option<u64>; 2],
+    pub ended: Ended,
+    /// What it cost, with what it waited for.
+    pub inclusive: Cost,
+    /// Its own CPU time, and its own largest resident set.
+    pub cpu_ns: u64,
+    pub peak_rss_bytes: u64,
+    pub sums: Sums,
+    io: Option<Io>,
+    watched: Option<Watch>,
+}
+
+/// What is kept of one that lives.
+struct Watch {
+    probe: WaitProbe,
+    pidfd: Option<OwnedFd>,
+}
+
+impl Member {
+    fn new(pid: u32, parent: Option<usize>, start_ns: u64) -> Self {
+        Member {
+            pid,
+            parent,
+            start_ns,
+            end_ns: 0,
+            words: Vec::new(),
+            before_exec_ns: None,
+            pipes: [None; 2],
+            ended: Ended::Exited(0),
+            inclusive: Cost::zero(),
+            cpu_ns: 0,
+            peak_rss_bytes: 0,
+            sums: Sums::default(),
+            io: None,
+            watched: None,
+        }
+    }
+
+    fn edges(&self) -> Edges {
+        let [upstream, downstream] = self.pipes;
+        Edges { upstream, downstream }
+    }
+
+    fn sample(&mut self, now_ns: u64) {
+        if self.before_exec_ns.is_none() {
+            // A shell that forked for a function or a group: it sets up its pipes itself.
+            let pipes = [0, 1].map(|fd| procfs::pipe_inode(self.pid, fd));
+            self.pipes = [pipes[0].or(self.pipes[0]), pipes[1].or(self.pipes[1])];
+        }
+        let (pid, start_ns, edges) = (self.pid, self.start_ns, self.edges());
+        let watch = self.watched.get_or_insert_with(|| Watch {
+            probe: WaitProbe::attach(pid, edges, start_ns).alone(),
+            pidfd: spawn::pidfd(pid),
+        });
+        watch.probe.rewire(edges);
+        watch.probe.sample(now_ns);
+    }
+
+    fn pidfd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.watched.as_ref()?.pidfd.as_ref()?.as_fd())
+    }
+}
+
+impl Family {
+    /// Follows `pid`, which waits at its gate, and whatever it starts.
+    ///
+    /// # Errors
+    /// If the system does not permit it.
+    pub fn follow(pid: u32) -> io::Result<Self> {
+        let follow = Follow::attach(pid)?;
+        let members = vec![Member::new(pid, None, clock::now_ns())];
+        Ok(Family { follow, members, live: HashMap::from([(pid, 0)]), pipes: HashMap::new() })
+    }
+
+    /// The process that follows: a child of this one that is no stage's.
+    pub fn tracer(&self) -> u32 {
+        self.follow.tracer()
+    }
+
+    /// Readable when something happened that [`notice`](Self::notice) should hear of.
+    pub fn readable(&self) -> Option<BorrowedFd<'_>> {
+        self.follow.readable()
+    }
+
+    /// Takes note of what happened.
+    pub fn notice(&mut self) {
+        for event in self.follow.read() {
+            self.take(event);
+        }
+    }
+
+    /// Its first process has ended, and all its news are on their way: waits for them, but not for those that go on.
+    fn hear_out(&mut self) {
+        let root = self.members[0].pid;
+        self.notice();
+        while self.live.get(&root) == Some(&0) {
+            let Some(readable) = self.readable() else { break };
+            let before_ns = clock::now_ns();
+            wait::wait_any(&[readable], Some(PATIENCE));
+            if clock::now_ns() - before_ns >= PATIENCE.as_nanos() as u64 {
+                break;
+            }
+            self.notice();
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Forked { at_ns, pid, child } => {
+                let parent = self.member(pid, at_ns);
+                let index = self.member(child, at_ns);
+                let pipes = self.members[parent].pipes;
+                let member = &mut self.members[index];
+                (member.parent, member.pipes) = (Some(parent), pipes);
+            }
+            Event::Execed { at_ns, pid, cpu_ns, pipes, words } => {
+                let index = self.member(pid, at_ns);
+                let member = &mut self.members[index];
+                member.before_exec_ns.get_or_insert(cpu_ns);
+                member.pipes = pipes;
+                member.words = words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+            }
+            Event::Exiting { pid, pipes, io, peak_rss_bytes } => {
+                let index = self.member(pid, clock::now_ns());
+                let member = &mut self.members[index];
+                member.pipes = [pipes[0].or(member.pipes[0]), pipes[1].or(member.pipes[1])];
+                (member.io, member.peak_rss_bytes) = (io, peak_rss_bytes);
+            }
+            Event::Ended { at_ns, pid, ended, cpu_ns, usage } => {
+                let index = self.member(pid, at_ns);
+                self.live.remove(&pid);
+                self.members[index].end(at_ns, ended, cpu_ns, &usage);
+            }
+        }
+    }
+
+    /// The process that is called `pid` now.
+    fn member(&mut self, pid: u32, now_ns: u64) -> usize {
+        *self.live.entry(pid).or_insert_with(|| {
+            self.members.push(Member::new(pid, None, now_ns));
+            self.members.len() - 1
+        })
+    }
+
+    /// Looks at all that live.
+    pub fn sample(&mut self, now_ns: u64) {
+        let mut live: Vec<usize> = self.live.values().copied().collect();
+        live.sort_unstable();
+        live.truncate(SAMPLED);
+        for &index in &live {
+            self.members[index].sample(now_ns);
+        }
+        for &index in &live {
+            let member = &self.members[index];
+            let Some(inode) = member.pipes[1] else { continue };
+            let probe = self.pipes.entry(inode).or_insert_with(|| PipeProbe::new(inode, now_ns));
+            if probe.is_due(now_ns) {
+                probe.sample(now_ns, member.pidfd(), None);
+            }
+        }
+    }
+
+    /// What is known in the end, in a run that started at `run_start_ns`; `None` if nothing was started.
+    pub fn finish(mut self, run_start_ns: u64) -> Option<Inside> {
+        self.hear_out();
+        let still_running = self.live.len() as u64;
+        if self.members.len() < 2 {
+            return None;
+        }
+        let family = Relations::of(&self.members);
+        Some(Inside {
+            processes: self.members.len() as u64,
+            still_running,
+            pipelines: shape::pipelines(&family, &self.pipes, run_start_ns),
+            commands: commands::commands(&family),
+            start_ns: None,
+            verdict: Default::default(),
+        })
+    }
+}
+
+impl Member {
+    fn end(&mut self, at_ns: u64, ended: Ended, cpu_ns: u64, usage: &Usage) {
+        self.end_ns = at_ns;
+        self.ended = ended;
+        self.cpu_ns = cpu_ns;
+        self.inclusive =
+            crate::probes::accounting::cost_of(self.io, usage, at_ns.saturating_sub(self.start_ns));
+        if let Some(watch) = self.watched.take() {
+            self.sums = watch.probe.sums();
+        }
+    }
+}
+
+/// The processes that have ended, and who started whom.
+pub struct Relations<'a> {
+    pub members: &'a [Member],
+    pub children: Vec<Vec<usize>>,
+}
+
+impl<'a> Relations<'a> {
+    pub fn of(members: &'a [Member]) -> Self {
+        let mut children = vec![Vec::new(); members.len()];
+        for (index, member) in members.iter().enumerate() {
+            if let Some(parent) = member.parent {
+                children[parent].push(index);
+            }
+        }
+        Relations { members, children }
+    }
+
+    /// What `index` cost alone: its CPU time is its own, the rest is what it has with its children, less what it got
+    /// from those of them that it waited for.
+    pub fn own(&self, index: usize) -> Cost {
+        let member = &self.members[index];
+        let mut cost = member.inclusive.clone();
+        let before = |child: &&usize| {
+            let end_ns = self.members[**child].end_ns;
+            end_ns > 0 && end_ns <= member.end_ns
+        };
+        for &child in self.children[index].iter().filter(before) {
+            let theirs = &self.members[child].inclusive;
+            // Not waited for: who ignores the ends of its children gets nothing of them.
+            if theirs.cpu_ns() <= cost.cpu_ns() {
+                subtract(&mut cost, theirs);
+            }
+        }
+        let split = if cost.cpu_ns() > 0 { cost.user_ns as f64 / cost.cpu_ns() as f64 } else { 0.5 };
+        cost.user_ns = (member.cpu_ns as f64 * split) as u64;
+        cost.sys_ns = member.cpu_ns - cost.user_ns;
+        cost.peak_rss_bytes =
+            if member.peak_rss_bytes > 0 { member.peak_rss_bytes } else { cost.peak_rss_bytes };
+        cost
+    }
+
+    /// `index`, what it started, what these started …
+    pub fn descendants(&self, index: usize) -> Vec<usize> {
+        let mut found = vec![index];
+        let mut at = 0;
+        while let Some(&next) = found.get(at) {
+            found.extend(&self.children[next]);
+            at += 1;
+        }
+        found
+    }
+
+    /// The name of a process's program.
+    pub fn name(&self, index: usize) -> String {
+        let mut now = index;
+        while self.members[now].words.is_empty() {
+            match self.members[now].parent {
+                Some(parent) => now = parent,
+                None => return "?".to_owned(),
+            }
+        }
+        let word = &self.members[now].words[0];
+        let name = word.rsplit('/').next().unwrap_or(word).to_owned();
+        if now == index { name } else { format!("{name} (fork)") }
+    }
+}
+
+fn subtract(cost: &mut Cost, theirs: &Cost) {
+    let less = |own: Option<u64>, theirs: Option<u64>| Some(own?.saturating_sub(theirs?));
+    cost.user_ns = cost.user_ns.saturating_sub(theirs.user_ns);
+    cost.sys_ns = cost.sys_ns.saturating_sub(theirs.sys_ns);
+    cost.read_bytes = less(cost.read_bytes, theirs.read_bytes);
+    cost.written_bytes = less(cost.written_bytes, theirs.written_bytes);
+    cost.read_calls = less(cost.read_calls, theirs.read_calls);
+    cost.write_calls = less(cost.write_calls, theirs.write_calls);
+    cost.minor_faults = cost.minor_faults.saturating_sub(theirs.minor_faults);
+    cost.major_faults = cost.major_faults.saturating_sub(theirs.major_faults);
+    cost.block_inputs = cost.block_inputs.saturating_sub(theirs.block_inputs);
+    cost.block_outputs = cost.block_outputs.saturating_sub(theirs.block_outputs);
+    cost.voluntary_switches = cost.voluntary_switches.saturating_sub(theirs.voluntary_switches);
+    cost.involuntary_switches = cost.involuntary_switches.saturating_sub(theirs.involuntary_switches);
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A process for tests: who started it, its command line, its pipes, and its own CPU time in milliseconds.
+    pub fn member(parent: Option<usize>, line: &str, pipes: [u64; 2], cpu_ms: u64) -> Member {
+        let inode = |number: u64| (number > 0).then_some(number);
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Member {
+            before_exec_ns: (!words.is_empty()).then_some(500_000),
+            words,
+            pipes: pipes.map(inode),
+            end_ns: 100,
+            cpu_ns: cpu_ms * 1_000_000,
+            inclusive: Cost { user_ns: cpu_ms * 1_000_000, wall_ns: 100, ..Cost::zero() },
+            ..Member::new(7, parent, 0)
+        }
+    }
+
+    #[test]
+    fn what_children_cost_is_not_their_parents() {
+        let mut shell = member(None, "sh -c x", [0, 0], 10);
+        shell.inclusive = Cost { user_ns: 40_000_000, read_bytes: Some(700), ..Cost::zero() };
+        let mut child = member(Some(0), "awk x", [0, 0], 30);
+        child.inclusive.read_bytes = Some(500);
+        let members = [shell, child];
+        let family = Relations::of(&members);
+        assert_eq!((family.own(0).cpu_ns(), family.own(0).read_bytes), (10_000_000, Some(200)));
+        assert_eq!(family.own(1).cpu_ns(), 30_000_000);
+        assert_eq!(family.descendants(0), [0, 1]);
+    }
+
+    #[test]
+    fn a_fork_without_a_program_has_its_parents_name() {
+        let members = [member(None, "/bin/bash x.sh", [0, 0], 1), member(Some(0), "", [0, 3], 1)];
+        let family = Relations::of(&members);
+        assert_eq!((family.name(0).as_str(), family.name(1).as_str()), ("bash", "bash (fork)"));
+    }
+}

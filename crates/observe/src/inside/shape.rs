@@ -1,0 +1,317 @@
+//! The pipelines among processes: who writes to the pipe that another reads.
+//!
+//! A stage is the topmost process that has the pipe as its standard input or output: what it starts inherits that, and is
+//! part of the stage. Pipes that nobody has as standard input (a command substitution's) join nothing. Pipelines that look
+//! the same, in the same place, are one with several runs: a loop's.
+
+use super::family::{Member, Relations};
+use crate::probes::pipes::PipeProbe;
+use crate::probes::waits::Sums;
+use pelton_record::inside::{Inner, Within};
+use pelton_record::{Cost, Elsewhere, End, How, Pipeline, Span, Stage, Waits};
+use pelton_sys::signals;
+use pelton_sys::wait::Ended;
+use std::collections::HashMap;
+
+const IN: usize = 0;
+const OUT: usize = 1;
+
+/// All of them, those within a stage of another after that.
+pub fn pipelines(family: &Relations<'_>, pipes: &HashMap<u64, PipeProbe>, run_start_ns: u64) -> Vec<Inner> {
+    let mut chains = chains(family);
+    chains.sort_by_key(|chain| depth(family, chain[0]));
+    // Which chain, and which place in it, a leader has.
+    let mut places: HashMap<usize, Within> = HashMap::new();
+    let mut groups: HashMap<(Option<(usize, usize)>, Vec<String>), usize> = HashMap::new();
+    let mut found: Vec<Inner> = Vec::new();
+    for chain in chains {
+        let within = enclosing(family, &places, chain[0]);
+        let names = chain.iter().map(|&leader| name(family, leader)).collect();
+        let key = (within.map(|within| (within.pipeline, within.stage)), names);
+        let new = pipeline(family, &chain, pipes, run_start_ns);
+        let group = *groups.entry(key).or_insert(found.len());
+        for (stage, &leader) in chain.iter().enumerate() {
+            places.insert(leader, Within { pipeline: group, stage });
+        }
+        match found.get_mut(group) {
+            Some(inner) => add(inner, new),
+            None => found.push(Inner { times: 1, within, pipeline: new }),
+        }
+    }
+    found
+}
+
+fn depth(family: &Relations<'_>, index: usize) -> (usize, u64) {
+    let mut depth = 0;
+    let mut now = index;
+    while let Some(parent) = family.members[now].parent {
+        depth += 1;
+        now = parent;
+    }
+    (depth, family.members[index].start_ns)
+}
+
+/// The stage that ran a pipeline: the nearest process above its first stage that leads one.
+fn enclosing(family: &Relations<'_>, places: &HashMap<usize, Within>, leader: usize) -> Option<Within> {
+    let mut now = family.members[leader].parent;
+    while let Some(index) = now {
+        if let Some(place) = places.get(&index) {
+            return Some(*place);
+        }
+        now = family.members[index].parent;
+    }
+    None
+}
+
+/// Leaders, in the order of the data.
+fn chains(family: &Relations<'_>) -> Vec<Vec<usize>> {
+    let mut ends: [HashMap<u64, usize>; 2] = Default::default();
+    for (index, member) in family.members.iter().enumerate() {
+        let parent = member.parent.map(|parent| &family.members[parent]);
+        for side in [IN, OUT] {
+            if let Some(pipe) = member.pipes[side]
+                && parent.is_none_or(|parent| parent.pipes[side] != Some(pipe))
+                && member.end_ns > 0
+            {
+                // Of several, the first one: the others came after it, in the same place.
+                ends[side].entry(pipe).or_insert(index);
+            }
+        }
+    }
+    let [readers, writers] = ends;
+    let next = |writer: usize| {
+        let pipe = family.members[writer].pipes[OUT]?;
+        (writers.get(&pipe) == Some(&writer))
+            .then(|| readers.get(&pipe).copied())?
+            .filter(|&reader| reader != writer)
+    };
+    let followed: std::collections::HashSet<usize> =
+        writers.values().filter_map(|&writer| next(writer)).collect();
+    let mut firsts: Vec<usize> = writers
+        .values()
+        .copied()
+        .filter(|writer| !followed.contains(writer) && next(*writer).is_some())
+        .collect();
+    firsts.sort_unstable();
+    let chain = |first: usize| {
+        let mut chain = vec![first];
+        while let Some(next) = next(chain[chain.len() - 1]).filter(|next| !chain.contains(next)) {
+            chain.push(next);
+        }
+        chain
+    };
+    firsts.into_iter().map(chain).collect()
+}
+
+/// A stage's name: its program's, or of a shell's fork those of what it started, the dearest first.
+fn name(family: &Relations<'_>, leader: usize) -> String {
+    if !family.members[leader].words.is_empty() {
+        return family.name(leader);
+    }
+    let programs = programs(family, leader);
+    let mut names: Vec<String> = programs.iter().map(|&index| family.name(index)).collect();
+    names.dedup();
+    match names.len() {
+        0 => family.name(leader),
+        _ => names.join(" "),
+    }
+}
+
+/// What a shell's fork started, the dearest first.
+fn programs(family: &Relations<'_>, leader: usize) -> Vec<usize> {
+    let mut found = family.descendants(leader);
+    found.retain(|&index| !family.members[index].words.is_empty());
+    found.sort_by_key(|&index| std::cmp::Reverse(family.members[index].cpu_ns));
+    let mut seen = std::collections::HashSet::new();
+    found.retain(|&index| seen.insert(family.name(index)));
+    found.truncate(3);
+    found
+}
+
+fn text(family: &Relations<'_>, leader: usize) -> String {
+    let member = &family.members[leader];
+    if !member.words.is_empty() {
+        return member.words.join(" ");
+    }
+    let programs = programs(family, leader);
+    match programs.as_slice() {
+        [] => family.name(leader),
+        [one] => family.members[*one].words.join(" "),
+        several => {
+            let names: Vec<String> = several.iter().map(|&index| family.name(index)).collect();
+            format!("{{ {} }}", names.join("; "))
+        }
+    }
+}
+
+fn pipeline(
+    family: &Relations<'_>,
+    chain: &[usize],
+    pipes: &HashMap<u64, PipeProbe>,
+    run_start_ns: u64,
+) -> Pipeline {
+    let members = chain.iter().map(|&leader| &family.members[leader]);
+    let start_ns = members.clone().map(|member| member.start_ns).min().unwrap_or(0);
+    let end_ns = members.map(|member| member.end_ns).max().unwrap_or(0);
+    let stages: Vec<Stage> = chain
+        .iter()
+        .enumerate()
+        .map(|(i, &leader)| Stage {
+            reads_previous: i > 0,
+            feeds_next: i + 1 < chain.len(),
+            ..stage(family, leader, run_start_ns)
+        })
+        .collect();
+    let seen = |(i, &leader): (usize, &usize)| {
+        pipes.get(&family.members[leader].pipes[OUT]?)?.finish(i, i + 1, run_start_ns)
+    };
+    Pipeline {
+        text: stages.iter().map(|stage| stage.text.as_str()).collect::<Vec<_>>().join(" | "),
+        span: Span::default(),
+        start_ns: start_ns.saturating_sub(run_start_ns),
+        wall_ns: end_ns.saturating_sub(start_ns),
+        exit_status: stages.last().map_or(0, |stage| stage.end.status()),
+        pipes: chain[..chain.len() - 1].iter().enumerate().filter_map(seen).collect(),
+        stages,
+        passes: Vec::new(),
+    }
+}
+
+fn stage(family: &Relations<'_>, leader: usize, run_start_ns: u64) -> Stage {
+    let member = &family.members[leader];
+    let all = family.descendants(leader);
+    let mut cost = Cost::zero();
+    for &index in all.iter().filter(|&&index| family.members[index].end_ns > 0) {
+        cost.add(&family.own(index));
+    }
+    cost.wall_ns = member.end_ns.saturating_sub(member.start_ns);
+    let others: Vec<Sums> = all[1..].iter().map(|&index| family.members[index].sums).collect();
+    Stage {
+        text: text(family, leader),
+        name: name(family, leader),
+        span: Span::default(),
+        program: None,
+        how: How::Process,
+        pid: member.pid,
+        start_ns: member.start_ns.saturating_sub(run_start_ns),
+        end: end(member),
+        waits: Sums::stage(&member.sums, &others, cost.wall_ns, cost.cpu_ns()),
+        cost,
+        threads: None,
+        syscalls: None,
+        inside: None,
+        timeline: None,
+        reads_previous: false,
+        feeds_next: false,
+        stands_for: 1,
+    }
+}
+
+fn end(member: &Member) -> End {
+    match member.ended {
+        Ended::Exited(code) => End::Exited(code),
+        Ended::Signalled(signal, core) => End::Killed { signal, name: signals::name(signal), core },
+    }
+}
+
+/// The same pipeline once more.
+fn add(inner: &mut Inner, more: Pipeline) {
+    inner.times += 1;
+    inner.pipeline.wall_ns += more.wall_ns;
+    // Of one of many, the course of a pipe says nothing about the others.
+    inner.pipeline.pipes.clear();
+    for (stage, more) in inner.pipeline.stages.iter_mut().zip(more.stages) {
+        stage.cost.add(&more.cost);
+        stage.cost.wall_ns += more.cost.wall_ns;
+        stage.waits = sum(stage.waits.take(), more.waits);
+        if more.end.status() != 0 {
+            stage.end = more.end;
+        }
+        if stage.text != more.text {
+            stage.text.clone_from(&stage.name);
+        }
+    }
+}
+
+/// Only if it is known of both: else parts would not add up to the time.
+fn sum(one: Option<Waits>, other: Option<Waits>) -> Option<Waits> {
+    let (one, other) = (one?, other?);
+    Some(Waits {
+        running_ns: one.running_ns + other.running_ns,
+        cpu_wait_ns: one.cpu_wait_ns + other.cpu_wait_ns,
+        starved_ns: one.starved_ns + other.starved_ns,
+        backpressured_ns: one.backpressured_ns + other.backpressured_ns,
+        other_ns: one.other_ns + other.other_ns,
+        samples: one.samples + other.samples,
+        elsewhere: Elsewhere {
+            io_ns: one.elsewhere.io_ns + other.elsewhere.io_ns,
+            lock_ns: one.elsewhere.lock_ns + other.elsewhere.lock_ns,
+            asleep_ns: one.elsewhere.asleep_ns + other.elsewhere.asleep_ns,
+        },
+        margin_ns: one.margin_ns.zip(other.margin_ns).map(|(one, other)| one + other),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::family::tests::member;
+    use super::*;
+
+    fn found(members: &[Member]) -> Vec<(u64, Option<(usize, usize)>, Vec<(String, u64)>)> {
+        let inner = pipelines(&Relations::of(members), &HashMap::new(), 0);
+        let stages = |inner: &Inner| {
+            let stages = inner.pipeline.stages.iter();
+            stages.map(|stage| (stage.text.clone(), stage.cost.cpu_ns() / 1_000_000)).collect()
+        };
+        let within = |inner: &Inner| inner.within.map(|within| (within.pipeline, within.stage));
+        inner.iter().map(|inner| (inner.times, within(inner), stages(inner))).collect()
+    }
+
+    fn of(text: &str, ms: u64) -> (String, u64) {
+        (text.to_owned(), ms)
+    }
+
+    #[test]
+    fn functions_around_commands_are_stages() {
+        // tokenize | parse, both functions that run an awk, in a script.
+        let members = [
+            member(None, "bash x.sh", [0, 0], 1),
+            member(Some(0), "", [0, 5], 1),
+            member(Some(0), "", [5, 0], 1),
+            member(Some(1), "awk tokens", [0, 5], 30),
+            member(Some(2), "awk parse", [5, 0], 40),
+        ];
+        assert_eq!(found(&members), [(1, None, vec![of("awk tokens", 31), of("awk parse", 41)])]);
+    }
+
+    #[test]
+    fn a_loop_of_pipelines_is_one_with_many_runs() {
+        let mut members = vec![member(None, "bash x.sh", [0, 0], 1)];
+        for i in 0..3 {
+            members.push(member(Some(0), "", [0, 10 + i], 1));
+            members.push(member(Some(0), "wc -c", [10 + i, 0], 2));
+        }
+        assert_eq!(found(&members), [(3, None, vec![of("bash (fork)", 3), of("wc -c", 6)])]);
+    }
+
+    #[test]
+    fn a_pipeline_in_a_stage_is_told_apart() {
+        // { a | b; } | c
+        let members = [
+            member(None, "bash x.sh", [0, 0], 1),
+            member(Some(0), "", [0, 5], 1),
+            member(Some(0), "c", [5, 0], 3),
+            member(Some(1), "a", [0, 6], 10),
+            member(Some(1), "b", [6, 5], 20),
+        ];
+        let outer = vec![of("{ b; a }", 31), of("c", 3)];
+        let inner = vec![of("a", 10), of("b", 20)];
+        assert_eq!(found(&members), [(1, None, outer), (1, Some((0, 0)), inner)]);
+    }
+
+    #[test]
+    fn a_command_substitution_is_no_pipeline() {
+        let members = [member(None, "bash x.sh", [0, 0], 1), member(Some(0), "date", [0, 9], 1)];
+        assert_eq!(found(&members), []);
+    }
+}

@@ -1,0 +1,190 @@
+//! One process, looked at again and again: how long it ran since the last look, how long it was ready, and what it waits
+//! for now.
+
+use crate::polled::polled;
+use pelton_sys::calls::{self, Call};
+use pelton_sys::procfs::{self, ProcFile, Syscall};
+use pelton_sys::{clock, processes};
+
+/// Below this share of the time between two looks, what it is blocked in is not worth a look.
+const WORTH_LOOKING: f64 = 0.05;
+/// Threads of one process that are looked at, at most.
+const THREADS: usize = 16;
+
+/// What a blocked process waits for. Those that say most about a stage come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// For room in its output.
+    Backpressured,
+    /// For input.
+    Starved,
+    /// For other input and output.
+    Io,
+    /// For a time to pass.
+    Asleep,
+    /// For a lock.
+    Lock,
+    /// For a child.
+    Child,
+    /// For a signal, or it is not to be seen.
+    Other,
+}
+
+/// How many states there are.
+pub const STATES: usize = 7;
+
+/// The pipes to a stage's neighbours, by inode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Edges {
+    /// The pipe from the stage before it.
+    pub upstream: Option<u64>,
+    /// The pipe to the stage after it.
+    pub downstream: Option<u64>,
+}
+
+/// What happened since the last look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Time on CPUs, of all threads.
+    pub running_ns: u64,
+    /// Time ready without one, of the leading thread.
+    pub ready_ns: u64,
+    /// What it waits for now; `None` if it runs, or is ready to.
+    pub state: Option<State>,
+}
+
+/// Kept sources, and what they said last.
+pub struct Track {
+    pid: u32,
+    syscall: Option<ProcFile>,
+    schedstat: Option<ProcFile>,
+    running_ns: u64,
+    ready_ns: u64,
+    state: Option<State>,
+}
+
+impl Track {
+    /// Opens the sources of `pid`. All that it did before is part of the first step.
+    pub fn open(pid: u32) -> Self {
+        Track {
+            pid,
+            syscall: ProcFile::open(pid, "syscall"),
+            schedstat: ProcFile::open(pid, "schedstat"),
+            running_ns: 0,
+            ready_ns: 0,
+            state: None,
+        }
+    }
+
+    /// The same, of one that has lived for a while: what it did before counts for nothing.
+    pub fn join(pid: u32) -> Self {
+        let track = Track::open(pid);
+        let (running_ns, ready_ns) = (clock::process_cpu_ns(pid).unwrap_or(0), track.ready().unwrap_or(0));
+        Track { running_ns, ready_ns, ..track }
+    }
+
+    /// Time that its leading thread was ready without a CPU, in all.
+    pub fn ready(&self) -> Option<u64> {
+        let (_, ready_ns) = procfs::parse_schedstat(self.schedstat.as_ref()?.read(&mut [0; 128])?)?;
+        Some(ready_ns)
+    }
+
+    /// Whether what it waits for can be seen at all.
+    pub fn sees_waits(&self) -> bool {
+        self.syscall.is_some()
+    }
+
+    /// Looks again, `window_ns` after the last time; `None` if it is gone.
+    pub fn step(&mut self, window_ns: u64, edges: Edges) -> Option<Step> {
+        let running = clock::process_cpu_ns(self.pid)?;
+        let ready = self.ready().unwrap_or(self.ready_ns);
+        let running_ns = running.saturating_sub(self.running_ns);
+        let ready_ns = ready.saturating_sub(self.ready_ns);
+        (self.running_ns, self.ready_ns) = (running, ready);
+        let blocked_ns = window_ns.saturating_sub(running_ns + ready_ns);
+        let slept = running_ns + ready_ns == 0 && self.state.is_some();
+        if !slept && blocked_ns as f64 > WORTH_LOOKING * window_ns as f64 {
+            self.state = self.look(edges);
+        } else if !slept {
+            self.state = None;
+        }
+        Some(Step { running_ns, ready_ns, state: self.state })
+    }
+
+    fn look(&self, edges: Edges) -> Option<State> {
+        let mut buffer = [0; 256];
+        let text = self.syscall.as_ref().and_then(|file| file.read(&mut buffer));
+        let Some(text) = text else { return Some(State::Other) };
+        match seen(self.pid, text, edges) {
+            Some(State::Lock) => self.look_at_threads(edges),
+            state => state,
+        }
+    }
+
+    /// A leading thread that waits for a lock may wait for the others to end: what these do counts.
+    fn look_at_threads(&self, edges: Edges) -> Option<State> {
+        let mut found = State::Lock;
+        let others = processes::tasks(self.pid).into_iter().filter(|&thread| thread != self.pid);
+        for thread in others.take(THREADS) {
+            let Some(file) = ProcFile::open(self.pid, &format!("task/{thread}/syscall")) else { continue };
+            let mut buffer = [0; 256];
+            let Some(text) = file.read(&mut buffer) else { continue };
+            found = found.min(seen(self.pid, text, edges)?);
+        }
+        Some(found)
+    }
+}
+
+/// What /proc/PID/syscall says; `None` if the thread runs or is ready to.
+fn seen(pid: u32, text: &str, edges: Edges) -> Option<State> {
+    match procfs::parse_syscall(text) {
+        None => Some(State::Other),
+        Some(Syscall::Running) => None,
+        // A page fault that reads a file.
+        Some(Syscall::Outside) => Some(State::Io),
+        Some(Syscall::Blocked { number, arguments }) => {
+            Some(state_of(pid, calls::call(number, arguments), edges))
+        }
+    }
+}
+
+fn state_of(pid: u32, call: Call, edges: Edges) -> State {
+    let is = |fd: u32, edge: Option<u64>| edge.is_some() && procfs::pipe_inode(pid, u64::from(fd)) == edge;
+    match call {
+        Call::Reads(fd) if is(fd, edges.upstream) => State::Starved,
+        Call::Writes(fd) if is(fd, edges.downstream) => State::Backpressured,
+        Call::Moves(from, to) => match (is(from, edges.upstream), is(to, edges.downstream)) {
+            (true, false) => State::Starved,
+            (false, true) => State::Backpressured,
+            // Only the kernel function it sleeps in tells which end holds a splice up.
+            (true, true) => match procfs::wchan(pid) {
+                Some(name) if name.contains("write") || name.contains("writable") => State::Backpressured,
+                Some(_) => State::Starved,
+                None => State::Other,
+            },
+            (false, false) => State::Io,
+        },
+        Call::Polls { set, timed } => {
+            let Some(polled) = polled(pid, set) else { return State::Other };
+            // Nothing of what it polls is ready: of two edges, the empty one before it is the reason more often.
+            match () {
+                () if polled.is_empty() && timed => State::Asleep,
+                () if polled.iter().any(|&(fd, reads, _)| reads && is(fd, edges.upstream)) => State::Starved,
+                () if polled.iter().any(|&(fd, _, writes)| writes && is(fd, edges.downstream)) => {
+                    State::Backpressured
+                }
+                () => State::Io,
+            }
+        }
+        Call::Sleeps | Call::Signal { timed: true } | Call::Resumes => State::Asleep,
+        Call::Futex { .. } | Call::Locks(_) => State::Lock,
+        Call::Child(_) => State::Child,
+        Call::Reads(_)
+        | Call::Writes(_)
+        | Call::Accepts(_)
+        | Call::Connects(_)
+        | Call::Opens { .. }
+        | Call::Disk => State::Io,
+        Call::Signal { timed: false } | Call::Other(_) => State::Other,
+    }
+}

@@ -1,0 +1,61 @@
+//! What a stage did with its life.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a stage did with its life. The first five parts add up to the stage's wall time.
+///
+/// Running and waiting for a CPU come from the kernel's scheduler accounting; the split of the rest is sampled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Waits {
+    /// On a CPU.
+    pub running_ns: u64,
+    /// Ready to run, but no CPU was free.
+    pub cpu_wait_ns: u64,
+    /// Starved: waiting for input from the stage before it.
+    pub starved_ns: u64,
+    /// Back-pressured: waiting for room in the pipe to the stage after it.
+    pub backpressured_ns: u64,
+    /// Waiting for anything else: disk, network, a terminal, a lock, a timer, a child.
+    pub other_ns: u64,
+    /// Samples behind the split of the blocked time; 0 if it was measured.
+    pub samples: u32,
+    /// What `other_ns` went to.
+    #[serde(default)]
+    pub elsewhere: Elsewhere,
+    /// How far starved and back-pressured may be off, either way, with 95% confidence; `None` if they were measured.
+    #[serde(default)]
+    pub margin_ns: Option<u64>,
+}
+
+/// Waits outside the pipeline. What is missing to [`Waits::other_ns`] is waiting for a child or a signal, or was not to be
+/// seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Elsewhere {
+    /// Other input and output: disk, network, a terminal, a pipe that is none of the pipeline's.
+    pub io_ns: u64,
+    /// A lock: a futex (another thread of its own, too) or a file's.
+    pub lock_ns: u64,
+    /// Asleep: a time that has to pass.
+    pub asleep_ns: u64,
+}
+
+impl Elsewhere {
+    /// The three of them.
+    pub fn known_ns(&self) -> u64 {
+        self.io_ns + self.lock_ns + self.asleep_ns
+    }
+}
+
+impl Waits {
+    /// Time in which the stage was held up by nobody but itself: running, waiting for a CPU or for the outside world.
+    /// The stage with most of it sets the pace.
+    pub fn own_ns(&self) -> u64 {
+        self.running_ns + self.cpu_wait_ns + self.other_ns
+    }
+
+    /// All parts.
+    pub fn whole_ns(&self) -> u64 {
+        self.own_ns() + self.starved_ns + self.backpressured_ns
+    }
+}

@@ -1,0 +1,417 @@
+//! Following a process and all that it starts, by ptrace(2): a stop at each fork, exec and exit, and none between.
+//!
+//! ```text
+//!   a copy of ours         the followed process
+//!   seize             ──▶  forks (stop) … execs (stop) …
+//!   reads its files   ◀──  is about to exit (stop): descriptors and counters are still there
+//!   reads its clock   ◀──  has ended, and nobody reaped it: its CPU time is whole
+//!   lets go           ──▶  its parent is told
+//! ```
+//!
+//! The kernel's own notices of forks and exits (the process connector) are for the superuser, and come without a stop: by the
+//! time one looks, a short process is gone. What the tracer saw comes through a pipe; whoever reads it late holds the
+//! followed processes up, at their next fork, exec or exit. If this process ends, the tracer does, and everything goes on unfollowed.
+
+use crate::procfs::{self, Io, ProcFile};
+use crate::trace::{self, Next};
+use crate::wait::{Ended, Usage};
+use crate::{clock, pipe, processes, spawn};
+use std::collections::HashSet;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// Bytes of a command line that are kept.
+const COMMAND_LINE: usize = 4096;
+
+/// What a followed process did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It made another one.
+    Forked {
+        /// Monotonic time.
+        at_ns: u64,
+        /// Itself.
+        pid: u32,
+        /// The other.
+        child: u32,
+    },
+    /// It became a program.
+    Execed {
+        /// Monotonic time.
+        at_ns: u64,
+        /// Which process.
+        pid: u32,
+        /// CPU time that it had used by then.
+        cpu_ns: u64,
+        /// The pipes behind descriptors 0 and 1, where these are pipes.
+        pipes: [Option<u64>; 2],
+        /// Its command line, as long as 4 KiB hold.
+        words: Vec<Vec<u8>>,
+    },
+    /// It is about to end: what is only known as long as it has memory and descriptors.
+    Exiting {
+        /// Which process.
+        pid: u32,
+        /// The pipes behind descriptors 0 and 1.
+        pipes: [Option<u64>; 2],
+        /// What it read and wrote, with the descendants that it waited for.
+        io: Option<Io>,
+        /// Its own largest resident set.
+        peak_rss_bytes: u64,
+    },
+    /// It has ended.
+    Ended {
+        /// Monotonic time.
+        at_ns: u64,
+        /// Which process.
+        pid: u32,
+        /// How.
+        ended: Ended,
+        /// Its own CPU time: all threads, no descendants.
+        cpu_ns: u64,
+        /// What it used, with the descendants that it waited for.
+        usage: Usage,
+    },
+}
+
+/// A process that is followed.
+pub struct Follow {
+    tracer: u32,
+    handle: Option<OwnedFd>,
+    events: OwnedFd,
+    unread: Vec<u8>,
+    ended: bool,
+}
+
+impl Follow {
+    /// Follows `pid`, which must be waiting (at its gate), from its next exec on.
+    ///
+    /// # Errors
+    /// If the system does not permit it, or if this process has several threads.
+    pub fn attach(pid: u32) -> io::Result<Self> {
+        let events = pipe::pipe()?;
+        let Some(tracer) = spawn::fork_copy()? else {
+            let attached = trace::alone(events.write.as_raw_fd())
+                .and_then(|()| trace::request(libc::PTRACE_SEIZE, pid as libc::pid_t, OPTIONS));
+            if attached.is_ok() && tell(&[1]).is_ok() {
+                Follower::new(pid).run();
+            }
+            spawn::exit_now(0);
+        };
+        drop(events.write);
+        if rustix::io::read(&events.read, &mut [0; 1])? == 0 {
+            return Err(io::Error::from(io::ErrorKind::PermissionDenied));
+        }
+        pipe::never_wait(events.read.as_fd())?;
+        let handle = spawn::pidfd(tracer);
+        Ok(Follow { tracer, handle, events: events.read, unread: Vec::new(), ended: false })
+    }
+
+    /// The process that follows: a child of this one, which ends when nothing is left to follow.
+    pub fn tracer(&self) -> u32 {
+        self.tracer
+    }
+
+    /// Readable when there is something to [`read`](Follow::read).
+    pub fn readable(&self) -> Option<BorrowedFd<'_>> {
+        (!self.ended).then(|| self.events.as_fd())
+    }
+
+    /// What happened since the last time.
+    pub fn read(&mut self) -> Vec<Event> {
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            match rustix::io::read(&self.events, &mut buffer) {
+                Ok(0) => self.ended = true,
+                Ok(n) => {
+                    self.unread.extend_from_slice(&buffer[..n]);
+                    continue;
+                }
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(_) => {}
+            }
+            break;
+        }
+        let mut found = Vec::new();
+        let mut at = 0;
+        while let Some((event, used)) = frame(&self.unread[at..]) {
+            found.extend(event);
+            at += used;
+        }
+        self.unread.drain(..at);
+        found
+    }
+}
+
+impl Drop for Follow {
+    /// Whatever is still followed goes on unfollowed.
+    fn drop(&mut self) {
+        if let Some(handle) = &self.handle {
+            // It fails if there was nothing left to follow, and so nothing left of the tracer.
+            let _ = rustix::process::pidfd_send_signal(handle, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+const OPTIONS: libc::c_int = libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEEXEC
+    | libc::PTRACE_O_TRACEEXIT;
+
+/// The tracer's own life. Standard input is the pipe that it writes to: see [`trace::alone`].
+struct Follower {
+    root: u32,
+    /// Whether the program itself runs: what comes before is ours.
+    begun: bool,
+    /// Those that are no processes of their own.
+    threads: HashSet<u32>,
+    /// Those whose making was told. The first stop of a new one may be seen before that of its maker, and it must not run ahead:
+    /// whoever listens wants to know who made it before it does anything.
+    known: HashSet<u32>,
+    held: HashSet<u32>,
+}
+
+impl Follower {
+    fn new(root: u32) -> Self {
+        let known = HashSet::from([root]);
+        Follower { root, begun: false, threads: HashSet::new(), known, held: HashSet::new() }
+    }
+
+    fn run(mut self) {
+        loop {
+            let told = match trace::next() {
+                Next::None => return,
+                Next::Ended(pid) => self.ended(pid as u32),
+                Next::Stopped(pid, status) => self.stopped(pid, status),
+            };
+            // Nobody listens any more: without a tracer, all go on as they are.
+            if told.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn stopped(&mut self, pid: libc::pid_t, status: libc::c_int) -> io::Result<()> {
+        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+        let told = match event {
+            libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
+                self.forked(pid as u32)
+            }
+            libc::PTRACE_EVENT_EXEC => self.execed(pid as u32),
+            libc::PTRACE_EVENT_EXIT => self.exiting(pid as u32),
+            _ => Ok(()),
+        };
+        if event == libc::PTRACE_EVENT_STOP && !self.known.contains(&(pid as u32)) {
+            self.held.insert(pid as u32);
+            return told;
+        }
+        // One that was killed meanwhile cannot be told anything; its end is seen next.
+        let _ = match event {
+            libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => trace::request(libc::PTRACE_LISTEN, pid, 0),
+            0 => trace::request(libc::PTRACE_CONT, pid, signal),
+            _ => trace::request(libc::PTRACE_CONT, pid, 0),
+        };
+        told
+    }
+
+    fn forked(&mut self, pid: u32) -> io::Result<()> {
+        let Some(child) = trace::event_message(pid as libc::pid_t) else { return Ok(()) };
+        let child = child as u32;
+        let told = self.born(pid, child);
+        self.known.insert(child);
+        if self.held.remove(&child) {
+            let _ = trace::request(libc::PTRACE_CONT, child as libc::pid_t, 0);
+        }
+        told
+    }
+
+    fn born(&mut self, pid: u32, child: u32) -> io::Result<()> {
+        // A thread has no directory of its own to be listed, but one to be asked.
+        let group = processes::file(child, "status").and_then(|text| number(&text, "Tgid:"));
+        if group.is_some_and(|group| group != u64::from(child)) {
+            self.threads.insert(child);
+            return Ok(());
+        }
+        if !self.begun {
+            return Ok(());
+        }
+        tell(&Frame::of(b'f', &[clock::now_ns(), u64::from(pid), u64::from(child)], &[]))
+    }
+
+    fn execed(&mut self, pid: u32) -> io::Result<()> {
+        self.begun |= pid == self.root;
+        self.threads.remove(&pid);
+        let line = ProcFile::open(pid, "cmdline").and_then(|file| {
+            let mut buffer = vec![0; COMMAND_LINE];
+            let size = file.read_bytes(&mut buffer)?;
+            buffer.truncate(size);
+            Some(buffer)
+        });
+        let line = line.unwrap_or_default();
+        let words: Vec<&[u8]> = line.strip_suffix(b"\0").unwrap_or(&line).split(|byte| *byte == 0).collect();
+        let [stdin, stdout] = pipes(pid);
+        let cpu_ns = clock::process_cpu_ns(pid).unwrap_or(0);
+        tell(&Frame::of(b'x', &[clock::now_ns(), u64::from(pid), cpu_ns, stdin, stdout], &words))
+    }
+
+    fn exiting(&mut self, pid: u32) -> io::Result<()> {
+        if self.threads.contains(&pid) || !self.begun {
+            return Ok(());
+        }
+        let mut buffer = [0; 512];
+        let io = ProcFile::open(pid, "io").and_then(|file| procfs::parse_io(file.read(&mut buffer)?));
+        let known = u64::from(io.is_some());
+        let io = io.unwrap_or_default();
+        let status = processes::file(pid, "status").unwrap_or_default();
+        let peak = number(&status, "VmHWM:").unwrap_or(0) * 1024;
+        let [stdin, stdout] = pipes(pid);
+        let numbers = [
+            u64::from(pid),
+            stdin,
+            stdout,
+            known,
+            io.read_bytes,
+            io.written_bytes,
+            io.read_calls,
+            io.write_calls,
+            peak,
+        ];
+        tell(&Frame::of(b'q', &numbers, &[]))
+    }
+
+    fn ended(&mut self, pid: u32) -> io::Result<()> {
+        let cpu_ns = clock::process_cpu_ns(pid).unwrap_or(0);
+        let (ended, usage) = crate::wait::reap(pid)?;
+        self.known.remove(&pid);
+        self.held.remove(&pid);
+        if self.threads.remove(&pid) || !self.begun {
+            return Ok(());
+        }
+        let (how, code) = match ended {
+            Ended::Exited(code) => (0, code),
+            Ended::Signalled(signal, core) => (1 + u64::from(core), signal),
+        };
+        let mut numbers = vec![clock::now_ns(), u64::from(pid), how, code as u64, cpu_ns];
+        numbers.extend(usage.as_array());
+        tell(&Frame::of(b'e', &numbers, &[]))
+    }
+}
+
+/// The inodes of the pipes behind descriptors 0 and 1; 0 for none.
+fn pipes(pid: u32) -> [u64; 2] {
+    [0, 1].map(|fd| procfs::pipe_inode(pid, fd).unwrap_or(0))
+}
+
+fn number(status: &str, field: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// Writes all of it to whoever reads the events.
+fn tell(mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::write(rustix::stdio::stdin(), bytes) {
+            Ok(n) => bytes = &bytes[n..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// How an event goes through the pipe: its length, a letter, numbers, and texts with their lengths.
+struct Frame;
+
+impl Frame {
+    fn of(kind: u8, numbers: &[u64], texts: &[&[u8]]) -> Vec<u8> {
+        let mut out = vec![0; 4];
+        out.push(kind);
+        out.push(numbers.len() as u8);
+        numbers.iter().for_each(|number| out.extend(number.to_ne_bytes()));
+        for text in texts {
+            out.extend((text.len() as u32).to_ne_bytes());
+            out.extend_from_slice(text);
+        }
+        let length = (out.len() as u32).to_ne_bytes();
+        out[..4].copy_from_slice(&length);
+        out
+    }
+}
+
+/// The first whole frame: its event, if it is one, and its length.
+fn frame(bytes: &[u8]) -> Option<(Option<Event>, usize)> {
+    let length = u32::from_ne_bytes(*bytes.first_chunk()?) as usize;
+    let body = bytes.get(4..length)?;
+    let (&kind, body) = body.split_first()?;
+    let (&count, body) = body.split_first()?;
+    let (numbers, mut texts) = body.split_at_checked(8 * usize::from(count))?;
+    let (numbers, _) = numbers.as_chunks::<8>();
+    let numbers: Vec<u64> = numbers.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect();
+    let mut words = Vec::new();
+    while let Some((length, rest)) = texts.split_first_chunk::<4>() {
+        let (word, rest) = rest.split_at_checked(u32::from_ne_bytes(*length) as usize)?;
+        words.push(word.to_vec());
+        texts = rest;
+    }
+    Some((event(kind, &numbers, words), length))
+}
+
+fn event(kind: u8, numbers: &[u64], words: Vec<Vec<u8>>) -> Option<Event> {
+    let inode = |number: u64| (number != 0).then_some(number);
+    Some(match (kind, numbers) {
+        (b'f', &[at_ns, pid, child]) => Event::Forked { at_ns, pid: pid as u32, child: child as u32 },
+        (b'x', &[at_ns, pid, cpu_ns, stdin, stdout]) => {
+            Event::Execed { at_ns, pid: pid as u32, cpu_ns, pipes: [inode(stdin), inode(stdout)], words }
+        }
+        (b'q', &[pid, stdin, stdout, known, read_bytes, written_bytes, read_calls, write_calls, peak]) => {
+            let io = Io { read_bytes, written_bytes, read_calls, write_calls };
+            Event::Exiting {
+                pid: pid as u32,
+                pipes: [inode(stdin), inode(stdout)],
+                io: (known != 0).then_some(io),
+                peak_rss_bytes: peak,
+            }
+        }
+        (b'e', &[at_ns, pid, how, code, cpu_ns, ref usage @ ..]) => Event::Ended {
+            at_ns,
+            pid: pid as u32,
+            ended: match how {
+                0 => Ended::Exited(code as i32),
+                how => Ended::Signalled(code as i32, how == 2),
+            },
+            cpu_ns,
+            usage: Usage::from_array(usage.try_into().ok()?),
+        },
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_back_whole_or_not_at_all() {
+        let one = Frame::of(b'x', &[5, 7, 9, 0, 12], &[b"awk", b"", b"{ print }"]);
+        let two = Frame::of(b'f', &[1, 2, 3], &[]);
+        let both = [one.clone(), two.clone()].concat();
+        let (event, used) = frame(&both).expect("whole");
+        let words = vec![b"awk".to_vec(), vec![], b"{ print }".to_vec()];
+        assert_eq!(used, one.len());
+        assert_eq!(
+            event,
+            Some(Event::Execed { at_ns: 5, pid: 7, cpu_ns: 9, pipes: [None, Some(12)], words })
+        );
+        assert_eq!(
+            frame(&both[used..]),
+            Some((Some(Event::Forked { at_ns: 1, pid: 2, child: 3 }), two.len()))
+        );
+        (0..one.len()).for_each(|cut| assert_eq!(frame(&one[..cut]), None));
+    }
+
+    #[test]
+    fn parses_numbers() {
+        assert_eq!(number("Name:\tx\nTgid:\t42\n", "Tgid:"), Some(42));
+    }
+}
