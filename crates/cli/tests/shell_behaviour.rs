@@ -185,6 +185,13 @@ fn control_z_stops_everything_and_fg_resumes_it() {
     }
 }
 
+/// Stopped, also as one whose tracer listens (`t`). The process that follows others (`pelton time` of a single command) waits on
+/// for what they do, beside pelton itself, which is stopped.
+fn is_stopped(member: &Member, members: &[Member]) -> bool {
+    let pelton_is = |state: char| members.iter().any(|one| one.name == "pelton" && one.state == state);
+    "Tt".contains(member.state) || (member.name == "pelton" && member.state == 'S' && pelton_is('T'))
+}
+
 fn stop_and_resume(launch: &Launch) -> Result<Ended> {
     let mut terminal = Terminal::spawn(launch)?;
     terminal.await_words("ready")?;
@@ -193,11 +200,11 @@ fn stop_and_resume(launch: &Launch) -> Result<Ended> {
     terminal.await_words("stopped ")?;
     let leader = terminal.running().pid().as_raw_nonzero().get();
     terminal.running().await_members(|members| {
-        members.len() > 1 && members.iter().all(|member| member.pid == leader || member.state == 'T')
+        members.len() > 1 && members.iter().all(|member| member.pid == leader || is_stopped(member, members))
     })?;
     terminal.keys("go\n")?;
     // The next line is for the job, which reads once it has the terminal again.
-    terminal.running().await_members(|members| members.iter().all(|member| member.state != 'T'))?;
+    terminal.running().await_members(|members| members.iter().all(|member| !"Tt".contains(member.state)))?;
     terminal.keys("word\n")?;
     terminal.finish()
 }

@@ -12,6 +12,7 @@ mod comparison;
 mod cost;
 pub mod diagnosis;
 pub mod inside;
+pub mod live;
 mod pass;
 mod pipes;
 mod span;

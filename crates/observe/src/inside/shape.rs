@@ -1,20 +1,19 @@
 //! The pipelines among processes: who writes to the pipe that another reads.
 //!
-//! A stage is the topmost process that has the pipe as its standard input or output: what it starts inherits that, and is
-//! part of the stage. Pipes that nobody has as standard input (a command substitution's) join nothing. Pipelines that look
-//! the same, in the same place, are one with several runs: a loop's.
+//! Pipelines that look the same, in the same place, are one with several runs: a loop's.
 
 use super::family::{Member, Relations};
 use crate::probes::pipes::PipeProbe;
 use crate::probes::waits::Sums;
+use crate::wiring::{self, OUT, Wired};
 use pelton_record::inside::{Inner, Within};
 use pelton_record::{Cost, Elsewhere, End, How, Pipeline, Span, Stage, Waits};
 use pelton_sys::signals;
 use pelton_sys::wait::Ended;
 use std::collections::HashMap;
 
-const IN: usize = 0;
-const OUT: usize = 1;
+/// What makes pipelines one: where they ran, and what their stages are called.
+type Look = (Option<(usize, usize)>, Vec<String>);
 
 /// All of them, those within a stage of another after that.
 pub fn pipelines(family: &Relations<'_>, pipes: &HashMap<u64, PipeProbe>, run_start_ns: u64) -> Vec<Inner> {
@@ -22,7 +21,7 @@ pub fn pipelines(family: &Relations<'_>, pipes: &HashMap<u64, PipeProbe>, run_st
     chains.sort_by_key(|chain| depth(family, chain[0]));
     // Which chain, and which place in it, a leader has.
     let mut places: HashMap<usize, Within> = HashMap::new();
-    let mut groups: HashMap<(Option<(usize, usize)>, Vec<String>), usize> = HashMap::new();
+    let mut groups: HashMap<Look, usize> = HashMap::new();
     let mut found: Vec<Inner> = Vec::new();
     for chain in chains {
         let within = enclosing(family, &places, chain[0]);
@@ -65,42 +64,12 @@ fn enclosing(family: &Relations<'_>, places: &HashMap<usize, Within>, leader: us
 
 /// Leaders, in the order of the data.
 fn chains(family: &Relations<'_>) -> Vec<Vec<usize>> {
-    let mut ends: [HashMap<u64, usize>; 2] = Default::default();
-    for (index, member) in family.members.iter().enumerate() {
-        let parent = member.parent.map(|parent| &family.members[parent]);
-        for side in [IN, OUT] {
-            if let Some(pipe) = member.pipes[side]
-                && parent.is_none_or(|parent| parent.pipes[side] != Some(pipe))
-                && member.end_ns > 0
-            {
-                // Of several, the first one: the others came after it, in the same place.
-                ends[side].entry(pipe).or_insert(index);
-            }
-        }
-    }
-    let [readers, writers] = ends;
-    let next = |writer: usize| {
-        let pipe = family.members[writer].pipes[OUT]?;
-        (writers.get(&pipe) == Some(&writer))
-            .then(|| readers.get(&pipe).copied())?
-            .filter(|&reader| reader != writer)
-    };
-    let followed: std::collections::HashSet<usize> =
-        writers.values().filter_map(|&writer| next(writer)).collect();
-    let mut firsts: Vec<usize> = writers
-        .values()
-        .copied()
-        .filter(|writer| !followed.contains(writer) && next(*writer).is_some())
-        .collect();
-    firsts.sort_unstable();
-    let chain = |first: usize| {
-        let mut chain = vec![first];
-        while let Some(next) = next(chain[chain.len() - 1]).filter(|next| !chain.contains(next)) {
-            chain.push(next);
-        }
-        chain
-    };
-    firsts.into_iter().map(chain).collect()
+    // One that still runs leads nothing: its figures are not known.
+    let wired = family.members.iter().map(|member| match member.end_ns {
+        0 => Wired::default(),
+        _ => Wired { parent: member.parent, pipes: member.pipes },
+    });
+    wiring::chains(&wired.collect::<Vec<_>>())
 }
 
 /// A stage's name: its program's, or of a shell's fork those of what it started, the dearest first.
@@ -257,7 +226,10 @@ mod tests {
     use super::super::family::tests::member;
     use super::*;
 
-    fn found(members: &[Member]) -> Vec<(u64, Option<(usize, usize)>, Vec<(String, u64)>)> {
+    /// How often, within what, and the stages with what they cost.
+    type Shown = (u64, Option<(usize, usize)>, Vec<(String, u64)>);
+
+    fn found(members: &[Member]) -> Vec<Shown> {
         let inner = pipelines(&Relations::of(members), &HashMap::new(), 0);
         let stages = |inner: &Inner| {
             let stages = inner.pipeline.stages.iter();

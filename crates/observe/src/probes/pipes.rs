@@ -78,14 +78,10 @@ impl PipeProbe {
         });
     }
 
-    /// What it holds at most, if it was seen.
-    pub fn capacity_bytes(&self) -> Option<u64> {
-        self.capacity_bytes
-    }
-
-    /// Its last stretch of time.
-    pub fn last(&self) -> Option<PipeFill> {
-        self.course.as_slice().last().copied()
+    /// What was seen since the last time that it was asked.
+    pub fn take(&mut self) -> Option<PipeUse> {
+        let fresh = PipeProbe { last_ns: self.last_ns, ..PipeProbe::new(self.inode, self.last_ns) };
+        std::mem::replace(self, fresh).finish(0, 1, 0)
     }
 
     /// What was seen of it; `None` if nothing was. Its times are counted from `run_start_ns`.

@@ -148,11 +148,21 @@ impl WaitProbe {
         self.leader.sees_waits().then(|| self.sums.waits(fit, cpu_ns))?
     }
 
-    /// The waits so far, of a stage that goes on.
-    pub fn waits_so_far(&self) -> Waits {
-        let sums = &self.sums;
+    /// Whether what it waits for can be seen at all.
+    pub fn sees_waits(&self) -> bool {
+        self.leader.sees_waits()
+    }
+
+    /// Its descendants, as far as they are looked at.
+    pub fn descendants(&self) -> Vec<u32> {
+        self.descendants.keys().copied().collect()
+    }
+
+    /// Of a stage that goes on: its CPU time, and its waits, since the last time that it was asked.
+    pub fn take(&mut self) -> (u64, Waits) {
+        let sums = std::mem::take(&mut self.sums);
         let fit = Fit { ready_ns: sums.ready_ns, wall_ns: sums.seen_ns };
-        sums.split(&fit, sums.running_ns, sums.ready_ns)
+        (sums.cpu_ns, sums.split(&fit, sums.running_ns, sums.ready_ns))
     }
 }
 
