@@ -28,6 +28,7 @@ Examples:
   pelton time --runs 10 'tr a-z A-Z < big.txt | wc'           medians and spread of ten runs
   pelton run 'grep -c error *.log'                            the same output as from the shell
   producer | pelton buffer | slow-reader                      the producer need not wait
+  pelton watch 4711                                           what a running pipeline does now
   pelton doctor 4711                                          why a running process is stuck
   pelton compare 'sort f | uniq' 'sort -u f'                  whether a change helped
 
@@ -51,6 +52,7 @@ pub enum Verb {
     Json(JsonArgs),
     Csv(crate::csv::CsvArgs),
     Buffer(BufferArgs),
+    Watch(crate::watch::WatchArgs),
     Doctor(crate::doctor::DoctorArgs),
     Compare(CompareArgs),
     Pipe(PipeArgs),
@@ -310,6 +312,8 @@ Examples:
   pelton time -o report.json --format json 'a | b'   the record, for programs
   pelton time --threads python3 work.py              do its threads share the cores, or take turns?
   pelton time --syscalls 'head -c 1M big | wc'       which system calls, how often, how long
+  pelton time --html run.html 'a | b | c'            a page: what each stage did when
+  pelton time --live 'a | b' > out                   the same figures while it runs
   pelton time -p 'a | b'                             as POSIX `time -p`
 
 Columns: real, user and sys time; CPU is (user+sys)/real; peak mem the largest resident set; in and
@@ -341,6 +345,23 @@ pub struct TimeArgs {
     /// stop between), and pipelines and commands found among them are shown
     #[arg(long, conflicts_with_all = ["threads", "syscalls", "runs", "warmup"])]
     pub outside: bool,
+
+    /// Show what goes on while it runs, as `pelton watch` does: on the terminal of standard error if standard output goes
+    /// elsewhere, else a line for each pipeline every second
+    #[arg(long, conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]
+    pub live: bool,
+
+    /// Write what each stage did when to FILE, one page for a browser: timeline, pipes, rates, table; no network needed
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]
+    pub html: Option<PathBuf>,
+
+    /// Write the same to FILE as a trace for Perfetto or chrome://tracing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]
+    pub trace: Option<PathBuf>,
+
+    /// Keep what each stage does in the course of time in the record (--format json)
+    #[arg(long, conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]
+    pub timeline: bool,
 
     /// Show each stage's threads as well, those of what it started included, and whether they take turns. In the formats table
     /// and json
@@ -489,7 +510,8 @@ pub struct CompareArgs {
 /// How figures are shown, and where.
 #[derive(Args, Default)]
 pub struct ReportArgs {
-    /// How to show the figures: table (the default), json, csv, markdown, posix, shell-style
+    /// How to show the figures: table (the default), json, csv, markdown, posix, shell-style, trace,
+    /// html
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
     pub format: Option<Format>,
 
@@ -614,7 +636,7 @@ pub struct BufferArgs {
 }
 
 /// Seconds, as nanoseconds.
-fn parse_interval(text: &str) -> Result<u64, String> {
+pub fn parse_interval(text: &str) -> Result<u64, String> {
     let seconds: Option<f64> = text.parse().ok().filter(|seconds| (0.01..=86_400.0).contains(seconds));
     seconds
         .map(|seconds| (seconds * 1e9) as u64)

@@ -96,7 +96,7 @@ fn scope(args: &DoctorArgs) -> Result<Scope, Failure> {
     }
     let mut pids = Vec::new();
     for target in &args.targets {
-        pids.extend(processes(target)?);
+        pids.extend(processes(target, "pelton doctor without a name: all of your own")?);
     }
     Ok(Scope::These(pids))
 }
@@ -110,10 +110,9 @@ fn one_process(scope: &Scope) -> Result<u32, Failure> {
     }
 }
 
-fn processes(target: &str) -> Result<Vec<u32>, Failure> {
-    let missing = |what: &str| {
-        Failure::new(format!("{what} `{target}`")).with_help("pelton doctor without a name: all of your own")
-    };
+/// The processes that a word on the command line names: one by its id, or all of a name. `help` is what to try else.
+pub fn processes(target: &str, help: &str) -> Result<Vec<u32>, Failure> {
+    let missing = |what: &str| Failure::new(format!("{what} `{target}`")).with_help(help);
     match target.parse() {
         Ok(pid) if doctor::exists(pid) => Ok(vec![pid]),
         Ok(_) => Err(missing("there is no process")),

@@ -2,7 +2,7 @@
 
 use pelton_observe::inside::MANY_PROCESSES;
 use pelton_record::Run;
-use pelton_run::{Environment, Observing};
+use pelton_run::{Environment, Options};
 use std::ffi::OsString;
 
 /// Starts programs that do nothing, one after the other.
@@ -22,7 +22,7 @@ pub fn add_start_cost(run: &mut Run, environment: &Environment) {
 /// CPU time of one fork, exec and exit, the shell's part included.
 fn start_cost(environment: &Environment) -> Option<u64> {
     let words = ["/bin/sh", "-c", LOOP].map(OsString::from);
-    let run = pelton_run::execute_command(&words, environment, Observing::Yes).ok()?;
+    let run = pelton_run::execute_command(&words, environment, &Options::FAITHFULLY).ok()?;
     let stage = run.pipelines.first()?.stages.first()?;
     (run.status == 0).then(|| stage.cost.cpu_ns() / STARTS)
 }

@@ -24,6 +24,7 @@ mod strict;
 mod syscalls;
 mod terminal;
 mod time;
+mod watch;
 
 use args::{Cli, Verb};
 use clap::Parser;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => run::run(&args, cli.color),
         Verb::Time(args) => time::time(&args, cli.color),
         Verb::Doctor(args) => doctor::doctor(&args, cli.color),
+        Verb::Watch(args) => watch::watch(&args, cli.color),
         Verb::Compare(args) => compare::compare(&args, cli.color),
         Verb::Pipe(args) => pipe::pipe(&args),
         Verb::Sh(args) => run::script(args, cli.color),

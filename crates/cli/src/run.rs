@@ -52,8 +52,13 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
                 return Err(cannot_start(&request, &error));
             }
             let progress: Option<pelton_run::ShowProgress> = args.progress.then_some(progress::show);
-            let options =
-                Options { observing: Observing::No, native: native(args)?, progress, in_place: false };
+            let options = Options {
+                observing: Observing::No,
+                native: native(args)?,
+                progress,
+                live: None,
+                in_place: false,
+            };
             text(&request, &plan, &environment, &options)
         }
     }

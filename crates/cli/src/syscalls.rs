@@ -1,7 +1,7 @@
 //! What `time --syscalls` cost: measured here and now, on a program that does nothing but system calls.
 
 use pelton_record::Run;
-use pelton_run::{Environment, Observing};
+use pelton_run::{Environment, Observing, Options};
 use std::ffi::OsString;
 
 /// Moves single bytes: two calls for each of them, and next to nothing else.
@@ -33,7 +33,8 @@ pub fn slow_down(run: &Run, environment: &Environment) -> String {
 fn cost_ns(environment: &Environment) -> Option<f64> {
     let words = PROBE.map(OsString::from);
     let run = |observing| {
-        pelton_run::execute_command(&words, environment, observing).ok().filter(|run| run.status == 0)
+        let options = Options { observing, ..Options::FAITHFULLY };
+        pelton_run::execute_command(&words, environment, &options).ok().filter(|run| run.status == 0)
     };
     let (plain, traced) = (run(Observing::Yes)?, run(Observing::Syscalls)?);
     let calls = traced.pipelines.first()?.stages.first()?.syscalls.as_ref()?.calls();

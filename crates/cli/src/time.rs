@@ -8,6 +8,7 @@ use crate::output::Place;
 use crate::source::{self, Source};
 use crate::syscalls;
 use crate::terminal::{self, Look};
+use crate::watch;
 use pelton_record::Run;
 use pelton_report::Format;
 use pelton_run::{Environment, Execution, Observing, Options};
@@ -23,6 +24,11 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     let environment = Environment::inherit();
     let source = Source::resolve(&args.source, &environment)?;
     let place = Place::prepare(args.report.output.as_deref())?;
+    let pages = [(&args.html, Format::Html), (&args.trace, Format::Trace)]
+        .into_iter()
+        .filter_map(|(path, format)| Some((path.as_deref()?, format)))
+        .map(|(path, format)| Ok((Place::prepare(Some(path))?, format)))
+        .collect::<Result<Vec<_>, Failure>>()?;
     // With -o, standard error is the pipeline's own.
     let may_speak = args.report.output.is_none() || terminal::stderr_is_terminal();
     if let Source::Text(request, plan) = &source
@@ -34,10 +40,13 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         let observing = match () {
             () if args.threads => Observing::Threads,
             () if args.syscalls => Observing::Syscalls,
+            () if args.html.is_some() || args.trace.is_some() || args.timeline => Observing::Timeline,
             () if args.outside => Observing::Yes,
             () => Observing::Inside,
         };
-        let mut measured = measure(&source, &environment, Options { observing, ..Options::FAITHFULLY })?;
+        let live = args.live.then_some(watch::beside as pelton_run::ShowLive);
+        let mut measured =
+            measure(&source, &environment, Options { observing, live, ..Options::FAITHFULLY })?;
         if args.syscalls {
             let note = syscalls::slow_down(&measured.run, &environment);
             measured.run.notes.push(note);
@@ -48,6 +57,10 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         measure_several(args, &source, &environment)?
     };
     show(place, &args.report, color, &measured.run)?;
+    let style = Look::of_file(When::Never).style(args.report.all);
+    for (page, format) in pages {
+        page.write(&pelton_report::render(&measured.run, format, &style))?;
+    }
     Ok(measured.ending())
 }
 
@@ -74,7 +87,7 @@ impl Measured {
 pub fn measure(source: &Source, environment: &Environment, options: Options) -> Result<Measured, Failure> {
     let started_unix_ms = clock::unix_ms();
     let execution = match source {
-        Source::Words(words) => pelton_run::execute_command(words, environment, options.observing)
+        Source::Words(words) => pelton_run::execute_command(words, environment, &options)
             .map_err(|error| source::no_such_command(words, &error))?,
         Source::Text(request, plan) => {
             pelton_run::execute(plan, request, environment, &options, &mut terminal::say)

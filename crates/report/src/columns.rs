@@ -357,6 +357,11 @@ impl Key {
         if style.unicode { fine } else { plain }
     }
 
+    /// The part it plays.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
     /// The same, in its colour.
     pub fn piece(&self, style: &Style) -> Pieces {
         Pieces::one(self.role, self.sign(style))

@@ -12,6 +12,7 @@ pub mod formats;
 mod inside;
 mod layout;
 mod lines;
+pub mod live;
 mod paint;
 mod pipes;
 #[cfg(test)]

@@ -78,6 +78,21 @@ impl Pieces {
         self.0.iter().map(|(_, text)| text::width(text)).sum()
     }
 
+    /// As much of its start as `width` columns hold.
+    pub fn first(&self, width: usize) -> Pieces {
+        let mut left = width;
+        let mut cut = Pieces::default();
+        for (role, text) in &self.0 {
+            let part = text::first(text, left);
+            left -= text::width(part);
+            cut.push(*role, part);
+            if part.len() < text.len() {
+                break;
+            }
+        }
+        cut
+    }
+
     /// Its text, without roles.
     pub fn text(&self) -> String {
         self.0.iter().map(|(_, text)| text.as_str()).collect()

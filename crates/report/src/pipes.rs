@@ -15,13 +15,13 @@ pub fn course(pipe: &PipeUse, width: usize, style: &Style) -> String {
     let (start_ns, end_ns) = (first.start_ns, last.start_ns + last.length_ns);
     let length_ns = end_ns.saturating_sub(start_ns).max(1);
     let edge = |i: usize| start_ns + (u128::from(length_ns) * i as u128 / width as u128) as u64;
+    (0..width).map(|i| level(pipe, edge(i), edge(i + 1)).map_or(' ', |level| sign(level, style))).collect()
+}
+
+/// How full it is, 0 to 1, as a character.
+pub fn sign(level: f64, style: &Style) -> char {
     let levels = if style.unicode { &FINE } else { &PLAIN };
-    (0..width)
-        .map(|i| match level(pipe, edge(i), edge(i + 1)) {
-            Some(level) => levels[((level * 7.0).round() as usize).min(7)],
-            None => ' ',
-        })
-        .collect()
+    levels[((level * 7.0).round() as usize).min(7)]
 }
 
 /// How full it was from `start_ns` to `end_ns`, 0 to 1.

@@ -81,7 +81,7 @@ pub fn shorten(text: &str, room: usize, unicode: bool) -> String {
 }
 
 /// The longest start of `text` within `room` columns.
-fn first(text: &str, room: usize) -> &str {
+pub fn first(text: &str, room: usize) -> &str {
     let mut used = 0;
     let end = text.char_indices().find(|(_, c)| {
         used += c.width().unwrap_or(0);

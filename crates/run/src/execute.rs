@@ -8,11 +8,13 @@ use crate::rows::{Account, Described, Part, Rows};
 use crate::stage::{Ends, Kind, Memo, StagePlan, Surroundings};
 use crate::{c_string, jobs, lookup, parts};
 use pelton_commands::detect::Detector;
+use pelton_observe::doctor::Scope;
 use pelton_observe::inside::Family;
 use pelton_observe::probes::accounting;
 use pelton_observe::probes::pipes::PipeProbe;
-use pelton_observe::{Edges, Finished, Pace, Watched};
+use pelton_observe::{Edges, Finished, Live, Pace, Watched};
 use pelton_plan::Switches;
+use pelton_record::live::Snapshot;
 use pelton_record::{Cost, How, LeftBehind, Observer, Pipeline, Span};
 use pelton_syntax::{Connector, Dialect};
 use pelton_sys::clock;
@@ -29,6 +31,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 const SIGINT: i32 = 2;
+/// Between two pictures of what goes on.
+const SHOW_NS: u64 = 500_000_000;
 
 /// Whether to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +72,8 @@ pub struct Options {
     pub native: Option<Switches>,
     /// Who wants to see how far it is, where it is not measured.
     pub progress: Option<ShowProgress>,
+    /// Who wants to see what goes on, where it is measured.
+    pub live: Option<ShowLive>,
     /// Whether this process may become the worker of a text that is one native pass: for calls, where a shell stands
     /// behind and nobody sends signals to this process alone. It saves a fork.
     pub in_place: bool,
@@ -76,8 +82,11 @@ pub struct Options {
 impl Options {
     /// As every command is, measured.
     pub const FAITHFULLY: Options =
-        Options { observing: Observing::Yes, native: None, progress: None, in_place: false };
+        Options { observing: Observing::Yes, native: None, progress: None, live: None, in_place: false };
 }
+
+/// Shows what goes on; nothing, once a pipeline has ended.
+pub type ShowLive = fn(Option<&Snapshot>);
 
 /// What came of it.
 #[derive(Debug, Default)]
@@ -186,6 +195,7 @@ pub fn execute(
     say: &mut dyn FnMut(&str),
 ) -> io::Result<Execution> {
     let mut runner = Runner::new(options.observing)?;
+    runner.show_live = options.live;
     runner.show = options.progress.filter(|_| options.observing == Observing::No);
     if runner.show.is_some() {
         progress::prepare();
@@ -243,14 +253,15 @@ pub fn command(words: &[OsString], environment: &Environment) -> io::Result<Exec
 pub fn execute_command(
     words: &[OsString],
     environment: &Environment,
-    observing: Observing,
+    options: &Options,
 ) -> io::Result<Execution> {
     let exec = command(words, environment)?;
     let program = exec.path.to_string_lossy().into_owned();
     let text = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     let name = words[0].to_string_lossy();
     let name = name.rsplit('/').next().unwrap_or(&name).to_string();
-    let mut runner = Runner::new(observing)?;
+    let mut runner = Runner::new(options.observing)?;
+    runner.show_live = options.live;
     runner.run_one(exec, &text, name, How::Process, Some(program))?;
     runner.finish()
 }
@@ -459,6 +470,10 @@ struct Runner {
     sampling_ns: u64,
     /// The only stage of the pipeline at hand and all that it starts, if that is followed.
     family: Option<Family>,
+    /// Who wants to see what goes on, what it is, and when it was shown.
+    show_live: Option<ShowLive>,
+    live: Option<Live>,
+    shown_ns: u64,
     /// Children that are none of the text's: those that this process had before it became pelton (`cmd & exec pelton …`),
     /// and those that count system calls.
     had_before: Vec<u32>,
@@ -516,6 +531,9 @@ impl Runner {
             pipes: Vec::new(),
             sampling_ns: 0,
             family: None,
+            show_live: None,
+            live: None,
+            shown_ns: 0,
             had_before,
         })
     }
@@ -658,7 +676,8 @@ impl Runner {
                 let (pid, gate) = spawn::spawn_gated(child)?;
                 if alone && observing.follows() {
                     // Where that is not permitted, it is a row like any other.
-                    self.family = Family::follow(pid).ok();
+                    let course = observing == Observing::Timeline;
+                    self.family = Family::follow(pid, course).ok();
                     self.had_before.extend(self.family.as_ref().map(Family::tracer));
                 }
                 let watched = match observing {
@@ -691,6 +710,8 @@ impl Runner {
         let places: HashMap<u32, usize> =
             starts.iter().enumerate().map(|(i, start)| (start.pid, i)).collect();
         let mut endings: Vec<Option<Ending>> = starts.iter().map(|_| None).collect();
+        let pids = || starts.iter().map(|start| start.pid).collect();
+        self.live = self.show_live.map(|_| Live::attach(Scope::These(pids())));
         let interrupts = Interrupts::watch();
         let mut outlived_interrupt = false;
         while endings.iter().any(Option::is_none) {
@@ -705,6 +726,9 @@ impl Runner {
             }
             outlived_interrupt |= interrupts.came() && !matches!(ending.ended, Ended::Signalled(SIGINT, _));
             endings[i] = Some(ending);
+        }
+        if let (Some(show), Some(_)) = (self.show_live, self.live.take()) {
+            show(None);
         }
         // bash dies of an interrupt too, unless one of its children made something else of it.
         self.execution.interrupted = interrupts.came() && !outlived_interrupt;
@@ -731,9 +755,20 @@ impl Runner {
         }
         if self.pace.is_due() {
             self.sample(watched);
+            self.show_what_goes_on();
             self.pace.tick();
         }
         Ok(None)
+    }
+
+    fn show_what_goes_on(&mut self) {
+        let (Some(show), Some(live)) = (self.show_live, &mut self.live) else { return };
+        live.sample();
+        let now_ns = clock::now_ns();
+        if now_ns - self.shown_ns >= SHOW_NS {
+            self.shown_ns = now_ns;
+            show(Some(&live.snapshot()));
+        }
     }
 
     /// One round of samples.

@@ -23,7 +23,7 @@ mod twice;
 
 pub use environ::Environment;
 pub use execute::{
-    Execution, Observing, Options, command, execute, execute_command, replacement, shell_call,
+    Execution, Observing, Options, ShowLive, command, execute, execute_command, replacement, shell_call,
 };
 pub use measure::{assemble, shown_text};
 pub use native::{Explained, Jobs, Stays, explain, set_jobs, set_memory_bytes, set_niceness, stays};

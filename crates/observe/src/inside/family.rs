@@ -2,11 +2,12 @@
 
 use super::{commands, shape};
 use crate::probes::pipes::PipeProbe;
+use crate::probes::timeline::Timeline;
 use crate::probes::waits::{Edges, Sums, WaitProbe};
 use pelton_record::Cost;
 use pelton_record::inside::Inside;
 use pelton_sys::follow::{Event, Follow};
-use pelton_sys::procfs::{self, Io};
+use pelton_sys::procfs::{self, Io, ProcFile};
 use pelton_sys::wait::{self, Ended, Usage};
 use pelton_sys::{clock, spawn};
 use std::collections::HashMap;
@@ -25,6 +26,8 @@ pub struct Family {
     members: Vec<Member>,
     live: HashMap<u32, usize>,
     pipes: HashMap<u64, PipeProbe>,
+    /// Whether the course of time is kept.
+    course: bool,
 }
 
 /// One process.
@@ -47,6 +50,8 @@ pub struct Member {
     pub cpu_ns: u64,
     pub peak_rss_bytes: u64,
     pub sums: Sums,
+    /// What it did in the course of time, if that is kept.
+    pub timeline: Option<Timeline>,
     io: Option<Io>,
     watched: Option<Watch>,
 }
@@ -54,6 +59,7 @@ pub struct Member {
 /// What is kept of one that lives.
 struct Watch {
     probe: WaitProbe,
+    timeline: Option<(Timeline, Option<ProcFile>)>,
     pidfd: Option<OwnedFd>,
 }
 
@@ -72,6 +78,7 @@ impl Member {
             cpu_ns: 0,
             peak_rss_bytes: 0,
             sums: Sums::default(),
+            timeline: None,
             io: None,
             watched: None,
         }
@@ -82,7 +89,7 @@ impl Member {
         Edges { upstream, downstream }
     }
 
-    fn sample(&mut self, now_ns: u64) {
+    fn sample(&mut self, now_ns: u64, course: bool) {
         if self.before_exec_ns.is_none() {
             // A shell that forked for a function or a group: it sets up its pipes itself.
             let pipes = [0, 1].map(|fd| procfs::pipe_inode(self.pid, fd));
@@ -91,10 +98,19 @@ impl Member {
         let (pid, start_ns, edges) = (self.pid, self.start_ns, self.edges());
         let watch = self.watched.get_or_insert_with(|| Watch {
             probe: WaitProbe::attach(pid, edges, start_ns).alone(),
+            timeline: course.then(|| (Timeline::begin(start_ns), ProcFile::open(pid, "io"))),
             pidfd: spawn::pidfd(pid),
         });
         watch.probe.rewire(edges);
-        watch.probe.sample(now_ns);
+        let window = watch.probe.sample(now_ns);
+        if let (Some(window), Some((timeline, io))) = (window, &mut watch.timeline) {
+            let mut buffer = [0; 512];
+            timeline.add(
+                now_ns,
+                window,
+                io.as_ref().and_then(|file| procfs::parse_io(file.read(&mut buffer)?)),
+            );
+        }
     }
 
     fn pidfd(&self) -> Option<BorrowedFd<'_>> {
@@ -103,14 +119,15 @@ impl Member {
 }
 
 impl Family {
-    /// Follows `pid`, which waits at its gate, and whatever it starts.
+    /// Follows `pid`, which waits at its gate, and whatever it starts; with `course`, keeps what they do in the course of time.
     ///
     /// # Errors
     /// If the system does not permit it.
-    pub fn follow(pid: u32) -> io::Result<Self> {
+    pub fn follow(pid: u32, course: bool) -> io::Result<Self> {
         let follow = Follow::attach(pid)?;
         let members = vec![Member::new(pid, None, clock::now_ns())];
-        Ok(Family { follow, members, live: HashMap::from([(pid, 0)]), pipes: HashMap::new() })
+        let (live, pipes) = (HashMap::from([(pid, 0)]), HashMap::new());
+        Ok(Family { follow, members, live, pipes, course })
     }
 
     /// The process that follows: a child of this one that is no stage's.
@@ -189,7 +206,7 @@ impl Family {
         live.sort_unstable();
         live.truncate(SAMPLED);
         for &index in &live {
-            self.members[index].sample(now_ns);
+            self.members[index].sample(now_ns, self.course);
         }
         for &index in &live {
             let member = &self.members[index];
@@ -229,6 +246,7 @@ impl Member {
             crate::probes::accounting::cost_of(self.io, usage, at_ns.saturating_sub(self.start_ns));
         if let Some(watch) = self.watched.take() {
             self.sums = watch.probe.sums();
+            self.timeline = watch.timeline.map(|(timeline, _)| timeline);
         }
     }
 }

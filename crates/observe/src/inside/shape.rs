@@ -154,6 +154,9 @@ fn stage(family: &Relations<'_>, leader: usize, run_start_ns: u64) -> Stage {
         cost.add(&family.own(index));
     }
     cost.wall_ns = member.end_ns.saturating_sub(member.start_ns);
+    // Of a shell that waits for its commands, the one that worked most tells.
+    let kept = all.iter().map(|&index| &family.members[index]).filter(|member| member.timeline.is_some());
+    let timeline = kept.max_by_key(|member| member.cpu_ns).and_then(|member| member.timeline.clone());
     let others: Vec<Sums> = all[1..].iter().map(|&index| family.members[index].sums).collect();
     Stage {
         text: text(family, leader),
@@ -169,7 +172,7 @@ fn stage(family: &Relations<'_>, leader: usize, run_start_ns: u64) -> Stage {
         threads: None,
         syscalls: None,
         inside: None,
-        timeline: None,
+        timeline: timeline.map(|timeline| timeline.finish(run_start_ns)),
         reads_previous: false,
         feeds_next: false,
         stands_for: 1,
@@ -187,8 +190,9 @@ fn end(member: &Member) -> End {
 fn add(inner: &mut Inner, more: Pipeline) {
     inner.times += 1;
     inner.pipeline.wall_ns += more.wall_ns;
-    // Of one of many, the course of a pipe says nothing about the others.
+    // Of one of many, the course of time says nothing about the others.
     inner.pipeline.pipes.clear();
+    inner.pipeline.stages.iter_mut().for_each(|stage| stage.timeline = None);
     for (stage, more) in inner.pipeline.stages.iter_mut().zip(more.stages) {
         stage.cost.add(&more.cost);
         stage.cost.wall_ns += more.cost.wall_ns;

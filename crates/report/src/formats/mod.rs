@@ -10,11 +10,13 @@ use pelton_record::Run;
 use crate::inside;
 
 pub mod csv;
+pub mod html;
 pub mod json;
 pub mod markdown;
 pub mod posix;
 pub mod shell_style;
 pub mod table;
+pub mod trace;
 
 /// A way to show a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -32,12 +34,24 @@ pub enum Format {
     Posix,
     /// A line per stage in the layout of a shell's `time`.
     ShellStyle,
+    /// What each stage did when, for viewers of Chrome's traces.
+    Trace,
+    /// The same as one page for a browser, with the table.
+    Html,
 }
 
 impl Format {
     /// All formats, the default one first.
-    pub const ALL: [Format; 6] =
-        [Format::Table, Format::Json, Format::Csv, Format::Markdown, Format::Posix, Format::ShellStyle];
+    pub const ALL: [Format; 8] = [
+        Format::Table,
+        Format::Json,
+        Format::Csv,
+        Format::Markdown,
+        Format::Posix,
+        Format::ShellStyle,
+        Format::Trace,
+        Format::Html,
+    ];
 
     /// What the user calls it.
     pub fn name(self) -> &'static str {
@@ -48,6 +62,8 @@ impl Format {
             Format::Markdown => "markdown",
             Format::Posix => "posix",
             Format::ShellStyle => "shell-style",
+            Format::Trace => "trace",
+            Format::Html => "html",
         }
     }
 
@@ -113,6 +129,8 @@ pub fn render(run: &Run, format: Format, style: &Style) -> String {
         Format::Markdown => markdown::render(shown, style),
         Format::Posix => posix::render(run),
         Format::ShellStyle => shell_style::render(shown, style),
+        Format::Trace => trace::render(shown),
+        Format::Html => html::render(shown, run),
     }
 }
 
@@ -132,7 +150,7 @@ mod tests {
         let error = "yaml".parse::<Format>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            r#"no format is called "yaml"; there are table, json, csv, markdown, posix, shell-style"#
+            r#"no format is called "yaml"; there are table, json, csv, markdown, posix, shell-style, trace, html"#
         );
     }
 }

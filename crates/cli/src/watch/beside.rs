@@ -1,0 +1,41 @@
+//! The same view beside a run of `pelton time --live`.
+
+use super::screen::Screen;
+use crate::args::When;
+use crate::terminal::{self, Look};
+use pelton_record::live::Snapshot;
+use pelton_report::live::{self, View};
+use std::io::IsTerminal;
+use std::sync::{Mutex, PoisonError};
+
+/// Between two lines where nothing is redrawn, in nanoseconds.
+const EVERY_NS: u64 = 1_000_000_000;
+
+static BESIDE: Mutex<Beside> = Mutex::new(Beside { screen: None, said_ns: 0 });
+
+/// What is on the terminal of standard error.
+struct Beside {
+    screen: Option<Screen>,
+    said_ns: u64,
+}
+
+/// Shows how it goes; with nothing to show, gives the terminal back. It is not taken if the pipeline prints there too.
+pub fn beside(now: Option<&Snapshot>) {
+    let mut beside = BESIDE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(now) = now else {
+        *beside = Beside { screen: None, said_ns: 0 };
+        return;
+    };
+    let may_take = terminal::stderr_is_terminal() && !std::io::stdout().is_terminal();
+    if may_take && beside.screen.is_none() {
+        beside.screen = Screen::take(std::io::stderr(), false).ok();
+    }
+    match &beside.screen {
+        Some(screen) => screen.show(now, &View::default(), When::Auto),
+        None if now.elapsed_ns >= beside.said_ns + EVERY_NS => {
+            beside.said_ns = now.elapsed_ns;
+            terminal::say(&live::lines(now, &Look::of_stderr(When::Auto).style(false)));
+        }
+        None => {}
+    }
+}

@@ -1,0 +1,103 @@
+//! One page that needs no network: the timeline of every stage, its rates and its pipe under it, the table, the verdict.
+//!
+//! `timeline.html` draws it; the figures stand in it as JSON.
+
+use pelton_record::{Pipeline, Run, Slice, Stage};
+use serde_json::{Value, json};
+
+use super::{Style, table};
+
+const PAGE: &str = include_str!("timeline.html");
+
+/// Shows `run` as a page; what its only row has inside comes from `whole`.
+pub fn render(run: &Run, whole: &Run) -> String {
+    let style = Style { width: Some(132), color: false, unicode: true, all: false };
+    let data = json!({
+        "wall": run.wall_ns,
+        "pipelines": run.pipelines.iter().map(pipeline).collect::<Vec<_>>(),
+    });
+    // Without this character nothing can end the script element, or begin a comment in it.
+    let data = data.to_string().replace('<', "\\u003c");
+    filled(&[
+        ("title", escaped(&run.text)),
+        ("headline", escaped(&run.verdict.headline)),
+        ("table", escaped(&table::render(run, whole, &style))),
+        ("data", data),
+    ])
+}
+
+/// The page with its blanks filled in. What is filled in is not looked at again.
+fn filled(values: &[(&str, String)]) -> String {
+    let mut out = String::new();
+    let mut rest = PAGE;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, after) = after.split_once("}}").unwrap_or((after, ""));
+        out += before;
+        out.extend(values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str()));
+        rest = after;
+    }
+    out + rest
+}
+
+fn pipeline(pipeline: &Pipeline) -> Value {
+    let pipes: Vec<Value> = pipeline.pipes.iter().map(|pipe| {
+        let fills = pipe.over_time.iter().map(|fill| json!([fill.start_ns, fill.length_ns, fill.bytes, fill.full_share]));
+        json!({"writer": pipe.writer, "capacity": pipe.capacity_bytes.unwrap_or(65_536), "fills": fills.collect::<Vec<_>>()})
+    }).collect();
+    json!({
+        "text": pipeline.text,
+        "stages": pipeline.stages.iter().map(stage).collect::<Vec<_>>(),
+        "pipes": pipes,
+    })
+}
+
+fn stage(stage: &Stage) -> Value {
+    let slice = |slice: &Slice| {
+        json!([
+            slice.start_ns,
+            slice.length_ns,
+            slice.running_ns,
+            slice.cpu_wait_ns,
+            slice.starved_ns,
+            slice.backpressured_ns,
+            slice.other_ns,
+            slice.read_bytes,
+            slice.written_bytes,
+        ])
+    };
+    json!({
+        "text": stage.text,
+        "start": stage.start_ns,
+        "wall": stage.cost.wall_ns,
+        "slices": stage.timeline.iter().flatten().map(slice).collect::<Vec<_>>(),
+    })
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn nothing_in_a_text_becomes_markup() {
+        let mut run = samples::simple();
+        run.text = "echo '</script><script>alert(1)</script>{{data}}' & x".to_owned();
+        run.pipelines[0].stages[0].text = run.text.clone();
+        let page = render(&run, &run);
+        assert_eq!(page.matches("<script").count(), PAGE.matches("<script").count());
+        assert_eq!(page.matches("</script").count(), PAGE.matches("</script").count());
+    }
+
+    #[test]
+    fn a_page_needs_no_network() {
+        let page = render(&samples::native(), &samples::native());
+        for outside in ["http://", "https://", "//cdn", "src=", "@import", "url("] {
+            assert!(!page.contains(outside), "{outside}");
+        }
+        assert!(page.contains(&escaped(&samples::native().verdict.headline)));
+    }
+}
