@@ -54,6 +54,8 @@ pub enum Verb {
     Buffer(BufferArgs),
     Watch(crate::watch::WatchArgs),
     Doctor(crate::doctor::DoctorArgs),
+    #[command(hide = true)]
+    Stamp(crate::arrivals::StampArgs),
     Compare(CompareArgs),
     Pipe(PipeArgs),
     Sh(ShArgs),
@@ -313,6 +315,7 @@ Examples:
   pelton time --threads python3 work.py              do its threads share the cores, or take turns?
   pelton time --syscalls 'head -c 1M big | wc'       which system calls, how often, how long
   pelton time --html run.html 'a | b | c'            a page: what each stage did when
+  pelton time --arrivals 'producer | sort | head'    does anything come before all is generated?
   pelton time --live 'a | b' > out                   the same figures while it runs
   pelton time -p 'a | b'                             as POSIX `time -p`
 
@@ -358,6 +361,11 @@ pub struct TimeArgs {
     /// Write the same to FILE as a trace for Perfetto or chrome://tracing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]
     pub trace: Option<PathBuf>,
+
+    /// Show when each line came out of the first stage, and when out of the last: whether a stage between (sort) gathers all of
+    /// its input. Two stages of pelton's own note that. In the formats table and json
+    #[arg(long, conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]
+    pub arrivals: bool,
 
     /// Keep what each stage does in the course of time in the record (--format json)
     #[arg(long, conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]

@@ -1,6 +1,7 @@
 //! The `pelton` command: the only place that prints or exits.
 
 mod args;
+mod arrivals;
 mod buffer;
 mod check;
 mod compare;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Verb::Time(args) => time::time(&args, cli.color),
         Verb::Doctor(args) => doctor::doctor(&args, cli.color),
         Verb::Watch(args) => watch::watch(&args, cli.color),
+        Verb::Stamp(args) => arrivals::stamp(&args),
         Verb::Compare(args) => compare::compare(&args, cli.color),
         Verb::Pipe(args) => pipe::pipe(&args),
         Verb::Sh(args) => run::script(args, cli.color),

@@ -2,6 +2,7 @@
 
 use crate::Ending;
 use crate::args::{ReportArgs, TimeArgs, When};
+use crate::arrivals::Stamps;
 use crate::failure::Failure;
 use crate::inside;
 use crate::output::Place;
@@ -23,6 +24,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     }
     let environment = Environment::inherit();
     let source = Source::resolve(&args.source, &environment)?;
+    let (source, stamps) = if args.arrivals { stamped(source, &environment)? } else { (source, None) };
     let place = Place::prepare(args.report.output.as_deref())?;
     let pages = [(&args.html, Format::Html), (&args.trace, Format::Trace)]
         .into_iter()
@@ -52,6 +54,9 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
             measured.run.notes.push(note);
         }
         inside::add_start_cost(&mut measured.run, &environment);
+        if let Some(stamps) = stamps {
+            stamps.add_to(&mut measured.run);
+        }
         measured
     } else {
         measure_several(args, &source, &environment)?
@@ -62,6 +67,18 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         page.write(&pelton_report::render(&measured.run, format, &style))?;
     }
     Ok(measured.ending())
+}
+
+/// The same with the stages that note when lines pass.
+fn stamped(source: Source, environment: &Environment) -> Result<(Source, Option<Stamps>), Failure> {
+    let Source::Text(request, plan) = source else {
+        let failure =
+            Failure::new("--arrivals notes the lines of one pipeline: this is a command given as words");
+        return Err(failure.with_help("pelton time --arrivals 'producer | sort | head'"));
+    };
+    let (stamps, request) = Stamps::insert(&request, &plan)?;
+    let plan = Stamps::plan(&request, environment)?;
+    Ok((Source::Text(Box::new(request), plan), Some(stamps)))
 }
 
 /// A measured run.

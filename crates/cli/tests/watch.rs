@@ -78,6 +78,33 @@ fn beside_a_run_it_says_lines_and_changes_nothing() {
     assert!(said.lines().any(|line| line.contains(" | ") && line.contains("sort 0%")), "{said}");
 }
 
+#[test]
+fn sort_lets_nothing_arrive_before_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = dir.path().join("record.json").display().to_string();
+    let arrivals = |stage: &str| -> (Vec<u64>, Vec<u64>) {
+        let text = format!("for i in 3 2 1; do echo $i; sleep 0.2; done | {stage}");
+        let out = pelton(&["time", "--arrivals", "--format", "json", "-o", &record, &text]);
+        assert_eq!(out.status.code(), Some(4), "{out:?}");
+        let record: Value = serde_json::from_slice(&std::fs::read(&record).unwrap()).unwrap();
+        let times = |end: &str| {
+            let batches = record["arrivals"][end].as_array().unwrap();
+            let times = |batch: &Value| {
+                vec![batch["at_ns"].as_u64().unwrap(); batch["lines"].as_u64().unwrap() as usize]
+            };
+            batches.iter().flat_map(times).collect()
+        };
+        (times("generated"), times("arrived"))
+    };
+    let (generated, arrived) = arrivals("(sort; exit 4)");
+    assert_eq!((generated.len(), arrived.len()), (3, 3));
+    assert!(arrived[0] >= generated[2], "{generated:?} {arrived:?}");
+    let (generated, arrived) = arrivals("(cat; exit 4)");
+    assert!(arrived[0] < generated[2], "{generated:?} {arrived:?}");
+    let out = pelton(&["time", "--arrivals", "seq 3"]);
+    assert_eq!(out.status.code(), Some(2));
+}
+
 fn text(dir: &Path, name: &str) -> String {
     std::fs::read_to_string(dir.join(name)).unwrap()
 }

@@ -158,6 +158,7 @@ mod tests {
             verdict: Verdict::default(),
             notes: vec![],
             repeats: None,
+            arrivals: None,
         }
     }
 

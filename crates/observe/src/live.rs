@@ -398,6 +398,7 @@ fn verdict(stages: &[LiveStage], cores: u32) -> Verdict {
         verdict: Verdict::default(),
         notes: Vec::new(),
         repeats: None,
+        arrivals: None,
     })
 }
 

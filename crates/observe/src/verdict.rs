@@ -317,6 +317,7 @@ mod tests {
             verdict: Default::default(),
             notes: vec![],
             repeats: None,
+            arrivals: None,
         })
     }
 

@@ -11,6 +11,10 @@ pub struct Inside {
     pub processes: u64,
     /// Those that still ran when the row ended; they are in no figure here.
     pub still_running: u64,
+    /// Those that gained privilege from their file (sudo), which is not given to who is followed: they were let go, and what they did
+    /// and started afterwards is in no figure here, but in the row's.
+    #[serde(default)]
+    pub left: u64,
     /// The pipelines among them, found by the pipes that they share: those that look the same are one here, with their costs
     /// added up. A stage has all that it started.
     pub pipelines: Vec<Inner>,

@@ -7,6 +7,7 @@
 //! Units stand last in a name: `_ns` nanoseconds, `_bytes` bytes, `_ms` milliseconds. `None` means *unknown*
 //! (access denied, not offered by this kernel), never zero.
 
+mod arrivals;
 mod buffered;
 mod comparison;
 mod cost;
@@ -22,6 +23,7 @@ mod timeline;
 mod verdict;
 mod waits;
 
+pub use arrivals::{Arrivals, Batch};
 pub use buffered::{Buffered, BufferedStream};
 pub use comparison::{
     Change, Comparison, Direction, Growth, GrowthPoint, Judgement, JudgementKind, Outputs, Timing,
@@ -74,6 +76,9 @@ pub struct Run {
     pub notes: Vec<String>,
     /// Present with `--runs N`: the raw values behind the medians shown elsewhere in this record.
     pub repeats: Option<Repeats>,
+    /// When lines came out of the first stage and out of the last, if that was asked for (`pelton time --arrivals`).
+    #[serde(default)]
+    pub arrivals: Option<Arrivals>,
 }
 
 /// The machine a run was made on.

@@ -55,6 +55,10 @@ pub fn lines(inside: &Inside, style: &Style) -> Vec<Pieces> {
         lines.push(Pieces::one(Role::Dim, format!("    and {more} more (--all)")));
     }
     lines.extend(starting(inside).map(|text| Pieces::one(Role::Plain, format!("  {text}"))));
+    if inside.left > 0 {
+        let text = format!("  {} of them gained privilege and were not followed further", inside.left);
+        lines.push(Pieces::one(Role::Dim, text));
+    }
     if inside.still_running > 0 {
         let text =
             format!("  {} of them still ran when it ended, and are in no figure", inside.still_running);

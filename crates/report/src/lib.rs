@@ -5,6 +5,7 @@
 //!
 //! How figures are written is decided once, in `units.rs`; how a user's text is made safe to show, in `text.rs`.
 
+mod arrivals;
 mod columns;
 mod comparison;
 pub mod diagnosis;

@@ -167,6 +167,7 @@ fn run(pipelines: Vec<Pipeline>, bottleneck: Option<(usize, usize)>, headline: &
         total,
         notes: vec![],
         repeats: None,
+        arrivals: None,
     }
 }
 

@@ -40,6 +40,7 @@ pub fn assemble(
         verdict: Verdict::default(),
         notes: Vec::new(),
         repeats: None,
+        arrivals: None,
     };
     run.notes = notes(&run);
     run.verdict = pelton_observe::judge(&run);

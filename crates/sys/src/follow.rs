@@ -15,7 +15,7 @@
 use crate::procfs::{self, Io, ProcFile};
 use crate::trace::{self, Next};
 use crate::wait::{Ended, Usage};
-use crate::{clock, pipe, processes, spawn};
+use crate::{clock, pipe, privilege, processes, spawn};
 use std::collections::HashSet;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -47,6 +47,11 @@ pub enum Event {
         pipes: [Option<u64>; 2],
         /// Its command line, as long as 4 KiB hold.
         words: Vec<Vec<u8>>,
+    },
+    /// It gained privilege from its program's file, and is no longer followed.
+    Left {
+        /// Which process.
+        pid: u32,
     },
     /// It is about to end: what is only known as long as it has memory and descriptors.
     Exiting {
@@ -170,12 +175,21 @@ struct Follower {
     /// whoever listens wants to know who made it before it does anything.
     known: HashSet<u32>,
     held: HashSet<u32>,
+    /// Those that are to be let go at the end of their exec: see [`privilege`].
+    leaving: HashSet<u32>,
 }
 
 impl Follower {
     fn new(root: u32) -> Self {
         let known = HashSet::from([root]);
-        Follower { root, begun: false, threads: HashSet::new(), known, held: HashSet::new() }
+        Follower {
+            root,
+            begun: false,
+            threads: HashSet::new(),
+            known,
+            held: HashSet::new(),
+            leaving: HashSet::new(),
+        }
     }
 
     fn run(mut self) {
@@ -194,6 +208,9 @@ impl Follower {
 
     fn stopped(&mut self, pid: libc::pid_t, status: libc::c_int) -> io::Result<()> {
         let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+        if event == 0 && signal == libc::SIGTRAP && self.leaving.remove(&(pid as u32)) {
+            return self.leave(pid as u32);
+        }
         let told = match event {
             libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
                 self.forked(pid as u32)
@@ -210,9 +227,23 @@ impl Follower {
         let _ = match event {
             libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => trace::request(libc::PTRACE_LISTEN, pid, 0),
             0 => trace::request(libc::PTRACE_CONT, pid, signal),
+            libc::PTRACE_EVENT_EXEC if privilege::is_withheld(pid as u32) => {
+                self.leaving.insert(pid as u32);
+                trace::request(libc::PTRACE_SYSCALL, pid, 0)
+            }
             _ => trace::request(libc::PTRACE_CONT, pid, 0),
         };
         told
+    }
+
+    /// One that gains privilege goes on alone: no more will be heard of it, nor of what it starts.
+    fn leave(&mut self, pid: u32) -> io::Result<()> {
+        if !privilege::start_again(pid) {
+            let _ = trace::request(libc::PTRACE_CONT, pid as libc::pid_t, 0);
+            return Ok(());
+        }
+        self.known.remove(&pid);
+        tell(&Frame::of(b'l', &[u64::from(pid)], &[]))
     }
 
     fn forked(&mut self, pid: u32) -> io::Result<()> {
@@ -364,6 +395,7 @@ fn event(kind: u8, numbers: &[u64], words: Vec<Vec<u8>>) -> Option<Event> {
         (b'x', &[at_ns, pid, cpu_ns, stdin, stdout]) => {
             Event::Execed { at_ns, pid: pid as u32, cpu_ns, pipes: [inode(stdin), inode(stdout)], words }
         }
+        (b'l', &[pid]) => Event::Left { pid: pid as u32 },
         (b'q', &[pid, stdin, stdout, known, read_bytes, written_bytes, read_calls, write_calls, peak]) => {
             let io = Io { read_bytes, written_bytes, read_calls, write_calls };
             Event::Exiting {

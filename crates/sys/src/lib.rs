@@ -22,6 +22,7 @@ pub mod machine;
 pub mod memory;
 pub mod pages;
 pub mod pipe;
+mod privilege;
 pub mod processes;
 pub mod procfs;
 pub mod read;

@@ -28,6 +28,8 @@ pub struct Family {
     pipes: HashMap<u64, PipeProbe>,
     /// Whether the course of time is kept.
     course: bool,
+    /// Those that gained privilege, and were let go.
+    left: u64,
 }
 
 /// One process.
@@ -127,7 +129,7 @@ impl Family {
         let follow = Follow::attach(pid)?;
         let members = vec![Member::new(pid, None, clock::now_ns())];
         let (live, pipes) = (HashMap::from([(pid, 0)]), HashMap::new());
-        Ok(Family { follow, members, live, pipes, course })
+        Ok(Family { follow, members, live, pipes, course, left: 0 })
     }
 
     /// The process that follows: a child of this one that is no stage's.
@@ -178,6 +180,10 @@ impl Family {
                 member.pipes = pipes;
                 member.words = words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
             }
+            Event::Left { pid } => {
+                self.live.remove(&pid);
+                self.left += 1;
+            }
             Event::Exiting { pid, pipes, io, peak_rss_bytes } => {
                 let index = self.member(pid, clock::now_ns());
                 let member = &mut self.members[index];
@@ -222,13 +228,14 @@ impl Family {
     pub fn finish(mut self, run_start_ns: u64) -> Option<Inside> {
         self.hear_out();
         let still_running = self.live.len() as u64;
-        if self.members.len() < 2 {
+        if self.members.len() < 2 && self.left == 0 {
             return None;
         }
         let family = Relations::of(&self.members);
         Some(Inside {
             processes: self.members.len() as u64,
             still_running,
+            left: self.left,
             pipelines: shape::pipelines(&family, &self.pipes, run_start_ns),
             commands: commands::commands(&family),
             start_ns: None,

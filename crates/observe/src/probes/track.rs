@@ -178,13 +178,14 @@ fn state_of(pid: u32, call: Call, edges: Edges) -> State {
         }
         Call::Sleeps | Call::Signal { timed: true } | Call::Resumes => State::Asleep,
         Call::Futex { .. } | Call::Locks(_) => State::Lock,
-        Call::Child(_) => State::Child,
+        // timeout(1) and shells that wait for a signal wait for their children.
+        Call::Child(_) | Call::Signal { timed: false } => State::Child,
         Call::Reads(_)
         | Call::Writes(_)
         | Call::Accepts(_)
         | Call::Connects(_)
         | Call::Opens { .. }
         | Call::Disk => State::Io,
-        Call::Signal { timed: false } | Call::Other(_) => State::Other,
+        Call::Other(_) => State::Other,
     }
 }

@@ -19,6 +19,7 @@ use pelton_record::{Run, Stage};
 
 use super::Style;
 use crate::{
+    arrivals,
     columns::{self, BAR_HEAD, PIPE_HEAD, SPREAD_RANK},
     inside,
     layout::Sheet,
@@ -42,6 +43,10 @@ pub fn render(run: &Run, whole: &Run, style: &Style) -> String {
         let Some(threads) = &stage.threads else { continue };
         lines.push(Pieces::default());
         lines.extend(threads::lines(threads, &whose, style));
+    }
+    if let Some(arrivals) = &whole.arrivals {
+        lines.push(Pieces::default());
+        lines.extend(arrivals::lines(arrivals, style));
     }
     for paragraphs in [prose::verdict(run, style), prose::notes(run, style)] {
         if !paragraphs.is_empty() {

@@ -1,0 +1,119 @@
+//! `pelton time --arrivals`: a stage of pelton's own behind the first stage and behind the last notes when each line passes.
+
+use crate::Ending;
+use crate::failure::Failure;
+use clap::Args;
+use pelton_record::{Arrivals, Batch, Run};
+use pelton_run::{Environment, Plan, Request, Step};
+use pelton_sys::{clock, signals};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// What such a stage is called on the command line; no help mentions it.
+#[derive(Args)]
+pub struct StampArgs {
+    /// Where to note the times
+    pub file: PathBuf,
+}
+
+/// Passes standard input on to standard output, and notes when lines ended: the time and their number, for each block.
+pub fn stamp(args: &StampArgs) -> Result<Ending, Failure> {
+    signals::default_sigpipe();
+    let cannot = |error: std::io::Error| Failure::io("cannot pass lines on", &error);
+    let mut notes = File::create(&args.file).map_err(cannot)?;
+    let (mut stdin, mut stdout) =
+        (std::io::stdin().lock(), File::from(crate::arrivals::stdout().map_err(cannot)?));
+    let mut block = vec![0; 64 * 1024];
+    loop {
+        let size = stdin.read(&mut block).map_err(cannot)?;
+        let at_ns = clock::now_ns();
+        let lines = block[..size].iter().filter(|byte| **byte == b'\n').count() as u64;
+        notes.write_all(&[at_ns.to_ne_bytes(), lines.to_ne_bytes()].concat()).map_err(cannot)?;
+        if size == 0 {
+            return Ok(Ending::Status(0));
+        }
+        stdout.write_all(&block[..size]).map_err(cannot)?;
+    }
+}
+
+/// Standard output without the buffer of lines that Rust puts before it.
+fn stdout() -> std::io::Result<std::os::fd::OwnedFd> {
+    use std::os::fd::AsFd;
+    std::io::stdout().as_fd().try_clone_to_owned()
+}
+
+/// Where the two stages put their notes.
+pub struct Stamps {
+    dir: tempfile::TempDir,
+    start_ns: u64,
+    /// How many stages the text has by itself.
+    stages: usize,
+}
+
+impl Stamps {
+    /// The same request with the two stages in its pipeline.
+    ///
+    /// # Errors
+    /// If it is anything but one pipeline of several stages.
+    pub fn insert(request: &Request, plan: &Plan) -> Result<(Self, Request), Failure> {
+        let refused = |why: &str| {
+            Failure::new(format!("--arrivals notes the lines of one pipeline: {why}"))
+                .with_help("pelton time --arrivals 'producer | sort | head'")
+        };
+        let Plan::Steps(steps) = plan else { return Err(refused("the shell would run this text whole")) };
+        let [Step::List(list)] = steps.as_slice() else { return Err(refused("these are several commands")) };
+        let [(None, pipeline)] = list.as_slice() else { return Err(refused("these are several pipelines")) };
+        let [first, .., last] = pipeline.stages.as_slice() else {
+            return Err(refused("this is a single command"));
+        };
+        let text = request.text.to_str().ok_or_else(|| refused("its text is not UTF-8"))?;
+        let between = &text[first.span.end..pipeline.stages[1].span.start];
+        if between.trim() != "|" || pipeline.negated {
+            return Err(refused("its first stage pipes more than its standard output, or it is negated"));
+        }
+        let cannot = |error: std::io::Error| Failure::io("cannot note the times", &error);
+        let dir = tempfile::tempdir().map_err(cannot)?;
+        let own = std::env::current_exe().map_err(cannot)?;
+        let stage = |name: &str| format!(" | {} stamp {}", quoted(&own), quoted(&dir.path().join(name)));
+        let (head, rest) = text.split_at(first.span.end);
+        let (middle, tail) = rest.split_at(last.span.end - first.span.end);
+        let stamped = format!("{head}{}{middle}{}{tail}", stage("generated"), stage("arrived"));
+        let request = Request { text: OsString::from(stamped), ..request.clone() };
+        Ok((Stamps { dir, start_ns: clock::now_ns(), stages: pipeline.stages.len() }, request))
+    }
+
+    /// The plan of the request with the two stages.
+    ///
+    /// # Errors
+    /// If it is not understood, which it is if that without them is.
+    pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, Failure> {
+        pelton_run::plan(request, environment).map_err(|error| Failure::new(error.message))
+    }
+
+    /// Adds what was noted to the record of the run, whose status is that of its own last stage.
+    pub fn add_to(self, run: &mut Run) {
+        let read = |name: &str| batches(&self.dir.path().join(name), self.start_ns);
+        run.arrivals = Some(Arrivals { generated: read("generated"), arrived: read("arrived") });
+        if let Some(own) = run.pipelines.first().and_then(|pipeline| pipeline.stages.get(self.stages)) {
+            run.exit_status = own.end.status();
+        }
+        let note = "two stages of pelton's own (stamp) stand behind the first stage and behind the last, and note when lines pass";
+        run.notes.push(note.to_owned());
+    }
+}
+
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
+}
+
+fn batches(path: &Path, start_ns: u64) -> Vec<Batch> {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let (notes, _) = bytes.as_chunks::<16>();
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
+    let batches = notes
+        .iter()
+        .map(|note| Batch { at_ns: number(&note[..8]).saturating_sub(start_ns), lines: number(&note[8..]) });
+    batches.filter(|batch| batch.lines > 0).collect()
+}
