@@ -1,9 +1,9 @@
 //! What a stage waits for: sampled, and fitted to the kernel's exact sums.
 //!
 //! Time on a CPU and time ready without one come from the scheduler's accounting, between any two samples as well as in all.
-//! So only what is left, the blocked time between two samples, has to be given to something: to what the stage was
-//! seen in at the second of them. A sample alone would under-count running, because the sampler itself wakes when a CPU
-//! is free; and counting samples instead of weighing them would favour the beginning, where they are closer.
+//! So only what is left, the blocked time, has to be given to something: samples that find the stage blocked split it, each with
+//! the weight of the time since the one before it. A sample alone would under-count running, because the sampler itself wakes
+//! when a CPU is free; and counting samples instead of weighing them would favour the beginning, where they are closer.
 
 use super::track::{STATES, State, Step, Track};
 use pelton_record::{Elsewhere, Waits};
@@ -211,7 +211,9 @@ impl Sums {
         self.ready_ns += ready_ns;
         if let Some(state) = step.state {
             self.blocked_samples += 1;
-            self.blocked_ns[state as usize] += window.blocked_ns();
+            // Not the blocked part of the window: it would be lost where the sample finds the stage running, and these are the
+            // windows in which it waits in short turns.
+            self.blocked_ns[state as usize] += length_ns;
         }
         window
     }
@@ -330,6 +332,16 @@ mod tests {
         let fit = Fit { ready_ns: 0, wall_ns: 8_000 * MS };
         let waits = sampled(states).waits(&fit, 6_000 * MS).expect("enough samples");
         assert_eq!(percent(&waits), [75, 0, 25, 0, 0]);
+    }
+
+    #[test]
+    fn short_turns_count_as_much_as_long_waits() {
+        // Half of the time on end without room; then short sleeps between bursts, a quarter of the time, as every fourth sample finds.
+        let long = std::iter::repeat_n((20, 0, 0, Some(State::Backpressured)), 100);
+        let turns = (0..100).map(|i| (20, 15, 0, (i % 4 == 0).then_some(State::Asleep)));
+        let fit = Fit { ready_ns: 0, wall_ns: 4_000 * MS };
+        let waits = sampled(long.chain(turns)).waits(&fit, 1_500 * MS).expect("enough samples");
+        assert_eq!(percent(&waits), [38, 0, 0, 50, 13]);
     }
 
     #[test]
