@@ -34,7 +34,7 @@ Usage: cargo xtask COMMAND
   test        setup, then everything that continuous integration runs
   demo        makes a 100 MB access log and runs `pelton time` on a pipeline over it
   bench       side by side with the shell: bench [NAME…] [--runs N] [--size MB] [--results DIR]
-                names: csv, json, faithful, kernels, overhead, parts, pipelines, startup, tiny, truth, size, verdict (all of them if none is given)
+                names: awk, csv, json, faithful, kernels, overhead, parts, pipelines, startup, tiny, truth, size, verdict (all of them if none is given)
   fuzz        kernels, pipelines, expressions and parsers put to the test, in turns with fresh seeds:
                 fuzz [--minutes N] [--seed S] [--only kernels,pipelines,regex,parsers,json,csv] [--jobs N]
   law         who may import whom, on its own

@@ -19,6 +19,7 @@ pub mod follow;
 pub mod limits;
 pub mod locks;
 pub mod machine;
+pub mod marks;
 pub mod memory;
 pub mod pages;
 pub mod pipe;

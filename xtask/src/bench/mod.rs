@@ -2,6 +2,7 @@
 //!
 //! Each writes its figures, machine and raw samples to bench/results. They want a quiet machine, and no test runs them.
 
+mod awk;
 mod contest;
 mod csv;
 mod doctor;
@@ -47,6 +48,7 @@ const ALL: [Benchmark; 15] = [
     ("stats", stats_overhead::run),
     ("json", json::run),
     ("csv", csv::run),
+    ("awk", awk::run),
     ("size", size::run),
     ("verdict", verdict::run),
     ("doctor", doctor::run),

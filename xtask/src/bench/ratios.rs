@@ -87,7 +87,7 @@ impl Ratio {
 }
 
 /// A file's length and a sum over its bytes (FNV-1a): equal for equal files.
-fn digest(path: &Path) -> Outcome<(u64, u64)> {
+pub fn digest(path: &Path) -> Outcome<(u64, u64)> {
     use std::io::Read;
     let mut file = std::fs::File::open(path)?;
     let (mut length, mut sum) = (0, 0xcbf2_9ce4_8422_2325_u64);

@@ -1,14 +1,18 @@
 //! Arrays.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 use super::value::{Text, Value};
 
-/// From strings to values, in no order.
+/// From strings to values, in no order. What is looked for need not be a string of its own, as it had to be in the map of
+/// the standard library.
 #[derive(Clone, Debug)]
 pub(super) struct Array {
-    map: HashMap<Text, Value, Seed>,
+    table: HashTable<(Text, Value)>,
+    seed: Seed,
 }
 
 /// A hash that is fast for short keys: words folded by multiplication, as in wyhash. The seed differs from run to run,
@@ -22,79 +26,80 @@ impl Seed {
     }
 }
 
-pub(super) struct Folding(u64);
-
 fn fold(left: u64, right: u64) -> u64 {
     let product = u128::from(left) * u128::from(right);
     product as u64 ^ (product >> 64) as u64
 }
 
-impl BuildHasher for Seed {
-    type Hasher = Folding;
-
-    fn build_hasher(&self) -> Folding {
-        Folding(self.0)
+impl Seed {
+    #[inline]
+    fn hash(self, bytes: &[u8]) -> u64 {
+        const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+        let mut hash = self.0.wrapping_add(bytes.len() as u64);
+        for word in bytes.as_chunks::<8>().0 {
+            hash = fold(hash ^ u64::from_le_bytes(*word), ODD);
+        }
+        fold(hash ^ last(bytes), ODD)
     }
 }
 
-impl Hasher for Folding {
-    fn finish(&self) -> u64 {
-        self.0
+/// The last bytes, some of which may be in a word already; of less than eight, all.
+#[inline]
+fn last(bytes: &[u8]) -> u64 {
+    if let Some(eight) = bytes.last_chunk() {
+        return u64::from_le_bytes(*eight);
     }
-
-    fn write(&mut self, bytes: &[u8]) {
-        const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
-        let mut words = bytes.chunks_exact(8);
-        for word in &mut words {
-            let word = u64::from_le_bytes(word.try_into().unwrap_or_default());
-            self.0 = fold(self.0 ^ word, ODD);
-        }
-        let rest = words.remainder();
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        self.0 = fold(self.0 ^ u64::from_le_bytes(last), ODD ^ (rest.len() as u64) << 56);
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << 32;
     }
-
-    fn write_usize(&mut self, length: usize) {
-        self.0 = self.0.wrapping_add(length as u64);
-    }
+    bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
 impl Array {
     pub(super) fn new(seed: Seed) -> Self {
-        Array { map: HashMap::with_hasher(seed) }
+        Array { table: HashTable::new(), seed }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.map.len()
+        self.table.len()
     }
 
+    #[inline]
     pub(super) fn contains(&self, key: &[u8]) -> bool {
-        self.map.contains_key(key)
+        self.table.find(self.seed.hash(key), |(known, _)| known.bytes() == key).is_some()
+    }
+
+    #[inline]
+    fn at(&mut self, key: &[u8]) -> Entry<'_, (Text, Value)> {
+        let seed = self.seed;
+        self.table.entry(seed.hash(key), |(known, _)| known.bytes() == key, |(key, _)| seed.hash(key.bytes()))
     }
 
     /// What stands there; asking for it makes it.
     #[inline]
     pub(super) fn entry(&mut self, key: &[u8]) -> &mut Value {
-        self.map.entry(Text::new(key)).or_default()
+        &mut self.at(key).or_insert_with(|| (Text::new(key), Value::Unset)).into_mut().1
     }
 
+    #[inline]
     pub(super) fn set(&mut self, key: &[u8], value: Value) {
-        match self.map.get_mut(key) {
-            Some(place) => *place = value,
-            None => _ = self.map.insert(Text::new(key), value),
+        match self.at(key) {
+            Entry::Occupied(mut entry) => entry.get_mut().1 = value,
+            Entry::Vacant(entry) => _ = entry.insert((Text::new(key), value)),
         }
     }
 
     pub(super) fn remove(&mut self, key: &[u8]) {
-        self.map.remove(key);
+        if let Entry::Occupied(entry) = self.at(key) {
+            entry.remove();
+        }
     }
 
     pub(super) fn clear(&mut self) {
-        self.map.clear();
+        self.table.clear();
     }
 
     pub(super) fn keys(&self) -> Vec<Text> {
-        self.map.keys().cloned().collect()
+        self.table.iter().map(|(key, _)| key.clone()).collect()
     }
 }

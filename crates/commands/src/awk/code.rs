@@ -1,8 +1,8 @@
 //! A program as it is run: names are places, constants are ready.
 
 use super::array::Array;
+use super::fields::Separator;
 use super::format::Piece;
-use super::record::Separator;
 use super::tree::{Arith, Order};
 use super::value::{Text, Value};
 
@@ -40,6 +40,8 @@ pub(super) struct Code {
     pub(super) ranges: usize,
     pub(super) fields: Separator,
     pub(super) record_end: u8,
+    /// A pattern that every record matches for which anything is done.
+    pub(super) gate: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -67,9 +69,11 @@ pub(super) struct Function {
 #[derive(Clone, Debug)]
 pub(super) enum Do {
     Run(Get),
-    Print(Vec<Get>),
+    /// Whether a function may print something before this does.
+    Print(Vec<Get>, bool),
     PrintRecord,
-    Printf(Vec<Piece>, Vec<Get>),
+    /// The same.
+    Printf(Vec<Piece>, Vec<Get>, bool),
     If(Get, Vec<Do>, Vec<Do>),
     /// Test before, body, step.
     Loop(Option<Get>, Vec<Do>, Vec<Do>),
@@ -180,10 +184,51 @@ pub(super) enum Part {
 }
 
 impl Code {
+    /// The pattern that a record must match for the only rule to do anything.
+    pub(super) fn gate_of(rules: &[Rule]) -> Option<usize> {
+        match rules {
+            [Rule { when: When::If(test), .. }] => required(test),
+            _ => None,
+        }
+    }
+
     /// Arrays, empty.
     pub(super) fn tables(&self) -> Vec<Array> {
         let seed = super::array::Seed::new();
         (0..self.arrays).map(|_| Array::new(seed)).collect()
+    }
+}
+
+/// The pattern that the record must match for this to be true; what comes before it changes nothing.
+fn required(test: &Get) -> Option<usize> {
+    match test {
+        Get::Match { negated: false, text, pattern } if matches!(**text, Get::Of(Place::Record)) => {
+            Some(*pattern)
+        }
+        Get::And(left, right) if is_still(left) => required(left).or_else(|| required(right)),
+        Get::And(left, _) => required(left),
+        _ => None,
+    }
+}
+
+/// Evaluating it shows nowhere. Says no if in doubt.
+pub(super) fn is_still(expr: &Get) -> bool {
+    let is_simple = |place: &Place| {
+        matches!(
+            place,
+            Place::Global(_) | Place::Local(_) | Place::Record | Place::Field(_) | Place::FieldCount
+        )
+    };
+    match expr {
+        Get::Number(_) | Get::Text(_) | Get::RecordNumber | Get::FileRecordNumber => true,
+        Get::Of(place) => is_simple(place),
+        Get::Compare(_, left, right)
+        | Get::Arith(_, left, right)
+        | Get::And(left, right)
+        | Get::Or(left, right) => is_still(left) && is_still(right),
+        Get::Match { text, .. } => is_still(text),
+        Get::Negate(inner) | Get::Plus(inner) | Get::Not(inner) | Get::Length(inner) => is_still(inner),
+        _ => false,
     }
 }
 

@@ -6,10 +6,10 @@ use crate::{Accept, Declined};
 
 use super::Dialect;
 use super::code::{self, Argument, Code, Do, Get, Place, Replacement, Rule, Table, When};
+use super::fields::Separator;
 use super::format::{self, Piece};
 use super::names::{Names, Owner};
 use super::pattern::Pattern;
-use super::record::Separator;
 use super::tree::{Expr, Pattern as Test, Program, Statement};
 use super::value::{Text, Value};
 
@@ -80,6 +80,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &Given) -> Accept
         [byte] => *byte,
         _ => return Declined::because("an RS that is not one character"),
     };
+    let gate = Code::gate_of(&rules);
     let code = Code {
         begin,
         rules,
@@ -90,6 +91,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &Given) -> Accept
         ranges: compiler.ranges,
         fields: separator(&given.fs, given.dialect)?,
         record_end,
+        gate,
     };
     Ok(Compiled { code, patterns: compiler.patterns, separators: compiler.separators })
 }
@@ -123,6 +125,15 @@ pub(super) fn separator(text: &[u8], dialect: Dialect) -> Accept<Separator> {
             Separator::Pattern(Box::new(pattern))
         }
     })
+}
+
+/// A function of the program is called among these.
+fn calls(args: &[Expr]) -> bool {
+    let mut found = false;
+    for arg in args {
+        super::analyse::each_expr(arg, &mut |expr| found |= matches!(expr, Expr::Call(..)));
+    }
+    found
 }
 
 impl Compiler<'_> {
@@ -229,10 +240,10 @@ impl Compiler<'_> {
                 return Declined::because(format!("a side effect: print {}", to.how));
             }
             Statement::Print(args, None) if args.is_empty() => Do::PrintRecord,
-            Statement::Print(args, None) => Do::Print(self.gets(args)?),
+            Statement::Print(args, None) => Do::Print(self.gets(args)?, calls(args)),
             Statement::Printf(args, None) => {
-                let (pieces, args) = self.format(args)?;
-                Do::Printf(pieces, args)
+                let (pieces, gets) = self.format(args)?;
+                Do::Printf(pieces, gets, calls(args))
             }
             Statement::If(test, yes, no) => {
                 let (test, yes) = (self.get(test)?, self.one(yes)?);

@@ -4,10 +4,12 @@
 
 use std::cmp::Ordering;
 
-use super::code::{Get, OFS, Part, Place, RLENGTH, RSTART, Replacement};
+use super::code::{Get, OFS, Part, Place, RLENGTH, RSTART, Replacement, is_still};
+use super::fields::split;
 use super::machine::{Machine, Ran, parts_of};
 use super::number;
-use super::record::{Found, split};
+use super::record::Found;
+use super::substitute::replace;
 use super::tree::{Arith, Order};
 use super::value::{Operand, Text, Value};
 
@@ -15,13 +17,77 @@ use super::value::{Operand, Text, Value};
 const SPRINTF_MAX: usize = 8191;
 
 impl Machine {
+    /// The number of the field that a place is, 0 for the record. `None` if it is none.
+    #[inline]
+    fn field_of(&mut self, expr: &Get) -> Ran<Option<usize>> {
+        Ok(match expr {
+            Get::Of(Place::Field(field)) => Some(*field),
+            Get::Of(Place::Record) => Some(0),
+            Get::Of(Place::FieldAt(index)) => Some(self.field_number(index)?),
+            _ => None,
+        })
+    }
+
+    #[inline]
+    fn found(&mut self, field: usize) -> Found<'_> {
+        match field {
+            0 => self.record.whole(&self.globals[OFS]),
+            field => self.record.field(field),
+        }
+    }
+
+    /// An element, made if it is not there.
+    #[inline]
+    fn element<T>(
+        &mut self,
+        table: super::code::Table,
+        index: &[Get],
+        with: impl FnOnce(&mut Value) -> T,
+    ) -> Ran<T> {
+        let number = self.table_number(table);
+        if let [one] = index
+            && let Some(field) = self.field_of(one)?
+        {
+            let found = match field {
+                0 => self.record.whole(&self.globals[OFS]),
+                field => self.record.field(field),
+            };
+            if let Some(key) = found.bytes() {
+                return Ok(with(self.tables[number].entry(key)));
+            }
+            let mut key = Vec::new();
+            found.write(&mut key);
+            return Ok(with(self.tables[number].entry(&key)));
+        }
+        let key = self.key(index)?;
+        let made = with(self.tables[number].entry(&key));
+        self.give_back(key);
+        Ok(made)
+    }
+
+    /// It is a number now, whatever it was: no string to be compared as one.
+    #[inline]
+    fn is_number_now(&self, expr: &Get) -> bool {
+        match expr {
+            Get::Of(Place::Global(place)) => matches!(self.globals[*place], Value::Number(_)),
+            Get::Of(Place::Local(place)) => matches!(self.locals[self.base + *place], Value::Number(_)),
+            expr => is_number(expr),
+        }
+    }
+
     #[inline]
     pub(super) fn number(&mut self, expr: &Get) -> Ran<f64> {
         Ok(match expr {
             Get::Number(number) => *number,
             Get::Of(Place::Field(field)) => self.record.field(*field).number(),
             Get::Of(Place::Global(place)) => self.globals[*place].number(),
+            Get::Of(Place::Local(place)) => self.locals[self.base + *place].number(),
             Get::Of(Place::FieldCount) => self.record.count() as f64,
+            Get::Of(Place::Element(table, index)) => self.element(*table, index, |value| value.number())?,
+            Get::Of(Place::FieldAt(index)) => {
+                let field = self.field_number(index)?;
+                self.found(field).number()
+            }
             Get::RecordNumber => self.records as f64,
             Get::FileRecordNumber => self.file_records as f64,
             Get::Arith(arith, left, right) => {
@@ -64,6 +130,8 @@ impl Machine {
             }
             Get::Of(Place::Field(field)) => self.record.field(*field).is_true(),
             Get::Of(Place::Record) => self.record.whole(&self.globals[OFS]).is_true(),
+            Get::Of(Place::Global(place)) => self.globals[*place].is_true(),
+            Get::Of(Place::Element(table, index)) => self.element(*table, index, |value| value.is_true())?,
             Get::Number(_)
             | Get::Arith(..)
             | Get::RecordNumber
@@ -78,15 +146,17 @@ impl Machine {
     }
 
     fn matches(&mut self, text: &Get, pattern: usize) -> Ran<bool> {
-        let found = match text {
-            Get::Of(Place::Record) => self.record.whole(&self.globals[OFS]),
-            Get::Of(Place::Field(field)) => self.record.field(*field),
-            _ => return self.matches_made(text, pattern),
+        let Some(field) = self.field_of(text)? else { return self.matches_made(text, pattern) };
+        let found = match field {
+            0 => self.record.whole(&self.globals[OFS]),
+            field => self.record.field(field),
         };
-        if let Found::Input(text) | Found::Text(text) = found {
+        if let Some(text) = found.bytes() {
             return Ok(self.patterns[pattern].is_match(text));
         }
-        self.matches_made(text, pattern)
+        let mut text = Vec::new();
+        found.write(&mut text);
+        Ok(self.patterns[pattern].is_match(&text))
     }
 
     fn matches_made(&mut self, text: &Get, pattern: usize) -> Ran<bool> {
@@ -105,12 +175,20 @@ impl Machine {
     }
 
     fn length(&mut self, expr: &Get) -> Ran<usize> {
-        let found = match expr {
-            Get::Of(Place::Record) => self.record.whole(&self.globals[OFS]),
-            Get::Of(Place::Field(field)) => self.record.field(*field),
-            _ => Found::Own(&Value::Unset),
-        };
-        if let Found::Input(text) | Found::Text(text) = found {
+        if let Some(field) = self.field_of(expr)? {
+            let found = self.found(field);
+            return Ok(found.bytes().map_or_else(
+                || {
+                    let mut text = Vec::new();
+                    found.write(&mut text);
+                    text.len()
+                },
+                <[u8]>::len,
+            ));
+        }
+        if let Get::Of(Place::Global(place)) = expr
+            && let Some(text) = self.globals[*place].bytes()
+        {
             return Ok(text.len());
         }
         let text = self.text(expr)?;
@@ -120,6 +198,11 @@ impl Machine {
     }
 
     fn compare(&mut self, order: Order, left: &Get, right: &Get) -> Ran<bool> {
+        // What is evaluated first might change what the other is.
+        if self.is_number_now(left) && (is_number(right) || is_still(left) && self.is_number_now(right)) {
+            let left = self.number(left)?;
+            return Ok(holds(order, compare_numbers(left, self.number(right)?)));
+        }
         if let (Get::Of(Place::Field(field)), Get::Number(number)) = (left, right) {
             let found = self.record.field(*field).operand();
             return Ok(holds(order, compare(found, Operand::Number(*number))));
@@ -129,9 +212,11 @@ impl Machine {
         {
             return Ok(holds(order, found.cmp(text.bytes())));
         }
-        if is_number(left) && is_number(right) {
-            let left = self.number(left)?;
-            return Ok(holds(order, compare_numbers(left, self.number(right)?)));
+        if let Get::Text(text) = right
+            && let Some(field) = self.field_of(left)?
+        {
+            let found = self.found(field);
+            return Ok(holds(order, compare(found.operand(), Operand::Text(text.bytes()))));
         }
         let (left, right) = (self.value(left)?, self.value(right)?);
         Ok(holds(order, compare(left.as_operand(), right.as_operand())))
@@ -144,6 +229,12 @@ impl Machine {
             Get::Of(Place::Field(field)) => self.record.field(*field).write(out),
             Get::Of(Place::Record) => self.record.whole(&self.globals[OFS]).write(out),
             Get::Of(Place::Global(place)) => self.globals[*place].write(out),
+            Get::Of(Place::Local(place)) => self.locals[self.base + *place].write(out),
+            Get::Of(Place::FieldAt(index)) => {
+                let field = self.field_number(index)?;
+                self.found(field).write(out);
+            }
+            Get::Of(Place::Element(table, index)) => self.element(*table, index, |value| value.write(out))?,
             Get::Text(text) => out.extend_from_slice(text.bytes()),
             Get::Concat(parts) => parts.iter().try_for_each(|part| self.write(part, out))?,
             Get::If(test, yes, no) => {
@@ -248,12 +339,7 @@ impl Machine {
                 field => self.record.field(field).value(),
             },
             Place::FieldCount => Value::Number(self.record.count() as f64),
-            Place::Element(table, index) => {
-                let key = self.key(index)?;
-                let value = self.table(*table).entry(&key).clone();
-                self.give_back(key);
-                value
-            }
+            Place::Element(table, index) => self.element(*table, index, |value| value.clone())?,
         })
     }
 
@@ -324,6 +410,15 @@ impl Machine {
 
     pub(super) fn update(&mut self, arith: Arith, place: &Place, value: &Get) -> Ran<f64> {
         if let Place::Element(table, index) = place {
+            // What is still can as well be evaluated before the index.
+            if is_still(value) {
+                let by = self.number(value)?;
+                return self.element(*table, index, |entry| {
+                    let number = calculate(arith, entry.number(), by);
+                    *entry = Value::Number(number);
+                    number
+                });
+            }
             let key = self.key(index)?;
             let by = self.number(value)?;
             let entry = self.table(*table).entry(&key);
@@ -344,14 +439,11 @@ impl Machine {
                 self.globals[*place] = Value::Number(number);
                 Ok(number)
             }
-            Place::Element(table, index) => {
-                let key = self.key(index)?;
-                let entry = self.table(*table).entry(&key);
+            Place::Element(table, index) => self.element(*table, index, |entry| {
                 let number = to(entry.number());
                 *entry = Value::Number(number);
-                self.give_back(key);
-                Ok(number)
-            }
+                number
+            }),
             Place::FieldAt(index) => {
                 let place = match self.field_number(index)? {
                     0 => Place::Record,
@@ -370,25 +462,27 @@ impl Machine {
     /// As mawk cuts: start and length lose their fractions first, and what lies before the beginning is not counted
     /// quite as POSIX has it.
     fn substr(&mut self, text: &Get, start: &Get, length: Option<&Get>, out: &mut Vec<u8>) -> Ran<()> {
+        if is_still(start) && length.is_none_or(is_still) {
+            let first = number::to_integer(self.number(start)?);
+            let count = length.map_or(Ok(i32::MAX), |length| self.number(length).map(number::to_integer))?;
+            let known = match (self.field_of(text)?, text) {
+                (Some(field), _) => self.found(field).bytes(),
+                (None, Get::Of(Place::Global(place))) => self.globals[*place].bytes(),
+                _ => None,
+            };
+            if let Some(text) = known {
+                let count = if length.is_none() { text.len() as i32 } else { count };
+                out.extend_from_slice(cut(text, first, count));
+                return Ok(());
+            }
+        }
         let text = self.text(text)?;
-        let first = number::to_integer(self.number(start)?).wrapping_sub(1);
-        let mut count = match length {
+        let first = number::to_integer(self.number(start)?);
+        let count = match length {
             None => text.len() as i32,
             Some(length) => number::to_integer(self.number(length)?),
         };
-        let size = text.len() as i32;
-        if first > size {
-            count = 0;
-        }
-        let mut at = first;
-        if at < 0 {
-            count = count.wrapping_sub(at.wrapping_add(1));
-            at = 0;
-        }
-        count = count.min(size.wrapping_sub(at));
-        if count > 0 {
-            out.extend_from_slice(&text[at as usize..(at + count) as usize]);
-        }
+        out.extend_from_slice(cut(&text, first, count));
         self.give_back(text);
         Ok(())
     }
@@ -430,24 +524,38 @@ impl Machine {
                 &made
             }
         };
-        let mut text = self.buffer();
-        let value = self.get_into(place, &mut text)?;
         let mut out = self.buffer();
-        let count = self.replace(all, pattern, parts, &text, &mut out);
-        if count > 0 {
-            match value {
-                Some(place) => self.set(&place, Value::text(&out))?,
-                None => self.record.set_text(&mut out),
+        let count = match self.place_of(place)? {
+            None => {
+                let pattern = &mut self.patterns[pattern];
+                let found = self.record.whole(&self.globals[OFS]);
+                let count = match found.bytes() {
+                    Some(text) => replace(pattern, all, parts, text, &mut out),
+                    None => replace(pattern, all, parts, &written(found.number()), &mut out),
+                };
+                if count > 0 {
+                    self.record.set_text(&mut out);
+                }
+                count
             }
-        }
-        self.give_back(text);
+            Some(place) => {
+                let mut text = self.buffer();
+                self.get(&place)?.write(&mut text);
+                let count = replace(&mut self.patterns[pattern], all, parts, &text, &mut out);
+                self.give_back(text);
+                if count > 0 {
+                    self.set(&place, Value::text(&out))?;
+                }
+                count
+            }
+        };
         self.give_back(out);
         Ok(count as f64)
     }
 
-    /// The text of a place, and the place with what its index is now; nothing if it is the record.
-    fn get_into(&mut self, place: &Place, text: &mut Vec<u8>) -> Ran<Option<Place>> {
-        let place = match place {
+    /// The place with what its index is now; nothing if it is the record.
+    fn place_of(&mut self, place: &Place) -> Ran<Option<Place>> {
+        Ok(match place {
             Place::Record => None,
             Place::FieldAt(index) => match self.field_number(index)? {
                 0 => None,
@@ -460,49 +568,23 @@ impl Machine {
                 Some(place)
             }
             place => Some(place.clone()),
-        };
-        match &place {
-            None => self.record.whole(&self.globals[OFS]).write(text),
-            Some(place) => self.get(place)?.write(text),
-        }
-        Ok(place)
+        })
     }
+}
 
-    fn replace(
-        &mut self,
-        all: bool,
-        pattern: usize,
-        parts: &[Part],
-        text: &[u8],
-        out: &mut Vec<u8>,
-    ) -> usize {
-        let (mut at, mut count) = (0, 0);
-        let mut last_end = None;
-        while at <= text.len()
-            && (all || count == 0)
-            && let Some((start, end)) = self.patterns[pattern].find(text, at..text.len())
-        {
-            out.extend_from_slice(&text[at..start]);
-            // A match of nothing right behind a match is none.
-            if !(start == end && last_end == Some(start)) {
-                count += 1;
-                for part in parts {
-                    match part {
-                        Part::Text(text) => out.extend_from_slice(text),
-                        Part::Match => out.extend_from_slice(&text[start..end]),
-                    }
-                }
-            }
-            last_end = Some(end);
-            at = end;
-            if start == end {
-                out.extend_from_slice(&text[end..text.len().min(end + 1)]);
-                at = end + 1;
-            }
-        }
-        out.extend_from_slice(&text[at.min(text.len())..]);
-        count
+/// As mawk cuts: what lies before the beginning is not counted quite as POSIX has it.
+fn cut(text: &[u8], start: i32, mut count: i32) -> &[u8] {
+    let size = text.len() as i32;
+    let mut at = start.wrapping_sub(1);
+    if at > size {
+        count = 0;
     }
+    if at < 0 {
+        count = count.wrapping_sub(at.wrapping_add(1));
+        at = 0;
+    }
+    count = count.min(size.wrapping_sub(at));
+    if count > 0 { &text[at as usize..(at + count) as usize] } else { b"" }
 }
 
 /// Is it a number whatever happens?
@@ -553,20 +635,21 @@ fn compare(left: Operand, right: Operand) -> Ordering {
             Operand::Number(left) | Operand::Both(left, _),
             Operand::Number(right) | Operand::Both(right, _),
         ) => compare_numbers(left, right),
-        (left, right) => {
-            let text = |operand: Operand| match operand {
-                Operand::Text(text) | Operand::Both(_, text) => text.to_vec(),
-                Operand::Number(number) => {
-                    let mut text = Vec::new();
-                    number::write(number, &mut text);
-                    text
-                }
-            };
-            text(left).cmp(&text(right))
+        (Operand::Text(left) | Operand::Both(_, left), Operand::Text(right) | Operand::Both(_, right)) => {
+            left.cmp(right)
         }
+        (Operand::Number(number), Operand::Text(text)) => written(number).as_slice().cmp(text),
+        (Operand::Text(text), Operand::Number(number)) => text.cmp(&written(number)),
     }
 }
 
+fn written(number: f64) -> Vec<u8> {
+    let mut text = Vec::new();
+    number::write(number, &mut text);
+    text
+}
+
+#[inline]
 fn holds(order: Order, found: Ordering) -> bool {
     match order {
         Order::Less => found.is_lt(),

@@ -175,8 +175,50 @@ impl Conversion {
         }
     }
 
+    /// It appends strings as they are.
+    pub(super) fn is_bare(&self) -> bool {
+        self.width == Size::Default && self.precision == Size::Default
+    }
+
+    /// What stands behind `start` is what is to be written: cut, and filled up.
+    pub(super) fn finish_text(&self, start: usize, out: &mut Vec<u8>) {
+        if let Size::Fixed(most) = self.precision {
+            out.truncate(start + most.min(out.len() - start));
+        }
+        self.fill_up(start, out);
+    }
+
+    fn fill_up(&self, start: usize, out: &mut Vec<u8>) {
+        let length = out.len() - start;
+        let fill = self.fill(length);
+        out.resize(out.len() + fill, b' ');
+        if !self.left && fill > 0 {
+            out.copy_within(start..start + length, start + fill);
+            out[start..start + fill].fill(b' ');
+        }
+    }
+
+    /// A number without anything unusual around it.
+    fn write_plainly(&self, number: f64, out: &mut Vec<u8>) -> bool {
+        if self.plus || self.space || self.alternative || self.zero {
+            return false;
+        }
+        let start = out.len();
+        match (self.what, self.precision) {
+            (b'd' | b'i', Size::Default) => number::write_integer(number::to_integer(number).into(), out),
+            (b'f', Size::Default) => number::fixed(number, 6, &Style::default(), out),
+            (b'f', Size::Fixed(precision)) => number::fixed(number, precision, &Style::default(), out),
+            _ => return false,
+        }
+        self.fill_up(start, out);
+        true
+    }
+
     /// Appends a number. mawk cuts whole ones to 32 bits.
     pub(super) fn write_number(&self, number: f64, out: &mut Vec<u8>) {
+        if self.write_plainly(number, out) {
+            return;
+        }
         let style = Style { alternative: self.alternative, uppercase: self.what.is_ascii_uppercase() };
         let mut digits = Vec::with_capacity(24);
         let precision = match self.precision {

@@ -1,10 +1,15 @@
 //! A program as a kernel: blocks in, output out.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
 
+use crate::regex::Regex;
+
+use super::compile::Compiled;
 use super::machine::{Machine, Ran, Stop};
+use super::substitute::Passes;
 
 /// What is known of the program, for whoever drives it.
 #[derive(Clone, Copy, Debug)]
@@ -25,14 +30,22 @@ pub(super) struct Manner {
 pub(super) struct AwkKernel {
     machine: Machine,
     manner: Manner,
+    /// What a record must match for anything to be done, over whole lines.
+    gate: Option<Regex>,
+    /// All that the program does.
+    passes: Option<Passes>,
     begun: bool,
     over: bool,
     complaint: Vec<u8>,
 }
 
 impl AwkKernel {
-    pub(super) fn new(machine: Machine, manner: Manner) -> Self {
-        AwkKernel { machine, manner, begun: false, over: false, complaint: Vec::new() }
+    pub(super) fn new(compiled: &Compiled, manner: Manner) -> Self {
+        let machine = Machine::new(compiled);
+        let gate = compiled.code.gate.filter(|_| manner.record_end == b'\n');
+        let gate = gate.and_then(|pattern| compiled.patterns[pattern].over_lines());
+        let passes = Passes::of(&compiled.code, &compiled.patterns);
+        AwkKernel { machine, manner, gate, passes, begun: false, over: false, complaint: Vec::new() }
     }
 
     fn begin(&mut self) {
@@ -51,29 +64,63 @@ impl AwkKernel {
             Stop::Exit => None,
             fatal => Some(fatal),
         };
-        if let Some(Stop::Fatal(message)) = stop {
-            self.complaint = format!("{}: {message}", self.manner.name).into_bytes();
+        if stop == Some(Stop::Fatal) {
+            self.complaint = format!("{}: {}", self.manner.name, self.machine.said).into_bytes();
             self.machine.status = 2;
         }
         true
     }
 
-    /// Works on records; how many bytes are done if it stopped.
+    /// Works on records, whole ones but perhaps the last.
     fn records(&mut self, block: &[u8]) {
+        if let Some(passes) = &mut self.passes {
+            return passes.run(block, &mut self.machine.out);
+        }
+        self.machine.record.set_block(block);
+        let done = match &self.gate {
+            Some(_) => self.gated(block),
+            None if self.machine.code.rules.is_empty() => Ok(self.pass_by(block, 0)),
+            None => self.each(block),
+        };
+        self.stopped(done);
+    }
+
+    fn each(&mut self, block: &[u8]) -> Ran<()> {
         let code = Arc::clone(&self.machine.code);
         let mut start = 0;
         for end in memchr::memchr_iter(self.manner.record_end, block) {
-            let ran = self.machine.record(&code.rules, &block[start..end]);
-            if ran.is_err() {
-                self.stopped(ran);
-                return;
-            }
+            self.machine.record(&code.rules, start..end)?;
             start = end + 1;
         }
         if start < block.len() {
-            let ran = self.machine.record(&code.rules, &block[start..]);
-            self.stopped(ran);
+            self.machine.record(&code.rules, start..block.len())?;
         }
+        Ok(())
+    }
+
+    /// Only the lines that match; the others are counted.
+    fn gated(&mut self, block: &[u8]) -> Ran<()> {
+        let code = Arc::clone(&self.machine.code);
+        let mut at = 0;
+        while let Some(line) = self.gate.as_mut().and_then(|gate| gate.next_line(block, at)) {
+            self.machine.skip(memchr::memchr_iter(b'\n', &block[at..line.start]).count() as u64);
+            at = line.end + 1;
+            self.machine.record(&code.rules, line)?;
+        }
+        self.pass_by(block, at.min(block.len()));
+        Ok(())
+    }
+
+    /// Records from here on that no rule does anything for; the last of them is the last that was read.
+    fn pass_by(&mut self, block: &[u8], from: usize) {
+        let end = self.manner.record_end;
+        let rest = &block[from..];
+        let Some(last) = rest.len().checked_sub(1) else { return };
+        let open = rest[last] != end;
+        self.machine.skip(memchr::memchr_iter(end, rest).count() as u64 + u64::from(open));
+        let stop = if open { block.len() } else { block.len() - 1 };
+        let start = memchr::memrchr(end, &block[from..stop]).map_or(from, |before| from + before + 1);
+        self.machine.record.enter(Range { start, end: stop });
     }
 
     /// Passes on what was printed.

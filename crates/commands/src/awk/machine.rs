@@ -1,22 +1,24 @@
 //! Runs a program: statements, rules, records.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::array::{Array, Seed};
 use super::code::{self, Argument, Code, Do, Get, OFS, ORS, Place, Rule, SUBSEP, Table, When};
 use super::compile::Compiled;
+use super::fields::Separator;
 use super::format::{Piece, Size};
 use super::number;
 use super::pattern::Pattern;
-use super::record::{Record, Separator};
+use super::record::Record;
 use super::value::Value;
 
 /// Why a program ends before its input does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     Exit,
-    /// What the real one says and ends with.
-    Fatal(String),
+    /// As the real one would; what that says is in [`Machine::said`].
+    Fatal,
 }
 
 /// What comes after a statement.
@@ -51,6 +53,8 @@ pub(super) struct Machine {
     pub(super) status: i32,
     /// What was printed and not yet passed on.
     pub(super) out: Vec<u8>,
+    /// What the real one says where it cannot go on.
+    pub(super) said: String,
     ranges: Vec<bool>,
     seed: Seed,
     buffers: Vec<Vec<u8>>,
@@ -67,13 +71,14 @@ impl Machine {
             locals: Vec::new(),
             local_tables: Vec::new(),
             base: 0,
-            record: Record::new(code.fields.clone()),
+            record: Record::new(code.fields.clone(), code.record_end),
             records: 0,
             file_records: 0,
             file_name: Vec::new(),
             returned: Value::Unset,
             status: 0,
             out: Vec::new(),
+            said: String::new(),
             ranges: vec![false; code.ranges],
             seed: Seed::new(),
             buffers: Vec::new(),
@@ -105,10 +110,16 @@ impl Machine {
         self.run(&code.end).map(|_| ())
     }
 
-    /// All rules for one record.
+    /// Records that no rule does anything for.
+    pub(super) fn skip(&mut self, records: u64) {
+        self.records += records;
+        self.file_records += records;
+    }
+
+    /// All rules for one record of the block.
     #[inline]
-    pub(super) fn record(&mut self, rules: &[Rule], text: &[u8]) -> Ran<()> {
-        self.record.set_input(text);
+    pub(super) fn record(&mut self, rules: &[Rule], span: Range<usize>) -> Ran<()> {
+        self.record.enter(span);
         self.records += 1;
         self.file_records += 1;
         for rule in rules {
@@ -150,12 +161,9 @@ impl Machine {
                 self.record.whole(&self.globals[OFS]).write(&mut self.out);
                 self.globals[ORS].write(&mut self.out);
             }
-            Do::Print(args) => self.print(args)?,
-            Do::Printf(pieces, args) => {
-                let mut text = self.buffer();
-                self.printf(pieces, args, &mut text)?;
-                self.out.extend_from_slice(&text);
-                self.give_back(text);
+            Do::Print(args, calls) => self.print(args, *calls)?,
+            Do::Printf(pieces, args, calls) => {
+                self.printing(*calls, |machine, out| machine.printf(pieces, args, out))?;
             }
             Do::If(test, yes, no) => {
                 let body = if self.is_true(test)? { yes } else { no };
@@ -201,48 +209,46 @@ impl Machine {
         }
     }
 
-    fn print(&mut self, args: &[Get]) -> Ran<()> {
-        // What a function prints comes before what it is called for; and what an argument does to the separators shows
-        // between all of them.
-        if !args.iter().all(is_plain) {
-            return self.print_made(args);
+    /// What a function prints comes before what it is called for, and what cannot be made is not printed at all.
+    fn printing(&mut self, calls: bool, print: impl FnOnce(&mut Self, &mut Vec<u8>) -> Ran<()>) -> Ran<()> {
+        if calls {
+            let mut text = self.buffer();
+            print(self, &mut text)?;
+            self.out.extend_from_slice(&text);
+            self.give_back(text);
+            return Ok(());
         }
-        for (index, arg) in args.iter().enumerate() {
-            if index > 0 {
-                self.globals[OFS].write(&mut self.out);
-            }
-            match arg {
-                Get::Of(Place::Field(field)) => self.record.field(*field).write(&mut self.out),
-                Get::Of(Place::Record) => self.record.whole(&self.globals[OFS]).write(&mut self.out),
-                Get::Of(Place::Global(place)) => self.globals[*place].write(&mut self.out),
-                Get::Of(Place::FieldCount) => number::write(self.record.count() as f64, &mut self.out),
-                Get::RecordNumber => number::write(self.records as f64, &mut self.out),
-                Get::Text(text) => self.out.extend_from_slice(text.bytes()),
-                _ => {}
-            }
+        let mut out = std::mem::take(&mut self.out);
+        let start = out.len();
+        let printed = print(self, &mut out);
+        if printed.is_err() {
+            out.truncate(start);
         }
-        self.globals[ORS].write(&mut self.out);
-        Ok(())
+        self.out = out;
+        printed
     }
 
-    fn print_made(&mut self, args: &[Get]) -> Ran<()> {
-        let mut text = self.buffer();
-        for (index, arg) in args.iter().enumerate() {
-            if index > 0 {
-                self.globals[OFS].write(&mut text);
-            }
-            self.write(arg, &mut text)?;
+    fn print(&mut self, args: &[Get], calls: bool) -> Ran<()> {
+        if let [Get::Of(Place::Field(field))] = args {
+            self.record.field(*field).write(&mut self.out);
+            self.globals[ORS].write(&mut self.out);
+            return Ok(());
         }
-        self.globals[ORS].write(&mut text);
-        self.out.extend_from_slice(&text);
-        self.give_back(text);
-        Ok(())
+        self.printing(calls, |machine, out| {
+            for (index, arg) in args.iter().enumerate() {
+                if index > 0 {
+                    machine.globals[OFS].write(out);
+                }
+                machine.write(arg, out)?;
+            }
+            machine.globals[ORS].write(out);
+            Ok(())
+        })
     }
 
     /// Formats into `out`.
     pub(super) fn printf(&mut self, pieces: &[Piece], args: &[Get], out: &mut Vec<u8>) -> Ran<()> {
         let mut args = args.iter();
-        let mut text = self.buffer();
         for piece in pieces {
             let conversion = match piece {
                 Piece::Text(text) => {
@@ -251,19 +257,26 @@ impl Machine {
                 }
                 Piece::Conversion(conversion) => conversion,
             };
-            let mut conversion = conversion.clone();
-            if conversion.width == Size::Argument {
-                conversion.set_width(self.next_integer(&mut args)?);
-            }
-            if conversion.precision == Size::Argument {
-                conversion.set_precision(self.next_integer(&mut args)?);
+            let mut sized;
+            let mut conversion = conversion;
+            if conversion.width == Size::Argument || conversion.precision == Size::Argument {
+                sized = conversion.clone();
+                if conversion.width == Size::Argument {
+                    sized.set_width(self.next_integer(&mut args)?);
+                }
+                if conversion.precision == Size::Argument {
+                    sized.set_precision(self.next_integer(&mut args)?);
+                }
+                conversion = &sized;
             }
             let Some(arg) = args.next() else { break };
             match conversion.what {
                 b's' => {
-                    text.clear();
-                    self.write(arg, &mut text)?;
-                    conversion.write_text(&text, out);
+                    let start = out.len();
+                    self.write(arg, out)?;
+                    if !conversion.is_bare() {
+                        conversion.finish_text(start, out);
+                    }
                 }
                 b'c' => {
                     let value = self.value(arg)?;
@@ -278,7 +291,6 @@ impl Machine {
         for arg in args {
             self.run_expr(arg)?;
         }
-        self.give_back(text);
         Ok(())
     }
 
@@ -382,21 +394,12 @@ impl Machine {
     }
 
     /// What the real one says when a program cannot go on, but for its name.
-    pub(super) fn fatal(&self, what: &str) -> Stop {
+    pub(super) fn fatal(&mut self, what: &str) -> Stop {
         let name = self.file_name.escape_ascii();
         let (file, all) = (self.file_records, self.records);
-        Stop::Fatal(format!("{what}\n\tFILENAME=\"{name}\" FNR={file} NR={all}\n"))
+        self.said = format!("{what}\n\tFILENAME=\"{name}\" FNR={file} NR={all}\n");
+        Stop::Fatal
     }
-}
-
-/// It can be printed where it stands.
-fn is_plain(arg: &Get) -> bool {
-    matches!(
-        arg,
-        Get::Of(Place::Field(_) | Place::Record | Place::Global(_) | Place::FieldCount)
-            | Get::RecordNumber
-            | Get::Text(_)
-    )
 }
 
 /// `%c`.

@@ -14,6 +14,7 @@ mod compile;
 mod compile_expr;
 mod eval;
 mod expression;
+mod fields;
 mod format;
 mod given;
 mod kernel;
@@ -26,6 +27,7 @@ mod order;
 mod parse;
 mod pattern;
 mod record;
+mod substitute;
 mod tree;
 mod unsure;
 mod uses;
@@ -40,7 +42,6 @@ use crate::{
 use analyse::Analysis;
 use compile::Compiled;
 use kernel::{AwkKernel, Manner};
-use machine::Machine;
 use names::Names;
 
 /// Whose awk a program is for.
@@ -197,7 +198,7 @@ impl Command for Awk {
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
-        Ok(Box::new(AwkKernel::new(Machine::new(&self.compiled), self.manner)))
+        Ok(Box::new(AwkKernel::new(&self.compiled, self.manner)))
     }
 
     fn prints_in_any_order(&self) -> bool {

@@ -5,17 +5,32 @@
 
 use std::ops::Range;
 
-use crate::regex::{self, Flavour, Newline, Options, Regex};
+use crate::regex::{self, Flavour, Newline, Options, Regex, Shape};
 use crate::{Accept, Declined};
 
 use super::Dialect;
+use super::substitute::Single;
 
 /// A compiled expression.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     regex: Regex,
-    /// The whole text is this.
-    exact: Option<Vec<u8>>,
+    plain: Option<Plain>,
+    /// Every match is one of these.
+    single: Option<Single>,
+    /// As it was read.
+    translated: Vec<u8>,
+}
+
+/// What can be asked without an automaton.
+#[derive(Clone, Debug)]
+enum Plain {
+    /// `^abc$`.
+    Whole(Vec<u8>),
+    /// `^abc`.
+    Begin(Vec<u8>),
+    /// `abc$`.
+    End(Vec<u8>),
 }
 
 impl Pattern {
@@ -28,14 +43,38 @@ impl Pattern {
             Options { newline: Newline::IsCharacter, spans: true, ..Options::new(Flavour::SedExtended) };
         let mut regex = regex::compile(&[&translated], &options)?;
         regex.be_patient();
-        Ok(Pattern { regex, exact: exact(text) })
+        let single = match regex.shape() {
+            Shape::OneOf(set) => Some(Single::new(set)),
+            Shape::Literal(text) if text.len() == 1 => {
+                Some(Single::new(Box::new(std::array::from_fn(|byte| text[0] == byte as u8))))
+            }
+            _ => None,
+        };
+        Ok(Pattern { regex, plain: plain(text), single, translated })
+    }
+
+    /// For whole lines: what matches in one of them, and no match crosses from one to the next. `None` where a line by
+    /// itself may match in another way.
+    pub(super) fn over_lines(&self) -> Option<Regex> {
+        if matches!(self.plain, Some(Plain::Whole(_))) {
+            return None;
+        }
+        let options =
+            Options { newline: Newline::EndsLine, spans: true, ..Options::new(Flavour::SedExtended) };
+        let mut regex = regex::compile(&[&self.translated], &options).ok()?;
+        regex.be_patient();
+        Some(regex)
     }
 
     #[inline]
     pub(super) fn is_match(&mut self, text: &[u8]) -> bool {
-        match &self.exact {
+        match &self.plain {
             // mawk compares strings as C does: up to a NUL.
-            Some(exact) => text.starts_with(exact) && matches!(text.get(exact.len()), None | Some(0)),
+            Some(Plain::Whole(whole)) => {
+                text.starts_with(whole) && matches!(text.get(whole.len()), None | Some(0))
+            }
+            Some(Plain::Begin(begin)) => text.starts_with(begin),
+            Some(Plain::End(end)) => text.ends_with(end),
             None => self.regex.is_match(text, 0..text.len()),
         }
     }
@@ -46,18 +85,33 @@ impl Pattern {
         self.regex.find(text, span).unwrap_or(None)
     }
 
+    /// The set, if every match is one member of it.
+    pub(super) fn single(&self) -> Option<&Single> {
+        self.single.as_ref()
+    }
+
     /// Could it match the empty string?
     pub(super) fn may_match_nothing(&self) -> bool {
         self.regex.may_match_nothing()
     }
 }
 
-/// The characters of `^abc$`.
-fn exact(text: &[u8]) -> Option<Vec<u8>> {
-    let inner = text.strip_prefix(b"^")?.strip_suffix(b"$")?;
-    let plain =
+/// Of an expression that is plain characters between anchors.
+fn plain(text: &[u8]) -> Option<Plain> {
+    let (begins, rest) = (text.starts_with(b"^"), text.strip_prefix(b"^").unwrap_or(text));
+    let (ends, inner) = (rest.ends_with(b"$"), rest.strip_suffix(b"$").unwrap_or(rest));
+    let is_plain =
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'-' | b',' | b':' | b'=');
-    inner.iter().all(plain).then(|| inner.to_vec())
+    if inner.is_empty() || !inner.iter().all(is_plain) {
+        return None;
+    }
+    let inner = inner.to_vec();
+    match (begins, ends) {
+        (true, true) => Some(Plain::Whole(inner)),
+        (true, false) => Some(Plain::Begin(inner)),
+        (false, true) => Some(Plain::End(inner)),
+        (false, false) => None,
+    }
 }
 
 struct Translator<'a> {

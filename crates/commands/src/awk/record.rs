@@ -1,28 +1,11 @@
 //! `$0` and its fields. Fields are found as far as they are asked for; `$0` is put together again when it is asked for
-//! after one of them was changed.
+//! after one of them was changed. A record lies in its block until something is assigned to it.
 
 use std::ops::Range;
 
+use super::fields::{self, Block, Piece, Pieces, Separator};
 use super::number;
-use super::pattern::Pattern;
 use super::value::{Operand, Text, Value};
-
-/// What stands between fields.
-#[derive(Clone, Debug)]
-pub(super) enum Separator {
-    /// Blanks, tabs and newlines, which also may stand around all fields.
-    Blanks,
-    Byte(u8),
-    Pattern(Box<Pattern>),
-}
-
-#[derive(Clone, Debug)]
-enum Cell {
-    /// In the record as it was read.
-    Piece(Range<usize>),
-    /// Assigned.
-    Own(Value),
-}
 
 /// What `$0` is.
 #[derive(Clone, Debug)]
@@ -42,14 +25,21 @@ enum Whole {
 /// A record.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
-    source: Vec<u8>,
+    block: Block,
+    /// `$0` where it was assigned.
+    assigned: Vec<u8>,
+    in_block: bool,
+    /// Where it lies in one of these.
+    span: Range<usize>,
+    /// Put together.
     text: Vec<u8>,
     whole: Whole,
-    cells: Vec<Cell>,
-    /// Where the next field is looked for.
-    at: usize,
-    complete: bool,
+    pieces: Pieces,
+    /// Of fields that were assigned.
+    values: Vec<Value>,
+    count: Option<usize>,
     separator: Separator,
+    record_end: u8,
 }
 
 /// A field, or the record.
@@ -102,71 +92,109 @@ impl<'a> Found<'a> {
             Found::Own(value) => value.as_operand(),
         }
     }
+
+    /// Its characters, unless it is a number that would have to be written.
+    #[inline]
+    pub(super) fn bytes(self) -> Option<&'a [u8]> {
+        match self {
+            Found::Input(bytes) | Found::Text(bytes) => Some(bytes),
+            Found::Own(value) => value.bytes(),
+        }
+    }
 }
 
 impl Record {
-    pub(super) fn new(separator: Separator) -> Self {
+    pub(super) fn new(separator: Separator, record_end: u8) -> Self {
         Record {
-            source: Vec::new(),
+            block: Block::default(),
+            assigned: Vec::new(),
+            in_block: true,
+            span: 0..0,
             text: Vec::new(),
             whole: Whole::SourceText,
-            cells: Vec::new(),
-            at: 0,
-            complete: true,
+            pieces: Pieces { complete: true, ..Pieces::default() },
+            values: Vec::new(),
+            count: None,
             separator,
+            record_end,
         }
     }
 
-    /// A new record from the input.
+    /// Records from the input, each of which is then [entered](Self::enter).
+    pub(super) fn set_block(&mut self, block: &[u8]) {
+        self.block.set(block);
+    }
+
+    /// A new record from the input: where it lies in the block.
     #[inline]
-    pub(super) fn set_input(&mut self, text: &[u8]) {
-        self.source.clear();
-        self.source.extend_from_slice(text);
+    pub(super) fn enter(&mut self, span: Range<usize>) {
+        self.in_block = true;
+        self.span = span;
         self.whole = Whole::Source;
         self.start_over();
     }
 
     #[inline]
     fn start_over(&mut self) {
-        self.cells.clear();
-        self.at = 0;
-        self.complete = false;
+        self.pieces.start_over(self.span.start);
+        self.values.clear();
+        self.count = None;
+    }
+
+    #[inline]
+    fn source(&self) -> &[u8] {
+        if self.in_block { &self.block.bytes } else { &self.assigned }
     }
 
     /// `$0 = text`; the buffer is taken, and an old one left in its place.
     pub(super) fn set_text(&mut self, text: &mut Vec<u8>) {
-        std::mem::swap(&mut self.source, text);
-        self.whole = Whole::SourceText;
+        std::mem::swap(&mut self.assigned, text);
+        self.be_assigned(Whole::SourceText);
+    }
+
+    fn be_assigned(&mut self, whole: Whole) {
+        self.in_block = false;
+        self.span = 0..self.assigned.len();
+        self.whole = whole;
         self.start_over();
     }
 
     /// `$0 = value`.
     pub(super) fn set_value(&mut self, value: Value) {
-        self.source.clear();
-        value.write(&mut self.source);
-        self.whole = match value {
+        self.assigned.clear();
+        value.write(&mut self.assigned);
+        self.be_assigned(match value {
             Value::Input(_) => Whole::Source,
             Value::Text(_) => Whole::SourceText,
             own => Whole::Own(own),
-        };
-        self.start_over();
+        });
     }
 
     /// How many fields there are.
     pub(super) fn count(&mut self) -> usize {
+        if self.pieces.complete {
+            return self.pieces.found.len();
+        }
+        if self.in_block && self.count.is_none() {
+            self.count =
+                fields::count_in_block(&mut self.block, &self.span, &self.separator, self.record_end);
+        }
+        if let Some(count) = self.count {
+            return count;
+        }
         self.find(usize::MAX);
-        self.cells.len()
+        self.pieces.found.len()
     }
 
     /// A field from 1. One that is not there is an empty string.
     #[inline]
     pub(super) fn field(&mut self, number: usize) -> Found<'_> {
-        if self.cells.len() < number && !self.complete {
+        if self.pieces.found.len() < number && !self.pieces.complete {
             self.find(number);
         }
-        match self.cells.get(number - 1) {
-            Some(Cell::Piece(range)) => Found::Input(&self.source[range.clone()]),
-            Some(Cell::Own(value)) => Found::Own(value),
+        match self.pieces.found.get(number - 1) {
+            Some(piece) if piece.is_own() => Found::Own(&self.values[piece.end]),
+            Some(piece) => Found::Input(&self.source()[piece.start..piece.end]),
             None => Found::Text(b""),
         }
     }
@@ -179,153 +207,110 @@ impl Record {
         }
         match &self.whole {
             Whole::Own(value) => Found::Own(value),
-            Whole::Source => Found::Input(&self.source),
-            Whole::SourceText => Found::Text(&self.source),
+            Whole::Source => Found::Input(&self.source()[self.span.clone()]),
+            Whole::SourceText => Found::Text(&self.source()[self.span.clone()]),
             Whole::Joined { like_input: true } => Found::Input(&self.text),
             Whole::Joined { like_input: false } | Whole::Stale => Found::Text(&self.text),
         }
     }
 
     fn join(&mut self, between: &Value) {
-        self.text.clear();
-        let like_input = match self.cells.as_slice() {
-            [Cell::Piece(_)] | [Cell::Own(Value::Input(_))] => true,
-            [Cell::Own(own @ (Value::Number(_) | Value::Unset))] => {
-                own.write(&mut self.text);
-                self.whole = Whole::Own(own.clone());
-                return;
-            }
-            _ => false,
-        };
-        for (index, cell) in self.cells.iter().enumerate() {
-            if index > 0 {
-                between.write(&mut self.text);
-            }
-            match cell {
-                Cell::Piece(range) => self.text.extend_from_slice(&self.source[range.clone()]),
-                Cell::Own(value) => value.write(&mut self.text),
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        let mut like_input = false;
+        if let [piece] = self.pieces.found.as_slice() {
+            match self.values.get(piece.end).filter(|_| piece.is_own()) {
+                None | Some(Value::Input(_)) => like_input = true,
+                Some(own @ (Value::Number(_) | Value::Unset)) => {
+                    own.write(&mut text);
+                    self.whole = Whole::Own(own.clone());
+                    self.text = text;
+                    return;
+                }
+                Some(Value::Text(_)) => {}
             }
         }
+        self.join_fields(between, &mut text);
+        self.text = text;
         self.whole = Whole::Joined { like_input };
+    }
+
+    /// Neighbours between which the separator stands already are copied as they stand.
+    fn join_fields(&self, between: &Value, text: &mut Vec<u8>) {
+        let mut separator = Vec::new();
+        let separator = match between.bytes() {
+            Some(bytes) => bytes,
+            None => {
+                between.write(&mut separator);
+                &separator
+            }
+        };
+        let source = self.source();
+        let mut pieces = self.pieces.found.iter().peekable();
+        let mut first = true;
+        while let Some(piece) = pieces.next() {
+            if !std::mem::replace(&mut first, false) {
+                text.extend_from_slice(separator);
+            }
+            if piece.is_own() {
+                self.values[piece.end].write(text);
+                continue;
+            }
+            let mut end = piece.end;
+            if let [byte] = separator {
+                let joins = |next: &&Piece| next.start == end + 1 && source[end] == *byte;
+                let mut next = pieces.next_if(joins);
+                while let Some(piece) = next {
+                    end = piece.end;
+                    next = pieces.next_if(|next| next.start == end + 1 && source[end] == *byte);
+                }
+            }
+            text.extend_from_slice(&source[piece.start..end]);
+        }
     }
 
     /// Assigns a field from 1.
     pub(super) fn assign(&mut self, number: usize, value: Value) {
         self.find(usize::MAX);
-        if self.cells.len() < number {
-            self.cells.resize(number, Cell::Own(Value::Text(Text::EMPTY)));
+        if self.pieces.found.len() < number {
+            self.extend(number);
         }
-        self.cells[number - 1] = Cell::Own(value);
+        let piece = &mut self.pieces.found[number - 1];
+        if piece.is_own() {
+            self.values[piece.end] = value;
+        } else {
+            *piece = Piece::own(self.values.len());
+            self.values.push(value);
+        }
         self.whole = Whole::Stale;
     }
 
     /// Assigns NF.
     pub(super) fn resize(&mut self, count: usize) {
         self.find(usize::MAX);
-        self.cells.resize(count, Cell::Own(Value::Text(Text::EMPTY)));
+        self.pieces.found.truncate(count);
+        self.extend(count);
         self.whole = Whole::Stale;
+    }
+
+    /// Empty fields up to so many.
+    fn extend(&mut self, count: usize) {
+        while self.pieces.found.len() < count {
+            self.pieces.found.push(Piece::own(self.values.len()));
+            self.values.push(Value::Text(Text::EMPTY));
+        }
     }
 
     /// Finds fields until there are so many, or no more.
     fn find(&mut self, wanted: usize) {
-        if self.complete {
+        let Record { pieces, separator, .. } = self;
+        if pieces.complete {
             return;
         }
-        if self.source.is_empty() {
-            self.complete = true;
-            return;
-        }
-        match &mut self.separator {
-            Separator::Blanks => {
-                while self.cells.len() < wanted {
-                    match next_word(&self.source, &mut self.at) {
-                        Some(range) => self.cells.push(Cell::Piece(range)),
-                        None => {
-                            self.complete = true;
-                            return;
-                        }
-                    }
-                }
-            }
-            Separator::Byte(byte) => {
-                while self.cells.len() < wanted {
-                    let start = self.at;
-                    match memchr::memchr(*byte, &self.source[start..]) {
-                        Some(length) => {
-                            self.cells.push(Cell::Piece(start..start + length));
-                            self.at = start + length + 1;
-                        }
-                        None => {
-                            self.cells.push(Cell::Piece(start..self.source.len()));
-                            self.complete = true;
-                            return;
-                        }
-                    }
-                }
-            }
-            Separator::Pattern(pattern) => {
-                while self.cells.len() < wanted {
-                    let start = self.at;
-                    match pattern.find(&self.source, start..self.source.len()) {
-                        Some((from, to)) => {
-                            self.cells.push(Cell::Piece(start..from));
-                            self.at = to;
-                        }
-                        None => {
-                            self.cells.push(Cell::Piece(start..self.source.len()));
-                            self.complete = true;
-                            return;
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[inline]
-fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n')
-}
-
-/// The next run of what is no blank.
-#[inline]
-fn next_word(text: &[u8], at: &mut usize) -> Option<Range<usize>> {
-    let mut start = *at;
-    while start < text.len() && is_blank(text[start]) {
-        start += 1;
-    }
-    if start == text.len() {
-        *at = start;
-        return None;
-    }
-    let mut end = start + 1;
-    while end < text.len() && !is_blank(text[end]) {
-        end += 1;
-    }
-    *at = end;
-    Some(start..end)
-}
-
-/// `split`: the pieces of a text.
-pub(super) fn split(text: &[u8], separator: &mut Separator, mut piece: impl FnMut(&[u8])) {
-    if text.is_empty() {
-        return;
-    }
-    let mut at = 0;
-    match separator {
-        Separator::Blanks => {
-            while let Some(range) = next_word(text, &mut at) {
-                piece(&text[range]);
-            }
-        }
-        Separator::Byte(byte) => text.split(|found| found == byte).for_each(piece),
-        Separator::Pattern(pattern) => {
-            while let Some((from, to)) = pattern.find(text, at..text.len()) {
-                piece(&text[at..from]);
-                at = to;
-            }
-            piece(&text[at..]);
+        if self.in_block {
+            pieces.find_in_block(&mut self.block, &self.span, separator, self.record_end, wanted);
+        } else {
+            pieces.find(&self.assigned, separator, wanted);
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Values: numbers, strings, and what came from the input, which is a number if it looks like one.
 
-use std::borrow::Borrow;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::number;
@@ -43,26 +41,6 @@ impl std::fmt::Debug for Text {
     }
 }
 
-impl PartialEq for Text {
-    fn eq(&self, other: &Text) -> bool {
-        self.bytes() == other.bytes()
-    }
-}
-
-impl Eq for Text {}
-
-impl Hash for Text {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.bytes().hash(state);
-    }
-}
-
-impl Borrow<[u8]> for Text {
-    fn borrow(&self) -> &[u8] {
-        self.bytes()
-    }
-}
-
 /// What a variable holds.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Value {
@@ -100,6 +78,16 @@ impl Value {
             Value::Unset => false,
             Value::Text(text) => !text.bytes().is_empty(),
             Value::Input(text) => input_is_true(text.bytes()),
+        }
+    }
+
+    /// Its characters, unless it is a number that would have to be written.
+    #[inline]
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Value::Number(_) => None,
+            Value::Unset => Some(b""),
+            Value::Text(text) | Value::Input(text) => Some(text.bytes()),
         }
     }
 

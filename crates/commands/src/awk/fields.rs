@@ -1,0 +1,273 @@
+//! Where the fields of a record are: in a block from the bits of what separates them, in any other text by looking at it.
+
+use std::ops::Range;
+
+use pelton_sys::marks;
+
+use super::pattern::Pattern;
+
+/// What stands between fields.
+#[derive(Clone, Debug)]
+pub(super) enum Separator {
+    /// Blanks, tabs and newlines, which also may stand around all fields.
+    Blanks,
+    Byte(u8),
+    Pattern(Box<Pattern>),
+}
+
+/// Records one behind the other, and, once they are asked for, bits: of fields of words one where each begins and one
+/// where it ends, else one for each separator; and one where a record ends.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Block {
+    pub(super) bytes: Vec<u8>,
+    words: Vec<u64>,
+    is_marked: bool,
+}
+
+const BITS: usize = marks::STEP;
+
+impl Block {
+    /// Other records.
+    pub(super) fn set(&mut self, bytes: &[u8]) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+        self.is_marked = false;
+    }
+
+    /// Makes the bits, unless the separator has none: `false`.
+    #[inline]
+    fn mark(&mut self, separator: &Separator, record_end: u8) -> bool {
+        match separator {
+            Separator::Pattern(_) => return false,
+            _ if self.is_marked => {}
+            Separator::Byte(byte) => {
+                marks::mark(&self.bytes, [*byte, *byte, *byte, record_end], &mut self.words);
+                self.is_marked = true;
+            }
+            Separator::Blanks => {
+                marks::mark(&self.bytes, [b' ', b'\t', b'\n', record_end], &mut self.words);
+                // As if a blank stood before.
+                let mut before = 1;
+                for word in &mut self.words {
+                    let blank = *word;
+                    *word = blank ^ (blank << 1 | before);
+                    before = blank >> 63;
+                }
+                self.is_marked = true;
+            }
+        }
+        true
+    }
+
+    /// The bits from a place on.
+    #[inline]
+    fn bits(&self, at: usize) -> Bits<'_> {
+        let word = at / BITS;
+        let first = self.words.get(word).map_or(0, |bits| bits & (u64::MAX << (at % BITS)));
+        Bits { words: &self.words, word, bits: first }
+    }
+
+    /// How many there are in a span.
+    fn count(&self, span: &Range<usize>) -> usize {
+        let (first, last) = (span.start / BITS, span.end / BITS);
+        let from = u64::MAX << (span.start % BITS);
+        // Nothing of the last word if the span ends with the one before.
+        let to = !(u64::MAX << (span.end % BITS));
+        let word = |at: usize| self.words.get(at).copied().unwrap_or(0);
+        if first == last {
+            return (word(first) & from & to).count_ones() as usize;
+        }
+        let between = self.words.get(first + 1..last).unwrap_or_default();
+        let ones = |bits: u64| bits.count_ones() as usize;
+        ones(word(first) & from)
+            + between.iter().map(|bits| ones(*bits)).sum::<usize>()
+            + ones(word(last) & to)
+    }
+}
+
+/// Goes from bit to bit.
+struct Bits<'a> {
+    words: &'a [u64],
+    word: usize,
+    bits: u64,
+}
+
+impl Bits<'_> {
+    /// Where the next one is; behind everything if there is none.
+    #[inline]
+    fn next(&mut self) -> usize {
+        while self.bits == 0 {
+            self.word += 1;
+            match self.words.get(self.word) {
+                Some(bits) => self.bits = *bits,
+                None => return usize::MAX,
+            }
+        }
+        let at = self.word * BITS + self.bits.trailing_zeros() as usize;
+        self.bits &= self.bits - 1;
+        at
+    }
+}
+
+/// A field: where it stands in the text, or the number of a value that was assigned.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl Piece {
+    /// The value of this number.
+    pub(super) fn own(number: usize) -> Piece {
+        Piece { start: usize::MAX, end: number }
+    }
+
+    #[inline]
+    pub(super) fn is_own(self) -> bool {
+        self.start == usize::MAX
+    }
+}
+
+/// The fields that were found so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pieces {
+    pub(super) found: Vec<Piece>,
+    /// Where the next one is looked for.
+    pub(super) at: usize,
+    pub(super) complete: bool,
+}
+
+impl Pieces {
+    /// Those of a record that begins there.
+    #[inline]
+    pub(super) fn start_over(&mut self, at: usize) {
+        self.found.clear();
+        self.at = at;
+        self.complete = false;
+    }
+
+    /// Finds fields of a record in a block until there are so many, or no more.
+    pub(super) fn find_in_block(
+        &mut self,
+        block: &mut Block,
+        span: &Range<usize>,
+        separator: &mut Separator,
+        record_end: u8,
+        wanted: usize,
+    ) {
+        if span.is_empty() {
+            self.complete = true;
+            return;
+        }
+        if !block.mark(separator, record_end) {
+            return self.find(&block.bytes[..span.end], separator, wanted);
+        }
+        let mut bits = block.bits(self.at);
+        if matches!(separator, Separator::Blanks) {
+            while self.found.len() < wanted {
+                let start = bits.next();
+                if start >= span.end {
+                    self.complete = true;
+                    return;
+                }
+                let end = bits.next().min(span.end);
+                self.found.push(Piece { start, end });
+                self.at = end + 1;
+            }
+        } else {
+            while self.found.len() < wanted {
+                let (start, end) = (self.at, bits.next());
+                if end >= span.end {
+                    self.found.push(Piece { start, end: span.end });
+                    self.complete = true;
+                    return;
+                }
+                self.found.push(Piece { start, end });
+                self.at = end + 1;
+            }
+        }
+    }
+
+    /// The same in any text, to its end.
+    pub(super) fn find(&mut self, text: &[u8], separator: &mut Separator, wanted: usize) {
+        if self.at == 0 && text.is_empty() {
+            self.complete = true;
+        }
+        while self.found.len() < wanted && !self.complete {
+            let start = self.at;
+            let (piece, behind) = match separator {
+                Separator::Blanks => match next_word(text, start) {
+                    Some(word) => (word.start..word.end, Some(word.end)),
+                    None => {
+                        self.complete = true;
+                        return;
+                    }
+                },
+                Separator::Byte(byte) => {
+                    let end = memchr::memchr(*byte, &text[start..]).map(|length| start + length);
+                    (start..end.unwrap_or(text.len()), end.map(|end| end + 1))
+                }
+                Separator::Pattern(pattern) => {
+                    let found = pattern.find(text, start..text.len());
+                    (start..found.map_or(text.len(), |(from, _)| from), found.map(|(_, to)| to))
+                }
+            };
+            self.found.push(Piece { start: piece.start, end: piece.end });
+            self.complete = behind.is_none();
+            self.at = behind.unwrap_or(text.len());
+        }
+    }
+}
+
+/// How many fields a record in a block has, if that can be told without finding them.
+pub(super) fn count_in_block(
+    block: &mut Block,
+    span: &Range<usize>,
+    separator: &Separator,
+    record_end: u8,
+) -> Option<usize> {
+    if span.is_empty() {
+        return Some(0);
+    }
+    block.mark(separator, record_end).then(|| {
+        let bits = block.count(span);
+        if matches!(separator, Separator::Blanks) { bits.div_ceil(2) } else { bits + 1 }
+    })
+}
+
+#[inline]
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n')
+}
+
+/// The next run of what is no blank.
+#[inline]
+fn next_word(text: &[u8], from: usize) -> Option<Range<usize>> {
+    let start = from + text[from..].iter().position(|byte| !is_blank(*byte))?;
+    let length = text[start..].iter().position(|byte| is_blank(*byte));
+    Some(start..length.map_or(text.len(), |length| start + length))
+}
+
+/// `split`: the pieces of a text.
+pub(super) fn split(text: &[u8], separator: &mut Separator, mut piece: impl FnMut(&[u8])) {
+    if text.is_empty() {
+        return;
+    }
+    let mut at = 0;
+    match separator {
+        Separator::Blanks => {
+            while let Some(word) = next_word(text, at) {
+                at = word.end;
+                piece(&text[word]);
+            }
+        }
+        Separator::Byte(byte) => text.split(|found| found == byte).for_each(piece),
+        Separator::Pattern(pattern) => {
+            while let Some((from, to)) = pattern.find(text, at..text.len()) {
+                piece(&text[at..from]);
+                at = to;
+            }
+            piece(&text[at..]);
+        }
+    }
+}

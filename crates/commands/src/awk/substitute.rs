@@ -1,0 +1,213 @@
+//! `sub` and `gsub`: in one text, and, where a program does nothing else, in all lines of a block at once.
+
+use crate::regex::Regex;
+
+use super::code::{Code, Do, Get, ORS, Part, Place, Replacement, When};
+use super::pattern::Pattern;
+use super::value::Value;
+
+/// Replaces the first match, or all; how many there were. What is appended means nothing if there were none.
+pub(super) fn replace(
+    pattern: &mut Pattern,
+    all: bool,
+    parts: &[Part],
+    text: &[u8],
+    out: &mut Vec<u8>,
+) -> usize {
+    if all && let (Some(set), Some(by)) = (pattern.single(), fixed(parts)) {
+        return set.replace(by, text, out);
+    }
+    let (mut at, mut count) = (0, 0);
+    let mut last_end = None;
+    while at <= text.len()
+        && (all || count == 0)
+        && let Some((start, end)) = pattern.find(text, at..text.len())
+    {
+        out.extend_from_slice(&text[at..start]);
+        // A match of nothing right behind a match is none.
+        if !(start == end && last_end == Some(start)) {
+            count += 1;
+            write(parts, &text[start..end], out);
+        }
+        last_end = Some(end);
+        at = end;
+        if start == end {
+            out.extend_from_slice(&text[end..text.len().min(end + 1)]);
+            at = end + 1;
+        }
+    }
+    out.extend_from_slice(&text[at.min(text.len())..]);
+    count
+}
+
+#[inline]
+fn write(parts: &[Part], matched: &[u8], out: &mut Vec<u8>) {
+    for part in parts {
+        match part {
+            Part::Text(text) => out.extend_from_slice(text),
+            Part::Match => out.extend_from_slice(matched),
+        }
+    }
+}
+
+/// A replacement that is always the same.
+fn fixed(parts: &[Part]) -> Option<&[u8]> {
+    match parts {
+        [] => Some(b""),
+        [Part::Text(text)] => Some(text),
+        _ => None,
+    }
+}
+
+/// Bytes of which each is a match.
+#[derive(Clone, Debug)]
+pub(super) struct Single {
+    members: Box<[bool; 256]>,
+    /// If there is but one.
+    only: Option<u8>,
+}
+
+impl Single {
+    pub(super) fn new(members: Box<[bool; 256]>) -> Self {
+        let mut all = (0..=u8::MAX).filter(|byte| members[usize::from(*byte)]);
+        let only = all.next().filter(|_| all.next().is_none());
+        Single { members, only }
+    }
+
+    fn replace(&self, by: &[u8], text: &[u8], out: &mut Vec<u8>) -> usize {
+        match (self.only, by) {
+            (Some(byte), [by]) => {
+                let count = memchr::memchr_iter(byte, text).count();
+                let start = out.len();
+                out.extend_from_slice(text);
+                if count > 0 {
+                    // Compared all at once, as compilers know how to.
+                    out[start..].iter_mut().for_each(|it| *it = if *it == byte { *by } else { *it });
+                }
+                count
+            }
+            (None, [by]) => {
+                let mut count = 0;
+                out.extend(text.iter().map(|byte| {
+                    let is_member = self.members[usize::from(*byte)];
+                    count += usize::from(is_member);
+                    if is_member { *by } else { *byte }
+                }));
+                count
+            }
+            (_, by) => {
+                let mut count = 0;
+                for byte in text {
+                    if self.members[usize::from(*byte)] {
+                        count += 1;
+                        out.extend_from_slice(by);
+                    } else {
+                        out.push(*byte);
+                    }
+                }
+                count
+            }
+        }
+    }
+}
+
+/// One of the substitutions that are all that a program does to each line before it prints it.
+#[derive(Clone, Debug)]
+struct Pass {
+    single: Option<Single>,
+    lines: Regex,
+    all: bool,
+    parts: Vec<Part>,
+}
+
+/// A program that only substitutes and prints: `{gsub(/a/, "b")} 1`.
+#[derive(Clone, Debug)]
+pub(super) struct Passes {
+    passes: Vec<Pass>,
+    made: Vec<u8>,
+}
+
+impl Passes {
+    /// `None` if the program is none.
+    pub(super) fn of(code: &Code, patterns: &[Pattern]) -> Option<Passes> {
+        let plain = code.record_end == b'\n' && code.begin.is_empty() && code.end.is_empty();
+        if !plain
+            || !matches!(&code.globals[ORS], Value::Text(end) | Value::Input(end) if end.bytes() == b"\n")
+        {
+            return None;
+        }
+        let mut steps = Vec::new();
+        for rule in &code.rules {
+            let always = match &rule.when {
+                When::Always => true,
+                When::If(Get::Number(number)) => *number != 0.0,
+                _ => false,
+            };
+            if !always {
+                return None;
+            }
+            steps.extend(&rule.action);
+        }
+        let (Do::PrintRecord, steps) = steps.split_last().map(|(last, steps)| (*last, steps))? else {
+            return None;
+        };
+        let passes = steps.iter().map(|step| Pass::of(step, patterns)).collect::<Option<Vec<_>>>()?;
+        (!passes.is_empty()).then_some(Passes { passes, made: Vec::new() })
+    }
+
+    /// Over whole lines, the last of which may lack its end.
+    pub(super) fn run(&mut self, block: &[u8], out: &mut Vec<u8>) {
+        let mut whole;
+        let mut given = block;
+        if block.last() != Some(&b'\n') {
+            whole = block.to_vec();
+            whole.push(b'\n');
+            given = &whole;
+        }
+        let mut made = std::mem::take(&mut self.made);
+        let Some((last, first)) = self.passes.split_last_mut() else { return };
+        for pass in first {
+            made.clear();
+            pass.run(given, &mut made);
+            whole = std::mem::take(&mut made);
+            given = &whole;
+        }
+        last.run(given, out);
+        self.made = made;
+    }
+}
+
+impl Pass {
+    fn of(step: &Do, patterns: &[Pattern]) -> Option<Pass> {
+        let Do::Run(Get::Substitute { all, pattern, by: Replacement::Fixed(parts), place }) = step else {
+            return None;
+        };
+        let has_newline = |part: &Part| matches!(part, Part::Text(text) if text.contains(&b'\n'));
+        let pattern = &patterns[*pattern];
+        if !matches!(**place, Place::Record) || pattern.may_match_nothing() || parts.iter().any(has_newline) {
+            return None;
+        }
+        let single = pattern.single().filter(|_| *all && fixed(parts).is_some()).cloned();
+        Some(Pass { single, lines: pattern.over_lines()?, all: *all, parts: parts.clone() })
+    }
+
+    fn run(&mut self, lines: &[u8], out: &mut Vec<u8>) {
+        if let (Some(single), Some(by)) = (&self.single, fixed(&self.parts)) {
+            single.replace(by, lines, out);
+            return;
+        }
+        let (end, mut at, mut copied) = (lines.len() - 1, 0, 0);
+        // Searches are patient: none is given up.
+        while at <= end
+            && let Ok(Some((start, stop))) = self.lines.find(lines, at..end)
+        {
+            out.extend_from_slice(&lines[copied..start]);
+            write(&self.parts, &lines[start..stop], out);
+            (copied, at) = (stop, stop);
+            if !self.all {
+                at = memchr::memchr(b'\n', &lines[stop..]).map_or(lines.len(), |newline| stop + newline + 1);
+            }
+        }
+        out.extend_from_slice(&lines[copied..]);
+    }
+}

@@ -1,0 +1,127 @@
+//! Which bytes of a text are one of a few, as bits: where fields and records end, found 64 bytes at a time.
+//!
+//! Who has the bits goes from one field to the next without looking at what lies between, and counts fields without
+//! looking at any.
+
+/// How many bytes one word of bits stands for.
+pub const STEP: usize = 64;
+
+/// Appends a word for each 64 bytes to `words`, which is emptied before: bit i of word w tells whether byte 64w + i is one
+/// of `members`. Bits behind the end are 0.
+pub fn mark(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
+    words.clear();
+    words.reserve(bytes.len() / STEP + 1);
+    imp::mark(bytes, members, words);
+}
+
+#[inline(always)]
+fn mark_by(bytes: &[u8], words: &mut Vec<u64>, bits: impl Fn(&[u8; STEP]) -> u64) {
+    let (whole, rest) = bytes.as_chunks::<STEP>();
+    words.extend(whole.iter().map(&bits));
+    if !rest.is_empty() {
+        let mut chunk = [0; STEP];
+        chunk[..rest.len()].copy_from_slice(rest);
+        words.push(bits(&chunk) & (u64::MAX >> (STEP - rest.len())));
+    }
+}
+
+/// A byte at a time.
+#[cfg_attr(target_arch = "x86_64", allow(dead_code))]
+fn portable(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
+    mark_by(bytes, words, |chunk| {
+        let mut bits = 0;
+        for (bit, byte) in chunk.iter().enumerate() {
+            bits |= u64::from(members.contains(byte)) << bit;
+        }
+        bits
+    });
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod imp {
+    pub(super) use super::portable as mark;
+}
+
+#[cfg(target_arch = "x86_64")]
+mod imp {
+    use std::arch::x86_64::*;
+
+    use super::{STEP, mark_by};
+
+    pub(super) fn mark(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the machine has these instructions.
+            unsafe { by_32(bytes, members, words) }
+        } else {
+            // SAFETY: every x86-64 has these instructions.
+            unsafe { by_16(bytes, members, words) }
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn by_32(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
+        let [a, b, c, d] = members.map(|byte| _mm256_set1_epi8(byte as i8));
+        mark_by(bytes, words, |chunk| {
+            let (halves, _) = chunk.as_chunks::<32>();
+            let [low, high] = [&halves[0], &halves[1]].map(|half| {
+                // SAFETY: the half has 32 bytes.
+                let given = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
+                let one = _mm256_or_si256(_mm256_cmpeq_epi8(given, a), _mm256_cmpeq_epi8(given, b));
+                let other = _mm256_or_si256(_mm256_cmpeq_epi8(given, c), _mm256_cmpeq_epi8(given, d));
+                u64::from(_mm256_movemask_epi8(_mm256_or_si256(one, other)) as u32)
+            });
+            low | high << 32
+        });
+    }
+
+    #[target_feature(enable = "sse2")]
+    pub(super) fn by_16(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
+        let [a, b, c, d] = members.map(|byte| _mm_set1_epi8(byte as i8));
+        mark_by(bytes, words, |chunk: &[u8; STEP]| {
+            let (quarters, _) = chunk.as_chunks::<16>();
+            quarters.iter().rev().fold(0, |bits, quarter| {
+                // SAFETY: the quarter has 16 bytes.
+                let given = unsafe { _mm_loadu_si128(quarter.as_ptr().cast()) };
+                let one = _mm_or_si128(_mm_cmpeq_epi8(given, a), _mm_cmpeq_epi8(given, b));
+                let other = _mm_or_si128(_mm_cmpeq_epi8(given, c), _mm_cmpeq_epi8(given, d));
+                bits << 16 | u64::from(_mm_movemask_epi8(_mm_or_si128(one, other)) as u32)
+            })
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_variant_marks_the_same() {
+        let mut state = 1u64;
+        for length in 0..300 {
+            let mut bytes = Vec::new();
+            for _ in 0..length {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                bytes.push(b" \t\nab\0"[(state >> 33) as usize % 6]);
+            }
+            for members in [*b" \t\n\n", *b",,\n\n", *b"\0\0\0\0"] {
+                let mut expected = vec![0; length.div_ceil(STEP)];
+                for (at, byte) in bytes.iter().enumerate() {
+                    expected[at / STEP] |= u64::from(members.contains(byte)) << (at % STEP);
+                }
+                let mut words = vec![7];
+                mark(&bytes, members, &mut words);
+                assert_eq!(words, expected);
+                words.clear();
+                portable(&bytes, members, &mut words);
+                assert_eq!(words, expected);
+                #[cfg(target_arch = "x86_64")]
+                {
+                    words.clear();
+                    // SAFETY: every x86-64 has these instructions.
+                    unsafe { imp::by_16(&bytes, members, &mut words) };
+                    assert_eq!(words, expected);
+                }
+            }
+        }
+    }
+}
