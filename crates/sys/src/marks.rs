@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn every_variant_marks_the_same() {
         let mut state = 1u64;
-        for length in 0..300 {
+        for length in 0..300usize {
             let mut bytes = Vec::new();
             for _ in 0..length {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

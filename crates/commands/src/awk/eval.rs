@@ -4,6 +4,7 @@
 
 use std::cmp::Ordering;
 
+use super::array::place_of_number;
 use super::code::{Get, OFS, Part, Place, RLENGTH, RSTART, Replacement, is_still};
 use super::fields::split;
 use super::machine::{Machine, Ran, parts_of};
@@ -32,7 +33,7 @@ impl Machine {
     fn found(&mut self, field: usize) -> Found<'_> {
         match field {
             0 => self.record.whole(&self.globals[OFS]),
-            field => self.record.field(field),
+            field => self.record.any_field(field),
         }
     }
 
@@ -45,12 +46,15 @@ impl Machine {
         with: impl FnOnce(&mut Value) -> T,
     ) -> Ran<T> {
         let number = self.table_number(table);
+        if let Some(place) = self.listed(index) {
+            return Ok(with(self.tables[number].entry_at(place)));
+        }
         if let [one] = index
             && let Some(field) = self.field_of(one)?
         {
             let found = match field {
                 0 => self.record.whole(&self.globals[OFS]),
-                field => self.record.field(field),
+                field => self.record.any_field(field),
             };
             if let Some(key) = found.bytes() {
                 return Ok(with(self.tables[number].entry(key)));
@@ -65,6 +69,29 @@ impl Machine {
         Ok(made)
     }
 
+    /// A number from 1 as the only index, if it can be had at once.
+    #[inline]
+    fn listed(&mut self, index: &[Get]) -> Option<usize> {
+        let [one] = index else { return None };
+        place_of_number(self.quick(one)?)
+    }
+
+    /// A number that can be had at once, and is none but by itself: no string that looks like one.
+    #[inline]
+    fn quick(&mut self, expr: &Get) -> Option<f64> {
+        match expr {
+            Get::Number(number) => Some(*number),
+            Get::Of(Place::Global(place)) => number_in(&self.globals[*place]),
+            Get::Of(Place::Local(place)) => number_in(&self.locals[self.base + *place]),
+            Get::Of(Place::FieldCount) => Some(self.record.count() as f64),
+            Get::RecordNumber => Some(self.records as f64),
+            Get::Length(of) if matches!(**of, Get::Of(Place::Record)) => {
+                self.record.whole(&self.globals[OFS]).bytes().map(|text| text.len() as f64)
+            }
+            _ => None,
+        }
+    }
+
     /// It is a number now, whatever it was: no string to be compared as one.
     #[inline]
     fn is_number_now(&self, expr: &Get) -> bool {
@@ -75,8 +102,18 @@ impl Machine {
         }
     }
 
-    #[inline]
+    /// An expression as a number. What is frequent is not called for.
+    #[inline(always)]
     pub(super) fn number(&mut self, expr: &Get) -> Ran<f64> {
+        match expr {
+            Get::Number(number) => Ok(*number),
+            Get::Of(Place::Field(field)) => Ok(self.record.field(*field).number()),
+            Get::Of(Place::Global(place)) => Ok(self.globals[*place].number()),
+            _ => self.number_made(expr),
+        }
+    }
+
+    fn number_made(&mut self, expr: &Get) -> Ran<f64> {
         Ok(match expr {
             Get::Number(number) => *number,
             Get::Of(Place::Field(field)) => self.record.field(*field).number(),
@@ -114,8 +151,23 @@ impl Machine {
         })
     }
 
-    #[inline]
+    /// Whether an expression is true.
+    #[inline(always)]
     pub(super) fn is_true(&mut self, expr: &Get) -> Ran<bool> {
+        match expr {
+            Get::Compare(order, left, right) => {
+                if let Some(left) = self.quick(left)
+                    && let Some(right) = self.quick(right)
+                {
+                    return Ok(holds(*order, compare_numbers(left, right)));
+                }
+                self.compare(*order, left, right)
+            }
+            _ => self.is_true_made(expr),
+        }
+    }
+
+    fn is_true_made(&mut self, expr: &Get) -> Ran<bool> {
         Ok(match expr {
             Get::Compare(order, left, right) => self.compare(*order, left, right)?,
             Get::Match { negated, text, pattern } => self.matches(text, *pattern)? != *negated,
@@ -223,8 +275,17 @@ impl Machine {
     }
 
     /// Appends an expression as a string.
-    #[inline]
+    #[inline(always)]
     pub(super) fn write(&mut self, expr: &Get, out: &mut Vec<u8>) -> Ran<()> {
+        match expr {
+            Get::Of(Place::Field(field)) => self.record.field(*field).write(out),
+            Get::Text(text) => out.extend_from_slice(text.bytes()),
+            _ => return self.write_made(expr, out),
+        }
+        Ok(())
+    }
+
+    fn write_made(&mut self, expr: &Get, out: &mut Vec<u8>) -> Ran<()> {
         match expr {
             Get::Of(Place::Field(field)) => self.record.field(*field).write(out),
             Get::Of(Place::Record) => self.record.whole(&self.globals[OFS]).write(out),
@@ -310,13 +371,10 @@ impl Machine {
         let number = self.table_number(table);
         let array = &mut self.tables[number];
         array.clear();
-        let mut pieces = 0u64;
-        let mut key = Vec::new();
+        let mut pieces = 0;
         split(text, &mut self.separators[separator], |piece| {
             pieces += 1;
-            key.clear();
-            number::write_integer(pieces as i64, &mut key);
-            array.set(&key, Value::input(piece));
+            *array.entry_at(pieces) = Value::input(piece);
         });
         pieces as f64
     }
@@ -356,6 +414,11 @@ impl Machine {
                 self.globals[*place] = value;
             }
             Place::Element(table, index) => {
+                if let Some(place) = self.listed(index) {
+                    let value = self.value(value)?;
+                    *self.table(*table).entry_at(place) = value;
+                    return Ok(());
+                }
                 let key = self.key(index)?;
                 let value = self.value(value)?;
                 self.table(*table).set(&key, value);
@@ -405,6 +468,12 @@ impl Machine {
 
     /// Adds to what is somewhere; gives what is there then.
     pub(super) fn step(&mut self, place: &Place, by: f64) -> Ran<f64> {
+        if let Place::Global(place) = place
+            && let Value::Number(number) = &mut self.globals[*place]
+        {
+            *number += by;
+            return Ok(*number);
+        }
         self.change(place, |number| number + by)
     }
 
@@ -428,6 +497,12 @@ impl Machine {
             return Ok(number);
         }
         let by = self.number(value)?;
+        if let Place::Global(place) = place
+            && let Value::Number(number) = &mut self.globals[*place]
+        {
+            *number = calculate(arith, *number, by);
+            return Ok(*number);
+        }
         self.change(place, |number| calculate(arith, number, by))
     }
 
@@ -640,6 +715,14 @@ fn compare(left: Operand, right: Operand) -> Ordering {
         }
         (Operand::Number(number), Operand::Text(text)) => written(number).as_slice().cmp(text),
         (Operand::Text(text), Operand::Number(number)) => text.cmp(&written(number)),
+    }
+}
+
+#[inline]
+fn number_in(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => Some(*number),
+        _ => None,
     }
 }
 

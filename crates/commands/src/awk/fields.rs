@@ -85,6 +85,27 @@ impl Block {
     }
 }
 
+/// Calls for each record of a block, until one of them stops it.
+pub(super) fn each_record<E>(
+    block: &[u8],
+    end: u8,
+    words: &mut Vec<u64>,
+    mut record: impl FnMut(Range<usize>) -> Result<(), E>,
+) -> Result<(), E> {
+    marks::mark(block, [end; 4], words);
+    let mut ends = Bits { words, word: 0, bits: words.first().copied().unwrap_or(0) };
+    let mut start = 0;
+    loop {
+        let end = ends.next();
+        if end >= block.len() {
+            break;
+        }
+        record(start..end)?;
+        start = end + 1;
+    }
+    if start < block.len() { record(start..block.len()) } else { Ok(()) }
+}
+
 /// Goes from bit to bit.
 struct Bits<'a> {
     words: &'a [u64],

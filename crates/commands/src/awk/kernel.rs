@@ -8,6 +8,7 @@ use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
 use crate::regex::Regex;
 
 use super::compile::Compiled;
+use super::fields::each_record;
 use super::machine::{Machine, Ran, Stop};
 use super::substitute::Passes;
 
@@ -34,6 +35,8 @@ pub(super) struct AwkKernel {
     gate: Option<Regex>,
     /// All that the program does.
     passes: Option<Passes>,
+    /// Where records end, as bits.
+    ends: Vec<u64>,
     begun: bool,
     over: bool,
     complaint: Vec<u8>,
@@ -45,7 +48,16 @@ impl AwkKernel {
         let gate = compiled.code.gate.filter(|_| manner.record_end == b'\n');
         let gate = gate.and_then(|pattern| compiled.patterns[pattern].over_lines());
         let passes = Passes::of(&compiled.code, &compiled.patterns);
-        AwkKernel { machine, manner, gate, passes, begun: false, over: false, complaint: Vec::new() }
+        AwkKernel {
+            machine,
+            manner,
+            gate,
+            passes,
+            ends: Vec::new(),
+            begun: false,
+            over: false,
+            complaint: Vec::new(),
+        }
     }
 
     fn begin(&mut self) {
@@ -87,15 +99,8 @@ impl AwkKernel {
 
     fn each(&mut self, block: &[u8]) -> Ran<()> {
         let code = Arc::clone(&self.machine.code);
-        let mut start = 0;
-        for end in memchr::memchr_iter(self.manner.record_end, block) {
-            self.machine.record(&code.rules, start..end)?;
-            start = end + 1;
-        }
-        if start < block.len() {
-            self.machine.record(&code.rules, start..block.len())?;
-        }
-        Ok(())
+        let (machine, end) = (&mut self.machine, self.manner.record_end);
+        each_record(block, end, &mut self.ends, |record| machine.record(&code.rules, record))
     }
 
     /// Only the lines that match; the others are counted.

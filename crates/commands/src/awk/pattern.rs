@@ -44,11 +44,11 @@ impl Pattern {
         let mut regex = regex::compile(&[&translated], &options)?;
         regex.be_patient();
         let single = match regex.shape() {
-            Shape::OneOf(set) => Some(Single::new(set)),
+            Shape::OneOf(set) => Some(Single::new(set, false)),
             Shape::Literal(text) if text.len() == 1 => {
-                Some(Single::new(Box::new(std::array::from_fn(|byte| text[0] == byte as u8))))
+                Some(Single::new(Box::new(std::array::from_fn(|byte| text[0] == byte as u8)), false))
             }
-            _ => None,
+            _ => regex.run_of().map(|set| Single::new(Box::new(*set), true)),
         };
         Ok(Pattern { regex, plain: plain(text), single, translated })
     }
@@ -85,7 +85,7 @@ impl Pattern {
         self.regex.find(text, span).unwrap_or(None)
     }
 
-    /// The set, if every match is one member of it.
+    /// The set, if every match is one member of it, or all that stand side by side.
     pub(super) fn single(&self) -> Option<&Single> {
         self.single.as_ref()
     }

@@ -199,6 +199,15 @@ impl Record {
         }
     }
 
+    /// The same where the next number asked for is likely to be another.
+    #[inline]
+    pub(super) fn any_field(&mut self, number: usize) -> Found<'_> {
+        if self.pieces.found.len() < number {
+            self.find(usize::MAX);
+        }
+        self.field(number)
+    }
+
     /// `$0`; what is put between fields if it must be put together.
     #[inline]
     pub(super) fn whole(&mut self, between: &Value) -> Found<'_> {

@@ -14,7 +14,10 @@ pub(super) fn replace(
     text: &[u8],
     out: &mut Vec<u8>,
 ) -> usize {
-    if all && let (Some(set), Some(by)) = (pattern.single(), fixed(parts)) {
+    if all
+        && let (Some(set), Some(by)) = (pattern.single(), fixed(parts))
+        && set.serves(by)
+    {
         return set.replace(by, text, out);
     }
     let (mut at, mut count) = (0, 0);
@@ -65,17 +68,51 @@ pub(super) struct Single {
     members: Box<[bool; 256]>,
     /// If there is but one.
     only: Option<u8>,
+    /// Of several side by side, all are one match.
+    runs: bool,
 }
 
 impl Single {
-    pub(super) fn new(members: Box<[bool; 256]>) -> Self {
+    pub(super) fn new(members: Box<[bool; 256]>, runs: bool) -> Self {
         let mut all = (0..=u8::MAX).filter(|byte| members[usize::from(*byte)]);
         let only = all.next().filter(|_| all.next().is_none());
-        Single { members, only }
+        Single { members, only, runs }
+    }
+
+    /// The same for many lines at once.
+    fn over_lines(&self) -> Single {
+        let mut members = self.members.clone();
+        members[usize::from(b'\n')] = false;
+        Single::new(members, self.runs)
+    }
+
+    /// What stands in the place of each run, or nothing: without a branch per byte, as where runs begin and end is hard to
+    /// foresee.
+    fn replace_runs(&self, by: Option<u8>, text: &[u8], out: &mut Vec<u8>) -> usize {
+        let start = out.len();
+        out.resize(start + text.len(), 0);
+        let made = &mut out[start..];
+        let (mut length, mut count, mut before) = (0, 0, false);
+        for byte in text {
+            let is_member = self.members[usize::from(*byte)];
+            let begins = is_member & !before;
+            made[length] = if is_member { by.unwrap_or(0) } else { *byte };
+            length += usize::from(!is_member | begins & by.is_some());
+            count += usize::from(begins);
+            before = is_member;
+        }
+        out.truncate(start + length);
+        count
+    }
+
+    /// Whether it knows how to put this in their place.
+    fn serves(&self, by: &[u8]) -> bool {
+        !self.runs || by.len() <= 1
     }
 
     fn replace(&self, by: &[u8], text: &[u8], out: &mut Vec<u8>) -> usize {
         match (self.only, by) {
+            (_, []) | (_, [_]) if self.runs => self.replace_runs(by.first().copied(), text, out),
             (Some(byte), [by]) => {
                 let count = memchr::memchr_iter(byte, text).count();
                 let start = out.len();
@@ -187,7 +224,8 @@ impl Pass {
         if !matches!(**place, Place::Record) || pattern.may_match_nothing() || parts.iter().any(has_newline) {
             return None;
         }
-        let single = pattern.single().filter(|_| *all && fixed(parts).is_some()).cloned();
+        let serves = |single: &&Single| *all && fixed(parts).is_some_and(|by| single.serves(by));
+        let single = pattern.single().filter(serves).map(Single::over_lines);
         Some(Pass { single, lines: pattern.over_lines()?, all: *all, parts: parts.clone() })
     }
 

@@ -331,6 +331,11 @@ impl Regex {
         self.searcher.shape()
     }
 
+    /// The set, if a match is all of its members that stand side by side, one at least.
+    pub fn run_of(&self) -> Option<&[bool; 256]> {
+        self.searcher.run_of()
+    }
+
     /// Finding all matches of a line never ends in [`GaveUp`].
     pub fn never_gives_up(&self) -> bool {
         self.searcher.never_gives_up()

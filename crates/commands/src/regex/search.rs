@@ -163,6 +163,13 @@ impl Searcher {
         }
     }
 
+    pub(super) fn run_of(&self) -> Option<&[bool; 256]> {
+        match &self.plan {
+            Plan::Run(run) => run.all(),
+            _ => None,
+        }
+    }
+
     pub(super) fn never_gives_up(&self) -> bool {
         matches!(self.plan, Plan::Exact(_) | Plan::Run(_) | Plan::Start(_))
     }
