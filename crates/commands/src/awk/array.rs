@@ -167,6 +167,16 @@ impl Array {
         self.table.clear();
     }
 
+    /// Calls for each.
+    pub(super) fn each(&self, mut call: impl FnMut(&[u8], &Value)) {
+        for (index, value) in self.list.iter().enumerate() {
+            if let Some(value) = value {
+                call(&digits(index + 1), value);
+            }
+        }
+        self.table.iter().for_each(|(key, value)| call(key.bytes(), value));
+    }
+
     pub(super) fn keys(&self) -> Vec<Text> {
         let there = self.list.iter().enumerate().filter(|(_, value)| value.is_some());
         let listed = there.map(|(index, _)| Text::new(&digits(index + 1)));

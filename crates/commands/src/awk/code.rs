@@ -40,6 +40,8 @@ pub(super) struct Code {
     pub(super) ranges: usize,
     pub(super) fields: Separator,
     pub(super) record_end: u8,
+    /// Where sums stand: variables and arrays.
+    pub(super) sums: (Vec<usize>, Vec<usize>),
     /// A pattern that every record matches for which anything is done.
     pub(super) gate: Option<usize>,
 }
@@ -74,6 +76,8 @@ pub(super) enum Do {
     PrintRecord,
     /// The same.
     Printf(Vec<Piece>, Vec<Get>, bool),
+    /// To a sum that is read at the end only; times 1 or -1.
+    Add(Place, Get, f64),
     If(Get, Vec<Do>, Vec<Do>),
     /// Test before, body, step.
     Loop(Option<Get>, Vec<Do>, Vec<Do>),

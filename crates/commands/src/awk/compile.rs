@@ -1,12 +1,13 @@
 //! From the tree to what is run. Whatever a program does that cannot be shown equal is declined here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Accept, Declined};
 
 use super::Dialect;
 use super::code::{self, Argument, Code, Do, Get, Place, Replacement, Rule, Table, When};
 use super::fields::Separator;
+use super::fold;
 use super::format::{self, Piece};
 use super::names::{Names, Owner};
 use super::pattern::Pattern;
@@ -29,6 +30,8 @@ pub(super) struct Given<'a> {
     /// FS and RS, wherever they come from.
     pub(super) fs: Vec<u8>,
     pub(super) rs: Vec<u8>,
+    /// What is only added to before the end.
+    pub(super) sums: BTreeSet<String>,
 }
 
 pub(super) struct Compiler<'a> {
@@ -81,6 +84,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &Given) -> Accept
         _ => return Declined::because("an RS that is not one character"),
     };
     let gate = Code::gate_of(&rules);
+    let sums = compiler.sums();
     let code = Code {
         begin,
         rules,
@@ -91,6 +95,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &Given) -> Accept
         ranges: compiler.ranges,
         fields: separator(&given.fs, given.dialect)?,
         record_end,
+        sums,
         gate,
     };
     Ok(Compiled { code, patterns: compiler.patterns, separators: compiler.separators })
@@ -143,6 +148,16 @@ impl Compiler<'_> {
                 self.places.insert((Owner::Function(number), name.clone()), place);
             }
         }
+    }
+
+    /// Where the sums stand.
+    fn sums(&self) -> (Vec<usize>, Vec<usize>) {
+        let of_program = |name: &String| self.places.get(&(Owner::Program, name.clone())).copied();
+        let names = || self.given.sums.iter();
+        (
+            names().filter_map(of_program).collect(),
+            names().filter_map(|name| self.tables.get(name).copied()).collect(),
+        )
     }
 
     fn first_values(&mut self) -> Accept<Vec<Value>> {
@@ -235,6 +250,7 @@ impl Compiler<'_> {
                 all.extend(self.statements(statements)?);
                 return Ok(());
             }
+            statement if !self.in_block && self.is_sum(statement) => self.add(statement)?,
             Statement::Expr(expr) => Do::Run(self.get(expr)?),
             Statement::Print(_, Some(to)) | Statement::Printf(_, Some(to)) => {
                 return Declined::because(format!("a side effect: print {}", to.how));
@@ -285,6 +301,19 @@ impl Compiler<'_> {
         };
         all.push(compiled);
         Ok(())
+    }
+
+    fn is_sum(&self, statement: &Statement) -> bool {
+        let name = fold::added(statement).and_then(|(place, ..)| fold::name_of(place));
+        name.is_some_and(|name| self.given.sums.contains(name))
+    }
+
+    fn add(&mut self, statement: &Statement) -> Accept<Do> {
+        let Some((place, value, sign)) = fold::added(statement) else {
+            return Declined::because("a sum that is none");
+        };
+        let value = value.map_or(Ok(Get::Number(1.0)), |value| self.get(value))?;
+        Ok(Do::Add(self.assignable(place)?, value, sign))
     }
 
     fn maybe(&mut self, expr: &Option<Expr>) -> Accept<Option<Get>> {

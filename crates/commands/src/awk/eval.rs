@@ -379,7 +379,7 @@ impl Machine {
         pieces as f64
     }
 
-    fn table_number(&self, table: super::code::Table) -> usize {
+    pub(super) fn table_number(&self, table: super::code::Table) -> usize {
         match table {
             super::code::Table::Global(number) => number,
             super::code::Table::Local(place) => self.local_tables[self.base + place],

@@ -111,6 +111,7 @@ pub(super) fn given<'a>(line: &'a Line, program: &Program, dialect: Dialect) -> 
         variables: &line.variables,
         fs: line.fs.clone().or_else(|| of_line("FS")).unwrap_or_else(|| b" ".to_vec()),
         rs: of_line("RS").unwrap_or_else(|| b"\n".to_vec()),
+        sums: std::collections::BTreeSet::new(),
     };
     let mut counted = 0;
     for statement in program.begin.iter().flatten() {

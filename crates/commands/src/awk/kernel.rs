@@ -3,14 +3,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
+use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer, known};
 
 use crate::regex::Regex;
 
 use super::compile::Compiled;
 use super::fields::each_record;
+use super::fold::Ledger;
 use super::machine::{Machine, Ran, Stop};
 use super::substitute::Passes;
+
+/// Why a helper refuses a block.
+const ORDER: &str = "a sum that depends on the order";
 
 /// What is known of the program, for whoever drives it.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +29,8 @@ pub(super) struct Manner {
     /// Blocks can be worked on side by side.
     pub(super) shares: bool,
     pub(super) whole_lines: bool,
+    /// It adds up, and prints at the end.
+    pub(super) folds: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -64,6 +70,7 @@ impl AwkKernel {
         if !std::mem::replace(&mut self.begun, true) {
             let ran = self.machine.begin();
             self.stopped(ran);
+            self.machine.check_sums();
         }
     }
 
@@ -88,13 +95,37 @@ impl AwkKernel {
         if let Some(passes) = &mut self.passes {
             return passes.run(block, &mut self.machine.out);
         }
+        let done = self.carry_out(block);
+        self.stopped(done);
+    }
+
+    fn carry_out(&mut self, block: &[u8]) -> Ran<()> {
         self.machine.record.set_block(block);
-        let done = match &self.gate {
+        match &self.gate {
             Some(_) => self.gated(block),
             None if self.machine.code.rules.is_empty() => Ok(self.pass_by(block, 0)),
             None => self.each(block),
-        };
-        self.stopped(done);
+        }
+    }
+
+    /// A block of those that several add up; `false` if it depends on the order, and nothing of it was added.
+    fn add_up(&mut self, block: &[u8]) -> bool {
+        let before = (self.machine.records, self.machine.file_records);
+        self.machine.ledger = Some(Ledger::default());
+        if self.carry_out(block).is_ok() {
+            return true;
+        }
+        if let Some(ledger) = &mut self.machine.ledger {
+            ledger.left = Some(ledger.added);
+        }
+        // It stops where it stopped.
+        let _ = self.carry_out(block);
+        let made = self.machine.ledger.take().unwrap_or_default().made;
+        for (number, key) in made {
+            self.machine.tables[number].remove(&key);
+        }
+        (self.machine.records, self.machine.file_records) = before;
+        false
     }
 
     fn each(&mut self, block: &[u8]) -> Ran<()> {
@@ -154,6 +185,10 @@ impl Kernel for AwkKernel {
         if self.over {
             return Ok(Flow::Done);
         }
+        if self.machine.ledger.is_some() {
+            let added = self.add_up(block);
+            return if added { Ok(Flow::More) } else { Err(HandOver { consumed: 0, reason: ORDER }) };
+        }
         let nul = if self.manner.resumes { memchr::memchr(0, block) } else { None };
         let judged = nul.map_or(block.len(), |at| {
             memchr::memrchr(self.manner.record_end, &block[..at]).map_or(0, |end| end + 1)
@@ -193,7 +228,19 @@ impl Kernel for AwkKernel {
     }
 
     fn another(&self) -> Option<Peer> {
-        (self.manner.shares && !self.over).then(|| Peer::of_blocks(self.clone()))
+        if self.over || self.machine.ledger.is_some() {
+            return None;
+        }
+        if self.manner.folds && self.begun && !self.machine.inexact {
+            return Some(Peer::of_fold(AwkKernel { machine: self.machine.helper(), ..self.clone() }));
+        }
+        self.manner.shares.then(|| Peer::of_blocks(self.clone()))
+    }
+
+    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+        if let Some(helper) = known::<AwkKernel>(peer).filter(|helper| helper.manner.folds) {
+            self.machine.join(&helper.machine);
+        }
     }
 
     fn keeps_whole(&self, end: u8) -> bool {

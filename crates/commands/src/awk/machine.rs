@@ -7,6 +7,7 @@ use super::array::{Array, Seed};
 use super::code::{self, Argument, Code, Do, Get, OFS, ORS, Place, Rule, SUBSEP, Table, When};
 use super::compile::Compiled;
 use super::fields::Separator;
+use super::fold::Ledger;
 use super::format::{Piece, Size};
 use super::number;
 use super::pattern::Pattern;
@@ -19,6 +20,8 @@ pub(super) enum Stop {
     Exit,
     /// As the real one would; what that says is in [`Machine::said`].
     Fatal,
+    /// A sum that depends on the order.
+    Inexact,
 }
 
 /// What comes after a statement.
@@ -55,6 +58,10 @@ pub(super) struct Machine {
     pub(super) out: Vec<u8>,
     /// What the real one says where it cannot go on.
     pub(super) said: String,
+    /// One that shares the records of another adds up on the ledger.
+    pub(super) ledger: Option<Ledger>,
+    /// Something was added that depends on the order.
+    pub(super) inexact: bool,
     ranges: Vec<bool>,
     seed: Seed,
     buffers: Vec<Vec<u8>>,
@@ -79,6 +86,8 @@ impl Machine {
             status: 0,
             out: Vec::new(),
             said: String::new(),
+            ledger: None,
+            inexact: false,
             ranges: vec![false; code.ranges],
             seed: Seed::new(),
             buffers: Vec::new(),
@@ -161,6 +170,7 @@ impl Machine {
                 self.record.whole(&self.globals[OFS]).write(&mut self.out);
                 self.globals[ORS].write(&mut self.out);
             }
+            Do::Add(place, value, sign) => self.add(place, value, *sign)?,
             Do::Print(args, calls) => self.print(args, *calls)?,
             Do::Printf(pieces, args, calls) => {
                 self.printing(*calls, |machine, out| machine.printf(pieces, args, out))?;

@@ -15,6 +15,7 @@ mod compile_expr;
 mod eval;
 mod expression;
 mod fields;
+mod fold;
 mod format;
 mod given;
 mod kernel;
@@ -28,6 +29,7 @@ mod parse;
 mod pattern;
 mod record;
 mod substitute;
+mod sums;
 mod tree;
 mod unsure;
 mod uses;
@@ -89,7 +91,14 @@ fn accept_as(
     let names = Names::of(&program)?;
     lines::check_lengths(&program, &line.program, &names)?;
     let analysis = analyse::analyse(&program, &names)?;
-    let given = given::given(&line, &program, dialect)?;
+    let mut given = given::given(&line, &program, dialect)?;
+    let names_a_file = names_a_file(&program);
+    let sums = fold::sums(&program, &analysis).and_then(|sums| match names_a_file {
+        true => Err("it asks for the name of its input".to_owned()),
+        false => Ok(sums),
+    });
+    let folds = sums.is_ok();
+    given.sums = sums.unwrap_or_default();
     let compiled = compile::compile(&program, &names, &given)?;
     let reads = !program.rules.is_empty() || !program.end.is_empty();
     if program.rules.is_empty() && program.end.is_empty() && program.begin.is_empty() {
@@ -104,7 +113,6 @@ fn accept_as(
     let one_input = line.inputs.len() == 1;
     let whole_lines = analysis.whole_lines && !line.variables.iter().any(|(name, _)| name == "ORS");
     // Whoever goes on reads a pipe.
-    let names_a_file = names_a_file(&program);
     let resumes = alone && one_input && !analysis.has_end && !begin_prints && reads && !names_a_file;
     if reads && !resumes && meets_nul(&program) {
         return Declined::because(
@@ -118,6 +126,7 @@ fn accept_as(
         resumes,
         shares: alone && analysis.joined.is_empty() && !analysis.exits && !names_a_file,
         whole_lines,
+        folds: folds && !begin_prints,
     };
     let inputs = if reads { line.inputs } else { Vec::new() };
     let resume = resumes.then_some(line.resume);
@@ -178,7 +187,8 @@ impl Command for Awk {
         } else if self.manner.shares && self.inputs.len() == 1 && !analysis.has_end {
             Facts::stateless(Class::LineMap, touches)
         } else if !analysis.prints_records && !self.begin_prints {
-            Facts::serial(Class::Fold, touches).with_combiner(Combiner::Serial).blocking()
+            let combiner = if self.manner.folds { Combiner::Add } else { Combiner::Serial };
+            Facts::serial(Class::Fold, touches).with_combiner(combiner).blocking()
         } else {
             Facts::serial(Class::LineNumbered, touches).with_combiner(Combiner::Serial)
         };

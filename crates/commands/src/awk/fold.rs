@@ -1,0 +1,122 @@
+//! Programs that only add up, and tell at the end: `{s += $2} END {print s}`, `{c[$1]++} END {…}`. Each thread adds up
+//! some of the records; what they have is added at the end.
+//!
+//! Sums of floating point depend on their order. Sums of whole numbers that stay small do not: a thread refuses a block
+//! with anything else in it, takes back what it has added of it, and all is added in order from that block on.
+
+use std::collections::BTreeSet;
+
+use super::analyse::{Analysis, each_expr, each_statement};
+use super::array::Array;
+use super::names::{self, is_special};
+use super::tree::{Arith, Expr, Program, Statement};
+use super::value::Value;
+
+/// No sum of a thread is larger: so many threads as there may be come to less than 2^53 together, up to which whole
+/// numbers are exact.
+pub(super) const SUM_MAX: f64 = (1u64 << 45) as f64;
+
+/// The variables and arrays that are added up, or why not every thread can add up its own.
+pub(super) fn sums(program: &Program, analysis: &Analysis) -> Result<BTreeSet<String>, String> {
+    let no = |why: &str| Err(why.to_owned());
+    if program.end.is_empty() {
+        return no("it has no END");
+    }
+    if analysis.prints_records {
+        return no("it prints before the end");
+    }
+    if analysis.exits || analysis.may_fail {
+        return no("it may end before its input does");
+    }
+    if analysis.ranges || analysis.counts {
+        return no("it asks for the number of a record, or for a range");
+    }
+    if !program.functions.is_empty() {
+        return no("it has functions");
+    }
+    let mut found = BTreeSet::new();
+    let statements = || program.rules.iter().flat_map(|rule| rule.action.iter().flatten());
+    let (mut adds, mut deletes) = (Vec::new(), false);
+    for statement in statements() {
+        each_statement(statement, &mut |statement| {
+            adds.extend(added(statement).map(|(place, _, _)| place));
+            deletes |= matches!(statement, Statement::ForIn(..) | Statement::Delete(..));
+        });
+    }
+    if deletes {
+        return no("it deletes elements, or looks at all of them, before the end");
+    }
+    for place in &adds {
+        found.extend(name_of(place).map(str::to_owned));
+    }
+    let needed = analysis.carried.iter().chain(&analysis.joined).filter(|name| *name != "NR");
+    if let Some(other) = needed.clone().find(|name| !found.contains(*name)) {
+        return Err(format!("{other} depends on the order of records"));
+    }
+    let needed: BTreeSet<String> = needed.cloned().collect();
+    // Each is only ever added to.
+    let mut uses = Vec::new();
+    let mut note = |expr: &Expr| uses.extend(mentioned(expr).map(str::to_owned));
+    names::patterns(program).into_iter().for_each(|pattern| each_expr(pattern, &mut note));
+    for statement in statements() {
+        each_statement(statement, &mut |statement| {
+            statement.parts().0.into_iter().for_each(|expr| each_expr(expr, &mut note));
+        });
+    }
+    for name in &needed {
+        let count = uses.iter().filter(|used| *used == name).count();
+        if count != adds.iter().filter(|place| name_of(place) == Some(name)).count() {
+            return Err(format!("{name} is read before the end"));
+        }
+    }
+    Ok(needed)
+}
+
+/// What a statement adds to, what it adds, and whether it takes that away instead.
+pub(super) fn added(statement: &Statement) -> Option<(&Expr, Option<&Expr>, f64)> {
+    let (place, value, sign): (&Expr, Option<&Expr>, f64) = match statement {
+        Statement::Expr(Expr::Update(Arith::Add, place, value)) => (place, Some(value), 1.0),
+        Statement::Expr(Expr::Update(Arith::Subtract, place, value)) => (place, Some(value), -1.0),
+        Statement::Expr(Expr::Step { place, by, .. }) => (place, None, *by),
+        _ => return None,
+    };
+    name_of(place).filter(|name| !is_special(name)).map(|_| (place, value, sign))
+}
+
+/// A variable or an array.
+pub(super) fn name_of(place: &Expr) -> Option<&str> {
+    match place {
+        Expr::Name(name) | Expr::Element(name, _) => Some(name),
+        _ => None,
+    }
+}
+
+fn mentioned(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::In(_, name) => Some(name),
+        expr => name_of(expr),
+    }
+}
+
+/// What a thread has added of the block that it is at, to be taken back.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ledger {
+    /// How many sums it has added to.
+    pub(super) added: u64,
+    /// Taking back: how many are left.
+    pub(super) left: Option<u64>,
+    /// Elements that came to be: the array, and the key.
+    pub(super) made: Vec<(usize, Vec<u8>)>,
+}
+
+/// Adds what another thread has.
+pub(super) fn join(sum: &mut Value, other: &Value) {
+    if let Value::Number(number) = other {
+        *sum = Value::Number(sum.number() + number);
+    }
+}
+
+/// The same for all elements.
+pub(super) fn join_arrays(sums: &mut Array, others: &Array) {
+    others.each(|key, value| join(sums.entry(key), value));
+}

@@ -1,0 +1,108 @@
+//! Runs a program: what is added up, alone or as one of several.
+
+use super::code::{Get, Place};
+use super::fold::{self, Ledger, SUM_MAX};
+use super::machine::{Machine, Ran, Stop};
+use super::value::Value;
+
+impl Machine {
+    /// Adds to a sum.
+    #[inline]
+    pub(super) fn add(&mut self, place: &Place, value: &Get, sign: f64) -> Ran<()> {
+        if self.ledger.is_some() {
+            return self.add_on_ledger(place, value, sign);
+        }
+        let arith = if sign < 0.0 { super::tree::Arith::Subtract } else { super::tree::Arith::Add };
+        let by = self.number(value)?;
+        self.inexact |= !is_small(by);
+        let sum = self.update(arith, place, &Get::Number(by))?;
+        self.inexact |= !is_small(sum);
+        Ok(())
+    }
+
+    fn add_on_ledger(&mut self, place: &Place, value: &Get, sign: f64) -> Ran<()> {
+        let by = self.number(value)? * sign;
+        let Some(mut ledger) = self.ledger.take() else { return Ok(()) };
+        let added = self.add_exactly(place, by, &mut ledger);
+        self.ledger = Some(ledger);
+        added
+    }
+
+    fn add_exactly(&mut self, place: &Place, by: f64, ledger: &mut Ledger) -> Ran<()> {
+        let taking_back = match &mut ledger.left {
+            Some(0) => return Err(Stop::Inexact),
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+            None => false,
+        };
+        let by = if taking_back { -by } else { by };
+        match place {
+            Place::Element(table, index) => {
+                let number = self.table_number(*table);
+                let key = self.key(index)?;
+                let entry = self.tables[number].entry(&key);
+                if !taking_back && matches!(entry, Value::Unset) {
+                    ledger.made.push((number, key.clone()));
+                }
+                let added = add_small(entry, by);
+                self.give_back(key);
+                added?;
+            }
+            Place::Global(place) => add_small(&mut self.globals[*place], by)?,
+            _ => return Err(Stop::Inexact),
+        }
+        ledger.added += u64::from(!taking_back);
+        Ok(())
+    }
+
+    /// What they begin with must be whole as well.
+    pub(super) fn check_sums(&mut self) {
+        let (variables, arrays) = &self.code.sums;
+        let mut small = variables.iter().all(|place| is_small(self.globals[*place].number()));
+        for number in arrays {
+            self.tables[*number].each(|_, value| small &= is_small(value.number()));
+        }
+        self.inexact |= !small;
+    }
+
+    /// Like this one, but it knows of no record yet, and adds up on a ledger.
+    pub(super) fn helper(&self) -> Machine {
+        let mut helper = self.clone();
+        (helper.records, helper.file_records) = (0, 0);
+        let (variables, arrays) = &self.code.sums;
+        variables.iter().for_each(|place| helper.globals[*place] = Value::Unset);
+        arrays.iter().for_each(|number| helper.tables[*number].clear());
+        helper.ledger = Some(Ledger::default());
+        helper
+    }
+
+    /// Adds what a helper has.
+    pub(super) fn join(&mut self, helper: &Machine) {
+        self.records += helper.records;
+        self.file_records += helper.file_records;
+        let code = std::sync::Arc::clone(&self.code);
+        let (variables, arrays) = &code.sums;
+        for place in variables {
+            fold::join(&mut self.globals[*place], &helper.globals[*place]);
+        }
+        for number in arrays {
+            fold::join_arrays(&mut self.tables[*number], &helper.tables[*number]);
+        }
+    }
+}
+
+/// Added in whatever order, such numbers come to the same.
+fn is_small(number: f64) -> bool {
+    number.abs() < SUM_MAX && number.fract() == 0.0
+}
+
+fn add_small(sum: &mut Value, by: f64) -> Ran<()> {
+    let added = sum.number() + by;
+    if !is_small(by) || !is_small(added) {
+        return Err(Stop::Inexact);
+    }
+    *sum = Value::Number(added);
+    Ok(())
+}
