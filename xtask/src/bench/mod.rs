@@ -36,7 +36,7 @@ use results::Results;
 /// A benchmark: its name, and how to run it.
 type Benchmark = (&'static str, fn(&Bench) -> Outcome<Results>);
 
-const ALL: [Benchmark; 15] = [
+const ALL: [Benchmark; 16] = [
     ("faithful", faithful::run),
     ("overhead", overhead::run),
     ("startup", startup::run),
