@@ -103,7 +103,10 @@ impl AwkKernel {
         self.machine.record.set_block(block);
         match &self.gate {
             Some(_) => self.gated(block),
-            None if self.machine.code.rules.is_empty() => Ok(self.pass_by(block, 0)),
+            None if self.machine.code.rules.is_empty() => {
+                self.pass_by(block, 0);
+                Ok(())
+            }
             None => self.each(block),
         }
     }
