@@ -3,22 +3,21 @@
 //! Processes are found anew every second, samples are taken as for `pelton time`, and each snapshot sums up those since the one
 //! before it. Nothing is stopped or traced.
 
+mod judged;
+mod stage;
+
 use crate::doctor::Scope;
-use crate::probes::pipes::PipeProbe;
-use crate::probes::waits::{Edges, WaitProbe};
-use crate::verdict::judge;
+use crate::probes::waits::Edges;
 use crate::wiring::{self, Wired};
-use pelton_record::live::{LivePipe, LivePipeline, LiveStage, Snapshot};
-use pelton_record::{Cost, Elsewhere, End, How, Machine, Pipeline, Run, Span, Stage, Verdict, Waits};
-use pelton_sys::procfs::{self, Io, ProcFile};
-use pelton_sys::{clock, machine, processes, spawn};
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::os::fd::{AsFd, OwnedFd};
+use judged::verdict;
+use pelton_record::live::{LivePipeline, LiveStage, Snapshot};
+use pelton_sys::procfs::{self, ProcFile};
+use pelton_sys::{clock, machine, processes};
+use stage::Watched;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Between two searches for processes.
 const SEARCH_NS: u64 = 1_000_000_000;
-/// What counts as lately.
-const LATELY_NS: u64 = 5_000_000_000;
 /// Stages that are watched at a time, at most.
 const STAGES: usize = 200;
 
@@ -33,141 +32,6 @@ pub struct Live {
     ended: u32,
     hidden: u32,
     cpu_at_start_ns: u64,
-}
-
-/// A stage that is watched.
-struct Watched {
-    text: String,
-    name: String,
-    edges: Edges,
-    waits: WaitProbe,
-    pidfd: Option<OwnedFd>,
-    pipe: Option<PipeProbe>,
-    io: Bytes,
-    lately: VecDeque<(u64, Waits)>,
-    gone: bool,
-}
-
-/// What a stage and all that it started read and wrote since it was first seen.
-#[derive(Default)]
-struct Bytes {
-    files: HashMap<u32, (Option<ProcFile>, Io)>,
-    known: bool,
-    read: u64,
-    written: u64,
-    /// At the last snapshot.
-    shown: (u64, u64),
-}
-
-impl Bytes {
-    /// Reads the counters of the leader and of its descendants. A shell gets the bytes of a child that it waited for at once: so
-    /// as long as it has any, its own are left out.
-    fn read(&mut self, leader: u32, descendants: &[u32]) {
-        let first = self.files.is_empty();
-        for &pid in descendants.iter().chain([&leader]) {
-            let mut buffer = [0; 512];
-            let new = !self.files.contains_key(&pid);
-            let (file, last) =
-                self.files.entry(pid).or_insert_with(|| (ProcFile::open(pid, "io"), Io::default()));
-            let Some(io) = file.as_ref().and_then(|file| procfs::parse_io(file.read(&mut buffer)?)) else {
-                continue;
-            };
-            self.known = true;
-            let counts = !(new && first) && (pid != leader || descendants.is_empty());
-            if counts {
-                self.read += io.read_bytes.saturating_sub(last.read_bytes);
-                self.written += io.written_bytes.saturating_sub(last.written_bytes);
-            }
-            *last = io;
-        }
-        self.files.retain(|pid, _| *pid == leader || descendants.contains(pid));
-    }
-
-    /// Bytes since the last time that it was asked.
-    fn since(&mut self) -> Option<(u64, u64)> {
-        let (read, written) = (self.read - self.shown.0, self.written - self.shown.1);
-        self.shown = (self.read, self.written);
-        self.known.then_some((read, written))
-    }
-}
-
-impl Watched {
-    fn new(pid: u32, edges: Edges, now_ns: u64) -> Self {
-        let words = processes::command_line(pid);
-        let stat = processes::file(pid, "stat").and_then(|text| processes::parse_stat(&text));
-        let name = stat.map_or_else(|| "?".to_owned(), |stat| stat.name);
-        Watched {
-            text: if words.is_empty() { name.clone() } else { words.join(" ") },
-            name,
-            edges,
-            waits: WaitProbe::join(pid, edges, now_ns),
-            pidfd: spawn::pidfd(pid),
-            pipe: edges.downstream.map(|inode| PipeProbe::new(inode, now_ns)),
-            io: Bytes::default(),
-            lately: VecDeque::new(),
-            gone: false,
-        }
-    }
-
-    fn sample(&mut self, pid: u32, now_ns: u64) {
-        self.gone = self.waits.sample(now_ns).is_none() || self.gone;
-        self.io.read(pid, &self.waits.descendants());
-        if let (Some(pipe), Some(pidfd)) = (&mut self.pipe, &self.pidfd) {
-            pipe.sample(now_ns, Some(pidfd.as_fd()), None);
-        }
-    }
-
-    /// What it did since the last time that it was asked.
-    fn snapshot(&mut self, pid: u32, window_ns: u64) -> LiveStage {
-        let seen = self.waits.sees_waits();
-        let (cpu_ns, now) = self.waits.take();
-        self.lately.push_back((window_ns, now.clone()));
-        while self.lately.iter().skip(1).map(|(ns, _)| ns).sum::<u64>() >= LATELY_NS {
-            self.lately.pop_front();
-        }
-        let lately = self.lately.iter().fold(Waits::default(), |sum, (_, waits)| together(&sum, waits));
-        let moved = self.io.since();
-        let rate = |bytes: u64| (bytes as f64 * 1e9 / window_ns.max(1) as f64) as u64;
-        LiveStage {
-            pid,
-            name: self.name.clone(),
-            text: self.text.clone(),
-            cpu_ns,
-            now: seen.then_some(now),
-            lately: seen.then_some(lately),
-            read_rate: moved.map(|(read, _)| rate(read)),
-            write_rate: moved.map(|(_, written)| rate(written)),
-            written_bytes: self.io.known.then_some(self.io.written),
-            pipe: self.pipe.as_mut().and_then(live_pipe),
-        }
-    }
-}
-
-fn live_pipe(probe: &mut PipeProbe) -> Option<LivePipe> {
-    let seen = probe.take()?;
-    Some(LivePipe {
-        bytes: seen.mean_bytes,
-        capacity_bytes: seen.capacity_bytes,
-        full_share: seen.full_share,
-        empty_share: seen.empty_share,
-    })
-}
-
-fn together(one: &Waits, other: &Waits) -> Waits {
-    Waits {
-        running_ns: one.running_ns + other.running_ns,
-        cpu_wait_ns: one.cpu_wait_ns + other.cpu_wait_ns,
-        starved_ns: one.starved_ns + other.starved_ns,
-        backpressured_ns: one.backpressured_ns + other.backpressured_ns,
-        other_ns: one.other_ns + other.other_ns,
-        samples: one.samples + other.samples,
-        elsewhere: Elsewhere {
-            io_ns: one.elsewhere.io_ns + other.elsewhere.io_ns,
-            lock_ns: one.elsewhere.lock_ns + other.elsewhere.lock_ns,
-            asleep_ns: one.elsewhere.asleep_ns + other.elsewhere.asleep_ns,
-        },
-        margin_ns: None,
-    }
 }
 
 /// A process that was found.
@@ -337,71 +201,6 @@ fn wanted(
     wanted
 }
 
-/// Judges what was seen lately as if it were a run.
-fn verdict(stages: &[LiveStage], cores: u32) -> Verdict {
-    let wall_ns =
-        stages.iter().filter_map(|stage| Some(stage.lately.as_ref()?.whole_ns())).max().unwrap_or(0);
-    let rows: Vec<Stage> = stages
-        .iter()
-        .enumerate()
-        .map(|(i, stage)| {
-            let waits = stage.lately.clone();
-            let lived_ns = waits.as_ref().map_or(0, Waits::whole_ns);
-            let user_ns = waits.as_ref().map_or(0, |waits| waits.running_ns);
-            Stage {
-                text: stage.text.clone(),
-                name: stage.name.clone(),
-                span: Span::default(),
-                program: None,
-                how: How::Process,
-                pid: stage.pid,
-                start_ns: 0,
-                end: End::Exited(0),
-                cost: Cost { wall_ns: lived_ns, user_ns, ..Cost::zero() },
-                waits,
-                threads: None,
-                syscalls: None,
-                inside: None,
-                timeline: None,
-                reads_previous: i > 0,
-                feeds_next: i + 1 < stages.len(),
-                stands_for: 1,
-            }
-        })
-        .collect();
-    let mut total = Cost::zero();
-    rows.iter().for_each(|row| total.add(&row.cost));
-    total.wall_ns = wall_ns;
-    let pipeline = Pipeline {
-        text: String::new(),
-        span: Span::default(),
-        start_ns: 0,
-        wall_ns,
-        exit_status: 0,
-        stages: rows,
-        passes: Vec::new(),
-        pipes: Vec::new(),
-    };
-    judge(&Run {
-        record_version: pelton_record::RECORD_VERSION,
-        pelton_version: String::new(),
-        text: String::new(),
-        shell: String::new(),
-        started_unix_ms: 0,
-        machine: Machine { cores, ..Machine::default() },
-        pipelines: vec![pipeline],
-        wall_ns,
-        total,
-        exit_status: 0,
-        left_behind: Default::default(),
-        observer: Default::default(),
-        verdict: Verdict::default(),
-        notes: Vec::new(),
-        repeats: None,
-        arrivals: None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -441,18 +240,5 @@ mod tests {
         assert_eq!(pids(Scope::These(vec![10])), [[11, 12]]);
         assert_eq!(pids(Scope::These(vec![30])), [[30]]);
         assert_eq!(pids(Scope::All), [[11, 12], [20, 21]]);
-    }
-
-    #[test]
-    fn the_last_seconds_are_judged() {
-        let stage = |name: &str, ms: [u64; 3]| {
-            let [running_ns, starved_ns, backpressured_ns] = ms.map(|ms| ms * 1_000_000);
-            let waits = Waits { running_ns, starved_ns, backpressured_ns, samples: 100, ..Waits::default() };
-            LiveStage { name: name.into(), lately: Some(waits), ..LiveStage::default() }
-        };
-        let stages = [stage("cat", [50, 0, 950]), stage("gzip", [990, 10, 0]), stage("wc", [10, 990, 0])];
-        let said = verdict(&stages, 2);
-        assert_eq!(said.bottleneck.map(|bottleneck| bottleneck.stage), Some(1));
-        assert!(said.neighbours[0].starts_with("stage 1 (cat) waited 95%"), "{:?}", said.neighbours);
     }
 }
