@@ -13,9 +13,9 @@ use crate::workspace::{metadata, root};
 use crate::{Failure, Outcome};
 
 /// The crates that are pelton, each before those that may import it.
-pub const ORDER: [&str; 14] = [
-    "record", "sys", "buffer", "copy", "syntax", "stream", "json", "csv", "commands", "plan", "observe",
-    "run", "report", "cli",
+pub const ORDER: [&str; 15] = [
+    "record", "sys", "buffer", "copy", "find", "syntax", "stream", "json", "csv", "commands", "plan",
+    "observe", "run", "report", "cli",
 ];
 /// Imported by tests only; may itself import any of [`ORDER`].
 const TESTKIT: &str = "testkit";

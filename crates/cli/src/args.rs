@@ -2,6 +2,7 @@
 
 use crate::copy::CopyArgs;
 use crate::failure::Failure;
+use crate::find::FindArgs;
 use crate::json::JsonArgs;
 use crate::size::parse_size;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -31,6 +32,7 @@ Examples:
   pelton watch 4711                                           what a running pipeline does now
   pelton doctor 4711                                          why a running process is stuck
   pelton compare 'sort f | uniq' 'sort -u f'                  whether a change helped
+  pelton find src -name '*.rs' -size +10k                     find, with all cores
 
 `pelton help VERB` tells more.";
 
@@ -60,6 +62,7 @@ pub enum Verb {
     Pipe(PipeArgs),
     Sh(ShArgs),
     Copy(CopyArgs),
+    Find(FindArgs),
 }
 
 /// Run a pipeline exactly as the shell would: same output, same exit status, same files, often faster.

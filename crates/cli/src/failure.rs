@@ -76,11 +76,5 @@ impl Failure {
     }
 }
 
-/// The system's words without Rust's `(os error 2)`.
-pub fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.rfind(" (os error") {
-        Some(end) => text[..end].to_string(),
-        None => text,
-    }
-}
+/// The system's words.
+pub use pelton_sys::errors::words as plain;

@@ -11,6 +11,7 @@ mod diagnose;
 mod doctor;
 mod explain;
 mod failure;
+mod find;
 mod inside;
 mod json;
 mod output;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Verb::Json(args) => json::json(&args),
         Verb::Csv(args) => csv::csv(&args),
         Verb::Copy(args) => copy::copy(&args),
+        Verb::Find(args) => find::find(&args, cli.color),
         Verb::Buffer(args) => buffer::buffer(&args),
     };
     end(ending, cli.color)

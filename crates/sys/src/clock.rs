@@ -26,6 +26,12 @@ pub fn own_cpu_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// CPU time used so far by this thread, nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
 /// CPU time used so far by process `pid`, all its threads but not its children, nanoseconds.
 ///
 /// Costs one system call, needs no permission, and is exact where /proc/PID/stat counts ticks.

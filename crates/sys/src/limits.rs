@@ -13,6 +13,11 @@ fn get() -> Option<libc::rlimit> {
     (answer == 0).then_some(limit)
 }
 
+/// The soft limit on open descriptors. `None` if it cannot be had.
+pub fn descriptors() -> Option<u64> {
+    get().map(|limit| limit.rlim_cur)
+}
+
 /// The soft limit on the stack, in bytes, a quarter of which a program's arguments and environment may take. The
 /// greatest number if there is none. `None` if it cannot be had.
 pub fn stack_bytes() -> Option<u64> {

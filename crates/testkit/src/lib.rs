@@ -38,7 +38,7 @@ pub use duel::Duel;
 pub use normal::without_pids;
 pub use outcome::Outcome;
 pub use process::{Ended, Ending, Launch, Running, Stdin};
-pub use recipe::Recipe;
+pub use recipe::{Random, Recipe};
 pub use rustix::process::Signal;
 pub use session::{Member, members};
 pub use snapshot::{Entry, snapshot};

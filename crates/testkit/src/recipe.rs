@@ -134,7 +134,7 @@ impl Recipe {
 }
 
 /// SplitMix64: small, good enough for test data, and written out here so that no update can change the data.
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 const WORDS: [&str; 16] = [
     "the", "of", "and", "water", "wheel", "river", "jet", "nozzle", "bucket", "head", "flow", "shaft",
@@ -142,11 +142,14 @@ const WORDS: [&str; 16] = [
 ];
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The same numbers for the same seed.
+    pub fn new(seed: u64) -> Self {
         Random(seed)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next one.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -154,8 +157,14 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
+    /// One below `limit`.
+    pub fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit as u64) as usize
+    }
+
+    /// One of these.
+    pub fn of<'t, T>(&mut self, all: &'t [T]) -> &'t T {
+        &all[self.below(all.len())]
     }
 
     fn bytes(&mut self, size: usize) -> Vec<u8> {

@@ -1,0 +1,33 @@
+//! Standard output and standard error, for several threads, unbuffered: workers hand in what is full.
+
+use crate::failure::Failure;
+use crate::terminal;
+use pelton_find::Sink;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::sync::{Mutex, PoisonError};
+
+/// Both.
+pub struct Channels {
+    stdout: Mutex<File>,
+}
+
+impl Channels {
+    /// A way to standard output past the standard library's buffer, which looks for lines.
+    pub fn open() -> Result<Self, Failure> {
+        let own = io::stdout().as_fd().try_clone_to_owned();
+        let stdout = own.map_err(|error| Failure::io("cannot use standard output", &error).with_status(1))?;
+        Ok(Channels { stdout: Mutex::new(stdout.into()) })
+    }
+}
+
+impl Sink for Channels {
+    fn text(&self, bytes: &[u8]) -> io::Result<()> {
+        self.stdout.lock().unwrap_or_else(PoisonError::into_inner).write_all(bytes)
+    }
+
+    fn error(&self, bytes: &[u8]) {
+        terminal::say_bytes(bytes);
+    }
+}

@@ -1,0 +1,180 @@
+//! What is searched for: the expression, and the options that hold for all of it.
+
+use crate::format::Format;
+use crate::pattern::Pattern;
+use pelton_sys::directories::{Kind, Time};
+use pelton_sys::patterns::Regex;
+use std::ffi::CString;
+
+/// A search.
+#[derive(Debug)]
+pub struct Query {
+    /// Where it starts, in order.
+    pub starts: Vec<CString>,
+    /// Which links are followed.
+    pub follow: Follow,
+    pub(crate) expression: Expr,
+    /// Entries above this are not looked at.
+    pub(crate) min_depth: u32,
+    /// Directories at this depth are not opened.
+    pub(crate) max_depth: u32,
+    /// A directory comes after what is in it.
+    pub(crate) contents_first: bool,
+    pub(crate) one_file_system: bool,
+    /// What -exec runs; expressions name them by their place.
+    pub(crate) commands: Vec<CommandLine>,
+    /// Something is done beside printing: entries are taken one by one, in order, when their turn has come.
+    pub(crate) acts: bool,
+    /// It may end before its end.
+    pub(crate) quits: bool,
+    pub(crate) manner: Manner,
+}
+
+impl Query {
+    /// Whether -quit may end it early.
+    pub fn may_quit(&self) -> bool {
+        self.quits
+    }
+
+    /// Whether it must be done entry by entry, in order, by one thread: it runs commands, removes something, or wants
+    /// directories after what is in them.
+    pub fn is_serial(&self) -> bool {
+        self.acts || self.contents_first
+    }
+}
+
+/// Which symbolic links are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follow {
+    /// -P
+    Never,
+    /// -H: those that are starting points.
+    Starts,
+    /// -L
+    Always,
+}
+
+/// How names are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Manner {
+    /// Characters are encoded in UTF-8; else they are ASCII.
+    pub utf8: bool,
+    /// Output goes to a terminal, which must not be sent what it would obey.
+    pub terminal: bool,
+}
+
+/// An expression.
+#[derive(Debug)]
+pub(crate) enum Expr {
+    And(Vec<Expr>),
+    Or(Vec<Expr>),
+    /// `a , b`: both are evaluated, the last one counts.
+    List(Vec<Expr>),
+    Not(Box<Expr>),
+    Test(Test),
+    Action(Action),
+}
+
+#[derive(Debug)]
+pub(crate) enum Test {
+    Always(bool),
+    Name(Pattern),
+    Path(Pattern),
+    LinkName(Pattern),
+    Regex(Regex),
+    Type(Vec<Kind>),
+    Size { unit: u64, number: Number },
+    Age(Age),
+    Newer { which: Stamp, than: Time },
+    Empty,
+    Permissions { bits: u32, all: Match },
+    User(Number),
+    Group(Number),
+    Links(Number),
+    Inode(Number),
+    Same { device: u64, inode: u64 },
+}
+
+#[derive(Debug)]
+pub(crate) enum Action {
+    Print {
+        end: u8,
+    },
+    Format(Format),
+    Prune,
+    Quit,
+    Delete,
+    /// Runs the command of this number.
+    Run(usize),
+}
+
+/// How permissions are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Match {
+    Exactly,
+    All,
+    Any,
+}
+
+/// `n`, `-n` or `+n`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Number {
+    pub compare: Compare,
+    pub value: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compare {
+    Less,
+    Equal,
+    More,
+}
+
+impl Number {
+    pub fn holds(self, figure: u64) -> bool {
+        match self.compare {
+            Compare::Less => figure < self.value,
+            Compare::Equal => figure == self.value,
+            Compare::More => figure > self.value,
+        }
+    }
+}
+
+/// Which of a file's times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stamp {
+    Accessed,
+    Changed,
+    Modified,
+}
+
+/// -mtime and its kin, as a moment and what is wanted of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Age {
+    pub which: Stamp,
+    pub compare: Compare,
+    /// Less: younger than this. More: older. Equal: at most `window` seconds younger.
+    pub moment: Time,
+    pub window: i64,
+}
+
+impl Age {
+    pub fn holds(&self, time: Time) -> bool {
+        match self.compare {
+            Compare::Less => time > self.moment,
+            Compare::More => time < self.moment,
+            Compare::Equal => {
+                let end = Time { seconds: self.moment.seconds + self.window, ..self.moment };
+                time > self.moment && time <= end
+            }
+        }
+    }
+}
+
+/// What -exec runs.
+#[derive(Debug)]
+pub(crate) struct CommandLine {
+    pub words: Vec<Vec<u8>>,
+    /// `+`: with as many files as fit. Else once for each, with its name in place of each `{}`.
+    pub gathers: bool,
+}

@@ -1,0 +1,70 @@
+//! A worker's output on its way out.
+
+use super::sequence::Part;
+use super::{Event, Run, Tally};
+use pelton_sys::clock;
+
+/// Bytes that are written at once.
+const FULL: usize = 32 << 10;
+/// How long a line may wait for others, nanoseconds.
+const PATIENCE_NS: u64 = 20_000_000;
+
+#[derive(Default)]
+pub(super) struct Outlet {
+    pub text: Vec<u8>,
+    pub errors: Vec<u8>,
+    /// Where it belongs, if that matters.
+    pub part: Option<Part>,
+    flushed_ns: u64,
+}
+
+impl Outlet {
+    /// Writes what should not wait any longer.
+    pub fn settle(&mut self, run: &Run<'_>, tally: &mut Tally) {
+        if self.text.is_empty() && self.errors.is_empty() {
+            return;
+        }
+        let due = run.settings.promptly
+            || !self.errors.is_empty()
+            || self.text.len() >= FULL
+            || clock::now_ns() > self.flushed_ns + PATIENCE_NS;
+        if due {
+            self.flush(run, tally);
+            self.flushed_ns = clock::now_ns();
+        }
+    }
+
+    pub fn flush(&mut self, run: &Run<'_>, tally: &mut Tally) {
+        if self.text.is_empty() && self.errors.is_empty() {
+            return;
+        }
+        let failed = !self.errors.is_empty();
+        let written = match (&self.part, &run.sequence) {
+            (Some(part), Some(sequence)) => {
+                let began = clock::now_ns();
+                // Where tasks queue, the head may be among them, and would never come if all waited for it.
+                let wait = run.bound.makes_none().then_some(&run.stop);
+                let written = sequence.put(part, &mut self.text, &mut self.errors, wait);
+                if clock::now_ns() > began + 1_000_000 {
+                    tally.note(run.settings.timeline, run.started_ns, Event::Blocked);
+                }
+                written
+            }
+            _ => {
+                if failed {
+                    run.sink.error(&self.errors);
+                    self.errors.clear();
+                }
+                let written = if self.text.is_empty() { Ok(()) } else { run.sink.text(&self.text) };
+                self.text.clear();
+                written
+            }
+        };
+        if let Err(error) = written {
+            run.lose(&error);
+        }
+        if failed && run.sequence.is_none() {
+            run.fail();
+        }
+    }
+}

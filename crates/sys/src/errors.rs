@@ -1,0 +1,24 @@
+//! The system's words for an error.
+
+/// Without the number that the standard library adds.
+pub fn words(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" (os error") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+/// Whether symbolic links lead in a circle, or are too many.
+pub fn is_link_loop(error: &std::io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ELOOP)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn no_number_is_left() {
+        assert_eq!(super::words(&std::io::Error::from_raw_os_error(2)), "No such file or directory");
+        assert_eq!(super::words(&std::io::Error::other("odd")), "odd");
+    }
+}
