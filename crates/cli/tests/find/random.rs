@@ -149,18 +149,18 @@ fn test(words: &mut Vec<String>, random: &mut Random) {
     match random.below(20) {
         0 | 1 => with("-name", (*random.of(PATTERNS)).into()),
         2 => with("-iname", (*random.of(PATTERNS)).into()),
-        3 => with(*random.of(&["-path", "-wholename"]), (*random.of(PATHS)).into()),
+        3 => with(random.of::<&str>(&["-path", "-wholename"]), (*random.of(PATHS)).into()),
         4 => with("-ipath", (*random.of(PATHS)).into()),
-        5 => with(*random.of(&["-regex", "-iregex"]), (*random.of(REGEXES)).into()),
+        5 => with(random.of::<&str>(&["-regex", "-iregex"]), (*random.of(REGEXES)).into()),
         6 | 7 => with("-type", (*random.of(&["f", "d", "l", "p", "f,l", "d,p", "s", "b,c"])).into()),
         8 | 9 => {
             let unit = *random.of(&["", "c", "w", "b", "k", "M", "G"]);
             with("-size", number(random, &[0, 1, 2, 3, 512, 1024]) + unit);
         }
-        10 => with(*random.of(&["-mtime", "-atime"]), number(random, &[0, 1, 2, 3, 7])),
-        11 => with(*random.of(&["-mmin", "-amin"]), number(random, &[0, 1, 2, 3, 6, 60, 721])),
+        10 => with(random.of::<&str>(&["-mtime", "-atime"]), number(random, &[0, 1, 2, 3, 7])),
+        11 => with(random.of::<&str>(&["-mmin", "-amin"]), number(random, &[0, 1, 2, 3, 6, 60, 721])),
         12 => with(
-            *random.of(&["-newer", "-anewer", "-cnewer", "-newerma"]),
+            random.of::<&str>(&["-newer", "-anewer", "-cnewer", "-newerma"]),
             (*random.of(&["a", "b", "self", "."])).into(),
         ),
         13 => words.push("-empty".into()),
@@ -168,9 +168,12 @@ fn test(words: &mut Vec<String>, random: &mut Random) {
             let mode = random.of(&["644", "-444", "/222", "-4000", "/7000", "0", "-0", "755"]);
             with("-perm", (*mode).into());
         }
-        15 => with(*random.of(&["-links", "-uid", "-gid"]), number(random, &[0, 1, 2, 3])),
-        16 => with(*random.of(&["-user", "-group"]), (*random.of(&["root", "0", "nobody", "12345"])).into()),
-        17 => with(*random.of(&["-lname", "-ilname"]), (*random.of(PATTERNS)).into()),
+        15 => with(random.of::<&str>(&["-links", "-uid", "-gid"]), number(random, &[0, 1, 2, 3])),
+        16 => with(
+            random.of::<&str>(&["-user", "-group"]),
+            (*random.of(&["root", "0", "nobody", "12345"])).into(),
+        ),
+        17 => with(random.of::<&str>(&["-lname", "-ilname"]), (*random.of(PATTERNS)).into()),
         // The real one opens it, and waits for ever if it is a FIFO.
         18 => with("-samefile", (*random.of(&[".", "..", "self"])).into()),
         _ => words.push((*random.of(&["-true", "-false"])).into()),
@@ -259,6 +262,7 @@ fn difference(expected: &Said, found: &Said) -> String {
 }
 
 #[test]
+#[allow(clippy::print_stdout, clippy::print_stderr)] // a test tells what it did, and where it failed
 fn random_queries_of_random_trees() {
     let campaign = Campaign::from_env();
     let wanted = campaign.cases.unwrap_or(400);

@@ -1,0 +1,184 @@
+//! Going into a directory: opening it, listing it, and keeping it open for those in it as long as not too many are.
+
+use super::{BATCH, SORTED_FROM, Worker};
+use crate::query::Follow;
+use crate::walk::pool::Ancestor;
+use crate::walk::{Held, Place, identity};
+use pelton_sys::directories::{self, Kind, More};
+use std::ffi::CStr;
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Worker<'_> {
+    /// Goes into a directory of the frame on top.
+    pub(super) fn enter(&mut self, name: Range<usize>, after: Option<Range<usize>>) {
+        let Some(frame) = self.frames.last() else { return };
+        let depth = frame.depth;
+        let follow = self.follows(depth);
+        let opened = self.open_top().and_then(|()| directories::open(self.top(), self.name(&name), follow));
+        self.path.extend_from_slice(&self.items[name.start..name.end - 1]);
+        let own_path = self.path.len();
+        let entered = opened.and_then(|fd| Ok(self.may_enter(fd.as_fd(), depth)?.then_some(fd)));
+        let fd = match entered {
+            Ok(Some(fd)) => fd,
+            other => {
+                if let Err(error) = other {
+                    self.complain(own_path, &error);
+                }
+                return self.left_closed(after);
+            }
+        };
+        if depth == 0 {
+            self.start = own_path;
+        }
+        if self.path.last() != Some(&b'/') {
+            self.path.push(b'/');
+        }
+        let first = self.items.len();
+        let more = self.list(fd.as_fd(), depth + 1, own_path);
+        if !more && self.print_if_idle(first) {
+            drop(fd);
+            return self.left_closed(after);
+        }
+        let place = Place::Open(Arc::new(Held::new(fd, &self.run.held)));
+        let path = self.path.len();
+        self.push(place, first, path, depth + 1, more, after);
+    }
+
+    /// A directory that has nothing more, or was not to be opened.
+    pub(super) fn left_closed(&mut self, after: Option<Range<usize>>) {
+        let Some(frame) = self.frames.last() else { return };
+        self.path.truncate(frame.path);
+        self.ancestors.truncate(frame.ancestors);
+        if let Some(name) = after {
+            self.evaluate_at_top(name, Kind::Directory);
+        }
+        self.outlet.settle(self.run, &mut self.tally);
+    }
+
+    /// Whether it is on the file system that is searched; and, where links are followed, who it is.
+    pub(super) fn may_enter(&mut self, fd: BorrowedFd<'_>, depth: u32) -> io::Result<bool> {
+        let query = self.run.query;
+        if !query.one_file_system && query.follow != Follow::Always {
+            return Ok(true);
+        }
+        let status = directories::own_status(fd)?;
+        let path = self.path.len();
+        self.ancestors.push(Ancestor { device: status.device, inode: status.inode, path });
+        if depth == 0 {
+            self.device = status.device;
+        }
+        Ok(!query.one_file_system || status.device == self.device)
+    }
+
+    pub(super) fn follows(&self, depth: u32) -> bool {
+        match self.run.query.follow {
+            Follow::Never => false,
+            Follow::Starts => depth == 0,
+            Follow::Always => true,
+        }
+    }
+
+    pub(super) fn list_more(&mut self) {
+        let Some(frame) = self.frames.last_mut() else { return };
+        self.items.truncate(frame.first);
+        let (first, depth, path) = (frame.first, frame.depth, frame.path);
+        let Some(mut frame) = self.frames.pop() else { return };
+        if let Place::Open(held) = &frame.place {
+            let held = Arc::clone(held);
+            frame.more = self.list(held.fd.as_fd(), depth, path - 1);
+            let (place, more, after) = (frame.place, frame.more, frame.after);
+            self.push(place, first, path, depth, more, after);
+        }
+    }
+
+    /// Lists a directory, or as much of it as is taken at once: evaluates entries, or keeps them until their turn has
+    /// come. Whether there is more.
+    pub(super) fn list(&mut self, fd: BorrowedFd<'_>, depth: u32, own_path: usize) -> bool {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let (mut count, first) = (0, self.items.len());
+        self.spans.clear();
+        let listed = directories::list(fd, &mut buffer, |entry| {
+            count += 1;
+            let before = self.items.len();
+            let ends = self.consider(fd, entry.name, entry.kind, depth);
+            if self.ordered && self.items.len() > before {
+                self.spans.push((entry.inode, before..self.items.len()));
+            }
+            if ends || count == BATCH || (count % 256 == 0 && self.run.stops()) {
+                More::Later
+            } else {
+                More::Yes
+            }
+        });
+        self.buffer = buffer;
+        self.tally.directories += 1;
+        self.tally.entries += count as u64;
+        if self.ordered && count > SORTED_FROM && directories::is_on_disk(fd) {
+            self.sort(first);
+        }
+        match listed {
+            Ok(ended) => !ended && !self.is_over(),
+            Err(error) => {
+                self.complain(own_path, &error);
+                false
+            }
+        }
+    }
+
+    /// Takes items in the order of their entries' numbers.
+    pub(super) fn sort(&mut self, first: usize) {
+        self.spans.sort_by_key(|(inode, _)| *inode);
+        let listed = self.items.split_off(first);
+        for (_, span) in &self.spans {
+            self.items.extend_from_slice(&listed[span.start - first..span.end - first]);
+        }
+    }
+
+    /// The name of an item, which ends in a NUL.
+    pub(super) fn name(&self, range: &Range<usize>) -> &CStr {
+        CStr::from_bytes_with_nul(&self.items[range.clone()]).unwrap_or_default()
+    }
+
+    /// The descriptor of the directory on top.
+    pub(super) fn top(&self) -> BorrowedFd<'_> {
+        match self.frames.last().map(|frame| &frame.place) {
+            Some(Place::Open(held)) => held.fd.as_fd(),
+            _ => directories::here(),
+        }
+    }
+
+    /// Opens the directory on top again if it was closed.
+    pub(super) fn open_top(&mut self) -> io::Result<()> {
+        let Some(frame) = self.frames.last_mut() else { return Ok(()) };
+        let Place::Closed(known) = frame.place else { return Ok(()) };
+        let fd = directories::open_long(&self.path[..frame.path], true)?;
+        if identity(fd.as_fd()) != known {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        frame.place = Place::Open(Arc::new(Held::new(fd, &self.run.held)));
+        self.closed = self.closed.min(self.frames.len() - 1);
+        Ok(())
+    }
+
+    /// Closes the directory that we come back to last, if too many are open.
+    pub(super) fn spare_descriptors(&mut self) {
+        if self.run.held.load(Ordering::Relaxed) <= self.run.most_held {
+            return;
+        }
+        while self.closed + 1 < self.frames.len() {
+            let frame = &mut self.frames[self.closed];
+            self.closed += 1;
+            if let Place::Open(held) = &frame.place {
+                // What is not read to its end would begin anew.
+                if !frame.more {
+                    frame.place = Place::Closed(identity(held.fd.as_fd()));
+                    return;
+                }
+            }
+        }
+    }
+}
