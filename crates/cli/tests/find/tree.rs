@@ -67,7 +67,7 @@ fn directory(dir: &Path, random: &mut Random, depth: usize, closed: &mut Vec<(Pa
             0 => symlink(OsStr::from_bytes(random.of::<&[u8]>(TARGETS)), &path).expect("link"),
             1 => make_fifo(&path).expect("FIFO"),
             2 if !plain.is_empty() => fs::hard_link(random.of(&plain), &path).expect("link"),
-            0..8 => {
+            2..8 => {
                 file(&path, random);
                 plain.push(path);
             }
