@@ -140,6 +140,10 @@ impl Parser<'_> {
             // GNU find 4.9 mixes up the two sides then, and prints what nobody would expect.
             return unmodelled("`,` within another expression, or without an action");
         }
+        if moves_over_actions(&expression) {
+            // GNU find 4.9 asks the name first then, as if nothing were done in the parentheses.
+            return unmodelled("a test of the name behind parentheses with an action in them");
+        }
         let print = Expr::Action(Action::Print { end: b'\n' });
         self.query.expression =
             ordered_by_cost(if self.prints_itself { expression } else { Expr::And(vec![expression, print]) });
@@ -289,6 +293,16 @@ fn lists(expr: &Expr) -> bool {
     }
 }
 
+/// Whether a test of the name follows parentheses in which something is done.
+fn moves_over_actions(expr: &Expr) -> bool {
+    let (Expr::And(parts) | Expr::Or(parts) | Expr::List(parts)) = expr else {
+        return matches!(expr, Expr::Not(part) if moves_over_actions(part));
+    };
+    let done = |part: &Expr| !matches!(part, Expr::Action(_)) && acts(part);
+    let behind = parts.iter().skip_while(|part| !done(part)).any(is_free);
+    (matches!(expr, Expr::And(_)) && behind) || parts.iter().any(moves_over_actions)
+}
+
 fn acts(expr: &Expr) -> bool {
     match expr {
         Expr::And(parts) | Expr::Or(parts) | Expr::List(parts) => parts.iter().any(acts),
@@ -358,6 +372,7 @@ mod tests {
             "-newermt 2020",
             "-ls",
             "-exec a {} {} +",
+            "( -print -size 1 ) -name x",
             "-delete -prune",
             "-warn",
             "x -name y z",
