@@ -7,6 +7,7 @@ mod contest;
 mod csv;
 mod doctor;
 mod faithful;
+mod find;
 mod json;
 mod kernels;
 mod load;
@@ -52,6 +53,7 @@ const ALL: [Benchmark; 16] = [
     ("size", size::run),
     ("verdict", verdict::run),
     ("doctor", doctor::run),
+    ("find", find::run),
     ("truth", truth::run),
 ];
 

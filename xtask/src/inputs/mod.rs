@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Outcome;
 use crate::steps::timed;
-use rng::Rng;
+pub(crate) use rng::Rng;
 
 /// A kind of data.
 pub struct Recipe {
