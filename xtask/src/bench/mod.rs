@@ -37,7 +37,7 @@ use results::Results;
 /// A benchmark: its name, and how to run it.
 type Benchmark = (&'static str, fn(&Bench) -> Outcome<Results>);
 
-const ALL: [Benchmark; 16] = [
+const ALL: [Benchmark; 17] = [
     ("faithful", faithful::run),
     ("overhead", overhead::run),
     ("startup", startup::run),
