@@ -32,9 +32,11 @@ Usage: cargo xtask COMMAND
   setup       installs what the tests need: Debian packages (the oracles) and cargo-deny
   quick       seconds, to run while working: formatting, clippy, unit tests, the import law
   test        setup, then everything that continuous integration runs
+  build       the release binary, static, and where it is
   demo        makes a 100 MB access log and runs `pelton time` on a pipeline over it
   bench       side by side with the shell: bench [NAME…] [--runs N] [--size MB] [--results DIR]
-                names: awk, csv, json, faithful, kernels, overhead, parts, pipelines, startup, tiny, truth, size, verdict (all of them if none is given)
+                names: awk, cores, csv, doctor, faithful, json, kernels, overhead, parts, pipelines, scripts, size, startup, stats,
+                tiny, truth, verdict (all of them if none is given)
   fuzz        kernels, pipelines, expressions and parsers put to the test, in turns with fresh seeds:
                 fuzz [--minutes N] [--seed S] [--only kernels,pipelines,regex,parsers,json,csv] [--jobs N]
   law         who may import whom, on its own
@@ -70,11 +72,18 @@ fn run() -> Outcome {
         "setup" => alone(args, setup::run),
         "quick" => alone(args, quick::run),
         "test" => alone(args, test::run),
+        "build" => alone(args, build),
         "demo" => alone(args, demo::run),
         "law" => alone(args, law::run),
         "advisories" => alone(args, advisories::run),
         other => Err(format!("there is no command '{other}'\n\n{HELP}").into()),
     }
+}
+
+/// Builds what users get.
+fn build() -> Outcome {
+    println!("{}", workspace::release_binary()?.display());
+    Ok(())
 }
 
 /// Runs a command that takes no arguments.

@@ -8,6 +8,7 @@
 #[allow(unreachable_pub)]
 mod targets;
 
+use pelton_testkit::Random;
 use std::io::Write as _;
 use std::panic::catch_unwind;
 
@@ -76,7 +77,7 @@ impl Mutations {
             let topics = load_topics(folder.as_ref()).expect("the cases");
             corpus.extend(topics.iter().flat_map(|topic| &topic.cases).map(|case| case.text.clone().into()));
         }
-        Mutations { corpus, random: Random(seed), given: 0 }
+        Mutations { corpus, random: Random::new(seed), given: 0 }
     }
 
     fn next(&mut self) -> Vec<u8> {
@@ -119,22 +120,5 @@ impl Mutations {
             3 | 4 => input.insert(start, TELLING[self.random.below(TELLING.len())]),
             _ => input.insert(start, self.random.next() as u8),
         }
-    }
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
     }
 }

@@ -1,6 +1,7 @@
 //! Real commands as several processes: the same bytes, statuses and messages as from one, whatever the length of the
 //! parts, and whatever ends one of them.
 
+use pelton_testkit::Random;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -11,24 +12,6 @@ use std::time::{Duration, Instant};
 const PELTON: &str = env!("CARGO_BIN_EXE_pelton");
 /// No kernel judges a back-reference.
 const HEAVY: &str = r"sed -E 's/([a-z])([0-9])(.*)\1/<\2>\3/'";
-
-/// Numbers that look random and are the same each time (Knuth's MMIX constants).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        self.next() % limit.max(1)
-    }
-
-    fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len())]
-    }
-}
 
 /// A directory with an input, and commands of the test's own in PATH.
 struct Place {
@@ -110,7 +93,7 @@ fn difference(found: &(String, String, Option<i32>), expected: &(String, String,
 
 /// Lines of letters and digits, some of them empty.
 fn lines(seed: u64, bytes: usize) -> Vec<u8> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut text = String::new();
     while text.len() < bytes {
         for _ in 0..random.below(12) {
@@ -210,7 +193,7 @@ fn one_that_leaves_early_ends_all() {
 
 #[test]
 fn random_scripts_of_sed() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let place = Place::new(&lines(6, 1500));
     for _ in 0..12 {
         let mut script = String::new();
@@ -334,7 +317,7 @@ fn in_group(group: &str) -> bool {
 fn harm_at_random(seed: u64, points: usize) {
     let place = Place::new(&lines(seed, 400_000));
     let expected = place.run("bash", &["-c", &format!("{HEAVY} in")]).0;
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let begun = Instant::now();
     place.run(PELTON, &["run", "--jobs", "2", "--part-bytes", "20000", &format!("cat in | {HEAVY} | cat")]);
     let lasts_ms = begun.elapsed().as_millis() as usize;

@@ -4,6 +4,7 @@
 #![allow(missing_docs)]
 
 use pelton_csv::{Columns, Condition, Failure, Fault, Format, Options, Share, SyntaxError, read};
+use pelton_testkit::Random;
 use std::io::Write as _;
 
 fn options() -> Options {
@@ -98,23 +99,6 @@ fn what_is_wrong_is_said_with_its_place() {
     assert_eq!(printed, "a\n1\n2\n");
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-}
-
 /// A table as text, with quotes where they must be and here and there.
 fn table(random: &mut Random, rows: usize, columns: usize) -> String {
     const PARTS: [&str; 12] =
@@ -159,7 +143,7 @@ fn number(name: &str, default: u64) -> u64 {
 #[test]
 fn the_csv_crate_prints_the_same() {
     let (cases, seed) = (number("PELTON_FUZZ_CASES", 5000), number("PELTON_SEED", 1));
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     for _ in 0..cases {
         let (rows, count) = (random.below(12), 1 + random.below(5));
         let text = table(&mut random, rows, count);
@@ -183,7 +167,7 @@ fn the_csv_crate_prints_the_same() {
 
 #[test]
 fn several_threads_print_the_same() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let text = table(&mut random, 120_000, 4);
     assert!(text.len() > 2_000_000);
     for format in [Format::Separated(b','), Format::Array] {

@@ -31,7 +31,7 @@ fn by_lines(text: &[u8], threads: usize, chunk: usize) -> (Vec<u8>, Option<Synta
 
 #[test]
 fn as_one_after_another() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let mut text = String::new();
     while text.len() < 1_400_000 {
         let mut one = String::new();

@@ -173,7 +173,7 @@ fn in_order<'a>(value: &'a Value, wanted: &[&'a Value], found: &mut Vec<&'a Valu
 #[test]
 fn random_paths_over_random_documents() {
     const PARTS: [&str; 9] = [".a", ".b", ".\"a b\"", "[0]", "[1:]", "[]", ".*", "..a", "..[0]"];
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     for _ in 0..3000 {
         let mut text = String::new();
         document(&mut random, 5, &mut text);

@@ -13,7 +13,7 @@ mod races;
 
 use std::fmt;
 
-use crate::recipe::Random;
+use crate::random::Random;
 use crate::{Case, Result};
 pub use data::Data;
 use grammar::{Grammar, Role};

@@ -2,6 +2,7 @@
 //!
 //! The same recipe gives the same bytes on every machine: the generator below is our own and never changes.
 
+use crate::random::Random;
 use serde::Deserialize;
 
 /// How to make some bytes. In TOML: a plain string, or a table with exactly one *kind* and perhaps modifiers.
@@ -120,7 +121,7 @@ impl Recipe {
     }
 
     fn whole(&self) -> Vec<u8> {
-        let mut random = Random(self.seed);
+        let mut random = Random::new(self.seed);
         match &self.kind {
             Kind::Literal(bytes) => bytes.clone(),
             Kind::Lines(count) => (0..*count).map(|_| random.line()).collect::<Vec<_>>().concat(),
@@ -133,40 +134,12 @@ impl Recipe {
     }
 }
 
-/// SplitMix64: small, good enough for test data, and written out here so that no update can change the data.
-pub struct Random(u64);
-
 const WORDS: [&str; 16] = [
     "the", "of", "and", "water", "wheel", "river", "jet", "nozzle", "bucket", "head", "flow", "shaft",
     "torque", "valve", "Error", "gate",
 ];
 
 impl Random {
-    /// The same numbers for the same seed.
-    pub fn new(seed: u64) -> Self {
-        Random(seed)
-    }
-
-    /// The next one.
-    #[allow(clippy::should_implement_trait)]
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// One below `limit`.
-    pub fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
-    /// One of these.
-    pub fn of<'t, T>(&mut self, all: &'t [T]) -> &'t T {
-        &all[self.below(all.len())]
-    }
-
     fn bytes(&mut self, size: usize) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(size + 8);
         (0..size.div_ceil(8)).for_each(|_| bytes.extend_from_slice(&self.next().to_le_bytes()));
@@ -253,7 +226,7 @@ mod tests {
     fn recipes_are_deterministic_and_seeded() {
         assert_eq!(made("{ lines = 20 }"), made("{ lines = 20, seed = 1 }"));
         assert_ne!(made("{ lines = 20 }"), made("{ lines = 20, seed = 2 }"));
-        assert_eq!(Random(1).next(), 0x910a_2dec_8902_5cc1, "the generator must never change");
+        assert_eq!(Random::new(1).next(), 0x910a_2dec_8902_5cc1, "the generator must never change");
     }
 
     #[test]

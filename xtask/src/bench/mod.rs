@@ -4,6 +4,7 @@
 
 mod awk;
 mod contest;
+mod cores;
 mod csv;
 mod doctor;
 mod faithful;
@@ -37,13 +38,14 @@ use results::Results;
 /// A benchmark: its name, and how to run it.
 type Benchmark = (&'static str, fn(&Bench) -> Outcome<Results>);
 
-const ALL: [Benchmark; 17] = [
+const ALL: &[Benchmark] = &[
     ("faithful", faithful::run),
     ("overhead", overhead::run),
     ("startup", startup::run),
     ("tiny", tiny::run),
     ("kernels", kernels::run),
     ("pipelines", pipelines::run),
+    ("cores", cores::run),
     ("parts", parts::run),
     ("scripts", scripts::run),
     ("stats", stats_overhead::run),
@@ -104,7 +106,7 @@ impl Options {
 }
 
 fn unknown(name: &str) -> Failure {
-    let known = ALL.map(|(name, _)| name).join(", ");
+    let known = ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     format!("there is no benchmark '{name}': there are {known}").into()
 }
 

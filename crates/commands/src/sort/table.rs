@@ -12,8 +12,8 @@ use super::engine::{Counted, Plain};
 use super::room::{filled, make_room};
 use super::text::{WINDOW_BYTES, each_line, window};
 
-/// What the table starts with.
-const SLOTS_MIN: usize = 1 << 12;
+/// What the table starts with: little, since a call over a few lines makes several of them and fills none.
+const SLOTS_MIN: usize = 1 << 7;
 const EMPTY: Slot = Slot { tag: [0; 2], offset: 0, len: 0, count: 0 };
 /// Lines up to this length are told apart by their tags alone.
 const SHORT_BYTES: usize = 2 * WINDOW_BYTES;

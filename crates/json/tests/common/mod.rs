@@ -3,6 +3,7 @@
 
 use pelton_json::formats::{Gron, Lines, Tokens};
 use pelton_json::{Failure, Fault, Out, Rules, SyntaxError, Visitor};
+pub use pelton_testkit::Random;
 use std::io::Read;
 
 /// A reader that gives a few bytes at once.
@@ -61,27 +62,6 @@ pub fn gron(text: &[u8]) -> String {
 pub fn judge(text: &[u8]) -> Result<(), Fault> {
     let rules = Rules { single: true, ..Rules::default() };
     lines(text, rules, 1 << 16, 1 << 16).1.map_or(Ok(()), |error| Err(error.fault))
-}
-
-/// SplitMix64.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-
-    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
 }
 
 const SCALARS: &[&str] = &[

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::Recipe;
-use crate::recipe::Random;
+use crate::random::Random;
 
 /// Some bytes: a recipe as it is written in TOML.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,165 @@
+//! What a second core gives: passes, counts and sorts with one thread and with two, beside GNU's own threads.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::contest::{Contender, Samples, contest};
+use super::ratios::Place;
+use super::results::{Claim, Results, Unit, table};
+use super::{Bench, stats};
+use crate::Outcome;
+use crate::inputs::{LINES, PROSE, PURCHASES, Recipe};
+use crate::workspace::on_path;
+
+/// Work for several threads.
+struct Case {
+    name: &'static str,
+    /// What pelton runs.
+    text: &'static str,
+    /// What others need instead, to use two cores.
+    others: &'static [(&'static str, &'static str)],
+    /// Options of pelton's.
+    options: &'static [&'static str],
+    /// How many times less real time than the first of the others it shall take on two cores, if that was asked.
+    asked: Option<f64>,
+}
+
+const SUBSTITUTIONS: &str =
+    "sed 's/a/A/g' < base64 | sed 's/b/B/g' | sed 's/c/C/g' | sed 's/d/D/g' | sed 's/[0-9]//g' > out";
+/// Numbers to be sorted are of the fourth column.
+const NUMBERS: &str = "sort -t, -k4,4n csv > out";
+
+const CASES: &[Case] = &[
+    Case {
+        name: "five seds",
+        text: SUBSTITUTIONS,
+        others: &[(
+            "parallel --pipe -k",
+            "parallel -j2 --pipe -k --block 10M \"sed s/a/A/g | sed s/b/B/g | sed s/c/C/g | sed s/d/D/g | sed 's/[0-9]//g'\" < base64 > out",
+        )],
+        options: &[],
+        asked: None,
+    },
+    Case {
+        name: "word frequency",
+        text: "tr -cs A-Za-z '\\n' < prose | tr A-Z a-z | sort | uniq -c | sort -rn | head > out",
+        others: &[],
+        options: &[],
+        asked: None,
+    },
+    Case { name: "counting words", text: "wc < prose > out", others: &[], options: &[], asked: None },
+    Case {
+        name: "sort, text",
+        text: "sort base64 > out",
+        others: &[("sort --parallel=2", "sort --parallel=2 base64 > out")],
+        options: &[],
+        asked: Some(2.0),
+    },
+    Case {
+        name: "sort, text, in 256 MB",
+        text: "sort base64 > out",
+        others: &[("sort --parallel=2 -S 256M", "sort --parallel=2 -S 256M base64 > out")],
+        options: &["--memory=256M"],
+        asked: None,
+    },
+    Case {
+        name: "sort, numbers",
+        text: NUMBERS,
+        others: &[("sort --parallel=2", "sort --parallel=2 -t, -k4,4n csv > out")],
+        options: &[],
+        asked: Some(2.0),
+    },
+];
+
+/// Two threads shall take at most this much of the time of one.
+const SHARE: f64 = 1.0 / 1.8;
+/// Name, recipe, megabytes unless `--size` says otherwise.
+const INPUTS: [(&str, Recipe, u64); 3] =
+    [("base64", LINES, 1000), ("prose", PROSE, 500), ("csv", PURCHASES, 500)];
+
+/// All of them.
+pub fn run(bench: &Bench) -> Outcome<Results> {
+    let runs = bench.runs(3);
+    let mut files = Vec::new();
+    for (name, recipe, megabytes) in INPUTS {
+        files.push((name, recipe.file(&bench.data, bench.size_mb(megabytes))?));
+    }
+    let files: Vec<(&str, &Path)> = files.iter().map(|(name, path)| (*name, path.as_path())).collect();
+    let place = Place::with(&files)?;
+    let (mut body, mut claims, mut data) = (String::new(), Vec::new(), Vec::new());
+    for case in CASES {
+        let contenders = case.contenders(bench);
+        let samples = contest(&contenders, &place.dir, runs, 1)?;
+        let peaks: Vec<u64> =
+            contenders.iter().map(|one| peak_bytes(bench, one, &place.dir)).collect::<Outcome<_>>()?;
+        let _ = writeln!(
+            body,
+            "{}: `{}` {}\n\n{}",
+            case.name,
+            case.text,
+            case.options.join(" "),
+            table(&samples, Unit::Seconds)
+        );
+        let peak =
+            contenders.iter().zip(&peaks).map(|(one, peak)| format!("{} {} MB", one.name, peak / 1_000_000));
+        let _ = writeln!(body, "Peak memory: {}.\n", peak.collect::<Vec<_>>().join(", "));
+        claims.extend(case.claims(&samples));
+        data.push(json!({
+            "name": case.name,
+            "runs": samples.iter().map(Samples::json).collect::<Vec<Value>>(),
+            "peak_bytes": peaks,
+        }));
+    }
+    let about = format!(
+        "`pelton run --jobs 1` and `--jobs 2`, {runs} rounds, order alternating, LC_ALL=C, output to memory."
+    );
+    Ok(Results { name: "cores", about, body, claims, data: data.into() })
+}
+
+impl Case {
+    fn contenders(&self, bench: &Bench) -> Vec<Contender> {
+        let pelton = |jobs: &str| {
+            let mut argv =
+                vec![bench.pelton.clone().into_os_string(), "run".into(), format!("--jobs={jobs}").into()];
+            argv.extend(self.options.iter().map(Into::into));
+            argv.extend(["--".into(), self.text.into()]);
+            Contender::new(&format!("pelton --jobs {jobs}"), argv)
+        };
+        let mut all = vec![pelton("1"), pelton("2")];
+        // A machine without GNU parallel compares the rest.
+        let there =
+            self.others.iter().filter(|(_, text)| on_path(text.split(' ').next().unwrap_or_default()));
+        all.extend(there.map(|(name, text)| Contender::new(name, ["bash", "-c", text])));
+        all
+    }
+
+    fn claims(&self, samples: &[Samples]) -> Vec<Claim> {
+        let ratio = |of: usize, by: usize| stats::median_ratio(&samples[of].real, &samples[by].real);
+        let what = format!("{}: time with two threads, of one", self.name);
+        let mut claims = vec![Claim::at_most(&what, ratio(1, 0), SHARE, "")];
+        if let (Some(asked), Some(other)) = (self.asked, samples.get(2)) {
+            let what = format!("{}: time with two threads, of `{}`", self.name, other.name);
+            claims.push(Claim::at_most(&what, ratio(1, 2), 1.0 / asked, ""));
+        }
+        claims
+    }
+}
+
+/// The largest resident set of any of its processes, in bytes, as `pelton time` tells it.
+fn peak_bytes(bench: &Bench, contender: &Contender, dir: &Path) -> Outcome<u64> {
+    let report = dir.join("report.json");
+    let mut argv =
+        vec![bench.pelton.clone().into_os_string(), "time".into(), "--format=json".into(), "-o".into()];
+    argv.extend([report.clone().into_os_string(), "--".into()]);
+    argv.extend(contender.argv.iter().cloned());
+    super::contest::run_once(
+        &Contender { argv, name: contender.name.clone(), locale: contender.locale },
+        dir,
+    )?;
+    let run: Value = serde_json::from_slice(&std::fs::read(&report)?)?;
+    let stages = run["pipelines"][0]["stages"].as_array().ok_or("a record without stages")?;
+    let peaks = stages.iter().filter_map(|stage| stage["cost"]["peak_rss_bytes"].as_u64());
+    peaks.max().ok_or_else(|| "a record without peak memory".into())
+}
