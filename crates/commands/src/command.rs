@@ -134,6 +134,11 @@ pub trait Command: Send + Sync + fmt::Debug {
         false
     }
 
+    /// For a program that the user wrote (awk): whether threads can share its records, or why they are worked on in order.
+    fn sharing(&self) -> Option<String> {
+        None
+    }
+
     /// It complains at once, while what it prints is still in its buffer. Where both go to the same place, their order
     /// shows, and the real command must run.
     fn complains_before_printing(&self) -> bool {

@@ -78,10 +78,20 @@ pub struct Entry {
     pub name: &'static str,
     /// Whose implementation its kernel equals.
     pub family: Family,
+    /// Others whose implementation it equals as well, for some arguments.
+    pub others: &'static [Family],
     /// Reads its arguments.
     pub accept: Acceptor,
     /// It has a kernel, at least for some arguments. If not, it is known only for what `explain` says of it.
     pub native: bool,
+}
+
+impl Entry {
+    /// Whether this implementation, in this version, is one that its kernel was compared with.
+    pub fn serves(&self, implementation: &Implementation) -> bool {
+        implementation.is_tested(self.family)
+            || self.others.iter().any(|family| implementation.is_tested(*family))
+    }
 }
 
 /// Who reads the arguments of a command.
@@ -96,7 +106,7 @@ pub enum Acceptor {
 /// Every command that pelton knows.
 pub const COMMANDS: &[Entry] = &[
     // One line per command.
-    scripted("awk", Family::Mawk, awk::accept),
+    Entry { others: &[Family::Gawk, Family::OriginalAwk], ..scripted("awk", Family::Mawk, awk::accept) },
     coreutils("cat", cat::accept),
     coreutils("comm", comm::accept),
     coreutils("cut", cut::accept),
@@ -105,9 +115,12 @@ pub const COMMANDS: &[Entry] = &[
     findutils("find", find::accept),
     coreutils("fold", fold::accept),
     scripted("grep", Family::GnuGrep, grep::accept),
+    scripted("gawk", Family::Gawk, awk::accept_gawk),
     coreutils("head", head::accept),
     coreutils("join", join::accept),
+    scripted("nawk", Family::OriginalAwk, awk::accept_original),
     coreutils("nl", nl::accept),
+    scripted("original-awk", Family::OriginalAwk, awk::accept_original),
     coreutils("paste", paste::accept),
     scripted("mawk", Family::Mawk, awk::accept_mawk),
     builtin("printf", printf::accept),
@@ -125,13 +138,14 @@ pub const COMMANDS: &[Entry] = &[
     Entry {
         name: "xargs",
         family: Family::GnuFindutils,
+        others: &[],
         accept: Acceptor::Alone(xargs::accept),
         native: true,
     },
 ];
 
 const fn native(name: &'static str, family: Family, accept: Acceptor) -> Entry {
-    Entry { name, family, accept, native: true }
+    Entry { name, family, others: &[], accept, native: true }
 }
 
 const fn coreutils(name: &'static str, accept: AcceptFn) -> Entry {
@@ -173,7 +187,7 @@ pub fn accept_with(
 ) -> Accept<Box<dyn Command>> {
     let shown = name.escape_ascii();
     let Some(entry) = lookup(name) else { return Declined::because(format!("{shown} has no kernel")) };
-    if !context.implementation.is_tested(entry.family) {
+    if !entry.serves(&context.implementation) {
         let what = context.implementation.describe();
         return Declined::because(format!("{shown} is {what}, which no kernel was compared with"));
     }

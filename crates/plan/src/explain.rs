@@ -45,6 +45,10 @@ impl Planned {
             facts.push(("Estimate", tell_estimate(estimate, signs)));
         }
         facts.extend(equals(&self.stages).map(|words| ("Equals", words)));
+        let sharing = self.stages.iter().filter_map(|stage| {
+            Some(("Threads", format!("{}: {}", brief(stage, signs), stage.sharing.as_deref()?)))
+        });
+        facts.extend(sharing);
         facts.extend(summary.advice.iter().map(|advice| ("Advice", advice.clone())));
         text.push('\n');
         for (name, words) in facts {

@@ -104,6 +104,8 @@ pub struct StageNote {
     pub blocks_until_eof: Option<bool>,
     /// It may end before its input does, and everything before it then ends too. `None` if it is not understood.
     pub stops_early: Option<bool>,
+    /// Whether threads can share its records, and why not. `None` if it stays a process, or says nothing of that.
+    pub sharing: Option<String>,
     /// It ends once it has what it wants (`head`), and not only where something is wrong with its input (`join`).
     #[serde(skip)]
     pub ends_when_enough: bool,

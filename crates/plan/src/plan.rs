@@ -93,6 +93,7 @@ fn split(
             equals: candidate.implementation.filter(|_| native),
             blocks_until_eof: facts.as_ref().map(|facts| facts.blocks_until_eof),
             stops_early: facts.as_ref().map(|facts| facts.stops_early),
+            sharing: command.as_ref().filter(|_| native).and_then(|command| command.sharing()),
             ends_when_enough: facts.as_ref().is_some_and(|facts| facts.has_enough),
             rate,
         });

@@ -156,7 +156,7 @@ mod tests {
             keys.join(" ")
         };
         assert_eq!(keys(&value), "advice decisions estimate segments stages");
-        assert_eq!(keys(&value["stages"][0]), "blocks_until_eof equals name shown stops_early");
+        assert_eq!(keys(&value["stages"][0]), "blocks_until_eof equals name sharing shown stops_early");
         assert_eq!(keys(&value["segments"][0]), "native nodes reason stages");
         assert_eq!(
             keys(&value["segments"][0]["nodes"][0]),

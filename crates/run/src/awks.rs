@@ -59,9 +59,10 @@ fn of_stage(stage: &StagePlan, around: &Surroundings<'_>, measure: bool) -> Opti
         (Ok(trial), true) => Some(trial.tell(&own, &others)),
         (Ok(_), false) => {
             let names: Vec<String> = others.iter().map(|path| name_of(path)).collect();
+            let verb = if names.len() > 1 { "are" } else { "is" };
             let (own, names) = (name_of(&own), names.join(" and "));
             Some(format!(
-                "awk is {own} here, and {names} is installed: --measure runs this program with each on the first megabyte of its input"
+                "awk is {own} here, and {names} {verb} installed: --measure runs this program with each on the first megabyte of its input"
             ))
         }
         (Err(reason), true) => Some(format!("{called} was not measured: {reason}")),

@@ -4,81 +4,22 @@
 
 use std::cmp::Ordering;
 
-use super::array::place_of_number;
-use super::code::{Get, OFS, Part, Place, RLENGTH, RSTART, Replacement, is_still};
-use super::fields::split;
-use super::machine::{Machine, Ran, parts_of};
+use super::code::{Get, OFS, Place, is_still};
+
+use super::machine::{Machine, Ran};
 use super::number;
 use super::record::Found;
-use super::substitute::replace;
+
 use super::tree::{Arith, Order};
-use super::value::{Operand, Text, Value};
+use super::value::{Operand, Value};
 
 /// mawk's buffer for `sprintf` holds less.
 const SPRINTF_MAX: usize = 8191;
 
 impl Machine {
-    /// The number of the field that a place is, 0 for the record. `None` if it is none.
-    #[inline]
-    fn field_of(&mut self, expr: &Get) -> Ran<Option<usize>> {
-        Ok(match expr {
-            Get::Of(Place::Field(field)) => Some(*field),
-            Get::Of(Place::Record) => Some(0),
-            Get::Of(Place::FieldAt(index)) => Some(self.field_number(index)?),
-            _ => None,
-        })
-    }
-
-    #[inline]
-    fn found(&mut self, field: usize) -> Found<'_> {
-        match field {
-            0 => self.record.whole(&self.globals[OFS]),
-            field => self.record.any_field(field),
-        }
-    }
-
-    /// An element, made if it is not there.
-    #[inline]
-    fn element<T>(
-        &mut self,
-        table: super::code::Table,
-        index: &[Get],
-        with: impl FnOnce(&mut Value) -> T,
-    ) -> Ran<T> {
-        let number = self.table_number(table);
-        if let Some(place) = self.listed(index) {
-            return Ok(with(self.tables[number].entry_at(place)));
-        }
-        if let [one] = index
-            && let Some(field) = self.field_of(one)?
-        {
-            let found = match field {
-                0 => self.record.whole(&self.globals[OFS]),
-                field => self.record.any_field(field),
-            };
-            if let Some(key) = found.bytes() {
-                return Ok(with(self.tables[number].entry(key)));
-            }
-            let mut key = Vec::new();
-            found.write(&mut key);
-            return Ok(with(self.tables[number].entry(&key)));
-        }
-        let key = self.key(index)?;
-        let made = with(self.tables[number].entry(&key));
-        self.give_back(key);
-        Ok(made)
-    }
-
-    /// A number from 1 as the only index, if it can be had at once.
-    #[inline]
-    fn listed(&mut self, index: &[Get]) -> Option<usize> {
-        let [one] = index else { return None };
-        place_of_number(self.quick(one)?)
-    }
-
     /// A number that can be had at once, and is none but by itself: no string that looks like one.
     #[inline]
-    fn quick(&mut self, expr: &Get) -> Option<f64> {
+    pub(super) fn quick(&mut self, expr: &Get) -> Option<f64> {
         match expr {
             Get::Number(number) => Some(*number),
             Get::Of(Place::Global(place)) => number_in(&self.globals[*place]),
@@ -366,300 +307,6 @@ impl Machine {
             expr => Value::Number(self.number(expr)?),
         })
     }
-
-    fn split(&mut self, text: &[u8], table: super::code::Table, separator: usize) -> f64 {
-        let number = self.table_number(table);
-        let array = &mut self.tables[number];
-        array.clear();
-        let mut pieces = 0;
-        split(text, &mut self.separators[separator], |piece| {
-            pieces += 1;
-            *array.entry_at(pieces) = Value::input(piece);
-        });
-        pieces as f64
-    }
-
-    pub(super) fn table_number(&self, table: super::code::Table) -> usize {
-        match table {
-            super::code::Table::Global(number) => number,
-            super::code::Table::Local(place) => self.local_tables[self.base + place],
-        }
-    }
-
-    fn get(&mut self, place: &Place) -> Ran<Value> {
-        Ok(match place {
-            Place::Global(place) => self.globals[*place].clone(),
-            Place::Local(place) => self.locals[self.base + place].clone(),
-            Place::Record => self.record.whole(&self.globals[OFS]).value(),
-            Place::Field(field) => self.record.field(*field).value(),
-            Place::FieldAt(index) => match self.field_number(index)? {
-                0 => self.record.whole(&self.globals[OFS]).value(),
-                field => self.record.field(field).value(),
-            },
-            Place::FieldCount => Value::Number(self.record.count() as f64),
-            Place::Element(table, index) => self.element(*table, index, |value| value.clone())?,
-        })
-    }
-
-    fn field_number(&mut self, index: &Get) -> Ran<usize> {
-        let number = number::to_integer(self.number(index)?);
-        usize::try_from(number)
-            .map_err(|_| self.fatal(&format!("run time error: negative field index ${number}")))
-    }
-
-    pub(super) fn assign(&mut self, place: &Place, value: &Get) -> Ran<()> {
-        match place {
-            Place::Global(place) => {
-                let value = self.value(value)?;
-                self.globals[*place] = value;
-            }
-            Place::Element(table, index) => {
-                if let Some(place) = self.listed(index) {
-                    let value = self.value(value)?;
-                    *self.table(*table).entry_at(place) = value;
-                    return Ok(());
-                }
-                let key = self.key(index)?;
-                let value = self.value(value)?;
-                self.table(*table).set(&key, value);
-                self.give_back(key);
-            }
-            Place::FieldAt(index) => {
-                let field = self.field_number(index)?;
-                let value = self.value(value)?;
-                match field {
-                    0 => self.record.set_value(value),
-                    field => self.record.assign(field, value),
-                }
-            }
-            place => {
-                let value = self.value(value)?;
-                self.set(place, value)?;
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn set(&mut self, place: &Place, value: Value) -> Ran<()> {
-        match place {
-            Place::Global(place) => self.globals[*place] = value,
-            Place::Local(place) => self.locals[self.base + place] = value,
-            Place::Record => self.record.set_value(value),
-            Place::Field(field) => self.record.assign(*field, value),
-            Place::FieldAt(index) => match self.field_number(index)? {
-                0 => self.record.set_value(value),
-                field => self.record.assign(field, value),
-            },
-            Place::FieldCount => {
-                let count = number::to_integer(value.number());
-                let Ok(count) = usize::try_from(count) else {
-                    return Err(self.fatal("run time error: negative value assigned to NF"));
-                };
-                self.record.resize(count);
-            }
-            Place::Element(table, index) => {
-                let key = self.key(index)?;
-                self.table(*table).set(&key, value);
-                self.give_back(key);
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds to what is somewhere; gives what is there then.
-    pub(super) fn step(&mut self, place: &Place, by: f64) -> Ran<f64> {
-        if let Place::Global(place) = place
-            && let Value::Number(number) = &mut self.globals[*place]
-        {
-            *number += by;
-            return Ok(*number);
-        }
-        self.change(place, |number| number + by)
-    }
-
-    pub(super) fn update(&mut self, arith: Arith, place: &Place, value: &Get) -> Ran<f64> {
-        if let Place::Element(table, index) = place {
-            // What is still can as well be evaluated before the index.
-            if is_still(value) {
-                let by = self.number(value)?;
-                return self.element(*table, index, |entry| {
-                    let number = calculate(arith, entry.number(), by);
-                    *entry = Value::Number(number);
-                    number
-                });
-            }
-            let key = self.key(index)?;
-            let by = self.number(value)?;
-            let entry = self.table(*table).entry(&key);
-            let number = calculate(arith, entry.number(), by);
-            *entry = Value::Number(number);
-            self.give_back(key);
-            return Ok(number);
-        }
-        let by = self.number(value)?;
-        if let Place::Global(place) = place
-            && let Value::Number(number) = &mut self.globals[*place]
-        {
-            *number = calculate(arith, *number, by);
-            return Ok(*number);
-        }
-        self.change(place, |number| calculate(arith, number, by))
-    }
-
-    #[inline]
-    fn change(&mut self, place: &Place, to: impl Fn(f64) -> f64) -> Ran<f64> {
-        match place {
-            Place::Global(place) => {
-                let number = to(self.globals[*place].number());
-                self.globals[*place] = Value::Number(number);
-                Ok(number)
-            }
-            Place::Element(table, index) => self.element(*table, index, |entry| {
-                let number = to(entry.number());
-                *entry = Value::Number(number);
-                number
-            }),
-            Place::FieldAt(index) => {
-                let place = match self.field_number(index)? {
-                    0 => Place::Record,
-                    field => Place::Field(field),
-                };
-                self.change(&place, to)
-            }
-            place => {
-                let number = to(self.get(place)?.number());
-                self.set(place, Value::Number(number))?;
-                Ok(number)
-            }
-        }
-    }
-
-    /// As mawk cuts: start and length lose their fractions first, and what lies before the beginning is not counted
-    /// quite as POSIX has it.
-    fn substr(&mut self, text: &Get, start: &Get, length: Option<&Get>, out: &mut Vec<u8>) -> Ran<()> {
-        if is_still(start) && length.is_none_or(is_still) {
-            let first = number::to_integer(self.number(start)?);
-            let count = length.map_or(Ok(i32::MAX), |length| self.number(length).map(number::to_integer))?;
-            let known = match (self.field_of(text)?, text) {
-                (Some(field), _) => self.found(field).bytes(),
-                (None, Get::Of(Place::Global(place))) => self.globals[*place].bytes(),
-                _ => None,
-            };
-            if let Some(text) = known {
-                let count = if length.is_none() { text.len() as i32 } else { count };
-                out.extend_from_slice(cut(text, first, count));
-                return Ok(());
-            }
-        }
-        let text = self.text(text)?;
-        let first = number::to_integer(self.number(start)?);
-        let count = match length {
-            None => text.len() as i32,
-            Some(length) => number::to_integer(self.number(length)?),
-        };
-        out.extend_from_slice(cut(&text, first, count));
-        self.give_back(text);
-        Ok(())
-    }
-
-    fn index(&mut self, text: &Get, wanted: &Get) -> Ran<f64> {
-        let text = self.text(text)?;
-        let wanted = self.text(wanted)?;
-        let found = memchr::memmem::find(&text, &wanted).map_or(0, |at| at + 1);
-        self.give_back(text);
-        self.give_back(wanted);
-        Ok(found as f64)
-    }
-
-    fn find(&mut self, text: &Get, pattern: usize) -> Ran<f64> {
-        let text = self.text(text)?;
-        let found = self.patterns[pattern].find(&text, 0..text.len());
-        self.give_back(text);
-        let (start, length) =
-            found.map_or((0.0, -1.0), |(start, end)| ((start + 1) as f64, (end - start) as f64));
-        self.globals[RSTART] = Value::Number(start);
-        self.globals[RLENGTH] = Value::Number(length);
-        Ok(start)
-    }
-
-    pub(super) fn substitute(
-        &mut self,
-        all: bool,
-        pattern: usize,
-        by: &Replacement,
-        place: &Place,
-    ) -> Ran<f64> {
-        let made;
-        let parts: &[Part] = match by {
-            Replacement::Fixed(parts) => parts,
-            Replacement::Made(expr) => {
-                let text = self.text(expr)?;
-                made = parts_of(&text);
-                self.give_back(text);
-                &made
-            }
-        };
-        let mut out = self.buffer();
-        let count = match self.place_of(place)? {
-            None => {
-                let pattern = &mut self.patterns[pattern];
-                let found = self.record.whole(&self.globals[OFS]);
-                let count = match found.bytes() {
-                    Some(text) => replace(pattern, all, parts, text, &mut out),
-                    None => replace(pattern, all, parts, &written(found.number()), &mut out),
-                };
-                if count > 0 {
-                    self.record.set_text(&mut out);
-                }
-                count
-            }
-            Some(place) => {
-                let mut text = self.buffer();
-                self.get(&place)?.write(&mut text);
-                let count = replace(&mut self.patterns[pattern], all, parts, &text, &mut out);
-                self.give_back(text);
-                if count > 0 {
-                    self.set(&place, Value::text(&out))?;
-                }
-                count
-            }
-        };
-        self.give_back(out);
-        Ok(count as f64)
-    }
-
-    /// The place with what its index is now; nothing if it is the record.
-    fn place_of(&mut self, place: &Place) -> Ran<Option<Place>> {
-        Ok(match place {
-            Place::Record => None,
-            Place::FieldAt(index) => match self.field_number(index)? {
-                0 => None,
-                field => Some(Place::Field(field)),
-            },
-            Place::Element(table, index) => {
-                let key = self.key(index)?;
-                let place = Place::Element(*table, vec![Get::Text(Text::new(&key))]);
-                self.give_back(key);
-                Some(place)
-            }
-            place => Some(place.clone()),
-        })
-    }
-}
-
-/// As mawk cuts: what lies before the beginning is not counted quite as POSIX has it.
-fn cut(text: &[u8], start: i32, mut count: i32) -> &[u8] {
-    let size = text.len() as i32;
-    let mut at = start.wrapping_sub(1);
-    if at > size {
-        count = 0;
-    }
-    if at < 0 {
-        count = count.wrapping_sub(at.wrapping_add(1));
-        at = 0;
-    }
-    count = count.min(size.wrapping_sub(at));
-    if count > 0 { &text[at as usize..(at + count) as usize] } else { b"" }
 }
 
 /// Is it a number whatever happens?
@@ -688,7 +335,7 @@ fn is_number(expr: &Get) -> bool {
 }
 
 #[inline]
-fn calculate(arith: Arith, left: f64, right: f64) -> f64 {
+pub(super) fn calculate(arith: Arith, left: f64, right: f64) -> f64 {
     match arith {
         Arith::Add => left + right,
         Arith::Subtract => left - right,
@@ -719,14 +366,14 @@ fn compare(left: Operand, right: Operand) -> Ordering {
 }
 
 #[inline]
-fn number_in(value: &Value) -> Option<f64> {
+pub(super) fn number_in(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => Some(*number),
         _ => None,
     }
 }
 
-fn written(number: f64) -> Vec<u8> {
+pub(super) fn written(number: f64) -> Vec<u8> {
     let mut text = Vec::new();
     number::write(number, &mut text);
     text

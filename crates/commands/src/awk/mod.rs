@@ -25,11 +25,14 @@ mod machine;
 mod names;
 mod number;
 mod order;
+mod others;
 mod parse;
 mod pattern;
+mod places;
 mod record;
 mod substitute;
 mod sums;
+mod texts;
 mod tree;
 mod unsure;
 mod uses;
@@ -38,7 +41,8 @@ mod value;
 use pelton_stream::Kernel;
 
 use crate::{
-    Accept, Charset, Class, Collate, Combiner, Command, Context, Declined, Facts, Input, Scripts, Touches,
+    Accept, Charset, Class, Collate, Combiner, Command, Context, Declined, Facts, Family, Input, Scripts,
+    Touches,
 };
 
 use analyse::Analysis;
@@ -51,6 +55,19 @@ use names::Names;
 pub(crate) enum Dialect {
     Mawk,
     Gawk,
+    /// The one true awk, as Kernighan keeps it.
+    Original,
+}
+
+impl Dialect {
+    fn of(context: &Context) -> Accept<Dialect> {
+        match context.implementation.family() {
+            Some(Family::Mawk) => Ok(Dialect::Mawk),
+            Some(Family::Gawk) => Ok(Dialect::Gawk),
+            Some(Family::OriginalAwk) => Ok(Dialect::Original),
+            _ => Declined::because("an awk that is not known"),
+        }
+    }
 }
 
 /// `awk`, its arguments understood.
@@ -63,11 +80,27 @@ struct Awk {
     scripts: Vec<Vec<u8>>,
     resume: Option<Vec<Vec<u8>>>,
     begin_prints: bool,
+    /// Whether threads can share its records, in words.
+    sharing: String,
 }
 
 /// Reads the arguments of `awk`.
 pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
     accept_as("awk", args, context, scripts)
+}
+
+/// Reads the arguments of `gawk`.
+pub fn accept_gawk(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
+    accept_as("gawk", args, context, scripts)
+}
+
+/// Reads the arguments of `original-awk`.
+pub fn accept_original(
+    args: &[Vec<u8>],
+    context: &Context,
+    scripts: Scripts<'_>,
+) -> Accept<Box<dyn Command>> {
+    accept_as("original-awk", args, context, scripts)
 }
 
 /// Reads the arguments of `mawk`.
@@ -85,7 +118,7 @@ fn accept_as(
     if locale.ctype == Charset::Other || locale.collate != Collate::Bytes || locale.thousands.is_none() {
         return Declined::because("the order of strings, or the numbers, of this locale");
     }
-    let dialect = Dialect::Mawk;
+    let dialect = Dialect::of(context)?;
     let line = given::parse(args, dialect, scripts)?;
     let program = parse::parse(&line.program, dialect)?;
     let names = Names::of(&program)?;
@@ -97,8 +130,9 @@ fn accept_as(
         true => Err("it asks for the name of its input".to_owned()),
         false => Ok(sums),
     });
-    let folds = sums.is_ok();
+    let (folds, no_fold) = (sums.is_ok(), sums.as_ref().err().cloned());
     given.sums = sums.unwrap_or_default();
+    let added_up = given.sums.iter().cloned().collect::<Vec<_>>().join(", ");
     let compiled = compile::compile(&program, &names, &given)?;
     let reads = !program.rules.is_empty() || !program.end.is_empty();
     if program.rules.is_empty() && program.end.is_empty() && program.begin.is_empty() {
@@ -114,6 +148,14 @@ fn accept_as(
     let whole_lines = analysis.whole_lines && !line.variables.iter().any(|(name, _)| name == "ORS");
     // Whoever goes on reads a pipe.
     let resumes = alone && one_input && !analysis.has_end && !begin_prints && reads && !names_a_file;
+    if dialect != Dialect::Mawk {
+        others::check(&program, &line, locale.ctype)?;
+        if !resumes {
+            return Declined::because(
+                "records that know of each other, or several inputs, where the awks were not compared",
+            );
+        }
+    }
     if reads && !resumes && meets_nul(&program) {
         return Declined::because(
             "tolower, toupper or a replacement from the input, which mawk cuts at a NUL",
@@ -131,7 +173,35 @@ fn accept_as(
     let inputs = if reads { line.inputs } else { Vec::new() };
     let resume = resumes.then_some(line.resume);
     let scripts = line.script.into_iter().collect();
-    Ok(Box::new(Awk { compiled, analysis, manner, inputs, scripts, resume, begin_prints }))
+    let sharing = match (manner.shares, manner.folds) {
+        (true, _) => "threads share its records, each of which is by itself".to_owned(),
+        (_, true) if added_up.is_empty() => "threads share its records".to_owned(),
+        (_, true) => {
+            format!(
+                "threads share its records, each of them adds up {added_up}, as long as that is whole numbers"
+            )
+        }
+        _ => {
+            format!("its records are worked on in order: {}", why_in_order(&analysis, no_fold, names_a_file))
+        }
+    };
+    Ok(Box::new(Awk { sharing, compiled, analysis, manner, inputs, scripts, resume, begin_prints }))
+}
+
+/// Why threads cannot share its records.
+fn why_in_order(analysis: &Analysis, no_fold: Option<String>, names_a_file: bool) -> String {
+    let list = |names: &[String]| names.join(", ");
+    match analysis {
+        _ if names_a_file => "it asks for the name of its input".to_owned(),
+        Analysis { ranges: true, .. } => "a range begins in one and ends in another".to_owned(),
+        Analysis { counts: true, .. } => "it asks for their numbers (NR)".to_owned(),
+        Analysis { exits: true, .. } => "it may end before its input does".to_owned(),
+        Analysis { may_fail: true, .. } => "an error may end it".to_owned(),
+        Analysis { carried, has_end: false, .. } if !carried.is_empty() => {
+            format!("each finds {} as another has left it", list(carried))
+        }
+        _ => no_fold.unwrap_or_else(|| "END reads what they leave".to_owned()),
+    }
 }
 
 fn exits(statement: &tree::Statement) -> bool {
@@ -209,6 +279,10 @@ impl Command for Awk {
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         Ok(Box::new(AwkKernel::new(&self.compiled, self.manner)))
+    }
+
+    fn sharing(&self) -> Option<String> {
+        self.manner.reads.then(|| self.sharing.clone())
     }
 
     fn prints_in_any_order(&self) -> bool {

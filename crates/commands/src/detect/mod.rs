@@ -32,6 +32,8 @@ pub enum Family {
     Gawk,
     /// mawk.
     Mawk,
+    /// The one true awk.
+    OriginalAwk,
     /// util-linux.
     UtilLinux,
     /// bash's own builtins.
@@ -48,6 +50,7 @@ impl Family {
             Family::GnuFindutils => "GNU findutils",
             Family::Gawk => "GNU awk",
             Family::Mawk => "mawk",
+            Family::OriginalAwk => "the one true awk",
             Family::UtilLinux => "util-linux",
             Family::Bash => "bash",
         }
@@ -63,6 +66,7 @@ pub const TESTED: &[(Family, &str)] = &[
     (Family::GnuFindutils, "4.9.0"),
     (Family::Gawk, "5.2.1"),
     (Family::Mawk, "1.3.4 20200120"),
+    (Family::OriginalAwk, "20220912"),
     (Family::UtilLinux, "2.38.1"),
     (Family::Bash, "5.2.15(1)-release"),
 ];
@@ -75,6 +79,7 @@ const FIRST_LINES: &[(&str, Family)] = &[
     ("* (GNU findutils) ", Family::GnuFindutils),
     ("GNU Awk ", Family::Gawk),
     ("mawk ", Family::Mawk),
+    ("awk version ", Family::OriginalAwk),
     ("* from util-linux ", Family::UtilLinux),
     ("GNU bash, version ", Family::Bash),
 ];
@@ -98,6 +103,14 @@ impl Implementation {
     pub fn tested(family: Family) -> Self {
         let version = TESTED.iter().find(|(tested, _)| *tested == family).map_or("", |(_, version)| version);
         Implementation::Known { family, version: version.to_owned() }
+    }
+
+    /// Who wrote it, if that is known.
+    pub fn family(&self) -> Option<Family> {
+        match self {
+            Implementation::Known { family, .. } => Some(*family),
+            Implementation::Unknown(_) => None,
+        }
     }
 
     /// Is it this family, in a version that was compared?

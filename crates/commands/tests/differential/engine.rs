@@ -93,7 +93,7 @@ impl Engine {
         let program =
             ["/usr/bin", "/bin"].iter().map(|dir| Path::new(dir).join(name)).find(|path| path.exists())?;
         let implementation = Detector::new(&SystemProbe, None).identify(&program);
-        implementation.is_tested(entry.family).then(|| Engine {
+        entry.serves(&implementation).then(|| Engine {
             oracle: if is_builtin { Oracle::of_builtin(program, command) } else { Oracle::new(program) },
             implementation,
             utf8: ("C.UTF-8", Locale::C_UTF8),

@@ -44,6 +44,171 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
     case
 }
 
+/// Whatever `awk` is.
+pub fn either(rng: &mut Rng, command: &str) -> Case {
+    if rng.chance(50) { case(rng, command) } else { plain(rng, command) }
+}
+
+/// Programs of the kind that all awks run alike.
+pub fn plain(rng: &mut Rng, command: &str) -> Case {
+    let mut args: Vec<Vec<u8>> = Vec::new();
+    let separator = rng.pick(&["", "", ",", ":", "\t", "|", ";", "/", "=", "-", "\t", "%"]);
+    match rng.below(3) {
+        _ if separator.is_empty() => {}
+        0 => args.push(format!("-F{separator}").into_bytes()),
+        1 => args.extend([b"-F".to_vec(), separator.as_bytes().to_vec()]),
+        _ => args.push(format!("-vFS={separator}").into_bytes()),
+    }
+    if rng.chance(15) {
+        args.push(format!("-vOFS={}", rng.pick(&["-", "", ",", "::", "\t", "a"])).into_bytes());
+    }
+    let mut program = String::new();
+    if rng.chance(10) {
+        program += rng.pick(&[
+            "BEGIN { OFS = \",\" } ",
+            "BEGIN { FS = OFS = \":\" }\n",
+            "BEGIN { FS = \",\"; OFS = \"-\" } ",
+        ]);
+    }
+    let mut plain = Plain { rng };
+    for _ in 0..plain.rng.pick(&[1, 1, 1, 2, 3]) {
+        program += &plain.rule();
+        program.push('\n');
+    }
+    args.push(program.into_bytes());
+    let mut case = super::on_stdin(rng, command, args);
+    if rng.chance(95) {
+        case.stdin = data(rng);
+    }
+    case
+}
+
+struct Plain<'a> {
+    rng: &'a mut Rng,
+}
+
+impl Plain<'_> {
+    fn pick(&mut self, choices: &[&str]) -> String {
+        self.rng.pick(choices).to_owned()
+    }
+
+    fn rule(&mut self) -> String {
+        match self.rng.below(4) {
+            0 => self.test(),
+            1 => format!("{} {{ {} }}", self.test(), self.action()),
+            _ => format!("{{ {} }}", self.action()),
+        }
+    }
+
+    fn action(&mut self) -> String {
+        let count = self.rng.pick(&[1, 1, 2, 3]);
+        (0..count).map(|_| self.statement()).collect::<Vec<_>>().join("; ")
+    }
+
+    fn statement(&mut self) -> String {
+        match self.rng.below(10) {
+            0..5 => format!(
+                "print {}",
+                (0..self.rng.pick(&[1, 1, 2, 3])).map(|_| self.printed()).collect::<Vec<_>>().join(", ")
+            ),
+            5 => "print".to_owned(),
+            6 => format!("{} = {}", self.pick(&["$1", "$2", "$3", "$7"]), self.text()),
+            7 | 8 => format!(
+                "{}({}, {}{})",
+                self.pick(&["sub", "gsub"]),
+                self.regex(),
+                self.pick(&["\"X\"", "\"\"", "\"a b\"", "\"b\"", "\", \""]),
+                self.pick(&["", "", ", $0", ", $1", ", $2"])
+            ),
+            _ => format!(
+                "if ({}) {{ {} }} else {{ {} }}",
+                self.test(),
+                self.pick(&["next", "print $2", "$2 = \"y\""]),
+                self.pick(&["print $1", "$1 = $3"])
+            ),
+        }
+    }
+
+    fn printed(&mut self) -> String {
+        if self.rng.chance(20) {
+            return self.pick(&["NF", "length", "length($1)", "length($0)", "1", "(NF)", "42"]);
+        }
+        self.text()
+    }
+
+    fn text(&mut self) -> String {
+        match self.rng.below(9) {
+            0..5 => self.pick(&["$1", "$2", "$3", "$0", "$NF", "\"a\"", "\"\"", "\"10\"", "$9"]),
+            5 => format!("{} {}", self.pick(&["$1", "\"-\"", "$NF"]), self.pick(&["$2", "\"b\"", "$3"])),
+            6 => format!("({} ? $1 : {})", self.test(), self.pick(&["$2", "\"x\""])),
+            7 => format!("{}({})", self.pick(&["toupper", "tolower"]), self.pick(&["$1", "$0", "$2"])),
+            _ => format!(
+                "substr({}, {})",
+                self.pick(&["$0", "$1", "$2"]),
+                self.pick(&["1", "2", "2, 3", "1, 1", "5, 100", "3, 2"])
+            ),
+        }
+    }
+
+    fn test(&mut self) -> String {
+        match self.rng.below(8) {
+            0..3 => self.regex(),
+            3 => format!(
+                "{} {} {}",
+                self.pick(&["$1", "$2", "$0", "$NF"]),
+                self.pick(&["~", "!~"]),
+                self.regex()
+            ),
+            4 => format!(
+                "{} {} {}",
+                self.pick(&["$1", "$2", "$0", "$NF"]),
+                self.pick(&["==", "!="]),
+                self.pick(&["\"a\"", "\"10\"", "\"\"", "\"foo\"", "\"1e3\""])
+            ),
+            5 => format!(
+                "{} {} {}",
+                self.pick(&["NF", "length", "length($1)"]),
+                self.pick(&["<", "<=", "==", "!=", ">", ">="]),
+                self.pick(&["0", "1", "2", "3", "NF", "10"])
+            ),
+            6 => format!("({} && !{})", self.regex(), self.regex()),
+            _ => self.pick(&["NF", "!NF", "1", "0", "(NF || /a/)", "length"]),
+        }
+    }
+
+    fn regex(&mut self) -> String {
+        let mut text = self.pick(&["", "", "", "^"]);
+        for index in 0..self.rng.pick(&[1, 1, 2, 3]) {
+            if index > 0 && self.rng.chance(15) {
+                text.push('|');
+            }
+            text += &self.pick(&[
+                "a",
+                "b",
+                "ab",
+                "1",
+                "[ab]",
+                "[0-9]",
+                "[a-c]",
+                ".",
+                "[^a]",
+                " ",
+                ",",
+                "\\.",
+                "x",
+                "[^ ,]",
+                "foo",
+                "\\/",
+                "-",
+                "[a-zA-Z_]",
+            ]);
+            text += &self.pick(&["", "", "", "*", "+", "?"]);
+        }
+        text += &self.pick(&["", "", "", "$"]);
+        format!("/{text}/")
+    }
+}
+
 /// Lines of few words, so that expressions meet them.
 fn data(rng: &mut Rng) -> Vec<u8> {
     const WORDS: &[&[u8]] = &[

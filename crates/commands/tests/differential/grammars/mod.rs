@@ -38,18 +38,20 @@ pub struct Grammar {
 
 pub const ALL: &[Grammar] = &[
     // One line per command.
-    Grammar { command: "awk", case: awk::case },
+    Grammar { command: "awk", case: awk::either },
     Grammar { command: "cat", case: cat::case },
     Grammar { command: "comm", case: comm::case },
     Grammar { command: "cut", case: cut::case },
     Grammar { command: "echo", case: echo::case },
     Grammar { command: "expand", case: expand::case },
     Grammar { command: "fold", case: fold::case },
+    Grammar { command: "gawk", case: awk::plain },
     Grammar { command: "grep", case: grep::case },
     Grammar { command: "head", case: head::case },
     Grammar { command: "join", case: join::case },
     Grammar { command: "mawk", case: awk::case },
     Grammar { command: "nl", case: nl::case },
+    Grammar { command: "original-awk", case: awk::plain },
     Grammar { command: "paste", case: paste::case },
     Grammar { command: "printf", case: printf::case },
     Grammar { command: "rev", case: rev::case },

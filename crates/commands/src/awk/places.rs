@@ -1,0 +1,243 @@
+//! Runs a program: what is read and assigned: variables, fields, elements.
+
+use super::array::place_of_number;
+use super::code::{Get, OFS, Place, Table, is_still};
+use super::eval::calculate;
+use super::machine::{Machine, Ran};
+use super::number;
+use super::record::Found;
+use super::tree::Arith;
+use super::value::{Text, Value};
+
+impl Machine {
+    /// The number of the field that a place is, 0 for the record. `None` if it is none.
+    #[inline]
+    pub(super) fn field_of(&mut self, expr: &Get) -> Ran<Option<usize>> {
+        Ok(match expr {
+            Get::Of(Place::Field(field)) => Some(*field),
+            Get::Of(Place::Record) => Some(0),
+            Get::Of(Place::FieldAt(index)) => Some(self.field_number(index)?),
+            _ => None,
+        })
+    }
+
+    #[inline]
+    pub(super) fn found(&mut self, field: usize) -> Found<'_> {
+        match field {
+            0 => self.record.whole(&self.globals[OFS]),
+            field => self.record.any_field(field),
+        }
+    }
+
+    /// An element, made if it is not there.
+    #[inline]
+    pub(super) fn element<T>(
+        &mut self,
+        table: Table,
+        index: &[Get],
+        with: impl FnOnce(&mut Value) -> T,
+    ) -> Ran<T> {
+        let number = self.table_number(table);
+        if let Some(place) = self.listed(index) {
+            return Ok(with(self.tables[number].entry_at(place)));
+        }
+        if let [one] = index
+            && let Some(field) = self.field_of(one)?
+        {
+            let found = match field {
+                0 => self.record.whole(&self.globals[OFS]),
+                field => self.record.any_field(field),
+            };
+            if let Some(key) = found.bytes() {
+                return Ok(with(self.tables[number].entry(key)));
+            }
+            let mut key = Vec::new();
+            found.write(&mut key);
+            return Ok(with(self.tables[number].entry(&key)));
+        }
+        let key = self.key(index)?;
+        let made = with(self.tables[number].entry(&key));
+        self.give_back(key);
+        Ok(made)
+    }
+
+    /// A number from 1 as the only index, if it can be had at once.
+    #[inline]
+    pub(super) fn listed(&mut self, index: &[Get]) -> Option<usize> {
+        let [one] = index else { return None };
+        place_of_number(self.quick(one)?)
+    }
+
+    pub(super) fn table_number(&self, table: Table) -> usize {
+        match table {
+            Table::Global(number) => number,
+            Table::Local(place) => self.local_tables[self.base + place],
+        }
+    }
+
+    pub(super) fn get(&mut self, place: &Place) -> Ran<Value> {
+        Ok(match place {
+            Place::Global(place) => self.globals[*place].clone(),
+            Place::Local(place) => self.locals[self.base + place].clone(),
+            Place::Record => self.record.whole(&self.globals[OFS]).value(),
+            Place::Field(field) => self.record.field(*field).value(),
+            Place::FieldAt(index) => match self.field_number(index)? {
+                0 => self.record.whole(&self.globals[OFS]).value(),
+                field => self.record.field(field).value(),
+            },
+            Place::FieldCount => Value::Number(self.record.count() as f64),
+            Place::Element(table, index) => self.element(*table, index, |value| value.clone())?,
+        })
+    }
+
+    pub(super) fn field_number(&mut self, index: &Get) -> Ran<usize> {
+        let number = number::to_integer(self.number(index)?);
+        usize::try_from(number)
+            .map_err(|_| self.fatal(&format!("run time error: negative field index ${number}")))
+    }
+
+    pub(super) fn assign(&mut self, place: &Place, value: &Get) -> Ran<()> {
+        match place {
+            Place::Global(place) => {
+                let value = self.value(value)?;
+                self.globals[*place] = value;
+            }
+            Place::Element(table, index) => {
+                if let Some(place) = self.listed(index) {
+                    let value = self.value(value)?;
+                    *self.table(*table).entry_at(place) = value;
+                    return Ok(());
+                }
+                let key = self.key(index)?;
+                let value = self.value(value)?;
+                self.table(*table).set(&key, value);
+                self.give_back(key);
+            }
+            Place::FieldAt(index) => {
+                let field = self.field_number(index)?;
+                let value = self.value(value)?;
+                match field {
+                    0 => self.record.set_value(value),
+                    field => self.record.assign(field, value),
+                }
+            }
+            place => {
+                let value = self.value(value)?;
+                self.set(place, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn set(&mut self, place: &Place, value: Value) -> Ran<()> {
+        match place {
+            Place::Global(place) => self.globals[*place] = value,
+            Place::Local(place) => self.locals[self.base + place] = value,
+            Place::Record => self.record.set_value(value),
+            Place::Field(field) => self.record.assign(*field, value),
+            Place::FieldAt(index) => match self.field_number(index)? {
+                0 => self.record.set_value(value),
+                field => self.record.assign(field, value),
+            },
+            Place::FieldCount => {
+                let count = number::to_integer(value.number());
+                let Ok(count) = usize::try_from(count) else {
+                    return Err(self.fatal("run time error: negative value assigned to NF"));
+                };
+                self.record.resize(count);
+            }
+            Place::Element(table, index) => {
+                let key = self.key(index)?;
+                self.table(*table).set(&key, value);
+                self.give_back(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds to what is somewhere; gives what is there then.
+    pub(super) fn step(&mut self, place: &Place, by: f64) -> Ran<f64> {
+        if let Place::Global(place) = place
+            && let Value::Number(number) = &mut self.globals[*place]
+        {
+            *number += by;
+            return Ok(*number);
+        }
+        self.change(place, |number| number + by)
+    }
+
+    pub(super) fn update(&mut self, arith: Arith, place: &Place, value: &Get) -> Ran<f64> {
+        if let Place::Element(table, index) = place {
+            // What is still can as well be evaluated before the index.
+            if is_still(value) {
+                let by = self.number(value)?;
+                return self.element(*table, index, |entry| {
+                    let number = calculate(arith, entry.number(), by);
+                    *entry = Value::Number(number);
+                    number
+                });
+            }
+            let key = self.key(index)?;
+            let by = self.number(value)?;
+            let entry = self.table(*table).entry(&key);
+            let number = calculate(arith, entry.number(), by);
+            *entry = Value::Number(number);
+            self.give_back(key);
+            return Ok(number);
+        }
+        let by = self.number(value)?;
+        if let Place::Global(place) = place
+            && let Value::Number(number) = &mut self.globals[*place]
+        {
+            *number = calculate(arith, *number, by);
+            return Ok(*number);
+        }
+        self.change(place, |number| calculate(arith, number, by))
+    }
+
+    #[inline]
+    pub(super) fn change(&mut self, place: &Place, to: impl Fn(f64) -> f64) -> Ran<f64> {
+        match place {
+            Place::Global(place) => {
+                let number = to(self.globals[*place].number());
+                self.globals[*place] = Value::Number(number);
+                Ok(number)
+            }
+            Place::Element(table, index) => self.element(*table, index, |entry| {
+                let number = to(entry.number());
+                *entry = Value::Number(number);
+                number
+            }),
+            Place::FieldAt(index) => {
+                let place = match self.field_number(index)? {
+                    0 => Place::Record,
+                    field => Place::Field(field),
+                };
+                self.change(&place, to)
+            }
+            place => {
+                let number = to(self.get(place)?.number());
+                self.set(place, Value::Number(number))?;
+                Ok(number)
+            }
+        }
+    }
+
+    /// The place with what its index is now; nothing if it is the record.
+    pub(super) fn place_of(&mut self, place: &Place) -> Ran<Option<Place>> {
+        Ok(match place {
+            Place::Record => None,
+            Place::FieldAt(index) => match self.field_number(index)? {
+                0 => None,
+                field => Some(Place::Field(field)),
+            },
+            Place::Element(table, index) => {
+                let key = self.key(index)?;
+                let place = Place::Element(*table, vec![Get::Text(Text::new(&key))]);
+                self.give_back(key);
+                Some(place)
+            }
+            place => Some(place.clone()),
+        })
+    }
+}
