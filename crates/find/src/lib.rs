@@ -4,7 +4,7 @@
 //! arguments ──parse──▶ Query ──walk──▶ entries ──evaluate──▶ text, messages, commands
 //! ```
 //!
-//! [`parse`] reads GNU find's arguments, or says what of them is not modelled: then the real one runs. [`walk`] visits
+//! [`parse()`] reads GNU find's arguments, or says what of them is not modelled: then the real one runs. [`walk()`] visits
 //! every entry, in any of the [`Walk`]s. It prints nothing: whoever is the [`Sink`] does.
 
 mod command;

@@ -64,7 +64,7 @@ mod tests {
             (560, Event::Ends),
         ];
         let shown = line(&events, 600, false);
-        let want = format!("{}{}+{}{}", " ".repeat(9), "#".repeat(20), ".".repeat(16), "#".repeat(9));
+        let want = format!("{}{}+{}{}", " ".repeat(9), "#".repeat(20), ".".repeat(15), "#".repeat(10));
         assert_eq!(shown, want);
     }
 }
