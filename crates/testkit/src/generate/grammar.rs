@@ -69,6 +69,9 @@ const AWK: &[&str] = &[
 pub(super) const ALL: &[Grammar] = &[
     reader("awk", AWK, &[]),
     reader("mawk", AWK, &[]),
+    reader("gawk", AWK, &[]),
+    reader("nawk", AWK, &[]),
+    reader("original-awk", AWK, &[]),
     reader(
         "cat",
         &[],
