@@ -222,11 +222,17 @@ pub fn spawn_worker_gated(child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> i
     Ok((pid, Gate(gate.write)))
 }
 
+/// Who has joined a thread may still find it among its tasks, for as long as the kernel takes to clear it away: it holds no
+/// lock any more, and is waited for.
 fn check_single_thread() -> io::Result<()> {
-    match std::fs::read_dir("/proc/self/task")?.count() {
-        1 => Ok(()),
-        _ => Err(io::Error::other("a worker cannot be forked from a process with several threads")),
+    const PATIENCE: u32 = 1000;
+    for _ in 0..PATIENCE {
+        if std::fs::read_dir("/proc/self/task")?.count() == 1 {
+            return Ok(());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
     }
+    Err(io::Error::other("a process with several threads cannot be copied"))
 }
 
 /// Copies this process, which must have one thread; `Ok(None)` in the copy.
@@ -234,9 +240,7 @@ fn check_single_thread() -> io::Result<()> {
 /// # Errors
 /// As [`spawn_worker`].
 pub fn fork_copy() -> io::Result<Option<u32>> {
-    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
-        return Err(io::Error::other("a process with several threads cannot be copied"));
-    }
+    check_single_thread()?;
     // SAFETY: this process has one thread, so the copy is whole: no lock is held by a thread that it lacks.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
