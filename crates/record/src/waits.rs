@@ -48,6 +48,20 @@ impl Elsewhere {
 }
 
 impl Waits {
+    /// Counts another life's waits in. The margin is known if both were.
+    pub fn add(&mut self, other: &Waits) {
+        self.running_ns += other.running_ns;
+        self.cpu_wait_ns += other.cpu_wait_ns;
+        self.starved_ns += other.starved_ns;
+        self.backpressured_ns += other.backpressured_ns;
+        self.other_ns += other.other_ns;
+        self.samples += other.samples;
+        self.elsewhere.io_ns += other.elsewhere.io_ns;
+        self.elsewhere.lock_ns += other.elsewhere.lock_ns;
+        self.elsewhere.asleep_ns += other.elsewhere.asleep_ns;
+        self.margin_ns = self.margin_ns.zip(other.margin_ns).map(|(one, other)| one + other);
+    }
+
     /// Time in which the stage was held up by nobody but itself: running, waiting for a CPU or for the outside world.
     /// The stage with most of it sets the pace.
     pub fn own_ns(&self) -> u64 {

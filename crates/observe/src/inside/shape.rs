@@ -7,7 +7,7 @@ use crate::probes::pipes::PipeProbe;
 use crate::probes::waits::Sums;
 use crate::wiring::{self, OUT, Wired};
 use pelton_record::inside::{Inner, Within};
-use pelton_record::{Cost, Elsewhere, End, How, Pipeline, Span, Stage, Waits};
+use pelton_record::{Cost, End, How, Pipeline, Span, Stage, Waits};
 use pelton_sys::signals;
 use pelton_sys::wait::Ended;
 use std::collections::HashMap;
@@ -208,21 +208,9 @@ fn add(inner: &mut Inner, more: Pipeline) {
 
 /// Only if it is known of both: else parts would not add up to the time.
 fn sum(one: Option<Waits>, other: Option<Waits>) -> Option<Waits> {
-    let (one, other) = (one?, other?);
-    Some(Waits {
-        running_ns: one.running_ns + other.running_ns,
-        cpu_wait_ns: one.cpu_wait_ns + other.cpu_wait_ns,
-        starved_ns: one.starved_ns + other.starved_ns,
-        backpressured_ns: one.backpressured_ns + other.backpressured_ns,
-        other_ns: one.other_ns + other.other_ns,
-        samples: one.samples + other.samples,
-        elsewhere: Elsewhere {
-            io_ns: one.elsewhere.io_ns + other.elsewhere.io_ns,
-            lock_ns: one.elsewhere.lock_ns + other.elsewhere.lock_ns,
-            asleep_ns: one.elsewhere.asleep_ns + other.elsewhere.asleep_ns,
-        },
-        margin_ns: one.margin_ns.zip(other.margin_ns).map(|(one, other)| one + other),
-    })
+    let mut sum = one?;
+    sum.add(&other?);
+    Some(sum)
 }
 
 #[cfg(test)]

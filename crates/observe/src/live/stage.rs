@@ -2,8 +2,8 @@
 
 use crate::probes::pipes::PipeProbe;
 use crate::probes::waits::{Edges, WaitProbe};
+use pelton_record::Waits;
 use pelton_record::live::{LivePipe, LiveStage};
-use pelton_record::{Elsewhere, Waits};
 use pelton_sys::procfs::{self, Io, ProcFile};
 use pelton_sys::{processes, spawn};
 use std::collections::{HashMap, VecDeque};
@@ -104,7 +104,8 @@ impl Watched {
         while self.lately.iter().skip(1).map(|(ns, _)| ns).sum::<u64>() >= LATELY_NS {
             self.lately.pop_front();
         }
-        let lately = self.lately.iter().fold(Waits::default(), |sum, (_, waits)| together(&sum, waits));
+        let mut lately = Waits::default();
+        self.lately.iter().for_each(|(_, waits)| lately.add(waits));
         let moved = self.io.since();
         let rate = |bytes: u64| (bytes as f64 * 1e9 / window_ns.max(1) as f64) as u64;
         LiveStage {
@@ -130,21 +131,4 @@ fn live_pipe(probe: &mut PipeProbe) -> Option<LivePipe> {
         full_share: seen.full_share,
         empty_share: seen.empty_share,
     })
-}
-
-fn together(one: &Waits, other: &Waits) -> Waits {
-    Waits {
-        running_ns: one.running_ns + other.running_ns,
-        cpu_wait_ns: one.cpu_wait_ns + other.cpu_wait_ns,
-        starved_ns: one.starved_ns + other.starved_ns,
-        backpressured_ns: one.backpressured_ns + other.backpressured_ns,
-        other_ns: one.other_ns + other.other_ns,
-        samples: one.samples + other.samples,
-        elsewhere: Elsewhere {
-            io_ns: one.elsewhere.io_ns + other.elsewhere.io_ns,
-            lock_ns: one.elsewhere.lock_ns + other.elsewhere.lock_ns,
-            asleep_ns: one.elsewhere.asleep_ns + other.elsewhere.asleep_ns,
-        },
-        margin_ns: None,
-    }
 }
