@@ -10,6 +10,7 @@ pub mod fuzz;
 pub mod inputs;
 pub mod law;
 pub mod quick;
+pub mod reference;
 pub mod setup;
 pub mod steps;
 pub mod test;
@@ -39,6 +40,7 @@ Usage: cargo xtask COMMAND
                 tiny, truth, verdict (all of them if none is given)
   fuzz        kernels, pipelines, expressions and parsers put to the test, in turns with fresh seeds:
                 fuzz [--minutes N] [--seed S] [--only kernels,pipelines,regex,parsers,json,csv] [--jobs N]
+  reference   writes docs/reference from the code, as a test wants it
   law         who may import whom, on its own
   advisories  known security holes in what we depend on (downloads the list)
 ";
@@ -74,6 +76,7 @@ fn run() -> Outcome {
         "test" => alone(args, test::run),
         "build" => alone(args, build),
         "demo" => alone(args, demo::run),
+        "reference" => alone(args, reference::run),
         "law" => alone(args, law::run),
         "advisories" => alone(args, advisories::run),
         other => Err(format!("there is no command '{other}'\n\n{HELP}").into()),

@@ -14,11 +14,13 @@ use crate::{Failure, Outcome};
 const CARGO_DENY_VERSION: &str = "0.20.2";
 
 /// A program that the tests run, and the Debian package that brings it.
-const ORACLES: [(&str, &str); 13] = [
+const ORACLES: [(&str, &str); 15] = [
     ("bash", "bash"),
     ("busybox", "busybox"),
     ("dash", "dash"),
+    ("fish", "fish"),
     ("gawk", "gawk"),
+    ("groff", "groff-base"),
     ("hyperfine", "hyperfine"),
     ("jq", "jq"),
     ("mawk", "mawk"),

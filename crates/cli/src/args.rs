@@ -5,7 +5,8 @@ use crate::failure::Failure;
 use crate::find::FindArgs;
 use crate::json::JsonArgs;
 use crate::size::parse_size;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use pelton_report::Format;
 use pelton_run::Jobs;
 use std::ffi::OsString;
@@ -63,6 +64,8 @@ pub enum Verb {
     Sh(ShArgs),
     Copy(CopyArgs),
     Find(FindArgs),
+    Man(crate::manual::ManArgs),
+    Completions(crate::manual::CompletionsArgs),
 }
 
 /// Run a pipeline exactly as the shell would: same output, same exit status, same files, often faster.
@@ -277,7 +280,9 @@ Examples:
   pelton explain --rules                                     what can be switched off
 
 An estimate is of CPU time, for the files that are read or for 100 MB, from costs measured on one
-machine. Exit status: 0; 2 if pelton refuses the text.")]
+machine.
+
+Exit status: 0; 2 if pelton refuses the text.")]
 pub struct ExplainArgs {
     #[command(flatten)]
     pub source: SourceArgs,
@@ -314,7 +319,7 @@ Examples:
   pelton time ./nightly.sh                           the pipelines in a script, stage by stage
   pelton time --all make                             one command, every figure, and every program it starts
   pelton time --runs 10 --warmup 1 'sort -u words'   medians and spread
-  pelton time -o report.json --format json 'a | b'   the record, for programs
+  pelton time -o report.json --json 'a | b'          the record, for programs
   pelton time --threads python3 work.py              do its threads share the cores, or take turns?
   pelton time --syscalls 'head -c 1M big | wc'       which system calls, how often, how long
   pelton time --html run.html 'a | b | c'            a page: what each stage did when
@@ -370,7 +375,7 @@ pub struct TimeArgs {
     #[arg(long, conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]
     pub arrivals: bool,
 
-    /// Keep what each stage does in the course of time in the record (--format json)
+    /// Keep what each stage does in the course of time in the record (--json)
     #[arg(long, conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]
     pub timeline: bool,
 
@@ -402,7 +407,7 @@ Examples:
 Exit status: the pipeline's own; 2 if pelton refuses it; 126 or 127 as from a shell.")]
 pub struct PipeArgs {
     /// The shell whose pipeline it is: what pelton does not run itself goes to it [default: bash]
-    #[arg(long, value_name = "SHELL")]
+    #[arg(long, value_name = "SHELL", value_hint = ValueHint::CommandName)]
     pub shell: Option<OsString>,
 
     /// The name that messages of the shell begin with: a script's `$0`
@@ -453,10 +458,12 @@ pub struct PipeArgs {
 #[command(after_help = "\
 Examples:
   pelton sh script.sh one two
-  #!/usr/bin/env -S pelton sh       the first line of a script; it is bash's, unless --shell says otherwise")]
+  #!/usr/bin/env -S pelton sh       the first line of a script; it is bash's, unless --shell says otherwise
+
+Exit status: the script's own; 2 if pelton refuses it; 126 or 127 as from a shell.")]
 pub struct ShArgs {
     /// The shell whose script it is [default: bash]
-    #[arg(long, value_name = "SHELL")]
+    #[arg(long, value_name = "SHELL", value_hint = ValueHint::CommandName)]
     pub shell: Option<OsString>,
 
     /// The script
@@ -510,7 +517,7 @@ pub struct CompareArgs {
     pub input_scale: bool,
 
     /// The shell whose texts they are, by name or path [default: bash]
-    #[arg(long, value_name = "SHELL")]
+    #[arg(long, value_name = "SHELL", value_hint = ValueHint::CommandName)]
     pub shell: Option<OsString>,
 
     /// For programs: everything, as JSON on standard output
@@ -521,10 +528,13 @@ pub struct CompareArgs {
 /// How figures are shown, and where.
 #[derive(Args, Default)]
 pub struct ReportArgs {
-    /// How to show the figures: table (the default), json, csv, markdown, posix, shell-style, trace,
-    /// html
-    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    /// How to show the figures [default: table]
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     pub format: Option<Format>,
+
+    /// The record, for programs: short for --format json
+    #[arg(long, conflicts_with_all = ["format", "posix", "shell_style"])]
+    pub json: bool,
 
     /// As POSIX `time -p`: short for --format posix
     #[arg(short = 'p', long, conflicts_with_all = ["format", "shell_style"])]
@@ -546,10 +556,11 @@ pub struct ReportArgs {
 impl ReportArgs {
     /// The format that all options together ask for.
     pub fn format(&self) -> Format {
-        match (self.posix, self.shell_style) {
-            (true, _) => Format::Posix,
-            (_, true) => Format::ShellStyle,
-            _ => self.format.unwrap_or_default(),
+        match () {
+            () if self.json => Format::Json,
+            () if self.posix => Format::Posix,
+            () if self.shell_style => Format::ShellStyle,
+            () => self.format.unwrap_or_default(),
         }
     }
 
@@ -557,6 +568,7 @@ impl ReportArgs {
     pub fn given(&self) -> Option<&'static str> {
         let options = [
             (self.format.is_some(), "--format"),
+            (self.json, "--json"),
             (self.posix, "--posix"),
             (self.shell_style, "--shell-style"),
             (self.all, "--all"),
@@ -566,15 +578,16 @@ impl ReportArgs {
     }
 }
 
-fn parse_format(name: &str) -> Result<Format, String> {
-    name.parse().map_err(|error: pelton_report::UnknownFormat| error.to_string())
+/// Names them all, for `--help`, completions and messages.
+fn format_parser() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::names()).try_map(|name| name.parse::<Format>())
 }
 
 /// What to run.
 #[derive(Args)]
 pub struct SourceArgs {
     /// The shell whose text it is, by name or path [default: bash, or what the script's `#!` line names]
-    #[arg(long, value_name = "SHELL")]
+    #[arg(long, value_name = "SHELL", value_hint = ValueHint::CommandName)]
     pub shell: Option<OsString>,
 
     /// Read the text from FILE, a script; what follows are its arguments
@@ -583,7 +596,8 @@ pub struct SourceArgs {
 
     /// Shell text in one argument; `-` for text from standard input; or a command and its arguments as several.
     /// Options of pelton stand before it
-    #[arg(value_name = "PIPELINE", trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "PIPELINE", trailing_var_arg = true, allow_hyphen_values = true,
+          value_hint = ValueHint::CommandWithArguments)]
     pub words: Vec<OsString>,
 }
 

@@ -14,6 +14,7 @@ mod failure;
 mod find;
 mod inside;
 mod json;
+mod manual;
 mod output;
 mod pipe;
 mod progress;
@@ -60,6 +61,8 @@ fn main() -> ExitCode {
         Verb::Copy(args) => copy::copy(&args),
         Verb::Find(args) => find::find(&args, cli.color),
         Verb::Buffer(args) => buffer::buffer(&args),
+        Verb::Man(args) => manual::man(&args),
+        Verb::Completions(args) => manual::completions(&args),
     };
     end(ending, cli.color)
 }

@@ -1,7 +1,7 @@
 //! The formats a record can be shown in.
 //!
 //! A format is a module with a `render`. To add one: its file, a line in [`Format`], one in [`Format::ALL`], one in
-//! [`Format::name`] and one in [`render`].
+//! [`Format::name`], one in [`Format::about`] and one in [`render`].
 
 use std::{error, fmt, str::FromStr};
 
@@ -64,6 +64,22 @@ impl Format {
             Format::ShellStyle => "shell-style",
             Format::Trace => "trace",
             Format::Html => "html",
+        }
+    }
+
+    /// What it is, for help and manual.
+    pub fn about(self) -> &'static str {
+        match self {
+            Format::Table => "For people: a row per stage, then the verdict in words.",
+            Format::Json => "The record itself, every field of it.",
+            Format::Csv => {
+                "A row per stage with raw figures, for spreadsheets and data frames; the last row is ALL."
+            }
+            Format::Markdown => "The table for an issue, a wiki page or a README.",
+            Format::Posix => "The three lines of `time -p`.",
+            Format::ShellStyle => "A line per stage in the layout of a shell's `time`.",
+            Format::Trace => "What each stage did when, for Perfetto and chrome://tracing; see --trace.",
+            Format::Html => "The same as one page for a browser, with the table and the verdict; see --html.",
         }
     }
 

@@ -1,0 +1,19 @@
+//! `cargo xtask reference`: the book's reference, written by the program that it describes.
+//!
+//! A test (`crates/cli/tests/manual.rs`) sees that the pages are up to date.
+
+use crate::Outcome;
+use crate::steps::step;
+use crate::workspace::{cargo, root};
+
+/// Writes docs/reference anew.
+pub fn run() -> Outcome {
+    step("build pelton", &mut cargo(["build", "--quiet", "--locked", "-p", "pelton"]))?;
+    let dir = root().join("docs/reference");
+    if dir.exists() {
+        std::fs::remove_dir_all(&dir)?;
+    }
+    let mut write =
+        cargo(["run", "--quiet", "--locked", "-p", "pelton", "--", "man", "--markdown", "--output"]);
+    step("write docs/reference", write.arg(&dir))
+}
