@@ -66,6 +66,9 @@ pub enum Verb {
     Find(FindArgs),
     Man(crate::manual::ManArgs),
     Completions(crate::manual::CompletionsArgs),
+    Init(crate::init::InitArgs),
+    #[command(hide = true)]
+    Line(crate::init::LineArgs),
 }
 
 /// Run a pipeline exactly as the shell would: same output, same exit status, same files, often faster.

@@ -12,6 +12,7 @@ mod doctor;
 mod explain;
 mod failure;
 mod find;
+mod init;
 mod inside;
 mod json;
 mod manual;
@@ -63,6 +64,8 @@ fn main() -> ExitCode {
         Verb::Buffer(args) => buffer::buffer(&args),
         Verb::Man(args) => manual::man(&args),
         Verb::Completions(args) => manual::completions(&args),
+        Verb::Init(args) => init::init(&args),
+        Verb::Line(args) => init::line(&args),
     };
     end(ending, cli.color)
 }

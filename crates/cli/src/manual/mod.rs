@@ -101,7 +101,7 @@ pub fn completions(args: &CompletionsArgs) -> Result<Ending, Failure> {
 }
 
 /// The same command line without what no help mentions.
-fn told(command: &clap::Command) -> clap::Command {
+pub fn told(command: &clap::Command) -> clap::Command {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     clap::Command::new(command.get_name().to_owned())
         .about(about.lines().next().unwrap_or_default().to_owned())
