@@ -62,6 +62,7 @@ topics! {
     redirections
     scripts
     search_path
+    sed_programs
     signals
     stages
     stderr_pipes

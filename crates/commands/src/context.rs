@@ -81,9 +81,11 @@ const CATEGORIES: [&str; 12] = [
 ];
 
 /// Variables that change what options or messages mean; nothing is native under them.
-const UNSERVED: [&str; 8] = [
+const UNSERVED: [&str; 9] = [
     "POSIXLY_CORRECT",
     "_POSIX2_VERSION",
+    // Of sed: how wide `l` writes.
+    "COLS",
     "LOCPATH",
     "OUTPUT_CHARSET",
     "GCONV_PATH",

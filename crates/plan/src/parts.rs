@@ -128,7 +128,7 @@ mod tests {
             (format!("cat f | {HEAVY} g"), "it does not read the pipe, and what feeds it must see that"),
             (format!("{HEAVY} | head -n 1"), "its reader may leave early, and all ends then"),
             (format!("{HEAVY} | nl | head -n 1"), "its reader may leave early, and all ends then"),
-            ("sed '$!N;P' f".to_owned(), "several lines at a time (N D P)"),
+            ("sed 'N;s/\\(.\\)\\1/x/;P' f".to_owned(), "N reads the next line as well"),
         ] {
             assert_eq!(reasons(&text, name), [reason], "{text}");
         }

@@ -192,7 +192,38 @@ struct TopicFile {
     /// One sentence on what these cases are about; for the reader of the file.
     #[serde(rename = "about")]
     _about: String,
+    /// Each case runs in each of these, instead of once.
+    #[serde(default)]
+    locales: Vec<String>,
+    /// Files that every case has.
+    #[serde(default)]
+    files: BTreeMap<String, Recipe>,
     case: Vec<Case>,
+}
+
+impl TopicFile {
+    /// The cases as they run.
+    fn cases(self) -> Vec<Case> {
+        let TopicFile { locales, files, case: mut cases, .. } = self;
+        for case in &mut cases {
+            for (name, recipe) in &files {
+                case.files.entry(name.clone()).or_insert_with(|| recipe.clone());
+            }
+        }
+        if locales.is_empty() {
+            return cases;
+        }
+        let in_each = |case: Case| {
+            let here = |locale: &String| {
+                let mut case = case.clone();
+                case.name = format!("{}@{locale}", case.name);
+                case.env.insert("LC_ALL".into(), EnvValue::Set(locale.clone()));
+                case
+            };
+            locales.iter().map(here).collect::<Vec<Case>>()
+        };
+        cases.into_iter().flat_map(in_each).collect()
+    }
 }
 
 /// Reads one topic.
@@ -206,7 +237,7 @@ pub fn load_topic(path: &Path) -> Result<Topic> {
         }
     }
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Topic { name, cases: file.case })
+    Ok(Topic { name, cases: file.cases() })
 }
 
 /// Reads all topics of a folder, sorted by name, and checks that no two cases share a name.
@@ -250,6 +281,18 @@ mod tests {
         assert_eq!(case.shells, ["bash"]);
         assert_eq!(case.modes, [Mode::Run, Mode::Time]);
         assert_eq!((case.stdout, case.stderr), (Strictness::Exact, Strictness::Exact));
+    }
+
+    #[test]
+    fn a_topic_in_several_locales() {
+        let topic = topic(
+            "locales = [\"C\", \"C.UTF-8\"]\nfiles.f = \"x\"\n[[case]]\nname = \"a\"\ntext = \"true\"\n",
+        );
+        let cases = topic.expect("a topic").cases;
+        let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        assert_eq!(names, ["a@C", "a@C.UTF-8"]);
+        let set = |case: &Case| matches!(&case.env["LC_ALL"], EnvValue::Set(name) if name == "C.UTF-8");
+        assert!(!set(&cases[0]) && set(&cases[1]) && cases[1].files.contains_key("f"));
     }
 
     #[test]

@@ -1,18 +1,24 @@
 //! `sed`: GNU sed.
 //!
-//! The path of a script: text → [`parse`] (with [`replacement`]) → [`script`], what it says → [`program`], its
-//! expressions compiled and what holds for all of it → [`machine`], which runs it line by line as sed does, or
-//! [`passes`], which runs command by command over whole blocks. Where a script does less than sed can do, it is more to
-//! the planner: a byte map, a line filter, a map of lines.
+//! The path of a script: text → [`parse`] (with [`replacement`] and [`texts`]) → [`script`], what it says, and [`flow`], in
+//! which order and whether lines are connected → [`program`], its expressions compiled and what holds for all of it →
+//! [`machine`], which runs it line by line as sed does ([`cycle`], [`ranges`], [`list`]), or [`passes`], which runs command by
+//! command over whole blocks. Where a script does less than sed can do, it is more to the planner: a byte map, a line
+//! filter, a map of lines.
 
+mod cycle;
+mod flow;
+mod list;
 mod machine;
 mod parse;
 mod passes;
 mod program;
+mod ranges;
 mod replacement;
 mod script;
 mod stateless;
 mod substitute;
+mod texts;
 
 pub(crate) use stateless::stateless;
 
@@ -39,6 +45,7 @@ enum Id {
     Separate,
     Unbuffered,
     NullData,
+    Columns,
     /// Means nothing on this system.
     Binary,
     /// What is refused, and why.
@@ -58,7 +65,7 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Binary, b'b', "binary", Takes::Nothing),
     opt(Id::File, b'f', "file", Takes::Value),
     opt(Id::Refused("changing files in place (-i)"), b'i', "in-place", Takes::MaybeValue),
-    opt(Id::Refused("-l"), b'l', "line-length", Takes::Value),
+    opt(Id::Columns, b'l', "line-length", Takes::Value),
     long(Id::Refused("--posix"), "posix", Takes::Nothing),
     long(Id::Refused("--debug"), "debug", Takes::Nothing),
     long(Id::Refused("--sandbox"), "sandbox", Takes::Nothing),
@@ -73,6 +80,8 @@ struct Sed {
     inputs: Vec<Input>,
     /// Where the script came from (`-f`).
     scripts: Vec<Vec<u8>>,
+    /// What connects its lines, if anything does.
+    connection: Option<&'static str>,
     /// What it is, if it is a map of bytes.
     map: Option<Box<ByteMap>>,
     resume: Option<Vec<Vec<u8>>>,
@@ -89,6 +98,7 @@ struct Options<'a> {
     separate: bool,
     unbuffered: bool,
     null_data: bool,
+    columns: Option<u64>,
     operands: Vec<&'a [u8]>,
     /// As written, for going on from standard input.
     resume: Vec<Vec<u8>>,
@@ -113,6 +123,7 @@ impl<'a> Options<'a> {
                 Id::NullData => options.null_data = true,
                 Id::Separate => options.separate = true,
                 Id::Unbuffered => options.unbuffered = true,
+                Id::Columns => options.columns = Some(columns(value)?),
                 Id::Binary => {}
                 Id::Refused(what) => return Declined::because(what),
             }
@@ -132,6 +143,16 @@ impl<'a> Options<'a> {
     }
 }
 
+/// The value of `-l`.
+fn columns(value: &[u8]) -> Accept<u64> {
+    let digits =
+        std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    match digits.and_then(|text| text.parse().ok()) {
+        Some(columns) => Ok(columns),
+        None => Declined::because("an unusual value of -l"),
+    }
+}
+
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
     let options = Options::parse(args)?;
@@ -141,7 +162,8 @@ pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Acce
         Some(text) => text.strip_suffix(b"\n").unwrap_or(text).to_vec(),
         None => options.pieces.join(&b'\n'),
     };
-    let script = parse::parse(&text, options.pieces.len() > 1, utf8)?;
+    let mut script = parse::parse(&text, options.pieces.len() > 1, utf8)?;
+    flow::name_last_used(&mut script)?;
     let quits = script.commands.iter().any(|command| matches!(command.action, Action::Quit { .. }));
     if options.unbuffered && quits {
         return Declined::because("-u leaves unread what q does not want");
@@ -152,7 +174,12 @@ pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Acce
         return Declined::because("a, i or c with -z");
     }
     let line_end = if options.null_data { 0 } else { b'\n' };
-    let manner = Manner { quiet: options.quiet || script.quiet, separate: options.separate, line_end };
+    let manner = Manner {
+        quiet: options.quiet || script.quiet,
+        separate: options.separate,
+        line_end,
+        columns: options.columns.unwrap_or(list::COLUMNS),
+    };
     let mut program = Program::new(&script, &Settings { context, extended: options.extended, line_end })?;
     let inputs = Input::stdin_once(Input::from_operands(&options.operands))?;
     let map = byte_map(&program, manner).filter(|_| inputs.len() == 1).map(Box::new);
@@ -164,7 +191,8 @@ pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Acce
     let resume = (leaves && program.may_stop && map.is_none()).then_some(options.resume);
     let facts = facts(&script, &program, manner, map.as_deref(), inputs.len()).with_record_end(line_end);
     let scripts = options.file.iter().map(|name| name.to_vec()).collect();
-    Ok(Box::new(Sed { program, manner, inputs, scripts, map, resume, facts }))
+    let connection = flow::connection(&script);
+    Ok(Box::new(Sed { program, manner, inputs, scripts, connection, map, resume, facts }))
 }
 
 impl Command for Sed {
@@ -188,6 +216,14 @@ impl Command for Sed {
             return Ok(Box::new(passes));
         }
         Ok(Box::new(Machine::new(self.program.clone(), self.manner)))
+    }
+
+    fn sharing(&self) -> Option<String> {
+        Some(match self.connection {
+            None if self.inputs.len() == 1 => "each line by itself: threads share them".to_owned(),
+            None => "several files: one after another".to_owned(),
+            Some(connection) => format!("lines in their order: {connection}"),
+        })
     }
 
     fn keeps_same_lines_after(&self, map: &ByteMap) -> bool {
@@ -231,7 +267,7 @@ fn translation_map(to: &[u8; 256], line_end: u8) -> Option<ByteMap> {
 fn substitution_map(substitution: &Substitution, line_end: u8) -> Option<ByteMap> {
     let says = &substitution.says;
     let fixed = substitution.fixed.as_deref()?;
-    if !says.global || says.nth > 1 || says.print || fixed.len() > 1 || fixed == [line_end] {
+    if !says.global || says.nth > 1 || says.prints() || fixed.len() > 1 || fixed == [line_end] {
         return None;
     }
     if substitution.regex.judges_all() != Judges::AnyBytes {
@@ -293,7 +329,7 @@ fn touches(script: &Script, program: &Program, manner: Manner, inputs: usize) ->
     }
     for command in &script.commands {
         match &command.action {
-            Action::Substitute(substitute) if !substitute.print => {
+            Action::Substitute(substitute) if !substitute.prints() => {
                 let moves = substitute.replacement.iter().any(|part| part.group.is_some());
                 let made = if moves { all_but_newline() } else { substitute.texts().collect() };
                 touches.creates = touches.creates.union(&made);
@@ -375,6 +411,10 @@ mod tests {
             (&["$d"], "LineNumbered"),
             (&["/a/,/b/d"], "LineNumbered"),
             (&["="], "LineNumbered"),
+            (&["N;P;D"], "LineNumbered"),
+            (&["1!G;h;$!d"], "LineNumbered"),
+            (&[":a;s/a/b/;ta"], "LineMap"),
+            (&["h;s/a/b/;G"], "LineMap"),
         ] {
             assert_eq!(class(args), expected, "{args:?}");
         }
@@ -394,17 +434,24 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_declined_with_a_reason() {
         for (args, reason) in [
-            (&["N;P;D"][..], "several lines at a time (N D P)"),
-            (&["h"], "the hold space (h H g G x)"),
-            (&[":a"], "branches (b t T :)"),
+            (&["r file"][..], "r and R read files while it runs"),
+            (&["w file"], "w writes files"),
+            (&["b a"], "a branch to a label that is not there"),
+            (&["N;:a;P;$!ba"], "a loop that prints, in a script that cannot be left to sed midway"),
+            (&["y/é/e/"], "y with characters of several bytes"),
+            (
+                &["$!N;s/[^a]//"],
+                "an expression that does not judge every byte, in a script that cannot be left to sed midway",
+            ),
             (&["-i", "p"], "changing files in place (-i)"),
             (&["-f", "x", "-e", "p"], "a script in a file beside another (-e)"),
             (&["--posix", "p"], "--posix"),
             (&["s/a/b/w out"], "the flag w of s writes files"),
             (&["s/a/b/e"], "the flag e of s runs commands"),
-            (&["s/a/\\n/;s/^a/b/M"], "the flag M where lines hold newlines"),
+            (&["s/a/\\n/;s/\\n$/b/M"], "the flag M where lines hold newlines"),
+            (&["N;/^a/Md"], "the flag M of an address where lines hold newlines"),
             (&["s/a/b"], "a command that is not terminated"),
-            (&["s//b/"], "an empty expression means the last one used"),
+            (&["s//b/"], "an empty expression means the last one used, which may be one of several"),
             (&["p}"], "an unexpected }"),
             (&["{p"], "a { without its }"),
             (&["-e", "p", "-E"], "-E or -z behind a script"),

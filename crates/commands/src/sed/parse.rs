@@ -1,7 +1,8 @@
 //! Reads a script as GNU sed reads it. What it would complain of is declined: it does so in its own words.
 
 use super::replacement;
-use super::script::{Action, Address, Command, End, Lines, Pattern, Script, Substitute};
+use super::script::{Action, Address, Command, End, Hold, Lines, Pattern, Script, Substitute, When};
+use super::texts;
 use crate::{Accept, Declined};
 
 /// A script being read.
@@ -11,8 +12,10 @@ pub(super) struct Reader<'a> {
     /// The script came in several pieces (`-e`), between which only a text may be continued.
     pieces: bool,
     utf8: bool,
-    /// Commands that no kernel carries out are read as well, if they look at nothing but their line.
-    leniently: bool,
+    /// Where branches go: the branch's place among the commands, and the label. Empty: the end.
+    jumps: Vec<(usize, Vec<u8>)>,
+    /// Where labels stand: before the command of this place.
+    labels: Vec<(Vec<u8>, usize)>,
 }
 
 /// Delimiters that mean nothing in an expression or a replacement, so that a backslash before one only quotes it.
@@ -20,22 +23,13 @@ const PLAIN_DELIMITERS: &[u8] = b"/,:;#%@!=~_\"";
 
 /// Reads a script, pieces joined by newlines.
 pub(super) fn parse(text: &[u8], pieces: bool, utf8: bool) -> Accept<Script> {
-    parse_as(text, pieces, utf8, false)
-}
-
-/// The same, for one who need not carry it out: whatever looks at nothing but its line may stand in it.
-pub(super) fn parse_leniently(text: &[u8], pieces: bool, utf8: bool) -> Accept<Script> {
-    parse_as(text, pieces, utf8, true)
-}
-
-fn parse_as(text: &[u8], pieces: bool, utf8: bool, leniently: bool) -> Accept<Script> {
     if text.contains(&0) {
         return Declined::because("a NUL in the script");
     }
     if utf8 && std::str::from_utf8(text).is_err() {
         return Declined::because("a script that is not valid UTF-8");
     }
-    let mut reader = Reader { text, at: 0, pieces, utf8, leniently };
+    let mut reader = Reader { text, at: 0, pieces, utf8, jumps: Vec::new(), labels: Vec::new() };
     if text.starts_with(b"#n") && !matches!(text.get(2), None | Some(b'\n')) {
         // sed 4.9 takes these for -n as well.
         return Declined::because("a first line that begins with #n");
@@ -54,8 +48,9 @@ fn parse_as(text: &[u8], pieces: bool, utf8: bool, leniently: bool) -> Accept<Sc
                 close(&mut script.commands[start], end);
                 reader.end_of_command()?;
             }
+            b':' => reader.label(script.commands.len())?,
             _ => {
-                let command = reader.command()?;
+                let command = reader.command(script.commands.len())?;
                 if matches!(command.action, Action::Block(_)) {
                     open.push(script.commands.len());
                 }
@@ -63,7 +58,11 @@ fn parse_as(text: &[u8], pieces: bool, utf8: bool, leniently: bool) -> Accept<Sc
             }
         }
     }
-    if open.is_empty() { Ok(script) } else { Declined::because("a { without its }") }
+    if !open.is_empty() {
+        return Declined::because("a { without its }");
+    }
+    reader.connect(&mut script.commands)?;
+    Ok(script)
 }
 
 fn close(block: &mut Command, end: usize) {
@@ -74,7 +73,7 @@ fn is_space(byte: u8) -> bool {
     byte == b' ' || (b'\t'..=b'\r').contains(&byte)
 }
 
-fn is_blank(byte: u8) -> bool {
+pub(super) fn is_blank(byte: u8) -> bool {
     is_space(byte) && byte != b'\n'
 }
 
@@ -113,12 +112,13 @@ impl Reader<'_> {
         }
     }
 
-    fn command(&mut self) -> Accept<Command> {
+    /// `place`: among the commands.
+    fn command(&mut self, place: usize) -> Accept<Command> {
         let lines = self.lines()?;
-        self.skip(is_space);
+        self.skip(is_blank);
         let negated = self.eat(b'!');
         if negated {
-            self.skip(is_space);
+            self.skip(is_blank);
         }
         let Some(letter) = self.take() else { return Declined::because("an address without a command") };
         let range = matches!(lines, Lines::Range(..));
@@ -129,11 +129,11 @@ impl Reader<'_> {
             b'a' => Action::Append(self.lines_of_text()?),
             b'i' => Action::Insert(self.lines_of_text()?),
             b'c' => Action::Change(self.lines_of_text()?),
-            b':' | b'b' | b't' | b'T' if self.leniently => self.jump(letter)?,
-            b'P' | b'D' | b'G' | b'g' | b'l' if self.leniently => {
-                self.end_of_command()?;
-                Action::Alone
-            }
+            b'b' => self.jump(place, When::Always)?,
+            b't' => self.jump(place, When::Replaced)?,
+            b'T' => self.jump(place, When::NotReplaced)?,
+            b'l' => self.list()?,
+            b'w' => self.print_aside()?,
             b'q' | b'Q' if range => return Declined::because("q with a range"),
             b'q' | b'Q' => self.quit(letter == b'q')?,
             _ => {
@@ -258,7 +258,8 @@ impl Reader<'_> {
         let text = self.until(delimiter, true)?;
         let replacement = replacement::parse(&self.until(delimiter, false)?)?;
         let pattern = Pattern { text, ignore_case: false, many_lines: false };
-        let mut substitute = Substitute { pattern, replacement, global: false, nth: 0, print: false };
+        let mut substitute =
+            Substitute { pattern, replacement, global: false, nth: 0, print: false, aside: false };
         self.flags(&mut substitute)?;
         substitute.nth = substitute.nth.max(1);
         Ok(substitute)
@@ -280,7 +281,11 @@ impl Reader<'_> {
                 }
                 Some(b'm' | b'M') => std::mem::replace(&mut substitute.pattern.many_lines, true),
                 Some(b'e') => return Declined::because("the flag e of s runs commands"),
-                Some(b'w') => return Declined::because("the flag w of s writes files"),
+                Some(b'w') => {
+                    self.at += 1;
+                    substitute.aside = true;
+                    return self.standard_output("the flag w of s writes files");
+                }
                 _ => return self.end_of_command(),
             };
             self.at += 1;
@@ -295,11 +300,12 @@ impl Reader<'_> {
         self.at += 1;
         let from = characters(&self.until(delimiter, false)?)?;
         let to = characters(&self.until(delimiter, false)?)?;
+        if self.utf8 && !(from.is_ascii() && to.is_ascii()) {
+            self.end_of_command()?;
+            return Ok(Action::Unserved("y with characters of several bytes"));
+        }
         if from.len() != to.len() {
             return Declined::because("y with strings of different lengths");
-        }
-        if self.utf8 && !(from.is_ascii() && to.is_ascii()) {
-            return Declined::because("y with characters of several bytes");
         }
         let mut map: [u8; 256] = std::array::from_fn(|byte| byte as u8);
         for (index, (from_byte, to_byte)) in from.iter().zip(&to).enumerate() {
@@ -322,33 +328,77 @@ impl Reader<'_> {
         }
     }
 
-    /// The text of `a`, `i`, `c`: on the same line, or after a backslash on the next.
+    /// The text of `a`, `i`, `c`: on the same line, or behind a backslash on the next.
     fn lines_of_text(&mut self) -> Accept<Vec<u8>> {
         self.skip(is_blank);
-        if self.eat(b'\\') && !self.eat(b'\n') {
-            return Declined::because("a text behind a backslash");
-        }
-        let start = self.at;
-        self.skip(|byte| byte != b'\n');
-        let text = &self.text[start..self.at];
-        if text.is_empty() || text.contains(&b'\\') {
-            return Declined::because("a text that is empty or holds backslashes");
-        }
-        Ok([text, b"\n"].concat())
+        let (length, made) = texts::read(&self.text[self.at..], self.pieces)?;
+        self.at += length;
+        Ok(made)
     }
 
-    /// A label, or a branch to one: only names about which all versions of sed agree.
-    fn jump(&mut self, letter: u8) -> Accept<Action> {
+    /// A label.
+    fn label(&mut self, place: usize) -> Accept<()> {
+        self.at += 1;
+        let name = self.label_name();
+        if name.is_empty() || !matches!(self.peek(), None | Some(b'\n' | b';')) {
+            return Declined::because("an unusual label");
+        }
+        if self.labels.iter().any(|(known, _)| *known == name) {
+            return Declined::because("a label twice");
+        }
+        self.labels.push((name, place));
+        Ok(())
+    }
+
+    /// Only names about which all versions of sed agree.
+    fn label_name(&mut self) -> Vec<u8> {
         self.skip(is_blank);
         let start = self.at;
         self.skip(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let is_named = self.at > start;
-        if letter != b':' {
-            self.end_of_command()?;
-        } else if !is_named || !matches!(self.peek(), None | Some(b'\n' | b';')) {
-            return Declined::because("an unusual label");
+        self.text[start..self.at].to_vec()
+    }
+
+    fn jump(&mut self, place: usize, when: When) -> Accept<Action> {
+        let name = self.label_name();
+        self.end_of_command()?;
+        self.jumps.push((place, name));
+        Ok(Action::Jump(0, when))
+    }
+
+    /// Tells branches where they go.
+    fn connect(&self, commands: &mut [Command]) -> Accept<()> {
+        for (place, name) in &self.jumps {
+            let label = self.labels.iter().find(|(known, _)| known == name);
+            let to = match label {
+                _ if name.is_empty() => commands.len(),
+                Some((_, to)) => *to,
+                None => return Declined::because("a branch to a label that is not there"),
+            };
+            if let Action::Jump(there, _) = &mut commands[*place].action {
+                *there = to;
+            }
         }
-        Ok(Action::Alone)
+        Ok(())
+    }
+
+    fn list(&mut self) -> Accept<Action> {
+        self.skip(is_blank);
+        let columns = self.number()?;
+        self.end_of_command()?;
+        Ok(Action::List(columns))
+    }
+
+    fn print_aside(&mut self) -> Accept<Action> {
+        self.standard_output("w writes files")?;
+        Ok(Action::PrintAside)
+    }
+
+    /// The name of a file that must be standard output, by its special name.
+    fn standard_output(&mut self, otherwise: &'static str) -> Accept<()> {
+        self.skip(is_blank);
+        let start = self.at;
+        self.skip(|byte| byte != b'\n');
+        if &self.text[start..self.at] == b"/dev/stdout" { Ok(()) } else { Declined::because(otherwise) }
     }
 
     /// Nothing but blanks up to `;`, a newline, `}`, `#` or the end.
@@ -370,12 +420,18 @@ fn simple(letter: u8) -> Accept<Action> {
         b'n' => Action::Next,
         b'z' => Action::Zap,
         b'!' => return Declined::because("several ! in a row"),
-        b'h' | b'H' | b'g' | b'G' | b'x' => return Declined::because("the hold space (h H g G x)"),
-        b'b' | b't' | b'T' | b':' => return Declined::because("branches (b t T :)"),
-        b'N' | b'D' | b'P' => return Declined::because("several lines at a time (N D P)"),
-        b'r' | b'R' | b'w' | b'W' => return Declined::because("reading or writing files (r R w W)"),
+        b'h' => Action::Hold(Hold::Copy),
+        b'H' => Action::Hold(Hold::Add),
+        b'g' => Action::Hold(Hold::Get),
+        b'G' => Action::Hold(Hold::GetMore),
+        b'x' => Action::Hold(Hold::Exchange),
+        b'N' => Action::Join,
+        b'P' => Action::PrintFirst,
+        b'D' => Action::DeleteFirst,
+        b'r' | b'R' => return Declined::because("r and R read files while it runs"),
+        b'W' => return Declined::because("W writes files"),
         b'e' => return Declined::because("e runs commands"),
-        b'l' | b'F' | b'v' => return Declined::because("the commands l, F and v"),
+        b'F' | b'v' => return Declined::because("the commands F and v"),
         _ => return Declined::because(format!("an unknown command '{}'", letter.escape_ascii())),
     })
 }

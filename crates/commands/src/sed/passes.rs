@@ -142,14 +142,16 @@ impl Kernel for Passes {
 fn pass(step: &Step) -> Option<Pass> {
     let negated = step.negated;
     Some(match (&step.lines, &step.work) {
-        (Select::All, Work::Substitute(substitution)) if !negated && !substitution.says.print => {
+        (Select::All, Work::Substitute(substitution)) if !negated && !substitution.says.prints() => {
             Pass::Substitute(substitution.clone())
         }
         (Select::All, Work::Plain(Action::Translate(to))) if !negated => {
-            let map = ByteMap { to: **to, deleted: ByteSet::none() };
+            let mut map = ByteMap { to: **to, deleted: ByteSet::none() };
+            // What ends a line is not in it.
+            map.to[usize::from(b'\n')] = b'\n';
             Pass::Map(Box::new(ByteMapKernel::new(&map)))
         }
-        (Select::At(At::Matching(regex)), Work::Substitute(substitution)) if !substitution.says.print => {
+        (Select::At(At::Matching(regex)), Work::Substitute(substitution)) if !substitution.says.prints() => {
             let (lines, substitution) = (regex.clone(), substitution.clone());
             Pass::SubstituteIn { lines, negated, substitution }
         }
@@ -166,7 +168,9 @@ fn printing_pass(step: &Step) -> Option<Pass> {
         (Select::At(At::Matching(regex)), Work::Plain(Action::Print)) => {
             Some(Pass::Keep { lines: regex.clone(), negated: step.negated })
         }
-        (Select::All, Work::Substitute(substitution)) if !step.negated && substitution.says.print => {
+        (Select::All, Work::Substitute(substitution))
+            if !step.negated && substitution.says.print && !substitution.says.aside =>
+        {
             Some(Pass::Replaced(substitution.clone()))
         }
         _ => None,

@@ -1,5 +1,6 @@
 //! A script with its expressions compiled, and what holds for all of it.
 
+use super::flow;
 use super::script::{Action, Address, End, Lines, Pattern, Script, Substitute};
 use crate::regex::{self, Flavour, Judges, Newline, Regex};
 use crate::{Accept, Context, Declined};
@@ -28,6 +29,8 @@ pub(super) struct Program {
     pub(super) wants_last: bool,
     /// Lines never hold a newline: neither do they come with one, nor is one made.
     pub(super) plain_lines: bool,
+    /// Of one line it may print more and more, without an end.
+    pub(super) may_print_for_ever: bool,
 }
 
 /// A command.
@@ -102,8 +105,9 @@ impl Program {
             .map(|command| {
                 let work = match &command.action {
                     Action::Substitute(substitute) => {
-                        Work::Substitute(Box::new(compiler.substitution(substitute, &command.lines)?))
+                        Work::Substitute(Box::new(compiler.substitution(substitute)?))
                     }
+                    Action::Unserved(what) => return Declined::because(*what),
                     other => Work::Plain(other.clone()),
                 };
                 Ok(Step { lines: compiler.select(&command.lines)?, negated: command.negated, work })
@@ -112,7 +116,8 @@ impl Program {
         let mut program = Program {
             judges: Judges::AnyBytes,
             may_stop: false,
-            counts: script.commands.iter().any(|command| counts(&command.lines, &command.action)),
+            counts: flow::connection(script).is_some(),
+            may_print_for_ever: flow::may_print_for_ever(script),
             wants_last: script.commands.iter().any(|command| wants_last(&command.lines, &command.action)),
             plain_lines,
             steps,
@@ -132,7 +137,7 @@ impl Program {
             self.judges = self.judges.max(substitution.judges());
             self.may_stop |= substitution.may_stop();
         }
-        self.may_stop |= self.judges != Judges::AnyBytes;
+        self.may_stop |= self.judges != Judges::AnyBytes || self.may_print_for_ever;
     }
 
     fn check(&self, script: &Script) -> Accept<()> {
@@ -150,6 +155,9 @@ impl Program {
             return Declined::because(
                 "an expression that does not judge every byte, in a script that cannot be left to sed midway",
             );
+        }
+        if self.may_print_for_ever {
+            return Declined::because("a loop that prints, in a script that cannot be left to sed midway");
         }
         for step in &mut self.steps {
             let Work::Substitute(substitution) = &mut step.work else { continue };
@@ -169,23 +177,13 @@ impl Program {
     }
 }
 
-/// Does the command's effect depend on more than its line?
-fn counts(lines: &Lines, action: &Action) -> bool {
-    let counting = match lines {
-        Lines::All => false,
-        Lines::At(address) => !matches!(address, Address::Matching(_)),
-        Lines::Range(..) => true,
-    };
-    counting || matches!(action, Action::Number | Action::Next | Action::Quit { .. })
-}
-
 fn wants_last(lines: &Lines, action: &Action) -> bool {
     let last = match lines {
         Lines::All => false,
         Lines::At(address) => *address == Address::Last,
         Lines::Range(start, end) => *start == Address::Last || *end == End::Last,
     };
-    last || *action == Action::Next
+    last || matches!(action, Action::Next | Action::Join)
 }
 
 impl Select {
@@ -219,9 +217,20 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
+    /// For an address: asked whether it matches at all.
+    fn address(&self, pattern: &Pattern) -> Accept<Box<Regex>> {
+        if pattern.many_lines && !self.plain_lines {
+            return Declined::because("the flag M of an address where lines hold newlines");
+        }
+        self.regex(pattern, &[]).map(Box::new)
+    }
+
     fn regex(&self, pattern: &Pattern, groups: &[usize]) -> Accept<Regex> {
         let context = self.settings.context;
-        if pattern.many_lines && !self.plain_lines {
+        // What can match a newline is not the same with that flag.
+        let one_line = self.plain_lines || pattern.many_lines;
+        if one_line && !self.plain_lines && (self.settings.line_end == 0 || asks_for_newlines(&pattern.text))
+        {
             return Declined::because("the flag M where lines hold newlines");
         }
         let flavour = if self.settings.extended { Flavour::SedExtended } else { Flavour::SedBasic };
@@ -229,7 +238,7 @@ impl Compiler<'_> {
             charset: context.locale.ctype,
             collate_bytes: context.locale.collate == crate::Collate::Bytes,
             ignore_case: pattern.ignore_case,
-            newline: if self.plain_lines { Newline::EndsLine } else { Newline::IsCharacter },
+            newline: if one_line { Newline::EndsLine } else { Newline::IsCharacter },
             spans: true,
             groups,
             ..regex::Options::new(flavour)
@@ -253,7 +262,7 @@ impl Compiler<'_> {
             Address::Number(line) => At::Number(*line),
             Address::Step(first, step) => At::Step(*first, *step),
             Address::Last => At::Last,
-            Address::Matching(pattern) => At::Matching(Box::new(self.regex(pattern, &[])?)),
+            Address::Matching(pattern) => At::Matching(self.address(pattern)?),
         })
     }
 
@@ -263,22 +272,13 @@ impl Compiler<'_> {
             End::Plus(lines) => Until::Plus(*lines),
             End::Multiple(multiple) => Until::Multiple(*multiple),
             End::Last => Until::Last,
-            End::Matching(pattern) => Until::Matching(Box::new(self.regex(pattern, &[])?)),
+            End::Matching(pattern) => Until::Matching(self.address(pattern)?),
         })
     }
 
-    /// An empty expression is the last one used. That is known only where the command's own address was just asked.
-    fn substitution(&self, substitute: &Substitute, lines: &Lines) -> Accept<Substitution> {
-        let mut pattern = &substitute.pattern;
-        if pattern.text.is_empty()
-            && !pattern.ignore_case
-            && !pattern.many_lines
-            && let Lines::At(Address::Matching(address)) = lines
-        {
-            pattern = address;
-        }
+    fn substitution(&self, substitute: &Substitute) -> Accept<Substitution> {
         let groups = substitute.groups();
-        let regex = self.regex(pattern, &groups)?;
+        let regex = self.regex(&substitute.pattern, &groups)?;
         if groups.last().is_some_and(|last| *last > regex.groups()) {
             return Declined::because("a group that the expression does not have");
         }
@@ -289,6 +289,14 @@ impl Compiler<'_> {
             traced: !groups.is_empty(),
         })
     }
+}
+
+/// Could the expression mean a newline, or an end of the whole pattern space?
+fn asks_for_newlines(text: &[u8]) -> bool {
+    text.windows(2).any(|pair| {
+        pair == b"[:"
+            || pair[0] == b'\\' && (pair[1].is_ascii_alphabetic() || matches!(pair[1], b'`' | b'\''))
+    })
 }
 
 impl State {

@@ -102,7 +102,8 @@ fn numbered(text: &[u8], at: &mut usize, radix: u32, digits: usize) -> Accept<u8
     }
 }
 
-/// Letters outside ASCII would have to change their case: in C, sed 4.9 makes other bytes of them.
+/// Letters outside ASCII would have to change their case: in C, sed 4.9 makes other bytes of them. In UTF-8 it stops at a
+/// NUL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NotAscii;
 
@@ -139,7 +140,7 @@ fn append_changed(text: &[u8], case: Case, out: &mut Vec<u8>) -> Result<(), NotA
         out.extend_from_slice(text);
         return Ok(());
     }
-    if !text.is_ascii() {
+    if !text.is_ascii() || text.contains(&0) {
         return Err(NotAscii);
     }
     let start = out.len();

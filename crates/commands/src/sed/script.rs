@@ -59,6 +59,13 @@ pub(super) struct Pattern {
     pub(super) many_lines: bool,
 }
 
+impl Pattern {
+    /// It stands for the last one used.
+    pub(super) fn is_last_used(&self) -> bool {
+        self.text.is_empty()
+    }
+}
+
 /// What a command does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
@@ -78,6 +85,12 @@ pub(super) enum Action {
     Number,
     /// `n`
     Next,
+    /// `N`
+    Join,
+    /// `P`
+    PrintFirst,
+    /// `D`
+    DeleteFirst,
     /// `a`, with its newline.
     Append(Vec<u8>),
     /// `i`
@@ -86,8 +99,42 @@ pub(super) enum Action {
     Change(Vec<u8>),
     /// `z`
     Zap,
-    /// One that no kernel carries out, and that looks at nothing but its line: a branch, a label, `P`, `D`, `G`, `g`, `l`.
-    Alone,
+    /// `h H g G x`
+    Hold(Hold),
+    /// `b`, `t`, `T`: go on at this command.
+    Jump(usize, When),
+    /// `l`, broken after so many columns if a number is given.
+    List(Option<u64>),
+    /// `w /dev/stdout`
+    PrintAside,
+    /// One that no kernel carries out, and why; it looks at nothing but its line.
+    Unserved(&'static str),
+}
+
+/// What passes between the pattern space and the hold space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// `h`
+    Copy,
+    /// `H`
+    Add,
+    /// `g`
+    Get,
+    /// `G`
+    GetMore,
+    /// `x`
+    Exchange,
+}
+
+/// When a branch is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// `b`
+    Always,
+    /// `t`: if `s` has replaced something since a line was read or `t` was asked last.
+    Replaced,
+    /// `T`: if not.
+    NotReplaced,
 }
 
 /// The `s` command.
@@ -99,6 +146,8 @@ pub(super) struct Substitute {
     /// The first match that is replaced, from 1.
     pub(super) nth: u64,
     pub(super) print: bool,
+    /// `w /dev/stdout`
+    pub(super) aside: bool,
 }
 
 /// A piece of a replacement: a text, then perhaps a group (0 is the whole match).
@@ -151,6 +200,11 @@ impl Substitute {
         groups
     }
 
+    /// Does it print by itself?
+    pub(super) fn prints(&self) -> bool {
+        self.print || self.aside
+    }
+
     /// Does it change the case of letters?
     pub(super) fn changes_case(&self) -> bool {
         self.replacement.iter().any(|part| part.case != Case::default())
@@ -166,9 +220,10 @@ impl Script {
         })
     }
 
-    /// Can the pattern space hold this byte where the line did not?
+    /// Can the pattern space hold this byte, which ends lines, where the line did not?
     pub(super) fn makes(&self, byte: u8) -> bool {
         self.commands.iter().any(|command| match &command.action {
+            Action::Join | Action::Hold(_) => true,
             Action::Substitute(substitute) => substitute.texts().any(|made| made == byte),
             Action::Translate(map) => {
                 map.iter().enumerate().any(|(from, to)| *to == byte && from != usize::from(byte))

@@ -1,10 +1,10 @@
 //! Whether a script treats each line by itself, so that several seds can share the lines of one input.
 //!
-//! A script may hold more than kernels carry out: any expression, branches, `P`, `D`. What connects lines declines it:
-//! line numbers, ranges, `$`, the hold space, `n`, `N`, `q`, and files (`r`, `w`), which would be opened several times.
+//! A script may hold more than kernels carry out: any expression, any characters in `y`. What connects lines declines it:
+//! line numbers, ranges, `$`, what is kept in the hold space, `n`, `N`, `q`, and files (`r`, `w`), which would be opened
+//! several times.
 
-use super::script::{Action, Address, Lines, Script};
-use super::{Options, parse};
+use super::{Options, flow, parse};
 use crate::stateless::{Stateless, Statuses};
 use crate::{Accept, Context, Declined, Input};
 
@@ -21,43 +21,16 @@ pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless
         return Declined::because("lines that end in NUL");
     }
     let utf8 = context.locale.ctype != crate::Charset::C;
-    let script = parse::parse_leniently(&options.pieces.join(&b'\n'), options.pieces.len() > 1, utf8)?;
-    check(&script)?;
+    let mut script = parse::parse(&options.pieces.join(&b'\n'), options.pieces.len() > 1, utf8)?;
+    if let Some(connection) = flow::connection(&script) {
+        return Declined::because(connection);
+    }
+    flow::name_last_used(&mut script)?;
     let mut inputs = Input::from_operands(&options.operands);
     match (inputs.pop(), inputs.is_empty()) {
         (Some(input), true) => Ok(Stateless::lines(input, options.resume, Statuses::AnyIsTheEnd)),
         _ => Declined::because("several files"),
     }
-}
-
-fn check(script: &Script) -> Accept<()> {
-    for command in &script.commands {
-        match &command.lines {
-            Lines::All | Lines::At(Address::Matching(_)) => {}
-            Lines::At(_) => return Declined::because("it asks for the number of a line, or for the last"),
-            Lines::Range(..) => return Declined::because("a range of lines"),
-        }
-        match &command.action {
-            Action::Number => return Declined::because("= tells the number of a line"),
-            Action::Next => return Declined::because("n reads the next line"),
-            Action::Quit { .. } => return Declined::because("q ends it before its input does"),
-            _ => {}
-        }
-        let of_lines = match &command.lines {
-            Lines::At(Address::Matching(pattern)) => Some(pattern),
-            _ => None,
-        };
-        let of_action = match &command.action {
-            Action::Substitute(substitute) => Some(&substitute.pattern),
-            _ => None,
-        };
-        if of_lines.into_iter().chain(of_action).any(|pattern| pattern.text.is_empty()) {
-            return Declined::because(
-                "an empty expression means the last one used, for an earlier line perhaps",
-            );
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -81,6 +54,8 @@ mod tests {
             &["G;b end;s/a/b/;: end"],
             &["-e", "/x/!d", "-e", "y/ab/ba/"],
             &["s/a/b/", "file"],
+            &["/a/s//b/"],
+            &["h;s/a/b/;G;l"],
         ] {
             assert!(reads(args).is_ok(), "{args:?}: {:?}", reads(args).err());
         }
@@ -95,12 +70,12 @@ mod tests {
             (&["$!d"][..], "it asks for the number of a line, or for the last"),
             (&["0~3d"], "it asks for the number of a line, or for the last"),
             (&["/a/,/b/d"], "a range of lines"),
-            (&["N;P;D"], "several lines at a time (N D P)"),
-            (&["x;G"], "the hold space (h H g G x)"),
+            (&["N;P;D"], "N reads the next line as well"),
+            (&["x;G"], "the hold space is kept from line to line"),
             (&["n"], "n reads the next line"),
             (&["/a/q"], "q ends it before its input does"),
             (&["/a/="], "= tells the number of a line"),
-            (&["/a/s//b/"], "an empty expression means the last one used, for an earlier line perhaps"),
+            (&["s//b/"], "an empty expression means the last one used, which may be one of several"),
             (&["s/a/b/", "f", "g"], "several files"),
             (&["-i", "s/a/b/", "f"], "changing files in place (-i)"),
             (&["s/a/b/w f"], "the flag w of s writes files"),

@@ -15,7 +15,7 @@ use pelton_stream::{BLOCK_BYTES, InputKind, Means, Storage};
 
 use crate::case::Case;
 use crate::grammars::Grammar;
-use crate::oracle::{Answer, Oracle};
+use crate::oracle::{Answer, ENDLESS, Oracle};
 use crate::rng::Rng;
 use crate::shrink::shrink;
 
@@ -113,6 +113,8 @@ impl Engine {
 
     /// Runs at least so many comparisons, or stops at a few differences.
     pub fn campaign(&mut self, grammar: &Grammar, seed: u64, comparisons: u64) -> (Tally, Vec<Found>) {
+        // What is left of a script that was made smaller may never end.
+        self.oracle.limited = grammar.command == "sed";
         let mut differences = Vec::new();
         let mut kinds = HashSet::new();
         let mut index = 0;
@@ -170,6 +172,9 @@ impl Engine {
         }
         let mut expected = self.oracle.run(case, self.name_of(case));
         self.tally.processes += 1;
+        if self.oracle.limited && expected.status == ENDLESS {
+            return None;
+        }
         let any_order = command.prints_in_any_order();
         if any_order {
             sort_lines(&mut expected);

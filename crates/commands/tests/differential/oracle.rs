@@ -21,7 +21,12 @@ pub struct Oracle {
     program: PathBuf,
     /// The builtin that the program, a shell, is to run.
     builtin: Option<String>,
+    /// Runs that take longer than a few seconds are ended, with [`ENDLESS`] as their status.
+    pub limited: bool,
 }
+
+/// What `timeout` says of a program that it ended.
+pub const ENDLESS: i32 = 124;
 
 impl Oracle {
     pub fn new(program: PathBuf) -> Self {
@@ -32,7 +37,7 @@ impl Oracle {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = root.join(format!("pelton-differential-{}-{number}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder for the files of a case");
-        Oracle { folder, program, builtin: None }
+        Oracle { folder, program, builtin: None, limited: false }
     }
 
     /// For a builtin of this shell.
@@ -54,10 +59,17 @@ impl Oracle {
     pub fn answer(&self, args: &[Vec<u8>], stdin: &[u8], piped: bool, locale: &str) -> Answer {
         use std::os::unix::ffi::OsStrExt as _;
         use std::os::unix::process::CommandExt as _;
-        let mut command = Command::new(&self.program);
-        command
+        let mut command = if self.limited {
+            let mut command = Command::new("timeout");
+            command.arg("5").arg(&self.program);
+            command
+        } else {
+            let mut command = Command::new(&self.program);
             // Messages start with the name as the shell would pass it.
-            .arg0(self.program.file_name().expect("a name"))
+            command.arg0(self.program.file_name().expect("a name"));
+            command
+        };
+        command
             .args(self.builtin.iter().flat_map(|name| ["-c".into(), format!("{name} \"$@\""), "bash".into()]))
             .args(args.iter().map(|arg| std::ffi::OsStr::from_bytes(arg)))
             .current_dir(&self.folder)

@@ -71,6 +71,11 @@ pub fn all() -> Vec<Case> {
         case("sed", &[b"$,$cf"], b" "),
         // What is a letter outside ASCII is not known: no byte map.
         case("sed", &[b"s_\\w__g"], b"\xc3\x9f").utf8(),
+        case("sed", &[b"y/\\n/ /\ns/a//"], b"\n"),
+        case("sed", &[b"5\nd"], b""),
+        case("sed", &[b"s/.x/\\U\\0/"], b"\x00x").utf8(),
+        case("sed", &[b"H;x"], b"b"),
+        case("sed", &[b"-z", b"l1"], b"\n"),
         // A line that lacks its end gets it when a file that holds something follows.
         case("sed", &[b"-s", b"2p", b"one", b"two"], b"").file("one", b"1").file("two", b""),
         case("sed", &[b"-s", b"-n", b"1p", b"one", b"two"], b"").file("one", b"1").file("two", b"\n"),

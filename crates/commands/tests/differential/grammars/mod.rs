@@ -15,6 +15,7 @@ mod paste;
 mod printf;
 mod rev;
 mod sed;
+mod sed_state;
 mod seq;
 pub mod sort;
 mod tac;
@@ -56,6 +57,7 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "printf", case: printf::case },
     Grammar { command: "rev", case: rev::case },
     Grammar { command: "sed", case: sed::case },
+    Grammar { command: "sed", case: sed_state::case },
     Grammar { command: "seq", case: seq::case },
     Grammar { command: "sort", case: sort::case },
     Grammar { command: "tac", case: tac::case },

@@ -38,8 +38,13 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
     }
     let mut case = on_files(rng, command, args);
     if rng.chance(40) {
-        case.stdin = text(rng);
-        case.files.iter_mut().for_each(|(_, content)| *content = text(rng));
+        let mut some = || {
+            let alphabet = alphabet(rng);
+            let lines = rng.pick(&[0, 1, 2, 3, 5, 8, 20, 60]);
+            text(rng, alphabet, lines)
+        };
+        case.stdin = some();
+        case.files.iter_mut().for_each(|(_, content)| *content = some());
     }
     case.files.extend(file.map(|script| ("script".to_owned(), script)));
     case
@@ -53,11 +58,15 @@ const ALPHABETS: &[&[&[u8]]] = &[
     &[b"a", b"b", b"\0", b"x"],
 ];
 
-/// Lines over few characters, so that expressions meet them.
-fn text(rng: &mut Rng) -> Vec<u8> {
-    let alphabet = rng.pick(ALPHABETS);
+/// Few characters, so that expressions meet them.
+pub fn alphabet(rng: &mut Rng) -> &'static [&'static [u8]] {
+    rng.pick(ALPHABETS)
+}
+
+/// So many lines of them.
+pub fn text(rng: &mut Rng, alphabet: &[&[u8]], lines: u64) -> Vec<u8> {
     let mut text = Vec::new();
-    for _ in 0..rng.pick(&[0, 1, 2, 3, 5, 8, 20, 60]) {
+    for _ in 0..lines {
         for _ in 0..rng.below(9) {
             text.extend_from_slice(rng.pick(alphabet));
         }
@@ -103,7 +112,9 @@ fn command(rng: &mut Rng, extended: bool, depth: u64, script: &mut Vec<u8>) {
         29..31 => script.extend_from_slice(rng.pick(&[&b"q"[..], b"q", b"q3", b"Q", b"Q 2", b"q 300"])),
         31 => script.push(b'='),
         32 => script.push(b'n'),
-        33 => script.extend_from_slice(rng.pick(&[&b"z"[..], b"h", b"N", b"l", b"b", b"G", b"P"])),
+        33 => {
+            script.extend_from_slice(rng.pick(&[&b"z"[..], b"h", b"N", b"l", b"b", b"G", b"P", b"x", b"t"]))
+        }
         34..37 => {
             script.push(rng.pick(b"aaic"));
             script.extend_from_slice(rng.pick(&[
@@ -133,7 +144,7 @@ fn command(rng: &mut Rng, extended: bool, depth: u64, script: &mut Vec<u8>) {
 }
 
 /// Returns whether there are any.
-fn addresses(rng: &mut Rng, extended: bool, script: &mut Vec<u8>) -> bool {
+pub fn addresses(rng: &mut Rng, extended: bool, script: &mut Vec<u8>) -> bool {
     if rng.chance(50) {
         return false;
     }
@@ -170,7 +181,7 @@ fn address(rng: &mut Rng, extended: bool, script: &mut Vec<u8>) {
     }
 }
 
-fn substitute(rng: &mut Rng, extended: bool, script: &mut Vec<u8>) {
+pub fn substitute(rng: &mut Rng, extended: bool, script: &mut Vec<u8>) {
     let delimiter = rng.pick(b"//////,|:#_");
     script.extend([b's', delimiter]);
     let groups = expression(rng, extended, delimiter, script);

@@ -1,0 +1,117 @@
+//! Which lines a command is for: addresses and ranges, which move on with the lines.
+
+use super::cycle::Line;
+use super::program::{At, Select, State, Until};
+
+impl Select {
+    /// Is the command for this line? Moves a range on.
+    pub(super) fn chooses(&mut self, text: &[u8], line: Line) -> bool {
+        match self {
+            Select::All => true,
+            Select::At(at) => at.is(text, line),
+            Select::Range { start, end, state } => match *state {
+                State::Inside(until) => inside(end, until, state, text, line),
+                State::Behind if matches!(start, At::Number(_)) => false,
+                State::Before | State::Behind => {
+                    let starts = start.starts(text, line);
+                    if starts {
+                        *state = begin(start, end, line);
+                    }
+                    starts && !late(start, end, line.number)
+                }
+            },
+        }
+    }
+
+    /// How many lines after this one it is certainly not for.
+    pub(super) fn idle(&self, number: u64) -> u64 {
+        match self {
+            Select::All => 0,
+            Select::At(at) => at.idle(number),
+            Select::Range { state: State::Inside(_), .. } => 0,
+            // It may have been jumped over.
+            Select::Range { start: At::Number(start), state: State::Before, .. } if *start <= number => 0,
+            Select::Range { start, .. } => start.idle(number),
+        }
+    }
+
+    /// A new file, with `-s`.
+    pub(super) fn reset(&mut self) {
+        if let Select::Range { start, state, .. } = self {
+            *state = if matches!(start, At::Number(0)) { State::Inside(u64::MAX) } else { State::Before };
+        }
+    }
+}
+
+/// A range of numbers that is reached only behind its end, by `n`, is for no line; but one that is upside down is for
+/// its first.
+fn late(start: &At, end: &Until, number: u64) -> bool {
+    match (start, end) {
+        (At::Number(first), Until::Number(last)) => number > *last && number != *first,
+        _ => false,
+    }
+}
+
+/// The state of a range whose first line is this one.
+fn begin(start: &At, end: &Until, line: Line) -> State {
+    let number = line.number;
+    let last = match end {
+        Until::Number(last) => *last,
+        Until::Plus(lines) => number.saturating_add(*lines),
+        Until::Multiple(0) => number,
+        Until::Multiple(multiple) => (number + 1).next_multiple_of(*multiple),
+        Until::Last if line.last => number,
+        Until::Last | Until::Matching(_) => return State::Inside(u64::MAX),
+    };
+    if last > number {
+        State::Inside(last)
+    } else if matches!(start, At::Number(_)) {
+        State::Behind
+    } else {
+        State::Before
+    }
+}
+
+/// Inside a range: does it reach this line, and does it end here?
+fn inside(end: &mut Until, until: u64, state: &mut State, text: &[u8], line: Line) -> bool {
+    let ends = match end {
+        Until::Last => line.last,
+        Until::Matching(regex) => regex.is_match(text, 0..text.len()),
+        Until::Number(_) | Until::Plus(_) | Until::Multiple(_) => line.number >= until,
+    };
+    if ends {
+        *state = State::Behind;
+    }
+    // Beyond the end it may be by `n`.
+    line.number <= until || !matches!(end, Until::Number(_))
+}
+
+impl At {
+    /// As the start of a range: a number that was jumped over still counts.
+    fn starts(&mut self, text: &[u8], line: Line) -> bool {
+        match self {
+            At::Number(number) => line.number >= *number,
+            other => other.is(text, line),
+        }
+    }
+
+    fn is(&mut self, text: &[u8], line: Line) -> bool {
+        match self {
+            At::Number(number) => line.number == *number,
+            At::Step(first, step) => line.number >= *first && (line.number - *first).is_multiple_of(*step),
+            At::Last => line.last,
+            At::Matching(regex) => regex.is_match(text, 0..text.len()),
+        }
+    }
+
+    /// How many lines after this one it is certainly not. The last line is never among those asked about.
+    pub(super) fn idle(&self, number: u64) -> u64 {
+        match self {
+            At::Number(wanted) if *wanted > number => wanted - number - 1,
+            At::Number(_) | At::Last => u64::MAX,
+            At::Step(first, _) if *first > number => first - number - 1,
+            At::Step(first, step) => step - 1 - (number - first) % step,
+            At::Matching(_) => 0,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The text of `a`, `i` and `c`.
+//!
+//! Two forms: `a text` on one line, which blanks before and one backslash may precede, and POSIX's `a\` with the text on
+//! the lines behind it. In both a backslash at the end of a line means that the text goes on.
+
+use super::parse::is_blank;
+use crate::{Accept, Declined};
+
+/// Reads the text that begins here, behind the command and blanks: how much of `rest` it takes, and what is printed. In
+/// a script of several `pieces`, a text that goes on does so in the next piece.
+pub(super) fn read(rest: &[u8], pieces: bool) -> Accept<(usize, Vec<u8>)> {
+    let mut at = 0;
+    if rest.first() == Some(&b'\\') {
+        at += 1;
+        let blanks = rest[at..].iter().take_while(|byte| is_blank(**byte)).count();
+        match rest.get(at + blanks) {
+            // What stands before the newline is nothing to sed 4.9, but to others.
+            Some(b'\n') if blanks == 0 => at += 1,
+            Some(b'\n') => return Declined::because("blanks behind the backslash of a text"),
+            // A backslash on the same line keeps the blanks behind it, and is read no further.
+            Some(byte) if *byte != b'\\' => {}
+            _ => return Declined::because("a text that is empty or begins with backslashes"),
+        }
+        if rest.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric()) && rest[at - 1] == b'\\' {
+            // Its first character has lost its meaning as an escape.
+            return said(rest, at + 1, vec![rest[at]], pieces);
+        }
+    }
+    said(rest, at, Vec::new(), pieces)
+}
+
+/// The rest of the text from `at` on, behind what is `made`.
+fn said(rest: &[u8], mut at: usize, mut made: Vec<u8>, pieces: bool) -> Accept<(usize, Vec<u8>)> {
+    while let Some(&byte) = rest.get(at).filter(|byte| **byte != b'\n') {
+        at += 1;
+        if byte != b'\\' {
+            made.push(byte);
+            continue;
+        }
+        made.push(match rest.get(at) {
+            Some(b'\n') if pieces => return Declined::because("a text that goes on, in several pieces"),
+            Some(b't') if !made.is_empty() => b'\t',
+            Some(&quoted) if matches!(quoted, b'\n' | b' ') || quoted.is_ascii_punctuation() => quoted,
+            _ => return Declined::because("an escape in a text"),
+        });
+        at += 1;
+    }
+    if made.is_empty() {
+        return Declined::because("a text that is empty");
+    }
+    made.push(b'\n');
+    Ok((at, made))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_in_all_their_forms() {
+        for (rest, made) in [
+            (&b"text\np"[..], "text\n"),
+            (b"\\\ntext", "text\n"),
+            (b"\\\n  text", "  text\n"),
+            (b"\\  text", "  text\n"),
+            (b"\\text", "text\n"),
+            (b"a\\tb", "a\tb\n"),
+            (b"one\\\ntwo\\\n three\np", "one\ntwo\n three\n"),
+            (b"a \\\\ b;p}", "a \\ b;p}\n"),
+        ] {
+            let (length, text) = read(rest, false).expect("a text");
+            assert_eq!(text, made.as_bytes(), "{}", rest.escape_ascii());
+            assert!(matches!(rest.get(length), None | Some(b'\n')));
+        }
+        for rest in [&b""[..], b"\n", b"\\", b"\\\n", b"\\\\x", b"a\\x41", b"\\ \n x", b"a\\"] {
+            assert!(read(rest, false).is_err(), "{}", rest.escape_ascii());
+        }
+    }
+}
