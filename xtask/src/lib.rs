@@ -35,7 +35,7 @@ Usage: cargo xtask COMMAND
   test        setup, then everything that continuous integration runs
   build       the release binary, static, and where it is
   demo        makes a 100 MB access log and runs `pelton time` on a pipeline over it
-  bench       side by side with the shell: bench [NAME…] [--runs N] [--size MB] [--results DIR]
+  bench       side by side with the shell: bench [NAME…] [--runs N] [--size MB] [--results DIR] [--pelton BINARY]
                 names: awk, cores, csv, doctor, faithful, find, json, kernels, overhead, parts, pipelines, scripts, size, startup, stats,
                 tiny, truth, verdict (all of them if none is given)
   fuzz        kernels, pipelines, expressions and parsers put to the test, in turns with fresh seeds:

@@ -128,6 +128,27 @@ fn little_memory_stores_lines_and_leaves_nothing() {
 }
 
 #[test]
+fn merging_with_little_memory_is_merging() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for (name, step, end) in [("a", 3, "\n"), ("b", 7, "\nzz"), ("c", 2, "\n")] {
+        let lines: Vec<String> = (0..4000).map(|n| format!("{:07}", n * step)).collect();
+        std::fs::write(dir.path().join(name), lines.join("\n") + end).expect("a file");
+    }
+    std::fs::write(dir.path().join("empty"), "").expect("a file");
+    for options in ["", " -u", " -s -k1,1"] {
+        let text = format!("LC_ALL=C sort -m{options} a b empty c");
+        let expected =
+            Command::new("sh").args(["-c", &text]).current_dir(dir.path()).output().expect("sort runs");
+        for memory in ["1", "4K", "40K", "1G"] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+            command.args(["run", "--strict", "--memory", memory, &text]).current_dir(dir.path());
+            let output = command.stdin(Stdio::null()).output().expect("pelton ends");
+            assert!(output == expected, "{memory}{options}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}
+
+#[test]
 fn who_cannot_store_says_so_as_sort_does() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     std::fs::write(dir.path().join("f"), "some line\n".repeat(10) + "another\n").expect("a file");

@@ -9,7 +9,7 @@ use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use serde_json::{Value, json};
 
-use super::stats;
+use super::{Bench, stats};
 use crate::Outcome;
 
 /// One of those compared.
@@ -76,6 +76,23 @@ pub fn contest(contenders: &[Contender], dir: &Path, runs: usize, warmup: usize)
         }
     }
     Ok(samples)
+}
+
+/// The largest resident set of any of its processes, in bytes, as `pelton time` tells it.
+pub fn peak_bytes(bench: &Bench, contender: &Contender, dir: &Path) -> Outcome<u64> {
+    let report = dir.join("report.json");
+    let mut argv =
+        vec![bench.pelton.clone().into_os_string(), "time".into(), "--format=json".into(), "-o".into()];
+    argv.extend([report.clone().into_os_string(), "--".into()]);
+    argv.extend(contender.argv.iter().cloned());
+    run_once(
+        &Contender { argv, name: contender.name.clone(), locale: contender.locale },
+        dir,
+    )?;
+    let run: Value = serde_json::from_slice(&std::fs::read(&report)?)?;
+    let stages = run["pipelines"][0]["stages"].as_array().ok_or("a record without stages")?;
+    let peaks = stages.iter().filter_map(|stage| stage["cost"]["peak_rss_bytes"].as_u64());
+    peaks.max().ok_or_else(|| "a record without peak memory".into())
 }
 
 impl Samples {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::contest::{Contender, Samples, contest};
+use super::contest::{Contender, Samples, contest, peak_bytes};
 use super::ratios::Place;
 use super::results::{Claim, Results, Unit, table};
 use super::{Bench, stats};
@@ -35,17 +35,26 @@ const CASES: &[Case] = &[
     Case {
         name: "five seds",
         text: SUBSTITUTIONS,
-        others: &[(
-            "parallel --pipe -k",
-            "parallel -j2 --pipe -k --block 10M \"sed s/a/A/g | sed s/b/B/g | sed s/c/C/g | sed s/d/D/g | sed 's/[0-9]//g'\" < base64 > out",
-        )],
+        others: &[
+            (
+                "parallel --pipe -k",
+                "parallel -j2 --pipe -k --block 10M \"sed s/a/A/g | sed s/b/B/g | sed s/c/C/g | sed s/d/D/g | sed 's/[0-9]//g'\" < base64 > out",
+            ),
+            (
+                "pash -w 2",
+                "pash -w 2 -c \"cat base64 | sed s/a/A/g | sed s/b/B/g | sed s/c/C/g | sed s/d/D/g | sed 's/[0-9]//g'\" > out",
+            ),
+        ],
         options: &[],
         asked: None,
     },
     Case {
         name: "word frequency",
         text: "tr -cs A-Za-z '\\n' < prose | tr A-Z a-z | sort | uniq -c | sort -rn | head > out",
-        others: &[],
+        others: &[(
+            "pash -w 2",
+            "pash -w 2 -c \"cat prose | tr -cs A-Za-z '\\\\n' | tr A-Z a-z | sort | uniq -c | sort -rn | head\" > out",
+        )],
         options: &[],
         asked: None,
     },
@@ -73,6 +82,8 @@ const CASES: &[Case] = &[
     },
 ];
 
+/// Others that split a stream among processes. PaSh's server is not waited for: what it takes is not counted.
+const SPLITTERS: [&str; 2] = ["parallel --pipe -k", "pash -w 2"];
 /// Two threads shall take at most this much of the time of one.
 const SHARE: f64 = 1.0 / 1.8;
 /// Name, recipe, megabytes unless `--size` says otherwise.
@@ -90,6 +101,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     let place = Place::with(&files)?;
     let (mut body, mut claims, mut data) = (String::new(), Vec::new(), Vec::new());
     for case in CASES {
+        eprintln!("    {}", case.name);
         let contenders = case.contenders(bench);
         let samples = contest(&contenders, &place.dir, runs, 1)?;
         let peaks: Vec<u64> =
@@ -143,23 +155,13 @@ impl Case {
             let what = format!("{}: time with two threads, of `{}`", self.name, other.name);
             claims.push(Claim::at_most(&what, ratio(1, 2), 1.0 / asked, ""));
         }
+        for (at, other) in
+            samples.iter().enumerate().filter(|(_, one)| SPLITTERS.contains(&one.name.as_str()))
+        {
+            let cpu = stats::median_ratio(&samples[1].cpu, &samples[at].cpu);
+            let what = format!("{}: CPU with two threads, of `{}`", self.name, other.name);
+            claims.push(Claim::at_most(&what, cpu, 1.0 / 3.0, ""));
+        }
         claims
     }
-}
-
-/// The largest resident set of any of its processes, in bytes, as `pelton time` tells it.
-fn peak_bytes(bench: &Bench, contender: &Contender, dir: &Path) -> Outcome<u64> {
-    let report = dir.join("report.json");
-    let mut argv =
-        vec![bench.pelton.clone().into_os_string(), "time".into(), "--format=json".into(), "-o".into()];
-    argv.extend([report.clone().into_os_string(), "--".into()]);
-    argv.extend(contender.argv.iter().cloned());
-    super::contest::run_once(
-        &Contender { argv, name: contender.name.clone(), locale: contender.locale },
-        dir,
-    )?;
-    let run: Value = serde_json::from_slice(&std::fs::read(&report)?)?;
-    let stages = run["pipelines"][0]["stages"].as_array().ok_or("a record without stages")?;
-    let peaks = stages.iter().filter_map(|stage| stage["cost"]["peak_rss_bytes"].as_u64());
-    peaks.max().ok_or_else(|| "a record without peak memory".into())
 }

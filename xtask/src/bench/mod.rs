@@ -7,17 +7,20 @@ mod contest;
 mod cores;
 mod csv;
 mod doctor;
+mod elastic;
 mod faithful;
 mod find;
 mod json;
 mod kernels;
 mod load;
 mod machine;
+mod memory;
 mod overhead;
 mod parts;
 mod pipelines;
 mod ratios;
 mod results;
+mod scaling;
 mod scripts;
 mod size;
 mod startup;
@@ -47,6 +50,9 @@ const ALL: &[Benchmark] = &[
     ("pipelines", pipelines::run),
     ("cores", cores::run),
     ("parts", parts::run),
+    ("scaling", scaling::run),
+    ("elastic", elastic::run),
+    ("memory", memory::run),
     ("scripts", scripts::run),
     ("stats", stats_overhead::run),
     ("json", json::run),
@@ -66,6 +72,7 @@ pub struct Options {
     runs: Option<usize>,
     size_mb: Option<u64>,
     results: Option<PathBuf>,
+    pelton: Option<PathBuf>,
 }
 
 /// What every benchmark gets.
@@ -79,7 +86,7 @@ pub struct Bench {
 }
 
 impl Options {
-    /// `[NAME…] [--runs N] [--size MB] [--results DIR]`
+    /// `[NAME…] [--runs N] [--size MB] [--results DIR] [--pelton BINARY]`
     pub fn parse(mut args: lexopt::Parser) -> Outcome<Self> {
         let mut options = Options::default();
         while let Some(arg) = args.next()? {
@@ -87,6 +94,7 @@ impl Options {
                 Long("runs") => options.runs = Some(args.value()?.parse()?),
                 Long("size") => options.size_mb = Some(args.value()?.parse()?),
                 Long("results") => options.results = Some(args.value()?.into()),
+                Long("pelton") => options.pelton = Some(args.value()?.into()),
                 Value(name) => options.names.push(name.string()?),
                 other => return Err(other.unexpected().into()),
             }
@@ -122,9 +130,12 @@ impl Bench {
     }
 }
 
-/// Builds pelton and runs the chosen benchmarks.
+/// Builds pelton, unless a binary was given, and runs the chosen benchmarks.
 pub fn run(options: Options) -> Outcome {
-    let pelton = release_binary()?;
+    let pelton = match &options.pelton {
+        Some(given) => given.canonicalize()?,
+        None => release_binary()?,
+    };
     let data = target_dir()?.join(format!("bench-v{}", inputs::VERSION));
     std::fs::create_dir_all(&data)?;
     let machine = machine::describe(&pelton);

@@ -10,7 +10,6 @@ use pelton_stream::{
 use pelton_stream::team::Crew;
 
 use super::collect::Collector;
-use super::merge::{Merge, TextSource};
 use super::options::{Mode, SortOptions};
 use super::order::{Judged, LineOrder};
 use super::output::Output;
@@ -18,7 +17,7 @@ use super::print::{GroupStyle, Style};
 use super::spill::Place;
 
 /// sort's status when it cannot go on.
-const FAILURE: i32 = 2;
+pub(super) const FAILURE: i32 = 2;
 
 /// Sorts; and, where a planner found `uniq` behind, groups.
 #[derive(Debug)]
@@ -226,59 +225,8 @@ impl Kernel for SortKernel {
     }
 }
 
-/// `sort -m` of several inputs. They come one after another, so that they have to be kept.
-#[derive(Debug)]
-pub(crate) struct MergeKernel {
-    order: LineOrder,
-    terminator: u8,
-    unique: bool,
-    texts: Vec<Vec<u8>>,
-    /// Once all of them have ended.
-    merge: Option<Merge<TextSource>>,
-}
-
-impl MergeKernel {
-    pub(crate) fn new(options: &SortOptions) -> Self {
-        let SortOptions { terminator, unique, .. } = *options;
-        MergeKernel { order: options.order(), terminator, unique, texts: Vec::new(), merge: None }
-    }
-}
-
-impl Kernel for MergeKernel {
-    fn framing(&self) -> Framing {
-        Framing::Records(self.terminator)
-    }
-
-    fn begin_input(&mut self, _name: Option<&[u8]>, _out: &mut Vec<u8>) {
-        self.texts.push(Vec::new());
-    }
-
-    fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
-        if let Some(text) = self.texts.last_mut() {
-            text.extend_from_slice(block);
-            complete(text, self.terminator);
-        }
-        Ok(Flow::More)
-    }
-
-    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
-        let MergeKernel { order, terminator, unique, texts, merge } = self;
-        let merge = merge.get_or_insert_with(|| {
-            let sources = texts.drain(..).map(|text| TextSource::new(text, *terminator)).collect();
-            Merge::new(order.clone(), *unique, sources)
-        });
-        let enough = out.len() + BLOCK_BYTES;
-        while out.len() < enough {
-            if !merge.next(|line, _| out.extend_from_slice(line)) {
-                return Ok(Flow::Done);
-            }
-        }
-        Ok(Flow::More)
-    }
-}
-
 /// Only the last block of an input can lack the terminator of its last line.
-fn complete(text: &mut Vec<u8>, terminator: u8) {
+pub(super) fn complete(text: &mut Vec<u8>, terminator: u8) {
     if text.last().is_some_and(|last| *last != terminator) {
         text.push(terminator);
     }

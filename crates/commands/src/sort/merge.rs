@@ -53,35 +53,6 @@ impl Source for RunSource {
     }
 }
 
-/// The lines of a text, of which each ends with the terminator.
-#[derive(Debug)]
-pub(crate) struct TextSource {
-    text: Vec<u8>,
-    terminator: u8,
-    start: usize,
-    end: usize,
-}
-
-impl TextSource {
-    pub(crate) fn new(text: Vec<u8>, terminator: u8) -> Self {
-        let mut source = TextSource { text, terminator, start: 0, end: 0 };
-        source.advance();
-        source
-    }
-}
-
-impl Source for TextSource {
-    fn entry(&self) -> Option<(&[u8], u64)> {
-        (self.start < self.end).then(|| (&self.text[self.start..self.end], 1))
-    }
-
-    fn advance(&mut self) {
-        self.start = self.end;
-        let rest = &self.text[self.end..];
-        self.end += memchr::memchr(self.terminator, rest).map_or(rest.len(), |end| end + 1);
-    }
-}
-
 /// A source, and what its current line is compared by.
 #[derive(Debug)]
 struct Player<S> {
@@ -138,6 +109,11 @@ impl<S: Source> Merge<S> {
         let mut merge = Merge { order, unique, last_key: None, tree: vec![0; players.len()], players };
         merge.play_all();
         merge
+    }
+
+    /// What it merges.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &S> {
+        self.players.iter().map(|player| &player.source)
     }
 
     /// Gives the next line with its terminator, and its count, to `take`; false at the end.

@@ -19,6 +19,7 @@ mod kernel;
 mod key;
 mod lines;
 mod merge;
+mod merging;
 mod month;
 mod number;
 mod options;
@@ -35,6 +36,7 @@ mod run;
 mod spill;
 mod table;
 mod text;
+mod texts;
 mod topk;
 mod version;
 
@@ -92,7 +94,7 @@ impl Command for Sort {
         let options = &self.options;
         Ok(match options.mode {
             Mode::Sort => Box::new(SortKernel::new(options)),
-            Mode::Merge if options.inputs.len() > 1 => Box::new(kernel::MergeKernel::new(options)),
+            Mode::Merge if options.inputs.len() > 1 => Box::new(merging::MergeKernel::new(options)),
             Mode::Merge => Box::new(kernel::PassKernel::new(options)),
             Mode::Check | Mode::Report => Box::new(kernel::CheckKernel::new(options)),
         })

@@ -52,7 +52,15 @@ impl Place {
         Place { size_bytes: Some(self.memory_bytes() / parts), ..self.clone() }
     }
 
-    fn memory_bytes(&self) -> usize {
+    /// A file for what memory does not hold.
+    pub(super) fn create(&self) -> Result<Arc<dyn Stored>, Complaint> {
+        // Whatever is wrong with a directory that sort was told to use, sort itself might never have needed it.
+        let own = self.directory.as_deref().and_then(|directory| self.storage.create(Some(directory)).ok());
+        own.map_or_else(|| self.storage.create(None), Ok)
+            .map_err(|error| said(&[b"cannot create temporary file in '", &self.name(), b"'"], &error))
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
         self.storage.memory_bytes().min(self.size_bytes.unwrap_or(usize::MAX))
     }
 
@@ -86,12 +94,7 @@ pub(super) struct Spill {
 impl Spill {
     /// For runs like this first one.
     pub(super) fn new(rules: Rules, place: &Place, first: &SortedRun) -> Result<Self, Complaint> {
-        // Whatever is wrong with a directory that sort was told to use, sort itself might never have needed it.
-        let own = place.directory.as_deref().and_then(|directory| place.storage.create(Some(directory)).ok());
-        let file = own.map_or_else(|| place.storage.create(None), Ok).map_err(|error| {
-            let name = place.name();
-            said(&[b"cannot create temporary file in '", &name, b"'"], &error)
-        })?;
+        let file = place.create()?;
         let counts = matches!(first.pieces.first(), Some(Index::Counted(_) | Index::KeyedCounted(_)));
         let counted = counts && !rules.unique && rules.order.is_total();
         Ok(Spill { rules, place: place.clone(), file, end: 0, runs: Vec::new(), counted })
