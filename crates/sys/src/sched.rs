@@ -3,23 +3,40 @@
 use crate::procfs::{self, ProcFile};
 
 /// The accounts of one thread of this process.
-pub struct ThreadFile(ProcFile);
+pub struct ThreadFile {
+    accounts: ProcFile,
+    /// Where its state stands.
+    stat: ProcFile,
+}
 
 impl ThreadFile {
     /// Of the calling thread; `None` if the kernel keeps none.
     pub fn own() -> Option<Self> {
         let thread = rustix::thread::gettid().as_raw_nonzero();
-        ProcFile::open(std::process::id(), &format!("task/{thread}/schedstat")).map(ThreadFile)
+        Self::open(std::process::id(), &format!("task/{thread}/"))
     }
 
     /// Of the leading thread of another process; `None` if the kernel keeps none, or if it is gone.
     pub fn of_process(pid: u32) -> Option<Self> {
-        ProcFile::open(pid, "schedstat").map(ThreadFile)
+        Self::open(pid, "")
+    }
+
+    fn open(pid: u32, directory: &str) -> Option<Self> {
+        let file = |name: &str| ProcFile::open(pid, &format!("{directory}{name}"));
+        Some(ThreadFile { accounts: file("schedstat")?, stat: file("stat")? })
     }
 
     /// Nanoseconds on a CPU, and nanoseconds ready without one; `None` if the thread is gone.
     pub fn read(&self) -> Option<(u64, u64)> {
-        procfs::parse_schedstat(self.0.read(&mut [0; 128])?)
+        procfs::parse_schedstat(self.accounts.read(&mut [0; 128])?)
+    }
+
+    /// Whether it runs or would if it had a CPU. The accounts tell of a wait only once it is over.
+    pub fn is_ready(&self) -> bool {
+        // The name before the state may hold anything but is short.
+        let mut buffer = [0; 128];
+        let text = self.stat.read_bytes(&mut buffer).map(|read| &buffer[..read]).unwrap_or_default();
+        text.windows(3).rfind(|window| window.starts_with(b") ")).is_some_and(|window| window[2] == b'R')
     }
 }
 
@@ -118,6 +135,7 @@ mod tests {
         while file.read().expect("numbers").0 == before {
             std::hint::spin_loop();
         }
+        assert!(file.is_ready());
         assert!(running().is_some_and(|running| running >= 1));
         assert!(idle_ns().is_some());
     }

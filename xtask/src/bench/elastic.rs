@@ -1,10 +1,12 @@
 //! How the threads of a native pass give way: how many there are while a competitor comes, works and leaves.
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::load::Load;
@@ -38,8 +40,10 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     let file = LINES.file(&bench.data, bench.size_mb(100))?;
     let place = Place::with(&[("f", &file)])?;
     let traces = (0..bench.runs(5)).map(|_| trace(bench, &place.dir, cores)).collect::<Outcome<Vec<_>>>()?;
-    let back: Vec<f64> = traces.iter().filter_map(|trace| trace.after(trace.came, |count| count < cores)).collect();
-    let again: Vec<f64> = traces.iter().filter_map(|trace| trace.after(trace.left, |count| count >= cores)).collect();
+    let back: Vec<f64> =
+        traces.iter().filter_map(|trace| trace.after(trace.came, |count| count < cores)).collect();
+    let again: Vec<f64> =
+        traces.iter().filter_map(|trace| trace.after(trace.left, |count| count >= cores)).collect();
     let all = back.len() == traces.len();
     let figure = if all { stats::median(&back) } else { f64::INFINITY };
     let mut body = format!(
@@ -60,14 +64,20 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
         ),
         body,
         claims: vec![Claim::at_most("milliseconds until a core was given back", figure, GIVEN_BACK_MS, "ms")],
-        data: json!(traces.iter().map(|trace| json!({"came": trace.came, "left": trace.left, "counts": trace.counts})).collect::<Vec<_>>()),
+        data: json!(
+            traces
+                .iter()
+                .map(|trace| json!({"came": trace.came, "left": trace.left, "counts": trace.counts}))
+                .collect::<Vec<_>>()
+        ),
     })
 }
 
 impl Trace {
     /// How many milliseconds after this sample it was so for the first time, and stayed.
     fn after(&self, sample: usize, so: impl Fn(usize) -> bool) -> Option<f64> {
-        let settled = |at: usize| (at..at + SETTLED).all(|at| self.counts.get(at).is_some_and(|count| so(*count)));
+        let settled =
+            |at: usize| (at..at + SETTLED).all(|at| self.counts.get(at).is_some_and(|count| so(*count)));
         let at = (sample..self.counts.len()).find(|at| settled(*at))?;
         Some(((at - sample) * EVERY.as_millis() as usize) as f64)
     }
@@ -91,6 +101,7 @@ fn trace(bench: &Bench, dir: &Path, cores: usize) -> Outcome<Trace> {
         .current_dir(dir)
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
+        .process_group(0)
         .spawn()?;
     let mut counts = Vec::new();
     watch(&mut pass, PHASE, &mut counts)?;
@@ -100,7 +111,8 @@ fn trace(bench: &Bench, dir: &Path, cores: usize) -> Outcome<Trace> {
     let left = counts.len();
     drop(load);
     watch(&mut pass, PHASE, &mut counts)?;
-    pass.kill()?;
+    // Its workers as well.
+    nix::sys::signal::killpg(nix::unistd::Pid::from_raw(i32::try_from(pass.id())?), Signal::SIGKILL)?;
     pass.wait()?;
     Ok(Trace { counts, came, left })
 }

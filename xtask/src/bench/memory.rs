@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::contest::peak_bytes;
+use super::Bench;
 use super::contest::Contender;
+use super::contest::peak_bytes;
 use super::ratios::Place;
 use super::results::{Claim, Results};
-use super::Bench;
 use crate::Outcome;
 use crate::inputs::PROSE;
 

@@ -19,9 +19,17 @@ use crate::inputs::{LINES, PROSE, PURCHASES};
 
 /// Name, input, text.
 const PLANS: [(&str, &str, &str); 5] = [
-    ("five seds, to a file", "base64", "sed 's/a/A/g' < base64 | sed 's/b/B/g' | sed 's/c/C/g' | sed 's/d/D/g' | sed 's/[0-9]//g' > out"),
+    (
+        "five seds, to a file",
+        "base64",
+        "sed 's/a/A/g' < base64 | sed 's/b/B/g' | sed 's/c/C/g' | sed 's/d/D/g' | sed 's/[0-9]//g' > out",
+    ),
     ("sed -E, thrown away", "base64", "sed -E 's/([0-9])[a-f]*/<\\1>/g' base64 > /dev/null"),
-    ("word frequency", "prose", "tr -cs A-Za-z '\\n' < prose | tr A-Z a-z | sort | uniq -c | sort -rn | head > out"),
+    (
+        "word frequency",
+        "prose",
+        "tr -cs A-Za-z '\\n' < prose | tr A-Z a-z | sort | uniq -c | sort -rn | head > out",
+    ),
     ("sort, text", "base64", "sort base64 > out"),
     ("sort, numbers", "csv", "sort -t, -k4,4n csv > out"),
 ];
@@ -40,7 +48,9 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     let files = files.into_iter().collect::<Outcome<Vec<_>>>()?;
     let paths: Vec<_> = files.iter().map(|(name, path)| (*name, path.as_path())).collect();
     let place = Place::with(&paths)?;
-    let mut body = String::from("| plan | serial part, by two threads | gain with 2 | on paper: 2 | 4 | 8 | 16 | 32 | 64 | what sets the limit |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n");
+    let mut body = String::from(
+        "| plan | serial part, by two threads | gain with 2 | on paper: 2 | 4 | 8 | 16 | 32 | 64 | what sets the limit |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n",
+    );
     let mut data = Vec::new();
     for (name, input, text) in PLANS {
         let samples = contest(&contenders(bench, input, text), &place.dir, runs, 1)?;
@@ -78,10 +88,16 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
 fn contenders(bench: &Bench, input: &str, text: &str) -> Vec<Contender> {
     let pelton = |jobs: &str| {
         let words = ["run".into(), format!("--jobs={jobs}").into(), "--".into(), text.into()];
-        Contender::new(&format!("--jobs {jobs}"), std::iter::once(bench.pelton.clone().into_os_string()).chain(words))
+        Contender::new(
+            &format!("--jobs {jobs}"),
+            std::iter::once(bench.pelton.clone().into_os_string()).chain(words),
+        )
     };
     let dd = |name: &str, to: &str| {
-        Contender::new(name, ["dd".into(), format!("if={input}"), format!("of={to}"), format!("bs={BLOCK_BYTES}")])
+        Contender::new(
+            name,
+            ["dd".into(), format!("if={input}"), format!("of={to}"), format!("bs={BLOCK_BYTES}")],
+        )
     };
     vec![pelton("1"), pelton("2"), dd("reading", "/dev/null"), dd("reading and writing", "out")]
 }

@@ -195,20 +195,31 @@ impl Watch {
 
     /// What happened since the last look; `None` if that cannot be told.
     fn look(&mut self, now_ns: u64) -> Option<Seen> {
+        let span_ns = self.idle.map_or(0, |(then_ns, _)| now_ns.saturating_sub(then_ns));
         let (mut ran, mut waited) = (0, 0);
         self.threads.retain_mut(|(file, last)| {
             let Some(now) = file.read() else { return false };
-            ran += now.0.saturating_sub(last.0);
-            waited += now.1.saturating_sub(last.1);
+            let own = (now.0.saturating_sub(last.0), now.1.saturating_sub(last.1));
+            ran += own.0;
+            waited += waited_ns(own, span_ns, || file.is_ready());
             *last = now;
             true
         });
         let idle_ns = sched::idle_ns()?;
-        let (then_ns, idle_then_ns) = self.idle.replace((now_ns, idle_ns))?;
-        let span = now_ns.saturating_sub(then_ns).max(1) as f64;
-        let idle = idle_ns.saturating_sub(idle_then_ns) as f64 / span;
+        let (_, idle_then_ns) = self.idle.replace((now_ns, idle_ns))?;
+        let idle = idle_ns.saturating_sub(idle_then_ns) as f64 / span_ns.max(1) as f64;
         Some(Seen { waited: waited as f64 / (ran + waited).max(1) as f64, idle })
     }
+}
+
+/// How long a thread waited for a CPU in this span, given what its accounts say of how long it ran and waited. They tell of
+/// a wait once it is over, all at once: so one that is still going on is what is missing, and one that began before the span counts
+/// as far as it lies in it. A thread that gives way may wait for as long as a competitor computes.
+fn waited_ns((ran, waited): (u64, u64), span_ns: u64, is_ready: impl Fn() -> bool) -> u64 {
+    let rest = span_ns.saturating_sub(ran);
+    // Threads that came within the span, and looks in the middle of a slice, miss a little.
+    let missing = rest.saturating_sub(waited);
+    if missing > span_ns / 4 && is_ready() { rest } else { waited.min(rest) }
 }
 
 impl Policy for Elastic {
@@ -250,6 +261,17 @@ mod tests {
         assert_eq!(judge(&[(0.0, 1.0), (0.0, 0.5), (0.0, 1.0)]), [Same, Same, Same]);
         assert_eq!(judge(&[(0.3, 0.0); 4]), [Same, Fewer, Same, Fewer]);
         assert_eq!(judge(&[(0.3, 0.0), (0.2, 0.0), (0.3, 0.0)]), [Same, Same, Same]);
+    }
+
+    #[test]
+    fn a_wait_counts_while_it_lasts_and_where_it_was() {
+        let ms = |n: u64| n * 1_000_000;
+        let of = |ran, waited, ready| waited_ns((ms(ran), ms(waited)), ms(50), || ready);
+        assert_eq!(of(49, 0, true), 0);
+        assert_eq!(of(10, 0, true), ms(40));
+        assert_eq!(of(10, 0, false), 0);
+        assert_eq!(of(10, 15, false), ms(15));
+        assert_eq!(of(45, 300, true), ms(5));
     }
 
     #[test]
