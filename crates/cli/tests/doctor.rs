@@ -352,6 +352,23 @@ impl Patient {
     }
 }
 
+/// Ruby waits for an event of its own, which its handler of SIGCHLD would bring about.
+#[test]
+fn a_ruby_that_waits_without_reading() {
+    let script =
+        "r, w = IO.pipe; c = Process.spawn('head -c 200000 /dev/zero', out: w); w.close; Process.wait c";
+    Patient::start(&["ruby", "-e", script])
+        .hangs("waits_without_reading", &["waits for its child head", "only ruby", "Open3.capture3"]);
+}
+
+#[test]
+fn an_event_that_another_process_could_bring_about_is_waited_for() {
+    Patient::python(
+        "import os, select, time\ne = os.eventfd(0)\nif os.fork() == 0: time.sleep(100); os.eventfd_write(e, 1)\np = select.poll(); p.register(e); p.poll()",
+    )
+    .never_dead();
+}
+
 #[test]
 fn healthy_programs_in_other_languages() {
     let exists = |name: &str| {

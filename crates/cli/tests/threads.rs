@@ -64,6 +64,20 @@ fn python_processes_do_not() {
     assert!(pids.len() >= 4, "{found:#}");
 }
 
+/// Each of Ruby's threads waits on a word of its own.
+#[test]
+fn ruby_threads_take_turns() {
+    let script =
+        "4.times.map { Thread.new { n = 0; e = Time.now + 2; n += 1 while Time.now < e } }.each(&:join)";
+    for _ in 0..5 {
+        let found = threads(&["ruby", "-e", script]);
+        if found["cores_used"].as_f64() >= Some(0.75) {
+            assert_eq!(found["turns"]["threads"], 4, "{found:#}");
+            return;
+        }
+    }
+}
+
 #[test]
 fn threads_that_wait_for_time_do_not() {
     let script = "import threading, time\nt = [threading.Thread(target=time.sleep, args=(1,)) for _ in range(4)]\n[x.start() for x in t]\n[x.join() for x in t]";

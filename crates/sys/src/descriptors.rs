@@ -126,6 +126,11 @@ pub fn is_locked(pid: u32, fd: u32) -> bool {
     info(pid, fd).is_some_and(|text| text.lines().any(|line| line.starts_with("lock:")))
 }
 
+/// The number of the event behind an eventfd: the same for all descriptors of that event, in all processes.
+pub fn event(pid: u32, fd: u32) -> Option<u64> {
+    info(pid, fd)?.lines().find_map(|line| line.strip_prefix("eventfd-id:"))?.trim().parse().ok()
+}
+
 /// The process behind a pidfd.
 pub fn behind_pidfd(pid: u32, fd: u32) -> Option<u32> {
     info(pid, fd)?.lines().find_map(|line| line.strip_prefix("Pid:"))?.trim().parse().ok()

@@ -159,9 +159,9 @@ impl<'w> Resolver<'w> {
         let mut waits: Vec<Wait> = Vec::new();
         for (fd, reads, writes) in polled {
             let wait = if reads { self.data(pid, fd) } else { self.room(pid, fd) };
-            // A pipe to itself is how a signal handler or another thread wakes an event loop.
-            let own = !wait.by.is_empty() && wait.by.iter().all(|holder| holder.pid == pid);
-            waits.push(if own && reads {
+            // A pipe or an event to itself is how a signal handler or another thread wakes an event loop.
+            let own_pipe = !wait.by.is_empty() && wait.by.iter().all(|holder| holder.pid == pid);
+            waits.push(if reads && (own_pipe || self.owns_event(pid, fd)) {
                 Wait { cause: Cause::Signal, by: Vec::new(), ..wait }
             } else {
                 wait
@@ -171,12 +171,40 @@ impl<'w> Resolver<'w> {
             }
         }
         if process.stat.caught & SIGCHLD_BIT != 0 && !process.children.is_empty() {
-            waits.push(self.children(process, |_| true));
+            let children = self.children(process, |_| true);
+            // Nothing but a signal wakes it, and that of a child's end does: as Ruby waits for a process.
+            if waits.iter().all(|wait| wait.cause == Cause::Signal) {
+                return children;
+            }
+            waits.push(children);
         }
         match waits.is_empty() {
             true => Wait::simple(Cause::Signal),
             false => any(waits),
         }
+    }
+
+    /// Whether descriptor `fd` is an event that nobody but `pid` can bring about: no other process that can be seen has it,
+    /// and nothing that `pid` has open makes the kernel do it.
+    fn owns_event(&self, pid: u32, fd: u32) -> bool {
+        let is_event = |one: &Descriptor| one.target == Target::Anonymous("[eventfd]".into());
+        if !self.holders.descriptor(pid, fd).is_some_and(is_event) {
+            return false;
+        }
+        let Some(event) = descriptors::event(pid, fd) else { return false };
+        const HARMLESS: [&str; 5] = ["[eventfd]", "[eventpoll]", "[timerfd]", "[signalfd]", "[pidfd]"];
+        let harmless = |one: &Descriptor| match &one.target {
+            Target::Anonymous(name) => HARMLESS.contains(&name.as_str()),
+            _ => true,
+        };
+        let elsewhere = || {
+            self.processes.keys().filter(|&&other| other != pid).any(|&other| {
+                let events = self.holders.of(other).iter().filter(|one| is_event(one));
+                events.into_iter().any(|one| descriptors::event(other, one.fd) == Some(event))
+            })
+        };
+        let maps = || pelton_sys::processes::file(pid, "maps").unwrap_or_default();
+        self.holders.of(pid).iter().all(harmless) && !maps().contains("[aio]") && !elsewhere()
     }
 
     fn futex(&self, pid: u32, address: u64, private: bool) -> Wait {

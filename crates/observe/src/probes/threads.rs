@@ -5,6 +5,9 @@
 //! futex word on which others of them wait too. An interpreter's global lock is waited for with a time-out, after which
 //! the waiting thread asks the running one to let go. Demand (time running plus time ready) is not looked at: threads
 //! that wake each other seem to be ready most of the time.
+//!
+//! Ruby's threads wait for its lock on a word of their own each, and whoever lets go wakes the next. What shows that is
+//! that hardly ever two of them are found not waiting: threads that are merely idle now and then would be, by chance.
 
 use pelton_record::threads::{Thread, Threads, Turns};
 use pelton_sys::calls::{self, Call};
@@ -26,6 +29,8 @@ const ONE_CORE: std::ops::RangeInclusive<f64> = 0.60..=1.15;
 const ALONE: f64 = 0.80;
 /// Share of the active threads' samples that waits for a shared lock take.
 const LOCKED: f64 = 0.25;
+/// Share of the samples in which two threads may be found running or ready though they take turns: while one hands over.
+const TWO_AT_ONCE: f64 = 0.2;
 /// Waits of which this share has a time-out are those for an interpreter's lock.
 const TIMED: f64 = 0.80;
 /// Threads and processes looked at, at most.
@@ -44,6 +49,8 @@ pub struct ThreadProbe {
     window_start_ns: u64,
     samples: u32,
     window_samples: u32,
+    /// Samples of this window in which two threads or more were running or ready.
+    window_crowded: u32,
     findings: Vec<(u64, Option<Turns>)>,
 }
 
@@ -88,6 +95,7 @@ impl ThreadProbe {
             window_start_ns: now_ns,
             samples: 0,
             window_samples: 0,
+            window_crowded: 0,
             findings: Vec::new(),
         }
     }
@@ -101,6 +109,7 @@ impl ThreadProbe {
         self.samples += 1;
         self.window_samples += 1;
         let first = self.samples == 1;
+        let mut ready = 0;
         for key in self.present() {
             if !self.tracks.contains_key(&key)
                 && self.tracks.len() < THREADS
@@ -109,9 +118,10 @@ impl ThreadProbe {
                 self.tracks.insert(key, track);
             }
             if let Some(track) = self.tracks.get_mut(&key) {
-                track.sample(key);
+                ready += u32::from(track.sample(key));
             }
         }
+        self.window_crowded += u32::from(ready > 1);
         if now_ns.saturating_sub(self.window_start_ns) >= WINDOW_NS {
             self.close_window(now_ns);
         }
@@ -139,9 +149,10 @@ impl ThreadProbe {
         let wall_ns = now_ns.saturating_sub(self.window_start_ns);
         let run_ns = windows.iter().map(|window| window.run_ns).sum();
         let enough = self.window_samples >= ENOUGH_SAMPLES;
-        self.findings.push((run_ns, if enough { judge(&windows, wall_ns) } else { None }));
+        let crowded = f64::from(self.window_crowded) / f64::from(self.window_samples.max(1));
+        self.findings.push((run_ns, if enough { judge(&windows, wall_ns, crowded) } else { None }));
         self.window_start_ns = now_ns;
-        self.window_samples = 0;
+        (self.window_samples, self.window_crowded) = (0, 0);
     }
 
     /// What was seen until `now_ns`.
@@ -180,13 +191,14 @@ impl Track {
         })
     }
 
-    fn sample(&mut self, (pid, thread): (u32, u32)) {
+    /// Takes its figures; whether it was running or ready.
+    fn sample(&mut self, (pid, thread): (u32, u32)) -> bool {
         /// Switches are counted by the kernel; reading them is dear, and the last value is all that is wanted.
         const SWITCHES_EVERY: u32 = 8;
         let mut buffer = [0; 256];
         let Some((run_ns, wait_ns)) = self.schedstat.read(&mut buffer).and_then(procfs::parse_schedstat)
         else {
-            return;
+            return false;
         };
         self.window.run_ns += run_ns.saturating_sub(self.run_ns);
         (self.run_ns, self.wait_ns) = (run_ns, wait_ns);
@@ -197,13 +209,16 @@ impl Track {
         self.samples += 1;
         self.window.samples += 1;
         let syscall = self.syscall.as_ref().and_then(|file| procfs::parse_syscall(file.read(&mut buffer)?));
-        let Some(Syscall::Blocked { number, arguments }) = syscall else { return };
+        let Some(Syscall::Blocked { number, arguments }) = syscall else {
+            return matches!(syscall, Some(Syscall::Running));
+        };
         if let Call::Futex { address, timed, .. } = calls::call(number, arguments) {
             self.locked += 1;
             let waits = self.window.words.entry((pid, address)).or_default();
             waits.all += 1;
             waits.timed += u32::from(timed);
         }
+        false
     }
 
     fn row(&self, (pid, thread): (u32, u32)) -> Thread {
@@ -233,8 +248,9 @@ fn switches(pid: u32, thread: u32) -> Option<(u64, u64)> {
     Some((field("voluntary_ctxt_switches:")?, field("nonvoluntary_ctxt_switches:")?))
 }
 
-/// Judges one window: whether its threads take turns.
-fn judge(windows: &[Window], wall_ns: u64) -> Option<Turns> {
+/// Judges one window: whether its threads take turns. `crowded` is the share of its samples that found two or more
+/// threads running or ready.
+fn judge(windows: &[Window], wall_ns: u64, crowded: f64) -> Option<Turns> {
     let total: u64 = windows.iter().map(|window| window.run_ns).sum();
     let share = |window: &Window| window.run_ns as f64 / total.max(1) as f64;
     let active: Vec<&Window> = windows.iter().filter(|window| share(window) > ACTIVE).collect();
@@ -246,8 +262,8 @@ fn judge(windows: &[Window], wall_ns: u64) -> Option<Turns> {
     let mut once: HashSet<Word> = HashSet::new();
     let words = active.iter().flat_map(|window| window.words.keys());
     let shared: HashSet<Word> = words.filter(|word| !once.insert(**word)).copied().collect();
-    let waits =
-        active.iter().flat_map(|window| window.words.iter().filter(|(word, _)| shared.contains(*word)));
+    let counts = |word: &Word| shared.contains(word) || crowded <= TWO_AT_ONCE;
+    let waits = active.iter().flat_map(|window| window.words.iter().filter(|(word, _)| counts(word)));
     let (all, timed) = waits.fold((0, 0), |(all, timed), (_, waits)| (all + waits.all, timed + waits.timed));
     let samples: u32 = active.iter().map(|window| window.samples).sum();
     let lock_share = f64::from(all) / f64::from(samples.max(1));
@@ -271,7 +287,11 @@ fn settle(findings: &[(u64, Option<Turns>)]) -> Option<Turns> {
 fn words(turns: Option<&Turns>, rows: &[Thread], cores_used: f64, cores: u32, samples: u32) -> String {
     let s = if cores == 1 { "" } else { "s" };
     if let Some(turns) = turns {
-        let lock = if turns.is_interpreter_lock { "an interpreter's global lock" } else { "one lock" };
+        let lock = if turns.is_interpreter_lock {
+            "an interpreter's global lock"
+        } else {
+            "one lock, or for one another,"
+        };
         return format!(
             "these {} threads take turns: {:.1} of {cores} core{s} used; they wait for {lock} in {:.0}% of the samples. More \
              threads will not make it faster, several processes may",
@@ -312,26 +332,37 @@ mod tests {
     #[test]
     fn threads_that_share_a_lock_take_turns() {
         let four: Vec<Window> = (0..4).map(|_| thread(500, 7, 75, 75)).collect();
-        let turns = judge(&four, WALL).expect("turns");
+        let turns = judge(&four, WALL, 0.3).expect("turns");
         assert_eq!((turns.threads, turns.is_interpreter_lock), (4, true));
         let two = [thread(1_000, 7, 50, 0), thread(900, 7, 45, 0), thread(1, 9, 100, 100)];
         assert_eq!(
-            judge(&two, WALL).map(|turns| (turns.threads, turns.is_interpreter_lock)),
+            judge(&two, WALL, 0.3).map(|turns| (turns.threads, turns.is_interpreter_lock)),
             Some((2, false))
         );
     }
 
     #[test]
     fn others_do_not() {
-        let of = |windows: &[Window]| judge(windows, WALL);
+        let of = |windows: &[Window]| judge(windows, WALL, 0.3);
         let parallel: Vec<Window> = (0..2).map(|_| thread(1_900, 7, 5, 0)).collect();
         assert_eq!(of(&parallel), None, "two cores");
         let idle: Vec<Window> = (0..4).map(|_| thread(50, 7, 90, 0)).collect();
         assert_eq!(of(&idle), None, "little to do");
         assert_eq!(of(&[thread(1_900, 7, 5, 0), thread(100, 7, 95, 0)]), None, "one works");
         let apart: Vec<Window> = (0..4).map(|i| thread(500, i, 75, 0)).collect();
-        assert_eq!(of(&apart), None, "each waits for something of its own");
+        assert_eq!(
+            of(&apart),
+            None,
+            "each waits for something of its own, and two at once are found running"
+        );
         assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn threads_that_wake_one_another_take_turns() {
+        let apart: Vec<Window> = (0..4).map(|i| thread(500, i, 75, 20)).collect();
+        let turns = judge(&apart, WALL, 0.05).expect("turns");
+        assert_eq!((turns.threads, turns.lock_share, turns.is_interpreter_lock), (4, 0.75, false));
     }
 
     #[test]
