@@ -6,6 +6,7 @@
 pub mod advisories;
 pub mod bench;
 pub mod demo;
+pub mod experiments;
 pub mod fuzz;
 pub mod inputs;
 pub mod law;
@@ -38,6 +39,9 @@ Usage: cargo xtask COMMAND
   bench       side by side with the shell: bench [NAME…] [--runs N] [--size MB] [--results DIR] [--pelton BINARY]
                 names: awk, cores, csv, doctor, faithful, find, json, kernels, overhead, parts, pipelines, scripts, size, startup, stats,
                 tiny, truth, verdict (all of them if none is given)
+  experiments every figure of the requirements made again, beside the published one, and a report:
+                experiments [--only P5,B] [--quick] [--gather] [--results DIR] [--pelton FILE]
+                --quick: small inputs, minutes; --gather: only the report, of the records that are there
   fuzz        kernels, pipelines, expressions and parsers put to the test, in turns with fresh seeds:
                 fuzz [--minutes N] [--seed S] [--only kernels,pipelines,regex,parsers,json,csv] [--jobs N]
   reference   writes docs/reference from the code, as a test wants it
@@ -68,6 +72,7 @@ fn run() -> Outcome {
     };
     match command.as_str() {
         "bench" => bench::run(bench::Options::parse(args)?),
+        "experiments" => experiments::run(&experiments::Options::parse(args)?),
         // What `bench truth` puts into pipelines: of no use to anybody else, and so in no help.
         "stage" => bench::truth::stage::Stage::parse(args)?.run(),
         "fuzz" => fuzz::run(fuzz::Options::parse(args)?),

@@ -14,7 +14,7 @@ use crate::{Failure, Outcome};
 const CARGO_DENY_VERSION: &str = "0.20.2";
 
 /// A program that the tests run, and the Debian package that brings it.
-const ORACLES: [(&str, &str); 15] = [
+const ORACLES: [(&str, &str); 16] = [
     ("bash", "bash"),
     ("busybox", "busybox"),
     ("dash", "dash"),
@@ -27,6 +27,7 @@ const ORACLES: [(&str, &str); 15] = [
     ("original-awk", "original-awk"),
     ("ps", "procps"),
     ("python3", "python3"),
+    ("ruby", "ruby"),
     ("strace", "strace"),
     ("valgrind", "valgrind"),
     ("zsh", "zsh"),
@@ -54,19 +55,24 @@ fn debian_packages() -> Outcome {
     if missing.is_empty() {
         return Ok(());
     }
-    timed(&format!("install {}", missing.join(" ")), || {
+    install(&missing)
+}
+
+/// Installs Debian packages.
+pub fn install(packages: &[&str]) -> Outcome {
+    timed(&format!("install {}", packages.join(" ")), || {
         if !on_path("apt-get") {
-            return Err(cannot("there is no apt-get here", &missing));
+            return Err(cannot("there is no apt-get here", packages));
         }
-        let update = as_root(&["apt-get", "-qq", "update"], &missing)?.status()?;
+        let update = as_root(&["apt-get", "-qq", "update"], packages)?.status()?;
         if !update.success() {
             eprintln!("    apt-get update failed ({update}); trying with the package lists at hand");
         }
         let mut install = vec!["apt-get", "-qq", "-y", "--no-install-recommends", "install"];
-        install.extend(&missing);
-        match as_root(&install, &missing)?.status()? {
+        install.extend(packages);
+        match as_root(&install, packages)?.status()? {
             status if status.success() => Ok(()),
-            status => Err(cannot(&format!("apt-get install failed ({status})"), &missing)),
+            status => Err(cannot(&format!("apt-get install failed ({status})"), packages)),
         }
     })
 }
@@ -87,7 +93,7 @@ fn missing(is_there: impl Fn(&str) -> bool) -> Vec<&'static str> {
 }
 
 fn cannot(why: &str, packages: &[&str]) -> Failure {
-    format!("{why}. The tests need these Debian packages, please install them: {}", packages.join(" ")).into()
+    format!("{why}. These Debian packages are needed, please install them: {}", packages.join(" ")).into()
 }
 
 /// The command as root: as it is if we are, else through sudo, which may ask for a password only at a terminal.

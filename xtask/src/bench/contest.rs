@@ -20,17 +20,25 @@ pub struct Contender {
     pub argv: Vec<OsString>,
     /// Its `LC_ALL`.
     pub locale: &'static str,
+    /// Its `PATH`, if it is to be another one than ours.
+    pub path: Option<OsString>,
 }
 
 impl Contender {
     /// A contender.
     pub fn new<S: Into<OsString>>(name: &str, argv: impl IntoIterator<Item = S>) -> Self {
-        Contender { name: name.into(), argv: argv.into_iter().map(Into::into).collect(), locale: "C" }
+        let argv = argv.into_iter().map(Into::into).collect();
+        Contender { name: name.into(), argv, locale: "C", path: None }
     }
 
     /// The same in another locale than C.
     pub fn in_locale(self, locale: &'static str) -> Self {
         Contender { locale, ..self }
+    }
+
+    /// The same with another `PATH`.
+    pub fn with_path(self, path: OsString) -> Self {
+        Contender { path: Some(path), ..self }
     }
 }
 
@@ -85,7 +93,7 @@ pub fn peak_bytes(bench: &Bench, contender: &Contender, dir: &Path) -> Outcome<u
         vec![bench.pelton.clone().into_os_string(), "time".into(), "--format=json".into(), "-o".into()];
     argv.extend([report.clone().into_os_string(), "--".into()]);
     argv.extend(contender.argv.iter().cloned());
-    run_once(&Contender { argv, name: contender.name.clone(), locale: contender.locale }, dir)?;
+    run_once(&Contender { argv, name: contender.name.clone(), locale: contender.locale, path: None }, dir)?;
     let run: Value = serde_json::from_slice(&std::fs::read(&report)?)?;
     let stages = run["pipelines"][0]["stages"].as_array().ok_or("a record without stages")?;
     let peaks = stages.iter().filter_map(|stage| stage["cost"]["peak_rss_bytes"].as_u64());
@@ -106,6 +114,11 @@ pub fn run_once(contender: &Contender, dir: &Path) -> Outcome<Samples> {
     let mut command = Command::new(&contender.argv[0]);
     command.args(&contender.argv[1..]).current_dir(dir).env("LC_ALL", contender.locale);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // cargo's own: where the loader then looks first, nothing is, and each start of a program would pay for the look.
+    command.env_remove("LD_LIBRARY_PATH");
+    if let Some(path) = &contender.path {
+        command.env("PATH", path);
+    }
     // Who writes over an old output frees its pages first, for as much CPU as a third of writing them: nobody's work.
     let _ = std::fs::remove_file(dir.join("out"));
     let before = getrusage(UsageWho::RUSAGE_CHILDREN)?;

@@ -72,7 +72,7 @@ fn floor() -> Outcome<PathBuf> {
 }
 
 /// A random tree: each directory in any other that is not too deep, files anywhere. Seeded.
-fn tree(root: &Path, directories: usize, files: usize) -> Outcome<PathBuf> {
+pub(crate) fn tree(root: &Path, directories: usize, files: usize) -> Outcome<PathBuf> {
     timed(&format!("make a tree of {} entries", directories + files), || {
         let mut rng = Rng::new(7);
         let mut all = vec![(root.to_path_buf(), 0)];

@@ -1,8 +1,6 @@
 //! `pelton json` beside the two-stage parser in awk, and beside gron, fastgron, jq and rsonpath where they are installed.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -11,7 +9,7 @@ use super::contest::{Contender, Samples, contest};
 use super::results::{Claim, Results, Unit, table};
 use super::{Bench, stats};
 use crate::Outcome;
-use crate::inputs::{JSON_MENU, PEOPLE, Recipe};
+use crate::inputs::{JSON_MENU, PEOPLE};
 use crate::workspace::{on_path, root};
 
 /// How many copies of the menu the array of the first part holds: 24 MB.
@@ -20,8 +18,8 @@ const MENUS: usize = 100_000;
 /// Flattening, selecting, and memory.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let megabytes = bench.size_mb(200);
-    let menus = array(bench, &JSON_MENU, 30, MENUS)?;
-    let people = array(bench, &PEOPLE, megabytes, usize::MAX)?;
+    let menus = JSON_MENU.array(&bench.data, 30, MENUS)?;
+    let people = PEOPLE.array(&bench.data, megabytes, usize::MAX)?;
     let mut results = Results {
         name: "json",
         about: format!(
@@ -44,26 +42,6 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
 
 fn size(path: &Path) -> Outcome<f64> {
     Ok(path.metadata()?.len() as f64 / 1e6)
-}
-
-/// The documents of a recipe, `limit` at most, as one array.
-fn array(bench: &Bench, recipe: &Recipe, megabytes: u64, limit: usize) -> Outcome<PathBuf> {
-    let path = bench.data.join(format!("{}-array-{megabytes}mb.json", recipe.name));
-    if path.exists() {
-        return Ok(path);
-    }
-    let lines = BufReader::new(File::open(recipe.file(&bench.data, megabytes)?)?).lines();
-    let partial = path.with_extension("partial");
-    let mut to = BufWriter::new(File::create(&partial)?);
-    to.write_all(b"[")?;
-    for (number, line) in lines.take(limit).enumerate() {
-        to.write_all(if number > 0 { b",\n" } else { b"" })?;
-        to.write_all(line?.as_bytes())?;
-    }
-    to.write_all(b"]\n")?;
-    to.flush()?;
-    std::fs::rename(partial, &path)?;
-    Ok(path)
 }
 
 /// A shell's words for the two stages.

@@ -3,28 +3,28 @@
 //! Each writes its figures, machine and raw samples to bench/results. They want a quiet machine, and no test runs them.
 
 mod awk;
-mod contest;
+pub(crate) mod contest;
 mod cores;
 mod csv;
 mod doctor;
 mod elastic;
 mod faithful;
-mod find;
+pub(crate) mod find;
 mod json;
 mod kernels;
 mod load;
-mod machine;
+pub(crate) mod machine;
 mod memory;
 mod overhead;
 mod parts;
 mod pipelines;
-mod ratios;
-mod results;
+pub(crate) mod ratios;
+pub(crate) mod results;
 mod scaling;
 mod scripts;
 mod size;
 mod startup;
-mod stats;
+pub(crate) mod stats;
 mod stats_overhead;
 mod tiny;
 pub mod truth;

@@ -21,13 +21,19 @@ pub struct Place {
 impl Place {
     /// With these files in it, under short names. Where it lies, outputs are written as well.
     pub fn with(files: &[(&str, &Path)]) -> Outcome<Self> {
-        let memory = Path::new("/dev/shm");
-        let root = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let place = Place { dir: root.join(format!("pelton-bench-{}", std::process::id())) };
-        std::fs::create_dir_all(&place.dir)?;
+        let place = Place::named("pelton-bench")?;
         for (name, path) in files {
             std::os::unix::fs::symlink(path, place.dir.join(name))?;
         }
+        Ok(place)
+    }
+
+    /// Empty, and named after what it is for.
+    pub fn named(purpose: &str) -> Outcome<Self> {
+        let memory = Path::new("/dev/shm");
+        let root = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let place = Place { dir: root.join(format!("{purpose}-{}", std::process::id())) };
+        std::fs::create_dir_all(&place.dir)?;
         Ok(place)
     }
 }

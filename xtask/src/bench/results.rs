@@ -49,10 +49,7 @@ impl Results {
         let claims: Vec<Value> =
             self.claims.iter().map(|c| json!({"text": c.text, "held": c.held})).collect();
         let all = json!({"benchmark": self.name, "about": self.about, "machine": machine, "claims": claims, "data": self.data});
-        let mut text = String::new();
-        pretty(&all, 0, &mut text);
-        text.push('\n');
-        Ok(fs::write(dir.join(self.name).with_extension("json"), text)?)
+        Ok(fs::write(dir.join(self.name).with_extension("json"), pretty_json(&all) + "\n")?)
     }
 
     fn markdown(&self, machine: &Value) -> String {
@@ -127,6 +124,13 @@ impl Unit {
             Unit::Milliseconds => format!("{:.3} ms", seconds * 1e3),
         }
     }
+}
+
+/// A JSON text for files.
+pub fn pretty_json(value: &Value) -> String {
+    let mut text = String::new();
+    pretty(value, 0, &mut text);
+    text
 }
 
 /// JSON with one line per member, but lists of plain values on one line: a thousand samples are no thousand lines.

@@ -4,6 +4,7 @@ mod access_log;
 mod csv;
 mod json_menu;
 mod lines;
+mod notes;
 mod people;
 mod prose;
 mod purchases;
@@ -12,7 +13,7 @@ mod service_log;
 mod words;
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::Outcome;
@@ -43,6 +44,8 @@ pub const PROSE: Recipe = prose::RECIPE;
 pub const PURCHASES: Recipe = purchases::RECIPE;
 /// A log nearly in order of time.
 pub const SERVICE_LOG: Recipe = service_log::RECIPE;
+/// CSV with line ends in quotes.
+pub const NOTES: Recipe = notes::RECIPE;
 /// People as JSON, one a line.
 pub const PEOPLE: Recipe = people::RECIPE;
 /// The menu example of json.org, one value a line.
@@ -75,6 +78,26 @@ impl Recipe {
         })
     }
 
+    /// Documents of JSON, of which this recipe makes one a line, as one array, an element a line; `limit` of them at most.
+    pub fn array(&self, dir: &Path, megabytes: u64, limit: usize) -> Outcome<PathBuf> {
+        let path = dir.join(format!("{}-array-{megabytes}mb.json", self.name));
+        if path.exists() {
+            return Ok(path);
+        }
+        let lines = BufReader::new(File::open(self.file(dir, megabytes)?)?).lines();
+        let partial = path.with_extension(format!("partial-{}", std::process::id()));
+        let mut to = BufWriter::new(File::create(&partial)?);
+        to.write_all(b"[")?;
+        for (number, line) in lines.take(limit).enumerate() {
+            to.write_all(if number > 0 { b",\n" } else { b"" })?;
+            to.write_all(line?.as_bytes())?;
+        }
+        to.write_all(b"]\n")?;
+        to.flush()?;
+        fs::rename(partial, &path)?;
+        Ok(path)
+    }
+
     /// Writes records until there are at least `bytes`.
     fn write(&self, to: &mut impl Write, bytes: u64) -> Outcome {
         let mut to = BufWriter::with_capacity(1 << 20, to);
@@ -98,7 +121,8 @@ mod tests {
 
     #[test]
     fn each_recipe_gives_the_same_whole_lines_every_time() {
-        for recipe in [ACCESS_LOG, CSV, LINES, WORDS, PROSE, PURCHASES, SERVICE_LOG, JSON_MENU, PEOPLE] {
+        for recipe in [ACCESS_LOG, CSV, LINES, WORDS, PROSE, PURCHASES, SERVICE_LOG, JSON_MENU, PEOPLE, NOTES]
+        {
             let make = || {
                 let mut data = Vec::new();
                 recipe.write(&mut data, 10_000).unwrap();

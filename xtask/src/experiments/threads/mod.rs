@@ -1,0 +1,9 @@
+//! Threads and processes.
+
+mod t1_turns;
+mod t2_processes;
+
+use super::Experiment;
+
+/// In order.
+pub const ALL: &[&Experiment] = &[&t1_turns::EXPERIMENT, &t2_processes::EXPERIMENT];

@@ -1,0 +1,62 @@
+//! Walking a tree in parallel.
+
+mod f1_five_ways;
+mod f2_slots;
+mod f3_first;
+mod f4_statistics;
+
+use serde_json::Value as Json;
+
+use super::Experiment;
+use super::lab::{Lab, list, number};
+use super::report::plots::Span;
+use crate::Outcome;
+use crate::bench::find::tree;
+
+/// In order.
+pub const ALL: &[&Experiment] =
+    &[&f1_five_ways::EXPERIMENT, &f2_slots::EXPERIMENT, &f3_first::EXPERIMENT, &f4_statistics::EXPERIMENT];
+
+/// The five ways, as `pelton find --walk` and walks.hs call them.
+const WAYS: [&str; 5] = ["sequential", "per-directory", "semaphore", "atomic", "stealing"];
+
+/// A tree in memory called `tree`: 66,000 entries, 35,000 of them directories; 600 in the quick form. The number of
+/// directories, the root not counted.
+fn plant(lab: &Lab) -> Outcome<usize> {
+    let (directories, files) = lab.size((35_000, 31_000), (300, 300));
+    tree(&lab.path("tree"), directories, files)?;
+    Ok(directories)
+}
+
+/// The statistics of a search with these options, for an entry called `name`.
+fn statistics(lab: &Lab, options: &[&str], name: &str) -> Outcome<Json> {
+    let words =
+        [&["find", "--json", "--output", "find.json", "--unordered"], options, &["tree", "-name", name]]
+            .concat();
+    let out = lab.capture(words)?;
+    let text = std::fs::read(lab.path("find.json"))
+        .map_err(|error| format!("no statistics ({error}): {}", out.stderr))?;
+    Ok(serde_json::from_slice(&text)?)
+}
+
+/// What a worker did when.
+fn spans(worker: &Json) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    let (mut from, mut state) = (0.0, "other");
+    for event in list(worker, "/events") {
+        let at = number(event, "/0") / 1e9;
+        let next = if matches!(event[1].as_str(), Some("runs" | "makes")) { "running" } else { "other" };
+        if next != state || event[1] == "ends" {
+            if at > from {
+                spans.push(Span { from, to: at, state });
+            }
+            (from, state) = (at, next);
+        }
+    }
+    spans
+}
+
+/// user+sys of a search, in seconds.
+fn cpu(statistics: &Json) -> f64 {
+    (number(statistics, "/user_ns") + number(statistics, "/sys_ns")) / 1e9
+}
