@@ -38,7 +38,8 @@ Usage: cargo xtask COMMAND
   demo        makes a 100 MB access log and runs `pelton time` on a pipeline over it
   bench       side by side with the shell: bench [NAME…] [--runs N] [--size MB] [--results DIR] [--pelton BINARY]
                 names: awk, cores, csv, doctor, faithful, find, json, kernels, overhead, parts, pipelines, scripts, size, startup, stats,
-                tiny, truth, verdict (all of them if none is given)
+                tiny, truth, verdict (all of them if none is given); all: these, and
+                then one table of all results; gather: only the table
   experiments every figure of the requirements made again, beside the published one, and a report:
                 experiments [--only P5,B] [--quick] [--gather] [--results DIR] [--pelton FILE]
                 --quick: small inputs, minutes; --gather: only the report, of the records that are there

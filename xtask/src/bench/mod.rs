@@ -10,6 +10,7 @@ mod doctor;
 mod elastic;
 mod faithful;
 pub(crate) mod find;
+mod gather;
 mod json;
 mod kernels;
 mod load;
@@ -73,6 +74,8 @@ pub struct Options {
     size_mb: Option<u64>,
     results: Option<PathBuf>,
     pelton: Option<PathBuf>,
+    /// Make one table of all results in the end.
+    gather: bool,
 }
 
 /// What every benchmark gets.
@@ -86,7 +89,8 @@ pub struct Bench {
 }
 
 impl Options {
-    /// `[NAME…] [--runs N] [--size MB] [--results DIR] [--pelton BINARY]`
+    /// `[NAME…] [--runs N] [--size MB] [--results DIR] [--pelton BINARY]`; among the names, `all` stands for all of them,
+    /// and `gather` for the table.
     pub fn parse(mut args: lexopt::Parser) -> Outcome<Self> {
         let mut options = Options::default();
         while let Some(arg) = args.next()? {
@@ -95,7 +99,7 @@ impl Options {
                 Long("size") => options.size_mb = Some(args.value()?.parse()?),
                 Long("results") => options.results = Some(args.value()?.into()),
                 Long("pelton") => options.pelton = Some(args.value()?.into()),
-                Value(name) => options.names.push(name.string()?),
+                Value(name) => options.add(name.string()?),
                 other => return Err(other.unexpected().into()),
             }
         }
@@ -103,8 +107,17 @@ impl Options {
         Ok(options)
     }
 
+    fn add(&mut self, name: String) {
+        self.gather |= matches!(name.as_str(), "all" | "gather");
+        match name.as_str() {
+            "all" => self.names.extend(ALL.iter().map(|(name, _)| (*name).to_owned())),
+            "gather" => {}
+            _ => self.names.push(name),
+        }
+    }
+
     fn chosen(&self) -> Outcome<Vec<Benchmark>> {
-        if self.names.is_empty() {
+        if self.names.is_empty() && !self.gather {
             return Ok(ALL.to_vec());
         }
         let find =
@@ -130,8 +143,19 @@ impl Bench {
     }
 }
 
-/// Builds pelton, unless a binary was given, and runs the chosen benchmarks.
+/// Builds pelton, unless a binary was given, and runs the chosen benchmarks. With `all`, one that fails does not keep the
+/// others from running.
 pub fn run(options: Options) -> Outcome {
+    let dir = options.results.clone().unwrap_or_else(|| root().join("bench/results"));
+    let chosen = options.chosen()?;
+    let measured = if chosen.is_empty() { Ok(()) } else { measure(&options, &chosen, &dir) };
+    if options.gather {
+        println!("{}", gather::run(&dir)?.display());
+    }
+    measured
+}
+
+fn measure(options: &Options, chosen: &[Benchmark], dir: &std::path::Path) -> Outcome {
     let pelton = match &options.pelton {
         Some(given) => given.canonicalize()?,
         None => release_binary()?,
@@ -139,12 +163,13 @@ pub fn run(options: Options) -> Outcome {
     let data = target_dir()?.join(format!("bench-v{}", inputs::VERSION));
     std::fs::create_dir_all(&data)?;
     let machine = machine::describe(&pelton);
-    let dir = options.results.clone().unwrap_or_else(|| root().join("bench/results"));
-    let chosen = options.chosen()?;
     let bench = Bench { pelton, data, runs: options.runs, size_mb: options.size_mb };
-    for (name, benchmark) in chosen {
+    let one = |(name, benchmark): &Benchmark| -> Outcome {
         let results = crate::steps::timed(&format!("bench {name}"), || benchmark(&bench))?;
-        results.publish(&machine, &dir)?;
+        results.publish(&machine, dir)
+    };
+    match options.gather {
+        true => crate::steps::all(chosen.iter().map(one)),
+        false => chosen.iter().try_for_each(one),
     }
-    Ok(())
 }

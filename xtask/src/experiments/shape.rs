@@ -51,6 +51,7 @@ impl Bound {
         match self {
             Bound::AtMost(most) => format!("at most {most}"),
             Bound::AtLeast(least) => format!("at least {least}"),
+            Bound::Within(least, most) if least == most => format!("{least}"),
             Bound::Within(least, most) => format!("{least} to {most}"),
             Bound::All => "all".to_owned(),
         }

@@ -91,7 +91,7 @@ fn xargs(lab: &Lab, finding: &mut Finding) -> Outcome {
             &format!("xargs {option}for ten items"),
             "",
             "not told",
-            &format!("{times} commands, {} in all", seconds(number(&record, "/total/wall_ns") / 1e9)),
+            &format!("echo started {times}×, {} in all", seconds(number(&record, "/total/wall_ns") / 1e9)),
         );
     }
     Ok(())

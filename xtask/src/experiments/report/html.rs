@@ -65,8 +65,11 @@ fn summary(entries: &[Entry], out: &mut String) {
 }
 
 fn section(record: &Json, out: &mut String) {
-    let _ =
-        writeln!(out, "<p><span class=\"label\">Published</span> {}</p>", escaped(text(record, "published")));
+    let _ = writeln!(
+        out,
+        "<p><span class=\"label\">Published</span> {}</p>",
+        sentence(text(record, "published"))
+    );
     rows(record, out);
     for plot in items(record, "plots") {
         let _ = writeln!(
@@ -78,7 +81,7 @@ fn section(record: &Json, out: &mut String) {
     }
     shapes(record, out);
     for note in items(record, "notes") {
-        let _ = writeln!(out, "<p>{}</p>", escaped(note.as_str().unwrap_or_default()));
+        let _ = writeln!(out, "<p>{}</p>", sentence(note.as_str().unwrap_or_default()));
     }
     if !items(record, "missing").is_empty() {
         let names: Vec<&str> = items(record, "missing").iter().filter_map(Json::as_str).collect();
@@ -95,7 +98,7 @@ fn section(record: &Json, out: &mut String) {
     let _ = writeln!(
         out,
         "<p class=\"lesson\"><span class=\"label\">Lesson</span> {}</p>",
-        escaped(text(record, "lesson"))
+        sentence(text(record, "lesson"))
     );
     let _ = writeln!(
         out,
@@ -114,7 +117,7 @@ fn rows(record: &Json, out: &mut String) {
     for row in items(record, "rows") {
         let cells =
             ["published", "shell", "pelton"].map(|key| format!("<td>{}</td>", escaped(text(row, key))));
-        let _ = writeln!(out, "<tr><th>{}</th>{}</tr>", escaped(text(row, "what")), cells.concat());
+        let _ = writeln!(out, "<tr><th>{}</th>{}</tr>", sentence(text(row, "what")), cells.concat());
     }
     out.push_str("</tbody></table></div>\n");
 }
@@ -132,13 +135,23 @@ fn shapes(record: &Json, out: &mut String) {
         let _ = writeln!(
             out,
             "<tr><th>{}{reason}</th><td>{}</td><td>{}</td><td class=\"{class}\">{}</td></tr>",
-            escaped(text(shape, "claim")),
+            sentence(text(shape, "claim")),
             escaped(text(shape, "expected")),
             escaped(&figure_words(shape)),
             verdict(shape)
         );
     }
     out.push_str("</tbody></table></div>\n");
+}
+
+/// A sentence: what stands between backquotes is code.
+fn sentence(text: &str) -> String {
+    let mut out = String::new();
+    for (index, part) in text.split('`').enumerate() {
+        let part = escaped(part);
+        out.push_str(&if index % 2 == 1 { format!("<code>{part}</code>") } else { part });
+    }
+    out
 }
 
 /// Text as HTML and SVG take it.

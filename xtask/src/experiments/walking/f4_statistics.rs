@@ -52,7 +52,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
             ),
         );
         let lanes: Vec<_> =
-            all.iter().map(|worker| (format!("worker {}", worker["worker"]), spans(worker))).collect();
+            all.iter().map(|worker| (format!("worker {}", worker["worker"]), spans(worker, real))).collect();
         finding.plot(plots::timeline(&format!("{way}: what each worker did when"), &lanes));
         if way == "stealing" {
             finding.figure(&EVEN, even, || "another process had one of the cores".to_owned());

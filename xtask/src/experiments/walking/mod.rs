@@ -39,21 +39,42 @@ fn statistics(lab: &Lab, options: &[&str], name: &str) -> Outcome<Json> {
     Ok(serde_json::from_slice(&text)?)
 }
 
-/// What a worker did when.
-fn spans(worker: &Json) -> Vec<Span> {
-    let mut spans: Vec<Span> = Vec::new();
-    let (mut from, mut state) = (0.0, "other");
+/// How many stretches of time a lane shows: a pixel or two each.
+const STRETCHES: usize = 450;
+
+/// What a worker did when: in each stretch of time, whether it made tasks, else whether it ran when that began or at any
+/// time in it.
+fn spans(worker: &Json, wall: f64) -> Vec<Span> {
+    let length = wall / STRETCHES as f64;
+    let mut states = vec!["idle"; STRETCHES];
+    let (mut running, mut next) = (false, 0);
     for event in list(worker, "/events") {
-        let at = number(event, "/0") / 1e9;
-        let next = if matches!(event[1].as_str(), Some("runs" | "makes")) { "running" } else { "other" };
-        if next != state || event[1] == "ends" {
-            if at > from {
-                spans.push(Span { from, to: at, state });
-            }
-            (from, state) = (at, next);
+        let at = ((number(event, "/0") / 1e9 / length) as usize).min(STRETCHES - 1);
+        if running {
+            fill(&mut states[next..=at], "running");
+        }
+        running = matches!(event[1].as_str(), Some("runs" | "makes"));
+        next = at;
+        match event[1].as_str() {
+            Some("makes") => states[at] = "makes",
+            Some("runs") => fill(&mut states[at..=at], "running"),
+            _ => {}
+        }
+    }
+    let mut spans: Vec<Span> = Vec::new();
+    for (index, state) in states.into_iter().enumerate() {
+        let (from, to) = (index as f64 * length, (index + 1) as f64 * length);
+        match spans.last_mut() {
+            Some(last) if last.state == state => last.to = to,
+            _ => spans.push(Span { from, to, state }),
         }
     }
     spans
+}
+
+/// Whoever makes tasks is running as well.
+fn fill(states: &mut [&'static str], with: &'static str) {
+    states.iter_mut().filter(|state| **state != "makes").for_each(|state| *state = with);
 }
 
 /// user+sys of a search, in seconds.

@@ -12,12 +12,14 @@ const LEFT: f64 = 170.0;
 const LANE: f64 = 22.0;
 const HEAD: f64 = 24.0;
 /// What can be seen, and in which words.
-const STATES: [(&str, &str); 5] = [
+const STATES: [(&str, &str); 7] = [
     ("running", "running"),
     ("no-cpu", "no CPU"),
     ("input", "waits for input"),
     ("room", "waits for room"),
     ("other", "other"),
+    ("makes", "makes tasks"),
+    ("idle", "waits for tasks"),
 ];
 
 /// A stretch of a lane, in seconds from the start.
