@@ -319,7 +319,8 @@ pub struct ExplainArgs {
 #[command(after_help = "\
 Examples:
   pelton time 'cat access.log | grep 404 | sort | uniq -c'
-  pelton time ./nightly.sh                           the pipelines in a script, stage by stage
+  pelton time ./nightly.sh                           the pipelines in a script, stage by stage and by line
+  pelton time -f nightly.sh one two                  the same of a file that cannot be executed
   pelton time --all make                             one command, every figure, and every program it starts
   pelton time --runs 10 --warmup 1 'sort -u words'   medians and spread
   pelton time -o report.json --json 'a | b'          the record, for programs

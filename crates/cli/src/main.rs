@@ -16,6 +16,7 @@ mod init;
 mod inside;
 mod json;
 mod manual;
+mod lines;
 mod output;
 mod pipe;
 mod progress;

@@ -44,7 +44,8 @@ pub fn pipe(args: &PipeArgs) -> Result<Ending, Failure> {
     };
     let plan = pelton_run::plan(&request, &environment).map_err(|error| Failure::new(error.message))?;
     let native = (!args.faithful).then(|| args.switches.resolve()).transpose()?;
-    let options = Options { observing: Observing::No, native, progress: None, live: None, in_place: true };
+    let options =
+        Options { observing: Observing::No, native, progress: None, live: None, in_place: true, lines: None };
     run::text(&request, &plan, &environment, &options)
 }
 

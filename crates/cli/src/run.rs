@@ -58,6 +58,7 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
                 progress,
                 live: None,
                 in_place: false,
+                lines: None,
             };
             text(&request, &plan, &environment, &options)
         }

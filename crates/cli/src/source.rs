@@ -138,8 +138,20 @@ fn interpreter(script: &[u8]) -> Option<(OsString, Vec<OsString>)> {
         path = words.next()?;
     }
     let name = Path::new(path).file_name()?.as_bytes();
+    is_shell(name).then(|| (OsString::from(path), words.map(OsString::from).collect()))
+}
+
+/// The shell that the `#!` line of `file` names.
+pub fn interpreter_of(file: &Path) -> Option<OsString> {
+    let mut start = Vec::new();
+    std::fs::File::open(file).ok()?.take(256).read_to_end(&mut start).ok()?;
+    interpreter(&start).map(|(shell, _)| shell)
+}
+
+/// Whether a program of this name is a shell.
+pub fn is_shell(name: &[u8]) -> bool {
     let known: [&[u8]; 6] = [b"bash", b"sh", b"dash", b"zsh", b"ksh", b"mksh"];
-    known.contains(&name).then(|| (OsString::from(path), words.map(OsString::from).collect()))
+    known.contains(&name)
 }
 
 /// Warns of commands that do not exist. The shell will say so too, when it comes to them, and go on.

@@ -5,6 +5,7 @@ use crate::args::{ReportArgs, TimeArgs, When};
 use crate::arrivals::Stamps;
 use crate::failure::Failure;
 use crate::inside;
+use crate::lines::Scripted;
 use crate::output::Place;
 use crate::source::{self, Source};
 use crate::syscalls;
@@ -12,7 +13,7 @@ use crate::terminal::{self, Look};
 use crate::watch;
 use pelton_record::Run;
 use pelton_report::Format;
-use pelton_run::{Environment, Execution, Observing, Options};
+use pelton_run::{Environment, Execution, Launches, Observing, Options};
 use pelton_sys::{clock, stdio};
 use std::os::fd::AsFd;
 
@@ -24,7 +25,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     }
     let environment = Environment::inherit();
     let source = Source::resolve(&args.source, &environment)?;
-    let (source, stamps) = if args.arrivals { stamped(source, &environment)? } else { (source, None) };
+    let (mut source, stamps) = if args.arrivals { stamped(source, &environment)? } else { (source, None) };
     let place = Place::prepare(args.report.output.as_deref())?;
     let pages = [(&args.html, Format::Html), (&args.trace, Format::Trace)]
         .into_iter()
@@ -47,8 +48,15 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
             () => Observing::Inside,
         };
         let live = args.live.then_some(watch::beside as pelton_run::ShowLive);
+        let scripted =
+            observing.follows().then(|| Scripted::of(&mut source, args.source.file.is_some(), &environment));
+        let scripted = scripted.flatten();
+        let lines = scripted.as_ref().and_then(|scripted| scripted.place);
         let mut measured =
-            measure(&source, &environment, Options { observing, live, ..Options::FAITHFULLY })?;
+            measure(&source, &environment, Options { observing, live, lines, ..Options::FAITHFULLY })?;
+        if let Some(scripted) = scripted {
+            scripted.add_to(&mut measured.run, measured.launches.as_ref());
+        }
         if args.syscalls {
             let note = syscalls::slow_down(&measured.run, &environment);
             measured.run.notes.push(note);
@@ -88,6 +96,8 @@ pub struct Measured {
     /// Ended by the user's interrupt.
     pub interrupted: bool,
     died_by: Option<i32>,
+    /// What a script started in which line, if that was asked for.
+    launches: Option<Launches>,
 }
 
 impl Measured {
@@ -112,7 +122,8 @@ pub fn measure(source: &Source, environment: &Environment, options: Options) -> 
         }
     };
     let run = assemble(source, &execution, started_unix_ms, environment);
-    Ok(Measured { run, interrupted: execution.interrupted, died_by: execution.died_by })
+    let Execution { interrupted, died_by, launches, .. } = execution;
+    Ok(Measured { run, interrupted, died_by, launches })
 }
 
 fn assemble(source: &Source, execution: &Execution, started_unix_ms: u64, environment: &Environment) -> Run {
@@ -165,7 +176,7 @@ fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) 
         run.notes
             .push(format!("interrupted: {measured} of {} runs were measured, or part of one", args.runs));
     }
-    Ok(Measured { run, interrupted: false, died_by })
+    Ok(Measured { run, interrupted: false, died_by, launches: None })
 }
 
 /// None where the output is on the same screen.

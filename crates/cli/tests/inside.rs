@@ -64,7 +64,7 @@ fn functions_around_commands_are_stages() {
     let pipelines = inside["pipelines"].as_array().unwrap();
     assert_eq!(pipelines.len(), 2, "{inside:#}");
     let outer = names(&pipelines[0]);
-    assert_eq!((outer[0], outer.len()), ("seq", 2), "{inside:#}");
+    assert_eq!((outer[0], outer.len()), ("one seq", 2), "{inside:#}");
     assert_eq!(names(&pipelines[1]), ["sort", "tail"]);
     assert_eq!(pipelines[1]["within"], serde_json::json!({"pipeline": 0, "stage": 1}));
 }

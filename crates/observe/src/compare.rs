@@ -159,6 +159,7 @@ mod tests {
             notes: vec![],
             repeats: None,
             arrivals: None,
+            lines: None,
         }
     }
 

@@ -318,6 +318,7 @@ mod tests {
             notes: vec![],
             repeats: None,
             arrivals: None,
+            lines: None,
         })
     }
 

@@ -33,6 +33,9 @@ pub struct Inside {
 pub struct Inner {
     /// How often.
     pub times: u64,
+    /// The line of the script that it stands in, if that is known.
+    #[serde(default)]
+    pub line: Option<u32>,
     /// The stage of another of these pipelines that ran it, if one did: its cost is part of that stage's.
     pub within: Option<Within>,
     /// Its stages, in the order of the data. Times and costs are sums over all times that it ran.
@@ -85,8 +88,9 @@ impl Run {
             let within = inner.within.map_or(String::new(), |within| {
                 format!("in stage {} of {}: ", within.stage + 1, within.pipeline + 1)
             });
+            let line = inner.line.map_or(String::new(), |line| format!("line {line}: "));
             let times = if inner.times > 1 { format!(" ({} times)", inner.times) } else { String::new() };
-            Pipeline { text: format!("{within}{}{times}", pipeline.text), ..pipeline }
+            Pipeline { text: format!("{within}{line}{}{times}", pipeline.text), ..pipeline }
         });
         let pipelines = pipelines.collect();
         Some(Run { pipelines, verdict: inside.verdict.clone(), ..self.clone() })

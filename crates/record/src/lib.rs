@@ -13,6 +13,7 @@ mod comparison;
 mod cost;
 pub mod diagnosis;
 pub mod inside;
+mod lines;
 pub mod live;
 mod pass;
 mod pipes;
@@ -30,6 +31,7 @@ pub use comparison::{
 };
 pub use cost::{Cost, Unmaintained};
 pub use diagnosis::Diagnosis;
+pub use lines::{Line, Lines};
 pub use pass::Pass;
 pub use pipes::{PipeFill, PipeUse};
 pub use span::Span;
@@ -79,6 +81,9 @@ pub struct Run {
     /// When lines came out of the first stage and out of the last, if that was asked for (`pelton time --arrivals`).
     #[serde(default)]
     pub arrivals: Option<Arrivals>,
+    /// What each line of a script cost, if a script was run.
+    #[serde(default)]
+    pub lines: Option<Lines>,
 }
 
 /// The machine a run was made on.

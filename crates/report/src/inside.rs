@@ -165,7 +165,7 @@ mod tests {
     fn pipelines_take_the_place_of_the_row() {
         let mut run = samples::single();
         let inner = samples::simple().pipelines.remove(0);
-        let found = Inner { times: 3, within: None, pipeline: inner };
+        let found = Inner { times: 3, line: None, within: None, pipeline: inner };
         let verdict = samples::simple().verdict;
         let pipelines = vec![found; 12];
         run.pipelines[0].stages[0].inside = Some(Inside { pipelines, verdict, ..Inside::default() });

@@ -6,6 +6,7 @@
 //! How figures are written is decided once, in `units.rs`; how a user's text is made safe to show, in `text.rs`.
 
 mod arrivals;
+mod by_line;
 mod columns;
 mod comparison;
 pub mod diagnosis;

@@ -168,6 +168,7 @@ fn run(pipelines: Vec<Pipeline>, bottleneck: Option<(usize, usize)>, headline: &
         notes: vec![],
         repeats: None,
         arrivals: None,
+        lines: None,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::stage::{Ends, Kind, Memo, StagePlan, Surroundings};
 use crate::{c_string, jobs, lookup, parts};
 use pelton_commands::detect::Detector;
 use pelton_observe::doctor::Scope;
-use pelton_observe::inside::Family;
+use pelton_observe::inside::{Family, Launches};
 use pelton_observe::probes::accounting;
 use pelton_observe::probes::pipes::PipeProbe;
 use pelton_observe::{Edges, Finished, Live, Pace, Watched};
@@ -18,6 +18,7 @@ use pelton_record::live::Snapshot;
 use pelton_record::{Cost, How, LeftBehind, Observer, Pipeline, Span};
 use pelton_syntax::{Connector, Dialect};
 use pelton_sys::clock;
+use pelton_sys::follow::LinePlace;
 use pelton_sys::pipe;
 use pelton_sys::procfs::{self, ProcFile};
 use pelton_sys::signals::{self, Interrupts};
@@ -53,7 +54,7 @@ pub enum Observing {
 
 impl Observing {
     /// Whether the only stage of a text is looked into.
-    fn follows(self) -> bool {
+    pub fn follows(self) -> bool {
         matches!(self, Observing::Inside | Observing::Timeline)
     }
 
@@ -77,12 +78,20 @@ pub struct Options {
     /// Whether this process may become the worker of a text that is one native pass: for calls, where a shell stands
     /// behind and nobody sends signals to this process alone. It saves a fork.
     pub in_place: bool,
+    /// Where the shell that runs all of the text keeps its line, if what it starts is to be told by line.
+    pub lines: Option<LinePlace>,
 }
 
 impl Options {
     /// As every command is, measured.
-    pub const FAITHFULLY: Options =
-        Options { observing: Observing::Yes, native: None, progress: None, live: None, in_place: false };
+    pub const FAITHFULLY: Options = Options {
+        observing: Observing::Yes,
+        native: None,
+        progress: None,
+        live: None,
+        in_place: false,
+        lines: None,
+    };
 }
 
 /// Shows what goes on; nothing, once a pipeline has ended.
@@ -106,6 +115,8 @@ pub struct Execution {
     pub left_behind: LeftBehind,
     /// What measuring cost.
     pub observer: Observer,
+    /// What the shell that ran all of it started in which line, if that was asked for.
+    pub launches: Option<Launches>,
 }
 
 /// What this process should become instead of running the plan itself: the shell, for a text it must run whole, or
@@ -196,6 +207,7 @@ pub fn execute(
 ) -> io::Result<Execution> {
     let mut runner = Runner::new(options.observing)?;
     runner.show_live = options.live;
+    runner.lines = options.lines;
     runner.show = options.progress.filter(|_| options.observing == Observing::No);
     if runner.show.is_some() {
         progress::prepare();
@@ -262,6 +274,7 @@ pub fn execute_command(
     let name = name.rsplit('/').next().unwrap_or(&name).to_string();
     let mut runner = Runner::new(options.observing)?;
     runner.show_live = options.live;
+    runner.lines = options.lines;
     runner.run_one(exec, &text, name, How::Process, Some(program))?;
     runner.finish()
 }
@@ -474,6 +487,7 @@ struct Runner {
     show_live: Option<ShowLive>,
     live: Option<Live>,
     shown_ns: u64,
+    lines: Option<LinePlace>,
     /// Children that are none of the text's: those that this process had before it became pelton (`cmd & exec pelton …`),
     /// and those that count system calls.
     had_before: Vec<u32>,
@@ -534,6 +548,7 @@ impl Runner {
             show_live: None,
             live: None,
             shown_ns: 0,
+            lines: None,
             had_before,
         })
     }
@@ -677,7 +692,7 @@ impl Runner {
                 if alone && observing.follows() {
                     // Where that is not permitted, it is a row like any other.
                     let course = observing == Observing::Timeline;
-                    self.family = Family::follow(pid, course).ok();
+                    self.family = Family::follow(pid, course, self.lines).ok();
                     self.had_before.extend(self.family.as_ref().map(Family::tracer));
                 }
                 let watched = match observing {
@@ -827,7 +842,9 @@ impl Runner {
         let pipes = pipes.filter_map(|(i, pipe)| rows.pipe(i, &pipe)).collect();
         let (mut stages, passes) = rows.finish();
         if let (Some(family), [only]) = (self.family.take(), stages.as_mut_slice()) {
-            only.inside = family.finish(self.start_ns);
+            let (inside, launches) = family.finish(self.start_ns).unzip();
+            only.inside = inside;
+            self.execution.launches = launches.filter(|_| self.lines.is_some());
         }
         self.execution.pipelines.push(Pipeline {
             text: String::new(),

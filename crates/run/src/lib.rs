@@ -9,6 +9,7 @@ mod environ;
 mod execute;
 mod expand;
 mod jobs;
+mod lines;
 mod lookup;
 mod measure;
 mod native;
@@ -25,10 +26,12 @@ pub use environ::Environment;
 pub use execute::{
     Execution, Observing, Options, ShowLive, command, execute, execute_command, replacement, shell_call,
 };
+pub use lines::add_lines;
 pub use measure::{assemble, shown_text};
 pub use native::{Explained, Jobs, Stays, explain, set_jobs, set_memory_bytes, set_niceness, stays};
 pub use parts::{set_declared, set_part_bytes};
 pub use pelton_commands::stateless::Declared;
+pub use pelton_observe::inside::Launches;
 pub use pelton_observe::{Compared, compare, growth, summarise};
 pub use pelton_plan::{Drawing, Named, Planned, Switches, describe_names, list_names};
 pub use pelton_stream::set_block_bytes;

@@ -41,14 +41,20 @@ pub fn assemble(
         notes: Vec::new(),
         repeats: None,
         arrivals: None,
+        lines: None,
     };
-    run.notes = notes(&run);
+    run.notes = notes(&run, execution.launches.is_some());
     run.verdict = pelton_observe::judge(&run);
+    judge_inside(&mut run);
+    run
+}
+
+/// The answer for the pipelines that its only row was found to have inside.
+pub(crate) fn judge_inside(run: &mut Run) {
     if let Some(verdict) = run.looked_into().map(|inner| pelton_observe::judge(&inner)) {
         let stages = run.pipelines.iter_mut().flat_map(|pipeline| &mut pipeline.stages);
         stages.filter_map(|stage| stage.inside.as_mut()).for_each(|inside| inside.verdict = verdict.clone());
     }
-    run
 }
 
 /// The text of a request, as far as it can be shown.
@@ -69,11 +75,12 @@ fn this_machine(environment: &Environment) -> Machine {
 }
 
 /// Which stages the shell ran, and why.
-fn notes(run: &Run) -> Vec<String> {
+fn notes(run: &Run, by_line: bool) -> Vec<String> {
     let mut notes = Vec::new();
     for pipeline in &run.pipelines {
         for (row, stage) in pipeline.stages.iter().enumerate() {
-            let was_seen = stage.inside.as_ref().is_some_and(|inside| !inside.pipelines.is_empty());
+            let was_seen =
+                by_line || stage.inside.as_ref().is_some_and(|inside| !inside.pipelines.is_empty());
             if let (How::Shell { reason }, false) = (&stage.how, was_seen) {
                 let number = *pipeline.numbers(row).start();
                 let who = if pipeline.count() == 1 { "it".to_string() } else { format!("stage {number}") };

@@ -1,12 +1,13 @@
 //! What is known of each process.
 
+use super::launches::{self, Launches};
 use super::{commands, shape};
 use crate::probes::pipes::PipeProbe;
 use crate::probes::timeline::Timeline;
 use crate::probes::waits::{Edges, Sums, WaitProbe};
 use pelton_record::Cost;
 use pelton_record::inside::Inside;
-use pelton_sys::follow::{Event, Follow};
+use pelton_sys::follow::{Event, Follow, LinePlace};
 use pelton_sys::procfs::{self, Io, ProcFile};
 use pelton_sys::wait::{self, Ended, Usage};
 use pelton_sys::{clock, spawn};
@@ -41,6 +42,8 @@ pub struct Member {
     pub end_ns: u64,
     /// The words of its last program; none if it never became one.
     pub words: Vec<String>,
+    /// The line of the followed shell's text that it stands in, if that shell or a fork of it made it.
+    pub line: Option<u32>,
     /// CPU time when it became its first program.
     pub before_exec_ns: Option<u64>,
     /// The pipes that were its standard input and output.
@@ -73,6 +76,7 @@ impl Member {
             start_ns,
             end_ns: 0,
             words: Vec::new(),
+            line: None,
             before_exec_ns: None,
             pipes: [None; 2],
             ended: Ended::Exited(0),
@@ -121,12 +125,13 @@ impl Member {
 }
 
 impl Family {
-    /// Follows `pid`, which waits at its gate, and whatever it starts; with `course`, keeps what they do in the course of time.
+    /// Follows `pid`, which waits at its gate, and whatever it starts; with `course`, keeps what they do in the course of time;
+    /// with the `place` of the shell that it becomes, knows the lines in which that starts what.
     ///
     /// # Errors
     /// If the system does not permit it.
-    pub fn follow(pid: u32, course: bool) -> io::Result<Self> {
-        let follow = Follow::attach(pid)?;
+    pub fn follow(pid: u32, course: bool, place: Option<LinePlace>) -> io::Result<Self> {
+        let follow = Follow::attach(pid, place)?;
         let members = vec![Member::new(pid, None, clock::now_ns())];
         let (live, pipes) = (HashMap::from([(pid, 0)]), HashMap::new());
         Ok(Family { follow, members, live, pipes, course, left: 0 })
@@ -166,18 +171,19 @@ impl Family {
 
     fn take(&mut self, event: Event) {
         match event {
-            Event::Forked { at_ns, pid, child } => {
+            Event::Forked { at_ns, pid, child, line } => {
                 let parent = self.member(pid, at_ns);
                 let index = self.member(child, at_ns);
                 let pipes = self.members[parent].pipes;
                 let member = &mut self.members[index];
-                (member.parent, member.pipes) = (Some(parent), pipes);
+                (member.parent, member.pipes, member.line) = (Some(parent), pipes, line);
             }
-            Event::Execed { at_ns, pid, cpu_ns, pipes, words } => {
+            Event::Execed { at_ns, pid, cpu_ns, pipes, words, line } => {
                 let index = self.member(pid, at_ns);
                 let member = &mut self.members[index];
                 member.before_exec_ns.get_or_insert(cpu_ns);
                 member.pipes = pipes;
+                member.line = line.or(member.line);
                 member.words = words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
             }
             Event::Left { pid } => {
@@ -224,23 +230,27 @@ impl Family {
         }
     }
 
-    /// What is known in the end, in a run that started at `run_start_ns`; `None` if nothing was started.
-    pub fn finish(mut self, run_start_ns: u64) -> Option<Inside> {
+    /// What is known in the end, in a run that started at `run_start_ns`, and what the shell started in which line; `None` if
+    /// nothing was started.
+    pub fn finish(mut self, run_start_ns: u64) -> Option<(Inside, Launches)> {
         self.hear_out();
         let still_running = self.live.len() as u64;
         if self.members.len() < 2 && self.left == 0 {
             return None;
         }
         let family = Relations::of(&self.members);
-        Some(Inside {
+        let (pipelines, places) = shape::pipelines(&family, &self.pipes, run_start_ns);
+        let launches = launches::launches(&family, &places);
+        let inside = Inside {
             processes: self.members.len() as u64,
             still_running,
             left: self.left,
-            pipelines: shape::pipelines(&family, &self.pipes, run_start_ns),
+            pipelines,
             commands: commands::commands(&family),
             start_ns: None,
             verdict: Default::default(),
-        })
+        };
+        Some((inside, launches))
     }
 }
 

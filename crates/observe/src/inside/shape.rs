@@ -12,11 +12,15 @@ use pelton_sys::signals;
 use pelton_sys::wait::Ended;
 use std::collections::HashMap;
 
-/// What makes pipelines one: where they ran, and what their stages are called.
-type Look = (Option<(usize, usize)>, Vec<String>);
+/// What makes pipelines one: where they ran, and what their stages are called, each with its line in the text.
+type Look = (Option<(usize, usize)>, Vec<(String, Option<u32>)>);
 
-/// All of them, those within a stage of another after that.
-pub fn pipelines(family: &Relations<'_>, pipes: &HashMap<u64, PipeProbe>, run_start_ns: u64) -> Vec<Inner> {
+/// All of them, those within a stage of another after that; and the stages that processes lead.
+pub fn pipelines(
+    family: &Relations<'_>,
+    pipes: &HashMap<u64, PipeProbe>,
+    run_start_ns: u64,
+) -> (Vec<Inner>, HashMap<usize, Within>) {
     let mut chains = chains(family);
     chains.sort_by_key(|chain| depth(family, chain[0]));
     // Which chain, and which place in it, a leader has.
@@ -25,7 +29,7 @@ pub fn pipelines(family: &Relations<'_>, pipes: &HashMap<u64, PipeProbe>, run_st
     let mut found: Vec<Inner> = Vec::new();
     for chain in chains {
         let within = enclosing(family, &places, chain[0]);
-        let names = chain.iter().map(|&leader| name(family, leader)).collect();
+        let names = chain.iter().map(|&leader| (name(family, leader), line(family, leader))).collect();
         let key = (within.map(|within| (within.pipeline, within.stage)), names);
         let new = pipeline(family, &chain, pipes, run_start_ns);
         let group = *groups.entry(key).or_insert(found.len());
@@ -34,10 +38,16 @@ pub fn pipelines(family: &Relations<'_>, pipes: &HashMap<u64, PipeProbe>, run_st
         }
         match found.get_mut(group) {
             Some(inner) => add(inner, new),
-            None => found.push(Inner { times: 1, within, pipeline: new }),
+            None => found.push(Inner { times: 1, line: None, within, pipeline: new }),
         }
     }
-    found
+    (found, places)
+}
+
+/// The line of a stage that became a program. A fork may have been made before the shell looked at what it is to run.
+fn line(family: &Relations<'_>, leader: usize) -> Option<u32> {
+    let member = &family.members[leader];
+    member.line.filter(|_| !member.words.is_empty())
 }
 
 fn depth(family: &Relations<'_>, index: usize) -> (usize, u64) {
@@ -63,7 +73,7 @@ fn enclosing(family: &Relations<'_>, places: &HashMap<usize, Within>, leader: us
 }
 
 /// Leaders, in the order of the data.
-fn chains(family: &Relations<'_>) -> Vec<Vec<usize>> {
+pub fn chains(family: &Relations<'_>) -> Vec<Vec<usize>> {
     // One that still runs leads nothing: its figures are not known.
     let wired = family.members.iter().map(|member| match member.end_ns {
         0 => Wired::default(),
@@ -222,7 +232,7 @@ mod tests {
     type Shown = (u64, Option<(usize, usize)>, Vec<(String, u64)>);
 
     fn found(members: &[Member]) -> Vec<Shown> {
-        let inner = pipelines(&Relations::of(members), &HashMap::new(), 0);
+        let (inner, _) = pipelines(&Relations::of(members), &HashMap::new(), 0);
         let stages = |inner: &Inner| {
             let stages = inner.pipeline.stages.iter();
             stages.map(|stage| (stage.text.clone(), stage.cost.cpu_ns() / 1_000_000)).collect()

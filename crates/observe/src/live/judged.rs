@@ -66,6 +66,7 @@ pub fn verdict(stages: &[LiveStage], cores: u32) -> Verdict {
         notes: Vec::new(),
         repeats: None,
         arrivals: None,
+        lines: None,
     })
 }
 

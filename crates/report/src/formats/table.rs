@@ -19,7 +19,7 @@ use pelton_record::{Run, Stage};
 
 use super::Style;
 use crate::{
-    arrivals,
+    arrivals, by_line,
     columns::{self, BAR_HEAD, PIPE_HEAD, SPREAD_RANK},
     inside,
     layout::Sheet,
@@ -43,6 +43,10 @@ pub fn render(run: &Run, whole: &Run, style: &Style) -> String {
         let Some(threads) = &stage.threads else { continue };
         lines.push(Pieces::default());
         lines.extend(threads::lines(threads, &whose, style));
+    }
+    if let Some(found) = &whole.lines {
+        lines.push(Pieces::default());
+        lines.extend(by_line::lines(found, style));
     }
     if let Some(arrivals) = &whole.arrivals {
         lines.push(Pieces::default());

@@ -127,14 +127,14 @@ pub fn call(rewritten: &Rewritten, request: &Request, environment: &Environment)
 }
 
 /// A pipeline with spans in the whole text, and what is around it.
-struct Found {
-    pipeline: Pipeline,
+pub(crate) struct Found {
+    pub(crate) pipeline: Pipeline,
     background: bool,
     loop_variables: Vec<String>,
 }
 
 /// Every pipeline of the text. One that is nested is read again by itself, so that the second parser has its say.
-fn pipelines(text: &str, dialect: Dialect, script: &Script) -> Vec<Found> {
+pub(crate) fn pipelines(text: &str, dialect: Dialect, script: &Script) -> Vec<Found> {
     let top = script.items.iter().flat_map(|item| item.and_or.pipelines().map(|it| (it, item.background)));
     let top = top.map(|(pipeline, background)| Found {
         pipeline: pipeline.clone(),

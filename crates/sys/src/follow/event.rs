@@ -14,6 +14,8 @@ pub enum Event {
         pid: u32,
         /// The other.
         child: u32,
+        /// The line of the followed shell's text in which that was, if it is known by now.
+        line: Option<u32>,
     },
     /// It became a program.
     Execed {
@@ -27,6 +29,8 @@ pub enum Event {
         pipes: [Option<u64>; 2],
         /// Its command line, as long as 4 KiB hold.
         words: Vec<Vec<u8>>,
+        /// The line of the followed shell's text in which it stands, if only this told.
+        line: Option<u32>,
     },
     /// It gained privilege from its program's file, and is no longer followed.
     Left {
@@ -99,11 +103,19 @@ pub fn frame(bytes: &[u8]) -> Option<(Option<Event>, usize)> {
 
 fn event(kind: u8, numbers: &[u64], words: Vec<Vec<u8>>) -> Option<Event> {
     let inode = |number: u64| (number != 0).then_some(number);
+    let line = |number: u64| (number != 0).then_some(number as u32);
     Some(match (kind, numbers) {
-        (b'f', &[at_ns, pid, child]) => Event::Forked { at_ns, pid: pid as u32, child: child as u32 },
-        (b'x', &[at_ns, pid, cpu_ns, stdin, stdout]) => {
-            Event::Execed { at_ns, pid: pid as u32, cpu_ns, pipes: [inode(stdin), inode(stdout)], words }
+        (b'f', &[at_ns, pid, child, number]) => {
+            Event::Forked { at_ns, pid: pid as u32, child: child as u32, line: line(number) }
         }
+        (b'x', &[at_ns, pid, cpu_ns, stdin, stdout, number]) => Event::Execed {
+            at_ns,
+            pid: pid as u32,
+            cpu_ns,
+            pipes: [inode(stdin), inode(stdout)],
+            words,
+            line: line(number),
+        },
         (b'l', &[pid]) => Event::Left { pid: pid as u32 },
         (b'q', &[pid, stdin, stdout, known, read_bytes, written_bytes, read_calls, write_calls, peak]) => {
             let io = Io { read_bytes, written_bytes, read_calls, write_calls };
@@ -134,19 +146,26 @@ mod tests {
 
     #[test]
     fn frames_come_back_whole_or_not_at_all() {
-        let one = Frame::of(b'x', &[5, 7, 9, 0, 12], &[b"awk", b"", b"{ print }"]);
-        let two = Frame::of(b'f', &[1, 2, 3], &[]);
+        let one = Frame::of(b'x', &[5, 7, 9, 0, 12, 40], &[b"awk", b"", b"{ print }"]);
+        let two = Frame::of(b'f', &[1, 2, 3, 0], &[]);
         let both = [one.clone(), two.clone()].concat();
         let (event, used) = frame(&both).expect("whole");
         let words = vec![b"awk".to_vec(), vec![], b"{ print }".to_vec()];
         assert_eq!(used, one.len());
         assert_eq!(
             event,
-            Some(Event::Execed { at_ns: 5, pid: 7, cpu_ns: 9, pipes: [None, Some(12)], words })
+            Some(Event::Execed {
+                at_ns: 5,
+                pid: 7,
+                cpu_ns: 9,
+                pipes: [None, Some(12)],
+                words,
+                line: Some(40)
+            })
         );
         assert_eq!(
             frame(&both[used..]),
-            Some((Some(Event::Forked { at_ns: 1, pid: 2, child: 3 }), two.len()))
+            Some((Some(Event::Forked { at_ns: 1, pid: 2, child: 3, line: None }), two.len()))
         );
         (0..one.len()).for_each(|cut| assert_eq!(frame(&one[..cut]), None));
     }

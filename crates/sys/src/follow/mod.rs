@@ -12,16 +12,19 @@
 //! time one looks, a short process is gone. What the tracer saw comes through a pipe; whoever reads it late holds the
 //! followed processes up, at their next fork, exec or exit. If this process ends, the tracer does, and everything goes on unfollowed.
 
+mod calls;
 mod event;
+mod place;
 
 pub use event::Event;
+pub use place::LinePlace;
 
 use crate::procfs::{self, ProcFile};
 use crate::trace::{self, Next};
 use crate::wait::Ended;
 use crate::{clock, pipe, privilege, processes, spawn};
 use event::{Frame, frame};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -38,17 +41,18 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// Follows `pid`, which must be waiting (at its gate), from its next exec on.
+    /// Follows `pid`, which must be waiting (at its gate), from its next exec on. With a `place`, of the shell that `pid` becomes,
+    /// each process that this shell starts is told with the line that it stands in.
     ///
     /// # Errors
     /// If the system does not permit it, or if this process has several threads.
-    pub fn attach(pid: u32) -> io::Result<Self> {
+    pub fn attach(pid: u32, place: Option<LinePlace>) -> io::Result<Self> {
         let events = pipe::pipe()?;
         let Some(tracer) = spawn::fork_copy()? else {
             let attached = trace::alone(events.write.as_raw_fd())
                 .and_then(|()| trace::request(libc::PTRACE_SEIZE, pid as libc::pid_t, OPTIONS));
             if attached.is_ok() && tell(&[1]).is_ok() {
-                Follower::new(pid).run();
+                Follower::new(pid, place).run();
             }
             spawn::exit_now(0);
         };
@@ -111,7 +115,11 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACEFORK
     | libc::PTRACE_O_TRACEVFORK
     | libc::PTRACE_O_TRACECLONE
     | libc::PTRACE_O_TRACEEXEC
-    | libc::PTRACE_O_TRACEEXIT;
+    | libc::PTRACE_O_TRACEEXIT
+    | libc::PTRACE_O_TRACESYSGOOD;
+
+/// System calls that a process makes before its exec, at most: one that makes more is no command.
+const BEFORE_EXEC: u32 = 64;
 
 /// The tracer's own life. Standard input is the pipe that it writes to: see [`trace::alone`].
 struct Follower {
@@ -126,10 +134,67 @@ struct Follower {
     held: HashSet<u32>,
     /// Those that are to be let go at the end of their exec: see [`privilege`].
     leaving: HashSet<u32>,
+    lines: Lines,
+}
+
+/// The lines of a shell's text, as far as they are asked for.
+#[derive(Default)]
+struct Lines {
+    place: Option<LinePlace>,
+    /// Where the number is in the shell and in its forks.
+    addresses: HashMap<u32, u64>,
+    /// Forks that are watched until their exec: how many system calls they made, and the line.
+    watched: HashMap<u32, (u32, Option<u32>)>,
+}
+
+impl Lines {
+    /// `pid` has become another program.
+    fn execed(&mut self, pid: u32, is_root: bool) -> Option<u32> {
+        self.addresses.remove(&pid);
+        if let Some(address) = self.place.filter(|_| is_root).and_then(|place| place.address(pid)) {
+            self.addresses.insert(pid, address);
+        }
+        self.watched.remove(&pid)?.1
+    }
+
+    /// The line in which `pid` made `child`, if that is known by then.
+    fn forked(&mut self, pid: u32, child: u32) -> Option<u32> {
+        let address = *self.addresses.get(&pid)?;
+        self.addresses.insert(child, address);
+        // Whoever makes processes itself is no command.
+        self.watched.remove(&pid);
+        if self.place?.before_exec {
+            self.watched.insert(child, (0, None));
+            return None;
+        }
+        place::line(pid, address)
+    }
+
+    /// `pid` is at a system call.
+    fn called(&mut self, pid: u32) {
+        let Some((calls, line)) = self.watched.get_mut(&pid) else { return };
+        *calls += 1;
+        if calls::is_exec(pid as libc::pid_t) {
+            *line = self.addresses.get(&pid).and_then(|&address| place::line(pid, address));
+        }
+    }
+
+    fn ended(&mut self, pid: u32) {
+        self.addresses.remove(&pid);
+        self.watched.remove(&pid);
+    }
+
+    /// How `pid` goes on: to its next system call, or to its next event.
+    fn way_on(&self, pid: u32) -> libc::c_uint {
+        match self.watched.get(&pid) {
+            Some((0..BEFORE_EXEC, None)) => libc::PTRACE_SYSCALL,
+            _ => libc::PTRACE_CONT,
+        }
+    }
 }
 
 impl Follower {
-    fn new(root: u32) -> Self {
+    fn new(root: u32, place: Option<LinePlace>) -> Self {
         let known = HashSet::from([root]);
         Follower {
             root,
@@ -138,6 +203,7 @@ impl Follower {
             known,
             held: HashSet::new(),
             leaving: HashSet::new(),
+            lines: Lines { place, ..Lines::default() },
         }
     }
 
@@ -157,8 +223,13 @@ impl Follower {
 
     fn stopped(&mut self, pid: libc::pid_t, status: libc::c_int) -> io::Result<()> {
         let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
-        if event == 0 && signal == libc::SIGTRAP && self.leaving.remove(&(pid as u32)) {
-            return self.leave(pid as u32);
+        if event == 0 && signal == calls::STOP {
+            if self.leaving.remove(&(pid as u32)) {
+                return self.leave(pid as u32);
+            }
+            self.lines.called(pid as u32);
+            let _ = trace::request(self.lines.way_on(pid as u32), pid, 0);
+            return Ok(());
         }
         let told = match event {
             libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
@@ -175,12 +246,12 @@ impl Follower {
         // One that was killed meanwhile cannot be told anything; its end is seen next.
         let _ = match event {
             libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => trace::request(libc::PTRACE_LISTEN, pid, 0),
-            0 => trace::request(libc::PTRACE_CONT, pid, signal),
+            0 => trace::request(self.lines.way_on(pid as u32), pid, signal),
             libc::PTRACE_EVENT_EXEC if privilege::is_withheld(pid as u32) => {
                 self.leaving.insert(pid as u32);
                 trace::request(libc::PTRACE_SYSCALL, pid, 0)
             }
-            _ => trace::request(libc::PTRACE_CONT, pid, 0),
+            _ => trace::request(self.lines.way_on(pid as u32), pid, 0),
         };
         told
     }
@@ -201,7 +272,7 @@ impl Follower {
         let told = self.born(pid, child);
         self.known.insert(child);
         if self.held.remove(&child) {
-            let _ = trace::request(libc::PTRACE_CONT, child as libc::pid_t, 0);
+            let _ = trace::request(self.lines.way_on(child), child as libc::pid_t, 0);
         }
         told
     }
@@ -216,12 +287,15 @@ impl Follower {
         if !self.begun {
             return Ok(());
         }
-        tell(&Frame::of(b'f', &[clock::now_ns(), u64::from(pid), u64::from(child)], &[]))
+        let line = self.lines.forked(pid, child).unwrap_or(0);
+        let numbers = [clock::now_ns(), u64::from(pid), u64::from(child), u64::from(line)];
+        tell(&Frame::of(b'f', &numbers, &[]))
     }
 
     fn execed(&mut self, pid: u32) -> io::Result<()> {
         self.begun |= pid == self.root;
         self.threads.remove(&pid);
+        let number = self.lines.execed(pid, pid == self.root).unwrap_or(0);
         let line = ProcFile::open(pid, "cmdline").and_then(|file| {
             let mut buffer = vec![0; COMMAND_LINE];
             let size = file.read_bytes(&mut buffer)?;
@@ -232,7 +306,8 @@ impl Follower {
         let words: Vec<&[u8]> = line.strip_suffix(b"\0").unwrap_or(&line).split(|byte| *byte == 0).collect();
         let [stdin, stdout] = pipes(pid);
         let cpu_ns = clock::process_cpu_ns(pid).unwrap_or(0);
-        tell(&Frame::of(b'x', &[clock::now_ns(), u64::from(pid), cpu_ns, stdin, stdout], &words))
+        let numbers = [clock::now_ns(), u64::from(pid), cpu_ns, stdin, stdout, u64::from(number)];
+        tell(&Frame::of(b'x', &numbers, &words))
     }
 
     fn exiting(&mut self, pid: u32) -> io::Result<()> {
@@ -265,6 +340,7 @@ impl Follower {
         let (ended, usage) = crate::wait::reap(pid)?;
         self.known.remove(&pid);
         self.held.remove(&pid);
+        self.lines.ended(pid);
         if self.threads.remove(&pid) || !self.begun {
             return Ok(());
         }

@@ -1,0 +1,69 @@
+//! Scripts whose lines `pelton time` tells apart: given by `-f`, or as a command that is one.
+
+use crate::source::{self, Source};
+use pelton_record::Run;
+use pelton_run::{Environment, Launches, Plan};
+use pelton_syntax::Dialect;
+use pelton_sys::follow::LinePlace;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// A text with lines, and whose it is.
+pub struct Scripted {
+    text: String,
+    dialect: Option<Dialect>,
+    /// Where its shell keeps the line; `None` if pelton starts its pipelines itself, or if the shell does not show it.
+    pub place: Option<LinePlace>,
+    /// Whether the shell runs all of it.
+    by_shell: bool,
+}
+
+impl Scripted {
+    /// What `source` is, if it is a script. One that has more than plain pipelines is left to the shell as a whole, so that this
+    /// knows its lines.
+    pub fn of(source: &mut Source, from_file: bool, environment: &Environment) -> Option<Self> {
+        match source {
+            Source::Text(request, plan) if from_file => {
+                let by_shell = pelton_run::script::may_hold_pipelines(plan);
+                if by_shell {
+                    *plan = Plan::Whole { reason: "its lines, which the shell knows".into() };
+                }
+                let place = by_shell.then(|| LinePlace::find(&request.shell.path)).flatten();
+                let text = request.text.to_str()?.to_owned();
+                Some(Scripted { text, dialect: request.shell.dialect, place, by_shell })
+            }
+            Source::Text(..) => None,
+            Source::Words(words) => Self::of_words(words, environment),
+        }
+    }
+
+    /// `./script.sh …` or `bash script.sh …`.
+    fn of_words(words: &[OsString], environment: &Environment) -> Option<Self> {
+        let [first, rest @ ..] = words else { return None };
+        let named = Path::new(first).file_name()?.as_bytes();
+        let (file, shell) = match rest {
+            [file, ..] if source::is_shell(named) && !file.as_bytes().starts_with(b"-") => {
+                (Path::new(file).to_owned(), first.clone())
+            }
+            _ => {
+                let exec = pelton_run::command(words, environment).ok()?;
+                let file = Path::new(OsStr::from_bytes(exec.path.as_bytes())).to_owned();
+                (file.clone(), source::interpreter_of(&file)?)
+            }
+        };
+        let text = std::fs::read_to_string(file).ok()?;
+        let shell = source::find_shell(&shell, environment).ok()?;
+        let place = LinePlace::find(&shell.path);
+        Some(Scripted { text, dialect: shell.dialect, place, by_shell: true })
+    }
+
+    /// Adds to the record what its lines cost, if that is known.
+    pub fn add_to(&self, run: &mut Run, launches: Option<&Launches>) {
+        if self.by_shell && launches.is_none() {
+            run.notes.push("the lines of the script are not told apart: its shell does not show them, or may not be followed".into());
+            return;
+        }
+        pelton_run::add_lines(run, &self.text, self.dialect, launches);
+    }
+}

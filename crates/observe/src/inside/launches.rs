@@ -1,0 +1,232 @@
+//! What a shell started in the lines of its text: pipelines, and commands by themselves. What that text says there is for others
+//! to know.
+
+use super::family::Relations;
+use super::shape;
+use pelton_record::Cost;
+use pelton_record::inside::Within;
+use std::collections::{HashMap, HashSet};
+
+/// All that a shell started.
+#[derive(Debug, Default)]
+pub struct Launches {
+    /// Those that look the same, in the same place, are one. Whoever is within another comes after it.
+    pub launched: Vec<Launched>,
+    /// CPU time of the shell itself, and of forks of it that run none of these.
+    pub shell_cpu_ns: u64,
+}
+
+/// A pipeline, or a command by itself, that the shell started once or often.
+#[derive(Debug)]
+pub struct Launched {
+    /// Its stages.
+    pub stages: Vec<Started>,
+    /// The inner pipeline that it is, if it is one.
+    pub pipeline: Option<usize>,
+    /// The one of these in which it was started, if a stage of that is a part of the shell's text.
+    pub within: Option<usize>,
+    /// How often.
+    pub times: u64,
+    /// What it cost with all that it started. Its wall time is a sum, from the first stage's start to the last one's end.
+    pub cost: Cost,
+    /// CPU time without what others of these cost that are within it.
+    pub own_cpu_ns: u64,
+}
+
+/// A stage as it was started.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Started {
+    /// Its line, if that is known.
+    pub line: Option<u32>,
+    /// The name of its program; `None` of a fork of the shell, which runs a part of the text.
+    pub program: Option<String>,
+}
+
+/// What makes launches one.
+type Look = (Option<usize>, Vec<Started>);
+
+/// What the first of the processes started, if that is a shell whose lines are known.
+pub fn launches(family: &Relations<'_>, places: &HashMap<usize, Within>) -> Launches {
+    let mut found = Found::new(family);
+    for chain in found.all() {
+        found.add(&chain, places);
+    }
+    found.share_out();
+    Launches { launched: found.launched, shell_cpu_ns: found.shell_cpu_ns }
+}
+
+struct Found<'a> {
+    family: &'a Relations<'a>,
+    launched: Vec<Launched>,
+    looks: HashMap<Look, usize>,
+    /// Of a process that leads a stage: whose.
+    owners: Vec<Option<usize>>,
+    shell_cpu_ns: u64,
+}
+
+impl<'a> Found<'a> {
+    fn new(family: &'a Relations<'a>) -> Self {
+        let owners = vec![None; family.members.len()];
+        Found { family, launched: vec![], looks: HashMap::new(), owners, shell_cpu_ns: 0 }
+    }
+
+    /// Whether it is the shell, or a fork of it.
+    fn is_shell(&self, index: usize) -> bool {
+        let mut now = index;
+        while now != 0 {
+            let member = &self.family.members[now];
+            match member.parent {
+                Some(parent) if member.words.is_empty() => now = parent,
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// The leaders of all, in the order in which the first of each was made.
+    fn all(&self) -> Vec<Vec<usize>> {
+        let members = &self.family.members;
+        let is_launched = |&index: &usize| {
+            let member = &members[index];
+            member.end_ns > 0 && member.parent.is_some_and(|parent| self.is_shell(parent))
+        };
+        let chains = shape::chains(self.family).into_iter();
+        let mut all: Vec<Vec<usize>> =
+            chains.map(|chain| chain.into_iter().filter(is_launched).collect()).collect();
+        all.retain(|chain| !chain.is_empty());
+        let led: HashSet<usize> = all.iter().flatten().copied().collect();
+        let alone =
+            (0..members.len()).filter(|index| !led.contains(index) && !members[*index].words.is_empty());
+        all.extend(alone.filter(is_launched).map(|index| vec![index]));
+        all.sort_by_key(|chain| chain.iter().min().copied());
+        all
+    }
+
+    fn add(&mut self, chain: &[usize], places: &HashMap<usize, Within>) {
+        let stages: Vec<Started> = chain.iter().map(|&leader| self.started(leader)).collect();
+        let within = self.enclosing(chain[0]);
+        let first_ns = chain.iter().map(|&leader| self.family.members[leader].start_ns).min().unwrap_or(0);
+        let last_ns = chain.iter().map(|&leader| self.family.members[leader].end_ns).max().unwrap_or(0);
+        let new = self.launched.len();
+        let at = *self.looks.entry((within, stages.clone())).or_insert(new);
+        if at == new {
+            let pipeline = places.get(&chain[0]).map(|place| place.pipeline);
+            let cost = Cost::zero();
+            self.launched.push(Launched { stages, pipeline, within, times: 0, cost, own_cpu_ns: 0 });
+        }
+        let launched = &mut self.launched[at];
+        launched.times += 1;
+        launched.cost.wall_ns += last_ns.saturating_sub(first_ns);
+        chain.iter().for_each(|&leader| self.owners[leader] = Some(at));
+    }
+
+    fn started(&self, leader: usize) -> Started {
+        let member = &self.family.members[leader];
+        let program = (!member.words.is_empty()).then(|| self.family.name(leader));
+        Started { line: member.line, program }
+    }
+
+    /// The nearest one above `index`.
+    fn enclosing(&self, index: usize) -> Option<usize> {
+        let mut now = self.family.members[index].parent;
+        while let Some(index) = now {
+            if let Some(owner) = self.owners[index] {
+                return Some(owner);
+            }
+            now = self.family.members[index].parent;
+        }
+        None
+    }
+
+    /// Every process's own cost to whoever it is part of.
+    fn share_out(&mut self) {
+        for (index, member) in self.family.members.iter().enumerate() {
+            if member.end_ns == 0 {
+                continue;
+            }
+            let own = self.family.own(index);
+            let Some(owner) = self.owners[index].or_else(|| self.enclosing(index)) else {
+                self.shell_cpu_ns += own.cpu_ns();
+                continue;
+            };
+            self.launched[owner].own_cpu_ns += own.cpu_ns();
+            let mut now = Some(owner);
+            while let Some(at) = now {
+                self.launched[at].cost.add(&own);
+                now = self.launched[at].within;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::family::{Member, tests::member};
+    use super::*;
+
+    fn at(line: u32, mut member: Member) -> Member {
+        member.line = Some(line);
+        member
+    }
+
+    /// Lines and programs of the stages, within what, how often, CPU time with all and without, in milliseconds.
+    type Shown = (Vec<(u32, String)>, Option<usize>, u64, u64, u64);
+
+    fn found(members: &[Member]) -> (Vec<Shown>, u64) {
+        let family = Relations::of(members);
+        let (_, places) = shape::pipelines(&family, &HashMap::new(), 0);
+        let Launches { launched, shell_cpu_ns } = launches(&family, &places);
+        let stage = |stage: &Started| {
+            (stage.line.unwrap_or(0), stage.program.clone().unwrap_or_else(|| "()".to_owned()))
+        };
+        let shown = launched.iter().map(|one| {
+            let stages = one.stages.iter().map(stage).collect();
+            (stages, one.within, one.times, one.cost.cpu_ns() / 1_000_000, one.own_cpu_ns / 1_000_000)
+        });
+        (shown.collect(), shell_cpu_ns / 1_000_000)
+    }
+
+    fn of(line: u32, program: &str) -> (u32, String) {
+        (line, program.to_owned())
+    }
+
+    #[test]
+    fn a_loop_is_one_with_many_runs() {
+        let mut members = vec![member(None, "bash x.sh", [0, 0], 1)];
+        for i in 0..3 {
+            members.push(at(4, member(Some(0), "grep x", [0, 10 + i], 5)));
+            members.push(at(4, member(Some(0), "wc -c", [10 + i, 0], 2)));
+            members.push(at(5, member(Some(0), "expr 1", [0, 0], 1)));
+        }
+        let (rows, shell) = found(&members);
+        let pipeline = (vec![of(4, "grep"), of(4, "wc")], None, 3, 21, 21);
+        assert_eq!((rows, shell), (vec![pipeline, (vec![of(5, "expr")], None, 3, 3, 3)], 1));
+    }
+
+    #[test]
+    fn what_functions_run_is_within_their_pipeline() {
+        let members = [
+            member(None, "bash x.sh", [0, 0], 1),
+            at(9, member(Some(0), "", [0, 5], 1)),
+            at(9, member(Some(0), "", [5, 0], 1)),
+            at(3, member(Some(1), "awk tokens", [0, 5], 30)),
+            at(6, member(Some(2), "awk parse", [5, 0], 40)),
+            // What a program starts is part of it.
+            member(Some(4), "sh -c x", [5, 0], 7),
+        ];
+        let (rows, shell) = found(&members);
+        let outer = (vec![of(9, "()"), of(9, "()")], None, 1, 79, 2);
+        let inner = [(vec![of(3, "awk")], Some(0), 1, 30, 30), (vec![of(6, "awk")], Some(0), 1, 47, 47)];
+        assert_eq!((rows, shell), ([&[outer][..], &inner].concat(), 1));
+    }
+
+    #[test]
+    fn a_substitution_is_the_shells_own() {
+        let members = [
+            member(None, "bash x.sh", [0, 0], 1),
+            at(2, member(Some(0), "", [0, 9], 1)),
+            at(2, member(Some(1), "date", [0, 9], 3)),
+        ];
+        assert_eq!(found(&members), (vec![(vec![of(2, "date")], None, 1, 3, 3)], 2));
+    }
+}

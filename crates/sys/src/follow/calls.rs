@@ -1,0 +1,33 @@
+//! The execs that a traced process is about to make.
+
+use crate::elsewhere;
+
+/// The signal of a stop at a system call.
+pub const STOP: libc::c_int = libc::SIGTRAP | 0x80;
+
+/// The path of the program that `pid`, which stops at a system call, asks for; `None` if it asks for something else.
+pub fn exec_path(pid: libc::pid_t) -> Option<Vec<u8>> {
+    let [path, ..] = exec_arguments(pid)?;
+    elsewhere::string(pid as u32, path)
+}
+
+/// Whether `pid`, which stops at a system call, is about to become another program.
+pub fn is_exec(pid: libc::pid_t) -> bool {
+    exec_arguments(pid).is_some()
+}
+
+fn exec_arguments(pid: libc::pid_t) -> Option<[u64; 6]> {
+    // SAFETY: an all-zero value is a valid one for the kernel to fill.
+    let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };
+    let size = size_of::<libc::ptrace_syscall_info>();
+    // SAFETY: the kernel writes at most `size` bytes to `info`, which is that large.
+    if unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid, size, &mut info) } <= 0 {
+        return None;
+    }
+    if info.op != libc::PTRACE_SYSCALL_INFO_ENTRY {
+        return None;
+    }
+    // SAFETY: of an entry the kernel fills this part of the union.
+    let entry = unsafe { info.u.entry };
+    (entry.nr as i64 == libc::SYS_execve as i64).then_some(entry.args)
+}
