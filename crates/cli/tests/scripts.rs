@@ -137,6 +137,62 @@ const BASH: &[Case] = &[
     case(0, "for i in 1; do RANDOM=1; sort -k $RANDOM a | uniq; done"),
 ];
 
+/// In zsh's words, where they mean something else: it reads a file of the user's first, which may define anything, splits no
+/// variables, fails at patterns, and runs a last stage itself. So all of it is zsh's.
+const ZSH: &[Case] = &[
+    // Variables are not split, and lists are lists.
+    case(0, "x='a b'; for i in 1; do sort $x | head -n 1; done"),
+    case(0, "x='c d'; for i in 1; do sort $x | uniq -c; done"),
+    case(0, "x='a b'; for i in 1; do sort ${=x} | head -n 2; done"),
+    case(0, "x=; for i in 1; do sort $x a | head -n 1; done"),
+    case(0, "x='*'; for i in 1; do grep -c $x a | sort; done"),
+    case(0, "setopt sh_word_split; x='a b'; for i in 1; do sort $x | head -n 2; done"),
+    case(0, "files=(a b); sort $files | uniq -c; echo $files[1] ${#files}"),
+    case(0, "files=(a 'c d' b); for f in $files; do sort $f | head -n 1; done"),
+    case(0, "files=(a b); sort $files[2] | head -n 1; sort ${files[-1]} | tail -n 1"),
+    case(0, "typeset -A m; m=(x a y b); for k in ${(ok)m}; do sort $m[$k] | head -n 1; done"),
+    case(0, "lines=(${(f)\"$(sort a)\"}); print -l $lines[1,2]"),
+    // Patterns that match nothing fail their stage, and some are not bash's.
+    case(0, "sort nosuch* | wc -l; echo $?"),
+    case(0, "sort nosuch* a | wc -l || echo failed; echo on"),
+    case(0, "setopt null_glob; sort a nosuch* | head -n 1"),
+    case(0, "setopt no_nomatch; sort nosuch* | wc -l"),
+    case(0, "setopt extended_glob; cat ^(a|b|s.sh|c d)(.N) | sort"),
+    case(0, "cat *(.OL[1]) | wc -l; print -l *(/) | sort"),
+    case(0, "for f in (a|b); do sort $f | head -n 1; done"),
+    case(0, "grep -c 1 =a | sort; echo =ls | cat"),
+    case(0, "echo =nosuchcommand | cat; echo $?"),
+    case(0, "cat [ab] | sort | head -n 2; echo {a,b} {1..3} | cat"),
+    // Statuses.
+    case(0, "false | true | grep x; echo $pipestatus"),
+    case(0, "true | false | true; echo ${pipestatus[2]} $pipestatus[1]"),
+    case(0, "setopt pipefail; grep nosuch a | sort; echo $?"),
+    case(0, "set -e; sort a | grep nosuch; echo never"),
+    case(0, "set -o errexit; if sort a | grep nosuch; then :; fi; sort a | head -n 1; exit 4"),
+    case(0, "! sort a | grep -q nosuch; echo $?; { sort a | grep nosuch } always { echo end }"),
+    case(0, "sort a | { exit 3 }; echo $?"),
+    // The last stage runs in the shell itself.
+    case(0, "sort a | uniq -c | while read n x; do last=$x; done; echo $last"),
+    case(0, "sort a | read first; echo $first"),
+    case(0, "sort b | head -n 1 | x=1; echo $x"),
+    // Forms that bash lacks.
+    case(0, "for i (1 2) sort a | head -n $i | tail -n 1"),
+    case(0, "repeat 2 do sort a | head -n 1; done"),
+    case(0, "if [[ -e a ]] { sort a | head -n 1 } else { echo no }"),
+    case(0, "foreach f (a b); sort $f | uniq | wc -l; end"),
+    case(0, "sort a > one > two | head -n 1; cat one two | wc -l"),
+    case(0, "sort < a < b | wc -l; wc -l =(sort a | uniq) | cut -c1-2"),
+    case(0, "f() { echo $0 | cat }; f; echo $0 | cat; echo $funcstack ${(%):-%N} | cat"),
+    case(0, "alias srt='sort -r'; eval 'srt a | head -n 1'; \\sort a | head -n 1"),
+    case(0, "function a b { sort $1 | head -n 1 }; a a; b b"),
+    case(0, "x=a.txt; sort $x:r | head -n 1; echo ${x:u} | cat; echo $LINENO ${#argv} $1"),
+    case(
+        0,
+        "print -r -- ${(j:,:)${(s: :)$(sort -u a | head -n 3)}} | cat; emulate sh; sort $nosuch a | head -n 1",
+    ),
+    case(0, "TRAPEXIT() { sort a | tail -n 1 }; sort a | head -n 1; nosuchcommand | cat; return 5"),
+];
+
 fn prepare(dir: &Path) {
     let files: [(&str, &str); 5] = [
         ("a", "10\n9\n1\n1\nx\tb\na'b\n\"q\" it's\n$(echo no)\nabc\nÄé\n"),
@@ -246,6 +302,24 @@ fn scripts_do_what_bash_does() {
 #[test]
 fn scripts_do_what_dash_does() {
     all("dash", &[BOTH]);
+}
+
+#[test]
+fn scripts_do_what_zsh_does() {
+    all("zsh", &[ZSH]);
+}
+
+#[test]
+fn a_first_line_can_name_zsh() {
+    let script = "#!/bin/zsh\nx='c d'\nsort $x | uniq -c\necho $0 $1 $ZSH_NAME\nfalse | true\necho $pipestatus\nexit 6\n";
+    let expected = run(&["zsh", "s.sh", "one"], Some(script));
+    for ours in
+        [&[PELTON, "run", "-f", "s.sh", "one"][..], &[PELTON, "run", "--faithful", "-f", "s.sh", "one"]]
+    {
+        assert_eq!(run(ours, Some(script)), expected);
+    }
+    let explained = run(&[PELTON, "explain", "--json", "-f", "s.sh"], Some(script));
+    assert!(explained.out.contains("the grammar of `/bin/zsh` is not modelled"), "{explained:?}");
 }
 
 #[test]
