@@ -29,5 +29,5 @@ fn exec_arguments(pid: libc::pid_t) -> Option<[u64; 6]> {
     }
     // SAFETY: of an entry the kernel fills this part of the union.
     let entry = unsafe { info.u.entry };
-    (entry.nr as i64 == libc::SYS_execve as i64).then_some(entry.args)
+    (entry.nr as i64 == libc::SYS_execve).then_some(entry.args)
 }
