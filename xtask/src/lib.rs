@@ -12,6 +12,7 @@ pub mod inputs;
 pub mod law;
 pub mod quick;
 pub mod reference;
+pub mod scripts;
 pub mod setup;
 pub mod steps;
 pub mod test;
@@ -47,6 +48,8 @@ Usage: cargo xtask COMMAND
                 fuzz [--minutes N] [--seed S] [--only kernels,pipelines,regex,parsers,json,csv] [--jobs N]
   reference   writes docs/reference from the code, as a test wants it
   law         who may import whom, on its own
+  debian-scripts
+              every shell script of this machine: parsed or declined, still a script when rewritten, its help the same
   advisories  known security holes in what we depend on (downloads the list)
 ";
 
@@ -85,6 +88,7 @@ fn run() -> Outcome {
         "reference" => alone(args, reference::run),
         "law" => alone(args, law::run),
         "advisories" => alone(args, advisories::run),
+        "debian-scripts" => alone(args, scripts::run),
         other => Err(format!("there is no command '{other}'\n\n{HELP}").into()),
     }
 }

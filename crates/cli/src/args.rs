@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use pelton_report::Format;
 use pelton_run::Jobs;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// See where a shell pipeline spends its time, and why; run it exactly as the shell would.
 #[derive(Parser)]
@@ -470,12 +470,9 @@ pub struct ShArgs {
     #[arg(long, value_name = "SHELL", value_hint = ValueHint::CommandName)]
     pub shell: Option<OsString>,
 
-    /// The script
-    pub script: PathBuf,
-
-    /// Its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub args: Vec<OsString>,
+    /// The script, and its arguments, options included
+    #[arg(value_name = "SCRIPT", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub script: Vec<OsString>,
 }
 
 /// Say whether a change helped: two texts run in turns, their times and their output compared.
@@ -594,15 +591,23 @@ pub struct SourceArgs {
     #[arg(long, value_name = "SHELL", value_hint = ValueHint::CommandName)]
     pub shell: Option<OsString>,
 
-    /// Read the text from FILE, a script; what follows are its arguments
-    #[arg(short, long, value_name = "FILE")]
-    pub file: Option<PathBuf>,
+    /// Read the text from FILE, a script; what follows are its arguments, options included
+    #[arg(short, long, value_name = "FILE", num_args = 1.., allow_hyphen_values = true)]
+    pub file: Option<Vec<OsString>>,
 
     /// Shell text in one argument; `-` for text from standard input; or a command and its arguments as several.
     /// Options of pelton stand before it
     #[arg(value_name = "PIPELINE", trailing_var_arg = true, allow_hyphen_values = true,
           value_hint = ValueHint::CommandWithArguments)]
     pub words: Vec<OsString>,
+}
+
+impl SourceArgs {
+    /// The script, if one was given, and its arguments.
+    pub fn script(&self) -> Option<(&Path, &[OsString])> {
+        let (file, arguments) = self.file.as_deref()?.split_first()?;
+        Some((Path::new(file), arguments))
+    }
 }
 
 /// Let a writer go on at its own pace however slow its reader is: hold what the reader has not taken, in memory first, then

@@ -67,7 +67,7 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
 
 /// Runs a script, which is shell text in a file.
 pub fn script(args: ShArgs, color: When) -> Result<Ending, Failure> {
-    let source = SourceArgs { shell: args.shell, file: Some(args.script), words: args.args };
+    let source = SourceArgs { shell: args.shell, file: Some(args.script), words: vec![] };
     let args = RunArgs {
         source,
         faithful: false,

@@ -21,8 +21,8 @@ pub enum Source {
 impl Source {
     /// Reads and plans what the arguments name.
     pub fn resolve(args: &SourceArgs, environment: &Environment) -> Result<Self, Failure> {
-        let request = match (&args.file, args.words.as_slice()) {
-            (Some(file), arguments) => script(file, arguments, args.shell.as_deref(), environment)?,
+        let request = match (args.script(), args.words.as_slice()) {
+            (Some((file, arguments)), _) => script(file, arguments, args.shell.as_deref(), environment)?,
             (None, []) => {
                 let message = "there is no pipeline to run";
                 return Err(
@@ -44,8 +44,7 @@ impl Source {
     }
 }
 
-/// Whether the first word looks like an option that pelton does not have, and no `--` says that it is none. (After
-/// `-f FILE` every word is the script's.)
+/// Whether the first word looks like an option that pelton does not have, and no `--` says that it is none.
 fn is_stray_option(first: &OsStr, words: &[OsString]) -> bool {
     let given: Vec<OsString> = std::env::args_os().collect();
     let before = given.len().checked_sub(words.len() + 1).and_then(|i| given.get(i));

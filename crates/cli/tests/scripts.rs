@@ -357,6 +357,18 @@ fn bad_calls_are_refused() {
 }
 
 #[test]
+fn all_that_follows_a_script_is_its_own() {
+    let script = "#!/bin/bash\nfor f; do printf '%s ' \"$f\" | cat; done; sort -u a | head -n $#\n";
+    for argument in ["--help", "--version", "-V", "--", "-", "--faithful", "-f", "--shell=dash", "", "::"] {
+        let expected = run(&["bash", "s.sh", argument, "x", "--stats"], Some(script));
+        for ours in [&["run", "-f"][..], &["sh"], &["run", "--file"]] {
+            let argv = [&[PELTON], ours, &["s.sh", argument, "x", "--stats"]].concat();
+            assert_eq!(run(&argv, Some(script)), expected, "{argv:?}");
+        }
+    }
+}
+
+#[test]
 fn a_script_can_name_pelton_in_its_first_line() {
     let outcome = run(
         &[PELTON, "sh", "s.sh", "a"],

@@ -235,11 +235,7 @@ impl Check<'_> {
         words.extend(more.iter().cloned());
         words.extend(self.args.source.shell.iter().flat_map(|shell| ["--shell".into(), shell.clone()]));
         match &self.args.source.file {
-            Some(file) => {
-                words.extend(["--file".into(), file.clone().into_os_string()]);
-                words.push("--".into());
-                words.extend(self.request.args.iter().cloned());
-            }
+            Some(script) => words.extend(std::iter::once("--file".into()).chain(script.iter().cloned())),
             None => words.extend(["--".into(), self.request.text.clone()]),
         }
         let c = |bytes: &[u8]| CString::new(bytes).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
