@@ -5,11 +5,13 @@
 
 pub mod advisories;
 pub mod bench;
+pub mod book;
 pub mod demo;
 pub mod experiments;
 pub mod fuzz;
 pub mod inputs;
 pub mod law;
+pub mod pictures;
 pub mod quick;
 pub mod reference;
 pub mod scripts;
@@ -46,6 +48,8 @@ Usage: cargo xtask COMMAND
                 --quick: small inputs, minutes; --gather: only the report, of the records that are there
   fuzz        kernels, pipelines, expressions and parsers put to the test, in turns with fresh seeds:
                 fuzz [--minutes N] [--seed S] [--only kernels,pipelines,regex,parsers,json,csv] [--jobs N]
+  book        builds the book from docs/, and prints where it begins
+  pictures    takes the book's pictures of the page and of the live view (installs a browser)
   reference   writes docs/reference from the code, as a test wants it
   law         who may import whom, on its own
   debian-scripts
@@ -85,6 +89,8 @@ fn run() -> Outcome {
         "test" => alone(args, test::run),
         "build" => alone(args, build),
         "demo" => alone(args, demo::run),
+        "book" => alone(args, book::run),
+        "pictures" => alone(args, pictures::run),
         "reference" => alone(args, reference::run),
         "law" => alone(args, law::run),
         "advisories" => alone(args, advisories::run),

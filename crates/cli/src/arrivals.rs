@@ -50,6 +50,8 @@ pub struct Stamps {
     start_ns: u64,
     /// How many stages the text has by itself.
     stages: usize,
+    /// The text by itself.
+    text: String,
 }
 
 impl Stamps {
@@ -81,7 +83,10 @@ impl Stamps {
         let (middle, tail) = rest.split_at(last.span.end - first.span.end);
         let stamped = format!("{head}{}{middle}{}{tail}", stage("generated"), stage("arrived"));
         let request = Request { text: OsString::from(stamped), ..request.clone() };
-        Ok((Stamps { dir, start_ns: clock::now_ns(), stages: pipeline.stages.len() }, request))
+        Ok((
+            Stamps { dir, start_ns: clock::now_ns(), stages: pipeline.stages.len(), text: text.to_owned() },
+            request,
+        ))
     }
 
     /// The plan of the request with the two stages.
@@ -98,6 +103,16 @@ impl Stamps {
         run.arrivals = Some(Arrivals { generated: read("generated"), arrived: read("arrived") });
         if let Some(own) = run.pipelines.first().and_then(|pipeline| pipeline.stages.get(self.stages)) {
             run.exit_status = own.end.status();
+        }
+        // What was put in is shown by its name, and what the user wrote as it was written.
+        run.text = self.text.clone();
+        if let Some(pipeline) = run.pipelines.first_mut() {
+            pipeline.text = self.text;
+            for stage in [1, self.stages + 1] {
+                if let Some(stage) = pipeline.stages.get_mut(stage) {
+                    stage.text = "pelton stamp".to_owned();
+                }
+            }
         }
         let note = "two stages of pelton's own (stamp) stand behind the first stage and behind the last, and note when lines pass";
         run.notes.push(note.to_owned());

@@ -1,11 +1,12 @@
 //! The console examples in README.md and docs/ are run, so that they stay true.
 //!
 //! A block fenced as `console` holds commands after `$ ` (continued after `> `), each followed by what it prints, on
-//! both channels, and by `? N` if its status is not 0. `[..]` stands for anything within a line, a line `...` for any
+//! both channels, and by `? N` if its status is not 0 (or `? N or M`). `[..]` stands for anything within a line, a line `...` for any
 //! lines. A block fenced as `console figures` shows a measurement as it came: another run must show the same rows,
 //! down to the first blank line. The blocks of a file share a directory, in which `<!-- $ COMMAND -->` above a block
 //! prepares unseen.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,7 +16,8 @@ struct Example {
     line: usize,
     command: String,
     output: String,
-    status: i32,
+    /// 0 if there are none.
+    statuses: Vec<i32>,
     figures: bool,
 }
 
@@ -44,10 +46,10 @@ fn examples(markdown: &str) -> Vec<Example> {
 impl Example {
     fn add(&mut self, line: &str) {
         let more = line.strip_prefix("> ").filter(|_| self.output.is_empty());
-        let status = line.strip_prefix("? ").and_then(|number| number.parse().ok());
-        match (more, status) {
+        let statuses = line.strip_prefix("? ").map(|numbers| numbers.split(" or ").map(str::parse).collect());
+        match (more, statuses) {
             (Some(more), _) => self.command = format!("{}\n{more}", self.command),
-            (_, Some(status)) => self.status = status,
+            (_, Some(Ok(statuses))) => self.statuses = statuses,
             _ => self.output = format!("{}{line}\n", self.output),
         }
     }
@@ -71,7 +73,8 @@ impl Example {
     fn check(&self, dir: &Path, file: &str) {
         let (printed, status) = self.run(dir);
         let at = format!("{file}:{}: $ {}\n", self.line, self.command);
-        assert_eq!(status, self.status, "{at}{printed}");
+        let expected = if self.statuses.is_empty() { &[0][..] } else { &self.statuses };
+        assert!(expected.contains(&status), "status {status} of {at}{printed}");
         let shown = |text: &str| if self.figures { without_figures(text) } else { text.to_owned() };
         let compare = snapbox::Assert::new().normalize_paths(false);
         compare.eq(at.clone() + &shown(&printed), at + &shown(&self.output));
@@ -108,32 +111,63 @@ fn the_readme_is_true() {
     check_file(&root().join("README.md"));
 }
 
+/// The pages of a folder of docs, without those in folders of it.
+fn pages(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join("docs").join(folder)).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
+}
+
 #[test]
 fn the_documents_are_true() {
-    for entry in fs::read_dir(root().join("docs")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "md") {
-            check_file(&path);
+    pages("").iter().for_each(|page| check_file(page));
+}
+
+#[test]
+fn the_lessons_are_true() {
+    pages("lessons").iter().for_each(|page| check_file(page));
+}
+
+/// What a page leads to: files named in links and includes.
+fn targets(page: &Path) -> Vec<PathBuf> {
+    let markdown = fs::read_to_string(page).unwrap();
+    let links = markdown.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
+    let includes = markdown.split("{{#include ").skip(1).filter_map(|rest| rest.split(['}', ':']).next());
+    let inside = |link: &&str| !link.contains("://") && !link.starts_with('#') && !link.is_empty();
+    let file = |link: &str| page.parent().unwrap().join(link.split('#').next().unwrap());
+    links.filter(inside).chain(includes).map(file).collect()
+}
+
+#[test]
+fn links_lead_somewhere_and_the_book_has_every_page() {
+    let docs = root().join("docs");
+    let listed: BTreeSet<PathBuf> =
+        targets(&docs.join("SUMMARY.md")).iter().map(|path| path.canonicalize().unwrap()).collect();
+    for page in ["", "lessons", "add", "reference"].iter().flat_map(|folder| pages(folder)) {
+        let known = page.ends_with("SUMMARY.md") || listed.contains(&page.canonicalize().unwrap());
+        assert!(known, "{} is not in SUMMARY.md", page.display());
+        for target in targets(&page) {
+            assert!(target.exists(), "{} leads to {}", page.display(), target.display());
         }
     }
 }
 
 #[test]
 fn examples_are_found() {
-    let markdown = "text\n<!-- $ hidden -->\n```console figures\n$ echo \\\n> 1\n1\n$ false\n? 1\n```\n```sh\n$ no\n```\n";
-    let example = |line, command: &str, output: &str, status, figures| Example {
+    let markdown = "text\n<!-- $ hidden -->\n```console figures\n$ echo \\\n> 1\n1\n$ false\n? 1 or 2\n```\n```sh\n$ no\n```\n";
+    let example = |line, command: &str, output: &str, statuses: &[i32], figures| Example {
         line,
         command: command.into(),
         output: output.into(),
-        status,
+        statuses: statuses.to_vec(),
         figures,
     };
     assert_eq!(
         examples(markdown),
         [
-            example(2, "hidden", "", 0, false),
-            example(4, "echo \\\n1", "1\n", 0, true),
-            example(7, "false", "", 1, true),
+            example(2, "hidden", "", &[], false),
+            example(4, "echo \\\n1", "1\n", &[], true),
+            example(7, "false", "", &[1, 2], true),
         ]
     );
 }
@@ -151,7 +185,7 @@ fn wildcards_stand_for_anything() {
     let dir = tempfile::tempdir().unwrap();
     let command = "echo 'a\\b 17 c'; seq 3; false".to_owned();
     let output = "a\\b [..] c\n...\n3\n".to_owned();
-    Example { command, output, status: 1, ..Example::default() }.check(dir.path(), "some.md");
+    Example { command, output, statuses: vec![1], ..Example::default() }.check(dir.path(), "some.md");
 }
 
 #[test]

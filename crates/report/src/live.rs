@@ -34,6 +34,8 @@ pub struct View {
 
 /// Columns of the narrowest bar, and of the widest.
 const BAR: [usize; 2] = [10, 30];
+/// And where there is room to spare.
+const BAR_MAX: usize = 60;
 /// Everything but the command and the bar.
 const FIXED: usize = 2 + 7 + 2 + 2 + 5 + 2 + 2 + 8 + 2 + 8 + 2 + 10;
 /// The narrowest command.
@@ -155,8 +157,7 @@ fn help() -> Vec<Pieces> {
 }
 
 fn body(now: &Snapshot, view: &View, style: &Style, width: usize) -> Vec<Pieces> {
-    let bar = width.saturating_sub(FIXED + 40).clamp(BAR[0], BAR[1]);
-    let command = width.saturating_sub(FIXED + bar).clamp(COMMAND, COMMAND_MAX);
+    let [command, bar] = columns(now, style, width);
     let mut lines = Vec::new();
     for (i, pipeline) in now.pipelines.iter().enumerate() {
         if i == 0 {
@@ -172,6 +173,19 @@ fn body(now: &Snapshot, view: &View, style: &Style, width: usize) -> Vec<Pieces>
         lines.push(Pieces::one(Role::Dim, "  no pipeline runs; one that begins will be shown"));
     }
     lines
+}
+
+/// How wide commands and bars are: where there is room for both, no command is wider than it needs, and bars have the rest.
+fn columns(now: &Snapshot, style: &Style, width: usize) -> [usize; 2] {
+    let room = width.saturating_sub(FIXED);
+    let texts = now.pipelines.iter().flat_map(|pipeline| &pipeline.stages).map(|stage| &stage.text);
+    let longest = texts.map(|text| text::width(&text::printable(text, style.unicode))).max().unwrap_or(0);
+    let needed = longest.clamp(COMMAND, COMMAND_MAX);
+    if room >= needed + BAR[1] {
+        return [needed, (room - needed).min(BAR_MAX)];
+    }
+    let bar = room.saturating_sub(40).clamp(BAR[0], BAR[1]);
+    [room.saturating_sub(bar).clamp(COMMAND, COMMAND_MAX), bar]
 }
 
 fn is_bottleneck(pipeline: &LivePipeline, stage: usize) -> bool {

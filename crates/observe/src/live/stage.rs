@@ -72,11 +72,9 @@ impl Bytes {
 
 impl Watched {
     pub fn new(pid: u32, edges: Edges, now_ns: u64) -> Self {
-        let words = processes::command_line(pid);
-        let stat = processes::file(pid, "stat").and_then(|text| processes::parse_stat(&text));
-        let name = stat.map_or_else(|| "?".to_owned(), |stat| stat.name);
+        let (name, text) = called(pid).unwrap_or_else(|| ("?".to_owned(), "?".to_owned()));
         Watched {
-            text: if words.is_empty() { name.clone() } else { words.join(" ") },
+            text,
             name,
             edges,
             waits: WaitProbe::join(pid, edges, now_ns),
@@ -106,6 +104,10 @@ impl Watched {
         }
         let mut lately = Waits::default();
         self.lately.iter().for_each(|(_, waits)| lately.add(waits));
+        // It may have been met between fork and exec, or in the middle of exec.
+        if let Some((name, text)) = called(pid) {
+            (self.name, self.text) = (name, text);
+        }
         let moved = self.io.since();
         let rate = |bytes: u64| (bytes as f64 * 1e9 / window_ns.max(1) as f64) as u64;
         LiveStage {
@@ -121,6 +123,14 @@ impl Watched {
             pipe: self.pipe.as_mut().and_then(live_pipe),
         }
     }
+}
+
+/// What a process is called, and its command line; as long as it is there.
+fn called(pid: u32) -> Option<(String, String)> {
+    let name = processes::file(pid, "stat").and_then(|text| processes::parse_stat(&text))?.name;
+    let words = processes::command_line(pid);
+    let text = if words.is_empty() { name.clone() } else { words.join(" ") };
+    Some((name, text))
 }
 
 fn live_pipe(probe: &mut PipeProbe) -> Option<LivePipe> {

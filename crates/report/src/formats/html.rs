@@ -14,6 +14,7 @@ pub fn render(run: &Run, whole: &Run) -> String {
     let style = Style { width: Some(132), color: false, unicode: true, all: false };
     let data = json!({
         "wall": run.wall_ns,
+        "bottleneck": run.verdict.bottleneck.as_ref().map(|found| [found.pipeline, found.stage]),
         "pipelines": run.pipelines.iter().map(pipeline).collect::<Vec<_>>(),
     });
     // Without this character nothing can end the script element, or begin a comment in it.

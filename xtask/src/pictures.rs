@@ -1,0 +1,74 @@
+//! `cargo xtask pictures`: what the book shows of the page and of the live view, taken anew, and looked at by tests.
+//!
+//! It installs a browser (some 300 MB) and tmux, which nothing else needs.
+
+use std::path::Path;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::Outcome;
+use crate::setup;
+use crate::steps::{step, timed};
+use crate::workspace::{cargo, on_path, release_binary, root, target_dir};
+
+/// A program, and the Debian package that brings it.
+const NEEDED: [(&str, &str); 3] =
+    [("chromium", "chromium"), ("chromedriver", "chromium-driver"), ("tmux", "tmux")];
+
+/// The sizes of terminals that the live view is shown in.
+const SIZES: [(u32, u32); 2] = [(80, 24), (200, 60)];
+
+/// What runs while it is watched: with a bottleneck, and both kinds of waiting around it.
+const WATCHED: &str = "yes 'GET /index.html 200' | sed 's/index/start/' | gzip -c | wc -c";
+
+/// Takes all of them.
+pub fn run() -> Outcome {
+    let missing: Vec<&str> =
+        NEEDED.iter().filter(|(program, _)| !on_path(program)).map(|(_, package)| *package).collect();
+    if !missing.is_empty() {
+        setup::install(&missing)?;
+    }
+    let pelton = release_binary()?;
+    let pictures = root().join("docs/pictures");
+    std::fs::create_dir_all(&pictures)?;
+    let mut test = cargo(["test", "--quiet", "--locked", "-p", "pelton", "--test", "browser"]);
+    test.env("PELTON_PICTURES", &pictures).env("PELTON_BINARY", &pelton);
+    step("the page in a browser", &mut test)?;
+    // What is on paper is for whoever takes pictures to look at, and too large to keep.
+    std::fs::rename(pictures.join("page.pdf"), target_dir()?.join("page.pdf"))?;
+    timed("the live view", || SIZES.iter().try_for_each(|size| live(&pelton, *size, &pictures)))
+}
+
+/// The screen of `pelton watch`, and of `pelton time --live`, after some seconds.
+fn live(pelton: &Path, (columns, rows): (u32, u32), pictures: &Path) -> Outcome {
+    let pelton = pelton.display();
+    let watch = format!("({WATCHED}) > /dev/null & {pelton} watch $!");
+    let time = format!("{pelton} time --live \"{WATCHED}\" > /dev/null");
+    for (name, command) in [("watch", watch), ("live", time)] {
+        let screen = screen(&command, columns, rows)?;
+        if !screen.contains("gzip -c") || !screen.contains("the bottleneck is") {
+            return Err(format!("{name} at {columns}x{rows} does not show what it should:\n{screen}").into());
+        }
+        std::fs::write(pictures.join(format!("{name}-{columns}x{rows}.txt")), screen)?;
+    }
+    Ok(())
+}
+
+/// What a terminal of this size shows, in a server of tmux of our own.
+fn screen(command: &str, columns: u32, rows: u32) -> Outcome<String> {
+    let server = format!("pelton-pictures-{}", std::process::id());
+    let tmux = |words: &[&str]| {
+        let mut tmux = Command::new("tmux");
+        tmux.args(["-L", &server, "-f", "/dev/null"]).args(words).env("LC_ALL", "C.UTF-8");
+        tmux.output()
+    };
+    let (x, y) = (columns.to_string(), rows.to_string());
+    tmux(&["new-session", "-d", "-x", &x, "-y", &y, "bash", "-c", command])?;
+    sleep(Duration::from_secs(6));
+    let shown = tmux(&["capture-pane", "-p"]);
+    // Its programs get a hang-up, as of any terminal that is closed.
+    tmux(&["kill-server"])?;
+    let text = String::from_utf8(shown?.stdout)?;
+    Ok(text.trim_end().to_owned() + "\n")
+}
