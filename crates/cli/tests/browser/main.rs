@@ -2,6 +2,7 @@
 //!
 //! Skipped, and it says so, where there is no chromium and chromedriver: they are large, so `cargo xtask test` does not
 //! install them. `cargo xtask pictures` does, runs this, and keeps the pictures.
+#![allow(clippy::print_stdout, reason = "a test that is skipped says why")]
 
 mod driver;
 
