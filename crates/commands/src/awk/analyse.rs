@@ -113,18 +113,23 @@ pub(super) fn each_expr<'a>(expr: &'a Expr, call: &mut impl FnMut(&'a Expr)) {
     }
 }
 
+/// Calls for every statement of a program.
+pub(super) fn every_statement<'a>(program: &'a Program, call: &mut impl FnMut(&'a Statement)) {
+    for (_, statement) in bodies(program) {
+        each_statement(statement, call);
+    }
+}
+
 /// Calls for every expression of a program.
 pub(super) fn every_expr<'a>(program: &'a Program, call: &mut impl FnMut(&'a Expr)) {
     for pattern in patterns(program) {
         each_expr(pattern, call);
     }
-    for (_, statement) in bodies(program) {
-        each_statement(statement, &mut |statement| {
-            for expr in statement.parts().0 {
-                each_expr(expr, call);
-            }
-        });
-    }
+    every_statement(program, &mut |statement| {
+        for expr in statement.parts().0 {
+            each_expr(expr, call);
+        }
+    });
 }
 
 /// The variables that a record may find as another has left them: read before they are certainly assigned.

@@ -74,6 +74,8 @@ pub(super) enum Do {
     /// Whether a function may print something before this does.
     Print(Vec<Get>, bool),
     PrintRecord,
+    /// What is printed goes to standard error.
+    Aside(Vec<Do>),
     /// The same.
     Printf(Vec<Piece>, Vec<Get>, bool),
     /// To a sum that is read at the end only; times 1 or -1.

@@ -252,8 +252,18 @@ impl Compiler<'_> {
             }
             statement if !self.in_block && self.is_sum(statement) => self.add(statement)?,
             Statement::Expr(expr) => Do::Run(self.get(expr)?),
-            Statement::Print(_, Some(to)) | Statement::Printf(_, Some(to)) => {
-                return Declined::because(format!("a side effect: print {}", to.how));
+            Statement::Print(args, Some(to)) | Statement::Printf(args, Some(to)) => {
+                if !to.is_standard_error() {
+                    return Declined::because(format!("a side effect: print {}", to.how));
+                }
+                if calls(args) {
+                    return Declined::because("a function called for what is printed on standard error");
+                }
+                let plainly = match statement {
+                    Statement::Print(args, _) => Statement::Print(args.clone(), None),
+                    _ => Statement::Printf(args.clone(), None),
+                };
+                Do::Aside(self.one(&plainly)?)
             }
             Statement::Print(args, None) if args.is_empty() => Do::PrintRecord,
             Statement::Print(args, None) => Do::Print(self.gets(args)?, calls(args)),

@@ -223,7 +223,9 @@ impl Kernel for AwkKernel {
     }
 
     fn complaints(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.complaint)
+        let mut said = std::mem::take(&mut self.machine.aside);
+        said.append(&mut self.complaint);
+        said
     }
 
     fn status(&self) -> i32 {

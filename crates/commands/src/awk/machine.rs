@@ -58,6 +58,8 @@ pub(super) struct Machine {
     pub(super) out: Vec<u8>,
     /// What the real one says where it cannot go on.
     pub(super) said: String,
+    /// What was printed on standard error.
+    pub(super) aside: Vec<u8>,
     /// One that shares the records of another adds up on the ledger.
     pub(super) ledger: Option<Ledger>,
     /// Something was added that depends on the order.
@@ -86,6 +88,7 @@ impl Machine {
             status: 0,
             out: Vec::new(),
             said: String::new(),
+            aside: Vec::new(),
             ledger: None,
             inexact: false,
             ranges: vec![false; code.ranges],
@@ -172,6 +175,12 @@ impl Machine {
             }
             Do::Add(place, value, sign) => self.add(place, value, *sign)?,
             Do::Print(args, calls) => self.print(args, *calls)?,
+            Do::Aside(print) => {
+                std::mem::swap(&mut self.out, &mut self.aside);
+                let printed = self.run(print);
+                std::mem::swap(&mut self.out, &mut self.aside);
+                return printed;
+            }
             Do::Printf(pieces, args, calls) => {
                 self.printing(*calls, |machine, out| machine.printf(pieces, args, out))?;
             }

@@ -24,6 +24,7 @@ mod lines;
 mod machine;
 mod names;
 mod number;
+mod one_way;
 mod order;
 mod others;
 mod parse;
@@ -80,6 +81,8 @@ struct Awk {
     scripts: Vec<Vec<u8>>,
     resume: Option<Vec<Vec<u8>>>,
     begin_prints: bool,
+    /// It prints on standard error.
+    warns: bool,
     /// Whether threads can share its records, in words.
     sharing: String,
 }
@@ -143,7 +146,9 @@ fn accept_as(
         return Declined::because("exit in BEGIN, before anything is read");
     }
     let begin_prints = program.begin.iter().flatten().any(prints);
-    let alone = analysis.carried.is_empty() && !analysis.counts && !analysis.ranges && !analysis.may_fail;
+    let warns = warns(&program);
+    let alone =
+        analysis.carried.is_empty() && !analysis.counts && !analysis.ranges && !analysis.may_fail && !warns;
     let one_input = line.inputs.len() == 1;
     let whole_lines = analysis.whole_lines && !line.variables.iter().any(|(name, _)| name == "ORS");
     // Whoever goes on reads a pipe.
@@ -168,7 +173,7 @@ fn accept_as(
         resumes,
         shares: alone && analysis.joined.is_empty() && !analysis.exits && !names_a_file,
         whole_lines,
-        folds: folds && !begin_prints,
+        folds: folds && !begin_prints && !warns,
     };
     let inputs = if reads { line.inputs } else { Vec::new() };
     let resume = resumes.then_some(line.resume);
@@ -185,7 +190,7 @@ fn accept_as(
             format!("its records are worked on in order: {}", why_in_order(&analysis, no_fold, names_a_file))
         }
     };
-    Ok(Box::new(Awk { sharing, compiled, analysis, manner, inputs, scripts, resume, begin_prints }))
+    Ok(Box::new(Awk { sharing, compiled, analysis, manner, inputs, scripts, resume, begin_prints, warns }))
 }
 
 /// Why threads cannot share its records.
@@ -222,6 +227,16 @@ fn prints(statement: &tree::Statement) -> bool {
         for expr in statement.parts().0 {
             analyse::each_expr(expr, &mut |expr| found |= matches!(expr, tree::Expr::Call(..)));
         }
+    });
+    found
+}
+
+/// It prints on standard error.
+fn warns(program: &tree::Program) -> bool {
+    let mut found = false;
+    analyse::every_statement(program, &mut |statement| {
+        found |=
+            matches!(statement, tree::Statement::Print(_, Some(_)) | tree::Statement::Printf(_, Some(_)));
     });
     found
 }
@@ -294,7 +309,7 @@ impl Command for Awk {
     }
 
     fn complains_before_printing(&self) -> bool {
-        self.analysis.may_fail
+        self.analysis.may_fail || self.warns
     }
 
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {

@@ -294,10 +294,7 @@ impl Translator<'_> {
 
 fn write_bracket(negated: bool, members: &[bool; 256], classes: &[u8], out: &mut Vec<u8>) -> Accept<()> {
     let has = |byte: u8| members[usize::from(byte)];
-    if has(b'\n') {
-        return Declined::because("a newline in brackets");
-    }
-    let plain = |byte: &u8| has(*byte) && !matches!(byte, b']' | b'^' | b'-' | b'[' | b'\\');
+    let plain = |byte: &u8| has(*byte) && !matches!(byte, b']' | b'^' | b'-' | b'[' | b'\\' | b'\n');
     let count = members.iter().filter(|member| **member).count();
     if count == 1 && has(b'^') && !negated && classes.is_empty() {
         out.extend_from_slice(b"\\^");
@@ -329,8 +326,11 @@ fn write_bracket(negated: bool, members: &[bool; 256], classes: &[u8], out: &mut
         out.push(b'[');
     }
     if has(b'\\') {
-        // sed reads a backslash in brackets in ways of its own.
-        return Declined::because("a backslash in brackets");
+        // Two of them are one to sed, whatever follows.
+        out.extend_from_slice(b"\\\\");
+    }
+    if has(b'\n') {
+        out.extend_from_slice(b"\\n");
     }
     if has(b'^') {
         if out.last() == Some(&b'[') && !has(b'[') && !negated {
@@ -348,7 +348,8 @@ fn write_bracket(negated: bool, members: &[bool; 256], classes: &[u8], out: &mut
 /// A character for itself.
 fn literal(byte: u8, out: &mut Vec<u8>) -> Accept<()> {
     match byte {
-        0 | b'\n' => return Declined::because("a newline in an expression"),
+        0 => return Declined::because("a NUL in an expression"),
+        b'\n' => out.extend_from_slice(b"\\n"),
         b'\\' | b'.' | b'[' | b']' | b'(' | b')' | b'*' | b'+' | b'?' | b'{' | b'}' | b'|' | b'^' | b'$' => {
             out.extend([b'\\', byte]);
         }

@@ -59,6 +59,13 @@ pub(super) struct Redirect {
     pub(super) to: Expr,
 }
 
+impl Redirect {
+    /// To standard error, by the name that all awks know without opening a file.
+    pub(super) fn is_standard_error(&self) -> bool {
+        self.how != "|" && self.to == Expr::Text(b"/dev/stderr".to_vec())
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Expr {
     Number(f64),

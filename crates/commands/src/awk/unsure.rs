@@ -9,6 +9,9 @@ use crate::{Accept, Declined};
 
 /// Declines what mawk may not match where it should.
 pub(super) fn check_match(text: &[u8]) -> Accept<()> {
+    if super::one_way::is_one_way(text) {
+        return Ok(());
+    }
     let mut open: Vec<bool> = Vec::new();
     for (piece, next) in pairs(text) {
         let repeats = matches!(next, Some(b"*" | b"+" | b"?"));
@@ -38,6 +41,9 @@ pub(super) fn check_match(text: &[u8]) -> Accept<()> {
 
 /// Declines that of which mawk may find another match than the longest of the leftmost ones.
 pub(super) fn check_find(text: &[u8]) -> Accept<()> {
+    if super::one_way::is_one_way(text) {
+        return Ok(());
+    }
     let unsure = || Declined::because("matches that mawk does not always find in full length");
     let mut branches = vec![Vec::new()];
     let mut anchors = Vec::new();
@@ -120,7 +126,7 @@ fn are_apart(branches: &[Vec<Item>], no_anchors: bool) -> bool {
 }
 
 /// The pieces of an expression (characters, sets, operators), each with the next.
-fn pairs(text: &[u8]) -> Vec<(&[u8], Option<&[u8]>)> {
+pub(super) fn pairs(text: &[u8]) -> Vec<(&[u8], Option<&[u8]>)> {
     let mut pieces = Vec::new();
     let mut at = 0;
     while at < text.len() {
@@ -155,18 +161,27 @@ fn end_of_bracket(text: &[u8], start: usize) -> usize {
 }
 
 /// What a piece matches. `None` if that is not plain to see.
-fn members(piece: &[u8]) -> Option<[bool; 256]> {
+pub(super) fn members(piece: &[u8]) -> Option<[bool; 256]> {
     let mut members = [false; 256];
     match piece {
         b"." => return Some([true; 256]),
         [b'\\', byte] if byte.is_ascii_punctuation() => members[usize::from(*byte)] = true,
-        [b'\\', b't'] => members[usize::from(b'\t')] = true,
-        [b'\\', _] => return None,
+        [b'\\', byte] => members[usize::from(blank(*byte)?)] = true,
         [b'[', inner @ .., b']'] => return bracket(inner),
         [byte] => members[usize::from(*byte)] = true,
         _ => return None,
     }
     Some(members)
+}
+
+/// The character that an escape stands for.
+fn blank(letter: u8) -> Option<u8> {
+    match letter {
+        b't' => Some(b'\t'),
+        b'n' => Some(b'\n'),
+        b'r' => Some(b'\r'),
+        _ => None,
+    }
 }
 
 fn bracket(inner: &[u8]) -> Option<[bool; 256]> {
@@ -183,8 +198,9 @@ fn bracket(inner: &[u8]) -> Option<[bool; 256]> {
                 (0..128u8).filter(is_member).for_each(|byte| members[usize::from(byte)] = true);
                 end + 2
             }
-            (b'\\', [_, b't', ..]) => {
-                members[usize::from(b'\t')] = true;
+            (b'[', [_, b'.' | b'=', ..]) => return None,
+            (b'\\', [_, byte, ..]) if blank(*byte).is_some() => {
+                blank(*byte).into_iter().for_each(|byte| members[usize::from(byte)] = true);
                 2
             }
             (b'\\', [_, byte, ..]) if byte.is_ascii_punctuation() => {
@@ -240,10 +256,13 @@ mod tests {
             "^a|b$",
             "[^,]*,",
             ".*",
+            "\\n[ \\t\\r\\n]*",
+            "^[ \\t\\n]*",
+            r#""([^"\\]|\\.)*"|-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?|true|false|null|[][{}:,]"#,
         ] {
             assert!(check_find(text.as_bytes()).is_ok(), "{text}");
         }
-        for text in ["a|ab", ".+.+c?", "[ab]+a", "(a|b)c", "a.*b+", ".+x", "[^a]?a*[ab]", "a*|a"] {
+        for text in ["a|ab", ".+.+c?", "[ab]+a", "(a|ab)c", "a.*b+", ".+x", "[^a]?a*[ab]", "a*|a"] {
             assert!(check_find(text.as_bytes()).is_err(), "{text}");
         }
     }
