@@ -138,16 +138,23 @@ impl Plan {
         let (read, write) = (self.read / count, self.write / count);
         let work = (self.one - self.read - self.write - self.apart).max(0.0) / count;
         let mut free = vec![0.0_f64; workers];
-        let (mut reader, mut passed) = (0.0_f64, Vec::with_capacity(self.blocks as usize));
+        let (mut reader, mut passer) = (0.0_f64, 0);
+        let mut passed: Vec<f64> = Vec::with_capacity(self.blocks as usize);
         for block in 0..self.blocks as usize {
             let next = (0..workers).min_by(|a, b| free[*a].total_cmp(&free[*b])).unwrap_or(0);
             let room = block.checked_sub(PER_WORKER * workers).map_or(0.0, |before| passed[before]);
             reader = free[next].max(reader).max(room) + read;
-            let before: f64 = passed.last().copied().unwrap_or(0.0);
+            let before = passed.last().copied().unwrap_or(0.0);
             let done = reader + work;
-            // Who finds others before it leaves its block to whoever passes them on, and goes on.
             let passes = done.max(before) + write;
-            free[next] = if before > done { done } else { passes };
+            // Who finds another passing blocks on leaves its own to that one, and goes on.
+            if before > done && passer != next {
+                free[next] = done;
+                free[passer] = free[passer].max(passes);
+            } else {
+                free[next] = passes;
+                passer = next;
+            }
             passed.push(passes);
         }
         passed.last().copied().unwrap_or(0.0)
