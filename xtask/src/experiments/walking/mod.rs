@@ -8,7 +8,7 @@ mod f4_statistics;
 use serde_json::Value as Json;
 
 use super::Experiment;
-use super::lab::{Lab, list, number};
+use super::lab::{Lab, capture, list, number};
 use super::report::plots::Span;
 use crate::Outcome;
 use crate::bench::find::tree;
@@ -28,12 +28,14 @@ fn plant(lab: &Lab) -> Outcome<usize> {
     Ok(directories)
 }
 
-/// The statistics of a search with these options, for an entry called `name`.
+/// The statistics of a search with these options, for an entry called `name`. A shell starts it: peak memory is inherited
+/// from whoever starts a program, and this process is not small.
 fn statistics(lab: &Lab, options: &[&str], name: &str) -> Outcome<Json> {
-    let words =
-        [&["find", "--json", "--output", "find.json", "--unordered"], options, &["tree", "-name", name]]
-            .concat();
-    let out = lab.capture(words)?;
+    let find = ["find", "--json", "--output", "find.json", "--unordered"];
+    let pelton = lab.pelton.to_string_lossy();
+    let shell = ["-c", "\"$0\" \"$@\"; exit $?", &pelton];
+    let words = [&shell[..], &find[..], options, &["tree", "-name", name]].concat();
+    let out = capture(&mut lab.other("bash", words))?;
     let text = std::fs::read(lab.path("find.json"))
         .map_err(|error| format!("no statistics ({error}): {}", out.stderr))?;
     Ok(serde_json::from_slice(&text)?)
