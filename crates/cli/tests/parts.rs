@@ -123,6 +123,61 @@ fn the_same_in_parts_of_any_length() {
     }
 }
 
+/// A document a line, some of them empty, some with a name that others lack.
+fn documents(seed: u64, count: usize) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    let mut text = String::new();
+    for at in 0..count {
+        let _ = match random.below(12) {
+            0 => writeln!(text),
+            1 => writeln!(text, "[{at}, {{\"a\": \"é\\n{at}\"}}, null]"),
+            2 => writeln!(text, "{at} \"text\""),
+            _ => writeln!(text, "{{\"a\": {}, \"b\": [{at}, \"x y\"], \"c\": null}}", random.below(100)),
+        };
+    }
+    text.into_bytes()
+}
+
+#[test]
+fn documents_in_parts_of_any_length() {
+    let fine = documents(4, 60);
+    let pretty = b"{\n  \"a\": [\n    1,\n    2\n  ]\n}\n".repeat(6);
+    let broken = [&fine[..900], b"\n{\"a\": x}\n", &fine[..300]].concat();
+    let unfinished = [&fine[..], b"[1,\n2"].concat();
+    let odd = [&fine[..700], b"\n\"\xff\"\n\xef\xbb\xbf1\n"].concat();
+    let nul = [&fine[..700], b"\n[1]\n\x00[2]\n", &fine[..500]].concat();
+    let no_end = b"{\"a\": 1}\n".repeat(40).into_iter().chain(*b"{\"a\": 2}").collect::<Vec<u8>>();
+    for input in [fine, pretty, broken, unfinished, odd, nul, no_end, Vec::new()] {
+        let place = Place::new(&input);
+        for text in [
+            // Of an array, of text: errors that name their lines, and a status that is that of the last document.
+            "jq -c .a in; echo $?",
+            "cat in | jq '.[0] + 1'; echo ${PIPESTATUS[@]}",
+            "cat in | jq -c 'select(type == \"object\") | .b[]' | cat -A",
+        ] {
+            place.compare(text, &[], &["250", "100000"]);
+        }
+    }
+}
+
+#[test]
+fn awks_in_parts_of_any_length() {
+    let place = Place::new(&lines(5, 3000));
+    let odd = Place::new(b"a b\n1 0\n\xff\xc3 2\nx\x00y z\n4 5".repeat(20).as_slice());
+    for awk in ["gawk", "mawk", "original-awk"] {
+        for text in [
+            format!("{awk} '{{print $1 * 2 + length($2)}}' in"),
+            format!("cat in | {awk} '{{s = $1; if ($2 > s) s = $2; print s, length($3)}}' | uniq -c"),
+            // A division by nothing ends some of them.
+            format!("{awk} '{{printf \"%.2f %s\\n\", $1 / $2, $1}}' in; echo $?"),
+            format!("{awk} -F- '{{gsub(/[a-z]+/, \"<&>\"); print $2 + 0, $1}}' in"),
+        ] {
+            place.compare(&text, &[], &["700"]);
+            odd.compare(&text, &[], &["100"]);
+        }
+    }
+}
+
 #[test]
 fn last_lines_and_long_lines() {
     for input in

@@ -31,6 +31,7 @@ mod parse;
 mod pattern;
 mod places;
 mod record;
+mod stateless;
 mod substitute;
 mod sums;
 mod texts;
@@ -50,6 +51,7 @@ use analyse::Analysis;
 use compile::Compiled;
 use kernel::{AwkKernel, Manner};
 use names::Names;
+pub(crate) use stateless::stateless;
 
 /// Whose awk a program is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -36,6 +36,8 @@ pub enum Family {
     OriginalAwk,
     /// util-linux.
     UtilLinux,
+    /// jq. It has no kernel.
+    Jq,
     /// bash's own builtins.
     Bash,
 }
@@ -52,6 +54,7 @@ impl Family {
             Family::Mawk => "mawk",
             Family::OriginalAwk => "the one true awk",
             Family::UtilLinux => "util-linux",
+            Family::Jq => "jq",
             Family::Bash => "bash",
         }
     }
@@ -68,6 +71,7 @@ pub const TESTED: &[(Family, &str)] = &[
     (Family::Mawk, "1.3.4 20200120"),
     (Family::OriginalAwk, "20220912"),
     (Family::UtilLinux, "2.38.1"),
+    (Family::Jq, "1.6"),
     (Family::Bash, "5.2.15(1)-release"),
 ];
 
@@ -81,6 +85,7 @@ const FIRST_LINES: &[(&str, Family)] = &[
     ("mawk ", Family::Mawk),
     ("awk version ", Family::OriginalAwk),
     ("* from util-linux ", Family::UtilLinux),
+    ("jq-", Family::Jq),
     ("GNU bash, version ", Family::Bash),
 ];
 

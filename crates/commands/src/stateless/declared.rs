@@ -1,6 +1,6 @@
 //! Commands that the user says treat each line by itself.
 
-use super::{Data, Stateless, Statuses};
+use super::{Data, Errors, Stateless, Statuses};
 use crate::Input;
 
 /// Commands as they were declared: a name, and the arguments that a call must begin with.
@@ -43,6 +43,7 @@ impl Declared {
             args: args.to_vec(),
             statuses: Statuses::First,
             data: Data::Bytes,
+            errors: Errors::Alike,
             only_prints: false,
         })
     }

@@ -5,8 +5,8 @@
 //! whatever stands before and behind. Every command that is read here is a named implementation; a user's own command is
 //! [declared](declared::Declared).
 
-mod awk;
 mod declared;
+mod jq;
 mod rev;
 
 pub use declared::{Declared, is_name};
@@ -24,8 +24,21 @@ pub struct Stateless {
     pub statuses: Statuses,
     /// In which data lines are by themselves.
     pub data: Data,
+    /// What it says of an error.
+    pub errors: Errors,
     /// It may run on a part of its input more than once: it does nothing but print.
     pub only_prints: bool,
+}
+
+/// What a command says of an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Errors {
+    /// The same, wherever the line stands.
+    Alike,
+    /// It names the line, and what is one it decides itself. A part that ends with an error, or says something, counts for
+    /// nothing: one process gets it and all the rest, behind as many empty lines, which mean nothing, as there were lines
+    /// before.
+    ByLine,
 }
 
 /// How the statuses of the parts become that of the whole.
@@ -50,12 +63,14 @@ pub enum Data {
         /// Characters are UTF-8.
         utf8: bool,
     },
+    /// JSON without NULs, and without the mark that begins some texts, which counts at their beginning only.
+    Json,
 }
 
 impl Stateless {
     /// For any lines.
     pub(crate) fn lines(input: Input, args: Vec<Vec<u8>>, statuses: Statuses) -> Self {
-        Stateless { input, args, statuses, data: Data::Bytes, only_prints: true }
+        Stateless { input, args, statuses, data: Data::Bytes, errors: Errors::Alike, only_prints: true }
     }
 }
 
@@ -67,18 +82,31 @@ type Read = fn(&[Vec<u8>], &Context) -> Accept<Stateless>;
 /// # Errors
 /// If nothing says that it treats each line by itself.
 pub fn stateless(name: &[u8], args: &[Vec<u8>], context: &Context) -> Accept<Stateless> {
-    let (family, read): (Family, Read) = match name {
-        b"sed" => (Family::GnuSed, crate::sed::stateless),
-        b"grep" => (Family::GnuGrep, crate::grep::stateless),
-        b"rev" => (Family::UtilLinux, rev::stateless),
-        b"awk" | b"gawk" | b"mawk" => return awk::stateless(args, context),
+    const AWKS: &[Family] = &[Family::Mawk, Family::Gawk, Family::OriginalAwk];
+    let (families, read): (&[Family], Read) = match name {
+        b"sed" => (&[Family::GnuSed], crate::sed::stateless),
+        b"grep" => (&[Family::GnuGrep], crate::grep::stateless),
+        b"rev" => (&[Family::UtilLinux], rev::stateless),
+        b"jq" => (&[Family::Jq], jq::stateless),
+        _ if is_awk(name) => (AWKS, crate::awk::stateless),
         _ => return Declined::because(NOT_KNOWN),
     };
-    if !context.implementation.is_tested(family) {
+    if !families.iter().any(|family| context.implementation.is_tested(*family)) {
         let what = context.implementation.describe();
         return Declined::because(format!("it is {what}, which is not known well enough"));
     }
     read(args, context)
+}
+
+fn is_awk(name: &[u8]) -> bool {
+    matches!(name, b"awk" | b"gawk" | b"mawk" | b"nawk" | b"original-awk")
+}
+
+/// The names in a program. Those in texts are among them.
+pub(crate) fn names_in(program: &[u8]) -> impl Iterator<Item = &str> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let runs = program.chunk_by(move |left, right| is_part(left) == is_part(right));
+    runs.filter_map(move |run| std::str::from_utf8(run).ok().filter(|_| is_part(&run[0])))
 }
 
 /// Why any other command is not taken for one.
@@ -86,5 +114,5 @@ pub const NOT_KNOWN: &str = "nothing says that it treats each line by itself";
 
 /// Whether a command of this name may be one.
 pub fn may_be_stateless(name: &[u8]) -> bool {
-    matches!(name, b"sed" | b"grep" | b"rev" | b"awk" | b"gawk" | b"mawk")
+    matches!(name, b"sed" | b"grep" | b"rev" | b"jq") || is_awk(name)
 }

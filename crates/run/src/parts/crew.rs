@@ -13,7 +13,8 @@ use super::trial::is_fit;
 use crate::native::elastic::Elastic;
 use crate::native::failure::{self, Caller, Failure};
 use crate::progress;
-use pelton_commands::stateless::{Data, Stateless};
+use pelton_commands::Input;
+use pelton_commands::stateless::{Data, Errors, Stateless};
 use pelton_stream::team::Policy;
 use pelton_sys::signals::{self, Interrupts};
 use pelton_sys::spawn::Exec;
@@ -36,7 +37,18 @@ pub enum End {
 /// The processes of one stage.
 pub struct Crew<'a> {
     exec: &'a Exec,
+    /// The command as it was called, on a file of its own. `None`: it reads standard input.
+    whole: Option<&'a Exec>,
     data: Data,
+    errors: Errors,
+    /// Lines in parts whose turn is over.
+    lines: u64,
+    /// Of the part whose turn it is, so much was printed.
+    printed_of_part: u64,
+    /// So much of what comes next was printed already.
+    skip: u64,
+    /// The open member was given what parts of the input cannot be told apart in: all begins again with it, at its turn.
+    odd: bool,
     source: Source,
     pending: Pending,
     grain: Grain,
@@ -87,6 +99,7 @@ impl<'a> Crew<'a> {
     /// With the first part, if it is done already.
     pub fn new(
         exec: &'a Exec,
+        real: &'a Exec,
         stateless: &Stateless,
         source: Source,
         grain: Grain,
@@ -96,7 +109,13 @@ impl<'a> Crew<'a> {
         source.settle();
         Crew {
             exec,
+            whole: matches!(stateless.input, Input::File(_)).then_some(real),
             data: stateless.data,
+            errors: stateless.errors,
+            lines: 0,
+            printed_of_part: 0,
+            skip: 0,
+            odd: false,
             source,
             pending: Pending::default(),
             grain,
@@ -215,6 +234,9 @@ impl<'a> Crew<'a> {
     /// Gives what was read to whoever is next. `Some` if no process can be started at all.
     fn deal(&mut self) -> Option<End> {
         loop {
+            if self.odd {
+                return if self.members.len() == 1 { self.start_over() } else { None };
+            }
             let part = self.part_bytes();
             if let Some(open) = self.open() {
                 let given = open.given as usize;
@@ -266,10 +288,43 @@ impl<'a> Crew<'a> {
         let Some(open) = members.back_mut() else { return };
         let bytes = &pending.bytes[..n];
         self.within_line = bytes.last() != Some(&b'\n');
-        self.alone |= self.data != Data::Bytes && (self.within_line || !is_fit(bytes, self.data));
+        let last = self.source.has_ended() && n == pending.len();
+        let by_line = self.errors == Errors::ByLine;
+        let odd =
+            self.data != Data::Bytes && (self.within_line && !(by_line && last) || !is_fit(bytes, self.data));
         open.give(bytes);
         open.push();
         drop(pending.take(n));
+        if by_line {
+            self.odd |= odd && !self.alone;
+        } else {
+            self.alone |= odd;
+        }
+    }
+
+    /// One process gets what the first one and all later ones were given, and the rest. It must see what the command would
+    /// see, whose words tell where in the input something stands: so it reads a file that has a name from its
+    /// beginning, and else as many empty lines before as there were. What was printed already is dropped.
+    fn start_over(&mut self) -> Option<End> {
+        let mut one = match Member::start(self.whole.unwrap_or(self.exec)) {
+            Ok(one) => one,
+            Err(error) => return Some(self.cannot_start(&error)),
+        };
+        let all = std::mem::take(&mut self.members);
+        if self.whole.is_some() {
+            self.skip = self.printed;
+            self.source.leave();
+            self.pending.bytes.clear();
+        } else {
+            self.skip = self.printed_of_part;
+            one.give(&vec![b'\n'; usize::try_from(self.lines).unwrap_or_default()]);
+            all.iter().for_each(|member| one.give(member.kept()));
+        }
+        self.odd = false;
+        self.alone = true;
+        drop(all);
+        self.members.push_back(one);
+        None
     }
 
     /// Whether the open member may be given the end of its input: more comes, and it does not keep up.
@@ -293,7 +348,10 @@ impl<'a> Crew<'a> {
     /// Starts the next process. If there can be none now, those that work go on; if none works, that is the end.
     fn start(&mut self) -> Option<End> {
         match Member::start(self.exec) {
-            Ok(member) => {
+            Ok(mut member) => {
+                if self.errors == Errors::ByLine && !self.alone {
+                    member.keep();
+                }
                 if self.elastic.is_polite() && self.at_work() > 0 {
                     sched::let_give_way(member.pid(), POLITE);
                 }
@@ -305,12 +363,14 @@ impl<'a> Crew<'a> {
                 None
             }
             Err(_) if self.at_work() > 0 => None,
-            Err(error) => {
-                let called = &self.caller.called;
-                let _ = writeln!(std::io::stderr(), "pelton: cannot start {called} for a part: {error}");
-                Some(End::Status(126))
-            }
+            Err(error) => Some(self.cannot_start(&error)),
         }
+    }
+
+    fn cannot_start(&self, error: &std::io::Error) -> End {
+        let called = &self.caller.called;
+        let _ = writeln!(std::io::stderr(), "pelton: cannot start {called} for a part: {error}");
+        End::Status(126)
     }
 
     /// Looks what the only process costs, where that was not tried before.
@@ -326,6 +386,13 @@ impl<'a> Crew<'a> {
     /// Prints what is at its turn. `Some` if the command would have ended by now.
     fn collect(&mut self) -> Option<End> {
         while let Some(head) = self.members.front_mut() {
+            if self.errors == Errors::ByLine && !self.alone && head.has_failed() {
+                if let Some(end) = self.start_over() {
+                    return Some(end);
+                }
+                continue;
+            }
+            let head = self.members.front_mut()?;
             let (out, err) = (std::mem::take(&mut head.out.bytes), std::mem::take(&mut head.err.bytes));
             if let Some(end) = self.print(&out) {
                 return Some(end);
@@ -339,6 +406,8 @@ impl<'a> Crew<'a> {
                 return None;
             };
             let end = self.tally.add(ended, head.left_early());
+            self.lines += lines_in(head.kept());
+            self.printed_of_part = 0;
             self.members.pop_front();
             if end.is_some() {
                 return end;
@@ -349,11 +418,15 @@ impl<'a> Crew<'a> {
 
     /// `Some` if nobody takes it.
     fn print(&mut self, bytes: &[u8]) -> Option<End> {
+        let known = usize::try_from(self.skip).unwrap_or(usize::MAX).min(bytes.len());
+        self.skip -= known as u64;
+        let bytes = &bytes[known..];
         if bytes.is_empty() {
             return None;
         }
         let printed = self.printed + bytes.len() as u64;
         self.printed = printed;
+        self.printed_of_part += bytes.len() as u64;
         let error = write_all(bytes).err()?;
         self.members.clear();
         if error.kind() == ErrorKind::BrokenPipe {
@@ -400,6 +473,10 @@ impl<'a> Crew<'a> {
             Interrupted::PassedOn => {}
         }
     }
+}
+
+fn lines_in(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
 fn cleared(mut bytes: Vec<u8>) -> Vec<u8> {

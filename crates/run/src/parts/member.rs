@@ -22,6 +22,8 @@ pub struct Member {
     closed: bool,
     /// How many bytes it was to be given so far.
     pub given: u64,
+    /// All of them, if another one may have to be given the same.
+    kept: Option<Vec<u8>>,
     /// Its standard output.
     pub out: Gathered,
     /// Its standard error.
@@ -102,6 +104,7 @@ impl Member {
             sent: 0,
             closed: false,
             given: 0,
+            kept: None,
             left: input.read,
             out: gathered(output.read),
             err: gathered(errors.read),
@@ -114,9 +117,22 @@ impl Member {
         self.pid
     }
 
+    /// What it is given is kept from now on.
+    pub fn keep(&mut self) {
+        self.kept = Some(Vec::new());
+    }
+
+    /// What was kept.
+    pub fn kept(&self) -> &[u8] {
+        self.kept.as_deref().unwrap_or_default()
+    }
+
     /// More for it, when it can take it.
     pub fn give(&mut self, bytes: &[u8]) {
         self.given += bytes.len() as u64;
+        if let Some(kept) = &mut self.kept {
+            kept.extend_from_slice(bytes);
+        }
         if self.sent == self.backlog.len() {
             self.backlog.clear();
             self.sent = 0;
@@ -165,6 +181,12 @@ impl Member {
             any |= self.ended.is_some();
         }
         any
+    }
+
+    /// It has said something, or ended with another status than 0. One that was ended by a signal has not.
+    pub fn has_failed(&self) -> bool {
+        let failed = |(ended, _): &(Ended, Usage)| matches!(ended, Ended::Exited(status) if *status != 0);
+        !self.err.bytes.is_empty() || self.ended.as_ref().is_some_and(failed)
     }
 
     /// It has ended, and all that it printed was gathered.

@@ -36,7 +36,7 @@ use crate::native::files;
 use crate::stage::{Ends, StagePlan, Surroundings};
 use crew::{Crew, End};
 use pelton_commands::Input;
-use pelton_commands::stateless::{Stateless, may_be_stateless};
+use pelton_commands::stateless::{Data, Stateless, may_be_stateless};
 use pelton_sys::signals;
 use pelton_sys::spawn::{self, Action, Child, Exec, Redirection};
 use source::Source;
@@ -69,6 +69,10 @@ pub fn refusal(
 ) -> Option<String> {
     if let Err(declined) = files::standard_streams() {
         return Some(declined.reason);
+    }
+    let home = around.environment.get("HOME").map(Path::new);
+    if stateless.data == Data::Json && home.is_none_or(|home| home.join(".jq").exists()) {
+        return Some("what .jq at home defines".to_owned());
     }
     if settings::part_bytes().is_some() {
         return None;
@@ -154,7 +158,7 @@ impl Parts {
             Verdict::Real => return None,
             Verdict::Parts { grain, first } => {
                 elastic::give_way_as_asked();
-                Crew::new(&self.part, &self.stateless, source, grain, first, Caller { called })
+                Crew::new(&self.part, &self.real, &self.stateless, source, grain, first, Caller { called })
             }
         };
         if self.stage == 0 {

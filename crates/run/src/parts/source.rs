@@ -46,8 +46,10 @@ impl Source {
         }
         let output = File::from(std::io::stdout().as_fd().try_clone_to_owned().ok()?).metadata().ok()?;
         let same = (metadata.dev(), metadata.ino()) == (output.dev(), output.ino());
-        // grep will not read what it writes, and stops at its first match where nobody reads what it finds.
-        if same || stateless.statuses == Statuses::Found && output.file_type().is_char_device() {
+        // grep will not read what it writes, and stops at its first match where nobody reads what it finds. jq prints in
+        // colours on a terminal.
+        let looks = stateless.statuses == Statuses::Found || stateless.data == Data::Json;
+        if same || looks && output.file_type().is_char_device() {
             return None;
         }
         let mut source = Source { file, regular, ended: false };
@@ -145,6 +147,11 @@ impl Source {
     /// Nothing more comes.
     pub fn has_ended(&self) -> bool {
         self.ended
+    }
+
+    /// Somebody else reads it.
+    pub fn leave(&mut self) {
+        self.ended = true;
     }
 
     /// For who waits for it.

@@ -15,7 +15,7 @@ use super::member::Member;
 use super::settings;
 use super::source::Source;
 use memchr::{memchr, memrchr};
-use pelton_commands::stateless::{Data, Stateless, Statuses};
+use pelton_commands::stateless::{Data, Errors, Stateless, Statuses};
 use pelton_sys::spawn::Exec;
 use pelton_sys::wait::Ended;
 
@@ -51,8 +51,8 @@ pub fn judge(exec: &Exec, stateless: &Stateless, source: &mut Source) -> Verdict
     if lines < SAMPLE_BYTES / 4 || !is_fit(&sample[..lines], stateless.data) {
         return Verdict::Real;
     }
-    let tried = try_on(exec, stateless.statuses, &[])
-        .and_then(|(start_ns, _)| Some((start_ns, try_on(exec, stateless.statuses, &sample[..lines])?)));
+    let tried = try_on(exec, stateless, &[])
+        .and_then(|(start_ns, _)| Some((start_ns, try_on(exec, stateless, &sample[..lines])?)));
     let Some((start_ns, (all_ns, member))) = tried else { return Verdict::Real };
     let cost = Cost { start_ns, ns_per_byte: (all_ns - start_ns).max(0.0) / lines as f64 };
     match Grain::of(&cost) {
@@ -67,13 +67,17 @@ pub fn judge(exec: &Exec, stateless: &Stateless, source: &mut Source) -> Verdict
 pub fn is_fit(bytes: &[u8], data: Data) -> bool {
     match data {
         Data::Bytes => true,
+        Data::Json => memchr(0, bytes).is_none() && memchr::memmem::find(bytes, b"\xEF\xBB\xBF").is_none(),
         Data::Text { utf8 } => memchr(0, bytes).is_none() && (!utf8 || std::str::from_utf8(bytes).is_ok()),
     }
 }
 
 /// Runs it on these lines alone: what that cost, in nanoseconds. `None` if it did not end as it should.
-fn try_on(exec: &Exec, statuses: Statuses, lines: &[u8]) -> Option<(f64, Member)> {
+fn try_on(exec: &Exec, stateless: &Stateless, lines: &[u8]) -> Option<(f64, Member)> {
     let mut member = Member::start(exec).ok()?;
+    if stateless.errors == Errors::ByLine {
+        member.keep();
+    }
     member.give(lines);
     member.close();
     while !member.is_done() {
@@ -86,7 +90,8 @@ fn try_on(exec: &Exec, statuses: Statuses, lines: &[u8]) -> Option<(f64, Member)
         }
     }
     let (ended, usage) = member.ended?;
-    let fine = ended == Ended::Exited(0) || ended == Ended::Exited(1) && statuses == Statuses::Found;
+    let fine =
+        ended == Ended::Exited(0) || ended == Ended::Exited(1) && stateless.statuses == Statuses::Found;
     let silent = member.err.bytes.is_empty() && (!lines.is_empty() || member.out.bytes.is_empty());
     (fine && silent && !member.left_early()).then_some(((usage.user_ns + usage.sys_ns) as f64, member))
 }

@@ -1,0 +1,188 @@
+//! Which programs treat each record by itself, so that several awks can share the lines of one input: those that the analysis
+//! of the language finds so, whatever keeps them from running natively.
+//!
+//! A message of awk names the record, and gawk warns of bytes that are no characters, once. An input that has a name can
+//! be read again from its beginning if an awk says anything; one that has none is shared only where no awk has
+//! anything to say.
+
+use super::analyse::every_expr;
+use super::names::{Names, bodies};
+use super::tree::{Arith, Builtin, Expr, Program, Redirect, Statement};
+use super::{Dialect, analyse, given, lines, parse, prints};
+use crate::stateless::{Data, Errors, Stateless, Statuses, names_in};
+use crate::{Accept, Charset, Context, Declined, Input};
+
+/// Names by which a program learns of more than its record, in one awk or another, or does more than print.
+const CONNECTING: [&str; 33] = [
+    "NR",
+    "FNR",
+    "FILENAME",
+    "ARGC",
+    "ARGV",
+    "ARGIND",
+    "RS",
+    "RT",
+    "ORS",
+    "ERRNO",
+    "PROCINFO",
+    "SYMTAB",
+    "FUNCTAB",
+    "LINT",
+    "TEXTDOMAIN",
+    "BINMODE",
+    "IGNORECASE",
+    "FIELDWIDTHS",
+    "FPAT",
+    "getline",
+    "system",
+    "close",
+    "fflush",
+    "rand",
+    "srand",
+    "systime",
+    "strftime",
+    "mktime",
+    "nextfile",
+    "exit",
+    "include",
+    "load",
+    "namespace",
+];
+
+/// Reads the arguments.
+pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless> {
+    let dialect = Dialect::of(context)?;
+    let no_scripts = |_: &[u8]| Declined::because("a program in a file, which each process would read anew");
+    let mut line = given::parse(args, dialect, &no_scripts)?;
+    if let Some(word) = names_in(&line.program).find(|word| CONNECTING.contains(word)) {
+        return Declined::because(format!("{word} asks for more than its record, or does more than print"));
+    }
+    if line.variables.iter().any(|(name, _)| CONNECTING.contains(&name.as_str())) {
+        return Declined::because("a variable of awk's own on its command line");
+    }
+    let program = parse::parse(&line.program, dialect)?;
+    let may_fail = alone(&program, &line.program)?;
+    let (Some(input), true) = (line.inputs.pop(), line.inputs.is_empty()) else {
+        return Declined::because("several files");
+    };
+    let errors = match input {
+        Input::File(_) => Errors::ByLine,
+        Input::Stdin => Errors::Alike,
+    };
+    if errors == Errors::Alike && (may_fail || says_something(&program)) {
+        return Declined::because("what awk says of an error, in an input without a name");
+    }
+    // mawk knows bytes alone.
+    if errors == Errors::Alike && dialect != Dialect::Mawk && context.locale.ctype != Charset::C {
+        return Declined::because(
+            "what awk says of bytes that are no characters, in an input without a name",
+        );
+    }
+    let data = Data::Text { utf8: false };
+    Ok(Stateless { data, errors, ..Stateless::lines(input, line.resume, Statuses::AnyIsTheEnd) })
+}
+
+/// Declines a program that does not treat each record by itself, or does more than print. Tells whether it may fail.
+fn alone(program: &Program, text: &[u8]) -> Accept<bool> {
+    let names = Names::of(program)?;
+    lines::check_lengths(program, text, &names)?;
+    let analysis = analyse::analyse(program, &names)?;
+    if analysis.has_end || program.rules.is_empty() {
+        return Declined::because("END, or nothing that is done for each record");
+    }
+    if program.begin.iter().flatten().any(prints) {
+        return Declined::because("BEGIN prints, which each process would do");
+    }
+    if let Some(name) = analysis.carried.first() {
+        return Declined::because(format!("a record finds {name} as another has left it"));
+    }
+    if analysis.ranges || analysis.counts || analysis.exits || analysis.any_order {
+        return Declined::because("its records know of each other");
+    }
+    let mut redirects = false;
+    for (_, statement) in bodies(program) {
+        analyse::each_statement(statement, &mut |statement| {
+            let to: Option<&Redirect> = match statement {
+                Statement::Print(_, to) | Statement::Printf(_, to) => to.as_ref(),
+                _ => None,
+            };
+            redirects |= to.is_some();
+        });
+    }
+    if redirects { Declined::because("it prints into files or pipes") } else { Ok(analysis.may_fail) }
+}
+
+/// Could some awk have something to say of it: of a division, of a format, of an expression made while it runs?
+fn says_something(program: &Program) -> bool {
+    let constant = |expr: Option<&Expr>| matches!(expr, Some(Expr::Regex(_)));
+    let mut says = !program.functions.is_empty();
+    every_expr(program, &mut |expr| {
+        says |= match expr {
+            Expr::Arith(arith, ..) | Expr::Update(arith, ..) => {
+                !matches!(arith, Arith::Add | Arith::Subtract | Arith::Multiply)
+            }
+            Expr::Match { regex, .. } => !constant(Some(regex)),
+            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => !constant(args.first()),
+            Expr::Builtin(builtin, _) => !matches!(
+                builtin,
+                Builtin::Length | Builtin::Substr | Builtin::Index | Builtin::ToLower | Builtin::ToUpper
+            ),
+            _ => false,
+        };
+    });
+    for (_, statement) in bodies(program) {
+        analyse::each_statement(statement, &mut |statement| {
+            says |= matches!(statement, Statement::Printf(..))
+        });
+    }
+    says
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Family, Implementation, Locale};
+
+    fn reads(family: Family, args: &[&str]) -> Accept<Stateless> {
+        let context = Context { locale: Locale::C_UTF8, implementation: Implementation::tested(family) };
+        let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+        stateless(&args, &context)
+    }
+
+    #[test]
+    fn records_by_themselves() {
+        for args in [
+            &["{print $1 * 2}"][..],
+            &["-F,", "$2 ~ /a/ {gsub(/b/, \"c\"); print}"],
+            &["BEGIN {FS = \":\"} {s = $1; if ($2 > s) s = $2; print s}"],
+        ] {
+            assert!(reads(Family::Mawk, args).is_ok(), "{args:?}: {:?}", reads(Family::Mawk, args).err());
+        }
+        let read = reads(Family::Gawk, &["-F,", "{printf \"%d\\n\", $1 / $2}", "f"]).expect("stateless");
+        assert_eq!((read.input, read.errors), (Input::File(b"f".to_vec()), Errors::ByLine));
+        assert_eq!(read.args, [&b"-F,"[..], b"{printf \"%d\\n\", $1 / $2}"]);
+    }
+
+    #[test]
+    fn records_that_know_of_others() {
+        for args in [
+            &["NR > 1"][..],
+            &["{s += $1} END {print s}"],
+            &["!seen[$1]++"],
+            &["{print p; p = $1}"],
+            &["/a/,/b/"],
+            &["{print > \"f\"}"],
+            &["{getline; print}"],
+            &["BEGIN {print \"head\"} {print}"],
+            &["{print FILENAME}"],
+            &["{print rand()}"],
+            &["{if ($1) exit; print}"],
+            &["BEGIN {RS = \"\"} {print $1}"],
+            &["{print}", "f", "g"],
+            &["{printf \"%d\", $1 / $2}"],
+        ] {
+            assert!(reads(Family::Mawk, args).is_err(), "{args:?}");
+        }
+        assert!(reads(Family::Gawk, &["{print $1}"]).is_err());
+    }
+}
