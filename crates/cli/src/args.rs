@@ -301,8 +301,8 @@ pub struct ExplainArgs {
     #[arg(long, conflicts_with = "json")]
     pub dot: bool,
 
-    /// Run awk programs that can do nothing but print on the first megabyte of their input, with each awk that is
-    /// installed, and tell which is fastest
+    /// Run programs of awk and sed that can do nothing but print on the first megabyte of their input, with each awk
+    /// or sed that is installed, and tell which is fastest
     #[arg(long)]
     pub measure: bool,
 

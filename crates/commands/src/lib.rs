@@ -65,6 +65,7 @@ pub use group::sort_uniq;
 pub use head::Head;
 pub use line_count::LineCount;
 pub use locales::{LocaleStore, SystemLocales};
+pub use sed::only_prints as sed_that_only_prints;
 pub use sort::{DistinctCount, Mode as SortMode, Sort, SortOptions, TopK};
 pub use tac::reverses_lines;
 pub use translate::ByteMapKernel;

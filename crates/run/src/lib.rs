@@ -4,7 +4,6 @@
 //! fully modelled goes to the shell: a stage on its own where that cannot be noticed, else the whole text.
 //! run prints nothing, except what a shell itself would print to standard error about its children.
 
-mod awks;
 mod environ;
 mod execute;
 mod expand;
@@ -16,6 +15,7 @@ mod native;
 mod parts;
 mod plan;
 mod progress;
+mod rivals;
 mod rows;
 pub mod script;
 mod shell;

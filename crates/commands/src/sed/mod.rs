@@ -195,6 +195,23 @@ pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Acce
     Ok(Box::new(Sed { program, manner, inputs, scripts, connection, map, resume, facts }))
 }
 
+/// How many files these arguments name, at their end, if the script does nothing but print what it makes of them.
+///
+/// # Errors
+/// If it may do more, or is not understood.
+pub fn only_prints(args: &[Vec<u8>]) -> Accept<usize> {
+    let options = Options::parse(args)?;
+    if options.file.is_some() {
+        return Declined::because("a script in a file");
+    }
+    // Whatever writes files or runs commands is declined by the reader.
+    parse::parse(&options.pieces.join(&b'\n'), options.pieces.len() > 1, false)?;
+    let files = options.operands.len();
+    let at_end =
+        options.operands.iter().zip(&args[args.len() - files..]).all(|(one, arg)| *one == arg.as_slice());
+    if at_end { Ok(files) } else { Declined::because("options behind its files") }
+}
+
 impl Command for Sed {
     fn facts(&self) -> Facts {
         self.facts.clone()

@@ -3,10 +3,10 @@
 use super::files::{self, Files, Position};
 use super::prepare::{self, Ready};
 use super::{Native, RowNote, Unit, spawned};
-use crate::awks;
 use crate::environ::Environment;
 use crate::parts::{self, Parts};
 use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
+use crate::rivals;
 use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_commands::detect::Detector;
 use pelton_commands::stateless::{NOT_KNOWN, Stateless};
@@ -37,8 +37,8 @@ pub struct Explained {
     pub planned: Planned,
 }
 
-/// How each pipeline of a text would be run, for `explain`. `measure`: programs of awk may be run on a part of their
-/// input, to see which awk is fastest.
+/// How each pipeline of a text would be run, for `explain`. `measure`: programs of awk and sed may be run on a part of
+/// their input, to see which implementation is fastest.
 pub fn explain(
     plan: &Plan,
     request: &Request,
@@ -50,7 +50,7 @@ pub fn explain(
     let mut explained = Vec::new();
     let around = crate::execute::surroundings(request, environment, &[]);
     each_pipeline(plan, request, environment, switches, &mut |pipeline, mut planned, _| {
-        planned.advice.extend(awks::advice(&pipeline.stages, &around, measure));
+        planned.advice.extend(rivals::advice(&pipeline.stages, &around, measure));
         explained.push(Explained { text: pipeline.span.of(text).to_string(), planned });
     });
     explained

@@ -1,5 +1,5 @@
-//! Which awk? Awks differ in speed by several times, and which is faster depends on the program and the machine (P5): so
-//! it is measured here, on the beginning of the real input, if whoever asks allows that.
+//! Which awk, which sed? Implementations differ in speed by several times, and which is faster depends on the program and the
+//! machine (P5): so it is measured here, on the beginning of the real input, if whoever asks allows that.
 //!
 //! Only a program that can do nothing but print is run: not one that may write files, start commands or read anything
 //! else, or that prints what changes from run to run.
@@ -16,7 +16,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const AWKS: [&str; 5] = ["awk", "gawk", "mawk", "nawk", "original-awk"];
+/// Those who do the same work.
+struct Trade {
+    /// What advice calls them.
+    name: &'static str,
+    /// Under which names they are called.
+    called: &'static [&'static str],
+}
+
+const TRADES: [Trade; 2] = [
+    Trade { name: "awk", called: &["awk", "gawk", "mawk", "nawk", "original-awk"] },
+    Trade { name: "sed", called: &["sed", "gsed"] },
+];
+/// One that is many.
+const BUSYBOX: &str = "busybox";
 
 /// As much of the input is read.
 const SAMPLE_BYTES: u64 = 1_000_000;
@@ -34,7 +47,7 @@ const NOT_PURE: [&str; 14] = [
     "PROCINFO", "/inet", "/dev/",
 ];
 
-/// In sentences, for each awk among these stages. `measure`: their programs may be run.
+/// In sentences, for each awk and each sed among these stages. `measure`: their programs may be run.
 pub fn advice(stages: &[StagePlan], around: &Surroundings<'_>, measure: bool) -> Vec<String> {
     stages.iter().filter_map(|stage| of_stage(stage, around, measure)).collect()
 }
@@ -46,27 +59,68 @@ fn of_stage(stage: &StagePlan, around: &Surroundings<'_>, measure: bool) -> Opti
     let native = stage.program(around).ok()?;
     let Action::Exec(exec) = native.action else { return None };
     let called = name_of(Path::new(OsStr::from_bytes(exec.path.as_bytes())));
-    if !AWKS.contains(&called.as_str()) {
-        return None;
-    }
-    let own = resolved(exec.path.as_bytes());
-    let others: Vec<PathBuf> = others(&own, around);
+    let trade = TRADES.iter().find(|trade| trade.called.contains(&called.as_str()))?;
+    let own = Rival { path: resolved(exec.path.as_bytes()), trade: trade.name };
+    let others = own.others(trade, around);
     if others.is_empty() {
         return None;
     }
-    let trial = Trial::of(&exec, &native.redirections);
+    let trial = Trial::of(trade, &exec, &native.redirections);
     match (trial, measure) {
         (Ok(trial), true) => Some(trial.tell(&own, &others)),
+        // busybox is everywhere, and seldom the faster one: worth naming once it is known.
+        (Ok(_), false) if trade.name == "sed" => None,
         (Ok(_), false) => {
-            let names: Vec<String> = others.iter().map(|path| name_of(path)).collect();
+            let names: Vec<String> = others.iter().map(Rival::name).collect();
             let verb = if names.len() > 1 { "are" } else { "is" };
-            let (own, names) = (name_of(&own), names.join(" and "));
+            let (trade, own, names) = (trade.name, own.name(), names.join(" and "));
             Some(format!(
-                "awk is {own} here, and {names} {verb} installed: --measure runs this program with each on the first megabyte of its input"
+                "{trade} is {own} here, and {names} {verb} installed: --measure runs this program with each on the first megabyte of its input"
             ))
         }
         (Err(reason), true) => Some(format!("{called} was not measured: {reason}")),
         (Err(_), false) => None,
+    }
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rival {
+    path: PathBuf,
+    trade: &'static str,
+}
+
+impl Rival {
+    fn is_busybox(&self) -> bool {
+        self.path.file_name().is_some_and(|name| name == BUSYBOX)
+    }
+
+    fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        match (self.is_busybox(), name == self.trade) {
+            (true, _) => format!("{name} {}", self.trade),
+            // Of that name there may be others elsewhere.
+            (_, true) => self.path.display().to_string(),
+            (_, false) => name.into_owned(),
+        }
+    }
+
+    fn others(&self, trade: &Trade, around: &Surroundings<'_>) -> Vec<Rival> {
+        let names = trade.called.iter().copied().chain((trade.name == "sed").then_some(BUSYBOX));
+        let found = names.filter_map(|name| lookup::find(name.as_bytes(), around.environment));
+        let rivals = found.map(|path| Rival { path: resolved(&path), trade: self.trade });
+        let mut others: Vec<Rival> = rivals.filter(|rival| rival != self).collect();
+        others.sort();
+        others.dedup();
+        others
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        if self.is_busybox() {
+            command.arg(self.trade);
+        }
+        command
     }
 }
 
@@ -80,16 +134,9 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn others(own: &Path, around: &Surroundings<'_>) -> Vec<PathBuf> {
-    let found = AWKS.iter().filter_map(|name| lookup::find(name.as_bytes(), around.environment));
-    let mut others: Vec<PathBuf> = found.map(|path| resolved(&path)).filter(|path| path != own).collect();
-    others.sort();
-    others.dedup();
-    others
-}
-
 /// A program that may be run, and on what.
 struct Trial<'a> {
+    trade: &'static str,
     exec: &'a Exec,
     /// Options and the program.
     args: Vec<&'a [u8]>,
@@ -98,47 +145,33 @@ struct Trial<'a> {
 
 impl<'a> Trial<'a> {
     /// Or why it may not be run.
-    fn of(exec: &'a Exec, redirections: &'a [Redirection]) -> Result<Trial<'a>, String> {
-        let mut args: Vec<&[u8]> = exec.argv.iter().skip(1).map(|arg| arg.as_bytes()).collect();
-        let mut at = 0;
-        while let Some([b'-', letter, value @ ..]) = args.get(at).copied() {
-            at += match (letter, value) {
-                (b'F' | b'v', []) => 2,
-                (b'F' | b'v', _) => 1,
-                _ => return Err("an option that not every awk has".into()),
-            };
-        }
-        let program = args.get(at).ok_or("it has no program")?;
-        if let Some(what) = impurity(&String::from_utf8_lossy(program)) {
-            return Err(format!("its program may do more than print ({what})"));
-        }
-        let operands = args.split_off(at + 1);
+    fn of(trade: &Trade, exec: &'a Exec, redirections: &'a [Redirection]) -> Result<Trial<'a>, String> {
+        let (args, operands) = if trade.name == "sed" { sed(exec)? } else { awk(exec)? };
         let redirected = redirections.iter().find_map(|redirection| match redirection {
             Redirection::Open { fd: 0, path, .. } => Some(path.as_bytes()),
             _ => None,
         });
         let input = match (operands.as_slice(), redirected) {
-            ([name], _) if !name.contains(&b'=') => name,
+            ([name], _) => name,
             ([], Some(path)) => path,
             _ => return Err("its input is not one file".into()),
         };
         if !std::fs::metadata(OsStr::from_bytes(input)).is_ok_and(|metadata| metadata.is_file()) {
             return Err("its input is not a plain file".into());
         }
-        Ok(Trial { exec, args, input })
+        Ok(Trial { trade: trade.name, exec, args, input })
     }
 
-    fn tell(&self, own: &Path, others: &[PathBuf]) -> String {
-        self.measured(own, others)
-            .unwrap_or_else(|error| format!("{} was not measured: {error}", name_of(own)))
+    fn tell(&self, own: &Rival, others: &[Rival]) -> String {
+        self.measured(own, others).unwrap_or_else(|error| format!("{} was not measured: {error}", own.name()))
     }
 
-    fn measured(&self, own: &Path, others: &[PathBuf]) -> io::Result<String> {
+    fn measured(&self, own: &Rival, others: &[Rival]) -> io::Result<String> {
         let (mut sample, bytes) = sample(self.input)?;
         let mine = self.best_of_runs(own, &mut sample)?;
         let mut words = Vec::new();
         for other in others {
-            let name = name_of(other);
+            let name = other.name();
             let theirs = match self.best_of_runs(other, &mut sample) {
                 Ok(theirs) => theirs,
                 Err(error) => {
@@ -159,25 +192,26 @@ impl<'a> Trial<'a> {
         }
         let input = self.input.escape_ascii();
         Ok(format!(
-            "awk is {} here; on the first {} kB of {input}, {}",
-            name_of(own),
+            "{} is {} here; on the first {} kB of {input}, {}",
+            self.trade,
+            own.name(),
             bytes / 1000,
             words.join("; ")
         ))
     }
 
-    fn best_of_runs(&self, awk: &Path, sample: &mut File) -> io::Result<Ran> {
-        let mut best = self.run(awk, sample)?;
+    fn best_of_runs(&self, rival: &Rival, sample: &mut File) -> io::Result<Ran> {
+        let mut best = self.run(rival, sample)?;
         for _ in 1..RUNS {
-            let again = self.run(awk, sample)?;
+            let again = self.run(rival, sample)?;
             best.cpu_ns = best.cpu_ns.min(again.cpu_ns);
         }
         Ok(best)
     }
 
-    fn run(&self, awk: &Path, sample: &mut File) -> io::Result<Ran> {
+    fn run(&self, rival: &Rival, sample: &mut File) -> io::Result<Ran> {
         sample.rewind()?;
-        let mut command = Command::new(awk);
+        let mut command = rival.command();
         command.args(self.args.iter().map(|arg| OsStr::from_bytes(arg))).env_clear();
         for pair in &self.exec.envp {
             if let Some(at) = pair.as_bytes().iter().position(|byte| *byte == b'=') {
@@ -203,6 +237,41 @@ impl<'a> Trial<'a> {
         let cpu_ns = (after.user_ns + after.sys_ns).saturating_sub(before.user_ns + before.sys_ns);
         Ok(Ran { status, output, cpu_ns })
     }
+}
+
+/// Options and the program; and files.
+type Call<'a> = (Vec<&'a [u8]>, Vec<&'a [u8]>);
+
+/// What awk is called with, and its files; or why its program may not be run.
+fn awk(exec: &Exec) -> Result<Call<'_>, String> {
+    let mut args: Vec<&[u8]> = exec.argv.iter().skip(1).map(|arg| arg.as_bytes()).collect();
+    let mut at = 0;
+    while let Some([b'-', letter, value @ ..]) = args.get(at).copied() {
+        at += match (letter, value) {
+            (b'F' | b'v', []) => 2,
+            (b'F' | b'v', _) => 1,
+            _ => return Err("an option that not every awk has".into()),
+        };
+    }
+    let program = args.get(at).ok_or("it has no program")?;
+    if let Some(what) = impurity(&String::from_utf8_lossy(program)) {
+        return Err(format!("its program may do more than print ({what})"));
+    }
+    let operands = args.split_off(at + 1);
+    if operands.iter().any(|name| name.contains(&b'=')) {
+        return Err("its input is not one file".into());
+    }
+    Ok((args, operands))
+}
+
+/// The same for sed.
+fn sed(exec: &Exec) -> Result<Call<'_>, String> {
+    let args: Vec<&[u8]> = exec.argv.iter().skip(1).map(|arg| arg.as_bytes()).collect();
+    let owned: Vec<Vec<u8>> = args.iter().map(|arg| arg.to_vec()).collect();
+    let files = pelton_commands::sed_that_only_prints(&owned).map_err(|declined| declined.reason)?;
+    // They stand last, or they could not be told from values of options.
+    let (own, operands) = args.split_at(args.len() - files);
+    Ok((own.to_vec(), operands.to_vec()))
 }
 
 /// One run.
@@ -257,6 +326,21 @@ fn impurity(program: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scripts_of_sed_that_can_only_print() {
+        let of = |args: &[&str]| {
+            let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+            pelton_commands::sed_that_only_prints(&args).ok()
+        };
+        assert_eq!(of(&["-n", "s/a/b/p", "f"]), Some(1));
+        assert_eq!(of(&["$!N;P;D"]), Some(0));
+        for args in
+            [&["-i", "s/a/b/", "f"][..], &["w out", "f"], &["s/a/b/e", "f"], &["r x", "f"], &["p", "f", "-n"]]
+        {
+            assert_eq!(of(args), None, "{args:?}");
+        }
+    }
 
     #[test]
     fn what_can_only_print() {
