@@ -29,6 +29,11 @@ fn listed() -> Vec<Listed> {
     lines.map(read).collect()
 }
 
+/// The arguments of each.
+pub fn programs() -> Vec<Vec<Vec<u8>>> {
+    listed().into_iter().map(|program| program.args).collect()
+}
+
 /// Words, numbers, separators; a table; nothing; a line without its end.
 const INPUTS: &[&[u8]] = &[
     b"a 1 x\nb 22 y\na 3 z\n\nc -4.5 a,b,c\nabc 0x10 1e2\nA 7\n",

@@ -15,6 +15,7 @@ mod awk_programs;
 mod case;
 mod combined;
 mod data;
+mod declined;
 mod engine;
 mod grammars;
 mod oracle;
