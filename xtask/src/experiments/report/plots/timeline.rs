@@ -80,8 +80,12 @@ pub fn svg(plot: &Json) -> String {
     let scale = (WIDTH - LEFT - 20.0) / most;
     let height = HEAD + lanes.len() as f64 * LANE + 24.0;
     let mut out = open(plot, height);
-    let names: Vec<(String, &str)> =
-        STATES.iter().map(|(class, word)| ((*class).to_owned(), *word)).collect();
+    let seen = |state: &str| lanes.iter().flat_map(|lane| items(lane, "spans")).any(|span| span[2] == state);
+    let names: Vec<(String, &str)> = STATES
+        .iter()
+        .filter(|(class, _)| seen(class))
+        .map(|(class, word)| ((*class).to_owned(), *word))
+        .collect();
     out.push_str(&legend(&names, LEFT, 12.0));
     for (row, lane) in lanes.iter().enumerate() {
         let y = HEAD + row as f64 * LANE;
