@@ -45,6 +45,7 @@ topics! {
     native_awk
     native_grep
     native_joins
+    native_json
     native_rev
     native_sed
     native_sources

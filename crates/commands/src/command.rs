@@ -180,6 +180,29 @@ pub trait Command: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Where its input is text (UTF-8 without NULs): its kernel for that, which may be given it in any pieces. `None` if
+    /// that makes no difference to it.
+    fn kernel_for_text(&self) -> Option<Accept<Box<dyn Kernel>>> {
+        None
+    }
+
+    /// A text without which a line changes nothing about what it prints or how it ends: `grep key` looks at no line that
+    /// has no `key`.
+    fn needs_in_line(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// For one that prints nothing but text: its kernel that may leave lines away in which `needed` does not stand, if it
+    /// has such a one.
+    fn kernel_for_lines_with(&self, _needed: &[u8]) -> Option<Accept<Box<dyn Kernel>>> {
+        None
+    }
+
+    /// All that it prints is UTF-8 without NULs.
+    fn prints_text(&self) -> bool {
+        false
+    }
+
     /// What it prints depends on where its reads of a pipe end (grep looks for NULs in each). Its kernel then reads a
     /// pipe itself, never what another kernel passes on in pieces.
     fn depends_on_reads(&self) -> bool {

@@ -31,6 +31,7 @@ mod head;
 mod headers;
 mod held;
 mod join;
+mod json;
 mod line_count;
 mod locales;
 mod nl;
@@ -124,6 +125,7 @@ pub const COMMANDS: &[Entry] = &[
     scripted("original-awk", Family::OriginalAwk, awk::accept_original),
     coreutils("paste", paste::accept),
     scripted("mawk", Family::Mawk, awk::accept_mawk),
+    native("pelton", Family::Pelton, Acceptor::Alone(json::accept)),
     builtin("printf", printf::accept),
     native("rev", Family::UtilLinux, Acceptor::Alone(rev::accept)),
     scripted("sed", Family::GnuSed, sed::accept),

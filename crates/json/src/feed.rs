@@ -25,16 +25,53 @@ pub fn read<V: Visitor>(
     window: usize,
     visitor: &mut V,
 ) -> Result<(), Failure> {
-    let mut window = Window::new(window.max(64));
-    let mut machine = Machine::new(rules);
+    let mut pieces = Pieces::new(rules, window);
     loop {
-        let read = window.fill(input).map_err(Failure::Read)?;
-        let outcome = window.advance(&mut machine, read == 0, visitor);
+        let read = pieces.window.fill(input).map_err(Failure::Read)?;
+        let outcome = pieces.advance(read == 0, visitor);
         visitor.pause().map_err(Failure::Write)?;
-        outcome.map_err(|flaw| Failure::Syntax(Box::new(window.error(&machine, flaw, visitor.path()))))?;
+        outcome.map_err(Failure::Syntax)?;
         if read == 0 {
             return Ok(());
         }
+    }
+}
+
+/// An input that comes in pieces, as a pipe's does to whoever does not read it himself.
+pub struct Pieces {
+    window: Window,
+    machine: Machine,
+}
+
+impl Pieces {
+    /// With a window of so many bytes, if that is enough.
+    pub fn new(rules: Rules, window: usize) -> Self {
+        Pieces { window: Window::new(window.max(64)), machine: Machine::new(rules) }
+    }
+
+    /// The next piece.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn push<V: Visitor>(&mut self, mut bytes: &[u8], visitor: &mut V) -> Result<(), Box<SyntaxError>> {
+        // A slice can always be read.
+        while matches!(self.window.fill(&mut bytes), Ok(1..)) {
+            self.advance(false, visitor)?;
+        }
+        Ok(())
+    }
+
+    /// The input has ended.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn end<V: Visitor>(&mut self, visitor: &mut V) -> Result<(), Box<SyntaxError>> {
+        self.advance(true, visitor)
+    }
+
+    fn advance<V: Visitor>(&mut self, last: bool, visitor: &mut V) -> Result<(), Box<SyntaxError>> {
+        let outcome = self.window.advance(&mut self.machine, last, visitor);
+        outcome.map_err(|flaw| Box::new(self.window.error(&self.machine, flaw, visitor.path())))
     }
 }
 

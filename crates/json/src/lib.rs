@@ -26,7 +26,7 @@ mod trail;
 mod visit;
 
 pub use error::{Failure, Fault, SyntaxError};
-pub use feed::read;
+pub use feed::{Pieces, read};
 pub use machine::Rules;
 pub use out::Out;
 pub use padded::{Raw, Text};

@@ -11,13 +11,13 @@ const ENOUGH: usize = 64 * 1024;
 #[derive(Default)]
 pub struct Out<'a> {
     text: Text,
-    to: Option<Box<dyn Write + 'a>>,
+    to: Option<Box<dyn Write + Send + 'a>>,
     error: Option<io::Error>,
 }
 
 impl<'a> Out<'a> {
     /// To be written there.
-    pub fn new(to: impl Write + 'a) -> Self {
+    pub fn new(to: impl Write + Send + 'a) -> Self {
         Out { text: Text::default(), to: Some(Box::new(to)), error: None }
     }
 

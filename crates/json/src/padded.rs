@@ -23,6 +23,12 @@ impl<'a> Raw<'a> {
         Raw { padded: &text[start..end + PADDING], length: end - start }
     }
 
+    /// The part, and the padding behind it.
+    #[inline(always)]
+    pub(crate) fn padded(&self) -> &'a [u8] {
+        self.padded
+    }
+
     /// The part itself.
     #[inline(always)]
     pub fn bytes(&self) -> &'a [u8] {

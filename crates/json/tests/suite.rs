@@ -287,30 +287,30 @@ fn names_and_numbers_may_be_longer_than_the_window() {
 
 #[test]
 fn what_is_complete_is_printed_before_more_is_read() {
-    struct Watched<'a>(Trickle<'a>, std::rc::Rc<std::cell::RefCell<Vec<u8>>>);
+    struct Watched<'a>(Trickle<'a>, std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
     impl std::io::Read for Watched<'_> {
         fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
             if self.0.0.len() == 4 {
-                assert_eq!(*self.1.borrow(), b"@ <=> [\n@.0: 1\n");
+                assert_eq!(*self.1.lock().expect("whole"), b"@ <=> [\n@.0: 1\n");
             }
             self.0.read(into)
         }
     }
-    struct Shared(std::rc::Rc<std::cell::RefCell<Vec<u8>>>);
+    struct Shared(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
     impl std::io::Write for Shared {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.borrow_mut().extend_from_slice(bytes);
+            self.0.lock().expect("whole").extend_from_slice(bytes);
             Ok(bytes.len())
         }
         fn flush(&mut self) -> std::io::Result<()> {
             Ok(())
         }
     }
-    let printed = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let printed = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let mut input = Watched(Trickle(b"[1,   2]", 1), printed.clone());
     let mut visitor = Lines::new(Out::new(Shared(printed.clone())));
     pelton_json::read(&mut input, Rules::default(), 64, &mut visitor).expect("JSON");
-    assert_eq!(*printed.borrow(), b"@ <=> [\n@.0: 1\n@.1: 2\n@ <=> ]\n");
+    assert_eq!(*printed.lock().expect("whole"), b"@ <=> [\n@.0: 1\n@.1: 2\n@ <=> ]\n");
 }
 
 #[test]

@@ -33,7 +33,16 @@ mod tests {
 
     fn map(stages: Range<usize>, inputs: Vec<Input>) -> Step {
         let shape = Shape::Map { map: Box::new(ByteMap::identity()), real: Vec::new() };
-        Step { stages, inputs, as_pipe: false, shape, resume: Vec::new(), from_end: None, ns_per_byte: None }
+        Step {
+            stages,
+            inputs,
+            as_pipe: false,
+            shape,
+            resume: Vec::new(),
+            from_end: None,
+            needs_pipe: false,
+            ns_per_byte: None,
+        }
     }
 
     #[test]

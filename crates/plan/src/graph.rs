@@ -140,6 +140,8 @@ pub struct Node {
     pub resume: Vec<Resume>,
     /// How much of the end of its input is enough, if it reads one file: what comes before need not be read.
     pub from_end: Option<Ending>,
+    /// It must not be given what another kernel passes on, but read a pipe itself.
+    pub needs_pipe: bool,
     /// What its kernel costs for each byte that it reads, in ns; `None` if that was not measured.
     pub ns_per_byte: Option<f64>,
 }

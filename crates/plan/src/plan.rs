@@ -30,7 +30,7 @@ pub fn plan(candidates: Vec<Candidate>, surroundings: &Surroundings, switches: &
             Run::Process(stage) => segments.push(Segment::Process(stage)),
             Run::Native(stages) => {
                 let nodes = native(&stages, &commands, &site, switches, &mut decisions);
-                segments.extend(at_pipes(nodes, &commands));
+                segments.extend(at_pipes(nodes));
             }
         }
     }
@@ -123,14 +123,11 @@ fn native(
 }
 
 /// Cuts a native segment before each node that needs a pipe to read from. After the rules, so that they see all of it.
-fn at_pipes(nodes: Vec<Node>, commands: &[Option<Arc<dyn Command>>]) -> Vec<Segment> {
-    let needs_pipe = |stage: &Option<Arc<dyn Command>>| stage.as_ref().is_some_and(|c| c.depends_on_reads());
+fn at_pipes(nodes: Vec<Node>) -> Vec<Segment> {
     let mut segments: Vec<Segment> = Vec::new();
     for node in nodes {
         match segments.last_mut() {
-            Some(Segment::Native { stages, nodes })
-                if !commands[node.stages.clone()].iter().any(needs_pipe) =>
-            {
+            Some(Segment::Native { stages, nodes }) if !node.needs_pipe => {
                 stages.end = node.stages.end;
                 nodes.push(node);
             }

@@ -25,6 +25,8 @@ pub struct Step {
     pub resume: Vec<Resume>,
     /// See [`Node::from_end`].
     pub from_end: Option<Ending>,
+    /// It must read a pipe itself (see [`Command::depends_on_reads`]).
+    pub needs_pipe: bool,
     /// See [`Node::ns_per_byte`].
     pub ns_per_byte: Option<f64>,
 }
@@ -80,6 +82,7 @@ impl Step {
             inputs,
             as_pipe: false,
             from_end: command.needs_only_end(),
+            needs_pipe: command.depends_on_reads(),
             shape: Shape::Own { stage, command },
             resume,
             ns_per_byte: rate.and_then(|rate| rate.native),
@@ -90,7 +93,8 @@ impl Step {
     pub fn with(&self, next: &Step, shape: Shape, ns_per_byte: Option<f64>) -> Step {
         let Step { inputs, as_pipe, .. } = self.clone();
         let stages = self.stages.start..next.stages.end;
-        Step { stages, inputs, as_pipe, shape, resume: Vec::new(), from_end: None, ns_per_byte }
+        let needs_pipe = self.needs_pipe || next.needs_pipe;
+        Step { stages, inputs, as_pipe, shape, resume: Vec::new(), from_end: None, needs_pipe, ns_per_byte }
     }
 
     /// It passes on what it reads, and nothing else.
@@ -182,7 +186,8 @@ impl Step {
             },
         };
         let from_end = if work.inputs().len() == 1 || !self.as_pipe { self.from_end } else { None };
-        Node { stages: self.stages, work, resume: self.resume, from_end, ns_per_byte: self.ns_per_byte }
+        let Step { stages, resume, needs_pipe, ns_per_byte, .. } = self;
+        Node { stages, work, resume, from_end, needs_pipe, ns_per_byte }
     }
 }
 

@@ -212,6 +212,7 @@ const DATA: &[[&[u8]; 3]] = &[
     [b"b a\nabc\nb a\n", b"x", b"\n\n"],
     [b"no end", b"of lines\n a\n", b"a"],
     [b"10 z\n9 y\n10 z\n9 x\n8\n\n\n8", b"9 y\n", b"\xff\0\n\0"],
+    [b"{\"a\": [1, {\"b a\": \"x\"}]}", b"[\"a\", 1] {", b"null"],
     [b"\n", b"\n\nccc\xc3\xa9\n", b"b\nb\n"],
 ];
 

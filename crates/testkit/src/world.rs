@@ -109,13 +109,21 @@ fn open_up(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What every run starts from: nothing of the caller's environment, the standard path, and a fixed locale.
+/// Where the pelton under test lies: `PELTON_BIN`, or beside the tests.
+fn tested_pelton() -> PathBuf {
+    let named = std::env::var_os("PELTON_BIN").and_then(|path| fs::canonicalize(path).ok());
+    // Tests lie in `deps`, programs beside that.
+    let built = || Some(std::env::current_exe().ok()?.parent()?.with_file_name("pelton"));
+    let program = named.or_else(built).unwrap_or_default();
+    program.parent().map(Path::to_owned).unwrap_or_default()
+}
+
+/// What every run starts from: nothing of the caller's environment, the standard path and the tested pelton's, and a
+/// fixed locale.
 pub fn base_environment(home: &Path) -> Vec<(OsString, OsString)> {
-    let fixed = [
-        ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
-        ("LC_ALL", "C.UTF-8"),
-        ("TERM", "dumb"),
-    ];
+    let standard = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    let path = format!("{standard}:{}", tested_pelton().display());
+    let fixed = [("PATH", path.as_str()), ("LC_ALL", "C.UTF-8"), ("TERM", "dumb")];
     let mut env: Vec<_> = fixed.iter().map(|(name, value)| (name.into(), value.into())).collect();
     env.push(("HOME".into(), home.into()));
     // Beside the case's directory, so that what pelton remembers of programs is not among the files that are compared.

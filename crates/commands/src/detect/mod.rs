@@ -40,6 +40,8 @@ pub enum Family {
     Jq,
     /// bash's own builtins.
     Bash,
+    /// This very program: others are not asked for their version.
+    Pelton,
 }
 
 impl Family {
@@ -56,6 +58,7 @@ impl Family {
             Family::UtilLinux => "util-linux",
             Family::Jq => "jq",
             Family::Bash => "bash",
+            Family::Pelton => "pelton",
         }
     }
 }
@@ -73,6 +76,7 @@ pub const TESTED: &[(Family, &str)] = &[
     (Family::UtilLinux, "2.38.1"),
     (Family::Jq, "1.6"),
     (Family::Bash, "5.2.15(1)-release"),
+    (Family::Pelton, env!("CARGO_PKG_VERSION")),
 ];
 
 /// How the first line of `--version` begins, and what follows is the version. `*` stands for the program's name.

@@ -109,6 +109,18 @@ impl Command for Grep {
         !self.options.text
     }
 
+    /// As with `-a`: what else than text there could be does not come.
+    fn kernel_for_text(&self) -> Option<Accept<Box<dyn Kernel>>> {
+        let options = Options { text: true, ..self.options.clone() };
+        Some(Ok(Box::new(GrepKernel::new(&options))))
+    }
+
+    fn needs_in_line(&self) -> Option<Vec<u8>> {
+        let Options { invert, line_numbers, offsets, limit, .. } = self.options;
+        let lines_are_alone = !invert && !line_numbers && !offsets && limit.is_none();
+        lines_are_alone.then(|| self.options.regex.required()).flatten()
+    }
+
     fn kernel_for_line_count(&self) -> Option<Accept<Box<dyn Kernel>>> {
         // Parts of lines, and what stands before lines, are printed in another way.
         let whole_lines = self.options.is_filter() && self.options.limit.is_none();

@@ -331,6 +331,11 @@ impl Regex {
         self.searcher.shape()
     }
 
+    /// A string that stands in every match, if one is known.
+    pub fn required(&self) -> Option<Vec<u8>> {
+        self.searcher.required()
+    }
+
     /// The set, if a match is all of its members that stand side by side, one at least.
     pub fn run_of(&self) -> Option<&[bool; 256]> {
         self.searcher.run_of()

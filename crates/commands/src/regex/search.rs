@@ -163,6 +163,15 @@ impl Searcher {
         }
     }
 
+    pub(super) fn required(&self) -> Option<Vec<u8>> {
+        match &self.plan {
+            Plan::Exact(Literals::One(finder))
+            | Plan::Contains { literals: Literals::One(finder), .. }
+            | Plan::LineStart { literals: Some(Literals::One(finder)), .. } => Some(finder.needle().to_vec()),
+            _ => None,
+        }
+    }
+
     pub(super) fn run_of(&self) -> Option<&[bool; 256]> {
         match &self.plan {
             Plan::Run(run) => run.all(),

@@ -2,6 +2,7 @@
 
 mod gron;
 mod lines;
+mod matching;
 mod records;
 mod template;
 mod tokens;
@@ -9,6 +10,7 @@ mod values;
 
 pub use gron::Gron;
 pub use lines::Lines;
+pub use matching::Matching;
 pub use records::{Part, Records, Shown};
 pub use template::{Piece, Template, parse_template};
 pub use tokens::Tokens;

@@ -9,6 +9,7 @@ mod count_lines;
 mod drop_cat;
 mod filter_before_map;
 mod head_head;
+mod json_grep;
 mod last_sort;
 mod piped;
 mod sort_uniq;
@@ -85,6 +86,8 @@ pub struct SiteStage {
 pub const RULES: &[Rule] = &[
     // First, since a cat keeps those apart that other rules would join.
     drop_cat::RULE,
+    // While grep is a grep: what other rules would make of it prints the same of text.
+    json_grep::RULE,
     // Before whatever looks at what stands before a sort or a filter: one map is easier to judge than five.
     compose_byte_maps::RULE,
     // After the maps are one, so that the filter passes all of them at once.

@@ -16,6 +16,7 @@ use pelton_syntax::{Command as SyntaxCommand, Dialect, RedirectKind};
 use pelton_sys::spawn::Action;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// What a stage would be as a process, and what the planner needs to know of it.
@@ -268,7 +269,8 @@ fn command_of(
     }
     let known = (!own).then(|| around.memo.locale.get_or_init(|| locale_of(&exec.envp)).clone());
     let locale = known.unwrap_or_else(|| locale_of(&exec.envp))?;
-    let context = Context { locale: locale.clone(), implementation: detector.identify(path) };
+    let implementation = if name == b"pelton" { this_program(path) } else { detector.identify(path) };
+    let context = Context { locale: locale.clone(), implementation };
     candidate.implementation = Some(context.implementation.describe());
     candidate.locale = Some(locale.clone());
     let command = pelton_commands::accept_with(&name, &candidate.args, &context, &files::script)?;
@@ -335,6 +337,17 @@ fn builtin_of(
     candidate.args = args;
     let files = files::of_stage(command.as_ref(), &[], position)?;
     Ok((command, Ready { called: name.to_owned(), exec: None, redirections: Vec::new(), files }))
+}
+
+/// What a pelton is: this one, or one of which nothing is known.
+fn this_program(path: &Path) -> Implementation {
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    match identity(path) {
+        Some(found) if identity(Path::new("/proc/self/exe")) == Some(found) => {
+            Implementation::tested(Family::Pelton)
+        }
+        _ => Implementation::Unknown("another pelton than this one".to_owned()),
+    }
 }
 
 /// The locale that a program finds in this environment.

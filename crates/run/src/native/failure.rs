@@ -57,6 +57,7 @@ pub fn writing(caller: &Caller, failure: &Failure) -> (String, i32) {
             (print + &close, 2)
         }
         "grep" => (at_end, 2),
+        "pelton" => (format!("{called}: cannot write to standard output: {reason}\n"), 2),
         "tee" => (format!("{called}: 'standard output': {reason}\n"), 1),
         _ => (at_end, 1),
     }
@@ -89,6 +90,7 @@ pub fn reading(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unre
         "wc" => (format!("{called}: {}: {reason}\n", file("'standard input'")), 1),
         "grep" => (format!("{called}: {}: {reason}\n", file("(standard input)")), 2),
         "awk" | "mawk" => (format!("{called}: read error ({reason})\n"), 2),
+        "pelton" => (format!("{called}: cannot read {}: {reason}\n", file("standard input")), 2),
         "sed" => (format!("{called}: read error on {}: {reason}\n", file("stdin")), 4),
         _ => (format!("{called}: {}: {reason}\n", file("-")), 1),
     };

@@ -36,6 +36,8 @@ const SMALL: &[&[u8]] = &[
     b"a,b,c\n1,2,3\n1,2\n,,\n3,2,1\n1,2,3",
     b"b\x00a\x00b\x00c",
     b"\\:\\:\\:\nhead\n\\:\\:\nbody\n\\:\nfoot\n",
+    b"[{\"a\": [1, \"the b\", {}], \"e\": null}, {\"x1\": \"a: {\", \"\": \"\xc3\xa9\"}, []]",
+    b"{\"a\": 1, \"b\": {\"a b\": [10, \"x\"]}}\n[2, \"b\n\"]\n",
     b"xxxxaaa\x08\x08bbb\rccc\x0c\x0bd\n",
 ];
 
@@ -61,6 +63,7 @@ const PIECES: &[&str] = &[
     "no end ",
     "aaab\nAaab\n",
     "12 the\n3 of\n",
+    "{\"a\": {\"the\": [1, \"x y\", true]}, \"b\": \"\u{e9}\"}\n",
 ];
 
 impl Data {

@@ -197,6 +197,7 @@ pub(super) const ALL: &[Grammar] = &[
         options: &["-s", "-d@d", "-d ',;'", "-d '\\n'", "-sd@d", "-z", "-d '\\0'"],
         operands: &["-", "- -", "- - -", "@f", "- @f", "@f @f", "@f -"],
     },
+    reader("pelton", &["json", "json", "json --lines", "json --gron"], &["--one", "--lines"]),
     Grammar {
         name: "printf",
         role: Role::Source,

@@ -1,0 +1,118 @@
+//! json-grep: `pelton json f | grep key` → values are selected while the document is read.
+//!
+//! **Proof.** What `pelton json` prints is UTF-8 without NULs, since it refuses what is not. grep's account of data that
+//! is no text then never comes up, nor where its reads end: it prints what `grep -a` prints, and need not read a pipe of its
+//! own. Where it does not count lines or bytes and takes no line for not matching (`-v`), a line without a match changes
+//! nothing about it. So of a document only those lines are made in which a string stands that every match contains. They
+//! are still grep's to judge.
+//!
+//! **Conditions.** Each of the two keeps its place and its status. json complains as soon as something is wrong, so what
+//! makes grep end before its input does (`-q`, `-m`) keeps both processes already. An expression without such a string, and
+//! `--gron`, still run as one pass, over all lines.
+
+use super::{Rewrite, Rule, Site};
+use crate::step::{Shape, Step};
+use pelton_commands::{Accept, Declined};
+use std::sync::Arc;
+
+pub(super) const RULE: Rule = Rule {
+    name: "json-grep",
+    summary: "pelton json | grep key: only lines with the key in them are made",
+    rewrite,
+};
+
+fn rewrite(json: &Step, grep: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+    let (Shape::Own { command: printer, .. }, Shape::Own { command: reader, .. }) =
+        (&json.shape, &grep.shape)
+    else {
+        return None;
+    };
+    if !printer.prints_text() || !grep.reads_pipe() {
+        return None;
+    }
+    let accepted = reader.kernel_for_text()?;
+    let reader = Arc::clone(reader);
+    let made = move || reader.kernel_for_text().unwrap_or_else(no_such_kernel);
+    let label = format!("{}, of text", grep.label(site));
+    let second = Step { shape: Shape::made(label, made), needs_pipe: false, ..grep.clone() };
+    let (first, gain) = match selecting(json, site, grep) {
+        Some((first, needed)) => (first, format!("lines without {} are not made", needed.escape_ascii())),
+        None => (json.clone(), "what json prints is text: grep need not look how it comes".to_owned()),
+    };
+    Some(accepted.map(|_| Rewrite { steps: vec![first, second], gain }))
+}
+
+/// json without lines that grep would only throw away, and what stands in the others.
+fn selecting(json: &Step, site: &Site, grep: &Step) -> Option<(Step, Vec<u8>)> {
+    let (Shape::Own { command: printer, .. }, Shape::Own { command: reader, .. }) =
+        (&json.shape, &grep.shape)
+    else {
+        return None;
+    };
+    let needed = reader.needs_in_line()?;
+    printer.kernel_for_lines_with(&needed)?.ok()?;
+    let label = format!("{}, lines with {} only", json.label(site), needed.escape_ascii());
+    let (printer, text) = (Arc::clone(printer), needed.clone());
+    let made = move || printer.kernel_for_lines_with(&text).unwrap_or_else(no_such_kernel);
+    Some((Step { shape: Shape::made(label, made), ..json.clone() }, needed))
+}
+
+fn no_such_kernel<T>() -> Accept<T> {
+    Declined::because("no such kernel")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_same, in_utf8, plan_text, under_pipefail};
+
+    #[test]
+    fn lines_that_grep_would_throw_away_are_not_made() {
+        for (text, plan) in [
+            (
+                "pelton json f | grep value",
+                "native { [pelton json f, lines with value only] < f ; [grep value, of text] }",
+            ),
+            (
+                "pelton json --lines < f | grep -c 'id.*new'",
+                "native { [pelton json --lines, lines with new only] < - ; [grep -c 'id.*new', of text] }",
+            ),
+        ] {
+            assert_eq!(plan_text(text), plan, "{text}");
+        }
+        assert!(in_utf8("cat f | pelton json | grep -F a | sort | uniq -c").contains("lines with a only"));
+        assert!(under_pipefail("pelton json f | grep value").contains("lines with value only"));
+    }
+
+    #[test]
+    fn where_every_line_counts_all_are_made_in_the_same_pass() {
+        for grep in ["grep -v a", "grep -n a", "grep -i a", "grep '[a-z]'", "grep -b a", "grep -c ''"] {
+            let plan = plan_text(&format!("pelton json f | {grep}"));
+            assert!(plan.starts_with("native { pelton json f ; [grep"), "{plan}");
+        }
+        let plan = plan_text("pelton json --gron f | grep a");
+        assert_eq!(plan, "native { pelton json --gron f ; [grep a, of text] }");
+    }
+
+    #[test]
+    fn look_alikes_stay() {
+        for (text, plan) in [
+            ("pelton json f", "pelton json f"),
+            ("pelton json .a f | grep a", "pelton json .a f | native { grep a }"),
+            ("pelton json f | grep a f", "pelton json f | grep a f"),
+            ("pelton json --tsv .a f | sort", "pelton json --tsv .a f | native { sort }"),
+            ("pelton run f | sort", "pelton run f | native { sort }"),
+            // Whether it lives to complain depends on when its reader leaves.
+            ("pelton json f | grep -q a", "pelton json f | native { grep -q a }"),
+        ] {
+            assert_eq!(plan_text(text), plan, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_output_is_the_same() {
+        for text in ["pelton json f | grep -a a", "pelton json g | grep -av a", "pelton json f | grep -ac 1"]
+        {
+            assert_same(text);
+        }
+    }
+}
