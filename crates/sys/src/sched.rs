@@ -63,9 +63,13 @@ fn parse_idle(text: &str) -> Option<u64> {
     Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
 }
 
-/// From now on the calling thread gives way to every other one: the lowest priority, and no hurry.
-pub fn give_way() {
-    be_nice(19);
+/// There is no more than that.
+const MOST_NICE: i32 = 19;
+
+/// From now on the calling thread gives way to others: by so much more niceness, as far as there is more, and without hurry.
+pub fn give_way(more: i32) {
+    let own = rustix::process::getpriority_process(Some(rustix::thread::gettid())).unwrap_or(0);
+    be_nice((own + more).min(MOST_NICE));
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: it reads one struct, which lives until it returns; 0 is the calling thread. If it fails, all is as it was.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) };
@@ -93,14 +97,12 @@ pub fn wake_soon() {
     }
 }
 
-/// A child gives way to others from now on: at this niceness, if that is no better than its own, and without hurry.
-pub fn let_give_way(pid: u32, niceness: i32) {
+/// A child gives way to others from now on, in the same way.
+pub fn let_give_way(pid: u32, more: i32) {
     let Some(pid) = rustix::process::Pid::from_raw(pid as i32) else { return };
     let own = rustix::process::getpriority_process(Some(pid)).unwrap_or(0);
-    if niceness > own {
-        // One that may not be changed, or is gone, stays as it is.
-        let _ = rustix::process::setpriority_process(Some(pid), niceness);
-    }
+    // One that may not be changed, or is gone, stays as it is.
+    let _ = rustix::process::setpriority_process(Some(pid), (own + more).min(MOST_NICE));
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: it reads one struct, which lives until it returns.
     unsafe { libc::sched_setscheduler(pid.as_raw_nonzero().get(), libc::SCHED_BATCH, &raw const parameters) };
@@ -159,7 +161,7 @@ mod tests {
     #[test]
     fn who_gives_way_is_nice() {
         let niceness = std::thread::spawn(|| {
-            give_way();
+            give_way(19);
             rustix::process::getpriority_process(Some(rustix::thread::gettid()))
         });
         assert_eq!(niceness.join().expect("joined"), Ok(19));

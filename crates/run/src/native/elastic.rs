@@ -3,10 +3,10 @@
 //!
 //! Whether a core is idle is told at once by the number of running threads, and over time by the idle time of all
 //! cores; whether others want them, by how long our own threads were ready without one. Windows and thresholds are
-//! those that worked in the measurements behind them: windows of 50 ms; one thread fewer after two in which ours
-//! waited more than a quarter of the time; one more after two with 0.7 idle cores and less than a tenth of waiting; no
-//! growth for four windows after a shrink. Threads but the first give way to everybody else besides (`SCHED_BATCH`,
-//! nice 19), so that what others lose before a shrink is little.
+//! those that worked in the measurements behind them: windows of 50 ms; after two in which ours together waited for more
+//! than half a core, so many fewer as they waited for; one more after two with 0.7 idle cores and less than a tenth of
+//! waiting; no growth for four windows after a shrink. Threads but the first give way to everybody else besides
+//! ([`POLITE`], `SCHED_BATCH`), so that what others lose before a shrink is little.
 
 use super::spill::Memory;
 use pelton_stream::team::{Crew, Policy};
@@ -59,6 +59,15 @@ fn jobs() -> Jobs {
     }
 }
 
+/// How much more niceness a thread or a process gets that works beside the first: beside a competitor it has a tenth of a core.
+///
+/// With the most there is, 19, the competitor notices no less of it, but a block in hand takes for ever: the scheduler lets
+/// such a thread run for 3 ms in 200, and what is printed in order waits for that block, as does whoever wants the thread gone. So a
+/// core was given back after 100 to 370 ms where that takes 90 to 140 ms at 5, 7 or 10. (The priority cannot be raised again for the
+/// rest of a block: that takes a privilege. Smaller blocks would not help, since one slice is several blocks already;
+/// giving a block to another thread anew would have to undo what its kernel has counted.)
+pub const POLITE: i32 = 10;
+
 /// The policy of one worker process.
 pub struct Elastic {
     jobs: Jobs,
@@ -83,6 +92,8 @@ struct Watch {
 struct Seen {
     /// The share of the time when our threads could run that they waited for a CPU.
     waited: f64,
+    /// How many cores they waited for: one competitor takes one, however many threads there are.
+    missing: f64,
     /// How many cores were idle.
     idle: f64,
 }
@@ -98,7 +109,7 @@ struct Windows {
 /// More or fewer?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    Fewer,
+    Fewer(usize),
     Same,
     More,
 }
@@ -107,12 +118,12 @@ const WINDOW_NS: u64 = 50_000_000;
 
 impl Windows {
     fn judge(&mut self, seen: Seen) -> Change {
-        self.crowded = if seen.waited > 0.25 { self.crowded + 1 } else { 0 };
+        self.crowded = if seen.missing > 0.5 { self.crowded + 1 } else { 0 };
         self.roomy = if seen.waited < 0.1 && seen.idle >= 0.7 { self.roomy + 1 } else { 0 };
         self.rest = self.rest.saturating_sub(1);
         if self.crowded >= 2 {
             *self = Windows { rest: 4, ..Windows::default() };
-            return Change::Fewer;
+            return Change::Fewer(seen.missing.round() as usize);
         }
         if self.roomy >= 2 && self.rest == 0 {
             self.roomy = 0;
@@ -162,7 +173,7 @@ impl Elastic {
         }
         let Some(seen) = watch.look(now_ns) else { return watch.wanted };
         watch.wanted = match watch.windows.judge(seen) {
-            Change::Fewer => watch.wanted.saturating_sub(1).max(1),
+            Change::Fewer(cores) => watch.wanted.saturating_sub(cores).max(1),
             Change::Same => watch.wanted,
             Change::More => (watch.wanted + 1).min(self.limit),
         };
@@ -207,8 +218,12 @@ impl Watch {
         });
         let idle_ns = sched::idle_ns()?;
         let (_, idle_then_ns) = self.idle.replace((now_ns, idle_ns))?;
-        let idle = idle_ns.saturating_sub(idle_then_ns) as f64 / span_ns.max(1) as f64;
-        Some(Seen { waited: waited as f64 / (ran + waited).max(1) as f64, idle })
+        let in_cores = |ns: u64| ns as f64 / span_ns.max(1) as f64;
+        Some(Seen {
+            waited: waited as f64 / (ran + waited).max(1) as f64,
+            missing: in_cores(waited),
+            idle: in_cores(idle_ns.saturating_sub(idle_then_ns)),
+        })
     }
 }
 
@@ -238,7 +253,7 @@ impl Policy for Elastic {
         if self.jobs != Jobs::Auto {
             return;
         }
-        sched::give_way();
+        sched::give_way(POLITE);
         let Some(file) = ThreadFile::own() else { return };
         let now = file.read().unwrap_or_default();
         self.watch.lock().unwrap_or_else(PoisonError::into_inner).threads.push((file, now));
@@ -249,9 +264,11 @@ impl Policy for Elastic {
 mod tests {
     use super::*;
 
+    /// For two threads that could always run: how many cores they waited for, and how many were idle.
     fn judge(seen: &[(f64, f64)]) -> Vec<Change> {
         let mut windows = Windows::default();
-        seen.iter().map(|&(waited, idle)| windows.judge(Seen { waited, idle })).collect()
+        let seen = seen.iter().map(|&(missing, idle)| Seen { waited: missing / 2.0, missing, idle });
+        seen.map(|seen| windows.judge(seen)).collect()
     }
 
     #[test]
@@ -259,8 +276,20 @@ mod tests {
         use Change::{Fewer, More, Same};
         assert_eq!(judge(&[(0.0, 1.0); 5]), [Same, More, Same, More, Same]);
         assert_eq!(judge(&[(0.0, 1.0), (0.0, 0.5), (0.0, 1.0)]), [Same, Same, Same]);
-        assert_eq!(judge(&[(0.3, 0.0); 4]), [Same, Fewer, Same, Fewer]);
-        assert_eq!(judge(&[(0.3, 0.0), (0.2, 0.0), (0.3, 0.0)]), [Same, Same, Same]);
+        assert_eq!(judge(&[(0.6, 0.0); 4]), [Same, Fewer(1), Same, Fewer(1)]);
+        assert_eq!(judge(&[(0.6, 0.0), (0.4, 0.0), (0.6, 0.0)]), [Same, Same, Same]);
+    }
+
+    /// One competitor among many threads, and many at once.
+    #[test]
+    fn as_many_leave_as_cores_are_wanted() {
+        let judge = |missing: f64| {
+            let mut windows = Windows::default();
+            let seen = Seen { waited: missing / 64.0, missing, idle: 0.0 };
+            [windows.judge(seen), windows.judge(seen)]
+        };
+        assert_eq!(judge(0.9), [Change::Same, Change::Fewer(1)]);
+        assert_eq!(judge(15.8), [Change::Same, Change::Fewer(16)]);
     }
 
     #[test]
@@ -277,7 +306,7 @@ mod tests {
     #[test]
     fn after_a_shrink_it_rests() {
         use Change::{Fewer, More, Same};
-        let seen = [[(0.3, 0.0); 2].as_slice(), &[(0.0, 2.0); 5]].concat();
-        assert_eq!(judge(&seen), [Same, Fewer, Same, Same, Same, More, Same]);
+        let seen = [[(0.6, 0.0); 2].as_slice(), &[(0.0, 2.0); 5]].concat();
+        assert_eq!(judge(&seen), [Same, Fewer(1), Same, Same, Same, More, Same]);
     }
 }

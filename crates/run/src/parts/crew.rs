@@ -10,7 +10,7 @@ use super::pending::Pending;
 use super::source::Source;
 use super::status::Tally;
 use super::trial::is_fit;
-use crate::native::elastic::Elastic;
+use crate::native::elastic::{self, Elastic};
 use crate::native::failure::{self, Caller, Failure};
 use crate::progress;
 use pelton_commands::Input;
@@ -80,8 +80,6 @@ enum Interrupted {
     PassedOn,
 }
 
-/// How much more niceness a process gets that works beside another.
-const POLITE: i32 = 10;
 /// A line that is longer than that is given in pieces, and as much may lie ready for one process.
 const LONG_BYTES: usize = 8 << 20;
 /// Read ahead where parts are shorter.
@@ -353,7 +351,7 @@ impl<'a> Crew<'a> {
                     member.keep();
                 }
                 if self.elastic.is_polite() && self.at_work() > 0 {
-                    sched::let_give_way(member.pid(), POLITE);
+                    sched::let_give_way(member.pid(), elastic::POLITE);
                 }
                 self.elastic.joined(member.pid());
                 if self.grain == Grain::Unknown {
