@@ -12,7 +12,7 @@ use pelton_report::diagnosis;
 
 /// Why a running process is stuck: who waits for whom, on which descriptor, and whether that can ever end.
 ///
-/// Looks twice, 50 ms apart, and changes nothing. The verdict is one of
+/// Looks twice, at least 50 ms apart, and changes nothing. The verdict is one of
 ///   dead     it cannot go on: a circle of waits, a FIFO that nobody opens, an end of file that is held back
 ///   slow     it moves, at the pace of the process named
 ///   idle     it waits for time, a person, the network or a signal

@@ -1,6 +1,7 @@
 //! The open descriptors of a process: what is behind each, and which way it goes.
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags};
+use rustix::io::Errno;
 use std::path::PathBuf;
 
 /// One open descriptor.
@@ -44,26 +45,40 @@ pub struct Fifo {
     pub path: String,
 }
 
-/// The descriptors of `pid`; `None` if they are not to be seen.
+/// The descriptors of `pid`; `None` if they are not to be seen. A process may list its descriptors to one who may not
+/// see where they lead: who may not see one may see none.
 pub fn all(pid: u32) -> Option<Vec<Descriptor>> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
-    Some(entries.flatten().filter_map(|entry| one(pid, entry.file_name().to_str()?.parse().ok()?)).collect())
+    let mut all = Vec::new();
+    for fd in entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()) {
+        match read(pid, fd) {
+            Ok(one) => all.push(one),
+            Err(Errno::ACCESS | Errno::PERM) => return None,
+            // Closed since.
+            Err(_) => {}
+        }
+    }
+    Some(all)
 }
 
 /// Descriptor `fd` of `pid`; `None` if it is closed or not to be seen.
 pub fn one(pid: u32, fd: u32) -> Option<Descriptor> {
+    read(pid, fd).ok()
+}
+
+fn read(pid: u32, fd: u32) -> Result<Descriptor, Errno> {
     let path = format!("/proc/{pid}/fd/{fd}");
-    let link = rustix::fs::readlink(&path, Vec::new()).ok()?.to_string_lossy().into_owned();
+    let link = rustix::fs::readlink(&path, Vec::new())?.to_string_lossy().into_owned();
     let target = target(&path, link);
     // Which end of a pipe it is, is told by the owner's permissions of the link. Files are not asked: nobody blocks on them.
     let (reads, writes) = match target {
         Target::Pipe(_) | Target::Fifo(_) => {
-            let mode = rustix::fs::lstat(&path).ok()?.st_mode;
+            let mode = rustix::fs::lstat(&path)?.st_mode;
             (mode & 0o400 != 0, mode & 0o200 != 0)
         }
         _ => (true, true),
     };
-    Some(Descriptor { fd, target, reads, writes })
+    Ok(Descriptor { fd, target, reads, writes })
 }
 
 fn target(path: &str, link: String) -> Target {

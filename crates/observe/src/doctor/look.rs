@@ -24,10 +24,9 @@ pub struct RawProcess {
     pub children: Vec<u32>,
 }
 
-/// Looks at all processes that there are, once.
-pub fn look() -> World {
-    let mut raw: BTreeMap<u32, RawProcess> =
-        processes::all().into_iter().filter_map(|pid| Some((pid, read(pid)?))).collect();
+/// Looks at these processes, once.
+pub fn look(pids: &[u32]) -> World {
+    let mut raw: BTreeMap<u32, RawProcess> = pids.iter().filter_map(|&pid| Some((pid, read(pid)?))).collect();
     let parents: Vec<(u32, u32)> = raw.iter().map(|(&pid, process)| (pid, process.stat.parent)).collect();
     for (pid, parent) in parents {
         if let Some(parent) = raw.get_mut(&parent) {

@@ -1,6 +1,6 @@
 //! `pelton doctor`: who waits for whom among running processes, and whether that can end.
 //!
-//! Two looks at all processes, 50 ms apart. Each makes a [`world::World`] of plain data (`look` reads threads, `holders`
+//! Two looks at all processes, at least 50 ms apart. Each makes a [`world::World`] of plain data (`look` reads threads, `holders`
 //! descriptors, `resolve` turns a system call into a wait); `liveness` finds who can never go on, and only what both
 //! looks agree on, and what has not run in between, is called dead. `graph` finds the parts and their hearts, `dead` and `live`
 //! name them, `words` puts waits in sentences.
@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use world::{Cause, World};
 
-/// Between two looks.
+/// Between two looks, at least. The first look is a part of it.
 const BETWEEN: Duration = Duration::from_millis(50);
 
 /// Which processes are asked about.
@@ -111,13 +111,14 @@ pub fn examine(scope: &Scope) -> Diagnosis {
 }
 
 fn see() -> Seen {
-    let mut world = look::look();
-    let cpu = |world: &World| -> BTreeMap<u32, u64> {
-        world.processes.keys().filter_map(|&pid| Some((pid, clock::process_cpu_ns(pid)?))).collect()
+    let pids = processes::all();
+    let cpu = || -> BTreeMap<u32, u64> {
+        pids.iter().filter_map(|&pid| Some((pid, clock::process_cpu_ns(pid)?))).collect()
     };
-    let (first_ns, first) = (clock::now_ns(), cpu(&world));
-    std::thread::sleep(BETWEEN);
-    let (second_ns, second) = (clock::now_ns(), cpu(&world));
+    let (first_ns, first) = (clock::now_ns(), cpu());
+    let mut world = look::look(&pids);
+    std::thread::sleep(BETWEEN.saturating_sub(Duration::from_nanos(clock::now_ns() - first_ns)));
+    let (second_ns, second) = (clock::now_ns(), cpu());
     let mut dead = liveness::dead_threads(&world);
     if !dead.is_empty() {
         confirm(&mut world, &dead);
@@ -131,7 +132,7 @@ fn see() -> Seen {
 
 /// Looks again. A thread that is not dead in the same way any more, or that has run in between, is live.
 fn confirm(world: &mut World, dead: &BTreeSet<(u32, u32)>) {
-    let again = look::look();
+    let again = look::look(&processes::all());
     let still = liveness::dead_threads(&again);
     for (&pid, process) in &mut world.processes {
         for task in process.tasks.iter_mut().filter(|task| dead.contains(&(pid, task.thread))) {

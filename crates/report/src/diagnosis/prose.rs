@@ -120,7 +120,7 @@ fn rest(diagnosis: &Diagnosis) -> Vec<String> {
         ));
     }
     all.extend(diagnosis.notes.iter().cloned());
-    all.push(format!("Two looks, 50 ms apart, in {}.", units::short_time(diagnosis.wall_ns)));
+    all.push(format!("Two looks, at least 50 ms apart, in {}.", units::short_time(diagnosis.wall_ns)));
     all
 }
 
@@ -162,7 +162,7 @@ IDLE  sleep (20) waits for a time to pass; cat (21) waits for it
 3 processes of other users could not be looked into; who holds what is known of
 90 only.
 a note
-Two looks, 50 ms apart, in 80.0 ms.
+Two looks, at least 50 ms apart, in 80.0 ms.
 ";
         assert_eq!(text, expected);
     }
