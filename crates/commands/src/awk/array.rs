@@ -10,16 +10,67 @@ use super::value::{Text, Value};
 
 /// From strings to values, in no order.
 ///
-/// What stands at 1, 2, 3 and so on, as `split` and counters leave it, is in a list; the rest in a table, where what is looked
-/// for need not be a string of its own, as it had to be in the map of the standard library.
+/// What stands at 1, 2, 3 and so on, as `split` and counters leave it, is in a list; other whole numbers in a table of their own, for
+/// which none is ever written in digits; the rest in a table where what is looked for need not be a string of its own, as it had to
+/// be in the map of the standard library. mawk has two forms of its arrays as well, but changes from one to the other.
 #[derive(Clone, Debug)]
 pub(super) struct Array {
-    /// From 1. What was removed leaves a gap.
+    /// From 0. What was removed leaves a gap, and so does 0 if the list began with 1.
     list: Vec<Option<Value>>,
     in_list: usize,
-    /// No number up to the length of the list.
+    /// None of them is less than the length of the list.
+    numbers: HashTable<(i32, Value)>,
+    /// No whole numbers.
     table: HashTable<(Text, Value)>,
     seed: Seed,
+}
+
+/// What an element goes by. A string of digits is the number that they are, if that gives the same digits again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key<'a> {
+    Number(i32),
+    Text(&'a [u8]),
+}
+
+impl<'a> Key<'a> {
+    /// All whole numbers of so many digits fit.
+    const DIGITS_MAX: usize = 9;
+
+    #[inline]
+    pub(super) fn of(text: &'a [u8]) -> Key<'a> {
+        whole(text).map_or(Key::Text(text), Key::Number)
+    }
+
+    /// Unless it must be written in digits for that.
+    #[inline]
+    pub(super) fn of_number(number: f64) -> Option<Key<'static>> {
+        let whole = number as i32;
+        (f64::from(whole) == number && whole.unsigned_abs() < 1_000_000_000).then_some(Key::Number(whole))
+    }
+}
+
+/// The number whose digits these are, as it would be written.
+#[inline]
+fn whole(text: &[u8]) -> Option<i32> {
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    match digits {
+        [] => return None,
+        [b'0', rest @ ..] => return (rest.is_empty() && !negative).then_some(0),
+        digits if digits.len() > Key::DIGITS_MAX => return None,
+        _ => {}
+    }
+    let mut number = 0;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number * 10 + i32::from(digit);
+    }
+    Some(if negative { -number } else { number })
 }
 
 /// A hash that is fast for short keys: words folded by multiplication, as in wyhash. The seed differs from run to run,
@@ -46,6 +97,11 @@ impl Seed {
         }
         fold(hash ^ last(bytes), ODD)
     }
+
+    #[inline]
+    fn hash_number(self, number: i32) -> u64 {
+        fold(self.0 ^ number as u64, 0x9E37_79B9_7F4A_7C15)
+    }
 }
 
 /// The last bytes, some of which may be in a word already; of less than eight, all.
@@ -60,134 +116,137 @@ fn last(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
-/// The number from 1 whose decimal digits these are.
-#[inline]
-fn place_of(key: &[u8]) -> Option<usize> {
-    if key.is_empty() || key.len() > 9 || key[0] == b'0' {
-        return None;
-    }
-    let mut place = 0;
-    for byte in key {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        place = place * 10 + usize::from(digit);
-    }
-    Some(place)
-}
-
-/// The same of a number.
-#[inline]
-pub(super) fn place_of_number(number: f64) -> Option<usize> {
-    let place = number as u32;
-    (place > 0 && f64::from(place) == number && place < 1_000_000_000).then_some(place as usize)
-}
-
 impl Array {
     pub(super) fn new(seed: Seed) -> Self {
-        Array { list: Vec::new(), in_list: 0, table: HashTable::new(), seed }
+        Array { list: Vec::new(), in_list: 0, numbers: HashTable::new(), table: HashTable::new(), seed }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.table.len() + self.in_list
+        self.table.len() + self.numbers.len() + self.in_list
     }
 
     #[inline]
-    pub(super) fn contains(&self, key: &[u8]) -> bool {
-        match place_of(key) {
-            Some(place) if place <= self.list.len() => self.list[place - 1].is_some(),
-            _ => self.is_in_table(key),
+    pub(super) fn contains(&self, key: Key) -> bool {
+        match key {
+            Key::Number(number) => match self.list.get(number as usize) {
+                Some(slot) => slot.is_some(),
+                None => self.is_in_numbers(number),
+            },
+            Key::Text(text) => {
+                self.table.find(self.seed.hash(text), |(known, _)| known.bytes() == text).is_some()
+            }
         }
     }
 
-    fn is_in_table(&self, key: &[u8]) -> bool {
-        self.table.find(self.seed.hash(key), |(known, _)| known.bytes() == key).is_some()
+    fn is_in_numbers(&self, number: i32) -> bool {
+        self.numbers.find(self.seed.hash_number(number), |(known, _)| *known == number).is_some()
     }
 
     #[inline]
-    fn at(&mut self, key: &[u8]) -> Entry<'_, (Text, Value)> {
+    fn at_text(&mut self, key: &[u8]) -> Entry<'_, (Text, Value)> {
         let seed = self.seed;
         self.table.entry(seed.hash(key), |(known, _)| known.bytes() == key, |(key, _)| seed.hash(key.bytes()))
     }
 
+    #[inline]
+    fn at_number(&mut self, key: i32) -> Entry<'_, (i32, Value)> {
+        let seed = self.seed;
+        self.numbers.entry(
+            seed.hash_number(key),
+            |(known, _)| *known == key,
+            |(key, _)| seed.hash_number(*key),
+        )
+    }
+
     /// What stands there; asking for it makes it.
     #[inline]
-    pub(super) fn entry(&mut self, key: &[u8]) -> &mut Value {
-        match place_of(key) {
-            Some(place) if self.belongs_in_list(place) => self.in_list(place),
-            _ => &mut self.at(key).or_insert_with(|| (Text::new(key), Value::Unset)).into_mut().1,
+    pub(super) fn entry(&mut self, key: Key) -> &mut Value {
+        match key {
+            Key::Number(number) if self.belongs_in_list(number) => self.in_list(number as usize),
+            Key::Number(number) => {
+                &mut self.at_number(number).or_insert_with(|| (number, Value::Unset)).into_mut().1
+            }
+            Key::Text(text) => {
+                &mut self.at_text(text).or_insert_with(|| (Text::new(text), Value::Unset)).into_mut().1
+            }
         }
     }
 
-    /// The same for a number.
+    /// It is in the list, or the next one there.
     #[inline]
-    pub(super) fn entry_at(&mut self, place: usize) -> &mut Value {
-        if self.belongs_in_list(place) {
-            return self.in_list(place);
-        }
-        let key = digits(place);
-        &mut self.at(&key).or_insert_with(|| (Text::new(&key), Value::Unset)).into_mut().1
+    fn belongs_in_list(&self, number: i32) -> bool {
+        let place = number as usize;
+        place < self.list.len() || self.is_next(number)
     }
 
-    #[inline]
-    fn belongs_in_list(&self, place: usize) -> bool {
+    fn is_next(&self, number: i32) -> bool {
         let length = self.list.len();
-        place <= length || place == length + 1 && (self.table.is_empty() || !self.is_in_table(&digits(place)))
+        let next = number as usize == length || number == 1 && length == 0;
+        let in_numbers = |number| !self.numbers.is_empty() && self.is_in_numbers(number);
+        next && !in_numbers(number) && !(length == 0 && in_numbers(0))
     }
 
     #[inline]
     fn in_list(&mut self, place: usize) -> &mut Value {
-        if place > self.list.len() {
+        while place >= self.list.len() {
             self.list.push(None);
         }
-        let slot = &mut self.list[place - 1];
+        let slot = &mut self.list[place];
         self.in_list += usize::from(slot.is_none());
         slot.get_or_insert_default()
     }
 
-    #[inline]
-    pub(super) fn set(&mut self, key: &[u8], value: Value) {
-        *self.entry(key) = value;
-    }
-
-    pub(super) fn remove(&mut self, key: &[u8]) {
-        if let Some(place) = place_of(key)
-            && place <= self.list.len()
-        {
-            self.in_list -= usize::from(self.list[place - 1].take().is_some());
-        } else if let Entry::Occupied(entry) = self.at(key) {
-            entry.remove();
+    pub(super) fn remove(&mut self, key: Key) {
+        match key {
+            Key::Number(number) if (number as usize) < self.list.len() => {
+                self.in_list -= usize::from(self.list[number as usize].take().is_some());
+            }
+            Key::Number(number) => {
+                if let Entry::Occupied(entry) = self.at_number(number) {
+                    entry.remove();
+                }
+            }
+            Key::Text(text) => {
+                if let Entry::Occupied(entry) = self.at_text(text) {
+                    entry.remove();
+                }
+            }
         }
     }
 
     pub(super) fn clear(&mut self) {
         self.list.clear();
         self.in_list = 0;
+        self.numbers.clear();
         self.table.clear();
     }
 
     /// Calls for each.
-    pub(super) fn each(&self, mut call: impl FnMut(&[u8], &Value)) {
+    pub(super) fn each(&self, mut call: impl FnMut(Key, &Value)) {
         for (index, value) in self.list.iter().enumerate() {
             if let Some(value) = value {
-                call(&digits(index + 1), value);
+                call(Key::Number(index as i32), value);
             }
         }
-        self.table.iter().for_each(|(key, value)| call(key.bytes(), value));
+        self.numbers.iter().for_each(|(number, value)| call(Key::Number(*number), value));
+        self.table.iter().for_each(|(text, value)| call(Key::Text(text.bytes()), value));
     }
 
     pub(super) fn keys(&self) -> Vec<Text> {
-        let there = self.list.iter().enumerate().filter(|(_, value)| value.is_some());
-        let listed = there.map(|(index, _)| Text::new(&digits(index + 1)));
-        listed.chain(self.table.iter().map(|(key, _)| key.clone())).collect()
+        let mut keys = Vec::with_capacity(self.len());
+        let mut digits = Vec::new();
+        self.each(|key, _| {
+            keys.push(match key {
+                Key::Text(text) => Text::new(text),
+                Key::Number(number) => {
+                    digits.clear();
+                    number::write_integer(number.into(), &mut digits);
+                    Text::new(&digits)
+                }
+            });
+        });
+        keys
     }
-}
-
-fn digits(place: usize) -> Vec<u8> {
-    let mut digits = Vec::with_capacity(10);
-    number::write_integer(place as i64, &mut digits);
-    digits
 }
 
 #[cfg(test)]
@@ -202,28 +261,31 @@ mod tests {
         let mut state = 1u64;
         for turn in 0..200_000u64 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let place = (state >> 40) % 12;
+            let place = (state >> 40) as i32 % 12;
             let key = match (state >> 33) % 8 {
                 0 => format!("0{place}"),
                 1 => format!("k{place}"),
+                2 => format!("-{place}"),
                 _ => place.to_string(),
             };
+            let text = key.as_bytes();
             match (state >> 50) % 16 {
                 0 => {
-                    array.remove(key.as_bytes());
-                    expected.remove(key.as_bytes());
+                    array.remove(Key::of(text));
+                    expected.remove(text);
                 }
                 1 if turn % 7 == 0 => {
                     array.clear();
                     expected.clear();
                 }
-                2..6 if place > 0 => {
-                    *array.entry_at(place as usize) = Value::Number(turn as f64);
-                    expected.insert(place.to_string().into_bytes(), turn as f64);
+                2..6 => {
+                    let number = f64::from(if turn % 3 == 0 { -place } else { place });
+                    *array.entry(Key::of_number(number).unwrap()) = Value::Number(turn as f64);
+                    expected.insert((number as i32).to_string().into_bytes(), turn as f64);
                 }
-                6..10 => assert_eq!(array.contains(key.as_bytes()), expected.contains_key(key.as_bytes())),
+                6..10 => assert_eq!(array.contains(Key::of(text)), expected.contains_key(text)),
                 _ => {
-                    let found = array.entry(key.as_bytes());
+                    let found = array.entry(Key::of(text));
                     let known = expected.entry(key.into_bytes()).or_default();
                     assert_eq!(found.number(), *known);
                     (*found, *known) = (Value::Number(turn as f64), turn as f64);
@@ -234,5 +296,20 @@ mod tests {
         let mut keys: Vec<Vec<u8>> = array.keys().iter().map(|key| key.bytes().to_vec()).collect();
         keys.sort();
         assert!(keys.iter().eq(expected.keys()));
+    }
+
+    #[test]
+    fn a_key_is_a_number_if_it_is_written_so() {
+        for (text, number) in [("0", 0), ("7", 7), ("-12", -12), ("999999999", 999_999_999)] {
+            assert_eq!(Key::of(text.as_bytes()), Key::Number(number));
+            assert_eq!(Key::of_number(f64::from(number)), Some(Key::Number(number)));
+        }
+        for text in ["", "-", "-0", "00", "01", "+1", "1.0", " 1", "1 ", "1000000000", "-1000000000", "1e3"] {
+            assert_eq!(Key::of(text.as_bytes()), Key::Text(text.as_bytes()));
+        }
+        assert_eq!(Key::of_number(-0.0), Some(Key::Number(0)));
+        for number in [0.5, 1e9, -1e9, f64::NAN, f64::INFINITY] {
+            assert_eq!(Key::of_number(number), None);
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! A program as it is run: names are places, constants are ready.
 
+use std::sync::Arc;
+
 use super::array::Array;
 use super::fields::Separator;
 use super::format::Piece;
@@ -33,7 +35,6 @@ pub(super) struct Code {
     pub(super) begin: Vec<Do>,
     pub(super) rules: Vec<Rule>,
     pub(super) end: Vec<Do>,
-    pub(super) functions: Vec<Function>,
     /// What the global variables hold before anything runs.
     pub(super) globals: Vec<Value>,
     pub(super) arrays: usize,
@@ -60,18 +61,31 @@ pub(super) enum When {
     Range(usize, Get, Get),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Function {
     /// Which parameters are arrays.
     pub(super) arrays: Vec<bool>,
+    pub(super) has_arrays: bool,
     pub(super) body: Vec<Do>,
+    /// It, or what it calls, prints.
+    pub(super) prints: bool,
+}
+
+impl Function {
+    /// What it returns, if that is all that it does.
+    pub(super) fn result(&self) -> Option<&Get> {
+        match self.body.as_slice() {
+            [Do::Return(Some(result))] => Some(result),
+            _ => None,
+        }
+    }
 }
 
 /// A statement.
 #[derive(Clone, Debug)]
 pub(super) enum Do {
     Run(Get),
-    /// Whether a function may print something before this does.
+    /// Whether a function that is called for it may print something before.
     Print(Vec<Get>, bool),
     PrintRecord,
     /// What is printed goes to standard error.
@@ -164,7 +178,8 @@ pub(super) enum Get {
     ToLower(Box<Get>),
     ToUpper(Box<Get>),
     Math(fn(f64) -> f64, Box<Get>),
-    Call(usize, Vec<Argument>),
+    /// None calls itself, so they lie in each other.
+    Call(Arc<Function>, Vec<Argument>),
 }
 
 #[derive(Clone, Debug)]

@@ -1,11 +1,12 @@
 //! From the tree to what is run. Whatever a program does that cannot be shown equal is declined here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::{Accept, Declined};
 
 use super::Dialect;
-use super::code::{self, Argument, Code, Do, Get, Place, Replacement, Rule, Table, When};
+use super::code::{self, Argument, Code, Do, Function, Get, Place, Replacement, Rule, Table, When};
 use super::fields::Separator;
 use super::fold;
 use super::format::{self, Piece};
@@ -47,6 +48,10 @@ pub(super) struct Compiler<'a> {
     loops: usize,
     /// Of BEGIN or END.
     in_block: bool,
+    program: &'a Program,
+    functions: Vec<Option<Arc<Function>>>,
+    /// Something was compiled that prints.
+    prints: bool,
 }
 
 /// Compiles a program.
@@ -63,15 +68,14 @@ pub(super) fn compile(program: &Program, names: &Names, given: &Given) -> Accept
         ranges: 0,
         loops: 0,
         in_block: false,
+        program,
+        functions: vec![None; program.functions.len()],
+        prints: false,
     };
     compiler.places_of_parameters(program);
-    let mut functions = Vec::new();
-    for (number, function) in program.functions.iter().enumerate() {
-        compiler.inside = Owner::Function(number);
-        let arrays = function.parameters.iter().map(|name| names.is_array(compiler.inside, name)).collect();
-        functions.push(code::Function { arrays, body: compiler.statements(&function.body)? });
+    for number in 0..program.functions.len() {
+        compiler.function(number)?;
     }
-    compiler.inside = Owner::Program;
     let mut rules = Vec::new();
     for rule in &program.rules {
         rules.push(compiler.rule(rule)?);
@@ -89,7 +93,6 @@ pub(super) fn compile(program: &Program, names: &Names, given: &Given) -> Accept
         begin,
         rules,
         end,
-        functions,
         globals,
         arrays: compiler.tables.len(),
         ranges: compiler.ranges,
@@ -132,15 +135,6 @@ pub(super) fn separator(text: &[u8], dialect: Dialect) -> Accept<Separator> {
     })
 }
 
-/// A function of the program is called among these.
-fn calls(args: &[Expr]) -> bool {
-    let mut found = false;
-    for arg in args {
-        super::analyse::each_expr(arg, &mut |expr| found |= matches!(expr, Expr::Call(..)));
-    }
-    found
-}
-
 impl Compiler<'_> {
     fn places_of_parameters(&mut self, program: &Program) {
         for (number, function) in program.functions.iter().enumerate() {
@@ -148,6 +142,34 @@ impl Compiler<'_> {
                 self.places.insert((Owner::Function(number), name.clone()), place);
             }
         }
+    }
+
+    /// A function, compiled when the first call of it is. None calls itself: that was looked at before.
+    fn function(&mut self, number: usize) -> Accept<Arc<Function>> {
+        if let Some(known) = &self.functions[number] {
+            return Ok(Arc::clone(known));
+        }
+        let function = &self.program.functions[number];
+        let inside = std::mem::replace(&mut self.inside, Owner::Function(number));
+        let loops = std::mem::take(&mut self.loops);
+        let in_block = std::mem::take(&mut self.in_block);
+        let prints = std::mem::take(&mut self.prints);
+        let is_array = |name: &String| self.names.is_array(self.inside, name);
+        let arrays: Vec<bool> = function.parameters.iter().map(is_array).collect();
+        let body = self.statements(&function.body)?;
+        let has_arrays = arrays.contains(&true);
+        let made = Arc::new(Function { has_arrays, arrays, body, prints: self.prints });
+        (self.inside, self.loops, self.in_block, self.prints) = (inside, loops, in_block, prints);
+        self.functions[number] = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    /// What is printed, and whether a function prints before it.
+    fn printed<T>(&mut self, compile: impl FnOnce(&mut Self) -> Accept<T>) -> Accept<(T, bool)> {
+        let before = std::mem::take(&mut self.prints);
+        let compiled = compile(self)?;
+        let calls = std::mem::replace(&mut self.prints, before);
+        Ok((compiled, calls))
     }
 
     /// Where the sums stand.
@@ -256,20 +278,31 @@ impl Compiler<'_> {
                 if !to.is_standard_error() {
                     return Declined::because(format!("a side effect: print {}", to.how));
                 }
-                if calls(args) {
-                    return Declined::because("a function called for what is printed on standard error");
-                }
                 let plainly = match statement {
                     Statement::Print(args, _) => Statement::Print(args.clone(), None),
                     _ => Statement::Printf(args.clone(), None),
                 };
-                Do::Aside(self.one(&plainly)?)
+                let print = self.one(&plainly)?;
+                if matches!(print.as_slice(), [Do::Print(_, true) | Do::Printf(_, _, true)]) {
+                    return Declined::because(
+                        "a function that prints, called for what is printed on standard error",
+                    );
+                }
+                Do::Aside(print)
             }
-            Statement::Print(args, None) if args.is_empty() => Do::PrintRecord,
-            Statement::Print(args, None) => Do::Print(self.gets(args)?, calls(args)),
+            Statement::Print(args, None) if args.is_empty() => {
+                self.prints = true;
+                Do::PrintRecord
+            }
+            Statement::Print(args, None) => {
+                let (gets, calls) = self.printed(|it| it.gets(args))?;
+                self.prints = true;
+                Do::Print(gets, calls)
+            }
             Statement::Printf(args, None) => {
-                let (pieces, gets) = self.format(args)?;
-                Do::Printf(pieces, gets, calls(args))
+                let ((pieces, gets), calls) = self.printed(|it| it.format(args))?;
+                self.prints = true;
+                Do::Printf(pieces, gets, calls)
             }
             Statement::If(test, yes, no) => {
                 let (test, yes) = (self.get(test)?, self.one(yes)?);
@@ -465,6 +498,8 @@ impl Compiler<'_> {
                 arg => Argument::Value(self.get(arg)?),
             });
         }
+        let function = self.function(function)?;
+        self.prints |= function.prints;
         Ok(Get::Call(function, given))
     }
 

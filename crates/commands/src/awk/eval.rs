@@ -88,6 +88,9 @@ impl Machine {
                 let branch = if self.is_true(test)? { yes } else { no };
                 return self.number(branch);
             }
+            Get::Call(function, args) if let Some(result) = function.result() => {
+                return self.inside(function, args, |machine| machine.number(result));
+            }
             expr => self.value(expr)?.number(),
         })
     }
@@ -115,15 +118,11 @@ impl Machine {
             Get::Not(inner) => !self.is_true(inner)?,
             Get::And(left, right) => self.is_true(left)? && self.is_true(right)?,
             Get::Or(left, right) => self.is_true(left)? || self.is_true(right)?,
-            Get::In(table, index) => {
-                let key = self.key(index)?;
-                let found = self.table(*table).contains(&key);
-                self.give_back(key);
-                found
-            }
+            Get::In(table, index) => self.at_key(*table, index, |array, key| array.contains(key))?,
             Get::Of(Place::Field(field)) => self.record.field(*field).is_true(),
             Get::Of(Place::Record) => self.record.whole(&self.globals[OFS]).is_true(),
             Get::Of(Place::Global(place)) => self.globals[*place].is_true(),
+            Get::Of(Place::Local(place)) => self.locals[self.base + *place].is_true(),
             Get::Of(Place::Element(table, index)) => self.element(*table, index, |value| value.is_true())?,
             Get::Number(_)
             | Get::Arith(..)
@@ -205,14 +204,49 @@ impl Machine {
         {
             return Ok(holds(order, found.cmp(text.bytes())));
         }
-        if let Get::Text(text) = right
-            && let Some(field) = self.field_of(left)?
+        if let Get::Text(text) = right {
+            return self.compare_text(order, left, text.bytes());
+        }
+        if let Get::Number(number) = right
+            && let Get::Of(place @ (Place::Global(_) | Place::Local(_) | Place::Element(..))) = left
         {
-            let found = self.found(field);
-            return Ok(holds(order, compare(found.operand(), Operand::Text(text.bytes()))));
+            let right = Operand::Number(*number);
+            return self.with(place, |left| holds(order, compare(left.as_operand(), right)));
         }
         let (left, right) = (self.value(left)?, self.value(right)?);
         Ok(holds(order, compare(left.as_operand(), right.as_operand())))
+    }
+
+    /// Compares with a string, for which nothing is a number.
+    fn compare_text(&mut self, order: Order, left: &Get, right: &[u8]) -> Ran<bool> {
+        if let Some(field) = self.field_of(left)? {
+            let found = self.found(field);
+            return Ok(match found.bytes() {
+                Some(left) => texts(order, left, right),
+                None => texts(order, &written(found.number()), right),
+            });
+        }
+        let compare = |left: &Value| match left.bytes() {
+            Some(left) => texts(order, left, right),
+            None => texts(order, &written(left.number()), right),
+        };
+        match left {
+            Get::Of(place @ (Place::Global(_) | Place::Local(_) | Place::Element(..))) => {
+                self.with(place, compare)
+            }
+            left => Ok(compare(&self.value(left)?)),
+        }
+    }
+
+    /// What a variable or an element holds, without a copy.
+    #[inline]
+    fn with<T>(&mut self, place: &Place, with: impl FnOnce(&Value) -> T) -> Ran<T> {
+        Ok(match place {
+            Place::Global(place) => with(&self.globals[*place]),
+            Place::Local(place) => with(&self.locals[self.base + *place]),
+            Place::Element(table, index) => self.element(*table, index, |value| with(value))?,
+            place => with(&self.get(place)?),
+        })
     }
 
     /// Appends an expression as a string.
@@ -262,6 +296,9 @@ impl Machine {
                 }
             }
             Get::FileName => out.extend_from_slice(&self.file_name),
+            Get::Call(function, args) if let Some(result) = function.result() => {
+                self.inside(function, args, |machine| machine.write(result, out))?;
+            }
             expr if is_number(expr) => {
                 let number = self.number(expr)?;
                 number::write(number, out);
@@ -303,7 +340,7 @@ impl Machine {
                 Value::Number(self.substitute(*all, *pattern, by, place)?)
             }
             Get::Find(text, pattern) => Value::Number(self.find(text, *pattern)?),
-            Get::Call(function, args) => self.call(*function, args)?,
+            Get::Call(function, args) => self.call(function, args)?,
             expr => Value::Number(self.number(expr)?),
         })
     }
@@ -362,6 +399,16 @@ fn compare(left: Operand, right: Operand) -> Ordering {
         }
         (Operand::Number(number), Operand::Text(text)) => written(number).as_slice().cmp(text),
         (Operand::Text(text), Operand::Number(number)) => text.cmp(&written(number)),
+    }
+}
+
+/// Equal strings are told apart without asking which is first.
+#[inline]
+fn texts(order: Order, left: &[u8], right: &[u8]) -> bool {
+    match order {
+        Order::Equal => left == right,
+        Order::NotEqual => left != right,
+        order => holds(order, left.cmp(right)),
     }
 }
 

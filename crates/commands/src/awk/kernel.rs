@@ -7,6 +7,7 @@ use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer, known};
 
 use crate::regex::Regex;
 
+use super::array::Key;
 use super::compile::Compiled;
 use super::fields::each_record;
 use super::fold::Ledger;
@@ -125,7 +126,7 @@ impl AwkKernel {
         let _ = self.carry_out(block);
         let made = self.machine.ledger.take().unwrap_or_default().made;
         for (number, key) in made {
-            self.machine.tables[number].remove(&key);
+            self.machine.tables[number].remove(Key::of(&key));
         }
         (self.machine.records, self.machine.file_records) = before;
         false

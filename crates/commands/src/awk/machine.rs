@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::array::{Array, Seed};
-use super::code::{self, Argument, Code, Do, Get, OFS, ORS, Place, Rule, SUBSEP, Table, When};
+use super::code::{self, Argument, Code, Do, Function, Get, OFS, ORS, Place, Rule, SUBSEP, Table, When};
 use super::compile::Compiled;
 use super::fields::Separator;
 use super::fold::Ledger;
@@ -47,7 +47,9 @@ pub(super) struct Machine {
     /// Of the calls that are running.
     pub(super) locals: Vec<Value>,
     pub(super) local_tables: Vec<usize>,
+    /// Where those of the innermost call begin, in both.
     pub(super) base: usize,
+    pub(super) table_base: usize,
     pub(super) record: Record,
     pub(super) records: u64,
     pub(super) file_records: u64,
@@ -80,6 +82,7 @@ impl Machine {
             locals: Vec::new(),
             local_tables: Vec::new(),
             base: 0,
+            table_base: 0,
             record: Record::new(code.fields.clone(), code.record_end),
             records: 0,
             file_records: 0,
@@ -191,11 +194,7 @@ impl Machine {
             Do::Loop(test, body, step) => return self.repeat(test.as_ref(), body, step),
             Do::Again(body, test) => return self.do_while(body, test),
             Do::Each(place, table, body) => return self.each(place, *table, body),
-            Do::Delete(table, index) => {
-                let key = self.key(index)?;
-                self.table(*table).remove(&key);
-                self.give_back(key);
-            }
+            Do::Delete(table, index) => self.at_key(*table, index, |array, key| array.remove(key))?,
             Do::Clear(table) => self.table(*table).clear(),
             Do::Next => return Ok(Flow::Next),
             Do::Exit(value) => {
@@ -357,10 +356,7 @@ impl Machine {
 
     #[inline]
     pub(super) fn table(&mut self, table: Table) -> &mut Array {
-        let number = match table {
-            Table::Global(number) => number,
-            Table::Local(place) => self.local_tables[self.base + place],
-        };
+        let number = self.table_number(table);
         &mut self.tables[number]
     }
 
@@ -377,39 +373,70 @@ impl Machine {
         Ok(key)
     }
 
-    pub(super) fn call(&mut self, function: usize, args: &[Argument]) -> Ran<Value> {
-        let code = Arc::clone(&self.code);
-        let function = &code.functions[function];
-        let (values, tables) = (self.locals.len(), self.tables.len());
-        let mut frame = Vec::with_capacity(function.arrays.len());
-        let mut frame_tables = Vec::with_capacity(function.arrays.len());
+    pub(super) fn call(&mut self, function: &Function, args: &[Argument]) -> Ran<Value> {
+        self.inside(function, args, |machine| {
+            if let Some(result) = function.result() {
+                return machine.value(result);
+            }
+            machine.returned = Value::Unset;
+            machine.run(&function.body)?;
+            Ok(std::mem::take(&mut machine.returned))
+        })
+    }
+
+    /// Where a function has its parameters: what is given lies there as soon as it is evaluated, and goes when the call ends.
+    #[inline]
+    pub(super) fn inside<T>(
+        &mut self,
+        function: &Function,
+        args: &[Argument],
+        run: impl FnOnce(&mut Self) -> Ran<T>,
+    ) -> Ran<T> {
+        let (values, tables, made) = (self.locals.len(), self.local_tables.len(), self.tables.len());
+        let given = self.give(function, args);
+        let outer = (self.base, self.table_base);
+        (self.base, self.table_base) = (values, tables);
+        let ran = given.and_then(|()| run(self));
+        (self.base, self.table_base) = outer;
+        self.locals.truncate(values);
+        if function.has_arrays {
+            self.local_tables.truncate(tables);
+            self.tables.truncate(made);
+        }
+        ran
+    }
+
+    #[inline]
+    fn give(&mut self, function: &Function, args: &[Argument]) -> Ran<()> {
+        for arg in args {
+            let value = match arg {
+                Argument::Value(expr) => self.value(expr)?,
+                Argument::Table(_) => Value::Unset,
+            };
+            self.locals.push(value);
+        }
+        for _ in args.len()..function.arrays.len() {
+            self.locals.push(Value::Unset);
+        }
+        if function.has_arrays {
+            self.give_tables(function, args);
+        }
+        Ok(())
+    }
+
+    /// One that is not given is the function's own.
+    fn give_tables(&mut self, function: &Function, args: &[Argument]) {
         for (place, is_array) in function.arrays.iter().enumerate() {
-            let (value, table) = match args.get(place) {
-                Some(Argument::Value(expr)) => (self.value(expr)?, 0),
-                Some(Argument::Table(Table::Global(number))) => (Value::Unset, *number),
-                Some(Argument::Table(Table::Local(place))) => {
-                    (Value::Unset, self.local_tables[self.base + place])
-                }
+            let table = match args.get(place) {
+                Some(Argument::Table(table)) => self.table_number(*table),
                 None if *is_array => {
                     self.tables.push(Array::new(self.seed));
-                    (Value::Unset, self.tables.len() - 1)
+                    self.tables.len() - 1
                 }
-                None => (Value::Unset, 0),
+                _ => 0,
             };
-            frame.push(value);
-            frame_tables.push(table);
+            self.local_tables.push(table);
         }
-        self.locals.append(&mut frame);
-        self.local_tables.append(&mut frame_tables);
-        let base = std::mem::replace(&mut self.base, values);
-        self.returned = Value::Unset;
-        let ran = self.run(&function.body);
-        self.base = base;
-        self.locals.truncate(values);
-        self.local_tables.truncate(values);
-        self.tables.truncate(tables);
-        ran?;
-        Ok(std::mem::take(&mut self.returned))
     }
 
     /// What the real one says when a program cannot go on, but for its name.

@@ -149,11 +149,6 @@ fn accept_as(
     }
     let begin_prints = program.begin.iter().flatten().any(prints);
     let warns = warns(&program);
-    // Measured on bench/awk/parse.awk: mawk takes two thirds of our CPU where most of the work is calls and elements of arrays. Until
-    // calls are cheaper, no more such programs are taken than ever were.
-    if warns && !program.functions.is_empty() {
-        return Declined::because("messages, and functions of its own, which the real one calls faster");
-    }
     let alone =
         analysis.carried.is_empty() && !analysis.counts && !analysis.ranges && !analysis.may_fail && !warns;
     let one_input = line.inputs.len() == 1;

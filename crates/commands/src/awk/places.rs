@@ -1,8 +1,8 @@
 //! Runs a program: what is read and assigned: variables, fields, elements.
 
-use super::array::place_of_number;
+use super::array::{Array, Key};
 use super::code::{Get, OFS, Place, Table, is_still};
-use super::eval::calculate;
+use super::eval::{calculate, written};
 use super::machine::{Machine, Ran};
 use super::number;
 use super::record::Found;
@@ -37,41 +37,72 @@ impl Machine {
         index: &[Get],
         with: impl FnOnce(&mut Value) -> T,
     ) -> Ran<T> {
+        self.at_key(table, index, |array, key| with(array.entry(key)))
+    }
+
+    /// An array, and the key that the index is now. What is there as a number, or as bytes somewhere, is not copied for it.
+    #[inline]
+    pub(super) fn at_key<T>(
+        &mut self,
+        table: Table,
+        index: &[Get],
+        with: impl FnOnce(&mut Array, Key) -> T,
+    ) -> Ran<T> {
         let number = self.table_number(table);
-        if let Some(place) = self.listed(index) {
-            return Ok(with(self.tables[number].entry_at(place)));
-        }
-        if let [one] = index
-            && let Some(field) = self.field_of(one)?
-        {
-            let found = match field {
-                0 => self.record.whole(&self.globals[OFS]),
-                field => self.record.any_field(field),
-            };
-            if let Some(key) = found.bytes() {
-                return Ok(with(self.tables[number].entry(key)));
+        if let [one] = index {
+            if let Some(key) = self.number_key(one)? {
+                return Ok(with(&mut self.tables[number], key));
             }
-            let mut key = Vec::new();
-            found.write(&mut key);
-            return Ok(with(self.tables[number].entry(&key)));
+            let known = match one {
+                Get::Of(Place::Field(field)) => self.record.field(*field).bytes(),
+                Get::Of(Place::Record) => self.record.whole(&self.globals[OFS]).bytes(),
+                Get::Of(Place::Global(place)) => self.globals[*place].bytes(),
+                Get::Of(Place::Local(place)) => self.locals[self.base + *place].bytes(),
+                Get::Of(Place::FieldAt(field)) => {
+                    let field = self.field_number(field)?;
+                    // Its own number may depend on what changes with each turn.
+                    let found = match field {
+                        0 => self.record.whole(&self.globals[OFS]),
+                        field => self.record.any_field(field),
+                    };
+                    match found.bytes() {
+                        Some(key) => Some(key),
+                        None => {
+                            let key = written(found.number());
+                            return Ok(with(&mut self.tables[number], Key::of(&key)));
+                        }
+                    }
+                }
+                Get::Text(text) => Some(text.bytes()),
+                _ => None,
+            };
+            if let Some(key) = known {
+                return Ok(with(&mut self.tables[number], Key::of(key)));
+            }
         }
         let key = self.key(index)?;
-        let made = with(self.tables[number].entry(&key));
+        let made = with(&mut self.tables[number], Key::of(&key));
         self.give_back(key);
         Ok(made)
     }
 
-    /// A number from 1 as the only index, if it can be had at once.
+    /// The key of an index that is a whole number, if it is known to be a number without being evaluated.
     #[inline]
-    pub(super) fn listed(&mut self, index: &[Get]) -> Option<usize> {
-        let [one] = index else { return None };
-        place_of_number(self.quick(one)?)
+    fn number_key(&mut self, index: &Get) -> Ran<Option<Key<'static>>> {
+        let number = match self.quick(index) {
+            Some(number) => number,
+            // Evaluated twice if it is no whole number.
+            None if matches!(index, Get::Arith(..)) && is_still(index) => self.number(index)?,
+            None => return Ok(None),
+        };
+        Ok(Key::of_number(number))
     }
 
+    #[inline]
     pub(super) fn table_number(&self, table: Table) -> usize {
         match table {
             Table::Global(number) => number,
-            Table::Local(place) => self.local_tables[self.base + place],
+            Table::Local(place) => self.local_tables[self.table_base + place],
         }
     }
 
@@ -103,14 +134,14 @@ impl Machine {
                 self.globals[*place] = value;
             }
             Place::Element(table, index) => {
-                if let Some(place) = self.listed(index) {
+                // What is still can as well be evaluated after the value.
+                if index.iter().all(is_still) {
                     let value = self.value(value)?;
-                    *self.table(*table).entry_at(place) = value;
-                    return Ok(());
+                    return self.element(*table, index, |entry| *entry = value);
                 }
                 let key = self.key(index)?;
                 let value = self.value(value)?;
-                self.table(*table).set(&key, value);
+                *self.table(*table).entry(Key::of(&key)) = value;
                 self.give_back(key);
             }
             Place::FieldAt(index) => {
@@ -146,20 +177,24 @@ impl Machine {
                 };
                 self.record.resize(count);
             }
-            Place::Element(table, index) => {
-                let key = self.key(index)?;
-                self.table(*table).set(&key, value);
-                self.give_back(key);
-            }
+            Place::Element(table, index) => self.element(*table, index, |entry| *entry = value)?,
         }
         Ok(())
     }
 
+    /// A variable or a parameter.
+    #[inline]
+    pub(super) fn variable(&mut self, place: &Place) -> Option<&mut Value> {
+        match place {
+            Place::Global(place) => Some(&mut self.globals[*place]),
+            Place::Local(place) => Some(&mut self.locals[self.base + *place]),
+            _ => None,
+        }
+    }
+
     /// Adds to what is somewhere; gives what is there then.
     pub(super) fn step(&mut self, place: &Place, by: f64) -> Ran<f64> {
-        if let Place::Global(place) = place
-            && let Value::Number(number) = &mut self.globals[*place]
-        {
+        if let Some(Value::Number(number)) = self.variable(place) {
             *number += by;
             return Ok(*number);
         }
@@ -168,8 +203,8 @@ impl Machine {
 
     pub(super) fn update(&mut self, arith: Arith, place: &Place, value: &Get) -> Ran<f64> {
         if let Place::Element(table, index) = place {
-            // What is still can as well be evaluated before the index.
-            if is_still(value) {
+            // What is still can as well be evaluated first or last.
+            if is_still(value) || index.iter().all(is_still) {
                 let by = self.number(value)?;
                 return self.element(*table, index, |entry| {
                     let number = calculate(arith, entry.number(), by);
@@ -179,16 +214,14 @@ impl Machine {
             }
             let key = self.key(index)?;
             let by = self.number(value)?;
-            let entry = self.table(*table).entry(&key);
+            let entry = self.table(*table).entry(Key::of(&key));
             let number = calculate(arith, entry.number(), by);
             *entry = Value::Number(number);
             self.give_back(key);
             return Ok(number);
         }
         let by = self.number(value)?;
-        if let Place::Global(place) = place
-            && let Value::Number(number) = &mut self.globals[*place]
-        {
+        if let Some(Value::Number(number)) = self.variable(place) {
             *number = calculate(arith, *number, by);
             return Ok(*number);
         }
@@ -198,9 +231,10 @@ impl Machine {
     #[inline]
     pub(super) fn change(&mut self, place: &Place, to: impl Fn(f64) -> f64) -> Ran<f64> {
         match place {
-            Place::Global(place) => {
-                let number = to(self.globals[*place].number());
-                self.globals[*place] = Value::Number(number);
+            Place::Global(_) | Place::Local(_) => {
+                let Some(variable) = self.variable(place) else { return Ok(0.0) };
+                let number = to(variable.number());
+                *variable = Value::Number(number);
                 Ok(number)
             }
             Place::Element(table, index) => self.element(*table, index, |entry| {

@@ -1,5 +1,6 @@
 //! Runs a program: what is added up, alone or as one of several.
 
+use super::array::Key;
 use super::code::{Get, Place};
 use super::fold::{self, Ledger, SUM_MAX};
 use super::machine::{Machine, Ran, Stop};
@@ -42,7 +43,7 @@ impl Machine {
             Place::Element(table, index) => {
                 let number = self.table_number(*table);
                 let key = self.key(index)?;
-                let entry = self.tables[number].entry(&key);
+                let entry = self.tables[number].entry(Key::of(&key));
                 if !taking_back && matches!(entry, Value::Unset) {
                     ledger.made.push((number, key.clone()));
                 }

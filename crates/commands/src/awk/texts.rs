@@ -1,5 +1,6 @@
 //! Runs a program: the functions that cut, search and change strings.
 
+use super::array::Key;
 use super::code::{Get, OFS, Part, Place, RLENGTH, RSTART, Replacement, Table, is_still};
 use super::eval::written;
 use super::fields::split;
@@ -16,9 +17,9 @@ impl Machine {
         let mut pieces = 0;
         split(text, &mut self.separators[separator], |piece| {
             pieces += 1;
-            *array.entry_at(pieces) = Value::input(piece);
+            *array.entry(Key::Number(pieces)) = Value::input(piece);
         });
-        pieces as f64
+        f64::from(pieces)
     }
 
     /// As mawk cuts: start and length lose their fractions first, and what lies before the beginning is not counted
