@@ -72,11 +72,23 @@ impl Samples {
 
 /// Runs every contender `runs` times after `warmup` rounds that do not count; every other round backwards.
 pub fn contest(contenders: &[Contender], dir: &Path, runs: usize, warmup: usize) -> Outcome<Vec<Samples>> {
+    contest_with(contenders, dir, runs, warmup, || Ok(()))
+}
+
+/// The same with something to be done before each run, which is not measured.
+pub fn contest_with(
+    contenders: &[Contender],
+    dir: &Path,
+    runs: usize,
+    warmup: usize,
+    before: impl Fn() -> Outcome,
+) -> Outcome<Vec<Samples>> {
     let mut samples: Vec<Samples> =
         contenders.iter().map(|one| Samples { name: one.name.clone(), ..Samples::default() }).collect();
     for round in 0..warmup + runs {
         for place in 0..contenders.len() {
             let index = if round % 2 == 0 { place } else { contenders.len() - 1 - place };
+            before()?;
             let run = run_once(&contenders[index], dir)?;
             if round >= warmup {
                 samples[index].push(&run);

@@ -43,7 +43,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
             same(&pelton, &text)?;
             contenders.push(Contender::new(peer, ["bash", "-c", &text]));
         }
-        let samples = contest(&contenders, &bench.data, bench.runs(5), 1)?;
+        let samples = contest(&contenders, &bench.data, bench.runs(3), 1)?;
         results.body += &format!("{name}: `pelton csv {ours}`\n\n{}\n", table(&samples, Unit::Seconds));
         results.data[name] = samples.iter().map(Samples::json).collect::<Vec<_>>().into();
         for other in &samples[1..] {

@@ -4,6 +4,7 @@
 
 mod awk;
 pub(crate) mod contest;
+mod copy;
 mod cores;
 mod csv;
 mod doctor;
@@ -63,6 +64,7 @@ const ALL: &[Benchmark] = &[
     ("verdict", verdict::run),
     ("doctor", doctor::run),
     ("find", find::run),
+    ("copy", copy::run),
     ("truth", truth::run),
 ];
 

@@ -1,0 +1,144 @@
+//! `pelton copy` in each of its ways and beside cp: many small files, a larger one and a huge one, in memory and on the
+//! disk, all in the page cache.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::contest::{Contender, Samples, run_once};
+use super::results::{Claim, Results, Unit, table};
+use super::{Bench, stats};
+use crate::Outcome;
+use crate::steps::timed;
+
+/// All but a loop over characters, which takes ten times as long and is measured over small ones only.
+const WAYS: [&str; 8] =
+    ["read-write", "mapped-bytes", "mapped", "copy_file_range", "sendfile", "splice", "io_uring", "reflink"];
+const MB: usize = 1 << 20;
+/// What the default may take more than the fastest.
+const BEHIND: f64 = 1.05;
+
+/// What is copied.
+struct Load {
+    name: &'static str,
+    files: usize,
+    bytes: usize,
+    /// Rounds, and those before that do not count.
+    runs: usize,
+    warmup: usize,
+}
+
+/// Three loads, two places.
+pub fn run(bench: &Bench) -> Outcome<Results> {
+    let huge = bench.size_mb(2000) as usize * MB;
+    let loads = [
+        Load { name: "10,000 files of 4 KB", files: 10_000, bytes: 4096, runs: 3, warmup: 0 },
+        Load { name: "100 MB", files: 1, bytes: 100 * MB, runs: 5, warmup: 1 },
+        Load { name: "the huge file", files: 1, bytes: huge, runs: 2, warmup: 0 },
+    ];
+    let mut results = Results {
+        name: "copy",
+        about: format!(
+            "Copies in a directory of memory (/dev/shm) and on the disk; the huge file has {:.1} GB. What is copied is in the \
+             page cache, and the copy is removed before the next. Ways that a file system does not have are left out.",
+            huge as f64 / 1e9
+        ),
+        body: String::new(),
+        data: json!({}),
+        claims: Vec::new(),
+    };
+    let name = format!("pelton-copy-bench-{}", std::process::id());
+    for (place, dir) in [("memory", Path::new("/dev/shm").join(&name)), ("disk", bench.data.join(&name))] {
+        let outcome = loads.iter().try_for_each(|load| measure(bench, place, &dir, load, &mut results));
+        let _ = fs::remove_dir_all(&dir);
+        outcome?;
+    }
+    Ok(results)
+}
+
+fn measure(bench: &Bench, place: &str, dir: &Path, load: &Load, results: &mut Results) -> Outcome {
+    let title = format!("{}, {place}", load.name);
+    fs::create_dir_all(dir)?;
+    timed(&format!("make {title}"), || make(dir, load))?;
+    let samples = contest(&contenders(bench, dir, load)?, dir, bench.runs(load.runs), load.warmup)?;
+    for left in ["from", "out"] {
+        clear(&dir.join(left))?;
+    }
+    results.body += &format!("## {title}\n\n{}\n", table(&samples, Unit::Milliseconds));
+    let (_, ways) = samples.split_first().ok_or("nothing was measured")?;
+    let fastest = ways
+        .iter()
+        .min_by(|a, b| stats::median(&a.real).total_cmp(&stats::median(&b.real)))
+        .ok_or("no way works here")?;
+    let what = format!("{title}: wall time of the default, of the fastest ({})", fastest.name);
+    let ratio = stats::median_ratio(&samples[0].real, &fastest.real);
+    results.claims.push(Claim::at_most(&what, ratio, BEHIND, ""));
+    results.data[title] = samples.iter().map(Samples::json).collect::<Vec<_>>().into();
+    Ok(())
+}
+
+/// A file, or a directory of files. Zeros would do for no way that looks at them; these are none.
+fn make(dir: &Path, load: &Load) -> Outcome {
+    let from = dir.join("from");
+    let block: Vec<u8> = (0..MB).map(|at| (at % 251 + 1) as u8).collect();
+    let write = |path: &Path| -> Outcome {
+        let mut file = File::create(path)?;
+        let mut left = load.bytes;
+        while left > 0 {
+            file.write_all(&block[..left.min(MB)])?;
+            left = left.saturating_sub(MB);
+        }
+        Ok(())
+    };
+    if load.files == 1 {
+        return write(&from);
+    }
+    fs::create_dir_all(&from)?;
+    (0..load.files).try_for_each(|number| write(&from.join(format!("file{number}"))))?;
+    Ok(())
+}
+
+/// The default first.
+fn contenders(bench: &Bench, dir: &Path, load: &Load) -> Outcome<Vec<Contender>> {
+    let words = |program: &Path, words: &[&str]| -> Vec<OsString> {
+        let recursive = if load.files > 1 { ["-r"].as_slice() } else { &[] };
+        let words = words.iter().chain(recursive).chain(&["from", "out"]);
+        std::iter::once(program.into()).chain(words.map(OsString::from)).collect()
+    };
+    let mut all = vec![Contender::new("pelton copy", words(&bench.pelton, &["copy"]))];
+    let characters = if load.bytes < MB { ["characters"].as_slice() } else { &[] };
+    for way in WAYS.iter().chain(characters) {
+        if !works_in(dir, way, bench)? {
+            continue;
+        }
+        all.push(Contender::new(&format!("--via {way}"), words(&bench.pelton, &["copy", "--via", way])));
+    }
+    all.push(Contender::new("cp", words(Path::new("cp"), &[])));
+    Ok(all)
+}
+
+/// What this file system lacks: most share no blocks.
+fn works_in(dir: &Path, way: &str, bench: &Bench) -> Outcome<bool> {
+    fs::write(dir.join("tiny"), "tiny")?;
+    let words = ["copy", "--via", way, "tiny", "out"].map(OsString::from);
+    let argv = std::iter::once(bench.pelton.clone().into_os_string()).chain(words);
+    let works = run_once(&Contender::new(way, argv), dir).is_ok();
+    clear(&dir.join("out"))?;
+    Ok(works)
+}
+
+fn clear(path: &Path) -> Outcome {
+    match path.symlink_metadata() {
+        Ok(there) if there.is_dir() => Ok(fs::remove_dir_all(path)?),
+        Ok(_) => Ok(fs::remove_file(path)?),
+        Err(_) => Ok(()),
+    }
+}
+
+/// As [`super::contest::contest`], with a place for the copy that is free each time.
+fn contest(contenders: &[Contender], dir: &Path, runs: usize, warmup: usize) -> Outcome<Vec<Samples>> {
+    super::contest::contest_with(contenders, dir, runs, warmup, || clear(&dir.join("out")))
+}
