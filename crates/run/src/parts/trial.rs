@@ -1,9 +1,9 @@
 //! Whether dividing a command pays, found out before anything of its input is taken.
 //!
-//! What lies in a pipe can be looked at where it lies (tee(2)), and so can a file. The command runs on nothing, which
-//! shows what its start costs, and on those first lines, which shows what they cost. If they cost little, or it
-//! complains, or anything is odd, the real command takes over the untouched input, and pays for that with a few
-//! milliseconds. If they cost much, they are taken, and what the trial printed is what the first part prints.
+//! What lies in a pipe can be looked at where it lies (tee(2)), and so can a file. The command is started with nothing to
+//! read, and what it has cost when it waits for that is what its start costs; then it is given those first lines, which shows what they
+//! cost. If they cost little, or it complains, or anything is odd, the real command takes over the untouched input, and pays for that
+//! with one start. If they cost much, they are taken, and what the trial printed is what the first part prints.
 //!
 //! The road not taken: letting one process read through pelton until it has been measured. That hop then stays for good,
 //! and cheap commands, which must not lose anything, are those to which it costs most.
@@ -16,8 +16,10 @@ use super::settings;
 use super::source::Source;
 use memchr::{memchr, memrchr};
 use pelton_commands::stateless::{Data, Errors, Stateless, Statuses};
+use pelton_sys::sched::ThreadFile;
 use pelton_sys::spawn::Exec;
 use pelton_sys::wait::Ended;
+use std::time::Duration;
 
 /// What came of it.
 pub enum Verdict {
@@ -51,10 +53,7 @@ pub fn judge(exec: &Exec, stateless: &Stateless, source: &mut Source) -> Verdict
     if lines < SAMPLE_BYTES / 4 || !is_fit(&sample[..lines], stateless.data) {
         return Verdict::Real;
     }
-    let tried = try_on(exec, stateless, &[])
-        .and_then(|(start_ns, _)| Some((start_ns, try_on(exec, stateless, &sample[..lines])?)));
-    let Some((start_ns, (all_ns, member))) = tried else { return Verdict::Real };
-    let cost = Cost { start_ns, ns_per_byte: (all_ns - start_ns).max(0.0) / lines as f64 };
+    let Some((cost, member)) = try_on(exec, stateless, &sample[..lines]) else { return Verdict::Real };
     match Grain::of(&cost) {
         Grain::Bytes(bytes) if source.may_be_divided(stateless.data) && source.skip(lines).is_ok() => {
             Verdict::Parts { grain: Grain::Bytes(bytes), first: Some(Box::new(member)) }
@@ -72,9 +71,10 @@ pub fn is_fit(bytes: &[u8], data: Data) -> bool {
     }
 }
 
-/// Runs it on these lines alone: what that cost, in nanoseconds. `None` if it did not end as it should.
-fn try_on(exec: &Exec, stateless: &Stateless, lines: &[u8]) -> Option<(f64, Member)> {
+/// Runs it on these lines alone: what it cost. `None` if it did not do as it should.
+fn try_on(exec: &Exec, stateless: &Stateless, lines: &[u8]) -> Option<(Cost, Member)> {
     let mut member = Member::start(exec).ok()?;
+    let start_ns = start_ns(&mut member)?;
     if stateless.errors == Errors::ByLine {
         member.keep();
     }
@@ -92,6 +92,28 @@ fn try_on(exec: &Exec, stateless: &Stateless, lines: &[u8]) -> Option<(f64, Memb
     let (ended, usage) = member.ended?;
     let fine =
         ended == Ended::Exited(0) || ended == Ended::Exited(1) && stateless.statuses == Statuses::Found;
-    let silent = member.err.bytes.is_empty() && (!lines.is_empty() || member.out.bytes.is_empty());
-    (fine && silent && !member.left_early()).then_some(((usage.user_ns + usage.sys_ns) as f64, member))
+    let all_ns = (usage.user_ns + usage.sys_ns) as f64;
+    let cost = Cost { start_ns, ns_per_byte: (all_ns - start_ns).max(0.0) / lines.len() as f64 };
+    (fine && member.err.bytes.is_empty() && !member.left_early()).then_some((cost, member))
+}
+
+/// How often is looked whether it waits.
+const LOOK: Duration = Duration::from_micros(200);
+
+/// What it has cost when it waits for something to read. `None` if it ends, or prints, before it has read anything.
+fn start_ns(member: &mut Member) -> Option<f64> {
+    let accounts = ThreadFile::of_process(member.pid())?;
+    let mut before = None;
+    loop {
+        let (ran_ns, _) = accounts.read()?;
+        // Twice in a row: it may have waited for a disk in between.
+        if !accounts.is_ready() && before.replace(ran_ns) == Some(ran_ns) {
+            return Some(ran_ns as f64);
+        }
+        std::thread::sleep(LOOK);
+        member.pull();
+        if member.is_done() || !member.out.bytes.is_empty() || !member.err.bytes.is_empty() {
+            return None;
+        }
+    }
 }
