@@ -14,6 +14,7 @@ pub mod law;
 pub mod pictures;
 pub mod quick;
 pub mod reference;
+mod running;
 pub mod scripts;
 pub mod setup;
 pub mod steps;

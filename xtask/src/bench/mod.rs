@@ -3,6 +3,7 @@
 //! Each writes its figures, machine and raw samples to bench/results. They want a quiet machine, and no test runs them.
 
 mod awk;
+mod buffer;
 pub(crate) mod contest;
 mod copy;
 mod cores;
@@ -55,6 +56,7 @@ const ALL: &[Benchmark] = &[
     ("scaling", scaling::run),
     ("elastic", elastic::run),
     ("memory", memory::run),
+    ("buffer", buffer::run),
     ("scripts", scripts::run),
     ("stats", stats_overhead::run),
     ("json", json::run),

@@ -1,5 +1,5 @@
-//! A real command as several processes: what two cores give, what it costs beside GNU parallel, what a cheap command
-//! loses, and what others on the machine notice.
+//! A real command as several processes: what two cores give, what it costs beside GNU parallel, and what a cheap command
+//! loses.
 
 use std::ffi::OsString;
 
@@ -7,18 +7,28 @@ use super::contest::{Contender, Samples, contest};
 use super::results::{Claim, Results, Unit, table};
 use super::{Bench, stats};
 use crate::Outcome;
-use crate::inputs::LINES;
+use crate::inputs::{LINES, PEOPLE, Recipe};
 
 /// A back-reference: no kernel judges it, and sed takes its time.
-const HEAVY: &str = r"sed -E 's/([a-z])([0-9])(.*)\1/<\2>\3/'";
+pub(super) const HEAVY: &str = r"sed -E 's/([a-z])([0-9])(.*)\1/<\2>\3/'";
 const CHEAP: &str = "grep -P 'zz9$'";
+/// Documents, one a line, and a program that no kernel runs.
+const JQ: &str = "jq -c 'del(.age)'";
+const AWK: &str = r#"gawk '{ print gensub(/([a-z])([0-9])([A-Z])/, "\\3\\2\\1", "g") }'"#;
 
-/// All four questions.
+/// All of that.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let runs = bench.runs(3);
-    let file = LINES.file(&bench.data, bench.size_mb(100))?;
-    let tenth = LINES.file(&bench.data, bench.size_mb(100).div_ceil(10))?;
-    let (file, tenth) = (file.display().to_string(), tenth.display().to_string());
+    let megabytes = bench.size_mb(100);
+    let named = |recipe: &Recipe, megabytes| -> Outcome<String> {
+        Ok(recipe.file(&bench.data, megabytes)?.display().to_string())
+    };
+    let (file, third, tenth) = (
+        named(&LINES, megabytes)?,
+        named(&LINES, megabytes.div_ceil(3))?,
+        named(&LINES, megabytes.div_ceil(10))?,
+    );
+    let people = named(&PEOPLE, megabytes.div_ceil(5))?;
     let mut claims = Vec::new();
     let mut all = Vec::new();
     let mut judge = |contenders: Vec<Contender>, claim: &dyn Fn(&[Samples]) -> Vec<Claim>| -> Outcome {
@@ -27,7 +37,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
         all.extend(samples);
         Ok(())
     };
-    judge(heavy(bench, &file), &claims_of_heavy)?;
+    judge(heavy(bench, &third), &claims_of_heavy)?;
     judge(beyond(bench, &tenth), &|samples| {
         let overhead = |of: usize| stats::median_difference(&samples[of].cpu, &samples[0].cpu);
         let (ours, theirs) = (overhead(1).max(0.001), overhead(2));
@@ -41,20 +51,18 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
             Claim::at_most("a cheap command behind a pipe: wall time, of the shell's", wall[1], 1.03, ""),
         ]
     })?;
-    judge(ten(bench, &tenth), &|samples| {
-        vec![Claim::at_most("ten at once: wall time of auto, of --jobs 1", ratio(samples, 1, 0), 1.03, "")]
-    })?;
-    judge(competitor(bench, &file), &|samples| {
-        vec![Claim::at_most(
-            "a competitor beside auto: its time, of beside --jobs 1",
-            ratio(samples, 1, 0),
-            1.05,
-            "",
-        )]
-    })?;
+    for (name, text) in [("jq", JQ), ("awk", AWK)] {
+        let input = if name == "jq" { &people } else { &tenth };
+        judge(two(bench, name, &format!("{text} < {input} > out")), &|samples| {
+            let what = format!("{name}: wall time of --jobs 2, of the shell's");
+            vec![Claim::at_most(&what, ratio(samples, 1, 0), 1.0 / 1.6, "")]
+        })?;
+    }
     Ok(Results {
         name: "parts",
-        about: format!("`{HEAVY}` and `{CHEAP}` over random base64 lines, {runs} rounds, order alternating."),
+        about: format!(
+            "`{HEAVY}`, `{CHEAP}` and `{AWK}` over random base64 lines, `{JQ}` over people, {runs} rounds, order alternating."
+        ),
         body: table(&all, Unit::Milliseconds),
         claims,
         data: all.iter().map(Samples::json).collect::<Vec<_>>().into(),
@@ -126,6 +134,16 @@ fn claims_of_heavy(samples: &[Samples]) -> Vec<Claim> {
     ]
 }
 
+/// With two processes, and with as many as there are idle cores.
+fn two(bench: &Bench, name: &str, text: &str) -> Vec<Contender> {
+    let named = |who: &str| format!("{name}: {who}");
+    vec![
+        bash(&named("bash"), text.to_owned()),
+        pelton(bench, &named("pelton --jobs 2"), "2", text.to_owned()),
+        pelton(bench, &named("pelton"), "auto", text.to_owned()),
+    ]
+}
+
 fn cheap(bench: &Bench, file: &str) -> Vec<Contender> {
     let (alone, behind) = (format!("{CHEAP} {file} > out"), format!("cat {file} | {CHEAP} > out"));
     let or_true = |text: String| format!("{text} || true");
@@ -135,31 +153,4 @@ fn cheap(bench: &Bench, file: &str) -> Vec<Contender> {
         bash("cheap, pipe: bash", or_true(behind.clone())),
         pelton(bench, "cheap, pipe: pelton", "auto", or_true(behind)),
     ]
-}
-
-fn ten(bench: &Bench, file: &str) -> Vec<Contender> {
-    let pelton = bench.pelton.display();
-    let of = |jobs: &str| {
-        let text = format!("{HEAVY} < {file} > /dev/shm/pelton-bench-$i; rm /dev/shm/pelton-bench-$i");
-        let text = text.replace('\'', r#"'"'"'"#).replace("$i", r#"'"$i"'"#);
-        bash(
-            &format!("ten at once: --jobs {jobs}"),
-            format!("for i in 1 2 3 4 5 6 7 8 9 10; do '{pelton}' run --jobs {jobs} '{text}' & done; wait"),
-        )
-    };
-    vec![of("1"), of("auto")]
-}
-
-/// Something that wants one core, for some seconds, and comes when the others are at work.
-fn competitor(bench: &Bench, file: &str) -> Vec<Contender> {
-    let pelton = bench.pelton.display();
-    let quoted = HEAVY.replace('\'', r#"'"'"'"#);
-    let of = |jobs: &str| {
-        let text = format!(
-            "set -m; while :; do '{pelton}' run --jobs {jobs} '{quoted} < {file} > /dev/null'; done & \
-             sleep 1; awk 'BEGIN {{ for (i = 0; i < 40000000; i++) x += i }}'; kill -9 -- -$!; wait 2> /dev/null; true"
-        );
-        bash(&format!("competitor beside --jobs {jobs}"), text)
-    };
-    vec![of("1"), of("auto")]
 }

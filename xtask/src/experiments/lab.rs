@@ -3,14 +3,15 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
 
 use serde_json::Value as Json;
 
 use crate::bench::contest::{Contender, Samples, contest};
 use crate::bench::ratios::Place;
 use crate::inputs::{self, Recipe};
+use crate::running::Running;
 use crate::workspace::{root, target_dir};
 use crate::{Failure, Outcome};
 
@@ -177,8 +178,7 @@ impl Lab {
 
     /// Starts a command in the background; it is ended when what is returned is dropped.
     pub fn start(&self, command: &mut Command) -> Outcome<Running> {
-        use std::os::unix::process::CommandExt;
-        Ok(Running(command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()?))
+        Ok(Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()))?)
     }
 
     /// A file in the directory.
@@ -194,25 +194,6 @@ fn search_path() -> OsString {
     let system = ["/usr/bin", "/bin"].map(PathBuf::from);
     let all = system.into_iter().chain(std::env::split_paths(&ours));
     std::env::join_paths(all).unwrap_or(ours)
-}
-
-/// A process in the background, and all of its group.
-pub struct Running(pub Child);
-
-impl Running {
-    /// Its process id, in words.
-    pub fn pid(&self) -> String {
-        self.0.id().to_string()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let group = nix::unistd::Pid::from_raw(self.0.id() as i32);
-        // Of a group that has ended already, nobody is left to be told.
-        let _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
-        let _ = self.0.wait();
-    }
 }
 
 /// Runs a command to its end.
@@ -235,9 +216,4 @@ pub fn text<'a>(json: &'a Json, pointer: &str) -> &'a str {
 /// The elements at a JSON pointer.
 pub fn list<'a>(json: &'a Json, pointer: &str) -> &'a [Json] {
     json.pointer(pointer).and_then(Json::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// Length and checksum of a file: equal for equal files.
-pub fn digest(path: &Path) -> Outcome<(u64, u64)> {
-    crate::bench::ratios::digest(path)
 }

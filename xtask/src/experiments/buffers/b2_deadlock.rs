@@ -9,8 +9,9 @@ use super::parents;
 use crate::Outcome;
 use crate::experiments::Experiment;
 use crate::experiments::finding::{Finding, seconds};
-use crate::experiments::lab::{Lab, Running, list, number, text};
+use crate::experiments::lab::{Lab, list, number, text};
 use crate::experiments::shape::{Bound, Shape};
+use crate::running::Running;
 
 pub const EXPERIMENT: Experiment = Experiment {
     id: "B2",

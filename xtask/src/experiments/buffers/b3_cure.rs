@@ -4,9 +4,10 @@ use serde_json::Value as Json;
 
 use super::{parents, speakers};
 use crate::Outcome;
+use crate::bench::ratios::digest;
 use crate::experiments::Experiment;
 use crate::experiments::finding::{Finding, bytes, seconds};
-use crate::experiments::lab::{Lab, capture, digest, number};
+use crate::experiments::lab::{Lab, capture, number};
 use crate::experiments::report::plots;
 use crate::experiments::shape::{Bound, Shape};
 

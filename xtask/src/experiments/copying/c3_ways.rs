@@ -4,8 +4,9 @@ use serde_json::Value as Json;
 
 use super::{big, copiers};
 use crate::Outcome;
+use crate::bench::ratios::digest;
 use crate::experiments::finding::{Finding, bytes, cost, cpu_ratios, seconds};
-use crate::experiments::lab::{Lab, digest, list, number, text};
+use crate::experiments::lab::{Lab, list, number, text};
 use crate::experiments::report::plots;
 use crate::experiments::shape::{Bound, Shape};
 use crate::experiments::{Experiment, shown};

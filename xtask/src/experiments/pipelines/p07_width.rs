@@ -4,10 +4,11 @@ use std::ffi::OsString;
 
 use crate::Outcome;
 use crate::bench::contest::Contender;
+use crate::bench::ratios::digest;
 use crate::bench::stats;
 use crate::experiments::Experiment;
 use crate::experiments::finding::{Finding, cost, cpu_ratios, real_ratios};
-use crate::experiments::lab::{Lab, digest};
+use crate::experiments::lab::Lab;
 use crate::experiments::report::plots;
 use crate::experiments::shape::{Bound, Shape};
 use crate::inputs::LINES;
