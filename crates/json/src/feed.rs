@@ -8,10 +8,15 @@ use pelton_sys::structure::{Carry, Found, index};
 use crate::error::{Failure, Fault, SyntaxError};
 use crate::machine::{Cursor, Flaw, Machine, Rules, View};
 use crate::padded::PADDING;
+use crate::skim::Outcome;
 use crate::visit::Visitor;
 
 /// How much is read at once, in bytes, unless a name or a number is longer: as much as a pipe holds.
 pub const WINDOW_BYTES: usize = 64 * 1024;
+/// How much is indexed before it is read: whatever follows may be skipped, which needs no index. Less where something is
+/// skipped already, and only a token is in the way.
+const INDEXED_BYTES: usize = 4096;
+const INDEXED_TO_SKIP: usize = 256;
 /// May stand at the beginning, and is no part of the text.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -145,8 +150,10 @@ struct Window {
     bytes: Vec<u8>,
     /// How many of them have been read.
     filled: usize,
-    /// How many of these are UTF-8, and indexed.
+    /// How many of these are UTF-8.
     seen: usize,
+    /// How many of these are indexed, or skipped.
+    indexed: usize,
     /// What stands behind these is no UTF-8.
     torn: bool,
     place: Origin,
@@ -162,6 +169,7 @@ impl Window {
             bytes: vec![0; size + PADDING],
             filled: 0,
             seen: 0,
+            indexed: 0,
             torn: false,
             place: Origin::default(),
             string: Origin::default(),
@@ -202,18 +210,25 @@ impl Window {
         visitor: &mut V,
     ) -> Result<(), Flaw> {
         self.look(last);
-        let whole = last && !self.torn;
-        let view = View {
-            text: &self.bytes[..self.seen],
-            padded: &self.bytes,
-            tokens: self.found.tokens.as_slice(),
-            odd: self.found.odd.as_slice(),
-            whole,
-            full: self.filled == self.room(),
-        };
         let mut cursor = Cursor::default();
         let was_long = machine.is_long();
-        machine.run(&view, &mut cursor, visitor)?;
+        let mut unsure = false;
+        loop {
+            if machine.skims()
+                && !unsure
+                && cursor.token == self.found.tokens.as_slice().len()
+                && self.carry.is_clean()
+            {
+                let (reached, outcome) = machine.skim(&self.bytes[..self.seen], self.indexed);
+                self.indexed = reached;
+                unsure = outcome != Outcome::Over;
+            }
+            self.index_more(if machine.skims() && !unsure { INDEXED_TO_SKIP } else { INDEXED_BYTES });
+            machine.run(&self.view(last), &mut cursor, visitor)?;
+            if self.indexed == self.seen {
+                break;
+            }
+        }
         if let Some(fault) = visitor.refusal() {
             return Err((self.seen, fault));
         }
@@ -227,9 +242,22 @@ impl Window {
         if last {
             return machine.end().map_err(|fault| (self.seen, fault));
         }
-        let keep = machine.keeps(&view, &cursor);
+        let keep = machine.keeps(&self.view(last), &cursor);
         self.forget(keep, &cursor);
         Ok(())
+    }
+
+    /// What is indexed.
+    fn view(&self, last: bool) -> View<'_> {
+        let all = self.indexed == self.seen;
+        View {
+            text: &self.bytes[..self.indexed],
+            padded: &self.bytes,
+            tokens: self.found.tokens.as_slice(),
+            odd: self.found.odd.as_slice(),
+            whole: all && last && !self.torn,
+            full: all && self.filled == self.room(),
+        }
     }
 
     fn error(&self, machine: &Machine, flaw: Flaw, path: Vec<u8>) -> SyntaxError {
@@ -239,10 +267,10 @@ impl Window {
         }
     }
 
-    /// Which of the new bytes are UTF-8, and what tokens they hold.
+    /// Which of the new bytes are UTF-8.
     fn look(&mut self, last: bool) {
         let new = &self.bytes[self.seen..self.filled];
-        let valid = match simdutf8::compat::from_utf8(new) {
+        self.seen += match simdutf8::compat::from_utf8(new) {
             Ok(_) => new.len(),
             Err(error) => {
                 // A character may be torn by the end of what was read.
@@ -250,13 +278,17 @@ impl Window {
                 error.valid_up_to()
             }
         };
-        let first = if self.place.offset == 0 && self.seen == 0 && new[..valid].starts_with(BYTE_ORDER_MARK) {
-            BYTE_ORDER_MARK.len()
-        } else {
-            0
-        };
-        index(&new[first..valid], (self.seen + first) as u32, &mut self.carry, &mut self.found);
-        self.seen += valid;
+        if self.place.offset == 0 && self.indexed == 0 && self.bytes[..self.seen].starts_with(BYTE_ORDER_MARK)
+        {
+            self.indexed = BYTE_ORDER_MARK.len();
+        }
+    }
+
+    /// What tokens the next of them hold.
+    fn index_more(&mut self, most: usize) {
+        let end = self.seen.min(self.indexed + most);
+        index(&self.bytes[self.indexed..end], self.indexed as u32, &mut self.carry, &mut self.found);
+        self.indexed = end;
     }
 
     fn forget(&mut self, keep: usize, cursor: &Cursor) {
@@ -266,5 +298,6 @@ impl Window {
         self.bytes.copy_within(keep..self.filled, 0);
         self.filled -= keep;
         self.seen -= keep;
+        self.indexed -= keep;
     }
 }

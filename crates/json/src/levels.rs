@@ -28,6 +28,16 @@ impl Levels {
         }
     }
 
+    /// The innermost, up to 64: how many are open, and a bit for each, the last one lowest.
+    pub(crate) fn nearest(&self) -> (usize, u64) {
+        (self.depth, self.top)
+    }
+
+    /// Somebody opened and closed some of these 64, and none beyond.
+    pub(crate) fn set_nearest(&mut self, (depth, top): (usize, u64)) {
+        (self.depth, self.top) = (depth, top);
+    }
+
     #[inline(always)]
     pub(crate) fn push(&mut self, kind: Kind) {
         if self.depth > 0 && self.depth.is_multiple_of(64) {

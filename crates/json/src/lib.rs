@@ -22,6 +22,7 @@ mod padded;
 mod scalar;
 pub mod select;
 mod selected;
+mod skim;
 mod trail;
 mod visit;
 

@@ -4,6 +4,7 @@ use crate::error::{Fault, found};
 use crate::levels::Levels;
 use crate::padded::Raw;
 use crate::scalar::{self, Scalar};
+use crate::skim::{self, Limits, Outcome, Reached};
 use crate::visit::{Interest, Kind, Nobody, Place, Visitor};
 
 /// What has been read of the text, and what was found in it.
@@ -36,7 +37,7 @@ pub(crate) type Flaw = (usize, Fault);
 
 /// What may come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(crate) enum State {
     Document,
     /// A value that the visitor knows to come.
     Value,
@@ -162,6 +163,26 @@ impl Machine {
     /// Whether it is within a string that is told in pieces.
     pub(crate) fn is_long(&self) -> bool {
         self.long
+    }
+
+    /// Whether what comes lies within a container that nobody wants.
+    pub(crate) fn skims(&self) -> bool {
+        !self.long && self.skipping.is_some_and(|until| self.levels.depth() > until)
+    }
+
+    /// Passes what nobody wants, from `at` on, where no token is open: how far, and what came of it.
+    pub(crate) fn skim(&mut self, text: &[u8], at: usize) -> (usize, Outcome) {
+        let Some(until) = self.skipping else { return (at, Outcome::Unsure) };
+        let (depth, top) = self.levels.nearest();
+        let start = Reached::new(at, self.state, depth, top);
+        let limits = Limits { until, max_depth: self.rules.max_depth };
+        let (reached, outcome) = skim::skim(text, start, limits);
+        self.levels.set_nearest((reached.depth, reached.top));
+        match outcome {
+            Outcome::Over => self.end_value(),
+            Outcome::More | Outcome::Unsure => self.state = reached.state(),
+        }
+        (reached.at, outcome)
     }
 
     /// Whether the text may end here.
@@ -448,7 +469,7 @@ fn check_string(view: &View<'_>, cursor: &mut Cursor, end: usize) -> Result<(), 
 }
 
 /// A control character, or one behind a backslash.
-fn check_odd(text: &[u8], at: usize) -> Result<(), Flaw> {
+pub(crate) fn check_odd(text: &[u8], at: usize) -> Result<(), Flaw> {
     match text[at] {
         byte @ 0..b' ' => Err((at, Fault::ControlCharacter(byte))),
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(()),

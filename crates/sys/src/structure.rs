@@ -7,6 +7,10 @@
 //!
 //! Nothing is judged here: any bytes have an answer.
 
+mod blocks;
+
+pub use blocks::{Block, blocks};
+
 /// How many bytes one step looks at.
 const STEP: usize = 64;
 
@@ -19,6 +23,13 @@ pub struct Carry {
     escaped: u64,
     /// 1 if the byte before belongs to a number or a word.
     scalar: u64,
+}
+
+impl Carry {
+    /// Whether nothing reaches from what was before into what comes.
+    pub fn is_clean(&self) -> bool {
+        *self == Carry::default()
+    }
 }
 
 /// Positions in order, each below 2^32.
@@ -112,6 +123,14 @@ struct Masks {
     operator: u64,
     /// Below a space.
     control: u64,
+    comma: u64,
+    colon: u64,
+    /// `{[`
+    open: u64,
+    /// `}]`
+    close: u64,
+    /// Of brackets, those that are curly; of other bytes, some.
+    curly: u64,
 }
 
 /// The steps, with a way to look at 64 bytes and one to fold bits: bit i becomes the parity of bits 0 to i.
@@ -213,38 +232,57 @@ const fn kinds() -> [u8; 256] {
 /// A byte at a time.
 #[cfg_attr(target_arch = "x86_64", allow(dead_code))]
 fn portable(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
-    let look = |chunk: &[u8; STEP]| {
-        let mut masks = Masks::default();
-        for (bit, byte) in chunk.iter().enumerate() {
-            let kind = u64::from(KINDS[usize::from(*byte)]);
-            masks.quote |= (kind & 1) << bit;
-            masks.backslash |= (kind >> 1 & 1) << bit;
-            masks.blank |= (kind >> 2 & 1) << bit;
-            masks.operator |= (kind >> 3 & 1) << bit;
-            masks.control |= (kind >> 4) << bit;
-        }
-        masks
-    };
-    index_by(bytes, base, carry, found, look, parity_by_shifts);
+    index_by(bytes, base, carry, found, look_at_each, parity_by_shifts);
+}
+
+/// A byte at a time.
+#[cfg_attr(target_arch = "x86_64", allow(dead_code))]
+fn look_at_each(chunk: &[u8; STEP]) -> Masks {
+    let mut masks = Masks::default();
+    for (bit, byte) in chunk.iter().enumerate() {
+        let kind = u64::from(KINDS[usize::from(*byte)]);
+        masks.quote |= (kind & 1) << bit;
+        masks.backslash |= (kind >> 1 & 1) << bit;
+        masks.blank |= (kind >> 2 & 1) << bit;
+        masks.operator |= (kind >> 3 & 1) << bit;
+        masks.control |= (kind >> 4) << bit;
+        masks.comma |= u64::from(*byte == b',') << bit;
+        masks.colon |= u64::from(*byte == b':') << bit;
+        masks.open |= u64::from(*byte | 0x20 == b'{') << bit;
+        masks.close |= u64::from(*byte | 0x20 == b'}') << bit;
+        masks.curly |= u64::from(*byte >> 5 & 1) << bit;
+    }
+    masks
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 mod imp {
+    use super::{Block, Carry, STEP, look_at_each, parity_by_shifts};
+
     pub(super) use super::portable as index;
+
+    pub(super) fn blocks(bytes: &[u8], see: impl FnMut(&Block) -> bool) {
+        super::blocks::blocks_by(bytes, look_at_each, parity_by_shifts, see);
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod imp {
     use std::arch::x86_64::*;
 
-    use super::{Carry, Found, Masks, STEP, index_by, parity_by_shifts};
+    use super::blocks::blocks_by;
+    use super::{Block, Carry, Found, Masks, STEP, index_by, parity_by_shifts};
 
-    pub(super) fn index(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
-        let newer = is_x86_feature_detected!("avx2")
+    /// Whether the machine has all that looking at 32 bytes needs.
+    fn is_newer() -> bool {
+        is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("popcnt")
-            && is_x86_feature_detected!("pclmulqdq");
-        if newer {
+            && is_x86_feature_detected!("pclmulqdq")
+    }
+
+    pub(super) fn index(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
+        if is_newer() {
             // SAFETY: the machine has these instructions.
             unsafe { by_32(bytes, base, carry, found) }
         } else {
@@ -253,10 +291,48 @@ mod imp {
         }
     }
 
-    /// Two shuffles name the bytes that are blanks or operators: the low half of each byte looks up the only one with
-    /// that half that is.
+    pub(super) fn blocks(bytes: &[u8], see: impl FnMut(&Block) -> bool) {
+        if is_newer() {
+            // SAFETY: the machine has these instructions.
+            unsafe { blocks_by_32(bytes, see) }
+        } else {
+            // SAFETY: every x86-64 has these instructions.
+            unsafe { blocks_by_16(bytes, see) }
+        }
+    }
+
     #[target_feature(enable = "avx2,bmi1,popcnt,pclmulqdq")]
     pub(super) fn by_32(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
+        index_by(bytes, base, carry, found, |chunk| look_at_32(chunk), |bits| parity_by_product(bits));
+    }
+
+    #[target_feature(enable = "avx2,bmi1,popcnt,pclmulqdq")]
+    fn blocks_by_32(bytes: &[u8], see: impl FnMut(&Block) -> bool) {
+        blocks_by(bytes, |chunk| look_at_32(chunk), |bits| parity_by_product(bits), see);
+    }
+
+    #[target_feature(enable = "sse2")]
+    pub(super) fn by_16(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
+        index_by(bytes, base, carry, found, |chunk| look_at_16(chunk), parity_by_shifts);
+    }
+
+    #[target_feature(enable = "sse2")]
+    pub(super) fn blocks_by_16(bytes: &[u8], see: impl FnMut(&Block) -> bool) {
+        blocks_by(bytes, |chunk| look_at_16(chunk), parity_by_shifts, see);
+    }
+
+    #[inline]
+    #[target_feature(enable = "pclmulqdq")]
+    fn parity_by_product(bits: u64) -> u64 {
+        let product = _mm_clmulepi64_si128::<0>(_mm_set_epi64x(0, bits as i64), _mm_set1_epi8(-1));
+        _mm_cvtsi128_si64(product) as u64
+    }
+
+    /// Two shuffles name the bytes that are blanks or operators: the low half of each byte looks up the only one with
+    /// that half that is.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,popcnt,pclmulqdq")]
+    fn look_at_32(chunk: &[u8; STEP]) -> Masks {
         let table = |low: [u8; 16]| {
             let half = _mm_set_epi64x(
                 i64::from_le_bytes(low[8..].try_into().unwrap_or_default()),
@@ -267,66 +343,63 @@ mod imp {
         // A value that no byte with that low half has stands where there is none.
         let blanks = table([b' ', 0, 0, 0, 0, 0, 0, 0, 0, b'\t', b'\n', 0, 0, b'\r', 0, 0]);
         let operators = table([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, b':', b'{', b',', b'}', 0, 0]);
-        let masks = |chunk: &[u8; STEP]| {
-            let (halves, _) = chunk.as_chunks::<32>();
-            let [low, high] = [&halves[0], &halves[1]].map(|half| {
-                // SAFETY: the half has 32 bytes.
-                unsafe { _mm256_loadu_si256(half.as_ptr().cast()) }
-            });
-            let bits = |test: &dyn Fn(__m256i) -> __m256i| {
-                let [low, high] =
-                    [low, high].map(|given| u64::from(_mm256_movemask_epi8(test(given)) as u32));
-                low | high << 32
-            };
-            let control =
-                bits(&|given| _mm256_cmpeq_epi8(_mm256_min_epu8(given, _mm256_set1_epi8(0x1f)), given));
-            Masks {
-                quote: bits(&|given| _mm256_cmpeq_epi8(given, _mm256_set1_epi8(b'"' as i8))),
-                backslash: bits(&|given| _mm256_cmpeq_epi8(given, _mm256_set1_epi8(b'\\' as i8))),
-                blank: bits(&|given| _mm256_cmpeq_epi8(given, _mm256_shuffle_epi8(blanks, given))),
-                operator: bits(&|given| {
-                    // `[` and `]` lie 0x20 below `{` and `}`. Moved onto `:` and `,` are control characters alone.
-                    let moved = _mm256_or_si256(given, _mm256_set1_epi8(0x20));
-                    _mm256_cmpeq_epi8(moved, _mm256_shuffle_epi8(operators, given))
-                }) & !control,
-                control,
-            }
+        let (halves, _) = chunk.as_chunks::<32>();
+        let [low, high] = [&halves[0], &halves[1]].map(|half| {
+            // SAFETY: the half has 32 bytes.
+            unsafe { _mm256_loadu_si256(half.as_ptr().cast()) }
+        });
+        let bits = |test: &dyn Fn(__m256i) -> __m256i| {
+            let [low, high] = [low, high].map(|given| u64::from(_mm256_movemask_epi8(test(given)) as u32));
+            low | high << 32
         };
-        let parity = |bits: u64| {
-            let product = _mm_clmulepi64_si128::<0>(_mm_set_epi64x(0, bits as i64), _mm_set1_epi8(-1));
-            _mm_cvtsi128_si64(product) as u64
-        };
-        index_by(bytes, base, carry, found, masks, parity);
+        let is = |given: __m256i, byte: u8| _mm256_cmpeq_epi8(given, _mm256_set1_epi8(byte as i8));
+        // `[` and `]` lie 0x20 below `{` and `}`.
+        let moved = |given: __m256i| _mm256_or_si256(given, _mm256_set1_epi8(0x20));
+        let control = bits(&|given| _mm256_cmpeq_epi8(_mm256_min_epu8(given, _mm256_set1_epi8(0x1f)), given));
+        Masks {
+            quote: bits(&|given| is(given, b'"')),
+            backslash: bits(&|given| is(given, b'\\')),
+            blank: bits(&|given| _mm256_cmpeq_epi8(given, _mm256_shuffle_epi8(blanks, given))),
+            // Moved onto `:` and `,` are control characters alone.
+            operator: bits(&|given| _mm256_cmpeq_epi8(moved(given), _mm256_shuffle_epi8(operators, given)))
+                & !control,
+            control,
+            comma: bits(&|given| is(given, b',')),
+            colon: bits(&|given| is(given, b':')),
+            open: bits(&|given| is(moved(given), b'{')),
+            close: bits(&|given| is(moved(given), b'}')),
+            // That bit, where the sign of the byte is.
+            curly: bits(&|given| _mm256_slli_epi16::<2>(given)),
+        }
     }
 
+    #[inline]
     #[target_feature(enable = "sse2")]
-    pub(super) fn by_16(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
+    fn look_at_16(chunk: &[u8; STEP]) -> Masks {
         let is = |given: __m128i, byte: u8| _mm_cmpeq_epi8(given, _mm_set1_epi8(byte as i8));
-        let masks = |chunk: &[u8; STEP]| {
-            let (quarters, _) = chunk.as_chunks::<16>();
-            let mut masks = Masks::default();
-            for quarter in quarters.iter().rev() {
-                // SAFETY: the quarter has 16 bytes.
-                let given = unsafe { _mm_loadu_si128(quarter.as_ptr().cast()) };
-                let any = |bytes: [u8; 4], given| {
-                    let [a, b, c, d] = bytes.map(|byte| is(given, byte));
-                    _mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d))
-                };
-                let put =
-                    |mask: &mut u64, hits| *mask = *mask << 16 | u64::from(_mm_movemask_epi8(hits) as u32);
-                let moved = _mm_or_si128(given, _mm_set1_epi8(0x20));
-                put(&mut masks.quote, is(given, b'"'));
-                put(&mut masks.backslash, is(given, b'\\'));
-                put(&mut masks.blank, any([b' ', b'\t', b'\n', b'\r'], given));
-                put(
-                    &mut masks.operator,
-                    _mm_or_si128(any([b'{', b'}', b'{', b'}'], moved), any([b':', b',', b':', b','], given)),
-                );
-                put(&mut masks.control, _mm_cmpeq_epi8(_mm_min_epu8(given, _mm_set1_epi8(0x1f)), given));
-            }
-            masks
-        };
-        index_by(bytes, base, carry, found, masks, parity_by_shifts);
+        let (quarters, _) = chunk.as_chunks::<16>();
+        let mut masks = Masks::default();
+        for quarter in quarters.iter().rev() {
+            // SAFETY: the quarter has 16 bytes.
+            let given = unsafe { _mm_loadu_si128(quarter.as_ptr().cast()) };
+            let any = |bytes: [u8; 4], given| {
+                let [a, b, c, d] = bytes.map(|byte| is(given, byte));
+                _mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d))
+            };
+            let put = |mask: &mut u64, hits| *mask = *mask << 16 | u64::from(_mm_movemask_epi8(hits) as u32);
+            let moved = _mm_or_si128(given, _mm_set1_epi8(0x20));
+            put(&mut masks.quote, is(given, b'"'));
+            put(&mut masks.backslash, is(given, b'\\'));
+            put(&mut masks.blank, any([b' ', b'\t', b'\n', b'\r'], given));
+            put(&mut masks.control, _mm_cmpeq_epi8(_mm_min_epu8(given, _mm_set1_epi8(0x1f)), given));
+            put(&mut masks.comma, is(given, b','));
+            put(&mut masks.colon, is(given, b':'));
+            put(&mut masks.open, is(moved, b'{'));
+            put(&mut masks.close, is(moved, b'}'));
+            put(&mut masks.curly, _mm_slli_epi16::<2>(given));
+        }
+        masks.operator = masks.comma | masks.colon | masks.open | masks.close;
+        masks
     }
 }
 

@@ -1,8 +1,9 @@
 //! What several tests need.
 #![allow(dead_code)]
 
-use pelton_json::formats::{Gron, Lines, Tokens};
-use pelton_json::{Failure, Fault, Out, Rules, SyntaxError, Visitor};
+use pelton_json::formats::{Gron, Lines, Tokens, Values};
+use pelton_json::select::{Paths, parse};
+use pelton_json::{Failure, Fault, Out, Rules, Selected, SyntaxError, Visitor};
 pub use pelton_testkit::Random;
 use std::io::Read;
 
@@ -41,6 +42,16 @@ pub fn lines(text: &[u8], rules: Rules, window: usize, read: usize) -> Printed {
     let mut bytes = Vec::new();
     let error = printed(text, rules, window, read, &mut Lines::new(Out::new(&mut bytes)));
     (bytes, error)
+}
+
+/// Reads `text` for a name that stands nowhere.
+pub fn skipped(text: &[u8], rules: Rules, window: usize, read: usize) -> Option<SyntaxError> {
+    let paths = Paths::new(&[parse(".nowhere").expect("a path")]).expect("one path");
+    let mut bytes = Vec::new();
+    let values = Values::new(Out::new(&mut bytes), false, false);
+    let error = printed(text, rules, window, read, &mut Selected::new(paths, values));
+    assert!(bytes.is_empty(), "{}", text.escape_ascii());
+    error
 }
 
 /// The tokens of `text`.

@@ -1,0 +1,172 @@
+//! The same 64 bytes for whoever wants no positions: what stands where, as bits.
+
+use super::{Carry, Masks, STEP, escaped, imp};
+
+/// 64 bytes of a text, a bit for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Where it begins.
+    pub at: usize,
+    /// Quotes that open a string.
+    pub strings: u64,
+    /// Where a number or a word begins.
+    pub scalars: u64,
+    /// `{[` outside of strings.
+    pub open: u64,
+    /// `}]`
+    pub close: u64,
+    /// Of brackets, those that are curly; of other bytes, some.
+    pub curly: u64,
+    /// `:`
+    pub colon: u64,
+    /// `,`
+    pub comma: u64,
+    /// Inside of strings: what a backslash before it escapes.
+    pub escaped: u64,
+    /// Inside of strings: control characters.
+    pub control: u64,
+    /// No string, number or word goes on behind it.
+    pub clean: bool,
+}
+
+/// Shows the blocks of `bytes` one after another, as long as `see` wants more. The text begins outside of strings, numbers
+/// and words. What is left at the end, and makes no block, is not shown.
+pub fn blocks(bytes: &[u8], see: impl FnMut(&Block) -> bool) {
+    imp::blocks(bytes, see);
+}
+
+#[inline(always)]
+pub(super) fn blocks_by(
+    bytes: &[u8],
+    masks: impl Fn(&[u8; STEP]) -> Masks,
+    parity: impl Fn(u64) -> u64,
+    mut see: impl FnMut(&Block) -> bool,
+) {
+    let mut carry = Carry::default();
+    let (whole, _) = bytes.as_chunks::<STEP>();
+    for (number, chunk) in whole.iter().enumerate() {
+        if !see(&block(number * STEP, &masks(chunk), &mut carry, &parity)) {
+            return;
+        }
+    }
+}
+
+#[inline(always)]
+fn block(at: usize, masks: &Masks, carry: &mut Carry, parity: impl Fn(u64) -> u64) -> Block {
+    let escaped = escaped(masks.backslash, STEP as u32 - 1, carry);
+    let quote = masks.quote & !escaped;
+    // From the opening quote to the byte before the closing one.
+    let in_string = parity(quote) ^ carry.in_string;
+    carry.in_string = (in_string >> 63).wrapping_neg();
+    let operator = masks.comma | masks.colon | masks.open | masks.close;
+    let scalar = !(operator | masks.blank | quote | in_string);
+    let scalars = scalar & !(scalar << 1 | carry.scalar);
+    carry.scalar = scalar >> 63;
+    Block {
+        at,
+        strings: quote & in_string,
+        scalars,
+        open: masks.open & !in_string,
+        close: masks.close & !in_string,
+        curly: masks.curly,
+        colon: masks.colon & !in_string,
+        comma: masks.comma & !in_string,
+        escaped: escaped & in_string,
+        control: masks.control & in_string,
+        clean: carry.is_clean(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Found, index, look_at_each, parity_by_shifts};
+    use super::*;
+
+    /// What [`index`] finds is what the blocks show, in each way to look at them.
+    fn agree(text: &[u8]) {
+        let (mut carry, mut found) = (Carry::default(), Found::default());
+        index(text, 0, &mut carry, &mut found);
+        let mut seen: Vec<Vec<Block>> = vec![Vec::new(), Vec::new()];
+        blocks(text, |block| {
+            seen[0].push(*block);
+            true
+        });
+        blocks_by(text, look_at_each, parity_by_shifts, |block| {
+            seen[1].push(*block);
+            true
+        });
+        #[cfg(target_arch = "x86_64")]
+        {
+            seen.push(Vec::new());
+            // SAFETY: every x86-64 has these instructions.
+            unsafe {
+                imp::blocks_by_16(text, |block| {
+                    seen[2].push(*block);
+                    true
+                });
+            }
+        }
+        let length = text.len() / STEP * STEP;
+        for seen in seen {
+            let bits = |of: &dyn Fn(&Block) -> u64| -> Vec<u32> {
+                let one = |block: &Block| {
+                    let bits = of(block);
+                    (0..64)
+                        .filter(move |bit| bits >> bit & 1 == 1)
+                        .map({
+                            let at = block.at as u32;
+                            move |bit| at + bit
+                        })
+                        .collect::<Vec<_>>()
+                };
+                seen.iter().flat_map(one).collect()
+            };
+            let at = |place: &u32| text[*place as usize];
+            let mut quotes = 0;
+            let tokens: Vec<u32> = found
+                .tokens
+                .as_slice()
+                .iter()
+                .copied()
+                .filter(|place| {
+                    quotes += usize::from(at(place) == b'"');
+                    at(place) != b'"' || quotes % 2 == 1
+                })
+                .filter(|place| (*place as usize) < length)
+                .collect();
+            let all = |block: &Block| {
+                block.strings | block.scalars | block.open | block.close | block.colon | block.comma
+            };
+            assert_eq!(bits(&all), tokens, "{}", text.escape_ascii());
+            let odd: Vec<u32> =
+                found.odd.as_slice().iter().copied().filter(|place| (*place as usize) < length).collect();
+            assert_eq!(bits(&|block| block.escaped | block.control), odd, "{}", text.escape_ascii());
+            for place in bits(&|block| block.open | block.close) {
+                let block = &seen[place as usize / STEP];
+                let bit = |set: u64| set >> (place as usize % STEP) & 1 == 1;
+                assert_eq!(bit(block.open), b"{[".contains(&at(&place)));
+                assert_eq!(bit(block.curly), b"{}".contains(&at(&place)));
+            }
+            assert!(bits(&|block| block.colon).iter().all(|place| at(place) == b':'));
+            assert!(bits(&|block| block.comma).iter().all(|place| at(place) == b','));
+            if length == text.len() && length > 0 {
+                assert_eq!(seen[length / STEP - 1].clean, carry.is_clean());
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_show_what_the_index_finds() {
+        let telling = b"\"\"\"\\\\\\{}[]:, \t\n\r1a\x00\x1f\x0c\x1a\x7f\x80\xff0-e.";
+        let mut state = 1u64;
+        let mut random = |limit: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % limit
+        };
+        for round in 0..300 {
+            let length = if round % 2 == 0 { random(400) } else { STEP * (1 + random(4)) };
+            let text: Vec<u8> = (0..length).map(|_| telling[random(telling.len())]).collect();
+            agree(&text);
+        }
+    }
+}
