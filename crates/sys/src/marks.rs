@@ -6,22 +6,24 @@
 /// How many bytes one word of bits stands for.
 pub const STEP: usize = 64;
 
-/// Appends a word for each 64 bytes to `words`, which is emptied before: bit i of word w tells whether byte 64w + i is one
+/// Makes `words` one for each 64 bytes: bit i of word w tells whether byte 64w + i is one
 /// of `members`. Bits behind the end are 0.
 pub fn mark(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
-    words.clear();
-    words.reserve(bytes.len() / STEP + 1);
     imp::mark(bytes, members, words);
 }
 
+/// Calls `bits` for each step. A loop and nothing else: iterators that are not compiled for the instructions of `bits` would call it.
 #[inline(always)]
 fn mark_by(bytes: &[u8], words: &mut Vec<u64>, bits: impl Fn(&[u8; STEP]) -> u64) {
     let (whole, rest) = bytes.as_chunks::<STEP>();
-    words.extend(whole.iter().map(&bits));
-    if !rest.is_empty() {
+    words.resize(bytes.len().div_ceil(STEP), 0);
+    for (chunk, word) in whole.iter().zip(words.iter_mut()) {
+        *word = bits(chunk);
+    }
+    if let (false, Some(last)) = (rest.is_empty(), words.last_mut()) {
         let mut chunk = [0; STEP];
         chunk[..rest.len()].copy_from_slice(rest);
-        words.push(bits(&chunk) & (u64::MAX >> (STEP - rest.len())));
+        *last = bits(&chunk) & (u64::MAX >> (STEP - rest.len()));
     }
 }
 
@@ -49,7 +51,10 @@ mod imp {
     use super::{STEP, mark_by};
 
     pub(super) fn mark(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
-        if is_x86_feature_detected!("avx2") {
+        if is_x86_feature_detected!("avx512bw") {
+            // SAFETY: the machine has these instructions.
+            unsafe { by_64(bytes, members, words) }
+        } else if is_x86_feature_detected!("avx2") {
             // SAFETY: the machine has these instructions.
             unsafe { by_32(bytes, members, words) }
         } else {
@@ -58,25 +63,42 @@ mod imp {
         }
     }
 
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn by_64(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
+        let [a, b, c, d] = members;
+        let (a, b) = (_mm512_set1_epi8(a as i8), _mm512_set1_epi8(b as i8));
+        let (c, d) = (_mm512_set1_epi8(c as i8), _mm512_set1_epi8(d as i8));
+        mark_by(bytes, words, |chunk| {
+            // SAFETY: the chunk has 64 bytes.
+            let given = unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
+            let one = _mm512_cmpeq_epi8_mask(given, a) | _mm512_cmpeq_epi8_mask(given, b);
+            one | _mm512_cmpeq_epi8_mask(given, c) | _mm512_cmpeq_epi8_mask(given, d)
+        });
+    }
+
     #[target_feature(enable = "avx2")]
     pub(super) fn by_32(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
-        let [a, b, c, d] = members.map(|byte| _mm256_set1_epi8(byte as i8));
+        let [a, b, c, d] = members;
+        let (a, b) = (_mm256_set1_epi8(a as i8), _mm256_set1_epi8(b as i8));
+        let (c, d) = (_mm256_set1_epi8(c as i8), _mm256_set1_epi8(d as i8));
         mark_by(bytes, words, |chunk| {
             let (halves, _) = chunk.as_chunks::<32>();
-            let [low, high] = [&halves[0], &halves[1]].map(|half| {
+            let bits = |half: &[u8; 32]| {
                 // SAFETY: the half has 32 bytes.
                 let given = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
                 let one = _mm256_or_si256(_mm256_cmpeq_epi8(given, a), _mm256_cmpeq_epi8(given, b));
                 let other = _mm256_or_si256(_mm256_cmpeq_epi8(given, c), _mm256_cmpeq_epi8(given, d));
                 u64::from(_mm256_movemask_epi8(_mm256_or_si256(one, other)) as u32)
-            });
-            low | high << 32
+            };
+            bits(&halves[0]) | bits(&halves[1]) << 32
         });
     }
 
     #[target_feature(enable = "sse2")]
     pub(super) fn by_16(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
-        let [a, b, c, d] = members.map(|byte| _mm_set1_epi8(byte as i8));
+        let [a, b, c, d] = members;
+        let (a, b) = (_mm_set1_epi8(a as i8), _mm_set1_epi8(b as i8));
+        let (c, d) = (_mm_set1_epi8(c as i8), _mm_set1_epi8(d as i8));
         mark_by(bytes, words, |chunk: &[u8; STEP]| {
             let (quarters, _) = chunk.as_chunks::<16>();
             quarters.iter().rev().fold(0, |bits, quarter| {
@@ -120,6 +142,11 @@ mod tests {
                     // SAFETY: every x86-64 has these instructions.
                     unsafe { imp::by_16(&bytes, members, &mut words) };
                     assert_eq!(words, expected);
+                    if is_x86_feature_detected!("avx2") {
+                        // SAFETY: the machine has these instructions.
+                        unsafe { imp::by_32(&bytes, members, &mut words) };
+                        assert_eq!(words, expected);
+                    }
                 }
             }
         }

@@ -20,8 +20,10 @@ pub(super) struct Array {
     in_list: usize,
     /// None of them is less than the length of the list.
     numbers: HashTable<(i32, Value)>,
-    /// No whole numbers.
-    table: HashTable<(Text, Value)>,
+    /// No whole numbers, as they came.
+    texts: Vec<(Text, Value)>,
+    /// Where each of them stands there: small, so that it stays in the caches when what it is about does not.
+    places: HashTable<u32>,
     seed: Seed,
 }
 
@@ -118,11 +120,18 @@ fn last(bytes: &[u8]) -> u64 {
 
 impl Array {
     pub(super) fn new(seed: Seed) -> Self {
-        Array { list: Vec::new(), in_list: 0, numbers: HashTable::new(), table: HashTable::new(), seed }
+        Array {
+            list: Vec::new(),
+            in_list: 0,
+            numbers: HashTable::new(),
+            texts: Vec::new(),
+            places: HashTable::new(),
+            seed,
+        }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.table.len() + self.numbers.len() + self.in_list
+        self.texts.len() + self.numbers.len() + self.in_list
     }
 
     #[inline]
@@ -132,10 +141,14 @@ impl Array {
                 Some(slot) => slot.is_some(),
                 None => self.is_in_numbers(number),
             },
-            Key::Text(text) => {
-                self.table.find(self.seed.hash(text), |(known, _)| known.bytes() == text).is_some()
-            }
+            Key::Text(text) => self.place_of(text, self.seed.hash(text)).is_some(),
         }
+    }
+
+    #[inline]
+    fn place_of(&self, text: &[u8], hash: u64) -> Option<usize> {
+        let is_it = |place: &u32| self.texts[*place as usize].0.bytes() == text;
+        self.places.find(hash, is_it).map(|place| *place as usize)
     }
 
     fn is_in_numbers(&self, number: i32) -> bool {
@@ -143,9 +156,33 @@ impl Array {
     }
 
     #[inline]
-    fn at_text(&mut self, key: &[u8]) -> Entry<'_, (Text, Value)> {
-        let seed = self.seed;
-        self.table.entry(seed.hash(key), |(known, _)| known.bytes() == key, |(key, _)| seed.hash(key.bytes()))
+    fn at_text(&mut self, text: &[u8]) -> &mut Value {
+        let hash = self.seed.hash(text);
+        let place = self.place_of(text, hash).unwrap_or_else(|| self.new_text(text, hash));
+        &mut self.texts[place].1
+    }
+
+    fn new_text(&mut self, text: &[u8], hash: u64) -> usize {
+        let Array { texts, places, seed, .. } = self;
+        let place = texts.len();
+        assert!(place < u32::MAX as usize, "an array of four thousand million strings");
+        texts.push((Text::new(text), Value::Unset));
+        places.insert_unique(hash, place as u32, |place| seed.hash(texts[*place as usize].0.bytes()));
+        place
+    }
+
+    /// The last one comes to stand where it stood.
+    fn remove_text(&mut self, text: &[u8]) {
+        let Array { texts, places, seed, .. } = self;
+        let is_it = |place: &u32| texts[*place as usize].0.bytes() == text;
+        let Ok(found) = places.find_entry(seed.hash(text), is_it) else { return };
+        let (place, _) = found.remove();
+        let last = texts.len() as u32 - 1;
+        let hash_of_last = seed.hash(texts[last as usize].0.bytes());
+        if let Some(moved) = places.find_mut(hash_of_last, |place| *place == last) {
+            *moved = place;
+        }
+        texts.swap_remove(place as usize);
     }
 
     #[inline]
@@ -166,10 +203,18 @@ impl Array {
             Key::Number(number) => {
                 &mut self.at_number(number).or_insert_with(|| (number, Value::Unset)).into_mut().1
             }
-            Key::Text(text) => {
-                &mut self.at_text(text).or_insert_with(|| (Text::new(text), Value::Unset)).into_mut().1
-            }
+            Key::Text(text) => self.at_text(text),
         }
+    }
+
+    /// The next one behind those that `split` has given, after all were cleared away.
+    #[inline]
+    pub(super) fn push(&mut self, value: Value) {
+        if self.list.is_empty() {
+            self.list.push(None);
+        }
+        self.list.push(Some(value));
+        self.in_list += 1;
     }
 
     /// It is in the list, or the next one there.
@@ -206,11 +251,7 @@ impl Array {
                     entry.remove();
                 }
             }
-            Key::Text(text) => {
-                if let Entry::Occupied(entry) = self.at_text(text) {
-                    entry.remove();
-                }
-            }
+            Key::Text(text) => self.remove_text(text),
         }
     }
 
@@ -218,7 +259,8 @@ impl Array {
         self.list.clear();
         self.in_list = 0;
         self.numbers.clear();
-        self.table.clear();
+        self.texts.clear();
+        self.places.clear();
     }
 
     /// Calls for each.
@@ -229,7 +271,7 @@ impl Array {
             }
         }
         self.numbers.iter().for_each(|(number, value)| call(Key::Number(*number), value));
-        self.table.iter().for_each(|(text, value)| call(Key::Text(text.bytes()), value));
+        self.texts.iter().for_each(|(text, value)| call(Key::Text(text.bytes()), value));
     }
 
     pub(super) fn keys(&self) -> Vec<Text> {

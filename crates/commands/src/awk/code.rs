@@ -151,6 +151,9 @@ pub(super) enum Get {
     Not(Box<Get>),
     Arith(Arith, Box<Get>, Box<Get>),
     Compare(Order, Box<Get>, Box<Get>),
+    /// With what is always the same.
+    CompareText(Order, Box<Get>, Text),
+    CompareNumber(Order, Box<Get>, f64),
     /// The number of a pattern.
     Match {
         negated: bool,
@@ -232,6 +235,17 @@ fn required(test: &Get) -> Option<usize> {
     }
 }
 
+/// A comparison, told apart by what is constant in it.
+pub(super) fn comparison(order: Order, left: Get, right: Get) -> Get {
+    match (left, right) {
+        (left, Get::Text(text)) => Get::CompareText(order, Box::new(left), text),
+        (Get::Text(text), right) => Get::CompareText(order.turned(), Box::new(right), text),
+        (left, Get::Number(number)) => Get::CompareNumber(order, Box::new(left), number),
+        (Get::Number(number), right) => Get::CompareNumber(order.turned(), Box::new(right), number),
+        (left, right) => Get::Compare(order, Box::new(left), Box::new(right)),
+    }
+}
+
 /// Evaluating it shows nowhere. Says no if in doubt.
 pub(super) fn is_still(expr: &Get) -> bool {
     let is_simple = |place: &Place| {
@@ -247,7 +261,9 @@ pub(super) fn is_still(expr: &Get) -> bool {
         | Get::Arith(_, left, right)
         | Get::And(left, right)
         | Get::Or(left, right) => is_still(left) && is_still(right),
-        Get::Match { text, .. } => is_still(text),
+        Get::Match { text: inner, .. } | Get::CompareText(_, inner, _) | Get::CompareNumber(_, inner, _) => {
+            is_still(inner)
+        }
         Get::Negate(inner) | Get::Plus(inner) | Get::Not(inner) | Get::Length(inner) => is_still(inner),
         _ => false,
     }

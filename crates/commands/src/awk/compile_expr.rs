@@ -2,7 +2,7 @@
 
 use crate::{Accept, Declined};
 
-use super::code::{Get, Place};
+use super::code::{Get, Place, comparison};
 use super::compile::Compiler;
 use super::names::Owner;
 use super::tree::{Builtin, Expr};
@@ -55,8 +55,8 @@ impl Compiler<'_> {
                 Get::Arith(*arith, left, self.boxed(right)?)
             }
             Expr::Compare(order, left, right) => {
-                let left = self.boxed(left)?;
-                Get::Compare(*order, left, self.boxed(right)?)
+                let left = self.get(left)?;
+                comparison(*order, left, self.get(right)?)
             }
             Expr::Match { negated, text, regex } => {
                 let text = self.boxed(text)?;

@@ -8,7 +8,6 @@ use super::code::{Get, OFS, Place, is_still};
 
 use super::machine::{Machine, Ran};
 use super::number;
-use super::record::Found;
 
 use super::tree::{Arith, Order};
 use super::value::{Operand, Value};
@@ -18,11 +17,18 @@ const SPRINTF_MAX: usize = 8191;
 
 impl Machine {
     /// A number that can be had at once, and is none but by itself: no string that looks like one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn quick(&mut self, expr: &Get) -> Option<f64> {
         match expr {
             Get::Number(number) => Some(*number),
             Get::Of(Place::Global(place)) => number_in(&self.globals[*place]),
+            _ => self.quick_made(expr),
+        }
+    }
+
+    #[inline]
+    fn quick_made(&mut self, expr: &Get) -> Option<f64> {
+        match expr {
             Get::Of(Place::Local(place)) => number_in(&self.locals[self.base + *place]),
             Get::Of(Place::FieldCount) => Some(self.record.count() as f64),
             Get::RecordNumber => Some(self.records as f64),
@@ -76,9 +82,14 @@ impl Machine {
             Get::Plus(inner) => self.number(inner)?,
             Get::Math(function, inner) => function(self.number(inner)?),
             Get::Length(inner) => self.length(inner)? as f64,
-            Get::Not(_) | Get::And(..) | Get::Or(..) | Get::Compare(..) | Get::Match { .. } | Get::In(..) => {
-                f64::from(u8::from(self.is_true(expr)?))
-            }
+            Get::Not(_)
+            | Get::And(..)
+            | Get::Or(..)
+            | Get::Compare(..)
+            | Get::CompareText(..)
+            | Get::CompareNumber(..)
+            | Get::Match { .. }
+            | Get::In(..) => f64::from(u8::from(self.is_true(expr)?)),
             Get::Step { place, by, before } => {
                 let after = self.step(place, *by)?;
                 if *before { after } else { after - by }
@@ -103,10 +114,17 @@ impl Machine {
                 if let Some(left) = self.quick(left)
                     && let Some(right) = self.quick(right)
                 {
-                    return Ok(holds(*order, compare_numbers(left, right)));
+                    return Ok(numbers(*order, left, right));
                 }
                 self.compare(*order, left, right)
             }
+            Get::CompareNumber(order, left, right) => {
+                if let Some(left) = self.quick(left) {
+                    return Ok(numbers(*order, left, *right));
+                }
+                self.compare_number(*order, left, *right)
+            }
+            Get::CompareText(order, left, right) => self.compare_text(*order, left, right.bytes()),
             _ => self.is_true_made(expr),
         }
     }
@@ -114,6 +132,8 @@ impl Machine {
     fn is_true_made(&mut self, expr: &Get) -> Ran<bool> {
         Ok(match expr {
             Get::Compare(order, left, right) => self.compare(*order, left, right)?,
+            Get::CompareNumber(order, left, right) => self.compare_number(*order, left, *right)?,
+            Get::CompareText(order, left, right) => self.compare_text(*order, left, right.bytes())?,
             Get::Match { negated, text, pattern } => self.matches(text, *pattern)? != *negated,
             Get::Not(inner) => !self.is_true(inner)?,
             Get::And(left, right) => self.is_true(left)? && self.is_true(right)?,
@@ -166,6 +186,7 @@ impl Machine {
         Ok(text)
     }
 
+    #[inline]
     fn length(&mut self, expr: &Get) -> Ran<usize> {
         if let Some(field) = self.field_of(expr)? {
             let found = self.found(field);
@@ -193,28 +214,36 @@ impl Machine {
         // What is evaluated first might change what the other is.
         if self.is_number_now(left) && (is_number(right) || is_still(left) && self.is_number_now(right)) {
             let left = self.number(left)?;
-            return Ok(holds(order, compare_numbers(left, self.number(right)?)));
+            return Ok(numbers(order, left, self.number(right)?));
         }
-        if let (Get::Of(Place::Field(field)), Get::Number(number)) = (left, right) {
-            let found = self.record.field(*field).operand();
-            return Ok(holds(order, compare(found, Operand::Number(*number))));
-        }
-        if let (Get::Of(Place::Field(field)), Get::Text(text)) = (left, right)
-            && let Found::Input(found) | Found::Text(found) = self.record.field(*field)
-        {
-            return Ok(holds(order, found.cmp(text.bytes())));
-        }
-        if let Get::Text(text) = right {
-            return self.compare_text(order, left, text.bytes());
-        }
-        if let Get::Number(number) = right
-            && let Get::Of(place @ (Place::Global(_) | Place::Local(_) | Place::Element(..))) = left
-        {
-            let right = Operand::Number(*number);
-            return self.with(place, |left| holds(order, compare(left.as_operand(), right)));
+        let variables = Variables { globals: &self.globals, locals: &self.locals[self.base..] };
+        if let Some(right) = variables.operand(right) {
+            if let Some(left) = variables.operand(left) {
+                return Ok(holds(order, compare(left, right)));
+            }
+            if let Get::Of(Place::Field(field)) = left {
+                return Ok(holds(order, compare(self.record.field(*field).operand(), right)));
+            }
         }
         let (left, right) = (self.value(left)?, self.value(right)?);
         Ok(holds(order, compare(left.as_operand(), right.as_operand())))
+    }
+
+    /// Compares with a number.
+    fn compare_number(&mut self, order: Order, left: &Get, right: f64) -> Ran<bool> {
+        if self.is_number_now(left) {
+            return Ok(numbers(order, self.number(left)?, right));
+        }
+        let right = Operand::Number(right);
+        match left {
+            Get::Of(Place::Field(field)) => {
+                Ok(holds(order, compare(self.record.field(*field).operand(), right)))
+            }
+            Get::Of(place @ (Place::Global(_) | Place::Local(_) | Place::Element(..))) => {
+                self.with(place, |left| holds(order, compare(left.as_operand(), right)))
+            }
+            left => Ok(holds(order, compare(self.value(left)?.as_operand(), right))),
+        }
     }
 
     /// Compares with a string, for which nothing is a number.
@@ -308,9 +337,20 @@ impl Machine {
         Ok(())
     }
 
+    /// An expression as it is. What is frequent is not called for.
+    #[inline]
     pub(super) fn value(&mut self, expr: &Get) -> Ran<Value> {
+        match expr {
+            Get::Number(number) => Ok(Value::Number(*number)),
+            Get::Of(Place::Global(place)) => Ok(self.globals[*place].clone()),
+            Get::Of(Place::Local(place)) => Ok(self.locals[self.base + *place].clone()),
+            Get::Arith(..) | Get::RecordNumber => Ok(Value::Number(self.number_made(expr)?)),
+            _ => self.value_made(expr),
+        }
+    }
+
+    fn value_made(&mut self, expr: &Get) -> Ran<Value> {
         Ok(match expr {
-            Get::Number(number) => Value::Number(*number),
             Get::Text(text) => Value::Text(text.clone()),
             Get::Of(place) => self.get(place)?,
             Get::FileName => Value::input(&self.file_name),
@@ -346,6 +386,23 @@ impl Machine {
     }
 }
 
+/// What can be compared where it stands.
+struct Variables<'a> {
+    globals: &'a [Value],
+    locals: &'a [Value],
+}
+
+impl<'a> Variables<'a> {
+    #[inline]
+    fn operand(&self, expr: &Get) -> Option<Operand<'a>> {
+        match expr {
+            Get::Of(Place::Global(place)) => Some(self.globals[*place].as_operand()),
+            Get::Of(Place::Local(place)) => Some(self.locals[*place].as_operand()),
+            _ => None,
+        }
+    }
+}
+
 /// Is it a number whatever happens?
 fn is_number(expr: &Get) -> bool {
     matches!(
@@ -358,6 +415,8 @@ fn is_number(expr: &Get) -> bool {
             | Get::Not(_)
             | Get::Arith(..)
             | Get::Compare(..)
+            | Get::CompareText(..)
+            | Get::CompareNumber(..)
             | Get::Match { .. }
             | Get::And(..)
             | Get::Or(..)
@@ -378,12 +437,21 @@ pub(super) fn calculate(arith: Arith, left: f64, right: f64) -> f64 {
         Arith::Subtract => left - right,
         Arith::Multiply => left * right,
         Arith::Divide => left / right,
-        Arith::Remainder => left % right,
+        Arith::Remainder => remainder(left, right),
         Arith::Power => left.powf(right),
     }
 }
 
+/// As the library's fmod, which takes its time, has it.
+#[inline]
+fn remainder(left: f64, right: f64) -> f64 {
+    let (whole, by) = (left as u32, right as u32);
+    let simple = by > 0 && f64::from(whole) == left && f64::from(by) == right && left.is_sign_positive();
+    if simple { f64::from(whole % by) } else { left % right }
+}
+
 /// What is no number is equal to all of them, as mawk has it.
+#[inline]
 fn compare_numbers(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or(Ordering::Equal)
 }
@@ -399,6 +467,20 @@ fn compare(left: Operand, right: Operand) -> Ordering {
         }
         (Operand::Number(number), Operand::Text(text)) => written(number).as_slice().cmp(text),
         (Operand::Text(text), Operand::Number(number)) => text.cmp(&written(number)),
+    }
+}
+
+/// The same of two numbers. What is no number is equal to all of them, as mawk has it.
+#[inline]
+pub(super) fn numbers(order: Order, left: f64, right: f64) -> bool {
+    let (less, more) = (left < right, left > right);
+    match order {
+        Order::Less => less,
+        Order::Greater => more,
+        Order::LessOrEqual => !more,
+        Order::GreaterOrEqual => !less,
+        Order::Equal => !less && !more,
+        Order::NotEqual => less || more,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pelton_sys::marks;
+use pelton_sys::{bits, marks};
 
 use super::pattern::Pattern;
 
@@ -92,7 +92,8 @@ pub(super) fn each_record<E>(
     words: &mut Vec<u64>,
     mut record: impl FnMut(Range<usize>) -> Result<(), E>,
 ) -> Result<(), E> {
-    marks::mark(block, [end; 4], words);
+    words.resize(block.len().div_ceil(BITS), 0);
+    bits::equal(block, end, words);
     let mut ends = Bits { words, word: 0, bits: words.first().copied().unwrap_or(0) };
     let mut start = 0;
     loop {

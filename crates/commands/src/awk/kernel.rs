@@ -1,6 +1,5 @@
 //! A program as a kernel: blocks in, output out.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer, known};
@@ -11,6 +10,7 @@ use super::array::Key;
 use super::compile::Compiled;
 use super::fields::each_record;
 use super::fold::Ledger;
+use super::lengths::Lengths;
 use super::machine::{Machine, Ran, Stop};
 use super::substitute::Passes;
 
@@ -42,6 +42,7 @@ pub(super) struct AwkKernel {
     gate: Option<Regex>,
     /// All that the program does.
     passes: Option<Passes>,
+    lengths: Option<Lengths>,
     /// Where records end, as bits.
     ends: Vec<u64>,
     begun: bool,
@@ -60,6 +61,7 @@ impl AwkKernel {
             manner,
             gate,
             passes,
+            lengths: Lengths::of(&compiled.code),
             ends: Vec::new(),
             begun: false,
             over: false,
@@ -96,19 +98,24 @@ impl AwkKernel {
         if let Some(passes) = &mut self.passes {
             return passes.run(block, &mut self.machine.out);
         }
+        if let Some(lengths) = &self.lengths {
+            return lengths.run(block, &mut self.ends, &mut self.machine.out);
+        }
         let done = self.carry_out(block);
         self.stopped(done);
     }
 
     fn carry_out(&mut self, block: &[u8]) -> Ran<()> {
-        self.machine.record.set_block(block);
         match &self.gate {
             Some(_) => self.gated(block),
             None if self.machine.code.rules.is_empty() => {
                 self.pass_by(block, 0);
                 Ok(())
             }
-            None => self.each(block),
+            None => {
+                self.machine.record.set_block(block);
+                self.each(block)
+            }
         }
     }
 
@@ -138,14 +145,15 @@ impl AwkKernel {
         each_record(block, end, &mut self.ends, |record| machine.record(&code.rules, record))
     }
 
-    /// Only the lines that match; the others are counted.
+    /// Only the lines that match, each by itself, as they may be few; the others are counted.
     fn gated(&mut self, block: &[u8]) -> Ran<()> {
         let code = Arc::clone(&self.machine.code);
         let mut at = 0;
         while let Some(line) = self.gate.as_mut().and_then(|gate| gate.next_line(block, at)) {
             self.machine.skip(memchr::memchr_iter(b'\n', &block[at..line.start]).count() as u64);
             at = line.end + 1;
-            self.machine.record(&code.rules, line)?;
+            self.machine.record.enter_alone(&block[line]);
+            self.machine.rules(&code.rules)?;
         }
         self.pass_by(block, at.min(block.len()));
         Ok(())
@@ -160,7 +168,7 @@ impl AwkKernel {
         self.machine.skip(memchr::memchr_iter(end, rest).count() as u64 + u64::from(open));
         let stop = if open { block.len() } else { block.len() - 1 };
         let start = memchr::memrchr(end, &block[from..stop]).map_or(from, |before| from + before + 1);
-        self.machine.record.enter(Range { start, end: stop });
+        self.machine.record.enter_alone(&block[start..stop]);
     }
 
     /// Passes on what was printed.

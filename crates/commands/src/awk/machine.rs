@@ -135,6 +135,12 @@ impl Machine {
     #[inline]
     pub(super) fn record(&mut self, rules: &[Rule], span: Range<usize>) -> Ran<()> {
         self.record.enter(span);
+        self.rules(rules)
+    }
+
+    /// All rules for the record that was entered.
+    #[inline]
+    pub(super) fn rules(&mut self, rules: &[Rule]) -> Ran<()> {
         self.records += 1;
         self.file_records += 1;
         for rule in rules {

@@ -19,6 +19,7 @@ mod fold;
 mod format;
 mod given;
 mod kernel;
+mod lengths;
 mod lex;
 mod lines;
 mod machine;

@@ -213,6 +213,7 @@ fn hexadecimal(text: &[u8]) -> Option<(f64, usize, bool)> {
 }
 
 /// As mawk converts to its integers: cut to their range.
+#[inline]
 pub(super) fn to_integer(number: f64) -> i32 {
     if number >= INTEGER_MAX {
         i32::MAX

@@ -121,7 +121,17 @@ impl Machine {
         })
     }
 
+    #[inline]
     pub(super) fn field_number(&mut self, index: &Get) -> Ran<usize> {
+        if let Some(number) = self.quick(index)
+            && (0.0..=f64::from(i32::MAX)).contains(&number)
+        {
+            return Ok(number as usize);
+        }
+        self.field_number_made(index)
+    }
+
+    fn field_number_made(&mut self, index: &Get) -> Ran<usize> {
         let number = number::to_integer(self.number(index)?);
         usize::try_from(number)
             .map_err(|_| self.fatal(&format!("run time error: negative field index ${number}")))
@@ -132,6 +142,10 @@ impl Machine {
             Place::Global(place) => {
                 let value = self.value(value)?;
                 self.globals[*place] = value;
+            }
+            Place::Local(place) => {
+                let value = self.value(value)?;
+                self.locals[self.base + *place] = value;
             }
             Place::Element(table, index) => {
                 // What is still can as well be evaluated after the value.

@@ -120,6 +120,12 @@ impl Record {
         }
     }
 
+    /// A record by itself.
+    pub(super) fn enter_alone(&mut self, record: &[u8]) {
+        self.block.set(record);
+        self.enter(0..record.len());
+    }
+
     /// Records from the input, each of which is then [entered](Self::enter).
     pub(super) fn set_block(&mut self, block: &[u8]) {
         self.block.set(block);
@@ -211,6 +217,13 @@ impl Record {
     /// `$0`; what is put between fields if it must be put together.
     #[inline]
     pub(super) fn whole(&mut self, between: &Value) -> Found<'_> {
+        if matches!(self.whole, Whole::Source) {
+            return Found::Input(&self.source()[self.span.start..self.span.end]);
+        }
+        self.whole_made(between)
+    }
+
+    fn whole_made(&mut self, between: &Value) -> Found<'_> {
         if matches!(self.whole, Whole::Stale) {
             self.join(between);
         }

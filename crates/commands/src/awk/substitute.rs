@@ -26,7 +26,7 @@ pub(super) fn replace(
         && (all || count == 0)
         && let Some((start, end)) = pattern.find(text, at..text.len())
     {
-        out.extend_from_slice(&text[at..start]);
+        append(&text[at..start], out);
         // A match of nothing right behind a match is none.
         if !(start == end && last_end == Some(start)) {
             count += 1;
@@ -43,12 +43,22 @@ pub(super) fn replace(
     count
 }
 
+/// For what is often nothing, or one byte.
+#[inline]
+fn append(text: &[u8], out: &mut Vec<u8>) {
+    match text {
+        [] => {}
+        [byte] => out.push(*byte),
+        text => out.extend_from_slice(text),
+    }
+}
+
 #[inline]
 fn write(parts: &[Part], matched: &[u8], out: &mut Vec<u8>) {
     for part in parts {
         match part {
-            Part::Text(text) => out.extend_from_slice(text),
-            Part::Match => out.extend_from_slice(matched),
+            Part::Text(text) => append(text, out),
+            Part::Match => append(matched, out),
         }
     }
 }

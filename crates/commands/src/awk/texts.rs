@@ -1,6 +1,5 @@
 //! Runs a program: the functions that cut, search and change strings.
 
-use super::array::Key;
 use super::code::{Get, OFS, Part, Place, RLENGTH, RSTART, Replacement, Table, is_still};
 use super::eval::written;
 use super::fields::split;
@@ -17,9 +16,9 @@ impl Machine {
         let mut pieces = 0;
         split(text, &mut self.separators[separator], |piece| {
             pieces += 1;
-            *array.entry(Key::Number(pieces)) = Value::input(piece);
+            array.push(Value::input(piece));
         });
-        f64::from(pieces)
+        pieces as f64
     }
 
     /// As mawk cuts: start and length lose their fractions first, and what lies before the beginning is not counted
@@ -104,6 +103,17 @@ impl Machine {
                 };
                 if count > 0 {
                     self.record.set_text(&mut out);
+                }
+                count
+            }
+            Some(Place::Global(place)) => {
+                let pattern = &mut self.patterns[pattern];
+                let count = match self.globals[place].bytes() {
+                    Some(text) => replace(pattern, all, parts, text, &mut out),
+                    None => replace(pattern, all, parts, &written(self.globals[place].number()), &mut out),
+                };
+                if count > 0 {
+                    self.globals[place] = Value::text(&out);
                 }
                 count
             }

@@ -130,6 +130,19 @@ pub(super) enum Order {
     GreaterOrEqual,
 }
 
+impl Order {
+    /// The same seen from the other side.
+    pub(super) fn turned(self) -> Order {
+        match self {
+            Order::Less => Order::Greater,
+            Order::LessOrEqual => Order::GreaterOrEqual,
+            Order::Greater => Order::Less,
+            Order::GreaterOrEqual => Order::LessOrEqual,
+            same => same,
+        }
+    }
+}
+
 /// Functions of the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Builtin {

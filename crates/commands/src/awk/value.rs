@@ -21,9 +21,7 @@ impl Text {
         if text.len() > SHORT {
             return Text::Long(text.into());
         }
-        let mut bytes = [0; SHORT];
-        bytes[..text.len()].copy_from_slice(text);
-        Text::Short { length: text.len() as u8, bytes }
+        Text::Short { length: text.len() as u8, bytes: short(text) }
     }
 
     #[inline]
@@ -33,6 +31,25 @@ impl Text {
             Text::Long(bytes) => bytes,
         }
     }
+}
+
+/// A copy in pieces of fixed sizes, which may overlap: no call for a few bytes.
+#[inline]
+fn short(text: &[u8]) -> [u8; SHORT] {
+    let (mut bytes, length) = ([0; SHORT], text.len());
+    if let (Some(first), Some(last)) = (text.first_chunk::<16>(), text.last_chunk::<16>()) {
+        bytes[..16].copy_from_slice(first);
+        bytes[length - 16..][..16].copy_from_slice(last);
+    } else if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        bytes[..8].copy_from_slice(first);
+        bytes[length - 8..][..8].copy_from_slice(last);
+    } else if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        bytes[..4].copy_from_slice(first);
+        bytes[length - 4..][..4].copy_from_slice(last);
+    } else {
+        bytes.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
+    }
+    bytes
 }
 
 impl std::fmt::Debug for Text {

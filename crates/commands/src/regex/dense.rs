@@ -52,9 +52,32 @@ pub(super) struct Spans {
     linear: bool,
     /// No match begins another: the first end is the only one.
     one_end: bool,
-    /// Bytes that begin a match, if hardly anything but a match begins with them.
-    begins: Option<(Members, StateID)>,
+    begins: Option<Begins>,
 }
+
+/// The bytes by which a match can begin, and the state before them.
+#[derive(Debug)]
+struct Begins {
+    members: Members,
+    state: StateID,
+    /// Hardly anything but a match begins with them, and what does not is soon known. Else that is tried.
+    sure: bool,
+}
+
+/// Whether matches were found where they might begin, so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trust {
+    /// Searches that read too much in vain, less those that did not.
+    doubts: u32,
+}
+
+impl Trust {
+    /// From here on there is none any more.
+    const DOUBTS_MAX: u32 = 16;
+}
+
+/// Bytes that one search may read in vain before another way is taken.
+const VAIN_MAX: usize = 32;
 
 impl Spans {
     /// `None` if there are too many states.
@@ -79,11 +102,28 @@ impl Spans {
         &self,
         forward: &Forward,
         bytes: Option<usize>,
+        trust: &mut Trust,
         text: &[u8],
-        span: Range<usize>,
+        mut span: Range<usize>,
     ) -> Option<(usize, usize)> {
-        if let Some((members, state)) = &self.begins {
-            return self.find_by_beginnings(members, *state, text, span);
+        match &self.begins {
+            Some(begins) if begins.sure => {
+                return self.find_by_beginnings(begins, usize::MAX, text, span).unwrap_or(None);
+            }
+            Some(begins) if trust.doubts < Trust::DOUBTS_MAX => {
+                match self.find_by_beginnings(begins, VAIN_MAX, text, span.clone()) {
+                    Ok(found) => {
+                        trust.doubts = trust.doubts.saturating_sub(1);
+                        return found;
+                    }
+                    // None begins before.
+                    Err(start) => {
+                        trust.doubts += 2;
+                        span.start = start;
+                    }
+                }
+            }
+            _ => {}
         }
         let end = forward.search(&Input::new(text).span(span.clone()))?;
         if let Some(bytes) = bytes {
@@ -100,40 +140,46 @@ impl Spans {
         offset(self.longest.try_search_fwd(&Input::new(text).span(span).anchored(Anchored::Yes)))
     }
 
+    /// `Err`: so much was read in vain, and up to there no match begins.
     fn find_by_beginnings(
         &self,
-        members: &Members,
-        state: StateID,
+        begins: &Begins,
+        vain_max: usize,
         text: &[u8],
         span: Range<usize>,
-    ) -> Option<(usize, usize)> {
-        let mut start = span.start;
+    ) -> Result<Option<(usize, usize)>, usize> {
+        let (mut start, mut vain) = (span.start, 0);
         loop {
-            start += members.find(&text[start..span.end])?;
-            if let Some(end) = self.walk(state, text, start..span.end) {
-                return Some((start, end));
+            let Some(before) = begins.members.find(&text[start..span.end]) else { return Ok(None) };
+            start += before;
+            match self.walk(begins.state, text, start..span.end) {
+                Ok(end) => return Ok(Some((start, end))),
+                Err(read) => vain += read,
             }
             start += 1;
+            if vain > vain_max {
+                return Err(start);
+            }
         }
     }
 
-    /// The last end of a match. An automaton enters a match state one byte after the match.
+    /// The last end of a match, or how far it was read in vain. An automaton enters a match state one byte after the match.
     #[inline]
-    fn walk(&self, mut state: StateID, text: &[u8], span: Range<usize>) -> Option<usize> {
+    fn walk(&self, mut state: StateID, text: &[u8], span: Range<usize>) -> Result<usize, usize> {
         let mut end = None;
         for at in span.clone() {
             state = self.longest.next_state(state, text[at]);
             if self.longest.is_match_state(state) {
                 end = Some(at);
             } else if self.longest.is_dead_state(state) {
-                return end;
+                return end.ok_or(at - span.start);
             }
         }
         let last = match text.get(span.end) {
             Some(&byte) => self.longest.next_state(state, byte),
             None => self.longest.next_eoi_state(state),
         };
-        if self.longest.is_match_state(last) { Some(span.end) } else { end }
+        if self.longest.is_match_state(last) { Ok(span.end) } else { end.ok_or(span.len()) }
     }
 }
 
@@ -218,17 +264,17 @@ impl<'a> Graph<'a> {
         matches.all(|state| self.after(*state).iter().all(|next| self.dfa.is_dead_state(*next)))
     }
 
-    /// The bytes by which a match can begin, and the state before them, if what stands before does not matter, nothing
-    /// is no match, and every path ends soon or in a match.
-    fn begins(&self) -> Option<(Members, StateID)> {
+    /// Where a match can begin, if what stands before does not matter, and nothing is no match. That is sure if every path ends
+    /// soon or in a match.
+    fn begins(&self) -> Option<Begins> {
         let &[start] = self.starts.as_slice() else { return None };
-        let nothing_matches = self.dfa.is_match_state(self.dfa.next_eoi_state(start));
-        let begun = self.farthest(start, &mut HashMap::new());
-        if nothing_matches || begun > BEGUN_MAX || self.farthest_after(|_| true) > AHEAD_MAX {
+        if self.dfa.is_match_state(self.dfa.next_eoi_state(start)) {
             return None;
         }
+        let begun = self.farthest(start, &mut HashMap::new());
+        let sure = begun <= BEGUN_MAX && self.farthest_after(|_| true) <= AHEAD_MAX;
         let goes_on = |byte: u8| !self.dfa.is_dead_state(self.dfa.next_state(start, byte));
-        Some((Members::new(goes_on), start))
+        Some(Begins { members: Members::new(goes_on), state: start, sure })
     }
 }
 
@@ -273,12 +319,12 @@ mod tests {
     #[test]
     fn beginnings_and_single_ends_are_known() {
         for begins in ["[0-9]+|[a-z]+", "x[a-z]*", "a|b", "[ab](cde)?"] {
-            assert!(spans(begins).1.begins.is_some(), "{begins}");
+            assert!(spans(begins).1.begins.is_some_and(|begins| begins.sure), "{begins}");
         }
         for other in
             ["[a-c]*d", "a.*b", "[0-9]*", "\\ba", "^a", "(ab)*", "a*b|c", "[a-z]{9}", "a|b(cd{40}e)?"]
         {
-            assert!(spans(other).1.begins.is_none(), "{other}");
+            assert!(!spans(other).1.begins.is_some_and(|begins| begins.sure), "{other}");
         }
         assert!(spans("[a-c]*d").1.one_end && spans("ab|cd").1.one_end);
         assert!(!spans("ab*").1.one_end && !spans("ab|abcd").1.one_end);
@@ -287,19 +333,26 @@ mod tests {
     #[test]
     fn the_same_is_found_in_every_way() {
         let text = b"abc 12ab\nd aad1 x:1:22 aaab\n\n\xff ab";
-        for expression in
-            ["[0-9]+|[a-z]+", "[a-c]*d", "ab|abc", "a.*b", "[0-9]+:[0-9]+", "\\bab|a", "b$", "^ab*", "a{2}"]
-        {
+        for expression in [
+            "[0-9]+|[a-z]+",
+            "[a-c]*d",
+            "ab|abc",
+            "a.*b",
+            "[0-9]+:[0-9]+",
+            "\\bab|a",
+            "b$",
+            "^ab*",
+            "a{2}",
+            "a[^b]*2|1",
+        ] {
             let (forward, spans) = spans(expression);
+            let mut trust = Trust::default();
             let plain = Spans { begins: None, one_end: false, ..self::spans(expression).1 };
             for start in 0..=text.len() {
                 for end in start..=text.len() {
-                    let expected = plain.find(&forward, None, text, start..end);
-                    assert_eq!(
-                        spans.find(&forward, None, text, start..end),
-                        expected,
-                        "{expression} {start}..{end}"
-                    );
+                    let expected = plain.find(&forward, None, &mut Trust::default(), text, start..end);
+                    let found = spans.find(&forward, None, &mut trust, text, start..end);
+                    assert_eq!(found, expected, "{expression} {start}..{end}");
                 }
             }
         }

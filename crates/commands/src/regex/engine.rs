@@ -17,7 +17,7 @@ use regex_syntax::hir::Hir;
 use crate::{Accept, Declined};
 
 use super::GaveUp;
-use super::dense::{Forward, Spans};
+use super::dense::{Forward, Spans, Trust};
 
 /// The automata with the states met so far. Clones share the first and copy the second.
 #[derive(Clone, Debug)]
@@ -29,6 +29,7 @@ pub(super) struct Engine {
     /// Bytes that all matches have, if one number.
     bytes: Option<usize>,
     meter: Meter,
+    trust: Trust,
     /// Bytes searched with the lazy automaton.
     searched: usize,
 }
@@ -94,6 +95,7 @@ impl Engine {
             shared: Arc::new(shared),
             bytes,
             meter: Meter::default(),
+            trust: Trust::default(),
             searched: 0,
         })
     }
@@ -141,7 +143,7 @@ impl Engine {
         if self.searched > WHOLE_FROM
             && let Some((forward, spans)) = self.shared.spans()
         {
-            return spans.find(forward, self.bytes, text, span);
+            return spans.find(forward, self.bytes, &mut self.trust, text, span);
         }
         let end = self.search_forward(Input::new(text).span(span.clone()))?;
         if let Some(bytes) = self.bytes {
