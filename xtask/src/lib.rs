@@ -11,6 +11,7 @@ pub mod experiments;
 pub mod fuzz;
 pub mod inputs;
 pub mod law;
+pub mod order;
 pub mod pictures;
 pub mod quick;
 pub mod reference;
@@ -52,6 +53,7 @@ Usage: cargo xtask COMMAND
   book        builds the book from docs/, and prints where it begins
   pictures    takes the book's pictures of the page and of the live view (installs a browser)
   reference   writes docs/reference from the code, as a test wants it
+  order       which functions short calls run, written down for the linker (steps through some calls: minutes)
   law         who may import whom, on its own
   debian-scripts
               every shell script of this machine: parsed or declined, still a script when rewritten, its help the same
@@ -93,6 +95,7 @@ fn run() -> Outcome {
         "book" => alone(args, book::run),
         "pictures" => alone(args, pictures::run),
         "reference" => alone(args, reference::run),
+        "order" => alone(args, order::run),
         "law" => alone(args, law::run),
         "advisories" => alone(args, advisories::run),
         "debian-scripts" => alone(args, scripts::run),

@@ -46,8 +46,9 @@ fn live(pelton: &Path, (columns, rows): (u32, u32), pictures: &Path) -> Outcome 
     let watch = format!("({WATCHED}) > /dev/null & {pelton} watch $!");
     let time = format!("{pelton} time --live \"{WATCHED}\" > /dev/null");
     for (name, command) in [("watch", watch), ("live", time)] {
-        let screen = screen(&command, columns, rows)?;
-        if !screen.contains("gzip -c") || !screen.contains("the bottleneck is") {
+        let complete = |screen: &str| screen.contains("gzip -c") && screen.contains("the bottleneck is");
+        let screen = screen(&format!("{name}-{columns}"), &command, (columns, rows), complete)?;
+        if !complete(&screen) {
             return Err(format!("{name} at {columns}x{rows} does not show what it should:\n{screen}").into());
         }
         std::fs::write(pictures.join(format!("{name}-{columns}x{rows}.txt")), screen)?;
@@ -55,9 +56,15 @@ fn live(pelton: &Path, (columns, rows): (u32, u32), pictures: &Path) -> Outcome 
     Ok(())
 }
 
-/// What a terminal of this size shows, in a server of tmux of our own.
-fn screen(command: &str, columns: u32, rows: u32) -> Outcome<String> {
-    let server = format!("pelton-pictures-{}", std::process::id());
+/// What a terminal of this size shows, in a server of tmux of its own: one that was just ended may still hold its name. It is
+/// looked at once figures have settled, and again for a while until it is complete.
+fn screen(
+    name: &str,
+    command: &str,
+    (columns, rows): (u32, u32),
+    complete: impl Fn(&str) -> bool,
+) -> Outcome<String> {
+    let server = format!("pelton-pictures-{}-{name}", std::process::id());
     let tmux = |words: &[&str]| {
         let mut tmux = Command::new("tmux");
         tmux.args(["-L", &server, "-f", "/dev/null"]).args(words).env("LC_ALL", "C.UTF-8");
@@ -65,10 +72,15 @@ fn screen(command: &str, columns: u32, rows: u32) -> Outcome<String> {
     };
     let (x, y) = (columns.to_string(), rows.to_string());
     tmux(&["new-session", "-d", "-x", &x, "-y", &y, "bash", "-c", command])?;
-    sleep(Duration::from_secs(6));
-    let shown = tmux(&["capture-pane", "-p"]);
+    let mut text = String::new();
+    for wait in [6, 2, 2, 4, 6] {
+        sleep(Duration::from_secs(wait));
+        text = String::from_utf8(tmux(&["capture-pane", "-p"])?.stdout)?;
+        if complete(&text) {
+            break;
+        }
+    }
     // Its programs get a hang-up, as of any terminal that is closed.
     tmux(&["kill-server"])?;
-    let text = String::from_utf8(shown?.stdout)?;
     Ok(text.trim_end().to_owned() + "\n")
 }

@@ -39,14 +39,23 @@ pub fn target_dir() -> Outcome<PathBuf> {
 
 /// The release binary, built if it is not fresh. It is linked statically, at a fixed address: the dynamic loader would
 /// take more than half of the instructions of a call over next to nothing, and a tenth of a second per thousand starts.
-///
-/// Only with `--target` are these flags kept from build scripts and procedural macros, which cannot be static.
 pub fn release_binary() -> Outcome<PathBuf> {
+    release_binary_with(&[])
+}
+
+/// The same binary, and the linker's map of it in `map`.
+pub fn release_binary_mapped(map: &Path) -> Outcome<PathBuf> {
+    release_binary_with(&[format!("-Clink-arg=-Wl,-Map,{}", map.display())])
+}
+
+/// Only with `--target` are these flags kept from build scripts and procedural macros, which cannot be static.
+fn release_binary_with(more: &[String]) -> Outcome<PathBuf> {
     let host = host()?;
     let flags = r#"["-C", "target-feature=+crt-static", "-C", "relocation-model=static"]"#;
-    let mut build = cargo(["build", "--quiet", "--release", "-p", "pelton", "--target", &host]);
-    build.args(["--config", &format!("target.{host}.rustflags = {flags}")]);
-    crate::steps::step("build pelton (release)", &mut build)?;
+    let mut build =
+        cargo(["rustc", "--quiet", "--release", "-p", "pelton", "--bin", "pelton", "--target", &host]);
+    build.args(["--config", &format!("target.{host}.rustflags = {flags}"), "--"]);
+    crate::steps::step("build pelton (release)", build.args(more))?;
     Ok(target_dir()?.join(host).join("release/pelton"))
 }
 

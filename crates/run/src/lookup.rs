@@ -12,12 +12,17 @@ pub fn find(name: &[u8], environment: &Environment) -> Option<Vec<u8>> {
     find_among(name, path.into_iter().flat_map(|path| path.split(|b| *b == b':')))
 }
 
-/// The directories of PATH that there are, for [`find_in`].
+/// The directories of PATH, each once, for [`find_in`]. Whether there is such a directory is not asked: that would cost as
+/// much as looking for a name in it, and few pipelines have more names than PATH has directories.
 pub fn folders(environment: &Environment) -> Vec<Vec<u8>> {
     let Some(path) = environment.get("PATH") else { return Vec::new() };
-    let is_folder =
-        |dir: &&[u8]| dir.is_empty() || std::fs::metadata(OsStr::from_bytes(dir)).is_ok_and(|m| m.is_dir());
-    path.as_bytes().split(|b| *b == b':').filter(is_folder).map(<[u8]>::to_vec).collect()
+    let mut folders: Vec<Vec<u8>> = Vec::new();
+    for dir in path.as_bytes().split(|b| *b == b':') {
+        if !folders.iter().any(|known| known == dir) {
+            folders.push(dir.to_vec());
+        }
+    }
+    folders
 }
 
 /// The same among directories that are known.

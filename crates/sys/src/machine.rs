@@ -1,8 +1,13 @@
 //! What machine this is.
 
-/// Cores this process may run on (its affinity mask), at least 1.
+/// Cores this process may keep busy, at least 1: of those it may run on, as many as its control groups' quotas pay for.
 pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
+}
+
+/// Cores this process may run on (its affinity mask): never fewer than [`cores`], and known by one call.
+pub fn allowed_cores() -> u32 {
+    rustix::thread::sched_getaffinity(None).map_or(u32::MAX, |set| set.count())
 }
 
 /// `(host name, "Linux 6.1.0", "x86_64")`.

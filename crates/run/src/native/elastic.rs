@@ -14,7 +14,7 @@ use pelton_stream::{BLOCK_BYTES, Means, block_bytes};
 use pelton_sys::sched::{self, ThreadFile};
 use pelton_sys::{clock, machine};
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// How many threads are asked for, by everything that this process starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub const POLITE: i32 = 10;
 pub struct Elastic {
     jobs: Jobs,
     /// Never more than this.
-    limit: usize,
+    limit: OnceLock<usize>,
     next_ns: AtomicU64,
     watch: Mutex<Watch>,
 }
@@ -136,12 +136,7 @@ impl Windows {
 impl Elastic {
     /// As the jobs say. Nothing is measured before it is first asked.
     pub fn new() -> Self {
-        let jobs = jobs();
-        let limit = match jobs {
-            Jobs::Auto => machine::cores() as usize,
-            Jobs::Fixed(jobs) => jobs,
-        };
-        Elastic { jobs, limit, next_ns: AtomicU64::new(0), watch: Mutex::default() }
+        Elastic { jobs: jobs(), limit: OnceLock::new(), next_ns: AtomicU64::new(0), watch: Mutex::default() }
     }
 
     /// Another process works for the same: what it waits for a core counts as well.
@@ -160,7 +155,18 @@ impl Elastic {
 
     /// Whether there may ever be more than one.
     pub fn may_grow(&self) -> bool {
-        self.limit > 1
+        match self.jobs {
+            Jobs::Auto => machine::allowed_cores() > 1,
+            Jobs::Fixed(jobs) => jobs > 1,
+        }
+    }
+
+    /// So many at most. What a control group allows stands in files, which short work never has time to read.
+    fn limit(&self) -> usize {
+        *self.limit.get_or_init(|| match self.jobs {
+            Jobs::Auto => machine::cores() as usize,
+            Jobs::Fixed(jobs) => jobs,
+        })
     }
 
     fn ask(&self, now_ns: u64, at_work: usize) -> usize {
@@ -168,14 +174,15 @@ impl Elastic {
         self.next_ns.store(now_ns + WINDOW_NS, Ordering::Relaxed);
         if watch.wanted == 0 {
             watch.begin(now_ns);
-            watch.wanted = at_work + idle_now(self.limit).min(self.limit - at_work.min(self.limit));
+            let limit = self.limit();
+            watch.wanted = at_work + idle_now(limit).min(limit - at_work.min(limit));
             return watch.wanted;
         }
         let Some(seen) = watch.look(now_ns) else { return watch.wanted };
         watch.wanted = match watch.windows.judge(seen) {
             Change::Fewer(cores) => watch.wanted.saturating_sub(cores).max(1),
             Change::Same => watch.wanted,
-            Change::More => (watch.wanted + 1).min(self.limit),
+            Change::More => (watch.wanted + 1).min(self.limit()),
         };
         watch.wanted
     }
