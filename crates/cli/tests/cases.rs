@@ -43,6 +43,7 @@ topics! {
     lists
     native
     native_awk
+    native_find
     native_grep
     native_joins
     native_json

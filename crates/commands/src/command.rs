@@ -203,7 +203,12 @@ pub trait Command: Send + Sync + fmt::Debug {
         false
     }
 
-    /// What it prints depends on where its reads of a pipe end (grep looks for NULs in each). Its kernel then reads a
+    /// Nothing that it prints holds a NUL.
+    fn prints_no_nul(&self) -> bool {
+        false
+    }
+
+    /// What it prints depends on where its reads of a pipe end (grep looks for NULs in each), if NULs come. Its kernel then reads a
     /// pipe itself, never what another kernel passes on in pieces.
     fn depends_on_reads(&self) -> bool {
         false

@@ -114,7 +114,7 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("cut", cut::accept),
     builtin("echo", echo::accept),
     coreutils("expand", expand::accept),
-    findutils("find", find::accept),
+    native("find", Family::GnuFindutils, Acceptor::Alone(find::accept)),
     coreutils("fold", fold::accept),
     scripted("grep", Family::GnuGrep, grep::accept),
     scripted("gawk", Family::Gawk, awk::accept_gawk),
@@ -138,13 +138,7 @@ pub const COMMANDS: &[Entry] = &[
     coreutils("unexpand", unexpand::accept),
     coreutils("uniq", uniq::accept),
     coreutils("wc", wc::accept),
-    Entry {
-        name: "xargs",
-        family: Family::GnuFindutils,
-        others: &[],
-        accept: Acceptor::Alone(xargs::accept),
-        native: true,
-    },
+    native("xargs", Family::GnuFindutils, Acceptor::Alone(xargs::accept)),
 ];
 
 const fn native(name: &'static str, family: Family, accept: Acceptor) -> Entry {
@@ -162,11 +156,6 @@ const fn scripted(name: &'static str, family: Family, accept: AcceptScriptsFn) -
 /// Of bash. The program of the same name is declined as another implementation.
 const fn builtin(name: &'static str, accept: AcceptFn) -> Entry {
     native(name, Family::Bash, Acceptor::Alone(accept))
-}
-
-/// Known, but without a kernel.
-const fn findutils(name: &'static str, accept: AcceptFn) -> Entry {
-    Entry { native: false, ..native(name, Family::GnuFindutils, Acceptor::Alone(accept)) }
 }
 
 /// The command of this name, if pelton knows it.

@@ -19,4 +19,4 @@ mod walk;
 
 pub use parse::{Surroundings, Unmodelled, parse};
 pub use query::{Follow, Query};
-pub use walk::{ALONE, Event, Order, Report, Settings, Sink, Tally, Walk, default_slots, walk};
+pub use walk::{ALONE, Event, Order, Report, Settings, Sink, Stroll, Tally, Walk, default_slots, walk};

@@ -27,6 +27,11 @@ impl Pattern {
         Pattern { text: text.to_owned(), fold_case, shape: shape(text.to_bytes(), fold_case, utf8) }
     }
 
+    /// Whether it needs no library, which goes by the locale of the process, to judge any name.
+    pub fn is_bytes(&self) -> bool {
+        self.shape != Shape::Other && !self.fold_case
+    }
+
     /// Whether `name`, or a path, matches.
     pub fn matches(&self, name: &CStr) -> bool {
         let bytes = name.to_bytes();

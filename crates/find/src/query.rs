@@ -36,6 +36,18 @@ impl Query {
         self.quits
     }
 
+    /// Whether it means the same whenever it was read, in a process of any locale, and does nothing but print names with
+    /// newlines behind them; or what of it does not.
+    ///
+    /// # Errors
+    /// In words.
+    pub fn is_portable(&self) -> Result<(), &'static str> {
+        match self.is_serial() {
+            true => Err("it does more than print, or wants directories last"),
+            false => self.expression.is_portable(),
+        }
+    }
+
     /// Whether it must be done entry by entry, in order, by one thread: it runs commands, removes something, or wants
     /// directories after what is in them.
     pub fn is_serial(&self) -> bool {
@@ -73,6 +85,37 @@ pub(crate) enum Expr {
     Not(Box<Expr>),
     Test(Test),
     Action(Action),
+}
+
+impl Expr {
+    fn is_portable(&self) -> Result<(), &'static str> {
+        match self {
+            Expr::And(parts) | Expr::Or(parts) | Expr::List(parts) => {
+                parts.iter().try_for_each(Expr::is_portable)
+            }
+            Expr::Not(inner) => inner.is_portable(),
+            Expr::Test(Test::Name(pattern) | Test::Path(pattern) | Test::LinkName(pattern)) => {
+                let reason = "a pattern with more than `*` at its ends goes by the locale";
+                if pattern.is_bytes() { Ok(()) } else { Err(reason) }
+            }
+            Expr::Test(
+                Test::Always(_)
+                | Test::Type(_)
+                | Test::Size { .. }
+                | Test::Empty
+                | Test::Permissions { .. }
+                | Test::Links(_)
+                | Test::Inode(_),
+            ) => Ok(()),
+            Expr::Test(Test::Regex(_)) => Err("a regular expression goes by the locale"),
+            Expr::Test(Test::Age(_) | Test::Newer { .. } | Test::Same { .. }) => {
+                Err("a test goes by the moment, or by another file")
+            }
+            Expr::Test(Test::User(_) | Test::Group(_)) => Err("a test goes by who has an account"),
+            Expr::Action(Action::Print { end: b'\n' } | Action::Prune | Action::Quit) => Ok(()),
+            Expr::Action(_) => Err("it prints more than names and newlines"),
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -240,7 +240,7 @@ mod tests {
     fn what_is_not_understood_is_a_process_and_says_why() {
         assert_eq!(reasons("tail -f x", "tail"), ["following a file"]);
         assert_eq!(reasons("nosuch", "nosuch"), ["nosuch has no kernel"]);
-        assert_eq!(reasons("find .", "find"), ["a walk through directories has no kernel"]);
+        assert_eq!(reasons("find . -mmin 1", "find"), ["a test goes by the moment, or by another file"]);
         let gathers = "it runs wc once it has gathered all items, or as many as fit an argument list";
         assert_eq!(reasons("find . | xargs wc", "xargs"), [gathers]);
     }

@@ -11,6 +11,7 @@ mod items;
 mod outlet;
 mod pool;
 mod sequence;
+mod stroll;
 mod tally;
 mod worker;
 
@@ -25,6 +26,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
+pub use stroll::Stroll;
 pub use tally::{Event, Tally};
 use worker::Worker;
 
@@ -145,6 +147,26 @@ struct Run<'r> {
     started_ns: u64,
 }
 
+impl<'r> Run<'r> {
+    /// `alone`: by one thread.
+    fn new(query: &'r Query, settings: &Settings, sink: &'r dyn Sink, alone: bool) -> Self {
+        Run {
+            query,
+            settings: *settings,
+            sink,
+            pool: Pool::new(),
+            bound: if alone { Bound::Nothing } else { Bound::new(settings) },
+            sequence: (!alone && settings.order == Order::Listed).then(|| Sequence::new(sink)),
+            stop: AtomicBool::new(false),
+            found: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
+            held: Arc::default(),
+            most_held: most_held(),
+            started_ns: clock::now_ns(),
+        }
+    }
+}
+
 impl Run<'_> {
     fn stops(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
@@ -185,21 +207,8 @@ impl Run<'_> {
 pub fn walk(query: &Query, settings: &Settings, sink: &dyn Sink) -> Report {
     let alone = query.is_serial() || settings.walk == Walk::Sequential || settings.workers < 2;
     let workers = if alone { 1 } else { settings.workers };
-    let started_ns = clock::now_ns();
-    let run = Run {
-        query,
-        settings: *settings,
-        sink,
-        pool: Pool::new(),
-        bound: if alone { Bound::Nothing } else { Bound::new(settings) },
-        sequence: (!alone && settings.order == Order::Listed).then(|| Sequence::new(sink)),
-        stop: AtomicBool::new(false),
-        found: AtomicBool::new(false),
-        failed: AtomicBool::new(false),
-        held: Arc::default(),
-        most_held: most_held(),
-        started_ns,
-    };
+    let run = Run::new(query, settings, sink, alone);
+    let started_ns = run.started_ns;
     let mut tallies = work(&run, workers);
     tallies.sort_by_key(|tally| tally.worker);
     let failed = run.failed.load(Ordering::Relaxed) || run.sequence.is_some_and(|sequence| sequence.failed());

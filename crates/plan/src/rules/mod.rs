@@ -8,6 +8,7 @@ mod count_distinct;
 mod count_lines;
 mod drop_cat;
 mod filter_before_map;
+mod find_grep;
 mod head_head;
 mod json_grep;
 mod last_sort;
@@ -88,6 +89,7 @@ pub const RULES: &[Rule] = &[
     drop_cat::RULE,
     // While grep is a grep: what other rules would make of it prints the same of text.
     json_grep::RULE,
+    find_grep::RULE,
     // Before whatever looks at what stands before a sort or a filter: one map is easier to judge than five.
     compose_byte_maps::RULE,
     // After the maps are one, so that the filter passes all of them at once.

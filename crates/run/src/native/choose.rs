@@ -278,6 +278,9 @@ fn command_of(
         let echo = (!own).then(|| around.program_of(b"echo")).flatten().map(|found| found.path);
         spawned::check(command.as_ref(), echo.as_deref(), &exec.envp, detector)?;
     }
+    if name == b"find" {
+        check_find(&exec.envp, position)?;
+    }
     let called = exec.argv.first().map_or(&b""[..], |called| called.as_bytes()).to_vec();
     let is_grep = name == b"grep";
     let complains = is_grep || command.complains();
@@ -366,6 +369,18 @@ fn locale_of(environment: &[CString]) -> Accept<Locale> {
 fn has_own_directory(environment: &[CString]) -> bool {
     let own = environment.iter().find_map(|pair| pair.as_bytes().strip_prefix(b"TMPDIR="));
     own != std::env::var_os("TMPDIR").as_ref().map(|value| value.as_bytes())
+}
+
+/// What find goes by besides its arguments: variables, and a terminal that its names may go to.
+fn check_find(environment: &[CString], position: Position) -> Accept<()> {
+    let set = |name: &&[u8]| environment.iter().any(|pair| pair.as_bytes().starts_with(name));
+    if let Some(name) = [&b"POSIXLY_CORRECT="[..], b"FIND_BLOCK_SIZE="].iter().find(|name| set(name)) {
+        return Declined::because(format!("{} in the environment", name[..name.len() - 1].escape_ascii()));
+    }
+    if position.last {
+        return Declined::because("its names go into no pipe");
+    }
+    Ok(())
 }
 
 /// Only plain files, and only as standard input and standard output: everything else is the real command's.

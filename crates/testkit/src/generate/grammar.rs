@@ -122,6 +122,21 @@ pub(super) const ALL: &[Grammar] = &[
         &[],
         &["-i", "-t@p", "-t @p", "-t 3,@p", "-t 2,9,20", "-@p", "--tabs=@p", "-it@p", "-t /4"],
     ),
+    Grammar {
+        name: "find",
+        role: Role::Source,
+        needs: &[],
+        options: &["-P", "-H", "-L"],
+        operands: &[
+            "@f",
+            "@f @f -type f",
+            "@f nosuch",
+            "@f -name '*a*' -o -print",
+            "nosuch -prune",
+            "@f -size -2k",
+            "@f -print0",
+        ],
+    },
     reader("fold", &[], &["-w@p", "-w @p", "-s", "-b", "-bs", "-@p", "-sw20", "--width=30", "-w 100000"]),
     reader(
         "grep",

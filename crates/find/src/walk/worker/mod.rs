@@ -97,12 +97,28 @@ impl<'r> Worker<'r> {
     pub fn begin(mut self, help: &dyn Fn()) -> Tally {
         let mut help = (self.run.settings.workers > 1 && !self.lazy).then_some(help);
         self.outlet.part = self.run.sequence.as_ref().map(super::Sequence::first);
-        self.note(Event::Runs);
-        self.tally.tasks = 1;
-        self.take_starts();
+        self.start();
         self.work(&mut help);
         self.finish_task(Slot::None);
         self.go_on(help)
+    }
+
+    pub fn start(&mut self) {
+        self.note(Event::Runs);
+        self.tally.tasks = 1;
+        self.take_starts();
+    }
+
+    /// For one that works alone: the next so many entries; whether there are more.
+    pub fn advance(&mut self, entries: usize) -> bool {
+        for _ in 0..entries {
+            if self.frames.is_empty() {
+                self.finish_task(Slot::None);
+                return false;
+            }
+            self.step();
+        }
+        true
     }
 
     /// Does tasks until there are none, and will be none.

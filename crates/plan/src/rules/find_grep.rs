@@ -1,0 +1,47 @@
+//! find-grep: `find … | grep x` → one pass.
+//!
+//! **Proof.** No name holds a NUL, and find ends each with a newline. What depends on where grep's reads end is what it finds
+//! a NUL in; whether a line is text otherwise, it asks of each line that it prints. So it makes no difference to
+//! it in what pieces names come.
+//!
+//! **Conditions.** Each of the two keeps its place and its status. find's messages appear at once, and grep's lines when it
+//! has printed enough of them: where both go to the same place, the processes are kept already.
+
+use super::{Rewrite, Rule, Site};
+use crate::step::{Shape, Step};
+use pelton_commands::Accept;
+
+pub(super) const RULE: Rule = Rule {
+    name: "find-grep",
+    summary: "find | grep x: names come without a pipe, since none holds a NUL",
+    rewrite,
+};
+
+fn rewrite(find: &Step, grep: &Step, _site: &Site) -> Option<Accept<Rewrite>> {
+    let Shape::Own { command: printer, .. } = &find.shape else { return None };
+    if !printer.prints_no_nul() || !grep.needs_pipe || !grep.reads_pipe() {
+        return None;
+    }
+    let second = Step { needs_pipe: false, ..grep.clone() };
+    let gain = "no name holds a NUL: grep need not look how they come".to_owned();
+    Some(Ok(Rewrite { steps: vec![find.clone(), second], gain }))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::plan_text;
+
+    #[test]
+    fn names_come_without_a_pipe() {
+        for (text, plan) in [
+            ("find . | grep x", "native { find . ; grep x }"),
+            (
+                "find . -name '*.c' | grep x | wc -l",
+                "native { find . -name '*.c' ; [grep x, line ends only] ; wc -l }",
+            ),
+            ("find . -mtime 1 | grep x", "find . -mtime 1 | native { grep x }"),
+        ] {
+            assert_eq!(plan_text(text), plan, "{text}");
+        }
+    }
+}
