@@ -102,6 +102,7 @@ impl Machine {
             Get::Call(function, args) if let Some(result) = function.result() => {
                 return self.inside(function, args, |machine| machine.number(result));
             }
+            Get::Call(function, args) => self.call_for(function, args, Value::number)?,
             expr => self.value(expr)?.number(),
         })
     }
@@ -153,6 +154,10 @@ impl Machine {
             | Get::Step { .. }
             | Get::Update(..)
             | Get::Negate(_) => self.number(expr)? != 0.0,
+            Get::Call(function, args) if let Some(result) = function.result() => {
+                return self.inside(function, args, |machine| machine.is_true(result));
+            }
+            Get::Call(function, args) => self.call_for(function, args, Value::is_true)?,
             expr => self.value(expr)?.is_true(),
         })
     }
@@ -328,6 +333,7 @@ impl Machine {
             Get::Call(function, args) if let Some(result) = function.result() => {
                 self.inside(function, args, |machine| machine.write(result, out))?;
             }
+            Get::Call(function, args) => self.call_for(function, args, |value| value.write(out))?,
             expr if is_number(expr) => {
                 let number = self.number(expr)?;
                 number::write(number, out);
@@ -338,7 +344,7 @@ impl Machine {
     }
 
     /// An expression as it is. What is frequent is not called for.
-    #[inline]
+    #[inline(always)]
     pub(super) fn value(&mut self, expr: &Get) -> Ran<Value> {
         match expr {
             Get::Number(number) => Ok(Value::Number(*number)),
@@ -404,7 +410,8 @@ impl<'a> Variables<'a> {
 }
 
 /// Is it a number whatever happens?
-fn is_number(expr: &Get) -> bool {
+#[inline]
+pub(super) fn is_number(expr: &Get) -> bool {
     matches!(
         expr,
         Get::Number(_)

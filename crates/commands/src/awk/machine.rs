@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::array::{Array, Seed};
 use super::code::{self, Argument, Code, Do, Function, Get, OFS, ORS, Place, Rule, SUBSEP, Table, When};
 use super::compile::Compiled;
+use super::eval::is_number;
 use super::fields::Separator;
 use super::fold::Ledger;
 use super::format::{Piece, Size};
@@ -210,7 +211,10 @@ impl Machine {
                 return Err(Stop::Exit);
             }
             Do::Return(value) => {
-                self.returned = value.as_ref().map_or(Ok(Value::Unset), |value| self.value(value))?;
+                match value {
+                    None => self.returned = Value::Unset,
+                    Some(value) => self.give_back_value(value)?,
+                }
                 return Ok(Flow::Return);
             }
             Do::Break => return Ok(Flow::Break),
@@ -384,10 +388,40 @@ impl Machine {
             if let Some(result) = function.result() {
                 return machine.value(result);
             }
-            machine.returned = Value::Unset;
-            machine.run(&function.body)?;
+            machine.run_function(function)?;
             Ok(std::mem::take(&mut machine.returned))
         })
+    }
+
+    /// The same for what is wanted of what it returns.
+    pub(super) fn call_for<T>(
+        &mut self,
+        function: &Function,
+        args: &[Argument],
+        want: impl FnOnce(&Value) -> T,
+    ) -> Ran<T> {
+        self.inside(function, args, |machine| {
+            machine.run_function(function)?;
+            Ok(want(&machine.returned))
+        })
+    }
+
+    fn run_function(&mut self, function: &Function) -> Ran<()> {
+        self.returned = Value::Unset;
+        self.run(&function.body).map(|_| ())
+    }
+
+    #[inline]
+    fn give_back_value(&mut self, value: &Get) -> Ran<()> {
+        match value {
+            Get::Of(Place::Local(place)) => self.returned.be_like(&self.locals[self.base + *place]),
+            value if is_number(value) => {
+                let number = self.number(value)?;
+                self.returned.be_number(number);
+            }
+            value => self.returned = self.value(value)?,
+        }
+        Ok(())
     }
 
     /// Where a function has its parameters: what is given lies there as soon as it is evaluated, and goes when the call ends.
@@ -416,7 +450,11 @@ impl Machine {
     fn give(&mut self, function: &Function, args: &[Argument]) -> Ran<()> {
         for arg in args {
             let value = match arg {
-                Argument::Value(expr) => self.value(expr)?,
+                Argument::Value(expr) if is_number(expr) => Value::Number(self.number(expr)?),
+                Argument::Value(expr) => match self.quick(expr) {
+                    Some(number) => Value::Number(number),
+                    None => self.value(expr)?,
+                },
                 Argument::Table(_) => Value::Unset,
             };
             self.locals.push(value);

@@ -2,7 +2,7 @@
 
 use super::array::{Array, Key};
 use super::code::{Get, OFS, Place, Table, is_still};
-use super::eval::{calculate, written};
+use super::eval::{calculate, is_number, written};
 use super::machine::{Machine, Ran};
 use super::number;
 use super::record::Found;
@@ -138,6 +138,13 @@ impl Machine {
     }
 
     pub(super) fn assign(&mut self, place: &Place, value: &Get) -> Ran<()> {
+        // Numbers go where they belong without being values on the way.
+        if is_number(value)
+            && (matches!(place, Place::Global(_) | Place::Local(_)) || is_still_element(place))
+        {
+            let number = self.number(value)?;
+            return self.set_number(place, number);
+        }
         match place {
             Place::Global(place) => {
                 let value = self.value(value)?;
@@ -172,6 +179,18 @@ impl Machine {
             }
         }
         Ok(())
+    }
+
+    fn set_number(&mut self, place: &Place, number: f64) -> Ran<()> {
+        match place {
+            Place::Element(table, index) => self.element(*table, index, |entry| entry.be_number(number)),
+            place => {
+                if let Some(variable) = self.variable(place) {
+                    variable.be_number(number);
+                }
+                Ok(())
+            }
+        }
     }
 
     pub(super) fn set(&mut self, place: &Place, value: Value) -> Ran<()> {
@@ -222,7 +241,7 @@ impl Machine {
                 let by = self.number(value)?;
                 return self.element(*table, index, |entry| {
                     let number = calculate(arith, entry.number(), by);
-                    *entry = Value::Number(number);
+                    entry.be_number(number);
                     number
                 });
             }
@@ -253,7 +272,7 @@ impl Machine {
             }
             Place::Element(table, index) => self.element(*table, index, |entry| {
                 let number = to(entry.number());
-                *entry = Value::Number(number);
+                entry.be_number(number);
                 number
             }),
             Place::FieldAt(index) => {
@@ -288,4 +307,9 @@ impl Machine {
             place => Some(place.clone()),
         })
     }
+}
+
+/// What is still can as well be evaluated after the value.
+fn is_still_element(place: &Place) -> bool {
+    matches!(place, Place::Element(_, index) if index.iter().all(is_still))
 }

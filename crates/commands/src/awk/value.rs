@@ -79,6 +79,25 @@ impl Value {
         Value::Input(Text::new(bytes))
     }
 
+    /// A number in the place of whatever it was. Nothing but the number is written if it was one: a value that is read as a whole
+    /// when a part of it has just been written makes the processor wait.
+    #[inline]
+    pub(super) fn be_number(&mut self, to: f64) {
+        match self {
+            Value::Number(number) => *number = to,
+            other => *other = Value::Number(to),
+        }
+    }
+
+    /// The same as another, likewise.
+    #[inline]
+    pub(super) fn be_like(&mut self, other: &Value) {
+        match other {
+            Value::Number(number) => self.be_number(*number),
+            other => *self = other.clone(),
+        }
+    }
+
     #[inline]
     pub(super) fn number(&self) -> f64 {
         match self {

@@ -295,14 +295,36 @@ impl Writer<'_> {
             let body = self.end();
             items.push(format!("END {{ {body} }}"));
         }
-        if self.rng.chance(10) {
-            let value = self.expr();
-            items.push(format!("function f(p, q) {{ q = p \"x\"; return {} }}", value.replace('x', "p")));
-            let arg = self.value();
-            items.push(format!("{{ print f({arg}) }}"));
+        if self.rng.chance(20) {
+            items.extend(self.function());
         }
         let between = self.pick(&[" ", "; ", "\n", "\n\n"]);
         items.join(&between)
+    }
+
+    /// A function, and what calls it. The parameter hides a variable of the same name.
+    fn function(&mut self) -> [String; 2] {
+        let (value, other, test) = (self.expr(), self.value(), self.test());
+        let body = match self.rng.below(4) {
+            0 => format!("return {value}"),
+            1 => format!("q = x \"x\"; return {value}"),
+            2 => format!("q = {value}; if ({test}) return q; x = {other}; return x"),
+            _ => format!("if ({test}) return {other}; x++; return x q"),
+        };
+        let called = match self.rng.below(5) {
+            0 => {
+                let by = self.pick(&["k", "k + 1", "\"a\" k", "k % 3"]);
+                return [
+                    format!("function f(a, k) {{ a[{by}] += k; return a[{by}] }}"),
+                    format!("{{ print f(c, {}), c[1] }}", self.value()),
+                ];
+            }
+            1 => format!("{{ s += f({}); x = f(NR) }}", self.value()),
+            2 => format!("f({}) {{ print f(x) f({}) }}", self.value(), self.value()),
+            3 => format!("{{ if (f($1) == {}) print; c[f(NR)] = f({}) }}", self.value(), self.value()),
+            _ => format!("{{ print f({}) }}", self.value()),
+        };
+        [format!("function f(x, q) {{ {body} }}"), called]
     }
 
     fn rule(&mut self) -> String {
@@ -486,7 +508,23 @@ impl Writer<'_> {
     }
 
     fn place(&mut self) -> String {
-        self.pick(&["x", "y", "n", "$1", "$2", "$3", "$NF", "c[$1]", "c[x]", "$5", "c[$1, $2]"])
+        self.pick(&[
+            "x",
+            "y",
+            "n",
+            "$1",
+            "$2",
+            "$3",
+            "$NF",
+            "c[$1]",
+            "c[x]",
+            "$5",
+            "c[$1, $2]",
+            "c[NR % 3]",
+            "c[NF]",
+            "l[n]",
+            "c[-NR]",
+        ])
     }
 
     fn regex(&mut self) -> String {
@@ -514,6 +552,8 @@ impl Writer<'_> {
                 "[^ ]",
                 "{",
                 "\\/",
+                "(,[^,]*;)",
+                "(a[^b]*b|[0-9]+)",
             ])
         };
         let mut text = String::new();
@@ -595,6 +635,10 @@ impl Writer<'_> {
             "$(1)",
             "FILENAME",
             "$(NF-1)",
+            "c[NR % 3]",
+            "c[NF]",
+            "l[NR - 1]",
+            "c[1]",
         ])
     }
 
