@@ -11,7 +11,7 @@
 //! yet, inputs that they were not told the end of. Each link keeps what it has still to be told, so that whoever drives
 //! just calls again what was interrupted.
 
-use crate::{Flow, Framing, InputKind, Kernel, Means, Outcome};
+use crate::{Flow, Framing, InputKind, Kernel, Means, Outcome, PlainFile};
 use memchr::{memchr, memrchr};
 
 /// Where the last kernel's output goes.
@@ -141,6 +141,38 @@ impl Chain {
     /// Gives the first kernel a piece of what came at once.
     pub fn feed(&mut self, piece: &[u8], sink: &mut dyn Sink) -> Fed {
         feed(&mut self.links, piece, sink)
+    }
+
+    /// Lets the first kernel read some of a plain file itself, which it has been given up to `at` and which ends at `end`: up to
+    /// where it has it then. `None`: it wants a block.
+    pub fn read_some(
+        &mut self,
+        file: &dyn PlainFile,
+        at: u64,
+        end: u64,
+        sink: &mut dyn Sink,
+    ) -> (Option<u64>, Fed) {
+        let Some((link, rest)) = self.links.split_first_mut() else { return (None, Ok(Flow::More)) };
+        // A record that was begun is read again.
+        let Some(from) = at.checked_sub(link.pending.len() as u64).filter(|_| link.reads_on()) else {
+            return (None, Ok(Flow::More));
+        };
+        let mut taken = 0;
+        let call = |kernel: &mut dyn Kernel, _: &mut Vec<u8>| {
+            let flow;
+            (taken, flow) = kernel.read_some(file, from..end);
+            Ok(flow)
+        };
+        let fed = link.step(call, &[], rest, sink);
+        if taken > 0 {
+            link.pending.clear();
+        }
+        ((taken > 0).then_some(from + taken), fed)
+    }
+
+    /// Whether the first kernel would rather read than be given blocks (see [`Kernel::reads_itself`]).
+    pub fn reads_itself(&self, bytes: u64) -> bool {
+        self.links.first().is_some_and(|link| link.reads_on() && link.kernel.reads_itself(bytes))
     }
 
     /// Gives a block to the kernel of this index, as if the one before it had printed it. Behind the last one is the

@@ -1,7 +1,8 @@
 //! The contract between a command's inner loop and whoever drives it.
 
-use crate::Means;
+use crate::{Means, PlainFile};
 use std::any::Any;
+use std::ops::Range;
 
 /// How the bytes a kernel is given must be cut into blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +140,18 @@ pub trait Kernel: Any + Send {
 
     /// Does the command's work on `block`, appending to `out` what it prints. Must not assume `out` is empty.
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome;
+
+    /// Of a plain file so long as this, it would rather read parts itself, with those it was lent, than be given blocks.
+    fn reads_itself(&self, _bytes: u64) -> bool {
+        false
+    }
+
+    /// Takes some of what stands in this range of the current input, from its start on, where a record begins, to the end of a
+    /// record: so many bytes, as if they had been given by [`push`](Kernel::push). None, if it had better be given blocks:
+    /// what cannot be read, say, is not for it to report.
+    fn read_some(&mut self, _file: &dyn PlainFile, _range: Range<u64>) -> (u64, Flow) {
+        (0, Flow::More)
+    }
 
     /// The current input ended.
     fn end_input(&mut self, _out: &mut Vec<u8>) -> Outcome {

@@ -1,8 +1,8 @@
 //! Blocks of bytes, line boundaries, and the [`Kernel`] trait: a command's inner loop over whole blocks.
 //!
 //! Data moves in blocks that stay in L2 ([`BLOCK_BYTES`]). A kernel does its work over a whole block and appends
-//! what it prints to a buffer, which is the next kernel's block while it is still in cache. No kernel reads, writes,
-//! prints or exits by itself: whoever drives it does.
+//! what it prints to a buffer, which is the next kernel's block while it is still in cache. No kernel opens, writes,
+//! prints or exits by itself, and none reads but what its driver hands it ([`PlainFile`]).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,7 +20,7 @@ pub use joined::Joined;
 pub use kernel::{
     Complaint, Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Outcome, Peer, Share, known,
 };
-pub use means::{Means, Storage, Stored};
+pub use means::{Means, PlainFile, Storage, Stored};
 pub use meter::{Call, Metered, Tell};
 
 /// The size of a block, in bytes, unless a single line is longer. 64–256 KiB measured best on the machines at hand.

@@ -1,7 +1,9 @@
 //! What a kernel may use of the machine besides the thread that drives it.
 
 use crate::team::Crew;
+use pelton_sys::read::Room;
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
@@ -12,6 +14,25 @@ pub struct Means {
     pub crew: Crew,
     /// How much may be kept in memory, and where the rest goes; without one, everything is kept.
     pub storage: Option<Arc<dyn Storage>>,
+}
+
+/// A plain file, any part of which can be read at any time, by several at once.
+pub trait PlainFile: Sync {
+    /// Fills `room` with what stands there; `None` if less does, or if it cannot be read.
+    fn fill<'a>(&self, room: Room<'a>, at: u64) -> Option<&'a [u8]>;
+
+    /// Reads what stands there, as far as that comes at once: so many bytes, and 0 if it cannot be read.
+    fn peek(&self, bytes: &mut [u8], at: u64) -> usize;
+}
+
+impl PlainFile for File {
+    fn fill<'a>(&self, room: Room<'a>, at: u64) -> Option<&'a [u8]> {
+        room.fill(self, at)
+    }
+
+    fn peek(&self, bytes: &mut [u8], at: u64) -> usize {
+        std::os::unix::fs::FileExt::read_at(self, bytes, at).unwrap_or(0)
+    }
 }
 
 /// The memory that one kernel may fill, and files for the rest.

@@ -3,7 +3,10 @@
 //! Two readings of the monotonic clock per call, and a call is a block: far below one percent of what a block costs.
 //! A chain without meters has none of it.
 
-use crate::{Complaint, Flow, Framing, InputKind, JoinKernel, Kernel, Means, Outcome, Peer, known};
+use crate::{
+    Complaint, Flow, Framing, InputKind, JoinKernel, Kernel, Means, Outcome, Peer, PlainFile, known,
+};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -88,6 +91,18 @@ impl Kernel for Metered {
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         self.measure(block.len(), out, |kernel, out| kernel.push(block, out))
+    }
+
+    fn reads_itself(&self, bytes: u64) -> bool {
+        self.kernel.reads_itself(bytes)
+    }
+
+    fn read_some(&mut self, file: &dyn PlainFile, range: Range<u64>) -> (u64, Flow) {
+        let start = Instant::now();
+        let (taken, flow) = self.kernel.read_some(file, range);
+        let ns = start.elapsed().as_nanos() as u64;
+        (self.tell)(Call { ns, given: taken as usize, printed: 0, handed_over: false });
+        (taken, flow)
     }
 
     fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {

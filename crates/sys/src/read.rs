@@ -2,6 +2,8 @@
 
 use std::fs::File;
 use std::io;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Reads up to `bytes` bytes behind what is in `into`; 0 at the end.
 ///
@@ -28,6 +30,52 @@ pub fn into(fd: std::os::fd::BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usiz
     Ok(rustix::io::read(fd, into)?)
 }
 
+/// Room behind what is in a vector: one part of several, which different threads may fill.
+pub struct Room<'a> {
+    bytes: &'a mut [MaybeUninit<u8>],
+    full: &'a AtomicBool,
+}
+
+impl<'a> Room<'a> {
+    /// Fills it with what stands at this place in a file, and shows that; `None` if less stands there, or if it cannot be read.
+    pub fn fill(self, file: &File, at: u64) -> Option<&'a [u8]> {
+        let Room { bytes, full } = self;
+        let mut filled = 0;
+        while filled < bytes.len() {
+            match rustix::io::pread(file, &mut bytes[filled..], at + filled as u64) {
+                Ok(([], _)) => return None,
+                Ok((read, _)) => filled += read.len(),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return None,
+            }
+        }
+        full.store(true, Ordering::Release);
+        // SAFETY: `pread` has written all of these bytes, and they are borrowed for as long as they are shown.
+        Some(unsafe { bytes.assume_init_ref() })
+    }
+}
+
+/// Appends parts of these sizes, which `work` fills, in any order. Those before the first that was not filled are there afterwards:
+/// so many are.
+pub fn append_parts(into: &mut Vec<u8>, sizes: &[usize], work: impl FnOnce(Vec<Room<'_>>)) -> usize {
+    into.reserve(sizes.iter().sum());
+    let flags: Vec<AtomicBool> = sizes.iter().map(|_| AtomicBool::new(false)).collect();
+    let mut rest = into.spare_capacity_mut();
+    let mut rooms = Vec::with_capacity(sizes.len());
+    for (size, full) in sizes.iter().zip(&flags) {
+        let (bytes, behind) = rest.split_at_mut(*size);
+        rest = behind;
+        rooms.push(Room { bytes, full });
+    }
+    work(rooms);
+    let full = flags.iter().take_while(|full| full.load(Ordering::Acquire)).count();
+    let filled: usize = sizes[..full].iter().sum();
+    // SAFETY: the capacity was reserved, and a part's flag, which nothing but `fill` sets, says that all of it was written; the
+    // parts up to there lie one behind another.
+    unsafe { into.set_len(into.len() + filled) };
+    full
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +97,30 @@ mod tests {
         assert_eq!(into, b"-abcdef");
         assert!(append(&File::open(std::env::temp_dir()).expect("a directory"), &mut into, 9).is_err());
         assert_eq!(into, b"-abcdef");
+    }
+
+    #[test]
+    fn parts_are_filled_by_whoever_is_there() {
+        let path = std::env::temp_dir().join(format!("pelton-parts-{}", std::process::id()));
+        std::fs::write(&path, b"abcdefgh").expect("written");
+        let file = File::open(&path).expect("opened");
+        std::fs::remove_file(&path).expect("removed");
+        let mut into = b"-".to_vec();
+        // Backwards, and the last one in part only.
+        let full = append_parts(&mut into, &[3, 2, 4], |rooms| {
+            std::thread::scope(|scope| {
+                for (room, at) in rooms.into_iter().zip([0, 3, 5]).rev() {
+                    let file = &file;
+                    scope.spawn(move || assert_eq!(room.fill(file, at).is_some(), at < 5));
+                }
+            });
+        });
+        assert_eq!((full, into.as_slice()), (2, &b"-abcde"[..]));
+        // What lies behind a gap is not there.
+        let full = append_parts(&mut into, &[1, 1], |mut rooms| {
+            let last = rooms.pop().expect("two");
+            assert_eq!(last.fill(&file, 7), Some(&b"h"[..]));
+        });
+        assert_eq!((full, into.as_slice()), (0, &b"-abcde"[..]));
     }
 }

@@ -3,10 +3,13 @@
 //! Data with few distinct lines is counted first and only the distinct lines are sorted; data with many is listed
 //! and sorted. Nobody knows beforehand which it is: counting is tried, and given up when most lines turn out new.
 
+use std::ops::Range;
+
+use pelton_stream::PlainFile;
 use pelton_stream::team::Crew;
 
 use super::engine::Engine;
-use super::lines::Lines;
+use super::lines::{Lines, wave_bytes};
 use super::order::LineOrder;
 use super::output::Output;
 use super::parts::sort_lists;
@@ -24,6 +27,8 @@ const LONG_LINE_BYTES: usize = 16 << 20;
 /// With less memory than this, one works alone; else each of those who share the work may fill this part of it. In bytes.
 const SHARED_BYTES_MIN: usize = 16 << 20;
 const SHARES: usize = 4;
+/// Less memory than so many waves is filled block by block.
+const WAVES_MIN: usize = 4;
 /// What is kept free beyond what is expected, in bytes.
 const SPARE_BYTES: usize = 64 << 10;
 /// How many lines are looked at before counting is judged, each time.
@@ -208,6 +213,32 @@ impl Collector {
                 }
             }
         }
+    }
+
+    /// Whether so much of a file had better be read by several, each a part of it, to where it is kept: lines that are
+    /// listed, and enough of them.
+    pub(crate) fn reads_itself(&self, bytes: u64) -> bool {
+        let wave = wave_bytes(&self.crew);
+        // How long lines are is learnt from the first block.
+        matches!(self.building, Building::Listing(_))
+            && self.building.bytes() > 0
+            && !self.order.may_meet_nan()
+            && self.crew.may_help()
+            && bytes >= wave as u64 / 4
+            && self.place.as_ref().is_none_or(|place| place.memory_bytes() / WAVES_MIN >= wave)
+    }
+
+    /// Reads lines from the beginning of this range of a file on: so many bytes.
+    pub(crate) fn read_some(&mut self, file: &dyn PlainFile, range: Range<u64>) -> u64 {
+        let wave = wave_bytes(&self.crew);
+        if self.building.bytes() + wave > self.run_bytes {
+            self.seal();
+            self.give_up_counting();
+        }
+        let Building::Listing(lines) = &mut self.building else { return 0 };
+        let taken = lines.read(file, range, &self.order, &mut self.length);
+        self.see_to_memory();
+        taken
     }
 
     /// The inputs hold so much.
@@ -543,6 +574,48 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A file, of which peers read parts: lines of any length, one without an end, a file that is shorter than was said.
+    #[test]
+    fn what_is_read_is_what_is_given() {
+        let second = Key { start: Start { fields: 1, bytes: 0, skip_blanks: false }, ..Key::line() };
+        let eager = Crew::new(Arc::new(Three)).eager();
+        let long = [numbers(50, 9), vec![b'7'; 9000], b"\n".to_vec(), numbers(50, 1 << 40), b"last".to_vec()]
+            .concat();
+        let path = std::env::temp_dir().join(format!("pelton-sort-reads-{}", std::process::id()));
+        for text in [numbers(300, 1 << 40), b"\n".repeat(100), long] {
+            std::fs::write(&path, &text).expect("written");
+            let file = std::fs::File::open(&path).expect("opened");
+            for (keys, said) in
+                [(vec![second.clone()], 0), (vec![Key { kind: Kind::Version, ..Key::line() }], 50)]
+            {
+                let order = order(keys, true);
+                let mut collector = Collector::new(order.clone(), b'\n', false).with_run_bytes(2000);
+                collector.lend(&eager);
+                let (mut at, end, mut read) = (0, text.len() + said, 0);
+                while at < text.len() {
+                    let taken = match collector.reads_itself((end - at) as u64) {
+                        true => collector.read_some(&file, at as u64..end as u64) as usize,
+                        false => 0,
+                    };
+                    read += taken;
+                    at += taken;
+                    if taken == 0 {
+                        let line = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end + 1);
+                        collector.push(&text[at..line]);
+                        at = line;
+                    }
+                }
+                assert!(read > 0);
+                let (order, runs) = collector.into_runs();
+                let mut out = Vec::new();
+                let mut output = Output::new(order.clone(), b'\n', runs, false, Style::Every);
+                while output.print(100, &mut out) {}
+                assert!(out == sorted(&order, false, usize::MAX, &text), "{order:?} {}", text.len());
+            }
+        }
+        std::fs::remove_file(&path).expect("removed");
     }
 
     #[test]

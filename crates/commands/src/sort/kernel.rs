@@ -1,10 +1,11 @@
 //! sort's inner loops: sorting, merging, checking.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::Arc;
 
 use pelton_stream::{
-    BLOCK_BYTES, Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer, Storage, known,
+    BLOCK_BYTES, Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer, PlainFile, Storage, known,
 };
 
 use pelton_stream::team::Crew;
@@ -153,6 +154,20 @@ impl Kernel for SortKernel {
             return Ok(Flow::Done);
         }
         Ok(Flow::More)
+    }
+
+    fn reads_itself(&self, bytes: u64) -> bool {
+        matches!(&self.state, State::Reading(collector) if collector.reads_itself(bytes))
+    }
+
+    fn read_some(&mut self, file: &dyn PlainFile, range: Range<u64>) -> (u64, Flow) {
+        let State::Reading(collector) = &mut self.state else { return (0, Flow::More) };
+        let taken = collector.read_some(file, range);
+        if let Some(complaint) = collector.failed() {
+            self.give_up(complaint);
+            return (taken, Flow::Done);
+        }
+        (taken, Flow::More)
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {

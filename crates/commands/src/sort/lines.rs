@@ -9,7 +9,11 @@
 //!   index  [ list ][ list ][ list ] …     worker 1  worker 2  worker 1   each makes a list, and keys
 //! ```
 
+use std::ops::Range;
+
+use pelton_stream::PlainFile;
 use pelton_stream::team::Crew;
+use pelton_sys::read::append_parts;
 
 use super::engine::{Engine, Item, Keyed, Plain};
 use super::order::{KeyPlace, LineOrder};
@@ -23,6 +27,9 @@ use super::text::{LineLength, WINDOW_BYTES, each_line, window};
 const WAVE_BYTES: usize = 32 << 20;
 /// What a worker indexes at a time, in bytes.
 const SEGMENT_BYTES: usize = 1 << 20;
+
+/// What a worker reads at a time, in bytes: several huge pages, as two workers who meet in one both clear it.
+const PART_BYTES: usize = 4 << 20;
 
 /// Where nothing is known of lines yet.
 const LINE_BYTES_GUESSED: usize = 16;
@@ -150,6 +157,32 @@ impl Lines {
         } else if self.arena.len() - self.indexed >= self.crew.worth(WAVE_BYTES) {
             self.index_together(order, length);
         }
+    }
+
+    /// Reads lines from the beginning of this range of a file on, each worker a part of it, which it indexes while it is in cache: so
+    /// many bytes. What lies behind the last part that ends with a line is not read.
+    pub(crate) fn read(
+        &mut self,
+        file: &dyn PlainFile,
+        range: Range<u64>,
+        order: &LineOrder,
+        length: &mut LineLength,
+    ) -> u64 {
+        self.index_together(order, length);
+        let parts = cut(file, range, self.terminator, &self.crew);
+        let sizes: Vec<usize> = parts.iter().map(|part| (part.end - part.start) as usize).collect();
+        let Lines { arena, keys, index, indexed, terminator, crew, .. } = self;
+        let base = arena.len();
+        make_room(arena, sizes.iter().sum());
+        let mean = length.mean(&[], *terminator);
+        let work = Parts { file, parts: &parts, terminator: *terminator, mean, order, crew };
+        let count = match index {
+            Unsorted::Plain(lists) => work.read(arena, &sizes, lists, keys),
+            Unsorted::Keyed(lists) => work.read(arena, &sizes, lists, keys),
+        };
+        *indexed = arena.len();
+        length.saw(arena.len() - base, count);
+        (arena.len() - base) as u64
     }
 
     /// Indexes what is not indexed yet.
@@ -343,6 +376,84 @@ impl Wave<'_> {
             at = end;
         }
         segments
+    }
+}
+
+/// How much is read in common, one part each, before it is seen whether memory holds more.
+pub(super) fn wave_bytes(crew: &Crew) -> usize {
+    crew.worth(WAVE_BYTES)
+}
+
+/// Parts that end with a line, from the beginning of this range on, one wave of them. A line so long that its end is not soon found is
+/// not cut, and ends the last part before it.
+fn cut(file: &dyn PlainFile, range: Range<u64>, terminator: u8, crew: &Crew) -> Vec<Range<u64>> {
+    const SOON_BYTES: usize = 4096;
+    let mut ahead = [0; SOON_BYTES];
+    let (wave, bytes) = (wave_bytes(crew) as u64, crew.worth(PART_BYTES) as u64);
+    let (mut parts, mut from) = (Vec::new(), range.start);
+    while from - range.start < wave && range.end.saturating_sub(from) >= bytes {
+        let last = from + bytes - 1;
+        let near = SOON_BYTES.min((range.end - last) as usize);
+        let read = file.peek(&mut ahead[..near], last);
+        let Some(behind) = memchr::memchr(terminator, &ahead[..read]) else { break };
+        let end = last + behind as u64 + 1;
+        parts.push(from..end);
+        from = end;
+    }
+    parts
+}
+
+/// Parts of a file to be read and indexed by several.
+struct Parts<'a> {
+    file: &'a dyn PlainFile,
+    parts: &'a [Range<u64>],
+    terminator: u8,
+    mean: usize,
+    order: &'a LineOrder,
+    crew: &'a Crew,
+}
+
+impl Parts<'_> {
+    /// Reads them behind what is in the arena; says how many lines there are.
+    fn read<I: Indexed>(
+        &self,
+        arena: &mut Vec<u8>,
+        sizes: &[usize],
+        lists: &mut Vec<Vec<I>>,
+        keys: &mut Vec<u8>,
+    ) -> usize {
+        let mut base = arena.len();
+        let mut made: Vec<Option<(Vec<I>, Vec<u8>)>> = sizes.iter().map(|_| None).collect();
+        append_parts(arena, sizes, |rooms| {
+            let jobs = rooms.into_iter().zip(self.parts).zip(&mut made);
+            self.crew.each(jobs, |(): &mut (), ((room, part), made)| {
+                // A file may change while it is read: what is there then comes block by block.
+                let text = self.file.fill(room, part.start).unwrap_or_default();
+                *made = (text.last() == Some(&self.terminator)).then(|| self.index(text));
+            });
+        });
+        let mut count = 0;
+        for (made, size) in made.into_iter().zip(sizes) {
+            let Some((mut items, computed)) = made else { break };
+            let key_base = if self.order.is_computed() { keys.len() } else { base };
+            items.iter_mut().for_each(|item| *item = item.moved(base, key_base));
+            make_room(keys, computed.len());
+            keys.extend_from_slice(&computed);
+            base += size;
+            count += items.len();
+            lists.push(items);
+        }
+        arena.truncate(base);
+        count
+    }
+
+    /// The lines of one part, and their keys, as if nothing came before it.
+    fn index<I: Indexed>(&self, text: &[u8]) -> (Vec<I>, Vec<u8>) {
+        let (mut items, mut keys) = (Vec::new(), Vec::new());
+        let guessed = text.len() / self.mean.max(1);
+        make_room(&mut items, guessed + guessed / 16);
+        index_text(text, &mut keys, 0..text.len(), self.terminator, self.mean, self.order, &mut items);
+        (items, keys)
     }
 }
 

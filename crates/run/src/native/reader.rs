@@ -12,7 +12,7 @@ use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, Framing, InputKind, block_byt
 use pelton_sys::pipe;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{Read, Seek, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
@@ -252,6 +252,9 @@ impl Reader {
                     continue;
                 }
             }
+            if fed == Ok(Flow::More) {
+                fed = self.let_read(chain, out)?;
+            }
             match fed {
                 Ok(Flow::More) => {}
                 // What is left of the block is given once the real command stands in its place.
@@ -285,6 +288,26 @@ impl Reader {
             self.beginning = self.begin_team(chain);
             chain.arrives(&self.block.bytes[..self.block.read]);
         }
+    }
+
+    /// Lets the first kernel read what it would rather read itself: of a plain file, all of whose bytes up to here it has
+    /// been given.
+    fn let_read(&mut self, chain: &mut Chain, out: &mut Out) -> std::io::Result<Fed> {
+        let source = &mut self.sources[self.at];
+        let InputKind::Regular { bytes: end } = source.kind else { return Ok(Ok(Flow::More)) };
+        let over = self.ended || self.broken.is_some() || source.before.is_some();
+        while !over && chain.reads_itself(end.saturating_sub(self.bytes)) {
+            let file = source.opened()?;
+            let at = file.stream_position()?;
+            let (until, fed) = chain.read_some(file, at, end, out);
+            let Some(until) = until else { return Ok(fed) };
+            file.seek(SeekFrom::Start(until))?;
+            self.bytes += until.saturating_sub(at);
+            if fed != Ok(Flow::More) {
+                return Ok(fed);
+            }
+        }
+        Ok(Ok(Flow::More))
     }
 
     /// Gives the chain what was read.
