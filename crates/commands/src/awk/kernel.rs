@@ -95,6 +95,9 @@ impl AwkKernel {
 
     /// Works on records, whole ones but perhaps the last.
     fn records(&mut self, block: &[u8]) {
+        if block.is_empty() {
+            return;
+        }
         if let Some(passes) = &mut self.passes {
             return passes.run(block, &mut self.machine.out);
         }

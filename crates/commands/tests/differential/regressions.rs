@@ -5,6 +5,7 @@ use crate::case::{Case, case};
 pub fn all() -> Vec<Case> {
     vec![
         // mawk's machine does not find what is longest, or what is leftmost.
+        case("mawk", &[b"{sub(/x/,\"\");print}"], b"\x00"),
         case("mawk", &[b"{sub(/(a|b)|b?./,\"\")}1"], b"bc"),
         case("mawk", &[b"{print match($0,/.+.+c?b*/), RLENGTH}"], b"  bb "),
         case("mawk", &[b"{gsub(/ab?|[ab]|[^a]/,\"<&>\")}1"], b" 1c1a11"),
