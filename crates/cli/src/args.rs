@@ -326,6 +326,7 @@ Examples:
   pelton time -o report.json --json 'a | b'          the record, for programs
   pelton time --threads python3 work.py              do its threads share the cores, or take turns?
   pelton time --syscalls 'head -c 1M big | wc'       which system calls, how often, how long
+  pelton time --exact 'a | b | c'                    what each stage waits for, traced instead of sampled
   pelton time --html run.html 'a | b | c'            a page: what each stage did when
   pelton time --arrivals 'producer | sort | head'    does anything come before all is generated?
   pelton time --live 'a | b' > out                   the same figures while it runs
@@ -358,29 +359,29 @@ pub struct TimeArgs {
 
     /// Of a single command, do not follow what it starts. By default its forks, execs and exits are followed (by ptrace, with no
     /// stop between), and pipelines and commands found among them are shown
-    #[arg(long, conflicts_with_all = ["threads", "syscalls", "runs", "warmup"])]
+    #[arg(long, conflicts_with_all = ["threads", "syscalls", "exact", "runs", "warmup"])]
     pub outside: bool,
 
     /// Show what goes on while it runs, as `pelton watch` does: on the terminal of standard error if standard output goes
     /// elsewhere, else a line for each pipeline every second
-    #[arg(long, conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]
+    #[arg(long, conflicts_with_all = ["runs", "warmup", "threads", "syscalls", "exact"])]
     pub live: bool,
 
     /// Write what each stage did when to FILE, one page for a browser: timeline, pipes, rates, table; no network needed
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "warmup", "threads", "syscalls", "exact"])]
     pub html: Option<PathBuf>,
 
     /// Write the same to FILE as a trace for Perfetto or chrome://tracing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "warmup", "threads", "syscalls", "exact"])]
     pub trace: Option<PathBuf>,
 
     /// Show when each line came out of the first stage, and when out of the last: whether a stage between (sort) gathers all of
     /// its input. Two stages of pelton's own note that. In the formats table and json
-    #[arg(long, conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]
+    #[arg(long, conflicts_with_all = ["runs", "warmup", "threads", "syscalls", "exact"])]
     pub arrivals: bool,
 
     /// Keep what each stage does in the course of time in the record (--json)
-    #[arg(long, conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]
+    #[arg(long, conflicts_with_all = ["runs", "warmup", "threads", "syscalls", "exact"])]
     pub timeline: bool,
 
     /// Show each stage's threads as well, those of what it started included, and whether they take turns. In the formats table
@@ -392,6 +393,12 @@ pub struct TimeArgs {
     /// and told, so take a sample of the input. Set-uid programs then lack their privilege. In the formats table and json
     #[arg(long, conflicts_with_all = ["runs", "warmup", "threads"])]
     pub syscalls: bool,
+
+    /// Know what each stage waits for exactly, not by samples: each of its system calls is seen to begin and to end, by ptrace. That
+    /// slows them down: how much is measured and told, and the time is shown as held by the tracing. Set-uid programs then
+    /// lack their privilege
+    #[arg(long, conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]
+    pub exact: bool,
 
     /// Print the JSON schema of the record, and run nothing
     #[arg(long, exclusive = true)]

@@ -25,6 +25,9 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     }
     let environment = Environment::inherit();
     let source = Source::resolve(&args.source, &environment)?;
+    if args.exact {
+        syscalls::check_exact()?;
+    }
     let (mut source, stamps) = if args.arrivals { stamped(source, &environment)? } else { (source, None) };
     let place = Place::prepare(args.report.output.as_deref())?;
     let pages = [(&args.html, Format::Html), (&args.trace, Format::Trace)]
@@ -43,6 +46,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         let observing = match () {
             () if args.threads => Observing::Threads,
             () if args.syscalls => Observing::Syscalls,
+            () if args.exact => Observing::Exact,
             () if args.html.is_some() || args.trace.is_some() || args.timeline => Observing::Timeline,
             () if args.outside => Observing::Yes,
             () => Observing::Inside,
@@ -57,8 +61,8 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         if let Some(scripted) = scripted {
             scripted.add_to(&mut measured.run, measured.launches.as_ref());
         }
-        if args.syscalls {
-            let note = syscalls::slow_down(&measured.run, &environment);
+        if args.syscalls || args.exact {
+            let note = syscalls::slow_down(&measured.run, &environment, observing);
             measured.run.notes.push(note);
         }
         inside::add_start_cost(&mut measured.run, &environment);

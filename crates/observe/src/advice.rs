@@ -69,7 +69,14 @@ fn others_have_the_cpus(scene: &Scene<'_>) -> Option<String> {
 }
 
 fn waits_elsewhere(scene: &Scene<'_>) -> Option<String> {
+    let held = scene.stage.waits.as_ref().is_some_and(|w| w.elsewhere.held_ns * 2 > w.other_ns);
     (scene.bottleneck.kind == BottleneckKind::WaitsElsewhere).then(|| {
+        if held {
+            return format!(
+                "{} makes too many system calls to be traced: without --exact, what it waits for is sampled",
+                scene.here()
+            );
+        }
         format!(
             "find out what {} waits for (its input file, a host, a timer); more CPU will not help",
             scene.here()

@@ -137,6 +137,7 @@ fn median_waits(stages: &[&Stage]) -> Option<Waits> {
         io_ns: fitted(of(|w| w.elsewhere.io_ns)),
         lock_ns: fitted(of(|w| w.elsewhere.lock_ns)),
         asleep_ns: fitted(of(|w| w.elsewhere.asleep_ns)),
+        held_ns: fitted(of(|w| w.elsewhere.held_ns)),
     };
     let [running_ns, cpu_wait_ns, starved_ns, backpressured_ns, _] = parts.map(fitted);
     Some(Waits {
@@ -148,6 +149,7 @@ fn median_waits(stages: &[&Stage]) -> Option<Waits> {
         samples: waits.iter().map(|w| w.samples).sum(),
         elsewhere,
         margin_ns: waits.iter().map(|w| w.margin_ns).max().flatten(),
+        exact: None,
     })
 }
 

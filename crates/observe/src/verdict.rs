@@ -151,10 +151,11 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
 /// What a stage waits for outside the pipeline, in words: the most of it, if that is known.
 fn elsewhere(stage: &Stage) -> &'static str {
     let Some(waits) = &stage.waits else { return "something else" };
-    let Elsewhere { io_ns, lock_ns, asleep_ns } = waits.elsewhere;
-    let most = io_ns.max(lock_ns).max(asleep_ns);
+    let Elsewhere { io_ns, lock_ns, asleep_ns, held_ns } = waits.elsewhere;
+    let most = io_ns.max(lock_ns).max(asleep_ns).max(held_ns);
     match () {
         () if most * 2 < waits.other_ns => "disk, network, terminal, timer or a child",
+        () if most == held_ns => "tracing holds it up at each of its system calls",
         () if most == asleep_ns => "it sleeps until a time has passed",
         () if most == lock_ns => "a lock, or a thread of its own",
         () => "disk, network or terminal",

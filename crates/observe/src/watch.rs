@@ -1,6 +1,7 @@
 //! One watched stage, from its gate to its end; and the pace at which samples are taken.
 
 use crate::probes::accounting::Accounting;
+use crate::probes::exact::ExactProbe;
 use crate::probes::syscalls::SyscallProbe;
 use crate::probes::threads::ThreadProbe;
 use crate::probes::timeline::Timeline;
@@ -25,6 +26,7 @@ pub struct Watched {
     waits: WaitProbe,
     threads: Option<ThreadProbe>,
     syscalls: Option<SyscallProbe>,
+    exact: Option<ExactProbe>,
     timeline: Option<Timeline>,
     start_ns: u64,
 }
@@ -58,6 +60,12 @@ impl Watched {
         Watched { syscalls, ..Watched::start(pid, gate, edges) }
     }
 
+    /// The same, with its waits traced.
+    pub fn start_exact(pid: u32, gate: Gate, edges: Edges) -> Self {
+        let exact = Some(ExactProbe::attach(pid, edges));
+        Watched { exact, ..Watched::start(pid, gate, edges) }
+    }
+
     /// Attaches to a child that waits at its gate, then opens the gate.
     pub fn start(pid: u32, gate: Gate, edges: Edges) -> Self {
         let accounting = Accounting::attach(pid);
@@ -65,7 +73,17 @@ impl Watched {
         let waits = WaitProbe::attach(pid, edges, clock::now_ns());
         let start_ns = clock::now_ns();
         gate.open();
-        Watched { pid, pidfd, accounting, waits, threads: None, syscalls: None, timeline: None, start_ns }
+        Watched {
+            pid,
+            pidfd,
+            accounting,
+            waits,
+            threads: None,
+            syscalls: None,
+            exact: None,
+            timeline: None,
+            start_ns,
+        }
     }
 
     /// Watches its threads as well, and those of what it starts.
@@ -78,9 +96,10 @@ impl Watched {
         Watched { timeline: Some(Timeline::begin(self.start_ns)), ..self }
     }
 
-    /// The process that counts its system calls, if one does: a child of this one, and no stage's.
+    /// The process that traces it, if one does: a child of this one, and no stage's.
     pub fn tracer(&self) -> Option<u32> {
-        self.syscalls.as_ref().and_then(SyscallProbe::tracer)
+        let counting = self.syscalls.as_ref().and_then(SyscallProbe::tracer);
+        counting.or_else(|| self.exact.as_ref().and_then(ExactProbe::tracer))
     }
 
     /// Its process id.
@@ -113,7 +132,8 @@ impl Watched {
         let fit = self.waits.finish(wall_ns);
         let (ended, usage) = wait::reap(self.pid)?;
         let cost = self.accounting.cost(io, &usage, wall_ns);
-        let waits = fit.and_then(|fit| self.waits.waits(&fit, cost.cpu_ns()));
+        let exact = fit.and_then(|fit| self.exact?.waits(&fit, cost.cpu_ns()));
+        let waits = exact.or_else(|| self.waits.waits(&fit?, cost.cpu_ns()));
         let cpu_wait_ns = fit.map(|fit| fit.cpu_wait_ns());
         let threads = self.threads.map(|probe| probe.finish(end_ns, pelton_sys::machine::cores()));
         let syscalls = self.syscalls.and_then(|probe| probe.finish());

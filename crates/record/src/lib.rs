@@ -37,7 +37,7 @@ pub use pipes::{PipeFill, PipeUse};
 pub use span::Span;
 pub use timeline::Slice;
 pub use verdict::{Bottleneck, BottleneckKind, Verdict};
-pub use waits::{Elsewhere, Waits};
+pub use waits::{Elsewhere, Exact, Waits};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// What a stage did with its life. The first five parts add up to the stage's wall time.
 ///
-/// Running and waiting for a CPU come from the kernel's scheduler accounting; the split of the rest is sampled.
+/// Running and waiting for a CPU come from the kernel's scheduler accounting; the split of the rest is sampled, or exact if
+/// every system call was traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Waits {
     /// On a CPU.
@@ -26,6 +27,18 @@ pub struct Waits {
     /// How far starved and back-pressured may be off, either way, with 95% confidence; `None` if they were measured.
     #[serde(default)]
     pub margin_ns: Option<u64>,
+    /// How the split is known exactly, if it is (`pelton time --exact`).
+    #[serde(default)]
+    pub exact: Option<Exact>,
+}
+
+/// How waits are known exactly.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Exact {
+    /// By what: `ptrace`.
+    pub means: String,
+    /// System calls that were seen to begin and to end. Each was slowed down by that.
+    pub calls: u64,
 }
 
 /// Waits outside the pipeline. What is missing to [`Waits::other_ns`] is waiting for a child or a signal, or was not to be
@@ -38,17 +51,26 @@ pub struct Elsewhere {
     pub lock_ns: u64,
     /// Asleep: a time that has to pass.
     pub asleep_ns: u64,
+    /// Held by pelton, which traced it (`pelton time --exact`): without that, it would have run.
+    #[serde(default)]
+    pub held_ns: u64,
 }
 
 impl Elsewhere {
-    /// The three of them.
+    /// All of them.
     pub fn known_ns(&self) -> u64 {
-        self.io_ns + self.lock_ns + self.asleep_ns
+        self.io_ns + self.lock_ns + self.asleep_ns + self.held_ns
+    }
+}
+
+impl Exact {
+    fn with(self, other: &Exact) -> Exact {
+        Exact { calls: self.calls + other.calls, ..self }
     }
 }
 
 impl Waits {
-    /// Counts another life's waits in. The margin is known if both were.
+    /// Counts another life's waits in. The margin is known if both were, and so is how they are exact.
     pub fn add(&mut self, other: &Waits) {
         self.running_ns += other.running_ns;
         self.cpu_wait_ns += other.cpu_wait_ns;
@@ -59,7 +81,9 @@ impl Waits {
         self.elsewhere.io_ns += other.elsewhere.io_ns;
         self.elsewhere.lock_ns += other.elsewhere.lock_ns;
         self.elsewhere.asleep_ns += other.elsewhere.asleep_ns;
+        self.elsewhere.held_ns += other.elsewhere.held_ns;
         self.margin_ns = self.margin_ns.zip(other.margin_ns).map(|(one, other)| one + other);
+        self.exact = self.exact.take().zip(other.exact.as_ref()).map(|(one, other)| one.with(other));
     }
 
     /// Time in which the stage was held up by nobody but itself: running, waiting for a CPU or for the outside world.

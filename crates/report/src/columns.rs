@@ -242,11 +242,13 @@ impl View<'_> {
             (WAITS, "I/O"),
             (WAITS, "lock"),
             (WAITS, "asleep"),
+            (WAITS, "tracing"),
             (WAITS, "other"),
         ];
+        let is_traced = self.lines.iter().filter_map(|line| line.waits).any(|waits| waits.exact.is_some());
         let share =
             |i: usize| move |waits: &Waits| Some(figure(format!("{}%", apportion(waits, 100)?.get(i)?)));
-        let columns = heads.iter().enumerate();
+        let columns = heads.iter().enumerate().filter(|(_, (_, head))| *head != "tracing" || is_traced);
         let shares = columns.filter_map(|(i, (group, head))| self.waits(14, group, head, share(i)));
         // How far the shares can be trusted.
         let samples = self.waits(15, "", "samples", |waits| Some(figure(units::count(waits.samples.into()))));
@@ -369,7 +371,7 @@ impl Key {
 }
 
 /// The parts of a stage's wall time. The signs point to the neighbour that is waited for: input comes from the left.
-pub const KEYS: [Key; 8] = [
+pub const KEYS: [Key; 9] = [
     Key { name: "running", role: Role::Running, signs: ["#", "▇"] },
     Key { name: "no CPU", role: Role::NoCpu, signs: ["=", "▒"] },
     Key { name: "waits for input", role: Role::Input, signs: ["<", "‹"] },
@@ -377,6 +379,7 @@ pub const KEYS: [Key; 8] = [
     Key { name: "other I/O", role: Role::Other, signs: ["~", "~"] },
     Key { name: "lock", role: Role::Other, signs: ["x", "×"] },
     Key { name: "asleep", role: Role::Other, signs: ["z", "z"] },
+    Key { name: "held by the tracing", role: Role::Other, signs: ["t", "t"] },
     Key { name: "other", role: Role::Other, signs: [".", "·"] },
 ];
 
@@ -412,6 +415,7 @@ pub fn apportion(waits: &Waits, whole: usize) -> Option<[usize; PARTS]> {
         elsewhere.io_ns,
         elsewhere.lock_ns,
         elsewhere.asleep_ns,
+        elsewhere.held_ns,
         rest_ns,
     ]
     .map(u128::from);
@@ -465,12 +469,12 @@ mod tests {
     #[test]
     fn parts_add_up_to_the_whole() {
         let third = Waits { running_ns: 1, starved_ns: 1, other_ns: 1, ..Waits::default() };
-        assert_eq!(apportion(&third, 10), Some([4, 0, 3, 0, 0, 0, 0, 3]));
-        let elsewhere = Elsewhere { io_ns: 1, lock_ns: 1, asleep_ns: 1 };
+        assert_eq!(apportion(&third, 10), Some([4, 0, 3, 0, 0, 0, 0, 0, 3]));
+        let elsewhere = Elsewhere { io_ns: 1, lock_ns: 1, asleep_ns: 1, held_ns: 0 };
         let parts = Waits { starved_ns: 1, other_ns: 4, elsewhere, ..Waits::default() };
-        assert_eq!(apportion(&parts, 10), Some([0, 0, 2, 0, 2, 2, 2, 2]));
+        assert_eq!(apportion(&parts, 10), Some([0, 0, 2, 0, 2, 2, 2, 0, 2]));
         assert_eq!(apportion(&Waits::default(), 10), None);
         let huge = Waits { running_ns: u64::MAX, cpu_wait_ns: u64::MAX, ..Waits::default() };
-        assert_eq!(apportion(&huge, 100), Some([50, 50, 0, 0, 0, 0, 0, 0]));
+        assert_eq!(apportion(&huge, 100), Some([50, 50, 0, 0, 0, 0, 0, 0, 0]));
     }
 }

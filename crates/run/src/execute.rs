@@ -50,6 +50,8 @@ pub enum Observing {
     Threads,
     /// The same as `Yes`, and count the system calls of each stage, which slows it down.
     Syscalls,
+    /// The same as `Yes`, but trace what each stage waits for, which slows it down.
+    Exact,
 }
 
 impl Observing {
@@ -697,6 +699,7 @@ impl Runner {
                 }
                 let watched = match observing {
                     Observing::Syscalls => Watched::start_traced(pid, gate, edges),
+                    Observing::Exact => Watched::start_exact(pid, gate, edges),
                     Observing::Threads => Watched::start(pid, gate, edges).with_threads(),
                     Observing::Timeline => Watched::start(pid, gate, edges).with_timeline(),
                     Observing::Yes | Observing::Inside | Observing::No => Watched::start(pid, gate, edges),

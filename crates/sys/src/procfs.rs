@@ -52,10 +52,21 @@ pub fn parse_io(text: &str) -> Option<Io> {
     })
 }
 
-/// /proc/PID/schedstat of the leading thread: nanoseconds on a CPU, nanoseconds ready but without one.
-pub fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
-    let mut fields = text.split_ascii_whitespace();
-    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+/// /proc/PID/schedstat of a thread, the leading one if PID is a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchedStat {
+    /// Nanoseconds on a CPU. While it is on one, since then not counted.
+    pub running_ns: u64,
+    /// Nanoseconds ready, but without one.
+    pub ready_ns: u64,
+    /// How often it was given a CPU.
+    pub turns: u64,
+}
+
+/// Parses /proc/PID/schedstat.
+pub fn parse_schedstat(text: &str) -> Option<SchedStat> {
+    let mut fields = text.split_ascii_whitespace().map(|field| field.parse().ok());
+    Some(SchedStat { running_ns: fields.next()??, ready_ns: fields.next()??, turns: fields.next()?? })
 }
 
 /// What /proc/PID/syscall says of the leading thread.
@@ -142,7 +153,11 @@ mod tests {
 
     #[test]
     fn parses_schedstat() {
-        assert_eq!(parse_schedstat("123 45 6\n"), Some((123, 45)));
+        assert_eq!(
+            parse_schedstat("123 45 6\n"),
+            Some(SchedStat { running_ns: 123, ready_ns: 45, turns: 6 })
+        );
+        assert_eq!(parse_schedstat("123 45\n"), None);
     }
 
     #[test]

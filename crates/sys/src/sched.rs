@@ -28,7 +28,8 @@ impl ThreadFile {
 
     /// Nanoseconds on a CPU, and nanoseconds ready without one; `None` if the thread is gone.
     pub fn read(&self) -> Option<(u64, u64)> {
-        procfs::parse_schedstat(self.accounts.read(&mut [0; 128])?)
+        let accounts = procfs::parse_schedstat(self.accounts.read(&mut [0; 128])?)?;
+        Some((accounts.running_ns, accounts.ready_ns))
     }
 
     /// Whether it runs or would if it had a CPU. The accounts tell of a wait only once it is over.

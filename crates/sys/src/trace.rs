@@ -1,4 +1,4 @@
-//! Counting the system calls of a process and of all it starts, by ptrace(2): two stops for each call.
+//! Seeing the system calls of a process and of all it starts begin and end, by ptrace(2): two stops for each call.
 //!
 //! ```text
 //!   a copy of ours         the traced process
@@ -11,45 +11,67 @@
 //! for the child's end. A process that is about to exit is let go, so that its end is told to its parent alone, as always;
 //! and so is everything if the one who traces ends.
 
-use crate::shared::Counters;
-use crate::{clock, spawn};
-use std::collections::{BTreeMap, HashMap};
+use crate::spawn;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::Arc;
 
-/// What was counted of one system call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// How often it was made.
-    pub calls: u64,
-    /// How often it failed.
-    pub errors: u64,
-    /// Time from its beginning to its end, waiting and the tracing itself included.
-    pub time_ns: u64,
-    /// What it returned where that is a number of bytes that it moved, in all.
-    pub bytes: Option<u64>,
+/// What a traced thread stopped for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// A system call begins.
+    Begins {
+        /// Number of the call.
+        number: i64,
+        /// Its arguments.
+        arguments: [u64; 6],
+    },
+    /// The call that it began ends.
+    Ends {
+        /// What it returned.
+        value: i64,
+        /// Whether that is an error.
+        failed: bool,
+    },
+    /// Another program runs in its process from now on. Its other threads are gone.
+    Execs {
+        /// The thread that asked for it: this one goes on under the number of the leading one.
+        former: u32,
+    },
+    /// Anything else: it is new, it started another one, a signal came.
+    Other,
 }
 
-/// Calls with a number from here on are counted as this one.
-const NUMBERS: usize = 1024;
-/// Counters of one call: calls, errors, time, bytes.
-const FIELDS: usize = 4;
+/// How a traced thread goes on after a stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Onward {
+    /// It runs.
+    Runs,
+    /// A signal stopped it: it stays until another one lets it go on.
+    Stays,
+    /// It is traced no more: it ends.
+    Leaves,
+}
 
-/// A process whose calls are being counted.
+/// Who is told of each stop, in the process that traces.
+pub trait Watcher {
+    /// `thread` has stopped, and stands still until it is let go on.
+    fn stops(&mut self, thread: u32, stop: Stop);
+    /// It is let go on now.
+    fn goes_on(&mut self, _thread: u32, _onward: Onward) {}
+}
+
+/// A process that is being traced.
 pub struct Trace {
     tracer: u32,
     handle: Option<OwnedFd>,
-    counters: Arc<Counters>,
 }
 
 impl Trace {
-    /// Attaches to `pid`, which must be waiting (at its gate), and counts from its next exec on.
+    /// Attaches to `pid`, which must be waiting (at its gate). What `watcher` notes has to be noted in memory that is shared.
     ///
     /// # Errors
     /// If the system does not permit it, or if this process has several threads.
-    pub fn attach(pid: u32) -> io::Result<Self> {
-        let counters = Arc::new(Counters::new(NUMBERS * FIELDS)?);
+    pub fn attach(pid: u32, watcher: impl Watcher) -> io::Result<Self> {
         let ready = crate::pipe::pipe()?;
         let Some(tracer) = spawn::fork_copy()? else {
             let attached = alone(ready.write.as_raw_fd()).and_then(|()| seize(pid as libc::pid_t));
@@ -57,14 +79,15 @@ impl Trace {
             let told = attached.and_then(|()| Ok(rustix::io::write(rustix::stdio::stdin(), b"1").map(drop)?));
             if told.is_ok() {
                 close_from(0);
-                Tracer { begun: false, calls: HashMap::new(), counters }.run();
+                Tracer(watcher).run();
             }
             spawn::exit_now(0);
         };
         drop(ready.write);
+        let trace = Trace { tracer, handle: spawn::pidfd(tracer) };
         match rustix::io::read(&ready.read, &mut [0; 1])? {
             0 => Err(io::Error::from(io::ErrorKind::PermissionDenied)),
-            _ => Ok(Trace { tracer, handle: spawn::pidfd(tracer), counters }),
+            _ => Ok(trace),
         }
     }
 
@@ -72,21 +95,30 @@ impl Trace {
     pub fn tracer(&self) -> u32 {
         self.tracer
     }
+}
 
-    /// What was counted so far, by number. Of a process that has ended: all.
-    pub fn counts(&self) -> BTreeMap<i64, Count> {
-        (0..NUMBERS)
-            .map(|number| (number as i64, self.count(number)))
-            .filter(|(_, count)| count.calls > 0)
-            .collect()
+/// Whether a child of this process may be traced: tried on one that does nothing.
+///
+/// # Errors
+/// As [`Trace::attach`].
+pub fn try_out() -> io::Result<()> {
+    struct Nobody;
+    impl Watcher for Nobody {
+        fn stops(&mut self, _thread: u32, _stop: Stop) {}
     }
-
-    fn count(&self, number: usize) -> Count {
-        let [calls, errors, time_ns, bytes] =
-            [0, 1, 2, 3].map(|field| self.counters.get(number * FIELDS + field));
-        let bytes = crate::calls::moves_bytes(number as i64).then_some(bytes);
-        Count { calls, errors, time_ns, bytes }
-    }
+    let gate = crate::pipe::pipe()?;
+    let Some(child) = spawn::fork_copy()? else {
+        // Waits until the other end is closed, whatever comes.
+        if alone(gate.read.as_raw_fd()).is_ok() {
+            while rustix::io::read(rustix::stdio::stdin(), &mut [0; 1]) == Err(rustix::io::Errno::INTR) {}
+        }
+        spawn::exit_now(0);
+    };
+    let attached = Trace::attach(child, Nobody);
+    drop(gate);
+    crate::wait::reap(child)?;
+    let tracer = attached?.tracer;
+    crate::wait::reap(tracer).map(drop)
 }
 
 impl Drop for Trace {
@@ -148,20 +180,6 @@ pub(crate) fn event_message(pid: libc::pid_t) -> Option<u64> {
     (answer != -1).then_some(message as u64)
 }
 
-/// A call that has begun.
-#[derive(Clone, Copy)]
-struct Begun {
-    number: i64,
-    start_ns: u64,
-}
-
-struct Tracer {
-    /// Whether the program itself runs: what comes before is ours.
-    begun: bool,
-    calls: HashMap<libc::pid_t, Begun>,
-    counters: Arc<Counters>,
-}
-
 /// What the next traced process did.
 pub(crate) enum Next {
     /// It stopped, with this status.
@@ -199,12 +217,16 @@ pub(crate) fn next() -> Next {
     }
 }
 
-impl Tracer {
+/// The tracer's own life.
+struct Tracer<W>(W);
+
+impl<W: Watcher> Tracer<W> {
     fn run(mut self) {
         loop {
             match next() {
                 Next::None => return,
                 Next::Ended(pid) => {
+                    self.0.goes_on(pid as u32, Onward::Leaves);
                     let mut status = 0;
                     // SAFETY: `status` is writable. Its parent is told of its end once its tracer has taken note.
                     unsafe { libc::waitpid(pid, &mut status, libc::__WALL) };
@@ -216,59 +238,46 @@ impl Tracer {
 
     fn stopped(&mut self, pid: libc::pid_t, status: libc::c_int) {
         let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
-        // One that was killed meanwhile cannot be told anything; its end is seen next.
-        let _ = match event {
-            libc::PTRACE_EVENT_EXIT => {
-                self.calls.remove(&pid);
-                request(libc::PTRACE_DETACH, pid, 0)
-            }
-            libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => request(libc::PTRACE_LISTEN, pid, 0),
+        let stop = match event {
             libc::PTRACE_EVENT_EXEC => {
-                self.begun = true;
-                request(libc::PTRACE_SYSCALL, pid, 0)
+                Stop::Execs { former: event_message(pid).map_or(pid as u32, |former| former as u32) }
             }
-            0 if signal == libc::SIGTRAP | 0x80 => {
-                self.call(pid);
-                request(libc::PTRACE_SYSCALL, pid, 0)
-            }
-            0 => request(libc::PTRACE_SYSCALL, pid, signal),
-            _ => request(libc::PTRACE_SYSCALL, pid, 0),
+            0 if signal == libc::SIGTRAP | 0x80 => call(pid).unwrap_or(Stop::Other),
+            _ => Stop::Other,
         };
+        self.0.stops(pid as u32, stop);
+        let (onward, way, data) = match event {
+            libc::PTRACE_EVENT_EXIT => (Onward::Leaves, libc::PTRACE_DETACH, 0),
+            libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => (Onward::Stays, libc::PTRACE_LISTEN, 0),
+            0 if signal != libc::SIGTRAP | 0x80 => (Onward::Runs, libc::PTRACE_SYSCALL, signal),
+            _ => (Onward::Runs, libc::PTRACE_SYSCALL, 0),
+        };
+        self.0.goes_on(pid as u32, onward);
+        // One that was killed meanwhile cannot be told anything; its end is seen next.
+        let _ = request(way, pid, data);
     }
+}
 
-    /// A call begins or ends.
-    fn call(&mut self, pid: libc::pid_t) {
-        // SAFETY: an all-zero value is a valid one for the kernel to fill.
-        let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };
-        let size = size_of::<libc::ptrace_syscall_info>();
-        // SAFETY: the kernel writes at most `size` bytes to `info`, which is that large.
-        if unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid, size, &mut info) } <= 0 {
-            return;
-        }
-        match info.op {
-            libc::PTRACE_SYSCALL_INFO_ENTRY => {
-                // SAFETY: of an entry the kernel fills this part of the union.
-                let number = unsafe { info.u.entry.nr } as i64;
-                self.calls.insert(pid, Begun { number, start_ns: clock::now_ns() });
-            }
-            libc::PTRACE_SYSCALL_INFO_EXIT => {
-                // SAFETY: of an exit the kernel fills this part of the union.
-                let exit = unsafe { info.u.exit };
-                if let Some(begun) = self.calls.remove(&pid).filter(|_| self.begun) {
-                    self.count(begun, exit.sval, exit.is_error != 0);
-                }
-            }
-            _ => {}
-        }
+/// The call that begins or ends.
+fn call(pid: libc::pid_t) -> Option<Stop> {
+    // SAFETY: an all-zero value is a valid one for the kernel to fill.
+    let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };
+    let size = size_of::<libc::ptrace_syscall_info>();
+    // SAFETY: the kernel writes at most `size` bytes to `info`, which is that large.
+    if unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid, size, &mut info) } <= 0 {
+        return None;
     }
-
-    fn count(&self, begun: Begun, value: i64, failed: bool) {
-        let first = (begun.number.max(0) as usize).min(NUMBERS - 1) * FIELDS;
-        self.counters.add(first, 1);
-        self.counters.add(first + 1, u64::from(failed));
-        self.counters.add(first + 2, clock::now_ns() - begun.start_ns);
-        if !failed && crate::calls::moves_bytes(begun.number) {
-            self.counters.add(first + 3, u64::try_from(value).unwrap_or(0));
+    match info.op {
+        libc::PTRACE_SYSCALL_INFO_ENTRY => {
+            // SAFETY: of an entry the kernel fills this part of the union.
+            let entry = unsafe { info.u.entry };
+            Some(Stop::Begins { number: entry.nr as i64, arguments: entry.args })
         }
+        libc::PTRACE_SYSCALL_INFO_EXIT => {
+            // SAFETY: of an exit the kernel fills this part of the union.
+            let exit = unsafe { info.u.exit };
+            Some(Stop::Ends { value: exit.sval, failed: exit.is_error != 0 })
+        }
+        _ => None,
     }
 }

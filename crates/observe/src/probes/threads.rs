@@ -12,7 +12,7 @@
 use pelton_record::threads::{Thread, Threads, Turns};
 use pelton_sys::calls::{self, Call};
 use pelton_sys::processes;
-use pelton_sys::procfs::{self, ProcFile, Syscall};
+use pelton_sys::procfs::{self, ProcFile, SchedStat, Syscall};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Samples closer than this say nothing new.
@@ -174,7 +174,8 @@ impl Track {
     /// A thread that was there before it was watched counts from then on; a later one from its beginning.
     fn open((pid, thread): (u32, u32), was_there: bool) -> Option<Self> {
         let schedstat = ProcFile::open(pid, &format!("task/{thread}/schedstat"))?;
-        let (run_ns, wait_ns) = procfs::parse_schedstat(schedstat.read(&mut [0; 128])?)?;
+        let SchedStat { running_ns: run_ns, ready_ns: wait_ns, .. } =
+            procfs::parse_schedstat(schedstat.read(&mut [0; 128])?)?;
         let (base_run_ns, base_wait_ns) = if was_there { (run_ns, wait_ns) } else { (0, 0) };
         Some(Track {
             name: name(pid, thread).unwrap_or_default(),
@@ -196,7 +197,8 @@ impl Track {
         /// Switches are counted by the kernel; reading them is dear, and the last value is all that is wanted.
         const SWITCHES_EVERY: u32 = 8;
         let mut buffer = [0; 256];
-        let Some((run_ns, wait_ns)) = self.schedstat.read(&mut buffer).and_then(procfs::parse_schedstat)
+        let Some(SchedStat { running_ns: run_ns, ready_ns: wait_ns, .. }) =
+            self.schedstat.read(&mut buffer).and_then(procfs::parse_schedstat)
         else {
             return false;
         };

@@ -28,10 +28,12 @@ pub enum State {
     Child,
     /// For a signal, or it is not to be seen.
     Other,
+    /// For nothing: it is held by who traces it.
+    Held,
 }
 
 /// How many states there are.
-pub const STATES: usize = 7;
+pub const STATES: usize = 8;
 
 /// The pipes to a stage's neighbours, by inode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,8 +87,7 @@ impl Track {
 
     /// Time that its leading thread was ready without a CPU, in all.
     pub fn ready(&self) -> Option<u64> {
-        let (_, ready_ns) = procfs::parse_schedstat(self.schedstat.as_ref()?.read(&mut [0; 128])?)?;
-        Some(ready_ns)
+        Some(procfs::parse_schedstat(self.schedstat.as_ref()?.read(&mut [0; 128])?)?.ready_ns)
     }
 
     /// Whether what it waits for can be seen at all.
@@ -143,12 +144,23 @@ fn seen(pid: u32, text: &str, edges: Edges) -> Option<State> {
         // A page fault that reads a file.
         Some(Syscall::Outside) => Some(State::Io),
         Some(Syscall::Blocked { number, arguments }) => {
-            Some(state_of(pid, calls::call(number, arguments), edges))
+            Some(state_of(pid, calls::call(number, arguments), edges, by_where_it_sleeps))
         }
     }
 }
 
-fn state_of(pid: u32, call: Call, edges: Edges) -> State {
+/// Of one that moves bytes from pipe to pipe: only the kernel function it sleeps in tells which end holds it up.
+fn by_where_it_sleeps(pid: u32, _from: u32) -> State {
+    match procfs::wchan(pid) {
+        Some(name) if name.contains("write") || name.contains("writable") => State::Backpressured,
+        Some(_) => State::Starved,
+        None => State::Other,
+    }
+}
+
+/// What a thread that is blocked in this call waits for. `between` says it of one that moves bytes from the pipe behind this
+/// descriptor to the next stage.
+pub(super) fn state_of(pid: u32, call: Call, edges: Edges, between: fn(u32, u32) -> State) -> State {
     let is = |fd: u32, edge: Option<u64>| edge.is_some() && procfs::pipe_inode(pid, u64::from(fd)) == edge;
     match call {
         Call::Reads(fd) if is(fd, edges.upstream) => State::Starved,
@@ -156,12 +168,7 @@ fn state_of(pid: u32, call: Call, edges: Edges) -> State {
         Call::Moves(from, to) => match (is(from, edges.upstream), is(to, edges.downstream)) {
             (true, false) => State::Starved,
             (false, true) => State::Backpressured,
-            // Only the kernel function it sleeps in tells which end holds a splice up.
-            (true, true) => match procfs::wchan(pid) {
-                Some(name) if name.contains("write") || name.contains("writable") => State::Backpressured,
-                Some(_) => State::Starved,
-                None => State::Other,
-            },
+            (true, true) => between(pid, from),
             (false, false) => State::Io,
         },
         Call::Polls { set, timed } => {

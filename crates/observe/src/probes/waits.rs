@@ -5,6 +5,7 @@
 //! the weight of the time since the one before it. A sample alone would under-count running, because the sampler itself wakes
 //! when a CPU is free; and counting samples instead of weighing them would favour the beginning, where they are closer.
 
+use super::ledger::Balance;
 use super::track::{STATES, State, Step, Track};
 use pelton_record::{Elsewhere, Waits};
 use pelton_sys::procfs;
@@ -200,6 +201,17 @@ impl Sums {
         all.waits(&Fit { ready_ns: all.ready_ns, wall_ns }, cpu_ns)
     }
 
+    /// The waits of a stage that was traced, fitted like samples: of what is neither running nor ready, nothing is missing but its
+    /// first and last moments.
+    pub(super) fn exact_waits(balance: &Balance, fit: &Fit, cpu_ns: u64) -> Waits {
+        let sums = Sums { blocked_ns: balance.blocked_ns, ..Sums::default() };
+        let (running_ns, ready_ns) = match balance.several {
+            false => (cpu_ns, fit.ready_ns),
+            true => (balance.running_ns, balance.ready_ns),
+        };
+        Waits { margin_ns: None, ..sums.split(fit, running_ns.min(fit.wall_ns), ready_ns) }
+    }
+
     fn add(&mut self, length_ns: u64, step: Step) -> Window {
         let running_ns = step.running_ns.min(length_ns);
         let ready_ns = step.ready_ns.min(length_ns - running_ns);
@@ -255,8 +267,10 @@ impl Sums {
                 io_ns: part(State::Io),
                 lock_ns: part(State::Lock),
                 asleep_ns: part(State::Asleep),
+                held_ns: part(State::Held),
             },
             margin_ns: Some(margin_ns),
+            exact: None,
         }
     }
 }

@@ -111,6 +111,7 @@ const FIELDS: &[(&str, Field)] = &[
     ("other_io_ns", |row| waits(row).map(|waits| waits.elsewhere.io_ns.to_string())),
     ("lock_ns", |row| waits(row).map(|waits| waits.elsewhere.lock_ns.to_string())),
     ("asleep_ns", |row| waits(row).map(|waits| waits.elsewhere.asleep_ns.to_string())),
+    ("held_ns", |row| waits(row).map(|waits| waits.elsewhere.held_ns.to_string())),
     ("samples", |row| waits(row).map(|waits| waits.samples.to_string())),
     ("wall_ns_spread", |row| row.spreads[0].map(|n| n.to_string())),
     ("user_ns_spread", |row| row.spreads[1].map(|n| n.to_string())),
