@@ -54,6 +54,34 @@ fn output_statuses_and_deaths_are_those_of_the_program() {
     }
 }
 
+/// The first pipeline that a script is found to have, by its stages' names; nothing if there is none.
+fn joined(shell: &str, script: &str) -> Vec<String> {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("x.sh"), script).unwrap();
+    let (out, inside) = time(dir.path(), &[shell, "x.sh"]);
+    assert!(out.status.success(), "{script}: {out:?}");
+    let first = inside["pipelines"].as_array().and_then(|all| all.first());
+    first.map_or_else(Vec::new, |inner| names(inner).into_iter().map(str::to_owned).collect())
+}
+
+#[test]
+fn fifos_join_stages() {
+    for shell in ["bash", "dash"] {
+        let script = "mkfifo p; seq 1000 > p & sort -rn < p | head -n 1; wait\n";
+        assert_eq!(joined(shell, script), ["seq", "sort", "head"], "{shell}");
+        // Only the name of a FIFO, and nobody who writes to it.
+        assert_eq!(joined(shell, "mkfifo p; ls -l p > out; cat < out\n"), [""; 0], "{shell}");
+    }
+}
+
+#[test]
+fn what_stands_for_a_file_joins_stages_and_what_leaks_does_not() {
+    assert_eq!(joined("bash", "sort -rn <(seq 1000) > out; wc -l out\n"), ["seq", "sort"]);
+    assert_eq!(joined("bash", "seq 1000 | tee >(wc -l > n) > out; wait\n"), ["seq", "tee", "wc"]);
+    // sleep inherits the writing end, and has no use for it.
+    assert_eq!(joined("bash", "exec 3> >(cat > out); sleep 0.1; exec 3>&-; wait\n"), [""; 0]);
+}
+
 #[test]
 fn functions_around_commands_are_stages() {
     let dir = tempfile::tempdir().unwrap();

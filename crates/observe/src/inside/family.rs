@@ -98,7 +98,7 @@ impl Member {
     fn sample(&mut self, now_ns: u64, course: bool) {
         if self.before_exec_ns.is_none() {
             // A shell that forked for a function or a group: it sets up its pipes itself.
-            let pipes = [0, 1].map(|fd| procfs::pipe_inode(self.pid, fd));
+            let pipes = [0, 1].map(|fd| procfs::pipe_behind(self.pid, fd));
             self.pipes = [pipes[0].or(self.pipes[0]), pipes[1].or(self.pipes[1])];
         }
         let (pid, start_ns, edges) = (self.pid, self.start_ns, self.edges());

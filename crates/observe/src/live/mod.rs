@@ -125,7 +125,7 @@ impl Live {
             if ProcFile::open(pid, "syscall").is_none() {
                 self.hidden += 1;
             }
-            let pipes = [0, 1].map(|fd| procfs::pipe_inode(pid, fd));
+            let pipes = [0, 1].map(|fd| procfs::pipe_behind(pid, fd));
             found.insert((stat.start_ticks, pid), Found { pid, parent: stat.parent, pipes });
         }
         found.into_values().collect()

@@ -161,7 +161,7 @@ fn by_where_it_sleeps(pid: u32, _from: u32) -> State {
 /// What a thread that is blocked in this call waits for. `between` says it of one that moves bytes from the pipe behind this
 /// descriptor to the next stage.
 pub(super) fn state_of(pid: u32, call: Call, edges: Edges, between: fn(u32, u32) -> State) -> State {
-    let is = |fd: u32, edge: Option<u64>| edge.is_some() && procfs::pipe_inode(pid, u64::from(fd)) == edge;
+    let is = |fd: u32, edge: Option<u64>| edge.is_some() && procfs::pipe_behind(pid, u64::from(fd)) == edge;
     match call {
         Call::Reads(fd) if is(fd, edges.upstream) => State::Starved,
         Call::Writes(fd) if is(fd, edges.downstream) => State::Backpressured,

@@ -19,6 +19,7 @@ mod place;
 pub use event::Event;
 pub use place::LinePlace;
 
+use crate::descriptors::{self, Descriptor, Target};
 use crate::procfs::{self, ProcFile};
 use crate::trace::{self, Next};
 use crate::wait::Ended;
@@ -304,7 +305,15 @@ impl Follower {
         });
         let line = line.unwrap_or_default();
         let words: Vec<&[u8]> = line.strip_suffix(b"\0").unwrap_or(&line).split(|byte| *byte == 0).collect();
-        let [stdin, stdout] = pipes(pid);
+        let [mut stdin, mut stdout] = pipes(pid);
+        // What a shell puts in the place of a file: <(a), >(b). A pipe that it names is used; others may only have leaked.
+        for named in words.iter().skip(1).filter_map(|word| named_descriptor(pid, word)) {
+            match named {
+                Descriptor { target: Target::Pipe(pipe), reads: true, .. } if stdin == 0 => stdin = pipe,
+                Descriptor { target: Target::Pipe(pipe), writes: true, .. } if stdout == 0 => stdout = pipe,
+                _ => {}
+            }
+        }
         let cpu_ns = clock::process_cpu_ns(pid).unwrap_or(0);
         let numbers = [clock::now_ns(), u64::from(pid), cpu_ns, stdin, stdout, u64::from(number)];
         tell(&Frame::of(b'x', &numbers, &words))
@@ -354,9 +363,15 @@ impl Follower {
     }
 }
 
+/// The descriptor that an argument such as `/dev/fd/63` names.
+fn named_descriptor(pid: u32, word: &[u8]) -> Option<Descriptor> {
+    let number = word.strip_prefix(b"/dev/fd/").or_else(|| word.strip_prefix(b"/proc/self/fd/"))?;
+    descriptors::one(pid, std::str::from_utf8(number).ok()?.parse().ok()?)
+}
+
 /// The inodes of the pipes behind descriptors 0 and 1; 0 for none.
 fn pipes(pid: u32) -> [u64; 2] {
-    [0, 1].map(|fd| procfs::pipe_inode(pid, fd).unwrap_or(0))
+    [0, 1].map(|fd| procfs::pipe_behind(pid, fd).unwrap_or(0))
 }
 
 fn number(status: &str, field: &str) -> Option<u64> {
