@@ -133,6 +133,23 @@ fn plain_pipelines_have_lines_as_well() {
 }
 
 #[test]
+fn what_fifos_join_has_its_own_lines() {
+    let script = "mkfifo p\nseq 9 | cat > p &\n(sort; :) < p\nwait\n";
+    for shell in ["bash", "dash"] {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("x.sh"), script).unwrap();
+        let (out, record) = pelton(dir.path(), &["--"], &[shell, "x.sh"]);
+        assert_eq!(out.stdout, b"1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+        assert_eq!(
+            rows(&record),
+            [row(1, "mkfifo p", 1), row(2, "seq 9 | cat > p", 1), row(3, "sort", 1)],
+            "{shell}"
+        );
+        assert_eq!(record["pipelines"][0]["stages"][0]["inside"]["pipelines"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[test]
 fn a_shell_that_does_not_show_its_lines_is_told_of() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("x.sh"), "for i in 1 2; do\nseq $i\ndone\n").unwrap();

@@ -117,6 +117,11 @@ pub fn pipe_behind(pid: u32, fd: u64) -> Option<u64> {
     fifo_key(fifo.device, fifo.inode)
 }
 
+/// Whether what [`pipe_behind`] found is a FIFO.
+pub fn is_fifo(pipe: u64) -> bool {
+    pipe >> 63 == 1
+}
+
 /// One number for a FIFO, which is no anonymous pipe's: these are below 2³². `None` if device and inode do not go into it.
 fn fifo_key(device: u64, inode: u64) -> Option<u64> {
     let (major, minor) = (device >> 32, device & 0xffff_ffff);

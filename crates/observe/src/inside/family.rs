@@ -48,6 +48,8 @@ pub struct Member {
     pub before_exec_ns: Option<u64>,
     /// The pipes that were its standard input and output.
     pub pipes: [Option<u64>; 2],
+    /// Which of them it had in another place, and was told of as a file.
+    pub named: [bool; 2],
     pub ended: Ended,
     /// What it cost, with what it waited for.
     pub inclusive: Cost,
@@ -79,6 +81,7 @@ impl Member {
             line: None,
             before_exec_ns: None,
             pipes: [None; 2],
+            named: [false; 2],
             ended: Ended::Exited(0),
             inclusive: Cost::zero(),
             cpu_ns: 0,
@@ -178,11 +181,11 @@ impl Family {
                 let member = &mut self.members[index];
                 (member.parent, member.pipes, member.line) = (Some(parent), pipes, line);
             }
-            Event::Execed { at_ns, pid, cpu_ns, pipes, words, line } => {
+            Event::Execed { at_ns, pid, cpu_ns, pipes, named, words, line } => {
                 let index = self.member(pid, at_ns);
                 let member = &mut self.members[index];
                 member.before_exec_ns.get_or_insert(cpu_ns);
-                member.pipes = pipes;
+                (member.pipes, member.named) = (pipes, named);
                 member.line = line.or(member.line);
                 member.words = words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
             }

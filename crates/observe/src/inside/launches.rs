@@ -3,8 +3,10 @@
 
 use super::family::Relations;
 use super::shape;
+use crate::wiring::{IN, OUT};
 use pelton_record::Cost;
 use pelton_record::inside::Within;
+use pelton_sys::procfs;
 use std::collections::{HashMap, HashSet};
 
 /// All that a shell started.
@@ -90,9 +92,14 @@ impl<'a> Found<'a> {
             let member = &members[index];
             member.end_ns > 0 && member.parent.is_some_and(|parent| self.is_shell(parent))
         };
-        let chains = shape::chains(self.family).into_iter();
+        let chains = shape::chains(self.family);
+        // A fork of the shell that is no stage is nothing by itself: what runs in it is.
+        let is_any = |part: &&[usize]| part.len() > 1 || !members[part[0]].words.is_empty();
+        let parts =
+            chains.iter().flat_map(|chain| chain.chunk_by(|&writer, &reader| self.bar(writer, reader)));
+        let parts = parts.filter(is_any);
         let mut all: Vec<Vec<usize>> =
-            chains.map(|chain| chain.into_iter().filter(is_launched).collect()).collect();
+            parts.map(|part| part.iter().copied().filter(is_launched).collect()).collect();
         all.retain(|chain| !chain.is_empty());
         let led: HashSet<usize> = all.iter().flatten().copied().collect();
         let alone =
@@ -100,6 +107,13 @@ impl<'a> Found<'a> {
         all.extend(alone.filter(is_launched).map(|index| vec![index]));
         all.sort_by_key(|chain| chain.iter().min().copied());
         all
+    }
+
+    /// Whether two stages that are joined may have a `|` between them: a FIFO, or a pipe that is named as a file, joins what
+    /// stands in several places of the text.
+    fn bar(&self, writer: usize, reader: usize) -> bool {
+        let [writer, reader] = [writer, reader].map(|index| &self.family.members[index]);
+        !writer.pipes[OUT].is_some_and(procfs::is_fifo) && !writer.named[OUT] && !reader.named[IN]
     }
 
     fn add(&mut self, chain: &[usize], places: &HashMap<usize, Within>) {
@@ -218,6 +232,25 @@ mod tests {
         let outer = (vec![of(9, "()"), of(9, "()")], None, 1, 79, 2);
         let inner = [(vec![of(3, "awk")], Some(0), 1, 30, 30), (vec![of(6, "awk")], Some(0), 1, 47, 47)];
         assert_eq!((rows, shell), ([&[outer][..], &inner].concat(), 1));
+    }
+
+    #[test]
+    fn what_is_joined_without_a_bar_has_lines_of_its_own() {
+        let fifo = 1 << 63 | 5;
+        let mut sort = at(3, member(Some(0), "sort /dev/fd/63", [7, 0], 3));
+        sort.named = [true, false];
+        let members = [
+            member(None, "bash x.sh", [0, 0], 1),
+            at(1, member(Some(0), "seq 9", [0, fifo], 1)),
+            at(2, member(Some(0), "tac", [fifo, 6], 2)),
+            at(2, member(Some(0), "wc", [6, 7], 2)),
+            sort,
+        ];
+        let (rows, _) = found(&members);
+        let row = |stages: &[(u32, &str)], ms| {
+            (stages.iter().map(|(line, name)| of(*line, name)).collect(), None, 1, ms, ms)
+        };
+        assert_eq!(rows, [row(&[(1, "seq")], 1), row(&[(2, "tac"), (2, "wc")], 4), row(&[(3, "sort")], 3)]);
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub enum Event {
         cpu_ns: u64,
         /// The pipes behind descriptors 0 and 1, where these are pipes.
         pipes: [Option<u64>; 2],
+        /// Which of them it has in another place, and is told of as a file.
+        named: [bool; 2],
         /// Its command line, as long as 4 KiB hold.
         words: Vec<Vec<u8>>,
         /// The line of the followed shell's text in which it stands, if only this told.
@@ -108,11 +110,12 @@ fn event(kind: u8, numbers: &[u64], words: Vec<Vec<u8>>) -> Option<Event> {
         (b'f', &[at_ns, pid, child, number]) => {
             Event::Forked { at_ns, pid: pid as u32, child: child as u32, line: line(number) }
         }
-        (b'x', &[at_ns, pid, cpu_ns, stdin, stdout, number]) => Event::Execed {
+        (b'x', &[at_ns, pid, cpu_ns, stdin, stdout, named, number]) => Event::Execed {
             at_ns,
             pid: pid as u32,
             cpu_ns,
             pipes: [inode(stdin), inode(stdout)],
+            named: [named & 1 != 0, named & 2 != 0],
             words,
             line: line(number),
         },
@@ -146,7 +149,7 @@ mod tests {
 
     #[test]
     fn frames_come_back_whole_or_not_at_all() {
-        let one = Frame::of(b'x', &[5, 7, 9, 0, 12, 40], &[b"awk", b"", b"{ print }"]);
+        let one = Frame::of(b'x', &[5, 7, 9, 0, 12, 2, 40], &[b"awk", b"", b"{ print }"]);
         let two = Frame::of(b'f', &[1, 2, 3, 0], &[]);
         let both = [one.clone(), two.clone()].concat();
         let (event, used) = frame(&both).expect("whole");
@@ -159,6 +162,7 @@ mod tests {
                 pid: 7,
                 cpu_ns: 9,
                 pipes: [None, Some(12)],
+                named: [false, true],
                 words,
                 line: Some(40)
             })

@@ -306,16 +306,24 @@ impl Follower {
         let line = line.unwrap_or_default();
         let words: Vec<&[u8]> = line.strip_suffix(b"\0").unwrap_or(&line).split(|byte| *byte == 0).collect();
         let [mut stdin, mut stdout] = pipes(pid);
+        let mut in_another_place = 0;
         // What a shell puts in the place of a file: <(a), >(b). A pipe that it names is used; others may only have leaked.
         for named in words.iter().skip(1).filter_map(|word| named_descriptor(pid, word)) {
             match named {
-                Descriptor { target: Target::Pipe(pipe), reads: true, .. } if stdin == 0 => stdin = pipe,
-                Descriptor { target: Target::Pipe(pipe), writes: true, .. } if stdout == 0 => stdout = pipe,
+                Descriptor { target: Target::Pipe(pipe), reads: true, .. } if stdin == 0 => {
+                    stdin = pipe;
+                    in_another_place |= 1;
+                }
+                Descriptor { target: Target::Pipe(pipe), writes: true, .. } if stdout == 0 => {
+                    stdout = pipe;
+                    in_another_place |= 2;
+                }
                 _ => {}
             }
         }
         let cpu_ns = clock::process_cpu_ns(pid).unwrap_or(0);
-        let numbers = [clock::now_ns(), u64::from(pid), cpu_ns, stdin, stdout, u64::from(number)];
+        let numbers =
+            [clock::now_ns(), u64::from(pid), cpu_ns, stdin, stdout, in_another_place, u64::from(number)];
         tell(&Frame::of(b'x', &numbers, &words))
     }
 
