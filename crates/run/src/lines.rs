@@ -202,9 +202,9 @@ fn name_stages(inside: &mut Inside, launches: &Launches, found: &[Option<usize>]
 
 fn by_launches(launches: &Launches, found: &[Option<usize>], sources: &[Source]) -> Lines {
     let mut rows: Vec<(Result<usize, String>, Line)> = Vec::new();
-    let key = |index: usize| found[index].ok_or_else(|| ran(&launches.launched[index]));
+    let of = |&index: &usize| found[index].ok_or_else(|| ran(&launches.launched[index]));
     for (index, launched) in launches.launched.iter().enumerate() {
-        let key = key(index);
+        let key = of(&index);
         let at = rows.iter().position(|(other, _)| *other == key).unwrap_or_else(|| {
             rows.push((key.clone(), line(&key, sources)));
             rows.len() - 1
@@ -212,8 +212,8 @@ fn by_launches(launches: &Launches, found: &[Option<usize>], sources: &[Source])
         let row = &mut rows[at].1;
         row.own_cpu_ns += launched.own_cpu_ns;
         // What runs within itself is a part of itself.
-        let around = std::iter::successors(launched.within, |&at| launches.launched[at].within);
-        if !around.map(self_key(found, launches)).any(|around| around == key) {
+        let mut around = std::iter::successors(launched.within, |&at| launches.launched[at].within);
+        if !around.any(|around| of(&around) == key) {
             row.runs += launched.times;
             row.cost.add(&launched.cost);
             row.cost.wall_ns += launched.cost.wall_ns;
@@ -222,13 +222,6 @@ fn by_launches(launches: &Launches, found: &[Option<usize>], sources: &[Source])
     let mut rows: Vec<Line> = rows.into_iter().map(|(_, row)| row).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.cost.cpu_ns()));
     Lines { rows, shell_cpu_ns: launches.shell_cpu_ns, cpu_ns: 0 }
-}
-
-fn self_key<'a>(
-    found: &'a [Option<usize>],
-    launches: &'a Launches,
-) -> impl Fn(usize) -> Result<usize, String> + 'a {
-    move |index| found[index].ok_or_else(|| ran(&launches.launched[index]))
 }
 
 /// What it ran, where the text does not tell.

@@ -120,6 +120,15 @@ pub(super) fn every_statement<'a>(program: &'a Program, call: &mut impl FnMut(&'
     }
 }
 
+/// Whether anything is printed elsewhere than on standard output.
+pub(super) fn redirects(program: &Program) -> bool {
+    let mut found = false;
+    every_statement(program, &mut |statement| {
+        found |= matches!(statement, Statement::Print(_, Some(_)) | Statement::Printf(_, Some(_)));
+    });
+    found
+}
+
 /// Calls for every expression of a program.
 pub(super) fn every_expr<'a>(program: &'a Program, call: &mut impl FnMut(&'a Expr)) {
     for pattern in patterns(program) {

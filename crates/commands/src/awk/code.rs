@@ -89,7 +89,7 @@ pub(super) enum Do {
     Print(Vec<Get>, bool),
     PrintRecord,
     /// What is printed goes to standard error.
-    Aside(Vec<Do>),
+    Aside(Box<Do>),
     /// The same.
     Printf(Vec<Piece>, Vec<Get>, bool),
     /// To a sum that is read at the end only; times 1 or -1.

@@ -12,7 +12,7 @@ use super::fold;
 use super::format::{self, Piece};
 use super::names::{Names, Owner};
 use super::pattern::Pattern;
-use super::tree::{Expr, Pattern as Test, Program, Statement};
+use super::tree::{Expr, Pattern as Test, Program, Redirect, Statement};
 use super::value::{Text, Value};
 
 /// What was compiled, with what each machine needs a copy of.
@@ -266,6 +266,37 @@ impl Compiler<'_> {
         Ok(body)
     }
 
+    /// What prints, to where it shall go.
+    fn directed(&mut self, to: Option<&Redirect>, print: impl FnOnce(&mut Self) -> Accept<Do>) -> Accept<Do> {
+        let Some(to) = to else { return print(self) };
+        if !to.is_standard_error() {
+            return Declined::because(format!("a side effect: print {}", to.how));
+        }
+        let print = print(self)?;
+        if matches!(print, Do::Print(_, true) | Do::Printf(_, _, true)) {
+            return Declined::because("a function that prints, called for what is printed on standard error");
+        }
+        Ok(Do::Aside(Box::new(print)))
+    }
+
+    fn print(&mut self, args: &[Expr]) -> Accept<Do> {
+        let print = match args {
+            [] => Do::PrintRecord,
+            _ => {
+                let (gets, calls) = self.printed(|it| it.gets(args))?;
+                Do::Print(gets, calls)
+            }
+        };
+        self.prints = true;
+        Ok(print)
+    }
+
+    fn printf(&mut self, args: &[Expr]) -> Accept<Do> {
+        let ((pieces, gets), calls) = self.printed(|it| it.format(args))?;
+        self.prints = true;
+        Ok(Do::Printf(pieces, gets, calls))
+    }
+
     fn statement(&mut self, statement: &Statement, all: &mut Vec<Do>) -> Accept<()> {
         let compiled = match statement {
             Statement::Block(statements) => {
@@ -274,36 +305,8 @@ impl Compiler<'_> {
             }
             statement if !self.in_block && self.is_sum(statement) => self.add(statement)?,
             Statement::Expr(expr) => Do::Run(self.get(expr)?),
-            Statement::Print(args, Some(to)) | Statement::Printf(args, Some(to)) => {
-                if !to.is_standard_error() {
-                    return Declined::because(format!("a side effect: print {}", to.how));
-                }
-                let plainly = match statement {
-                    Statement::Print(args, _) => Statement::Print(args.clone(), None),
-                    _ => Statement::Printf(args.clone(), None),
-                };
-                let print = self.one(&plainly)?;
-                if matches!(print.as_slice(), [Do::Print(_, true) | Do::Printf(_, _, true)]) {
-                    return Declined::because(
-                        "a function that prints, called for what is printed on standard error",
-                    );
-                }
-                Do::Aside(print)
-            }
-            Statement::Print(args, None) if args.is_empty() => {
-                self.prints = true;
-                Do::PrintRecord
-            }
-            Statement::Print(args, None) => {
-                let (gets, calls) = self.printed(|it| it.gets(args))?;
-                self.prints = true;
-                Do::Print(gets, calls)
-            }
-            Statement::Printf(args, None) => {
-                let ((pieces, gets), calls) = self.printed(|it| it.format(args))?;
-                self.prints = true;
-                Do::Printf(pieces, gets, calls)
-            }
+            Statement::Print(args, to) => self.directed(to.as_ref(), |it| it.print(args))?,
+            Statement::Printf(args, to) => self.directed(to.as_ref(), |it| it.printf(args))?,
             Statement::If(test, yes, no) => {
                 let (test, yes) = (self.get(test)?, self.one(yes)?);
                 let no = no.as_deref().map_or(Ok(Vec::new()), |no| self.one(no))?;

@@ -187,7 +187,7 @@ impl Machine {
             Do::Print(args, calls) => self.print(args, *calls)?,
             Do::Aside(print) => {
                 std::mem::swap(&mut self.out, &mut self.aside);
-                let printed = self.run(print);
+                let printed = self.run(std::slice::from_ref(print));
                 std::mem::swap(&mut self.out, &mut self.aside);
                 return printed;
             }

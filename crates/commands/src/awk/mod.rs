@@ -149,7 +149,7 @@ fn accept_as(
         return Declined::because("exit in BEGIN, before anything is read");
     }
     let begin_prints = program.begin.iter().flatten().any(prints);
-    let warns = warns(&program);
+    let warns = analyse::redirects(&program);
     let alone =
         analysis.carried.is_empty() && !analysis.counts && !analysis.ranges && !analysis.may_fail && !warns;
     let one_input = line.inputs.len() == 1;
@@ -230,16 +230,6 @@ fn prints(statement: &tree::Statement) -> bool {
         for expr in statement.parts().0 {
             analyse::each_expr(expr, &mut |expr| found |= matches!(expr, tree::Expr::Call(..)));
         }
-    });
-    found
-}
-
-/// It prints on standard error.
-fn warns(program: &tree::Program) -> bool {
-    let mut found = false;
-    analyse::every_statement(program, &mut |statement| {
-        found |=
-            matches!(statement, tree::Statement::Print(_, Some(_)) | tree::Statement::Printf(_, Some(_)));
     });
     found
 }

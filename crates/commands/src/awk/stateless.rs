@@ -7,7 +7,7 @@
 
 use super::analyse::every_expr;
 use super::names::{Names, bodies};
-use super::tree::{Arith, Builtin, Expr, Program, Redirect, Statement};
+use super::tree::{Arith, Builtin, Expr, Program, Statement};
 use super::{Dialect, analyse, given, lines, parse, prints};
 use crate::stateless::{Data, Errors, Stateless, Statuses, names_in};
 use crate::{Accept, Charset, Context, Declined, Input};
@@ -99,17 +99,11 @@ fn alone(program: &Program, text: &[u8]) -> Accept<bool> {
     if analysis.ranges || analysis.counts || analysis.exits || analysis.any_order {
         return Declined::because("its records know of each other");
     }
-    let mut redirects = false;
-    for (_, statement) in bodies(program) {
-        analyse::each_statement(statement, &mut |statement| {
-            let to: Option<&Redirect> = match statement {
-                Statement::Print(_, to) | Statement::Printf(_, to) => to.as_ref(),
-                _ => None,
-            };
-            redirects |= to.is_some();
-        });
+    if analyse::redirects(program) {
+        Declined::because("it prints into files or pipes")
+    } else {
+        Ok(analysis.may_fail)
     }
-    if redirects { Declined::because("it prints into files or pipes") } else { Ok(analysis.may_fail) }
 }
 
 /// Could some awk have something to say of it: of a division, of a format, of an expression made while it runs?
