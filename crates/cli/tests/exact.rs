@@ -62,8 +62,9 @@ const KNOWN: [(&str, &[&str]); 7] = [
         "sleep 1 | /usr/bin/python3 -SE -c 'import os; os.splice(0, 1, 4096)' | /usr/bin/python3 -SE -c 'import select; select.select([0], [], [])'",
         &["asleep_ns", "starved_ns", "starved_ns"],
     ),
+    // It pauses for its input to be there: of a call that waits for that and then for room, only the first wait is seen.
     (
-        "yes | /usr/bin/python3 -SE -c 'import os\nwhile os.splice(0, 1, 65536): pass' 2>/dev/null | sh -c 'sleep 1; head -n 1'",
+        "yes | /usr/bin/python3 -SE -c 'import os, time\nwhile os.splice(0, 1, 65536): time.sleep(0.05)' 2>/dev/null | sh -c 'sleep 1; head -n 1'",
         &["backpressured_ns", "backpressured_ns", "asleep_ns"],
     ),
     // Threads: the leading one waits for the other, which sleeps.
