@@ -23,6 +23,13 @@ fn threads(program: &[&str]) -> Value {
     record["pipelines"][0]["stages"][0]["threads"].clone()
 }
 
+/// Its threads are not said to take turns. Where others take the cores for a while, it may look so: it is looked at again.
+fn run_at_once(program: &[&str]) {
+    let looks: Vec<Value> =
+        (0..3).map_while(|_| Some(threads(program)).filter(|found| !found["turns"].is_null())).collect();
+    assert!(looks.len() < 3, "{looks:#?}");
+}
+
 fn python(script: &str) -> Value {
     threads(&["python3", "-c", script])
 }
@@ -116,8 +123,7 @@ fn go_and_java_do_not() {
             .status()
             .unwrap();
         assert!(built.success());
-        let found = threads(&[program.to_str().unwrap()]);
-        assert!(found["turns"].is_null(), "{found:#}");
+        run_at_once(&[program.to_str().unwrap()]);
     }
     if exists("java") {
         let source = directory.path().join("Spin.java");
@@ -132,8 +138,7 @@ fn go_and_java_do_not() {
         // A runtime without a compiler cannot run a source file.
         let runs = exists("javac");
         if runs {
-            let found = threads(&["java", source.to_str().unwrap()]);
-            assert!(found["turns"].is_null(), "{found:#}");
+            run_at_once(&["java", source.to_str().unwrap()]);
         }
     }
 }

@@ -104,8 +104,7 @@ impl Expr {
                 | Test::Size { .. }
                 | Test::Empty
                 | Test::Permissions { .. }
-                | Test::Links(_)
-                | Test::Inode(_),
+                | Test::Links(_),
             ) => Ok(()),
             Expr::Test(Test::Regex(_)) => Err("a regular expression goes by the locale"),
             Expr::Test(Test::Age(_) | Test::Newer { .. } | Test::Same { .. }) => {
@@ -134,7 +133,6 @@ pub(crate) enum Test {
     User(Number),
     Group(Number),
     Links(Number),
-    Inode(Number),
     Same { device: u64, inode: u64 },
 }
 

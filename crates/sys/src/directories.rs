@@ -2,11 +2,13 @@
 //!
 //! Names are relative to an open directory, so that a path is looked up once, and its length does not matter.
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, SeekFrom};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, RawDir, SeekFrom};
+use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::LazyLock;
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +146,12 @@ pub fn open(at: BorrowedFd<'_>, name: &CStr, follow: bool) -> io::Result<OwnedFd
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let flags = if follow { flags } else { flags | OFlags::NOFOLLOW };
     Ok(rustix::fs::openat(at, name, flags, Mode::empty())?)
+}
+
+/// Whether what is in a directory may be reached. Root always may, and is not made to ask; who cannot be told, may.
+pub fn may_search(directory: BorrowedFd<'_>) -> bool {
+    static ROOT: LazyLock<bool> = LazyLock::new(|| rustix::process::geteuid().is_root());
+    *ROOT || rustix::fs::accessat(directory, c".", Access::EXISTS, AtFlags::EACCESS) != Err(Errno::ACCESS)
 }
 
 /// The same for a path from the working directory that may be longer than the kernel takes at once.

@@ -270,3 +270,41 @@ fn hundreds_of_stops_leave_nothing_running() {
 fn ten_thousand_stops_leave_nothing_running() {
     stop(10_000);
 }
+
+/// What lies in it can be listed, but not be reached.
+#[test]
+fn a_directory_that_can_be_read_but_not_searched() {
+    let dir = tree::place();
+    let locked = dir.path().join("r");
+    fs::create_dir_all(locked.join("x")).expect("made");
+    fs::write(locked.join("f"), "x").expect("written");
+    set_mode(&locked, 0o444);
+    for line in [
+        ".",
+        "r",
+        ". -type d",
+        ". ! -type d",
+        ". -type f",
+        ". -type f -o -type d",
+        ". ! -type f ! -type d",
+        ". -type b,c,d",
+        ". -mount -type d",
+        ". -depth",
+        ". -depth -type d",
+        ". -size 0",
+        ". -empty",
+        ". -links 1",
+        ". -perm /444",
+        ". -inum +0",
+        ". -maxdepth 1 -type d",
+        ". -path */",
+    ] {
+        alike(line, dir.path());
+    }
+    set_mode(&locked, 0o755);
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("mode");
+}

@@ -5,7 +5,7 @@
 //! it in what pieces names come.
 //!
 //! **Conditions.** Each of the two keeps its place and its status. find's messages appear at once, and grep's lines when it
-//! has printed enough of them: where both go to the same place, the processes are kept already.
+//! has printed enough of them; of two processes it is a race as well which of them comes first where both go to the same place.
 
 use super::{Rewrite, Rule, Site};
 use crate::step::{Shape, Step};

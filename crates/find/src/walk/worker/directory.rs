@@ -101,10 +101,19 @@ impl Worker<'_> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let (mut count, first) = (0, self.items.len());
         self.spans.clear();
+        let mut searchable = None;
         let listed = directories::list(fd, &mut buffer, |entry| {
             count += 1;
             let before = self.items.len();
-            let ends = self.consider(fd, entry.name, entry.kind, depth);
+            let kind = match entry.kind {
+                // It cannot be asked what it is, and what its directory says of it does not count: so GNU find has it, that
+                // asks directories, but no files.
+                Kind::Directory if !*searchable.get_or_insert_with(|| directories::may_search(fd)) => {
+                    Kind::Unknown
+                }
+                kind => kind,
+            };
+            let ends = self.consider(fd, entry.name, kind, depth);
             if self.ordered && self.items.len() > before {
                 self.spans.push((entry.inode, before..self.items.len()));
             }
