@@ -32,12 +32,19 @@ impl ThreadFile {
         Some((accounts.running_ns, accounts.ready_ns))
     }
 
-    /// Whether it runs or would if it had a CPU. The accounts tell of a wait only once it is over.
+    /// Whether it runs or would if it had a CPU. The accounts tell of a wait only once it is over. False of the thread that asks:
+    /// it waits for none.
     pub fn is_ready(&self) -> bool {
         // The name before the state may hold anything but is short.
         let mut buffer = [0; 128];
         let text = self.stat.read_bytes(&mut buffer).map(|read| &buffer[..read]).unwrap_or_default();
-        text.windows(3).rfind(|window| window.starts_with(b") ")).is_some_and(|window| window[2] == b'R')
+        let asks = rustix::thread::gettid().to_string();
+        let is_other = text.split(|byte| *byte == b' ').next() != Some(asks.as_bytes());
+        is_other
+            && text
+                .windows(3)
+                .rfind(|window| window.starts_with(b") "))
+                .is_some_and(|window| window[2] == b'R')
     }
 }
 
@@ -138,7 +145,17 @@ mod tests {
         while file.read().expect("numbers").0 == before {
             std::hint::spin_loop();
         }
-        assert!(file.is_ready());
+        assert!(!file.is_ready(), "it has a CPU, or it could not ask");
+        assert!(std::thread::scope(|scope| {
+            let (send, stop) = std::sync::mpsc::channel::<()>();
+            let asked = scope.spawn(move || {
+                let ready = (0..1000).any(|_| file.is_ready());
+                drop(send);
+                ready
+            });
+            while stop.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {}
+            asked.join().expect("asked")
+        }));
         assert!(running().is_some_and(|running| running >= 1));
         assert!(idle_ns().is_some());
     }
