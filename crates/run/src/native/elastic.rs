@@ -214,22 +214,26 @@ impl Watch {
     /// What happened since the last look; `None` if that cannot be told.
     fn look(&mut self, now_ns: u64) -> Option<Seen> {
         let span_ns = self.idle.map_or(0, |(then_ns, _)| now_ns.saturating_sub(then_ns));
+        let idle_ns = sched::idle_ns()?;
+        let before = self.idle.replace((now_ns, idle_ns));
+        let idle_ns = before.map_or(0, |(_, then_ns)| idle_ns.saturating_sub(then_ns));
+        // Nobody waits long while a core is idle, though the accounts of one that runs alone may be late.
+        let busy = idle_ns < span_ns / 4;
         let (mut ran, mut waited) = (0, 0);
         self.threads.retain_mut(|(file, last)| {
             let Some(now) = file.read() else { return false };
             let own = (now.0.saturating_sub(last.0), now.1.saturating_sub(last.1));
             ran += own.0;
-            waited += waited_ns(own, span_ns, || file.is_ready());
+            waited += waited_ns(own, span_ns, || busy && file.is_ready());
             *last = now;
             true
         });
-        let idle_ns = sched::idle_ns()?;
-        let (_, idle_then_ns) = self.idle.replace((now_ns, idle_ns))?;
+        before?;
         let in_cores = |ns: u64| ns as f64 / span_ns.max(1) as f64;
         Some(Seen {
             waited: waited as f64 / (ran + waited).max(1) as f64,
             missing: in_cores(waited),
-            idle: in_cores(idle_ns.saturating_sub(idle_then_ns)),
+            idle: in_cores(idle_ns),
         })
     }
 }
