@@ -2,10 +2,9 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
-use std::sync::Arc;
 
 use pelton_stream::{
-    BLOCK_BYTES, Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer, PlainFile, Storage, known,
+    BLOCK_BYTES, Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer, PlainFile, known,
 };
 
 use pelton_stream::team::Crew;
@@ -121,12 +120,9 @@ impl Kernel for SortKernel {
 
     fn lend(&mut self, means: &Means) {
         self.crew = means.crew.clone();
-        let (size_bytes, directory) = self.memory.clone();
-        let place =
-            |storage: &Arc<dyn Storage>| Place { storage: Arc::clone(storage), directory, size_bytes };
         if let State::Reading(collector) = &mut self.state {
             collector.lend(&self.crew);
-            collector.spill_to(means.storage.as_ref().map(place));
+            collector.spill_to(Place::of(means, &self.memory));
         }
     }
 
@@ -395,7 +391,9 @@ impl Kernel for CheckKernel {
 
 #[cfg(test)]
 mod tests {
-    use pelton_stream::Stored;
+    use std::sync::Arc;
+
+    use pelton_stream::{Storage, Stored};
 
     use super::super::key::{Key, Kind};
     use super::*;

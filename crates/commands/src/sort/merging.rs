@@ -2,8 +2,6 @@
 //!
 //! They come one after another, so that they have to be kept: in memory, and beyond that in a file.
 
-use std::sync::Arc;
-
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Means, Outcome};
 
 use super::kernel::{FAILURE, complete};
@@ -54,13 +52,7 @@ impl Kernel for MergeKernel {
     }
 
     fn lend(&mut self, means: &Means) {
-        let (size_bytes, directory) = self.memory.clone();
-        let place = means.storage.as_ref().map(|storage| Place {
-            storage: Arc::clone(storage),
-            directory,
-            size_bytes,
-        });
-        self.texts.spill_to(place);
+        self.texts.spill_to(Place::of(means, &self.memory));
     }
 
     fn begin_input(&mut self, _name: Option<&[u8]>, _out: &mut Vec<u8>) {

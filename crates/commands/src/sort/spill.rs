@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use pelton_stream::team::Crew;
-use pelton_stream::{Storage, Stored};
+use pelton_stream::{Means, Storage, Stored};
 
 use super::order::LineOrder;
 use super::ordered::Ordered;
@@ -43,6 +43,15 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// What was lent, and what `-S` and `-T` say of it. None if nothing was lent.
+    pub(super) fn of(
+        means: &Means,
+        (size_bytes, directory): &(Option<usize>, Option<Vec<u8>>),
+    ) -> Option<Self> {
+        let storage = Arc::clone(means.storage.as_ref()?);
+        Some(Place { storage, directory: directory.clone(), size_bytes: *size_bytes })
+    }
+
     pub(super) fn is_too_much(&self, bytes: usize) -> bool {
         self.size_bytes.is_some_and(|size| bytes > size) || self.storage.is_too_much(bytes)
     }
