@@ -211,6 +211,8 @@ mod imp {
 
 #[cfg(test)]
 mod tests {
+    use pelton_testkit::Random;
+
     use super::*;
 
     type Variant = fn(&[u8], u8, &mut Fields);
@@ -265,14 +267,10 @@ mod tests {
     #[test]
     fn every_variant_agrees_with_one_byte_at_a_time() {
         let telling = b"\"\"\",,\n\n\r\rab \t;\x00";
-        let mut state = 1u64;
-        let mut random = |limit: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % limit
-        };
+        let mut random = Random::new(1);
         for round in 0..2000 {
-            let length = random(300);
-            let bytes: Vec<u8> = (0..length).map(|_| telling[random(telling.len())]).collect();
+            let length = random.below(300);
+            let bytes: Vec<u8> = (0..length).map(|_| telling[random.below(telling.len())]).collect();
             let delimiter = b",;\t\0"[round % 4];
             let expected = plainly(&bytes, delimiter);
             for (number, variant) in variants().into_iter().enumerate() {

@@ -114,16 +114,17 @@ mod imp {
 
 #[cfg(test)]
 mod tests {
+    use pelton_testkit::Random;
+
     use super::*;
 
     #[test]
     fn every_variant_marks_the_same() {
-        let mut state = 1u64;
+        let mut random = Random::new(1);
         for length in 0..300usize {
             let mut bytes = Vec::new();
             for _ in 0..length {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                bytes.push(b" \t\nab\0"[(state >> 33) as usize % 6]);
+                bytes.push(random.pick(b" \t\nab\0"));
             }
             for members in [*b" \t\n\n", *b",,\n\n", *b"\0\0\0\0"] {
                 let mut expected = vec![0; length.div_ceil(STEP)];

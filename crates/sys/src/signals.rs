@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn requests_can_be_waited_for() {
         let requests = super::Requests::watch().expect("a pipe");
-        assert_eq!(requests.taken(), []);
+        assert!(requests.taken().is_empty());
         super::send(std::process::id(), libc::SIGHUP);
         assert!(crate::pipe::is_readable_within(requests.as_fd(), std::time::Duration::from_secs(10)));
         assert_eq!(requests.taken(), [libc::SIGHUP]);

@@ -405,6 +405,8 @@ mod imp {
 
 #[cfg(test)]
 mod tests {
+    use pelton_testkit::Random;
+
     use super::*;
 
     type Variant = fn(&[u8], u32, &mut Carry, &mut Found);
@@ -474,14 +476,10 @@ mod tests {
     #[test]
     fn random_texts_of_telling_bytes() {
         let telling = b"\"\"\"\\\\\\{}[]:, \t\n\r1a\x00\x1f\x0c\x1a\x7f\x80\xff0-e.";
-        let mut state = 1u64;
-        let mut random = |limit: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % limit
-        };
+        let mut random = Random::new(1);
         for _ in 0..300 {
-            let length = random(400);
-            let bytes: Vec<u8> = (0..length).map(|_| telling[random(telling.len())]).collect();
+            let length = random.below(400);
+            let bytes: Vec<u8> = (0..length).map(|_| telling[random.below(telling.len())]).collect();
             agree(&bytes);
         }
     }

@@ -293,6 +293,8 @@ impl Array {
 
 #[cfg(test)]
 mod tests {
+    use pelton_testkit::Random;
+
     use super::*;
     use std::collections::BTreeMap;
 
@@ -300,9 +302,9 @@ mod tests {
     fn a_list_and_a_table_are_one_map() {
         let mut array = Array::new(Seed::new());
         let mut expected: BTreeMap<Vec<u8>, f64> = BTreeMap::new();
-        let mut state = 1u64;
+        let mut random = Random::new(1);
         for turn in 0..200_000u64 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let state = random.next();
             let place = (state >> 40) as i32 % 12;
             let key = match (state >> 33) % 8 {
                 0 => format!("0{place}"),

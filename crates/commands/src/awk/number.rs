@@ -407,6 +407,8 @@ fn trim(style: &Style, start: usize, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use pelton_testkit::Random;
+
     use super::*;
 
     fn shown(number: f64) -> String {
@@ -437,9 +439,9 @@ mod tests {
 
     #[test]
     fn fixed_digits_by_integers_are_those_of_the_library() {
-        let mut state = 1u64;
+        let mut random = Random::new(1);
         for round in 0..200_000u64 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let state = random.next();
             let number = match round % 4 {
                 // Ties are many among these.
                 0 => (state >> 40) as f64 / 16.0 - 1000.0,

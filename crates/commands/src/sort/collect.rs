@@ -487,6 +487,7 @@ mod tests {
     use pelton_stream::Storage;
     use pelton_stream::memory::Little;
     use pelton_stream::team::Policy;
+    use pelton_testkit::Random;
 
     use super::super::key::{Key, Kind, Start};
     use super::super::output::Output;
@@ -524,11 +525,10 @@ mod tests {
     }
 
     fn numbers(count: u64, range: u64) -> Vec<u8> {
-        let mut state = 1u64;
+        let mut random = Random::new(1);
         let mut text = Vec::new();
         for index in 0..count {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            text.extend_from_slice(format!("{} {}\n", (state >> 33) % range, index % 7).as_bytes());
+            text.extend_from_slice(format!("{} {}\n", random.next() % range, index % 7).as_bytes());
         }
         text
     }

@@ -79,6 +79,8 @@ fn block(at: usize, masks: &Masks, carry: &mut Carry, parity: impl Fn(u64) -> u6
 
 #[cfg(test)]
 mod tests {
+    use pelton_testkit::Random;
+
     use super::super::{Found, index, look_at_each, parity_by_shifts};
     use super::*;
 
@@ -158,14 +160,10 @@ mod tests {
     #[test]
     fn blocks_show_what_the_index_finds() {
         let telling = b"\"\"\"\\\\\\{}[]:, \t\n\r1a\x00\x1f\x0c\x1a\x7f\x80\xff0-e.";
-        let mut state = 1u64;
-        let mut random = |limit: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % limit
-        };
+        let mut random = Random::new(1);
         for round in 0..300 {
-            let length = if round % 2 == 0 { random(400) } else { STEP * (1 + random(4)) };
-            let text: Vec<u8> = (0..length).map(|_| telling[random(telling.len())]).collect();
+            let length = if round % 2 == 0 { random.below(400) } else { STEP * (1 + random.below(4)) };
+            let text: Vec<u8> = (0..length).map(|_| telling[random.below(telling.len())]).collect();
             agree(&text);
         }
     }
