@@ -13,6 +13,8 @@ use super::uses::{Looker, Thing, Uses};
 pub(super) struct Analysis {
     /// NR or FNR is asked for.
     pub(super) counts: bool,
+    /// After so many records of an input, all that is asked of them has the same answer for good: 1 for `NR > 1`.
+    pub(super) settles: Option<u64>,
     /// What goes from one record to the next.
     pub(super) carried: Vec<String>,
     /// What END reads of the records.
@@ -50,6 +52,7 @@ pub(super) fn analyse(program: &Program, names: &Names) -> Accept<Analysis> {
     }
     analysis.prints_records = main.prints || program.rules.iter().any(|rule| rule.action.is_none());
     analysis.counts = main.reads.iter().any(is_counter);
+    analysis.settles = if analysis.counts { settles(program) } else { Some(0) };
     let keys_matter: BTreeSet<Thing> =
         all.reads.iter().filter(|thing| matches!(thing, Thing::Keys(..))).cloned().collect();
     let mut written: BTreeSet<Thing> = main.writes.clone();
@@ -127,6 +130,38 @@ pub(super) fn redirects(program: &Program) -> bool {
         found |= matches!(statement, Statement::Print(_, Some(_)) | Statement::Printf(_, Some(_)));
     });
     found
+}
+
+/// From which record on comparisons of NR and FNR come to the same, if that is all that rules do with them.
+fn settles(program: &Program) -> Option<u64> {
+    const MAX: f64 = (1u64 << 32) as f64;
+    let is_counter = |expr: &Expr| matches!(expr, Expr::Name(name) if name == "NR" || name == "FNR");
+    let (mut asked, mut compared, mut after) = (0, 0, 0.0f64);
+    let mut look = |expr: &Expr| {
+        asked += usize::from(is_counter(expr));
+        if let Expr::Compare(_, left, right) = expr
+            && let (counter, Expr::Number(number)) | (Expr::Number(number), counter) = (&**left, &**right)
+            && is_counter(counter)
+        {
+            compared += 1;
+            after = after.max(number.ceil());
+        }
+    };
+    for rule in &program.rules {
+        match &rule.pattern {
+            Pattern::Always => {}
+            Pattern::When(test) => each_expr(test, &mut look),
+            Pattern::Range(start, end) => {
+                [start, end].into_iter().for_each(|test| each_expr(test, &mut look))
+            }
+        }
+        for statement in rule.action.iter().flatten() {
+            each_statement(statement, &mut |statement| {
+                statement.parts().0.into_iter().for_each(|expr| each_expr(expr, &mut look));
+            });
+        }
+    }
+    (asked == compared && program.functions.is_empty() && after < MAX).then_some(after as u64)
 }
 
 /// Calls for every expression of a program.

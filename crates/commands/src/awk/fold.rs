@@ -28,7 +28,7 @@ pub(super) fn sums(program: &Program, analysis: &Analysis) -> Result<BTreeSet<St
     if analysis.exits || analysis.may_fail {
         return no("it may end before its input does");
     }
-    if analysis.ranges || analysis.counts {
+    if analysis.ranges || analysis.settles.is_none() {
         return no("it asks for the number of a record, or for a range");
     }
     if !program.functions.is_empty() {

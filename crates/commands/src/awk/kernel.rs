@@ -29,6 +29,8 @@ pub(super) struct Manner {
     pub(super) resumes: bool,
     /// Blocks can be worked on side by side.
     pub(super) shares: bool,
+    /// Behind so many records of an input; numbers of records matter no more from there on.
+    pub(super) behind: u64,
     pub(super) whole_lines: bool,
     /// It adds up, and prints at the end.
     pub(super) folds: bool,
@@ -245,18 +247,22 @@ impl Kernel for AwkKernel {
     }
 
     fn another(&self) -> Option<Peer> {
-        if self.over || self.machine.ledger.is_some() {
+        let counted = self.machine.records.min(self.machine.file_records);
+        if self.over || self.machine.ledger.is_some() || counted < self.manner.behind {
             return None;
         }
         if self.manner.folds && self.begun && !self.machine.inexact {
-            return Some(Peer::of_fold(AwkKernel { machine: self.machine.helper(), ..self.clone() }));
+            return Some(Peer::of_fold(AwkKernel {
+                machine: self.machine.helper(self.manner.behind),
+                ..self.clone()
+            }));
         }
         self.manner.shares.then(|| Peer::of_blocks(self.clone()))
     }
 
     fn absorb(&mut self, peer: Box<dyn Kernel>) {
         if let Some(helper) = known::<AwkKernel>(peer).filter(|helper| helper.manner.folds) {
-            self.machine.join(&helper.machine);
+            self.machine.join(&helper.machine, self.manner.behind);
         }
     }
 

@@ -150,8 +150,8 @@ fn accept_as(
     }
     let begin_prints = program.begin.iter().flatten().any(prints);
     let warns = analyse::redirects(&program);
-    let alone =
-        analysis.carried.is_empty() && !analysis.counts && !analysis.ranges && !analysis.may_fail && !warns;
+    let apart = analysis.carried.is_empty() && !analysis.ranges && !analysis.may_fail && !warns;
+    let alone = apart && !analysis.counts;
     let one_input = line.inputs.len() == 1;
     let whole_lines = analysis.whole_lines && !line.variables.iter().any(|(name, _)| name == "ORS");
     // Whoever goes on reads a pipe.
@@ -174,7 +174,12 @@ fn accept_as(
         record_end: compiled.code.record_end,
         reads,
         resumes,
-        shares: alone && analysis.joined.is_empty() && !analysis.exits && !names_a_file,
+        shares: apart
+            && analysis.settles.is_some()
+            && analysis.joined.is_empty()
+            && !analysis.exits
+            && !names_a_file,
+        behind: analysis.settles.unwrap_or_default(),
         whole_lines,
         folds: folds && !begin_prints && !warns,
     };
@@ -182,6 +187,12 @@ fn accept_as(
     let resume = resumes.then_some(line.resume);
     let scripts = line.script.into_iter().collect();
     let sharing = match (manner.shares, manner.folds) {
+        (true, _) if manner.behind > 0 => {
+            format!(
+                "threads share its records, each of which is by itself behind the first {}",
+                manner.behind
+            )
+        }
         (true, _) => "threads share its records, each of which is by itself".to_owned(),
         (_, true) if added_up.is_empty() => "threads share its records".to_owned(),
         (_, true) => {
@@ -202,7 +213,7 @@ fn why_in_order(analysis: &Analysis, no_fold: Option<String>, names_a_file: bool
     match analysis {
         _ if names_a_file => "it asks for the name of its input".to_owned(),
         Analysis { ranges: true, .. } => "a range begins in one and ends in another".to_owned(),
-        Analysis { counts: true, .. } => "it asks for their numbers (NR)".to_owned(),
+        Analysis { settles: None, .. } => "it asks for their numbers (NR)".to_owned(),
         Analysis { exits: true, .. } => "it may end before its input does".to_owned(),
         Analysis { may_fail: true, .. } => "an error may end it".to_owned(),
         Analysis { carried, has_end: false, .. } if !carried.is_empty() => {
@@ -262,7 +273,7 @@ impl Command for Awk {
         let touches = Touches::anything();
         let facts = if !self.manner.reads {
             Facts::stateless(Class::Source, touches)
-        } else if self.manner.shares && self.inputs.len() == 1 && !analysis.has_end {
+        } else if self.manner.shares && !analysis.counts && self.inputs.len() == 1 && !analysis.has_end {
             Facts::stateless(Class::LineMap, touches)
         } else if !analysis.prints_records && !self.begin_prints {
             let combiner = if self.manner.folds { Combiner::Add } else { Combiner::Serial };

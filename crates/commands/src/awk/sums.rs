@@ -68,10 +68,10 @@ impl Machine {
         self.inexact |= !small;
     }
 
-    /// Like this one, but it knows of no record yet, and adds up on a ledger.
-    pub(super) fn helper(&self) -> Machine {
+    /// Like this one, but it knows of no record yet but so many, and adds up on a ledger.
+    pub(super) fn helper(&self, behind: u64) -> Machine {
         let mut helper = self.clone();
-        (helper.records, helper.file_records) = (0, 0);
+        (helper.records, helper.file_records) = (behind, behind);
         let (variables, arrays) = &self.code.sums;
         variables.iter().for_each(|place| helper.globals[*place] = Value::Unset);
         arrays.iter().for_each(|number| helper.tables[*number].clear());
@@ -79,10 +79,10 @@ impl Machine {
         helper
     }
 
-    /// Adds what a helper has.
-    pub(super) fn join(&mut self, helper: &Machine) {
-        self.records += helper.records;
-        self.file_records += helper.file_records;
+    /// Adds what a helper has that began behind so many records.
+    pub(super) fn join(&mut self, helper: &Machine, behind: u64) {
+        self.records += helper.records - behind;
+        self.file_records += helper.file_records - behind;
         let code = std::sync::Arc::clone(&self.code);
         let (variables, arrays) = &code.sums;
         for place in variables {

@@ -26,8 +26,8 @@ pub fn run(
     workers: usize,
 ) -> Option<Together> {
     let mut chain = Chain::new(vec![kernel]);
-    chain.shared()?;
-    let mut run = Run { sources, at: 0, bytes: 0, block_bytes, workers, left: VecDeque::new() };
+    let left = VecDeque::new();
+    let mut run = Run { sources, at: 0, bytes: 0, block_bytes, workers, left, together: false };
     let mut sink = Said::default();
     let kinds: Vec<InputKind> = sources.iter().map(|source| source.kind).collect();
     let fed = chain.begin(&kinds, &mut sink).and_then(|_| run.all(&mut chain, &mut sink));
@@ -38,6 +38,7 @@ pub fn run(
         unread.for_each(|(i, source)| rest.extend(&source.bytes[if i == 0 { run.bytes } else { 0 }..]));
         rest
     });
+    run.together.then_some(())?;
     Some(Together { stdout: sink.0, stderr: sink.1, chain, rest })
 }
 
@@ -63,6 +64,8 @@ struct Run<'a> {
     block_bytes: usize,
     workers: usize,
     left: VecDeque<(usize, Vec<u8>)>,
+    /// There was a team.
+    together: bool,
 }
 
 impl Run<'_> {
@@ -80,8 +83,9 @@ impl Run<'_> {
 
     fn source(&mut self, bytes: &[u8], chain: &mut Chain, sink: &mut Said) -> Fed {
         while self.bytes < bytes.len() {
-            let Some(shared) = chain.shared() else { return self.alone(bytes, chain, sink) };
-            let whole = shared.cut.map_or(Framing::Bytes, Framing::Records);
+            let shared = chain.shared();
+            let framing = || chain.links.first().map_or(Framing::Bytes, |link| link.kernel.framing());
+            let whole = shared.map_or_else(framing, |it| it.cut.map_or(Framing::Bytes, Framing::Records));
             let rest = &bytes[self.bytes..];
             // The first kernel knows the first block.
             let now = &rest[..next_block(rest, whole, self.block_bytes)];
@@ -90,6 +94,9 @@ impl Run<'_> {
             if flow != Flow::More {
                 return Ok(flow);
             }
+            // What cannot be shared yet may be after a few records.
+            let Some(shared) = shared else { continue };
+            self.together = true;
             let mut memory = Memory {
                 bytes,
                 at: self.bytes,
