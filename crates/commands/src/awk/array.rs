@@ -6,7 +6,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
 use super::number;
-use super::value::{Text, Value};
+use super::value::{Text, Value, same};
 
 /// From strings to values, in no order.
 ///
@@ -147,7 +147,7 @@ impl Array {
 
     #[inline]
     fn place_of(&self, text: &[u8], hash: u64) -> Option<usize> {
-        let is_it = |place: &u32| self.texts[*place as usize].0.bytes() == text;
+        let is_it = |place: &u32| same(self.texts[*place as usize].0.bytes(), text);
         self.places.find(hash, is_it).map(|place| *place as usize)
     }
 
@@ -207,14 +207,36 @@ impl Array {
         }
     }
 
-    /// The next one behind those that `split` has given, after all were cleared away.
+    /// What stands in the list, if there is anything.
     #[inline]
-    pub(super) fn push(&mut self, value: Value) {
-        if self.list.is_empty() {
-            self.list.push(None);
+    pub(super) fn listed(&mut self, number: f64) -> Option<&mut Value> {
+        let place = number as i32;
+        let slot = self.list.get_mut(place as usize).filter(|_| f64::from(place) == number);
+        slot.and_then(Option::as_mut)
+    }
+
+    /// What `split` gives in the place of all that there is: `make` calls for each piece. They are written where old ones were.
+    pub(super) fn be_split<'a>(&mut self, make: impl FnOnce(&mut dyn FnMut(&'a [u8]))) -> usize {
+        self.numbers.clear();
+        self.texts.clear();
+        self.places.clear();
+        match self.list.first_mut() {
+            Some(zeroth) => *zeroth = None,
+            None => self.list.push(None),
         }
-        self.list.push(Some(value));
-        self.in_list += 1;
+        let (list, mut pieces) = (&mut self.list, 0);
+        make(&mut |piece| {
+            pieces += 1;
+            match list.get_mut(pieces) {
+                Some(Some(value)) => value.be_input(piece),
+                Some(slot) => *slot = Some(Value::input(piece)),
+                None => list.push(Some(Value::input(piece))),
+            }
+        });
+        // Nothing stands at 0 in a list of nothing.
+        self.list.truncate(if pieces == 0 { 0 } else { pieces + 1 });
+        self.in_list = pieces;
+        pieces
     }
 
     /// It is in the list, or the next one there.
@@ -340,6 +362,29 @@ mod tests {
         let mut keys: Vec<Vec<u8>> = array.keys().iter().map(|key| key.bytes().to_vec()).collect();
         keys.sort();
         assert!(keys.iter().eq(expected.keys()));
+    }
+
+    #[test]
+    fn what_is_split_takes_the_place_of_everything() {
+        let mut array = Array::new(Seed::new());
+        for pieces in [
+            &[&b"a"[..], b"bc"][..],
+            &[],
+            &[b"1"],
+            &[b"", b"a long piece of more than a few bytes", b"3", b"4"],
+        ] {
+            for key in [&b"0"[..], b"2", b"77", b"k"] {
+                *array.entry(Key::of(key)) = Value::Number(7.0);
+            }
+            let made = array.be_split(|piece| pieces.iter().for_each(|text| piece(text)));
+            assert_eq!((made, array.len()), (pieces.len(), pieces.len()));
+            for (at, text) in pieces.iter().enumerate() {
+                let value = array.entry(Key::Number(at as i32 + 1));
+                assert!(matches!(value, Value::Input(found) if found.bytes() == *text));
+            }
+            assert_eq!(array.len(), pieces.len());
+            assert!(!array.contains(Key::of(b"0")) && !array.contains(Key::of(b"k")));
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::array::Array;
 use super::fields::Separator;
 use super::format::Piece;
 use super::tree::{Arith, Order};
-use super::value::{Text, Value};
+use super::value::{Text, Value, same};
 
 /// Places of variables that the language knows, among the global ones.
 pub(super) const FS: usize = 0;
@@ -154,6 +154,8 @@ pub(super) enum Get {
     /// With what is always the same.
     CompareText(Order, Box<Get>, Text),
     CompareNumber(Order, Box<Get>, f64),
+    /// Equal to one of these strings.
+    OneOf(Box<Get>, OneOf),
     /// The number of a pattern.
     Match {
         negated: bool,
@@ -183,6 +185,31 @@ pub(super) enum Get {
     Math(fn(f64) -> f64, Box<Get>),
     /// None calls itself, so they lie in each other.
     Call(Arc<Function>, Vec<Argument>),
+}
+
+/// Strings that something is compared with, one after another: `$0 == "{" || $0 == "["`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OneOf {
+    /// Those of one byte, as bits.
+    bytes: [u64; 4],
+    others: Vec<Text>,
+}
+
+impl OneOf {
+    fn add(&mut self, text: &Text) {
+        match text.bytes() {
+            [byte] => self.bytes[usize::from(byte / 64)] |= 1 << (byte % 64),
+            _ => self.others.push(text.clone()),
+        }
+    }
+
+    #[inline]
+    pub(super) fn contains(&self, text: &[u8]) -> bool {
+        match text {
+            [byte] => self.bytes[usize::from(byte / 64)] >> (byte % 64) & 1 != 0,
+            text => self.others.iter().any(|other| same(other.bytes(), text)),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -246,6 +273,45 @@ pub(super) fn comparison(order: Order, left: Get, right: Get) -> Get {
     }
 }
 
+/// Either of two; several comparisons of the same thing with strings are one.
+pub(super) fn either(left: Get, right: Get) -> Get {
+    let (of, mut set) = match left {
+        Get::CompareText(Order::Equal, of, text) if is_variable(&of) => {
+            let mut set = OneOf::default();
+            set.add(&text);
+            (of, set)
+        }
+        Get::OneOf(of, set) => (of, set),
+        left => return Get::Or(Box::new(left), Box::new(right)),
+    };
+    match right {
+        Get::CompareText(Order::Equal, other, text) if is_same_variable(&of, &other) => set.add(&text),
+        Get::OneOf(other, more) if is_same_variable(&of, &other) => {
+            set.bytes.iter_mut().zip(more.bytes).for_each(|(bits, more)| *bits |= more);
+            set.others.extend(more.others);
+        }
+        right => return Get::Or(Box::new(Get::OneOf(of, set)), Box::new(right)),
+    }
+    Get::OneOf(of, set)
+}
+
+fn is_variable(expr: &Get) -> bool {
+    matches!(expr, Get::Of(Place::Global(_) | Place::Local(_) | Place::Record | Place::Field(_)))
+}
+
+fn is_same_variable(left: &Get, right: &Get) -> bool {
+    match (left, right) {
+        (Get::Of(left), Get::Of(right)) => match (left, right) {
+            (Place::Global(left), Place::Global(right))
+            | (Place::Local(left), Place::Local(right))
+            | (Place::Field(left), Place::Field(right)) => left == right,
+            (Place::Record, Place::Record) => true,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
 /// Evaluating it shows nowhere. Says no if in doubt.
 pub(super) fn is_still(expr: &Get) -> bool {
     let is_simple = |place: &Place| {
@@ -261,9 +327,10 @@ pub(super) fn is_still(expr: &Get) -> bool {
         | Get::Arith(_, left, right)
         | Get::And(left, right)
         | Get::Or(left, right) => is_still(left) && is_still(right),
-        Get::Match { text: inner, .. } | Get::CompareText(_, inner, _) | Get::CompareNumber(_, inner, _) => {
-            is_still(inner)
-        }
+        Get::Match { text: inner, .. }
+        | Get::CompareText(_, inner, _)
+        | Get::CompareNumber(_, inner, _)
+        | Get::OneOf(inner, _) => is_still(inner),
         Get::Negate(inner) | Get::Plus(inner) | Get::Not(inner) | Get::Length(inner) => is_still(inner),
         _ => false,
     }

@@ -2,7 +2,7 @@
 
 use crate::{Accept, Declined};
 
-use super::code::{Get, Place, comparison};
+use super::code::{Get, Place, comparison, either};
 use super::compile::Compiler;
 use super::names::Owner;
 use super::tree::{Builtin, Expr};
@@ -67,8 +67,8 @@ impl Compiler<'_> {
                 Get::And(left, self.boxed(right)?)
             }
             Expr::Or(left, right) => {
-                let left = self.boxed(left)?;
-                Get::Or(left, self.boxed(right)?)
+                let left = self.get(left)?;
+                either(left, self.get(right)?)
             }
             Expr::If(test, yes, no) => {
                 let (test, yes) = (self.boxed(test)?, self.boxed(yes)?);

@@ -10,7 +10,7 @@ use super::machine::{Machine, Ran};
 use super::number;
 
 use super::tree::{Arith, Order};
-use super::value::{Operand, Value};
+use super::value::{Operand, Value, same};
 
 /// mawk's buffer for `sprintf` holds less.
 const SPRINTF_MAX: usize = 8191;
@@ -88,6 +88,7 @@ impl Machine {
             | Get::Compare(..)
             | Get::CompareText(..)
             | Get::CompareNumber(..)
+            | Get::OneOf(..)
             | Get::Match { .. }
             | Get::In(..) => f64::from(u8::from(self.is_true(expr)?)),
             Get::Step { place, by, before } => {
@@ -103,6 +104,11 @@ impl Machine {
                 return self.inside(function, args, |machine| machine.number(result));
             }
             Get::Call(function, args) => self.call_for(function, args, Value::number)?,
+            Get::Size(table) => self.table(*table).len() as f64,
+            Get::Index(text, wanted) => self.index(text, wanted)?,
+            Get::Split(text, table, separator) => self.split(text, *table, *separator)?,
+            Get::Substitute { all, pattern, by, place } => self.substitute(*all, *pattern, by, place)?,
+            Get::Find(text, pattern) => self.find(text, *pattern)?,
             expr => self.value(expr)?.number(),
         })
     }
@@ -126,6 +132,8 @@ impl Machine {
                 self.compare_number(*order, left, *right)
             }
             Get::CompareText(order, left, right) => self.compare_text(*order, left, right.bytes()),
+            Get::OneOf(of, texts) => self.with_text(of, |text| texts.contains(text)),
+            Get::Of(Place::Global(place)) => Ok(self.globals[*place].is_true()),
             _ => self.is_true_made(expr),
         }
     }
@@ -135,6 +143,7 @@ impl Machine {
             Get::Compare(order, left, right) => self.compare(*order, left, right)?,
             Get::CompareNumber(order, left, right) => self.compare_number(*order, left, *right)?,
             Get::CompareText(order, left, right) => self.compare_text(*order, left, right.bytes())?,
+            Get::OneOf(of, texts) => self.with_text(of, |text| texts.contains(text))?,
             Get::Match { negated, text, pattern } => self.matches(text, *pattern)? != *negated,
             Get::Not(inner) => !self.is_true(inner)?,
             Get::And(left, right) => self.is_true(left)? && self.is_true(right)?,
@@ -252,23 +261,30 @@ impl Machine {
     }
 
     /// Compares with a string, for which nothing is a number.
+    #[inline]
     fn compare_text(&mut self, order: Order, left: &Get, right: &[u8]) -> Ran<bool> {
-        if let Some(field) = self.field_of(left)? {
+        self.with_text(left, |left| texts(order, left, right))
+    }
+
+    /// What an expression is as a string, without a copy if it lies anywhere.
+    #[inline]
+    fn with_text<T>(&mut self, expr: &Get, with: impl FnOnce(&[u8]) -> T) -> Ran<T> {
+        if let Some(field) = self.field_of(expr)? {
             let found = self.found(field);
             return Ok(match found.bytes() {
-                Some(left) => texts(order, left, right),
-                None => texts(order, &written(found.number()), right),
+                Some(text) => with(text),
+                None => with(&written(found.number())),
             });
         }
-        let compare = |left: &Value| match left.bytes() {
-            Some(left) => texts(order, left, right),
-            None => texts(order, &written(left.number()), right),
+        let of_value = |value: &Value| match value.bytes() {
+            Some(text) => with(text),
+            None => with(&written(value.number())),
         };
-        match left {
+        match expr {
             Get::Of(place @ (Place::Global(_) | Place::Local(_) | Place::Element(..))) => {
-                self.with(place, compare)
+                self.with(place, of_value)
             }
-            left => Ok(compare(&self.value(left)?)),
+            expr => Ok(of_value(&self.value(expr)?)),
         }
     }
 
@@ -368,24 +384,12 @@ impl Machine {
                 let branch = if self.is_true(test)? { yes } else { no };
                 return self.value(branch);
             }
-            Get::Concat(_) | Get::Substr(..) | Get::ToLower(_) | Get::ToUpper(_) | Get::Sprintf(..) => {
+            expr if is_text(expr) => {
                 let text = self.text(expr)?;
                 let value = Value::text(&text);
                 self.give_back(text);
                 value
             }
-            Get::Size(table) => Value::Number(self.table(*table).len() as f64),
-            Get::Index(text, wanted) => Value::Number(self.index(text, wanted)?),
-            Get::Split(text, table, separator) => {
-                let text = self.text(text)?;
-                let pieces = self.split(&text, *table, *separator);
-                self.give_back(text);
-                Value::Number(pieces)
-            }
-            Get::Substitute { all, pattern, by, place } => {
-                Value::Number(self.substitute(*all, *pattern, by, place)?)
-            }
-            Get::Find(text, pattern) => Value::Number(self.find(text, *pattern)?),
             Get::Call(function, args) => self.call(function, args)?,
             expr => Value::Number(self.number(expr)?),
         })
@@ -424,6 +428,7 @@ pub(super) fn is_number(expr: &Get) -> bool {
             | Get::Compare(..)
             | Get::CompareText(..)
             | Get::CompareNumber(..)
+            | Get::OneOf(..)
             | Get::Match { .. }
             | Get::And(..)
             | Get::Or(..)
@@ -433,8 +438,18 @@ pub(super) fn is_number(expr: &Get) -> bool {
             | Get::Math(..)
             | Get::Step { .. }
             | Get::Update(..)
+            | Get::Index(..)
+            | Get::Split(..)
+            | Get::Substitute { .. }
+            | Get::Find(..)
             | Get::Of(Place::FieldCount)
     )
+}
+
+/// Is it a string that is made, whatever happens?
+#[inline]
+pub(super) fn is_text(expr: &Get) -> bool {
+    matches!(expr, Get::Concat(_) | Get::Substr(..) | Get::ToLower(_) | Get::ToUpper(_) | Get::Sprintf(..))
 }
 
 #[inline]
@@ -495,8 +510,8 @@ pub(super) fn numbers(order: Order, left: f64, right: f64) -> bool {
 #[inline]
 fn texts(order: Order, left: &[u8], right: &[u8]) -> bool {
     match order {
-        Order::Equal => left == right,
-        Order::NotEqual => left != right,
+        Order::Equal => same(left, right),
+        Order::NotEqual => !same(left, right),
         order => holds(order, left.cmp(right)),
     }
 }

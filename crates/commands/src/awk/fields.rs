@@ -271,7 +271,7 @@ fn next_word(text: &[u8], from: usize) -> Option<Range<usize>> {
 }
 
 /// `split`: the pieces of a text.
-pub(super) fn split(text: &[u8], separator: &mut Separator, mut piece: impl FnMut(&[u8])) {
+pub(super) fn split<'a>(text: &'a [u8], separator: &mut Separator, mut piece: impl FnMut(&'a [u8])) {
     if text.is_empty() {
         return;
     }

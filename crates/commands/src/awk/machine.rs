@@ -233,6 +233,8 @@ impl Machine {
             Get::Substitute { all, pattern, by, place } => {
                 self.substitute(*all, *pattern, by, place).map(|_| ())
             }
+            Get::Call(function, args) => self.call_for(function, args, |_| ()),
+            expr if is_number(expr) => self.number(expr).map(|_| ()),
             expr => self.value(expr).map(|_| ()),
         }
     }
@@ -438,7 +440,9 @@ impl Machine {
         (self.base, self.table_base) = (values, tables);
         let ran = given.and_then(|()| run(self));
         (self.base, self.table_base) = outer;
-        self.locals.truncate(values);
+        if !function.arrays.is_empty() {
+            self.locals.truncate(values);
+        }
         if function.has_arrays {
             self.local_tables.truncate(tables);
             self.tables.truncate(made);

@@ -2,7 +2,7 @@
 
 use super::array::{Array, Key};
 use super::code::{Get, OFS, Place, Table, is_still};
-use super::eval::{calculate, is_number, written};
+use super::eval::{calculate, is_number, is_text, written};
 use super::machine::{Machine, Ran};
 use super::number;
 use super::record::Found;
@@ -37,6 +37,14 @@ impl Machine {
         index: &[Get],
         with: impl FnOnce(&mut Value) -> T,
     ) -> Ran<T> {
+        if let [one] = index
+            && let Some(number) = self.quick(one)
+        {
+            let table = self.table_number(table);
+            if let Some(value) = self.tables[table].listed(number) {
+                return Ok(with(value));
+            }
+        }
         self.at_key(table, index, |array, key| with(array.entry(key)))
     }
 
@@ -145,6 +153,9 @@ impl Machine {
             let number = self.number(value)?;
             return self.set_number(place, number);
         }
+        if self.put(place, value)? {
+            return Ok(());
+        }
         match place {
             Place::Global(place) => {
                 let value = self.value(value)?;
@@ -179,6 +190,68 @@ impl Machine {
             }
         }
         Ok(())
+    }
+
+    /// Assigns what lies somewhere, or is made as a string, without a value on the way: `false` if it is not so simple.
+    #[inline]
+    fn put(&mut self, place: &Place, value: &Get) -> Ran<bool> {
+        if is_text(value) {
+            return self.put_text(place, value);
+        }
+        let listed = match place {
+            Place::Element(table, index) => match index.as_slice() {
+                [one] => self.quick(one).map(|number| (self.table_number(*table), number)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Machine { record, globals, locals, tables, base, .. } = self;
+        let to = match (place, listed) {
+            (Place::Local(place), _) => &mut locals[*base + *place],
+            (_, Some((table, number))) => match tables[table].listed(number) {
+                Some(entry) => entry,
+                None => return Ok(false),
+            },
+            (Place::Global(place), _) => {
+                match value {
+                    Get::Text(text) => globals[*place].be_text(text.bytes()),
+                    Get::Of(Place::Field(field)) => record.field(*field).put(&mut globals[*place]),
+                    Get::Of(Place::Record) => record.whole(&globals[OFS]).put(&mut globals[*place]),
+                    Get::Of(Place::Local(from)) => globals[*place].be_like(&locals[*base + *from]),
+                    _ => return Ok(false),
+                }
+                return Ok(true);
+            }
+            _ => return Ok(false),
+        };
+        match value {
+            Get::Text(text) => to.be_text(text.bytes()),
+            Get::Of(Place::Field(field)) => record.field(*field).put(to),
+            Get::Of(Place::Record) => record.whole(&globals[OFS]).put(to),
+            Get::Of(Place::Global(from)) => to.be_like(&globals[*from]),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Assigns what is made as a string.
+    fn put_text(&mut self, place: &Place, value: &Get) -> Ran<bool> {
+        match place {
+            Place::Global(_) | Place::Local(_) => {}
+            Place::Element(_, index) if index.iter().all(is_still) => {}
+            _ => return Ok(false),
+        }
+        let text = self.text(value)?;
+        match place {
+            Place::Element(table, index) => self.element(*table, index, |entry| entry.be_text(&text))?,
+            place => {
+                if let Some(variable) = self.variable(place) {
+                    variable.be_text(&text);
+                }
+            }
+        }
+        self.give_back(text);
+        Ok(true)
     }
 
     fn set_number(&mut self, place: &Place, number: f64) -> Ran<()> {

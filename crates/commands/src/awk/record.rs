@@ -60,6 +60,16 @@ impl<'a> Found<'a> {
         }
     }
 
+    /// The same as [`value`](Self::value) in the place of another.
+    #[inline]
+    pub(super) fn put(self, to: &mut Value) {
+        match self {
+            Found::Input(bytes) => to.be_input(bytes),
+            Found::Text(bytes) => to.be_text(bytes),
+            Found::Own(value) => to.be_like(value),
+        }
+    }
+
     #[inline]
     pub(super) fn number(self) -> f64 {
         match self {

@@ -2,8 +2,10 @@
 
 use super::array::Key;
 use super::code::{Get, Place};
+use super::eval::calculate;
 use super::fold::{self, Ledger, SUM_MAX};
 use super::machine::{Machine, Ran, Stop};
+use super::tree::Arith;
 use super::value::Value;
 
 impl Machine {
@@ -13,10 +15,16 @@ impl Machine {
         if self.ledger.is_some() {
             return self.add_on_ledger(place, value, sign);
         }
-        let arith = if sign < 0.0 { super::tree::Arith::Subtract } else { super::tree::Arith::Add };
+        let arith = if sign < 0.0 { Arith::Subtract } else { Arith::Add };
         let by = self.number(value)?;
         self.inexact |= !is_small(by);
-        let sum = self.update(arith, place, &Get::Number(by))?;
+        let sum = match self.variable(place) {
+            Some(Value::Number(number)) => {
+                *number = calculate(arith, *number, by);
+                *number
+            }
+            _ => self.update(arith, place, &Get::Number(by))?,
+        };
         self.inexact |= !is_small(sum);
         Ok(())
     }
@@ -95,8 +103,9 @@ impl Machine {
 }
 
 /// Added in whatever order, such numbers come to the same.
+#[inline]
 fn is_small(number: f64) -> bool {
-    number.abs() < SUM_MAX && number.fract() == 0.0
+    number.abs() < SUM_MAX && number as i64 as f64 == number
 }
 
 fn add_small(sum: &mut Value, by: f64) -> Ran<()> {

@@ -9,16 +9,24 @@ use super::substitute::replace;
 use super::value::Value;
 
 impl Machine {
-    pub(super) fn split(&mut self, text: &[u8], table: Table, separator: usize) -> f64 {
+    pub(super) fn split(&mut self, text: &Get, table: Table, separator: usize) -> Ran<f64> {
         let number = self.table_number(table);
-        let array = &mut self.tables[number];
-        array.clear();
-        let mut pieces = 0;
-        split(text, &mut self.separators[separator], |piece| {
-            pieces += 1;
-            array.push(Value::input(piece));
-        });
-        pieces as f64
+        if let Some(field) = self.field_of(text)? {
+            let Machine { record, globals, tables, separators, .. } = self;
+            let found = match field {
+                0 => record.whole(&globals[OFS]),
+                field => record.any_field(field),
+            };
+            if let Some(text) = found.bytes() {
+                let pieces = tables[number].be_split(|piece| split(text, &mut separators[separator], piece));
+                return Ok(pieces as f64);
+            }
+        }
+        let text = self.text(text)?;
+        let Machine { tables, separators, .. } = self;
+        let pieces = tables[number].be_split(|piece| split(&text, &mut separators[separator], piece));
+        self.give_back(text);
+        Ok(pieces as f64)
     }
 
     /// As mawk cuts: start and length lose their fractions first, and what lies before the beginning is not counted

@@ -21,7 +21,22 @@ impl Text {
         if text.len() > SHORT {
             return Text::Long(text.into());
         }
-        Text::Short { length: text.len() as u8, bytes: short(text) }
+        let mut bytes = [0; SHORT];
+        fill(&mut bytes, text);
+        Text::Short { length: text.len() as u8, bytes }
+    }
+
+    /// The same in the place of another. A few bytes are written where they are to be: to make a text and to move it there, which is to
+    /// read as a whole what was just written in pieces, makes the processor wait.
+    #[inline]
+    fn be(&mut self, text: &[u8]) {
+        match self {
+            Text::Short { length, bytes } if text.len() <= SHORT => {
+                fill(bytes, text);
+                *length = text.len() as u8;
+            }
+            other => *other = Text::new(text),
+        }
     }
 
     #[inline]
@@ -35,8 +50,8 @@ impl Text {
 
 /// A copy in pieces of fixed sizes, which may overlap: no call for a few bytes.
 #[inline]
-fn short(text: &[u8]) -> [u8; SHORT] {
-    let (mut bytes, length) = ([0; SHORT], text.len());
+fn fill(bytes: &mut [u8; SHORT], text: &[u8]) {
+    let length = text.len();
     if let (Some(first), Some(last)) = (text.first_chunk::<16>(), text.last_chunk::<16>()) {
         bytes[..16].copy_from_slice(first);
         bytes[length - 16..][..16].copy_from_slice(last);
@@ -49,7 +64,22 @@ fn short(text: &[u8]) -> [u8; SHORT] {
     } else {
         bytes.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
     }
-    bytes
+}
+
+/// Whether two strings are equal, of which most are short: no call for a few bytes.
+#[inline]
+pub(super) fn same(left: &[u8], right: &[u8]) -> bool {
+    if left.len() != right.len() {
+        return false;
+    }
+    let eight = |text: &[u8]| Some((*text.first_chunk::<8>()?, *text.last_chunk::<8>()?));
+    let four = |text: &[u8]| Some((*text.first_chunk::<4>()?, *text.last_chunk::<4>()?));
+    match left.len() {
+        0..4 => left.iter().zip(right).all(|(left, right)| left == right),
+        4..8 => four(left) == four(right),
+        8..=16 => eight(left) == eight(right),
+        _ => left == right,
+    }
 }
 
 impl std::fmt::Debug for Text {
@@ -94,7 +124,27 @@ impl Value {
     pub(super) fn be_like(&mut self, other: &Value) {
         match other {
             Value::Number(number) => self.be_number(*number),
+            Value::Text(text @ Text::Short { .. }) => self.be_text(text.bytes()),
+            Value::Input(text @ Text::Short { .. }) => self.be_input(text.bytes()),
             other => *self = other.clone(),
+        }
+    }
+
+    /// A string, likewise.
+    #[inline]
+    pub(super) fn be_text(&mut self, bytes: &[u8]) {
+        match self {
+            Value::Text(text) => text.be(bytes),
+            other => *other = Value::text(bytes),
+        }
+    }
+
+    /// Something from the input, likewise.
+    #[inline]
+    pub(super) fn be_input(&mut self, bytes: &[u8]) {
+        match self {
+            Value::Input(text) => text.be(bytes),
+            other => *other = Value::input(bytes),
         }
     }
 
@@ -170,6 +220,41 @@ impl<'a> Operand<'a> {
         match number::looks_like(text) {
             Some(number) => Operand::Both(number, text),
             None => Operand::Text(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_the_same_made_anew_or_in_the_place_of_another() {
+        let text = b"abcdefghijklmnopqrstuvwxyzabcdefghijk";
+        let mut values: Vec<Value> = vec![Value::Unset, Value::Number(2.5)];
+        for length in 0..text.len() {
+            values.extend([Value::text(&text[..length]), Value::input(&text[length / 3..length])]);
+        }
+        for old in &values {
+            for new in &values {
+                let mut value = old.clone();
+                value.be_like(new);
+                assert_eq!(format!("{value:?}"), format!("{new:?}"));
+            }
+        }
+    }
+
+    #[test]
+    fn strings_are_the_same_if_all_their_bytes_are() {
+        let text = b"abcdefghijklmnopqrstuvwxyz";
+        for length in 0..text.len() {
+            assert!(same(&text[..length], &text[..length]));
+            assert!(!same(&text[..length], &text[..length + 1]));
+            for at in 0..length {
+                let mut other = text[..length].to_vec();
+                other[at] = b'!';
+                assert!(!same(&text[..length], &other));
+            }
         }
     }
 }

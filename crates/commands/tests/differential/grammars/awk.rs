@@ -574,7 +574,15 @@ impl Writer<'_> {
     }
 
     fn test(&mut self) -> String {
-        match self.rng.below(12) {
+        match self.rng.below(13) {
+            // Several strings that one thing is compared with.
+            12 => {
+                let (value, mut text) =
+                    (self.value(), || self.pick(&["\"a\"", "\"b\"", "\"1\"", "\"\"", "\"abc\"", "$1"]));
+                let texts = [text(), text(), text()];
+                let tests: Vec<String> = texts.iter().map(|text| format!("{value} == {text}")).collect();
+                format!("({})", tests.join(" || "))
+            }
             0..3 => self.regex(),
             3..5 => format!("{} {} {}", self.value(), self.pick(&["~", "!~"]), self.regex()),
             5..8 => format!(
