@@ -152,6 +152,11 @@ pub trait Command: Send + Sync + fmt::Debug {
         false
     }
 
+    /// The program that it starts for what it reads, and whose work its kernel does as well (`xargs grep`).
+    fn runs(&self) -> Option<&str> {
+        None
+    }
+
     /// For a source: how much it prints, if that is known.
     fn prints_bytes(&self) -> Option<u64> {
         None

@@ -1,4 +1,4 @@
-//! `find`: GNU findutils, as a source. Its kernel walks with one thread, and prints names and newlines; what goes by the moment
+//! `find`: GNU findutils, as a source. Its kernel walks with one thread, and prints names; what goes by the moment
 //! when it is read, or by the locale of this process, is left to the real one.
 
 use pelton_find::{Query, Stroll, Surroundings};
@@ -76,9 +76,9 @@ impl Command for Find {
         true
     }
 
-    /// No name holds one, and no other end of a line is modelled here.
+    /// No name holds one.
     fn prints_no_nul(&self) -> bool {
-        true
+        self.args.iter().all(|arg| arg != b"-print0")
     }
 }
 
@@ -132,15 +132,10 @@ mod tests {
         assert!(matches!(source.facts().class, Class::Source) && source.inputs().is_empty());
         let reason = |line: &str| find(line).unwrap().kernel().err().map(|declined| declined.reason);
         assert_eq!(reason(". -name *.rs -o ! -type d -size +3k").as_deref(), None);
-        for line in [
-            ". -name [ab]",
-            ". -iname a",
-            ". -regex a",
-            ". -mmin 1",
-            ". -print0",
-            ". -depth",
-            ". -type f -maxdepth 2",
-        ] {
+        assert_eq!(reason(". -print0").as_deref(), None);
+        for line in
+            [". -name [ab]", ". -iname a", ". -regex a", ". -mmin 1", ". -depth", ". -type f -maxdepth 2"]
+        {
             assert!(reason(line).is_some(), "{line}");
         }
         assert_eq!(find(". -exec rm {} +").unwrap_err().reason, "-exec runs commands of its own");

@@ -37,7 +37,7 @@ impl Query {
     }
 
     /// Whether it means the same whenever it was read, in a process of any locale, and does nothing but print names with
-    /// newlines behind them; or what of it does not.
+    /// newlines or NULs behind them; or what of it does not.
     ///
     /// # Errors
     /// In words.
@@ -111,8 +111,8 @@ impl Expr {
                 Err("a test goes by the moment, or by another file")
             }
             Expr::Test(Test::User(_) | Test::Group(_)) => Err("a test goes by who has an account"),
-            Expr::Action(Action::Print { end: b'\n' } | Action::Prune | Action::Quit) => Ok(()),
-            Expr::Action(_) => Err("it prints more than names and newlines"),
+            Expr::Action(Action::Print { .. } | Action::Prune | Action::Quit) => Ok(()),
+            Expr::Action(_) => Err("it prints more than names"),
         }
     }
 }

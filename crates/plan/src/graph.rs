@@ -207,6 +207,14 @@ impl Work {
         }
     }
 
+    /// The program that it would start for what it reads (see [`Command::runs`]).
+    pub fn runs(&self) -> Option<&str> {
+        match self {
+            Work::Command(command) => command.runs(),
+            Work::Rewritten { .. } => None,
+        }
+    }
+
     /// A fresh kernel. It was made once while planning, so an error here is none that data could cause.
     pub fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         match self {

@@ -165,7 +165,10 @@ fn keep_complaints(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: 
             continue;
         }
         // grep -q does both: it prints nothing before its end, and may leave early.
-        let mut behind = facts[at + 1..].iter().flatten();
+        // An xargs leaves only where something is wrong, which is soon or late as its lists are gathered: a race in any case.
+        let leaves =
+            |at: usize| candidates[at].command.as_ref().is_ok_and(|command| command.runs().is_none());
+        let mut behind = (at + 1..facts.len()).filter(|&at| leaves(at)).filter_map(|at| facts[at].as_ref());
         let decides = behind.find(|facts| facts.stops_early || facts.blocks_until_eof);
         if decides.is_some_and(|facts| facts.stops_early) {
             let reason = "what it complains of depends on when its reader leaves";
@@ -175,11 +178,14 @@ fn keep_complaints(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: 
 }
 
 /// When its reader leaves, xargs sees the command it runs end by SIGPIPE, says so, and ends with a status of its own; a
-/// kernel just ends. So one must read behind it that takes everything before it prints, and nothing between them may
-/// end before.
+/// kernel in the middle just ends. So one must read behind it that takes everything before it prints, and nothing between them
+/// may end before; or it is the last, and runs something else than echo: then its worker says so as well.
 fn keep_spawners(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
     for at in 0..verdicts.len() {
-        if candidates[at].name != "xargs" || verdicts[at].native().is_none() {
+        let program = candidates[at].command.as_ref().ok().and_then(|command| command.runs());
+        let Some(program) = program.filter(|_| verdicts[at].native().is_some()) else { continue };
+        let is_last = at + 1 == candidates.len();
+        if is_last && program != "echo" {
             continue;
         }
         let mut readers = candidates.iter().zip(facts).skip(at + 1).map_while(|(candidate, facts)| {
@@ -241,8 +247,8 @@ mod tests {
         assert_eq!(reasons("tail -f x", "tail"), ["following a file"]);
         assert_eq!(reasons("nosuch", "nosuch"), ["nosuch has no kernel"]);
         assert_eq!(reasons("find . -mmin 1", "find"), ["a test goes by the moment, or by another file"]);
-        let gathers = "it runs wc once it has gathered all items, or as many as fit an argument list";
-        assert_eq!(reasons("find . | xargs wc", "xargs"), [gathers]);
+        let gathers = "it runs rm once it has gathered all items, or as many as fit an argument list";
+        assert_eq!(reasons("find . | xargs rm", "xargs"), [gathers]);
     }
 
     #[test]
@@ -303,6 +309,9 @@ mod tests {
             ("nosuch | xargs -n 1 | sort", "nosuch | native { xargs -n 1 ; sort }"),
             ("nosuch | xargs -n 1 | nl | wc > f", "nosuch | native { xargs -n 1 ; nl ; wc }"),
             ("nosuch | xargs -n 1 echo x | tac | head", "nosuch | native { xargs -n 1 echo x ; tac ; head }"),
+            ("nosuch | xargs wc -l", "nosuch | native { xargs wc -l }"),
+            ("nosuch | xargs cat | head", "nosuch | xargs cat | native { head }"),
+            ("find . | xargs cat | sort", "native { find . ; xargs cat ; sort }"),
             // In a file or a terminal writing may fail, and who reads on is not known.
             ("nosuch | xargs -n 1", "nosuch | xargs -n 1"),
             ("nosuch | xargs -n 1 | cat", "nosuch | xargs -n 1 | cat"),

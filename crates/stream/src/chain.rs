@@ -261,9 +261,21 @@ fn feed(links: &mut [Link], block: &[u8], sink: &mut dyn Sink) -> Fed {
         return if link.index > 0 { link.close(rest, sink) } else { Ok(Flow::NextInput) };
     }
     match link.kernel.framing() {
-        Framing::Bytes => link.step(|kernel, out| kernel.push(block, out), &[block], rest, sink),
+        Framing::Bytes => push_bytes(link, block, rest, sink),
         Framing::Records(end) => push_records(link, end, block, rest, sink),
     }
+}
+
+/// What it owes comes first: a hand-over further on may have come between.
+fn push_bytes(link: &mut Link, block: &[u8], rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
+    if link.kernel.owes() {
+        link.pending.extend_from_slice(block);
+        let flow = link.pay(rest, sink)?;
+        let block = std::mem::take(&mut link.pending);
+        return if flow == Flow::More { push_bytes(link, &block, rest, sink) } else { Ok(flow) };
+    }
+    let flow = link.step(|kernel, out| kernel.push(block, out), &[block], rest, sink)?;
+    if flow == Flow::More { link.pay(rest, sink) } else { Ok(flow) }
 }
 
 fn push_records(link: &mut Link, end: u8, block: &[u8], rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
@@ -400,8 +412,25 @@ impl Link {
         }
     }
 
+    /// Lets the kernel do what it owes.
+    fn pay(&mut self, rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
+        while self.kernel.owes() && !self.ended {
+            let pending = std::mem::take(&mut self.pending);
+            let fed = self.step(|kernel, out| kernel.go_on(out), &[&pending], rest, sink);
+            self.pending = pending;
+            let flow = fed?;
+            if flow != Flow::More {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::More)
+    }
+
     /// Gives the kernel a last record that lacks its end.
     fn flush(&mut self, rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
+        if self.pay(rest, sink)? == Flow::Done {
+            return Ok(Flow::Done);
+        }
         if self.pending.is_empty() {
             return Ok(Flow::More);
         }

@@ -141,6 +141,17 @@ pub trait Kernel: Any + Send {
     /// Does the command's work on `block`, appending to `out` what it prints. Must not assume `out` is empty.
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome;
 
+    /// It has more to do for what it was given than fits well in a block (`xargs cat`): the driver writes `out` and calls
+    /// [`go_on`](Kernel::go_on) until it has not. For kernels that take [`Framing::Bytes`].
+    fn owes(&self) -> bool {
+        false
+    }
+
+    /// Goes on with what it owes. One that hands over now leaves all that it was given to [`held`](Kernel::held).
+    fn go_on(&mut self, _out: &mut Vec<u8>) -> Outcome {
+        Ok(Flow::More)
+    }
+
     /// Of a plain file so long as this, it would rather read parts itself, with those it was lent, than be given blocks.
     fn reads_itself(&self, _bytes: u64) -> bool {
         false

@@ -14,6 +14,27 @@ pub struct Means {
     pub crew: Crew,
     /// How much may be kept in memory, and where the rest goes; without one, everything is kept.
     pub storage: Option<Arc<dyn Storage>>,
+    /// Who opens files whose names come as data (`xargs cat`).
+    pub files: Option<Arc<dyn Files>>,
+}
+
+/// Opens files by names that are not known before. Everything that is not a plain file, and can be read as one, is `None`: the
+/// real command says what is wrong with it.
+pub trait Files: Send + Sync {
+    /// How long it is, without opening it if that can be told. In bytes.
+    fn look(&self, name: &[u8]) -> Option<u64>;
+
+    /// Whether it will open, as far as that can be told.
+    fn may_open(&self, name: &[u8]) -> bool;
+
+    /// Open, and how long it is in bytes.
+    fn open(&self, name: &[u8]) -> Option<(Box<dyn io::Read + Send>, u64)>;
+}
+
+impl fmt::Debug for dyn Files {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Files")
+    }
 }
 
 /// A plain file, any part of which can be read at any time, by several at once.

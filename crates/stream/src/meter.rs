@@ -93,6 +93,14 @@ impl Kernel for Metered {
         self.measure(block.len(), out, |kernel, out| kernel.push(block, out))
     }
 
+    fn owes(&self) -> bool {
+        self.kernel.owes()
+    }
+
+    fn go_on(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.measure(0, out, |kernel, out| kernel.go_on(out))
+    }
+
     fn reads_itself(&self, bytes: u64) -> bool {
         self.kernel.reads_itself(bytes)
     }

@@ -25,6 +25,9 @@ pub fn cpu_model() -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_string())
 }
 
+/// For opening what may turn out to be no plain file: a FIFO without a writer, a line without a modem, a terminal.
+pub const NEVER_WAITS: i32 = libc::O_NONBLOCK | libc::O_NOCTTY;
+
 /// Whether this process may execute the file at `path`, by its effective user and group.
 pub fn may_execute(path: &std::path::Path) -> bool {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -35,6 +38,12 @@ pub fn may_execute(path: &std::path::Path) -> bool {
 pub fn may_write(path: &std::path::Path) -> bool {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
     accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+}
+
+/// Whether this process may read what is at `path`.
+pub fn may_read(path: &std::path::Path) -> bool {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS).is_ok()
 }
 
 /// How much memory could still be had, in bytes: what the machine has available, what the control groups of this process

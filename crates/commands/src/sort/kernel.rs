@@ -463,7 +463,7 @@ mod tests {
             (true, "sort: read failed: /tmp: Input/output error\n"),
         ] {
             let mut kernel = SortKernel::new(&SortOptions::default());
-            kernel.lend(&Means { crew: Crew::default(), storage: Some(Arc::new(Faulty { writes })) });
+            kernel.lend(&Means { storage: Some(Arc::new(Faulty { writes })), ..Means::default() });
             let mut out = Vec::new();
             let flow = kernel.push(b"b\na\nand others that are longer\n", &mut out);
             assert_eq!(flow, Ok(if writes { Flow::More } else { Flow::Done }));

@@ -1,16 +1,17 @@
-//! What `xargs echo` prints: items gathered into batches, each printed as echo prints it.
+//! Items gathered into lists, and what the command prints for each: what echo would, or what a kernel makes of files.
 //!
 //! ```text
-//! bytes ──items──► item ──gather──► batch ──echo──► out
+//! bytes ──items──► item ──gather──► batch ──echo, or a run over files──► out
 //! ```
 //! What lies between the start of the batch and the end of what was read is kept as it came, so that the real xargs
 //! can go on from the start of a batch: there its state is that of its own start.
 
 use memchr::memmem;
-use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome};
+use pelton_stream::{BLOCK_BYTES, Flow, Framing, HandOver, Kernel, Means, Outcome};
 
 use super::items::{Items, Step};
-use super::{Batch, Settings};
+use super::run::{Progress, Run, Said};
+use super::{Batch, Runs, Settings, Troubled};
 use crate::echo::is_options;
 
 /// More than this is not kept of a batch: what is that long is mostly blanks or quotes.
@@ -19,23 +20,42 @@ const HELD_BYTES: usize = 1 << 20;
 /// With -I, lines and command lines longer than this are left to the real one, which has limits on both.
 const REPLACED_BYTES: usize = 4096;
 
+/// So much is printed before the next block.
+const ENOUGH_BYTES: usize = 1 << 20;
+
+/// The status of an xargs whose command failed.
+const COMMAND_FAILED: i32 = 123;
+
 pub(super) struct XargsKernel {
     settings: Settings,
     items: Items,
-    /// The items of the batch, a NUL behind each.
-    batch: Vec<u8>,
-    count: u64,
+    /// The items of the batch.
+    batch: Vec<Vec<u8>>,
+    /// What they take of the characters.
+    batch_bytes: usize,
     lines: u64,
-    /// What the words of the command line take of the characters of a batch.
+    /// What the words of the command line take of them.
     words_bytes: usize,
     has_run: bool,
-    /// What was read from the start of the batch up to the current block.
+    /// What came, from the start of the batch on.
     held: Vec<u8>,
-    /// Where in `held` and the block after it the current item begins.
+    /// So much of it lies before the start of the batch, and is done.
+    start: usize,
+    /// So much of it has been read as items.
+    read: usize,
+    /// Where in it the current item begins.
     item_start: usize,
+    /// The command runs for the batch, and where the next one then begins.
+    running: Option<(Run, usize)>,
+    /// There is more to do for what came.
+    owes: bool,
+    failed: bool,
+    complaints: Vec<u8>,
+    means: Means,
+    nobody_reads: bool,
+    /// What is read of a file at once.
+    block: Vec<u8>,
 }
-
-type Troubled<T> = Result<T, &'static str>;
 
 impl XargsKernel {
     pub(super) fn new(settings: Settings) -> Self {
@@ -44,56 +64,144 @@ impl XargsKernel {
             words_bytes: settings.words_bytes(),
             settings,
             batch: Vec::new(),
-            count: 0,
+            batch_bytes: 0,
             lines: 0,
             has_run: false,
             held: Vec::new(),
+            start: 0,
+            read: 0,
             item_start: 0,
+            running: None,
+            owes: false,
+            failed: false,
+            complaints: Vec::new(),
+            means: Means::default(),
+            nobody_reads: false,
+            block: Vec::new(),
         }
     }
 
-    /// An item is complete. Returns where the batch now begins: behind the item, before it, or where it did.
-    fn gather(&mut self, line: bool, out: &mut Vec<u8>) -> Troubled<Start> {
-        if let Batch::Replace(pattern) = &self.settings.batch {
-            let words = replaced(&self.settings.words, pattern, &self.items.item)?;
-            self.items.item.clear();
-            self.has_run = true;
-            return say(words.iter().map(Vec::as_slice), out).map(|()| Start::Behind);
+    /// Reads what came, and does what there is to do, until that is enough for once.
+    fn advance(&mut self, out: &mut Vec<u8>) -> Troubled<()> {
+        let before = out.len();
+        self.owes = true;
+        loop {
+            if self.running.is_some() && !self.run_on(out)? {
+                return Ok(());
+            }
+            if out.len() - before >= ENOUGH_BYTES || !self.complaints.is_empty() {
+                return Ok(());
+            }
+            if self.read == self.held.len() {
+                self.owes = false;
+                return Ok(());
+            }
+            self.read_byte(out)?;
         }
-        let mut start = Start::Kept;
-        if self.words_bytes + self.batch.len() + self.items.item.len() + 1 > self.settings.characters {
+    }
+
+    fn read_byte(&mut self, out: &mut Vec<u8>) -> Troubled<()> {
+        if self.items.is_between() {
+            self.item_start = self.read;
+        }
+        let step = self.items.step(self.held[self.read]);
+        self.read += 1;
+        match step {
+            Step::Taken if self.is_too_long() => Err("an item that is too long"),
+            Step::Taken => Ok(()),
+            Step::Skipped if self.batch.is_empty() => {
+                self.start = self.read;
+                Ok(())
+            }
+            Step::Skipped => Ok(()),
+            Step::Ended { line } => self.gather(line, out),
+            Step::Trouble(reason) => Err(reason),
+        }
+    }
+
+    /// An item is complete.
+    fn gather(&mut self, line: bool, out: &mut Vec<u8>) -> Troubled<()> {
+        let item = std::mem::take(&mut self.items.item);
+        if let Batch::Replace(_) = &self.settings.batch {
+            self.batch.push(item);
+            return self.run(self.read, out);
+        }
+        if self.words_bytes + self.batch_bytes + item.len() + 1 > self.settings.characters {
             if self.batch.is_empty() || self.settings.exits || matches!(self.settings.batch, Batch::Lines(_))
             {
                 return Err("a list of arguments that is too long");
             }
-            self.run(out)?;
-            start = Start::Before;
+            // It begins the next batch, and is read again.
+            self.read = self.item_start;
+            self.items = Items::new(self.settings.reading);
+            return self.run(self.item_start, out);
         }
-        self.batch.append(&mut self.items.item);
-        self.batch.push(0);
-        self.count += 1;
+        self.batch_bytes += item.len() + 1;
+        self.batch.push(item);
         self.lines += u64::from(line);
         let full = match self.settings.batch {
-            Batch::Items(most) => self.count == most,
+            Batch::Items(most) => self.batch.len() as u64 == most,
             Batch::Lines(most) => self.lines >= most,
             _ => false,
         };
-        if full {
-            // What is handed over begins with the batch: nothing of this item may have been printed.
-            self.run(out)?;
-            start = Start::Behind;
-        }
-        Ok(start)
+        if full { self.run(self.read, out) } else { Ok(()) }
     }
 
-    /// Prints what the command prints for this batch.
-    fn run(&mut self, out: &mut Vec<u8>) -> Troubled<()> {
-        let words = self.settings.words.iter().map(Vec::as_slice);
-        let items = self.batch.split_inclusive(|&byte| byte == 0).map(|item| &item[..item.len() - 1]);
-        say(words.chain(items), out)?;
-        self.batch.clear();
-        (self.count, self.lines, self.has_run) = (0, 0, true);
+    /// Runs the command for the batch; the next one begins at `next`.
+    fn run(&mut self, next: usize, out: &mut Vec<u8>) -> Troubled<()> {
+        match &self.settings.runs {
+            Runs::Echo => {
+                match &self.settings.batch {
+                    Batch::Replace(pattern) => {
+                        let item = self.batch.first().map_or(&[][..], Vec::as_slice);
+                        let words = replaced(&self.settings.words, pattern, item)?;
+                        say(words.iter().map(Vec::as_slice), out)?;
+                    }
+                    _ => {
+                        let words = self.settings.words.iter().chain(&self.batch);
+                        say(words.map(Vec::as_slice), out)?;
+                    }
+                }
+                self.begin_batch(next);
+            }
+            Runs::Program(_) if self.batch.is_empty() => return Err("a command that reads no file"),
+            Runs::Program(program) => {
+                let files = std::mem::take(&mut self.batch);
+                let run = Run::new(program, files, &self.means, self.nobody_reads)?;
+                self.running = Some((run, next));
+            }
+        }
         Ok(())
+    }
+
+    /// Goes on with the run; whether it has ended.
+    fn run_on(&mut self, out: &mut Vec<u8>) -> Troubled<bool> {
+        let Some((run, next)) = &mut self.running else { return Ok(true) };
+        self.block.resize(BLOCK_BYTES, 0);
+        let before = out.len();
+        let mut said = Said { out, complaints: &mut self.complaints };
+        match run.go_on(&self.means, &mut self.block, &mut said) {
+            Ok(Progress::Paused) => Ok(false),
+            Ok(Progress::Ended(status)) => {
+                self.failed |= status != 0;
+                let next = *next;
+                self.running = None;
+                self.begin_batch(next);
+                Ok(true)
+            }
+            Err(reason) => {
+                out.truncate(before);
+                self.complaints.clear();
+                self.running = None;
+                Err(reason)
+            }
+        }
+    }
+
+    fn begin_batch(&mut self, start: usize) {
+        self.start = start;
+        self.batch.clear();
+        (self.batch_bytes, self.lines, self.has_run) = (0, 0, true);
     }
 
     fn is_too_long(&self) -> bool {
@@ -104,28 +212,59 @@ impl XargsKernel {
         self.words_bytes + self.items.item.len() + 2 > most
     }
 
-    /// The block is done; what belongs to the batch is kept.
-    fn keep(&mut self, block: &[u8], start: usize) -> Outcome {
-        self.held.extend_from_slice(&block[start..]);
-        if self.held.len() <= HELD_BYTES {
-            return Ok(Flow::More);
+    /// Lets go of what is done.
+    fn forget(&mut self) -> Troubled<()> {
+        self.held.drain(..self.start);
+        self.read -= self.start;
+        self.item_start = self.item_start.saturating_sub(self.start);
+        if let Some((_, next)) = &mut self.running {
+            *next -= self.start;
+        }
+        self.start = 0;
+        if self.read <= HELD_BYTES || self.running.is_some() {
+            return Ok(());
         }
         if self.batch.is_empty() && self.items.item.is_empty() {
             // Empty quotes: that there is an item must be sure where the real one is to go on, as it runs at least once.
+            let rest = self.held.split_off(self.read);
             self.held = self.items.shortest();
-            self.item_start = 0;
+            (self.read, self.item_start) = (self.held.len(), 0);
+            self.held.extend(rest);
+            return Ok(());
+        }
+        Err("more between the items than is kept")
+    }
+
+    /// What was given is all kept: the real one gets it from the start of the batch on.
+    fn outcome(&mut self, done: Troubled<()>, consumed: usize) -> Outcome {
+        match done.and_then(|()| self.forget()) {
+            Ok(()) => Ok(Flow::More),
+            Err(reason) => {
+                self.owes = false;
+                Err(HandOver { consumed, reason })
+            }
+        }
+    }
+
+    /// The input has ended: what is left of it.
+    fn conclude(&mut self, out: &mut Vec<u8>) -> Troubled<Flow> {
+        self.advance(out)?;
+        if self.owes {
             return Ok(Flow::More);
         }
-        Err(HandOver { consumed: block.len(), reason: "more between the items than is kept" })
+        match self.items.finish() {
+            Some(Step::Trouble(reason)) => return Err(reason),
+            Some(_) => self.gather(false, out)?,
+            None => {
+                let runs_empty = !self.has_run && self.settings.runs_empty;
+                if self.batch.is_empty() && !runs_empty {
+                    return Ok(Flow::Done);
+                }
+                self.run(self.read, out)?;
+            }
+        }
+        Ok(Flow::More)
     }
-}
-
-/// Where the batch begins after an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Start {
-    Kept,
-    Before,
-    Behind,
 }
 
 impl Kernel for XargsKernel {
@@ -133,57 +272,51 @@ impl Kernel for XargsKernel {
         Framing::Bytes
     }
 
+    fn lend(&mut self, means: &Means) {
+        self.means = means.clone();
+    }
+
+    fn nobody_reads(&mut self) {
+        self.nobody_reads = true;
+    }
+
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
-        // Where the batch begins in the block, if nothing of it is held.
-        let mut start = 0;
-        for (at, &byte) in block.iter().enumerate() {
-            if self.items.is_between() {
-                self.item_start = self.held.len() + at - start;
-            }
-            let step = self.items.step(byte);
-            let begins = match step {
-                Step::Taken if self.is_too_long() => Err("an item that is too long"),
-                Step::Taken => Ok(Start::Kept),
-                Step::Skipped if self.batch.is_empty() => Ok(Start::Behind),
-                Step::Skipped => Ok(Start::Kept),
-                Step::Ended { line } => self.gather(line, out),
-                Step::Trouble(reason) => Err(reason),
-            };
-            match begins.map_err(|reason| HandOver { consumed: start, reason })? {
-                Start::Kept => {}
-                Start::Before => {
-                    let into_block = self.item_start.saturating_sub(self.held.len());
-                    self.held.drain(..self.item_start.min(self.held.len()));
-                    start += into_block;
-                }
-                Start::Behind => {
-                    self.held.clear();
-                    start = at + 1;
-                }
-            }
-        }
-        self.keep(block, start)
+        self.held.extend_from_slice(block);
+        let done = self.advance(out);
+        self.outcome(done, block.len())
+    }
+
+    fn owes(&self) -> bool {
+        self.owes
+    }
+
+    fn go_on(&mut self, out: &mut Vec<u8>) -> Outcome {
+        let done = self.advance(out);
+        self.outcome(done, 0)
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
-        let rest = match self.items.finish() {
-            Some(Step::Trouble(reason)) => Err(reason),
-            Some(_) => self.gather(false, out).map(|start| {
-                if start == Start::Before {
-                    self.held.drain(..self.item_start);
-                }
-            }),
-            None => Ok(()),
-        };
-        let ended = rest.and_then(|()| {
-            let runs_empty = !self.has_run && self.settings.runs_empty;
-            if self.batch.is_empty() && !runs_empty { Ok(()) } else { self.run(out) }
-        });
-        ended.map(|()| Flow::Done).map_err(|reason| HandOver { consumed: 0, reason })
+        match self.conclude(out) {
+            Ok(Flow::More) => self.outcome(Ok(()), 0),
+            Ok(flow) => Ok(flow),
+            Err(reason) => self.outcome(Err(reason), 0),
+        }
     }
 
     fn held(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.held)
+        std::mem::take(&mut self.held).split_off(self.start)
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.complaints)
+    }
+
+    fn status(&self) -> i32 {
+        if self.failed { COMMAND_FAILED } else { 0 }
+    }
+
+    fn status_after(&self, real: i32) -> i32 {
+        if real == 0 { self.status() } else { real }
     }
 }
 

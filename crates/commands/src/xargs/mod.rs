@@ -1,10 +1,12 @@
-//! `xargs`: GNU findutils, where what it runs is `echo`: then all that it does is to print.
+//! `xargs`: GNU findutils, where what it runs is `echo`, or a command that only reads files and has a kernel: then all that it
+//! does is to print.
 //!
 //! Any other command it runs by itself, which no kernel can. How it forms the argument lists of these is told in
 //! `explain`, since that says whether what follows has to wait.
 
 mod items;
 mod kernel;
+mod run;
 
 use pelton_stream::Kernel;
 
@@ -12,6 +14,10 @@ use crate::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
 use crate::{Accept, Charset, Class, Command, Context, Declined, Facts, Input, Touches};
 use items::Reading;
 use kernel::XargsKernel;
+use run::Program;
+
+/// Or what the real one would have to judge.
+type Troubled<T> = Result<T, &'static str>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -69,12 +75,20 @@ enum Batch {
     Replace(Vec<u8>),
 }
 
-/// What a run with `echo` needs to know.
+/// What is run for a list.
+#[derive(Clone, Debug)]
+enum Runs {
+    Echo,
+    Program(Box<Program>),
+}
+
+/// What a run needs to know.
 #[derive(Clone, Debug)]
 struct Settings {
+    runs: Runs,
     reading: Reading,
     batch: Batch,
-    /// The words of the command line behind `echo`.
+    /// The words of the command line behind its name.
     words: Vec<Vec<u8>>,
     /// The most characters of an argument list.
     characters: usize,
@@ -87,13 +101,19 @@ struct Settings {
 impl Settings {
     /// What the words take of the characters.
     fn words_bytes(&self) -> usize {
-        b"echo".len() + 1 + self.words.iter().map(|word| word.len() + 1).sum::<usize>()
+        let name = match &self.runs {
+            Runs::Echo => b"echo".len(),
+            Runs::Program(program) => program.name.len(),
+        };
+        name + 1 + self.words.iter().map(|word| word.len() + 1).sum::<usize>()
     }
 }
 
 #[derive(Debug)]
 struct Xargs {
     settings: Accept<Settings>,
+    /// As it is written.
+    program: String,
     args: Vec<Vec<u8>>,
 }
 
@@ -109,13 +129,9 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let operands = parsed.operands();
     let (program, words) =
         operands.split_first().map_or((&b"echo"[..], &[][..]), |(name, rest)| (name, rest));
-    let settings = if program == b"echo" {
-        settings(&parsed, words, context)
-    } else {
-        let (program, when) = (program.escape_ascii(), when(&parsed));
-        Declined::because(format!("it runs {program} {when}"))
-    };
-    Ok(Box::new(Xargs { settings, args: args.to_vec() }))
+    let settings = settings(&parsed, program, words, context);
+    let program = String::from_utf8_lossy(program).into_owned();
+    Ok(Box::new(Xargs { settings, program, args: args.to_vec() }))
 }
 
 fn when(parsed: &Parsed<'_, Id>) -> &'static str {
@@ -127,11 +143,32 @@ fn when(parsed: &Parsed<'_, Id>) -> &'static str {
     })
 }
 
-fn settings(parsed: &Parsed<'_, Id>, words: &[&[u8]], context: &Context) -> Accept<Settings> {
+fn settings(parsed: &Parsed<'_, Id>, program: &[u8], words: &[&[u8]], context: &Context) -> Accept<Settings> {
+    let runs = || format!("it runs {} {}", program.escape_ascii(), when(parsed));
+    let is_echo = program == b"echo";
+    if !is_echo && !run::is_known(program) {
+        return Declined::because(runs());
+    }
+    let settings = lists(parsed, words, context)?;
+    if is_echo {
+        return Ok(settings);
+    }
+    let (replace, single) = match &settings.batch {
+        Batch::Replace(pattern) => (Some(&pattern[..]), true),
+        batch => (None, *batch == Batch::Items(1)),
+    };
+    let made = Program::new(program, &settings.words, replace, single, &context.locale)
+        .map_err(|declined| Declined::new(format!("{} ({})", runs(), declined.reason)))?;
+    Ok(Settings { runs: Runs::Program(Box::new(made)), ..settings })
+}
+
+/// How the command line is cut into lists.
+fn lists(parsed: &Parsed<'_, Id>, words: &[&[u8]], context: &Context) -> Accept<Settings> {
     if context.locale.ctype == Charset::Other {
         return Declined::because("a locale in which other characters may be blank");
     }
     let mut settings = Settings {
+        runs: Runs::Echo,
         reading: Reading::Blanks,
         batch: Batch::Full,
         words: words.iter().map(|word| word.to_vec()).collect(),
@@ -203,7 +240,7 @@ impl Command for Xargs {
     fn facts(&self) -> Facts {
         // Not said to block: full lists may be run before the input ends. What it cannot read, and a command that
         // fails, may end it early.
-        Facts::serial(Class::Effect, Touches::anything()).stopping_early()
+        Facts::serial(Class::Effect, Touches::anything()).giving_up_early()
     }
 
     fn inputs(&self) -> &[Input] {
@@ -213,6 +250,10 @@ impl Command for Xargs {
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         let settings = self.settings.clone()?;
         Ok(Box::new(XargsKernel::new(settings)))
+    }
+
+    fn runs(&self) -> Option<&str> {
+        Some(&self.program)
     }
 
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
@@ -238,12 +279,34 @@ mod tests {
     #[test]
     fn it_says_when_it_runs_what() {
         assert_eq!(
-            reason("wc"),
-            "it runs wc once it has gathered all items, or as many as fit an argument list"
+            reason("rm"),
+            "it runs rm once it has gathered all items, or as many as fit an argument list"
         );
         assert_eq!(reason("-0 -n 1 rm -I"), "it runs rm once for every few items");
         assert_eq!(reason("-P4 -I{} mv {} x"), "it runs mv once for every line or few");
-        assert_eq!(reason("-n5 --max-lines -r grep -p"), "it runs grep once for every line or few");
+        assert_eq!(reason("-n5 --max-lines -r chmod -p"), "it runs chmod once for every line or few");
+    }
+
+    #[test]
+    fn what_only_reads_files_needs_no_process() {
+        for line in
+            ["wc -l", "-0 -n 1 grep -c x", "-I% cat -n %", "-r sed s/a/b/", "-n 2 sort -u", "-L1 head -n 1"]
+        {
+            assert_eq!(reason(line), "", "{line}");
+        }
+        for line in [
+            "sort -o",
+            "-I% cat x%",
+            "-I% grep % %",
+            "uniq",
+            "grep -f x",
+            "tee",
+            "sed -i s/a/b/",
+            "grep -P x",
+        ] {
+            assert_ne!(reason(line), "", "{line}");
+        }
+        assert_eq!(reason("-n1 uniq"), "");
     }
 
     #[test]

@@ -326,7 +326,7 @@ pub fn means(storage: Option<Arc<dyn Storage>>) -> Means {
             3
         }
     }
-    Means { crew: Crew::new(Arc::new(Three)).eager(), storage }
+    Means { crew: Crew::new(Arc::new(Three)).eager(), storage, files: None }
 }
 
 /// en_US.UTF-8, if it is installed.

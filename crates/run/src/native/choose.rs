@@ -274,9 +274,9 @@ fn command_of(
     candidate.implementation = Some(context.implementation.describe());
     candidate.locale = Some(locale.clone());
     let command = pelton_commands::accept_with(&name, &candidate.args, &context, &files::script)?;
-    if name == b"xargs" {
-        let echo = (!own).then(|| around.program_of(b"echo")).flatten().map(|found| found.path);
-        spawned::check(command.as_ref(), echo.as_deref(), &exec.envp, detector)?;
+    if let Some(program) = command.runs() {
+        let found = (!own).then(|| around.program_of(program.as_bytes())).flatten().map(|found| found.path);
+        spawned::check(command.as_ref(), found.as_deref(), &exec.envp, detector)?;
     }
     if name == b"find" {
         check_find(&exec.envp, position)?;

@@ -8,6 +8,7 @@
 //! waiting; no growth for four windows after a shrink. Threads but the first give way to everybody else besides
 //! ([`POLITE`], `SCHED_BATCH`), so that what others lose before a shrink is little.
 
+use super::named::Named;
 use super::spill::Memory;
 use pelton_stream::team::{Crew, Policy};
 use pelton_stream::{BLOCK_BYTES, Means, block_bytes};
@@ -197,7 +198,7 @@ pub fn means(elastic: &Arc<Elastic>) -> Means {
         true => Crew::new(policy),
         false => Crew::default(),
     };
-    Means { crew, storage: Some(Arc::new(Memory)) }
+    Means { crew, storage: Some(Arc::new(Memory)), files: Some(Arc::new(Named::new())) }
 }
 
 /// How many cores nobody uses at this moment.

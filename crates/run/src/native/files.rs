@@ -182,7 +182,7 @@ pub fn script(name: &[u8]) -> Accept<Vec<u8>> {
 }
 
 /// A large file of which less is stored than its size says.
-fn may_have_holes(file: &Metadata) -> bool {
+pub(super) fn may_have_holes(file: &Metadata) -> bool {
     const SMALL_BYTES: u64 = 96 << 10;
     const UNIT_BYTES: u64 = 512;
     file.len() > SMALL_BYTES && file.blocks() * UNIT_BYTES < file.len()
@@ -310,6 +310,6 @@ pub fn open_copy(name: &[u8], copies: &Copies) -> std::io::Result<File> {
     options.open(path(name))
 }
 
-fn path(name: &[u8]) -> &Path {
+pub(super) fn path(name: &[u8]) -> &Path {
     Path::new(std::ffi::OsStr::from_bytes(name))
 }

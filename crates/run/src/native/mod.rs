@@ -20,6 +20,7 @@ mod growth;
 mod hand_over;
 mod join;
 mod meter;
+mod named;
 mod out;
 mod prepare;
 mod reader;
@@ -77,6 +78,8 @@ pub struct Native {
     last: Caller,
     /// The last stage goes on for the sake of its copies, even if its output cannot be written.
     last_copies: bool,
+    /// The program that the last stage would start, and see end, for what it reads.
+    last_runs: Option<String>,
     /// A note per node, for the record.
     pub rows: Vec<RowNote>,
 }

@@ -36,6 +36,7 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
         });
     }
     let last_copies = nodes.last().is_some_and(|node| node.work.copies().is_some());
+    let last_runs = nodes.last().and_then(|node| node.work.runs()).map(str::to_owned);
     let caller = |stage: usize| Some(Caller { called: stages[stage].as_ref()?.called.clone() });
     let (reading, writing) = (caller(range.start)?, caller(range.end - 1)?);
     // Rules may drop a stage's node, and never what the first stage reads.
@@ -54,6 +55,7 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
         first: reading,
         last: writing,
         last_copies,
+        last_runs,
         rows: Vec::new(),
     })
 }

@@ -1,5 +1,5 @@
-//! What `xargs` would start: its kernel prints what GNU echo prints, in lists as long as xargs makes them where no
-//! limit of the system is near.
+//! What `xargs` would start: its kernel prints what the program prints that a kernel was compared with, in lists as long as xargs
+//! makes them where no limit of the system is near.
 
 use pelton_commands::detect::Detector;
 use pelton_commands::{Accept, Command, Declined, Family};
@@ -14,19 +14,28 @@ const STACK_BYTES: u64 = 8 << 20;
 /// What an environment may take of these, so that the longest list of xargs fits in any case.
 const ENVIRONMENT_BYTES: usize = 1 << 19;
 
-/// Whether an xargs with a kernel would run that echo, and nothing else limits its lists.
+/// Whether an xargs with a kernel would run that program, and nothing else limits its lists.
 pub fn check(
     command: &dyn Command,
-    echo: Option<&[u8]>,
+    program: Option<&[u8]>,
     environment: &[CString],
     detector: &mut Detector<'_>,
 ) -> Accept<()> {
     if command.kernel().is_err() {
         return Ok(());
     }
-    let Some(echo) = echo else { return Declined::because("it would find no echo in PATH") };
-    if !detector.identify(Path::new(OsStr::from_bytes(echo))).is_tested(Family::GnuCoreutils) {
-        return Declined::because("it runs an echo that no kernel was compared with");
+    let name = command.runs().unwrap_or_default();
+    let Some(program) = program else {
+        return Declined::because(format!("it would find no {name} in PATH"));
+    };
+    // The program echo, not the builtin.
+    let family = match name {
+        "echo" => Some(Family::GnuCoreutils),
+        name => pelton_commands::lookup(name.as_bytes()).map(|entry| entry.family),
+    };
+    let path = Path::new(OsStr::from_bytes(program));
+    if !family.is_some_and(|family| detector.identify(path).is_tested(family)) {
+        return Declined::because(format!("it runs a program {name} that no kernel was compared with"));
     }
     let pointer = std::mem::size_of::<usize>();
     let bytes: usize = environment.iter().map(|pair| pair.as_bytes().len() + 1 + pointer).sum();
@@ -55,11 +64,12 @@ mod tests {
 
     #[test]
     fn another_echo_is_not_ours() {
-        let unknown = "it runs an echo that no kernel was compared with";
+        let unknown = "it runs a program echo that no kernel was compared with";
         assert_eq!(reason(&["-n1"], Some("/bin/sh"), &[]).as_deref(), Some(unknown));
+        assert_eq!(reason(&["wc"], None, &[]).as_deref(), Some("it would find no wc in PATH"));
         assert_eq!(reason(&["-n1"], None, &[]).as_deref(), Some("it would find no echo in PATH"));
         // It stays a process for a reason of its own.
-        assert_eq!(reason(&["wc"], None, &[]), None);
+        assert_eq!(reason(&["rm"], None, &[]), None);
     }
 
     #[test]

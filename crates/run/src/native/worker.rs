@@ -5,10 +5,15 @@ use super::out::Out;
 use super::reader::{Feed, Reader};
 use super::{Native, meter};
 use super::{elastic, failure};
+use failure::{Caller, Failure};
 use pelton_stream::{Chain, Fed};
-use pelton_sys::wait;
+use pelton_sys::{signals, wait};
 use std::fs::File;
 use std::io::Write;
+
+/// xargs's statuses for a command that failed, and for one that a signal ended.
+const COMMAND_FAILED: i32 = 123;
+const COMMAND_KILLED: i32 = 125;
 
 /// In the worker process.
 pub struct Worker {
@@ -41,6 +46,10 @@ impl Worker {
         elastic::give_way_as_asked();
         let kernels = self.native.nodes.iter_mut().filter_map(|node| node.kernel.take()).collect();
         let mut chain = Chain::new(kernels);
+        if self.native.last_runs.is_some() {
+            // What it runs is ended by it, and it goes on to say so.
+            signals::ignore_sigpipe();
+        }
         let Ok(mut out) = Out::stdout() else { return 127 };
         out.insists = self.native.last_copies;
         if out.is_null() {
@@ -91,10 +100,7 @@ impl Worker {
             last = if self.native.stages.len() == 1 { status } else { last };
             self.tell(self.native.stages.start, status);
         }
-        // A broken pipe is no error but an end, as SIGPIPE would have made it.
-        if let Some(failure) = failed.filter(|failure| failure.error.kind() != std::io::ErrorKind::BrokenPipe)
-        {
-            let (message, status) = failure::writing(&self.native.last, &failure);
+        if let Some((message, status)) = failed.and_then(|failure| self.unwritten(&failure)) {
             let _ = std::io::stderr().write_all(message.as_bytes());
             last = status;
             self.tell(self.native.stages.end - 1, last);
@@ -110,6 +116,21 @@ impl Worker {
             last = status;
         }
         last
+    }
+
+    /// What is said of output that cannot be written, and the status. A broken pipe is no error but an end, as SIGPIPE would have
+    /// made it, unless the stage would start what is ended so.
+    fn unwritten(&self, failure: &Failure) -> Option<(String, i32)> {
+        let broken = failure.error.kind() == std::io::ErrorKind::BrokenPipe;
+        let Some(program) = &self.native.last_runs else {
+            return (!broken).then(|| failure::writing(&self.native.last, failure));
+        };
+        if broken {
+            let called = &self.native.last.called;
+            return Some((format!("{called}: {program}: terminated by signal 13\n"), COMMAND_KILLED));
+        }
+        let (message, _) = failure::writing(&Caller { called: program.clone() }, failure);
+        Some((message, COMMAND_FAILED))
     }
 
     fn tell(&mut self, stage: usize, status: i32) {

@@ -1,0 +1,315 @@
+//! Runs of a command over files whose names come as data, without a process for each.
+//!
+//! Until a run has given something away, it can be taken back: whatever is not as plain as its kernel needs it is then the
+//! real command's, from the start of the list on. Before a run gives something away, it sees to it that all its other files
+//! will open.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use pelton_stream::{Chain, Fed, Files, Flow, InputKind, Kernel, Means, Sink, block_bytes};
+
+use super::Troubled;
+use crate::{Accept, Command, Context, Declined, Implementation, Input, Locale};
+
+/// What reads files, writes nothing, and ends by itself.
+const COMMANDS: &[&[u8]] = &[
+    b"cat",
+    b"cut",
+    b"expand",
+    b"fold",
+    b"grep",
+    b"head",
+    b"nl",
+    b"sed",
+    b"sort",
+    b"tac",
+    b"tail",
+    b"unexpand",
+    b"uniq",
+    b"wc",
+];
+
+/// Those whose messages and lines name no file but as it is begun; their expressions are compiled once for all runs over one file.
+const ONCE: &[&[u8]] = &[b"cat", b"cut", b"grep", b"head", b"sed"];
+
+/// So much of what a run prints is kept before it gives something away; and so much is made at once.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// A run that cannot give anything away before its end, and prints more than this, is the real command's.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Stands for a file while arguments are read before names are known. No option, no `=`.
+const SOME_FILE: &[u8] = b"file";
+
+/// Whether a kernel may stand for the command of this name.
+pub(super) fn is_known(name: &[u8]) -> bool {
+    COMMANDS.contains(&name)
+}
+
+/// A command and its words, to which names are added.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    pub(super) name: Vec<u8>,
+    words: Vec<Vec<u8>>,
+    /// Where the name goes, if not behind all words.
+    at: Option<usize>,
+    context: Context,
+    /// Understood for one file.
+    one: Arc<dyn Command>,
+}
+
+impl Program {
+    /// `replace`: what stands for the name among the words, if they come one by one. `single`: they come one by one.
+    pub(super) fn new(
+        name: &[u8],
+        words: &[Vec<u8>],
+        replace: Option<&[u8]>,
+        single: bool,
+        locale: &Locale,
+    ) -> Accept<Self> {
+        let Some(entry) = crate::lookup(name).filter(|_| is_known(name)) else {
+            return Declined::because("no kernel can stand for it");
+        };
+        let at = match replace {
+            None => None,
+            Some(pattern) => Some(place_of(pattern, words)?),
+        };
+        let context =
+            Context { locale: locale.clone(), implementation: Implementation::tested(entry.family) };
+        let some = |count: usize| vec![SOME_FILE.to_vec(); count];
+        let one = understand(name, &with(words, at, &some(1)), &some(1), &context)?;
+        if !single {
+            understand(name, &with(words, at, &some(2)), &some(2), &context)?;
+        }
+        Ok(Program { name: name.to_vec(), words: words.to_vec(), at, context, one: Arc::from(one) })
+    }
+
+    fn kernel(&self, files: &[Vec<u8>]) -> Troubled<(Box<dyn Kernel>, bool)> {
+        let is_plain = |name: &Vec<u8>| !name.is_empty() && !name.starts_with(b"-");
+        let known = matches!(files, [file] if is_plain(file)) && ONCE.contains(&&*self.name);
+        let made = if known {
+            self.one.kernel().map(|kernel| (kernel, self.one.resume_args().is_some()))
+        } else {
+            let args = with(&self.words, self.at, files);
+            understand(&self.name, &args, files, &self.context)
+                .and_then(|command| Ok((command.kernel()?, command.resume_args().is_some())))
+        };
+        made.map_err(|_| "arguments that only the real command understands")
+    }
+}
+
+fn place_of(pattern: &[u8], words: &[Vec<u8>]) -> Accept<usize> {
+    let holds = |word: &Vec<u8>| memchr::memmem::find(word, pattern).is_some();
+    let mut places = (0..words.len()).filter(|&at| holds(&words[at]));
+    match (places.next(), places.next()) {
+        (Some(at), None) if words[at] == pattern => Ok(at),
+        _ => Declined::because("the name stands within a word, in several, or in none"),
+    }
+}
+
+fn with(words: &[Vec<u8>], at: Option<usize>, files: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let (before, behind) = words.split_at(at.unwrap_or(words.len()));
+    let behind = behind.get(usize::from(at.is_some())..).unwrap_or_default();
+    [before, files, behind].concat()
+}
+
+/// If it reads these files in this order, and does nothing else.
+fn understand(
+    name: &[u8],
+    args: &[Vec<u8>],
+    files: &[Vec<u8>],
+    context: &Context,
+) -> Accept<Box<dyn Command>> {
+    let command = crate::accept(name, args, context)?;
+    let mut inputs = command.inputs().iter();
+    let reads = files.iter().all(|file| inputs.next() == Some(&Input::File(file.clone())));
+    if !reads || inputs.next().is_some() || command.copies().is_some() || !command.scripts().is_empty() {
+        return Declined::because("it does more than to read the files that are named");
+    }
+    command.kernel()?;
+    Ok(command)
+}
+
+/// One run, while it lasts.
+pub(super) struct Run {
+    chain: Chain,
+    name: Vec<u8>,
+    files: Vec<Vec<u8>>,
+    at: usize,
+    open: Option<Box<dyn Read + Send>>,
+    /// The kernel knows of the current file.
+    begun: bool,
+    /// Something has been given away.
+    committed: bool,
+    /// The kernel may meet data that only the real command can judge.
+    may_give_up: bool,
+    /// A file was lost when it was too late to leave it to the real command.
+    failed: bool,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// There is something to give away first.
+    Paused,
+    /// It ended, with this status.
+    Ended(i32),
+}
+
+/// What a run says.
+pub(super) struct Said<'a> {
+    pub(super) out: &'a mut Vec<u8>,
+    pub(super) complaints: &'a mut Vec<u8>,
+}
+
+impl Sink for Said<'_> {
+    fn take(&mut self, bytes: &[u8]) -> Flow {
+        self.out.extend_from_slice(bytes);
+        Flow::More
+    }
+
+    fn complain(&mut self, text: &[u8]) {
+        self.complaints.extend_from_slice(text);
+    }
+}
+
+impl Run {
+    /// Over these files, of which there is at least one.
+    pub(super) fn new(program: &Program, files: Vec<Vec<u8>>, means: &Means, null: bool) -> Troubled<Self> {
+        let opener = opener(means)?;
+        let (kernel, may_give_up) = program.kernel(&files)?;
+        let mut chain = Chain::new(vec![kernel]);
+        chain.lend(&Means { storage: means.storage.clone(), ..Means::default() });
+        if null {
+            chain.nobody_reads();
+        }
+        let mut open = None;
+        let kinds = match &files[..] {
+            [file] => {
+                let (file, bytes) = opener.open(file).ok_or(NOT_PLAIN)?;
+                open = Some(file);
+                vec![InputKind::Regular { bytes }]
+            }
+            files => {
+                let kind = |bytes| InputKind::Regular { bytes };
+                files
+                    .iter()
+                    .map(|file| opener.look(file).map(kind))
+                    .collect::<Option<_>>()
+                    .ok_or(NOT_PLAIN)?
+            }
+        };
+        chain.begin(&kinds, &mut Vec::new()).map_err(|_| UNJUDGED)?;
+        let name = program.name.clone();
+        let (begun, committed, failed) = (false, false, false);
+        Ok(Run { chain, name, files, at: 0, open, begun, committed, may_give_up, failed })
+    }
+
+    /// Goes on until it has ended, or has printed enough for once. `block` is what a read may fill.
+    pub(super) fn go_on(
+        &mut self,
+        means: &Means,
+        block: &mut [u8],
+        said: &mut Said<'_>,
+    ) -> Troubled<Progress> {
+        let opener = opener(means)?;
+        let before = said.out.len();
+        while self.at < self.files.len() {
+            let printed = said.out.len() - before;
+            if (printed >= KEPT_BYTES || !said.complaints.is_empty()) && self.may_commit(opener) {
+                return Ok(Progress::Paused);
+            }
+            // What is said stands behind what was printed before, and neither may be said too early.
+            if printed >= MOST_BYTES || !said.complaints.is_empty() {
+                return Err("more than is kept");
+            }
+            if !self.begin(opener, said)? {
+                self.at += 1;
+                continue;
+            }
+            match self.read(block, said)? {
+                Flow::More if self.open.is_some() => {}
+                Flow::Done => self.at = self.files.len(),
+                _ => {
+                    (self.open, self.begun) = (None, false);
+                    let ended = self.chain.end_input(said).map_err(|_| UNJUDGED)?;
+                    self.at = if ended == Flow::Done { self.files.len() } else { self.at + 1 };
+                }
+            }
+        }
+        self.chain.finish(said).map_err(|_| UNJUDGED)?;
+        let status = self.chain.statuses().first().copied().unwrap_or(0);
+        Ok(Progress::Ended(status.max(i32::from(self.failed))))
+    }
+
+    /// From here on nothing can be taken back.
+    fn may_commit(&mut self, files: &dyn Files) -> bool {
+        let rest = &self.files[(self.at + usize::from(self.begun)).min(self.files.len())..];
+        self.committed |= !self.may_give_up && rest.iter().all(|file| files.may_open(file));
+        self.committed
+    }
+
+    /// Opens the current file, if it is not open. Not if it has gone since it was looked at, too late for another to say so.
+    fn begin(&mut self, files: &dyn Files, said: &mut Said<'_>) -> Troubled<bool> {
+        if self.open.is_none() {
+            let name = &self.files[self.at];
+            match files.open(name) {
+                Some((file, _)) => self.open = Some(file),
+                None if self.committed => {
+                    said.complain(&[&self.name[..], b": ", name, b": No such file or directory\n"].concat());
+                    self.failed = true;
+                    return Ok(false);
+                }
+                None => return Err(NOT_PLAIN),
+            }
+        }
+        if !std::mem::replace(&mut self.begun, true) {
+            self.chain.begin_input(Some(&self.files[self.at]), said).map_err(|_| UNJUDGED)?;
+        }
+        Ok(true)
+    }
+
+    /// The next block; the file is closed at its end.
+    fn read(&mut self, block: &mut [u8], said: &mut Said<'_>) -> Troubled<Flow> {
+        let Some(file) = &mut self.open else { return Ok(Flow::More) };
+        let read = match file.read(block) {
+            Ok(read) => read,
+            Err(error) if self.committed => {
+                let text = error.to_string();
+                let reason = text.split(" (os error").next().unwrap_or_default();
+                let file = &self.files[self.at];
+                said.complain(&[&self.name[..], b": ", file, b": ", reason.as_bytes(), b"\n"].concat());
+                self.failed = true;
+                0
+            }
+            Err(_) => return Err("a file that cannot be read"),
+        };
+        // Less than was asked for: it ends there.
+        if read < block.len() {
+            self.open = None;
+        }
+        give(&mut self.chain, &block[..read], said).map_err(|_| UNJUDGED)
+    }
+}
+
+const NOT_PLAIN: &str = "a file that is not plain, or cannot be opened";
+const UNJUDGED: &str = "data that only the real command can judge";
+
+fn opener(means: &Means) -> Troubled<&dyn Files> {
+    means.files.as_deref().ok_or("nobody opens files")
+}
+
+fn give(chain: &mut Chain, block: &[u8], said: &mut Said<'_>) -> Fed {
+    if block.is_empty() {
+        return Ok(Flow::More);
+    }
+    chain.arrives(block);
+    for piece in block.chunks(block_bytes()) {
+        let flow = chain.feed(piece, said)?;
+        if flow != Flow::More {
+            return Ok(flow);
+        }
+    }
+    Ok(Flow::More)
+}
