@@ -35,7 +35,10 @@ pub struct Claim {
 impl Claim {
     /// A claim that `figure` is at most `bound`.
     pub fn at_most(what: &str, figure: f64, bound: f64, unit: &str) -> Self {
-        Claim { text: format!("{what}: {figure:.2} {unit} (at most {bound} {unit})"), held: figure <= bound }
+        let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+        // Bounds are mostly whole; of others, two digits are enough.
+        let asked = (bound * 100.0).round() / 100.0;
+        Claim { text: format!("{what}: {figure:.2}{unit} (at most {asked}{unit})"), held: figure <= bound }
     }
 }
 
