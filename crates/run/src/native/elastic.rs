@@ -162,6 +162,11 @@ impl Elastic {
         }
     }
 
+    /// All cores are taken, and others wait for them. Not of who was told how many to use.
+    pub fn is_crowded(&self) -> bool {
+        self.jobs == Jobs::Auto && sched::running().is_some_and(|running| running > self.limit())
+    }
+
     /// So many at most. What a control group allows stands in files, which short work never has time to read.
     fn limit(&self) -> usize {
         *self.limit.get_or_init(|| match self.jobs {

@@ -11,9 +11,12 @@ pub struct Cost {
     pub ns_per_byte: f64,
 }
 
-/// Dealing out and collecting costs about 1 ns for a byte that is read and 1 for one that is printed. A command is
-/// divided if it costs much more, so that nothing is lost where no core is idle.
+/// Dealing out and collecting costs about 1 ns for a byte that is read and 1 for one that is printed, where a core is idle.
+/// A command is divided if it costs much more.
 const HEAVY_NS_PER_BYTE: f64 = 20.0;
+/// Where others wait for cores it costs 5 ns, most of it for who is woken in turns, and nothing is won before they have gone: only
+/// what costs so much more that it does not matter is dealt out all the same.
+const HEAVY_IN_A_CROWD_NS_PER_BYTE: f64 = 150.0;
 /// A part costs so many times what its start costs, so that starts are 2% of the whole.
 const STARTS: f64 = 50.0;
 /// A start may be at most this share of its part.
@@ -23,8 +26,9 @@ const PART_BYTES: std::ops::RangeInclusive<f64> = 65_536.0..=8_388_608.0;
 
 impl Cost {
     /// How many bytes a part should have; `None` if parts do not pay.
-    pub fn part_bytes(&self) -> Option<usize> {
-        if self.ns_per_byte < HEAVY_NS_PER_BYTE {
+    pub fn part_bytes(&self, crowded: bool) -> Option<usize> {
+        let heavy = if crowded { HEAVY_IN_A_CROWD_NS_PER_BYTE } else { HEAVY_NS_PER_BYTE };
+        if self.ns_per_byte < heavy {
             return None;
         }
         let start_ns = self.start_ns.max(0.0);
@@ -47,9 +51,9 @@ pub enum Grain {
 }
 
 impl Grain {
-    /// For a command that costs so much.
-    pub fn of(cost: &Cost) -> Self {
-        cost.part_bytes().map_or(Grain::One, Grain::Bytes)
+    /// For a command that costs so much, where others wait for cores or not.
+    pub fn of(cost: &Cost, crowded: bool) -> Self {
+        cost.part_bytes(crowded).map_or(Grain::One, Grain::Bytes)
     }
 }
 
@@ -89,7 +93,7 @@ mod tests {
 
     #[test]
     fn parts_are_long_beside_their_start() {
-        let bytes = |start_ns, ns_per_byte| Cost { start_ns, ns_per_byte }.part_bytes();
+        let bytes = |start_ns, ns_per_byte| Cost { start_ns, ns_per_byte }.part_bytes(false);
         assert_eq!(bytes(1e6, 50.0), Some(1_000_000));
         // Cheap.
         assert_eq!(bytes(1e6, 10.0), None);
@@ -98,5 +102,12 @@ mod tests {
         assert_eq!(bytes(50e6, 50.0), None);
         assert_eq!(bytes(5e6, 25.0), Some(8_388_608));
         assert_eq!(bytes(-1e5, 50.0), Some(65_536));
+    }
+
+    #[test]
+    fn in_a_crowd_only_what_is_dear_is_divided() {
+        let bytes = |ns_per_byte| Cost { start_ns: 1e6, ns_per_byte }.part_bytes(true);
+        assert_eq!(bytes(50.0), None);
+        assert_eq!(bytes(200.0), Some(250_000));
     }
 }

@@ -219,6 +219,12 @@ impl Member {
         self.backlog.len() - self.sent + pipe::unread(self.left.as_fd()).unwrap_or(0)
     }
 
+    /// It has enough to read for a while, and room for what it prints.
+    pub fn is_comfortable(&self) -> bool {
+        let printed = self.out.file.as_ref().map_or(0, |file| pipe::unread(file.as_fd()).unwrap_or(0));
+        self.is_done() || self.load() >= PIPE_BYTES / 2 && printed <= PIPE_BYTES / 2
+    }
+
     /// What to wait for: to read from, and to write to.
     pub fn waits_for<'a>(&'a self, reads: &mut Vec<BorrowedFd<'a>>, writes: &mut Vec<BorrowedFd<'a>>) {
         reads.extend(self.out.fd().into_iter().chain(self.err.fd()));

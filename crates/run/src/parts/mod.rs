@@ -41,7 +41,9 @@ use pelton_sys::signals;
 use pelton_sys::spawn::{self, Action, Child, Exec, Redirection};
 use source::Source;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use trial::Verdict;
@@ -154,11 +156,12 @@ impl Parts {
         let mut source = Source::open(&self.stateless)?;
         signals::ignore_sigpipe();
         let called = String::from_utf8_lossy(self.real.argv.first()?.as_bytes()).into_owned();
+        let out = File::from(std::io::stdout().as_fd().try_clone_to_owned().ok()?);
         let mut crew = match trial::judge(&self.part, &self.stateless, &mut source) {
             Verdict::Real => return None,
             Verdict::Parts { grain, first } => {
                 elastic::give_way_as_asked();
-                Crew::new(&self.part, &self.real, &self.stateless, source, grain, first, Caller { called })
+                Crew::new(self, source, grain, first, Caller { called }, out)
             }
         };
         if self.stage == 0 {

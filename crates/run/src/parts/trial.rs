@@ -14,6 +14,7 @@ use super::grain::{Cost, Grain};
 use super::member::Member;
 use super::settings;
 use super::source::Source;
+use crate::native::elastic::Elastic;
 use memchr::{memchr, memrchr};
 use pelton_commands::stateless::{Data, Errors, Stateless, Statuses};
 use pelton_sys::sched::ThreadFile;
@@ -53,8 +54,10 @@ pub fn judge(exec: &Exec, stateless: &Stateless, source: &mut Source) -> Verdict
     if lines < SAMPLE_BYTES / 4 || !is_fit(&sample[..lines], stateless.data) {
         return Verdict::Real;
     }
+    let elastic = Elastic::new();
+    let crowded = elastic.is_crowded();
     let Some((cost, member)) = try_on(exec, stateless, &sample[..lines]) else { return Verdict::Real };
-    match Grain::of(&cost) {
+    match Grain::of(&cost, crowded && elastic.is_crowded()) {
         Grain::Bytes(bytes) if source.may_be_divided(stateless.data) && source.skip(lines).is_ok() => {
             Verdict::Parts { grain: Grain::Bytes(bytes), first: Some(Box::new(member)) }
         }
