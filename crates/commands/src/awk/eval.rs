@@ -10,7 +10,7 @@ use super::machine::{Machine, Ran};
 use super::number;
 
 use super::tree::{Arith, Order};
-use super::value::{Operand, Value, same};
+use super::value::{Operand, Value, append, same};
 
 /// mawk's buffer for `sprintf` holds less.
 const SPRINTF_MAX: usize = 8191;
@@ -22,6 +22,7 @@ impl Machine {
         match expr {
             Get::Number(number) => Some(*number),
             Get::Of(Place::Global(place)) => number_in(&self.globals[*place]),
+            Get::Of(Place::FieldCount) => Some(self.record.count() as f64),
             _ => self.quick_made(expr),
         }
     }
@@ -56,6 +57,7 @@ impl Machine {
             Get::Number(number) => Ok(*number),
             Get::Of(Place::Field(field)) => Ok(self.record.field(*field).number()),
             Get::Of(Place::Global(place)) => Ok(self.globals[*place].number()),
+            Get::Length(inner) => self.length(inner).map(|length| length as f64),
             _ => self.number_made(expr),
         }
     }
@@ -200,8 +202,14 @@ impl Machine {
         Ok(text)
     }
 
-    #[inline]
     fn length(&mut self, expr: &Get) -> Ran<usize> {
+        if let Get::Of(Place::FieldAt(index)) = expr
+            && let Some(number) = self.quick(index)
+            && number >= 1.0
+            && let Some(length) = self.record.known_length(number as usize)
+        {
+            return Ok(length);
+        }
         if let Some(field) = self.field_of(expr)? {
             let found = self.found(field);
             return Ok(found.bytes().map_or_else(
@@ -304,7 +312,7 @@ impl Machine {
     pub(super) fn write(&mut self, expr: &Get, out: &mut Vec<u8>) -> Ran<()> {
         match expr {
             Get::Of(Place::Field(field)) => self.record.field(*field).write(out),
-            Get::Text(text) => out.extend_from_slice(text.bytes()),
+            Get::Text(text) => append(text.bytes(), out),
             _ => return self.write_made(expr, out),
         }
         Ok(())
@@ -449,7 +457,13 @@ pub(super) fn is_number(expr: &Get) -> bool {
 /// Is it a string that is made, whatever happens?
 #[inline]
 pub(super) fn is_text(expr: &Get) -> bool {
-    matches!(expr, Get::Concat(_) | Get::Substr(..) | Get::ToLower(_) | Get::ToUpper(_) | Get::Sprintf(..))
+    let is_any = |part: &Get| matches!(part, Get::Text(_)) || is_text(part);
+    match expr {
+        Get::Concat(_) | Get::Substr(..) | Get::ToLower(_) | Get::ToUpper(_) | Get::Sprintf(..) => true,
+        Get::If(_, yes, no) => is_any(yes) && is_any(no),
+        Get::Call(function, _) => function.result().is_some_and(is_text),
+        _ => false,
+    }
 }
 
 #[inline]

@@ -159,6 +159,9 @@ pub(super) struct Pieces {
     pub(super) complete: bool,
 }
 
+/// So many fields are looked for one by one.
+const FEW: usize = 4;
+
 impl Pieces {
     /// Those of a record that begins there.
     #[inline]
@@ -184,8 +187,13 @@ impl Pieces {
         if !block.mark(separator, record_end) {
             return self.find(&block.bytes[..span.end], separator, wanted);
         }
+        let words = matches!(separator, Separator::Blanks);
+        // Counted first, they are listed without a look at how many there are and whether there is room.
+        if wanted - self.found.len() > FEW {
+            return self.list(block, span, words, wanted - self.found.len());
+        }
         let mut bits = block.bits(self.at);
-        if matches!(separator, Separator::Blanks) {
+        if words {
             while self.found.len() < wanted {
                 let start = bits.next();
                 if start >= span.end {
@@ -208,6 +216,32 @@ impl Pieces {
                 self.at = end + 1;
             }
         }
+    }
+
+    /// The next fields, so many if there are.
+    fn list(&mut self, block: &Block, span: &Range<usize>, words: bool, most: usize) {
+        if self.at > span.end {
+            self.complete = true;
+            return;
+        }
+        let (count, mut bits) = (block.count(&(self.at..span.end)), block.bits(self.at));
+        let left = if words { count.div_ceil(2) } else { count + 1 };
+        let taken = left.min(most);
+        if words {
+            self.found.extend((0..taken).map(|_| {
+                let start = bits.next();
+                Piece { start, end: bits.next().min(span.end) }
+            }));
+        } else {
+            let mut at = self.at;
+            self.found.extend((0..taken).map(|_| {
+                let (start, end) = (at, bits.next().min(span.end));
+                at = end + 1;
+                Piece { start, end }
+            }));
+        }
+        self.complete = taken == left;
+        self.at = self.found.last().map_or(self.at, |piece| piece.end + 1);
     }
 
     /// The same in any text, to its end.

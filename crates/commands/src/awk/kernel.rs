@@ -32,6 +32,8 @@ pub(super) struct Manner {
     /// Behind so many records of an input; numbers of records matter no more from there on.
     pub(super) behind: u64,
     pub(super) whole_lines: bool,
+    /// Somebody may ask for the number of a record, be it the message of an error.
+    pub(super) counts: bool,
     /// It adds up, and prints at the end.
     pub(super) folds: bool,
 }
@@ -155,7 +157,9 @@ impl AwkKernel {
         let code = Arc::clone(&self.machine.code);
         let mut at = 0;
         while let Some(line) = self.gate.as_mut().and_then(|gate| gate.next_line(block, at)) {
-            self.machine.skip(memchr::memchr_iter(b'\n', &block[at..line.start]).count() as u64);
+            if self.manner.counts {
+                self.machine.skip(memchr::memchr_iter(b'\n', &block[at..line.start]).count() as u64);
+            }
             at = line.end + 1;
             self.machine.record.enter_alone(&block[line]);
             self.machine.rules(&code.rules)?;
@@ -170,7 +174,9 @@ impl AwkKernel {
         let rest = &block[from..];
         let Some(last) = rest.len().checked_sub(1) else { return };
         let open = rest[last] != end;
-        self.machine.skip(memchr::memchr_iter(end, rest).count() as u64 + u64::from(open));
+        if self.manner.counts {
+            self.machine.skip(memchr::memchr_iter(end, rest).count() as u64 + u64::from(open));
+        }
         let stop = if open { block.len() } else { block.len() - 1 };
         let start = memchr::memrchr(end, &block[from..stop]).map_or(from, |before| from + before + 1);
         self.machine.record.enter_alone(&block[start..stop]);

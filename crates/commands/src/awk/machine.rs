@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::array::{Array, Seed};
 use super::code::{self, Argument, Code, Do, Function, Get, OFS, ORS, Place, Rule, SUBSEP, Table, When};
 use super::compile::Compiled;
-use super::eval::is_number;
+use super::eval::{calculate, is_number};
 use super::fields::Separator;
 use super::fold::Ledger;
 use super::format::{Piece, Size};
@@ -167,7 +167,35 @@ impl Machine {
 
     pub(super) fn run(&mut self, body: &[Do]) -> Ran<Flow> {
         for statement in body {
-            let flow = self.statement(statement)?;
+            // What is frequent is not called for.
+            let flow = match statement {
+                Do::Run(Get::Step { place, by, .. }) if let Some(number) = self.number_at(place) => {
+                    *number += by;
+                    continue;
+                }
+                Do::Run(Get::Update(arith, place, value))
+                    if matches!(**place, Place::Global(_) | Place::Local(_)) =>
+                {
+                    let by = self.number(value)?;
+                    match self.number_at(place) {
+                        Some(number) => *number = calculate(*arith, *number, by),
+                        None => {
+                            self.change(place, |number| calculate(*arith, number, by))?;
+                        }
+                    }
+                    continue;
+                }
+                Do::Run(Get::Assign(place, value)) => {
+                    self.assign(place, value)?;
+                    continue;
+                }
+                Do::If(test, yes, no) => {
+                    let body = if self.is_true(test)? { yes } else { no };
+                    self.run(body)?
+                }
+                Do::Next => return Ok(Flow::Next),
+                statement => self.statement(statement)?,
+            };
             if flow != Flow::Go {
                 return Ok(flow);
             }
@@ -175,7 +203,6 @@ impl Machine {
         Ok(Flow::Go)
     }
 
-    #[inline]
     fn statement(&mut self, statement: &Do) -> Ran<Flow> {
         match statement {
             Do::Run(expr) => self.run_expr(expr)?,
@@ -194,16 +221,12 @@ impl Machine {
             Do::Printf(pieces, args, calls) => {
                 self.printing(*calls, |machine, out| machine.printf(pieces, args, out))?;
             }
-            Do::If(test, yes, no) => {
-                let body = if self.is_true(test)? { yes } else { no };
-                return self.run(body);
-            }
+            Do::If(..) | Do::Next => return self.run(std::slice::from_ref(statement)),
             Do::Loop(test, body, step) => return self.repeat(test.as_ref(), body, step),
             Do::Again(body, test) => return self.do_while(body, test),
             Do::Each(place, table, body) => return self.each(place, *table, body),
             Do::Delete(table, index) => self.at_key(*table, index, |array, key| array.remove(key))?,
             Do::Clear(table) => self.table(*table).clear(),
-            Do::Next => return Ok(Flow::Next),
             Do::Exit(value) => {
                 if let Some(value) = value {
                     self.status = number::to_integer(self.number(value)?) & 0xFF;

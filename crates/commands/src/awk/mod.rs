@@ -131,7 +131,7 @@ fn accept_as(
     lines::check_lengths(&program, &line.program, &names)?;
     let analysis = analyse::analyse(&program, &names)?;
     let mut given = given::given(&line, &program, dialect)?;
-    let names_a_file = names_a_file(&program);
+    let names_a_file = mentions(&program, &["FILENAME"]);
     let sums = fold::sums(&program, &analysis).and_then(|sums| match names_a_file {
         true => Err("it asks for the name of its input".to_owned()),
         false => Ok(sums),
@@ -181,6 +181,7 @@ fn accept_as(
             && !names_a_file,
         behind: analysis.settles.unwrap_or_default(),
         whole_lines,
+        counts: analysis.may_fail || mentions(&program, &["NR", "FNR"]),
         folds: folds && !begin_prints && !warns,
     };
     let inputs = if reads { line.inputs } else { Vec::new() };
@@ -259,10 +260,11 @@ fn meets_nul(program: &tree::Program) -> bool {
     found
 }
 
-fn names_a_file(program: &tree::Program) -> bool {
+/// One of these names stands in it.
+fn mentions(program: &tree::Program, names: &[&str]) -> bool {
     let mut found = false;
     analyse::every_expr(program, &mut |expr| {
-        found |= matches!(expr, tree::Expr::Name(name) if name == "FILENAME");
+        found |= matches!(expr, tree::Expr::Name(name) if names.contains(&name.as_str()));
     });
     found
 }

@@ -1,5 +1,7 @@
 //! Numbers from strings and back, as C's strtod and printf do it in the C locale.
 
+use super::value::append;
+
 /// Of mawk's integers: it prints larger ones as `%.6g`.
 const INTEGER_MAX: f64 = 2_147_483_647.0;
 
@@ -235,23 +237,44 @@ pub(super) fn write(number: f64, out: &mut Vec<u8>) {
     }
 }
 
+/// 00 to 99.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
+        number += 1;
+    }
+    pairs
+};
+
 /// Appends a whole number.
+#[inline]
 pub(super) fn write_integer(number: i64, out: &mut Vec<u8>) {
+    if let 0..10 = number {
+        return out.push(b'0' + number as u8);
+    }
+    write_digits(number, out);
+}
+
+/// Two digits at a time.
+fn write_digits(number: i64, out: &mut Vec<u8>) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();
     let mut rest = number.unsigned_abs();
-    loop {
+    while rest >= 10 {
+        at -= 2;
+        digits[at..at + 2].copy_from_slice(&PAIRS[(rest % 100) as usize]);
+        rest /= 100;
+    }
+    if rest > 0 || number == 0 {
         at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
+        digits[at] = b'0' + rest as u8;
     }
     if number < 0 {
         out.push(b'-');
     }
-    out.extend_from_slice(&digits[at..]);
+    append(&digits[at..], out);
 }
 
 /// How a number is to look, but for its width.
@@ -434,6 +457,18 @@ mod tests {
             (-f64::NAN, "-nan"),
         ] {
             assert_eq!(shown(number), text);
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_written_as_the_library_has_them() {
+        let mut numbers: Vec<i64> = (-1100..1100).chain([i64::MIN, i64::MAX]).collect();
+        numbers.extend((0..63).flat_map(|bit| [1 << bit, -(1 << bit), (1 << bit) - 1]));
+        numbers.extend((1..19).flat_map(|tens| [10i64.pow(tens), 10i64.pow(tens) - 1, 9 - 10i64.pow(tens)]));
+        for number in numbers {
+            let mut out = Vec::new();
+            write_integer(number, &mut out);
+            assert_eq!(String::from_utf8_lossy(&out), number.to_string());
         }
     }
 

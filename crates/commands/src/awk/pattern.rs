@@ -16,7 +16,7 @@ use super::substitute::Single;
 pub(super) struct Pattern {
     regex: Regex,
     plain: Option<Plain>,
-    /// Every match is one of these.
+    /// Every match is one of these, and what goes on behind it.
     single: Option<Single>,
     /// As it was read.
     translated: Vec<u8>,
@@ -44,11 +44,11 @@ impl Pattern {
         let mut regex = regex::compile(&[&translated], &options)?;
         regex.be_patient();
         let single = match regex.shape() {
-            Shape::OneOf(set) => Some(Single::new(set, false)),
+            Shape::OneOf(set) => Some(Single::new(set, None)),
             Shape::Literal(text) if text.len() == 1 => {
-                Some(Single::new(Box::new(std::array::from_fn(|byte| text[0] == byte as u8)), false))
+                Some(Single::new(Box::new(std::array::from_fn(|byte| text[0] == byte as u8)), None))
             }
-            _ => regex.run_of().map(|set| Single::new(Box::new(*set), true)),
+            _ => regex.led_run().map(|sets| Single::new(Box::new(sets.head), Some(&sets.run))),
         };
         Ok(Pattern { regex, plain: plain(text), single, translated })
     }
@@ -85,7 +85,7 @@ impl Pattern {
         self.regex.find(text, span).unwrap_or(None)
     }
 
-    /// The set, if every match is one member of it, or all that stand side by side.
+    /// The set, if every match is one member of it, or one and all that go on behind it.
     pub(super) fn single(&self) -> Option<&Single> {
         self.single.as_ref()
     }

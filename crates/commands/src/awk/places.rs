@@ -298,6 +298,15 @@ impl Machine {
         }
     }
 
+    /// The number in a variable, if it holds one.
+    #[inline]
+    pub(super) fn number_at(&mut self, place: &Place) -> Option<&mut f64> {
+        match self.variable(place) {
+            Some(Value::Number(number)) => Some(number),
+            _ => None,
+        }
+    }
+
     /// Adds to what is somewhere; gives what is there then.
     pub(super) fn step(&mut self, place: &Place, by: f64) -> Ran<f64> {
         if let Some(Value::Number(number)) = self.variable(place) {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::fields::{self, Block, Piece, Pieces, Separator};
 use super::number;
-use super::value::{Operand, Text, Value};
+use super::value::{Operand, Text, Value, append};
 
 /// What `$0` is.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ impl<'a> Found<'a> {
     #[inline]
     pub(super) fn write(self, out: &mut Vec<u8>) {
         match self {
-            Found::Input(bytes) | Found::Text(bytes) => out.extend_from_slice(bytes),
+            Found::Input(bytes) | Found::Text(bytes) => append(bytes, out),
             Found::Own(value) => value.write(out),
         }
     }
@@ -186,11 +186,23 @@ impl Record {
         });
     }
 
+    /// How long a field is, if that is known at once.
+    #[inline]
+    pub(super) fn known_length(&self, number: usize) -> Option<usize> {
+        let piece = self.pieces.found.get(number.wrapping_sub(1)).filter(|piece| !piece.is_own())?;
+        Some(piece.end - piece.start)
+    }
+
     /// How many fields there are.
+    #[inline]
     pub(super) fn count(&mut self) -> usize {
         if self.pieces.complete {
             return self.pieces.found.len();
         }
+        self.count_made()
+    }
+
+    fn count_made(&mut self) -> usize {
         if self.in_block && self.count.is_none() {
             self.count =
                 fields::count_in_block(&mut self.block, &self.span, &self.separator, self.record_end);
@@ -278,24 +290,25 @@ impl Record {
             }
         };
         let source = self.source();
-        let mut pieces = self.pieces.found.iter().peekable();
-        let mut first = true;
-        while let Some(piece) = pieces.next() {
-            if !std::mem::replace(&mut first, false) {
-                text.extend_from_slice(separator);
+        let only = if let [byte] = separator { Some(byte) } else { None };
+        let pieces = self.pieces.found.as_slice();
+        let mut at = 0;
+        while let Some(piece) = pieces.get(at) {
+            if at > 0 {
+                append(separator, text);
             }
+            at += 1;
             if piece.is_own() {
                 self.values[piece.end].write(text);
                 continue;
             }
             let mut end = piece.end;
-            if let [byte] = separator {
-                let joins = |next: &&Piece| next.start == end + 1 && source[end] == *byte;
-                let mut next = pieces.next_if(joins);
-                while let Some(piece) = next {
-                    end = piece.end;
-                    next = pieces.next_if(|next| next.start == end + 1 && source[end] == *byte);
-                }
+            while let Some(next) = pieces.get(at)
+                && next.start == end + 1
+                && source.get(end) == only
+            {
+                end = next.end;
+                at += 1;
             }
             text.extend_from_slice(&source[piece.start..end]);
         }

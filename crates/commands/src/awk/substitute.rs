@@ -72,44 +72,58 @@ fn fixed(parts: &[Part]) -> Option<&[u8]> {
     }
 }
 
-/// Bytes of which each is a match.
+/// Bytes of which each is a match, or the beginning of one.
 #[derive(Clone, Debug)]
 pub(super) struct Single {
     members: Box<[bool; 256]>,
     /// If there is but one.
     only: Option<u8>,
-    /// Of several side by side, all are one match.
-    runs: bool,
+    /// Where some go on with a match: of each byte whether it begins one, and whether it goes on.
+    runs: Option<Box<[u8; 256]>>,
 }
 
+const BEGINS: u8 = 1;
+const GOES_ON: u8 = 2;
+
 impl Single {
-    pub(super) fn new(members: Box<[bool; 256]>, runs: bool) -> Self {
+    /// All behind a member that are of `run` belong to the match.
+    pub(super) fn new(members: Box<[bool; 256]>, run: Option<&[bool; 256]>) -> Self {
         let mut all = (0..=u8::MAX).filter(|byte| members[usize::from(*byte)]);
         let only = all.next().filter(|_| all.next().is_none());
+        let mark = |byte: usize, run: &[bool; 256]| {
+            (u8::from(members[byte]) * BEGINS) | (u8::from(run[byte]) * GOES_ON)
+        };
+        let runs = run.map(|run| Box::new(std::array::from_fn(|byte| mark(byte, run))));
         Single { members, only, runs }
     }
 
     /// The same for many lines at once.
     fn over_lines(&self) -> Single {
-        let mut members = self.members.clone();
-        members[usize::from(b'\n')] = false;
-        Single::new(members, self.runs)
+        let mut single = self.clone();
+        single.members[usize::from(b'\n')] = false;
+        if let Some(marks) = &mut single.runs {
+            marks[usize::from(b'\n')] = 0;
+        }
+        single.only = single.only.filter(|byte| *byte != b'\n');
+        single
     }
 
     /// What stands in the place of each run, or nothing: without a branch per byte, as where runs begin and end is hard to
     /// foresee.
-    fn replace_runs(&self, by: Option<u8>, text: &[u8], out: &mut Vec<u8>) -> usize {
+    fn replace_runs(marks: &[u8; 256], by: Option<u8>, text: &[u8], out: &mut Vec<u8>) -> usize {
         let start = out.len();
         out.resize(start + text.len(), 0);
         let made = &mut out[start..];
-        let (mut length, mut count, mut before) = (0, 0, false);
+        let (with, stays) = (by.unwrap_or(0), u8::from(by.is_some()));
+        let (mut length, mut count, mut inside) = (0, 0, 0);
         for byte in text {
-            let is_member = self.members[usize::from(*byte)];
-            let begins = is_member & !before;
-            made[length] = if is_member { by.unwrap_or(0) } else { *byte };
-            length += usize::from(!is_member | begins & by.is_some());
+            let mark = marks[usize::from(*byte)];
+            let goes_on = inside & (mark / GOES_ON);
+            inside = (mark & BEGINS) | goes_on;
+            let begins = inside ^ goes_on;
+            made[length] = if inside != 0 { with } else { *byte };
+            length += usize::from((inside ^ 1) | (begins & stays));
             count += usize::from(begins);
-            before = is_member;
         }
         out.truncate(start + length);
         count
@@ -117,12 +131,14 @@ impl Single {
 
     /// Whether it knows how to put this in their place.
     fn serves(&self, by: &[u8]) -> bool {
-        !self.runs || by.len() <= 1
+        self.runs.is_none() || by.len() <= 1
     }
 
     fn replace(&self, by: &[u8], text: &[u8], out: &mut Vec<u8>) -> usize {
+        if let Some(marks) = &self.runs {
+            return Single::replace_runs(marks, by.first().copied(), text, out);
+        }
         match (self.only, by) {
-            (_, []) | (_, [_]) if self.runs => self.replace_runs(by.first().copied(), text, out),
             (Some(byte), [by]) => {
                 let count = memchr::memchr_iter(byte, text).count();
                 let start = out.len();

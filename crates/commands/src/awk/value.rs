@@ -66,6 +66,28 @@ fn fill(bytes: &mut [u8; SHORT], text: &[u8]) {
     }
 }
 
+/// Appends a string, of which most are short: no call for a few bytes.
+#[inline]
+pub(super) fn append(text: &[u8], out: &mut Vec<u8>) {
+    let length = text.len();
+    if length > 16 {
+        return out.extend_from_slice(text);
+    }
+    // Twice a piece of fixed size; what both have is written over.
+    let end = out.len() + length;
+    if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        out.extend_from_slice(first);
+        out.truncate(end - 8);
+        out.extend_from_slice(last);
+    } else if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        out.extend_from_slice(first);
+        out.truncate(end - 4);
+        out.extend_from_slice(last);
+    } else {
+        text.iter().for_each(|byte| out.push(*byte));
+    }
+}
+
 /// Whether two strings are equal, of which most are short: no call for a few bytes.
 #[inline]
 pub(super) fn same(left: &[u8], right: &[u8]) -> bool {
@@ -183,7 +205,7 @@ impl Value {
         match self {
             Value::Number(number) => number::write(*number, out),
             Value::Unset => {}
-            Value::Text(text) | Value::Input(text) => out.extend_from_slice(text.bytes()),
+            Value::Text(text) | Value::Input(text) => append(text.bytes(), out),
         }
     }
 
@@ -245,11 +267,14 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_the_same_if_all_their_bytes_are() {
+    fn short_strings_are_compared_and_appended_as_long_ones() {
         let text = b"abcdefghijklmnopqrstuvwxyz";
         for length in 0..text.len() {
             assert!(same(&text[..length], &text[..length]));
             assert!(!same(&text[..length], &text[..length + 1]));
+            let mut out = b"before".to_vec();
+            append(&text[..length], &mut out);
+            assert_eq!(out, [b"before", &text[..length]].concat());
             for at in 0..length {
                 let mut other = text[..length].to_vec();
                 other[at] = b'!';

@@ -165,6 +165,34 @@ pub struct Regex {
     sets: Arc<Sets>,
     looks_far: bool,
     nullable: bool,
+    led_run: Option<Arc<LedRun>>,
+}
+
+/// The expression is one byte of a set and as many of another behind it as there are: `,[ \t]*`, `[0-9]+`.
+#[derive(Clone, Debug)]
+pub struct LedRun {
+    /// The first byte is one of these.
+    pub head: [bool; 256],
+    /// The others are of these.
+    pub run: [bool; 256],
+}
+
+impl LedRun {
+    fn new(node: &Node, utf8: bool) -> Option<LedRun> {
+        let (head, run) = match node {
+            Node::Group(_, body) => return LedRun::new(body, utf8),
+            Node::Repeat { body, min: 1, max: None } => (&**body, &**body),
+            Node::Concat(parts) => match parts.as_slice() {
+                [head, Node::Repeat { body, min: 0, max: None }] => (head, &**body),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let (Node::Set(head), Node::Set(run)) = (head, run) else { return None };
+        let table = |set: &chars::CharSet| std::array::from_fn(|byte| set.contains(byte as u32));
+        let serves = !utf8 || head.is_ascii() && run.is_ascii();
+        serves.then(|| LedRun { head: table(head), run: table(run) })
+    }
 }
 
 /// What every match is, where that can be said without the expression: for rules that replace a search by
@@ -215,7 +243,8 @@ pub fn compile(expressions: &[&[u8]], options: &Options) -> Accept<Regex> {
     let searcher = Searcher::new(&node, dialect)?;
     let nullable = node.is_nullable();
     let looks_far = !searcher.never_gives_up() && node.may_look_far();
-    Ok(Regex { searcher, tracer, judges, judges_all, groups, sets, looks_far, nullable })
+    let led_run = LedRun::new(&node, utf8).map(Arc::new);
+    Ok(Regex { searcher, tracer, judges, judges_all, groups, sets, looks_far, nullable, led_run })
 }
 
 /// Characters of an expression after repetitions are written out.
@@ -336,9 +365,9 @@ impl Regex {
         self.searcher.required()
     }
 
-    /// The set, if a match is all of its members that stand side by side, one at least.
-    pub fn run_of(&self) -> Option<&[bool; 256]> {
-        self.searcher.run_of()
+    /// The sets, if a match is one byte and all behind it that go on.
+    pub fn led_run(&self) -> Option<&LedRun> {
+        self.led_run.as_deref()
     }
 
     /// Finding all matches of a line never ends in [`GaveUp`].

@@ -38,11 +38,6 @@ impl Run {
         (self.min == 1 && self.max == 1).then_some(self.members.table())
     }
 
-    /// The set, if the expression is as many members of it as there are, one at least.
-    pub(super) fn all(&self) -> Option<&[bool; 256]> {
-        (self.min == 1 && self.max == usize::MAX).then_some(self.members.table())
-    }
-
     /// The expression is one character out of several.
     pub(super) fn is_one_of_several(&self) -> bool {
         self.single().is_some_and(|set| set.iter().filter(|member| **member).count() > 1)

@@ -172,13 +172,6 @@ impl Searcher {
         }
     }
 
-    pub(super) fn run_of(&self) -> Option<&[bool; 256]> {
-        match &self.plan {
-            Plan::Run(run) => run.all(),
-            _ => None,
-        }
-    }
-
     pub(super) fn never_gives_up(&self) -> bool {
         matches!(self.plan, Plan::Exact(_) | Plan::Run(_) | Plan::Start(_))
     }
