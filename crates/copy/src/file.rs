@@ -49,8 +49,10 @@ pub fn contents(
 fn choose(from: &File, meta: &Metadata, options: &Options) -> (Way, &'static str) {
     match options.via {
         Some(way) => (way, "as asked"),
-        None if meta.len() == 0 || copying::is_made_up(from) => (Way::ReadWrite, "its size is not known"),
+        None if meta.len() == 0 => (Way::ReadWrite, "its size is not known"),
+        // Not asked first where it lies: that is a call more for each of many.
         None if meta.len() < SMALL => (Way::ReadWrite, "it is small"),
+        None if copying::is_made_up(from) => (Way::ReadWrite, "its size is not known"),
         None => (Way::CopyFileRange, "the kernel copies it by itself, in no memory of ours"),
     }
 }

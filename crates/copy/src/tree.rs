@@ -37,8 +37,19 @@ struct Item<'p> {
     to: &'p Path,
     meta: Metadata,
     operand: bool,
+    /// It goes into a directory that was made for what is beside it: nothing can be there.
+    fresh: bool,
     /// What follows symbolic links must see when it goes round.
     above: &'p [Identity],
+}
+
+/// Where something stands among what is copied.
+#[derive(Clone, Copy)]
+struct Position {
+    /// It was named by the caller.
+    operand: bool,
+    /// See [`Item::fresh`].
+    fresh: bool,
 }
 
 /// What is there already.
@@ -81,7 +92,7 @@ impl<'a> Copier<'a> {
 
     /// Copies `from` to `to`, which is no directory to copy it into; false if anything went wrong.
     pub fn onto(&mut self, from: &Path, to: &Path) -> bool {
-        self.copy(from, to, true, &[])
+        self.copy(from, to, Position { operand: true, fresh: false }, &[])
     }
 
     fn fail(&mut self, doing: &str, path: &Path, reason: &io::Error) -> bool {
@@ -94,7 +105,8 @@ impl<'a> Copier<'a> {
         false
     }
 
-    fn copy(&mut self, from: &Path, to: &Path, operand: bool, above: &[Identity]) -> bool {
+    fn copy(&mut self, from: &Path, to: &Path, position: Position, above: &[Identity]) -> bool {
+        let Position { operand, fresh } = position;
         let follow = self.options.follow || operand && self.options.follow_operands;
         let meta = match if follow { fs::metadata(from) } else { fs::symlink_metadata(from) } {
             Ok(meta) => meta,
@@ -103,7 +115,7 @@ impl<'a> Copier<'a> {
         if meta.is_dir() && !self.options.recursive {
             return self.refuse("-r not given; omitting the directory", from);
         }
-        let item = Item { from, to, meta, operand, above };
+        let item = Item { from, to, meta, operand, fresh, above };
         let there = match self.there(&item) {
             There::Stays => return true,
             There::InTheWay => return false,
@@ -131,6 +143,9 @@ impl<'a> Copier<'a> {
 
     /// Looks at what is at the target, and clears it away where cp does.
     fn there(&mut self, item: &Item<'_>) -> There {
+        if item.fresh {
+            return There::Nothing;
+        }
         let kind = item.meta.file_type();
         let as_file = kind.is_file() || !self.options.recursive && !kind.is_dir() && !kind.is_symlink();
         let found = if as_file { fs::metadata(item.to) } else { fs::symlink_metadata(item.to) };
@@ -388,7 +403,7 @@ impl<'a> Copier<'a> {
                 Err(error) => return self.fail("cannot make the directory", item.to, &error),
             },
         };
-        let good = self.entries(item, own);
+        let good = self.entries(item, own, restored.is_some());
         let kept = attributes::keep(item.from, &item.meta, item.to, self.options.preserve, self.talk);
         if let (Some((mode, now)), false) = (restored, self.options.preserve.mode)
             && mode != now
@@ -415,7 +430,8 @@ impl<'a> Copier<'a> {
         Ok((has | wanted & hidden & !self.umask, now))
     }
 
-    fn entries(&mut self, item: &Item<'_>, own: Identity) -> bool {
+    /// `fresh`: into a directory that was made just now.
+    fn entries(&mut self, item: &Item<'_>, own: Identity, fresh: bool) -> bool {
         let entries = match fs::read_dir(item.from) {
             Ok(entries) => entries,
             Err(error) => return self.fail("cannot read the directory", item.from, &error),
@@ -430,8 +446,9 @@ impl<'a> Copier<'a> {
                 Err(error) => good = self.fail("cannot read the directory", item.from, &error),
             }
         }
+        let position = Position { operand: false, fresh };
         for name in names {
-            good &= self.copy(&item.from.join(&name), &item.to.join(&name), false, &above);
+            good &= self.copy(&item.from.join(&name), &item.to.join(&name), position, &above);
         }
         good
     }

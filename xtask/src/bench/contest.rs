@@ -36,6 +36,12 @@ impl Contender {
         Contender { locale, ..self }
     }
 
+    /// The same for another contest.
+    pub fn again(&self) -> Self {
+        let Contender { name, argv, locale, path } = self;
+        Contender { name: name.clone(), argv: argv.clone(), locale, path: path.clone() }
+    }
+
     /// The same with another `PATH`.
     pub fn with_path(self, path: OsString) -> Self {
         Contender { path: Some(path), ..self }

@@ -97,7 +97,8 @@ pub fn table(samples: &[Samples], unit: Unit) -> String {
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} | {} | {:.4} | {:.4} |",
-            one.name,
+            // A shell's bar would end the column.
+            one.name.replace('|', "\\|"),
             show(stats::median(&one.real)),
             show(stats::min(&one.real)),
             show(stats::median(&one.user)),
