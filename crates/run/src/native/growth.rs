@@ -4,10 +4,12 @@ use super::elastic::{self, Elastic};
 use super::meter;
 use super::out::Out;
 use memchr::{memchr, memrchr};
-use pelton_stream::team::{self, Intake, Left, Policy, Shared, Taken, Why};
-use pelton_stream::{BLOCK_BYTES, Chain, Means, block_bytes};
+use pelton_stream::team::{self, Intake, Left, Part, Policy, Shared, Taken, Why};
+use pelton_stream::{BLOCK_BYTES, Chain, Means, PlainFile, block_bytes};
+use pelton_sys::read::Room;
 use pelton_sys::{clock, pipe, read};
 use std::fs::File;
+use std::io::{Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,7 +79,61 @@ impl Growth {
 
     /// Works with others as long as that goes well.
     pub fn work(&self, chain: &mut Chain, shared: Shared, stream: &mut Stream<'_>, out: &mut Out) -> Left {
-        team::drive(chain, shared, stream, out, &*self.elastic)
+        let left = team::drive(chain, shared, stream, out, &*self.elastic);
+        stream.leave_parts(left.again);
+        left
+    }
+}
+
+/// A plain file whose parts are handed out, and read by whoever takes them: to copy them out of the page cache is most of the work
+/// where little is done with them.
+struct Plain {
+    file: Arc<Shelf>,
+    /// What comes next begins here.
+    at: u64,
+    /// It was so long.
+    end: u64,
+}
+
+/// Reads of it are measured.
+struct Shelf(File);
+
+impl PlainFile for Shelf {
+    fn fill<'a>(&self, room: Room<'a>, at: u64) -> Option<&'a [u8]> {
+        meter::reading(|| self.0.fill(room, at))
+    }
+
+    fn peek(&self, bytes: &mut [u8], at: u64) -> usize {
+        meter::reading(|| self.0.peek(bytes, at))
+    }
+}
+
+impl Plain {
+    /// All behind what was read, but for so many bytes.
+    fn behind(mut file: &File, ahead_bytes: usize) -> Option<Plain> {
+        let at = file.stream_position().ok()?.checked_sub(ahead_bytes as u64)?;
+        Some(Plain { at, end: file.metadata().ok()?.len(), file: Arc::new(Shelf(file.try_clone().ok()?)) })
+    }
+
+    /// Where the next block ends, and its last byte. `None` where the end of the file is near, or a record is long, or
+    /// anything is wrong: that is for who reads block by block.
+    fn cut(&self, end: Option<u8>) -> Option<(u64, u8)> {
+        let mut at = self.at + block_bytes() as u64 - 1;
+        let limit = self.end.min(at + LONG_BYTES as u64);
+        let mut window = [0; 512];
+        while at < limit {
+            let bytes = self.file.peek(&mut window, at);
+            let seen = &window[..bytes];
+            let Some(end) = end else { return Some((at + 1, *seen.first()?)) };
+            if let Some(more) = memchr(end, seen) {
+                return Some((at + more as u64 + 1, end));
+            }
+            if seen.is_empty() {
+                break;
+            }
+            at += seen.len() as u64;
+        }
+        None
     }
 }
 
@@ -87,6 +143,8 @@ pub struct Stream<'a> {
     /// Reading it never waits for anybody.
     regular: bool,
     shared: Shared,
+    /// As long as it is dealt out in parts.
+    plain: Option<Plain>,
     /// Read before the team began: not given to anybody, from here on.
     ahead: Vec<u8>,
     ahead_at: usize,
@@ -106,7 +164,36 @@ impl<'a> Stream<'a> {
     /// Behind a block that ended with `last`; what was read behind it, `ahead`, is nobody's yet.
     pub fn new(file: &'a File, regular: bool, shared: Shared, ahead: Vec<u8>, last: u8) -> Self {
         let (carry, raw) = (Vec::new(), Vec::new());
-        Stream { file, regular, shared, ahead, ahead_at: 0, carry, raw, last, bytes: 0, over: None }
+        let in_parts = regular && shared.never.is_none();
+        let plain = in_parts.then(|| Plain::behind(file, ahead.len())).flatten();
+        // What was read ahead is read again.
+        let ahead = if plain.is_some() { Vec::new() } else { ahead };
+        Stream { file, regular, shared, plain, ahead, ahead_at: 0, carry, raw, last, bytes: 0, over: None }
+    }
+
+    /// The next part of a plain file, as long as there are any.
+    fn next_part(&mut self) -> Option<Part> {
+        let plain = self.plain.as_mut()?;
+        let Some((until, last)) = plain.cut(self.shared.cut) else {
+            self.leave_parts(None);
+            return None;
+        };
+        let range = plain.at..until;
+        plain.at = until;
+        self.last = last;
+        self.bytes += until - range.start;
+        Some(Part { file: Arc::clone(&plain.file) as _, range })
+    }
+
+    /// From now on it is read block by block, from where parts end, or from a place before that.
+    fn leave_parts(&mut self, again: Option<u64>) {
+        let next = self.plain.take().map(|plain| plain.at);
+        let Some(at) = again.or(next) else { return };
+        if again.is_some() {
+            self.carry.clear();
+        }
+        let mut file = self.file;
+        self.over = file.seek(SeekFrom::Start(at)).err().map(Err);
     }
 
     /// What was read and is still nobody's, piece by piece.
@@ -169,6 +256,9 @@ const PATIENCE: Duration = Duration::from_millis(2);
 
 impl Intake for Stream<'_> {
     fn next(&mut self, block: &mut Vec<u8>) -> Taken {
+        if let Some(part) = self.next_part() {
+            return Taken::Part(part);
+        }
         block.append(&mut self.carry);
         // Up to here there is no end of a record.
         let mut seen = block.len();
@@ -208,5 +298,103 @@ impl Intake for Stream<'_> {
 
     fn last(&self) -> Option<u8> {
         Some(self.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer, Sink};
+    use std::io::{Read, Write};
+
+    /// Each line by itself, as it is.
+    struct Same;
+
+    impl Kernel for Same {
+        fn framing(&self) -> Framing {
+            Framing::Records(b'\n')
+        }
+
+        fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+            out.extend_from_slice(block);
+            Ok(Flow::More)
+        }
+
+        fn another(&self) -> Option<Peer> {
+            Some(Peer::of_blocks(Same))
+        }
+    }
+
+    #[derive(Default)]
+    struct Kept(Vec<u8>);
+
+    impl Sink for Kept {
+        fn take(&mut self, bytes: &[u8]) -> Flow {
+            self.0.extend_from_slice(bytes);
+            Flow::More
+        }
+
+        fn complain(&mut self, _text: &[u8]) {}
+    }
+
+    /// Loses the end of its file after so many questions.
+    struct Two(File, std::sync::atomic::AtomicU64, u64);
+
+    impl Policy for Two {
+        fn wanted(&self, _at_work: usize) -> usize {
+            if self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 3 && self.2 > 0 {
+                self.0.set_len(self.2).expect("shorter");
+            }
+            2
+        }
+    }
+
+    fn lines(bytes: usize) -> Vec<u8> {
+        let mut lines = Vec::new();
+        let mut number = 0usize;
+        while lines.len() < bytes {
+            let line = format!("{number}{}\n", "x".repeat(number * 7 % 900));
+            lines.extend_from_slice(line.as_bytes());
+            number += 1;
+        }
+        lines.extend_from_slice(b"the last one has no end");
+        lines
+    }
+
+    /// What a team printed, what it left, and what is still in the file.
+    fn run(bytes: &[u8], cut_to: u64) -> Vec<u8> {
+        let path = std::env::temp_dir().join(format!("pelton-growth-{}-{cut_to}", std::process::id()));
+        let mut file = File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
+        std::fs::remove_file(&path).expect("removed");
+        file.write_all(bytes).expect("written");
+        file.seek(SeekFrom::Start(0)).expect("at its start");
+        let mut chain = Chain::new(vec![Box::new(Same)]);
+        let shared = chain.shared().expect("it can be shared");
+        let mut kept = Kept::default();
+        let policy = Two(file.try_clone().expect("once more"), 0.into(), cut_to);
+        let mut stream = Stream::new(&file, true, shared, Vec::new(), b'\n');
+        let left = team::drive(&mut chain, shared, &mut stream, &mut kept, &policy);
+        stream.leave_parts(left.again);
+        for (link, block) in left.blocks {
+            chain.push_from(link, &block, &mut kept).expect("taken");
+        }
+        stream.unseen().for_each(|piece| kept.0.extend_from_slice(&piece));
+        (&file).read_to_end(&mut kept.0).expect("read");
+        kept.0
+    }
+
+    #[test]
+    fn parts_and_blocks_are_all_of_a_file() {
+        for size in [10, 200_000, 3_000_000] {
+            let bytes = lines(size);
+            assert!(run(&bytes, 0) == bytes, "{size}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_became_shorter_ends_there() {
+        let bytes = lines(8_000_000);
+        let printed = run(&bytes, 4_000_000);
+        assert!(printed == bytes[..4_000_000], "{} bytes", printed.len());
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Token {
     /// What the front printed of it.
     pub out: Vec<u8>,
     pub odd: bool,
+    /// It could not be read from its file, where it begins here.
+    pub unread: Option<u64>,
     /// What it counts for in [`Book::bytes`].
     bytes: usize,
 }
@@ -196,7 +198,9 @@ impl Book {
         let folds = self.refused.into_values().map(|token| (front, token.out));
         // Without a front, a block is what it printed.
         let given = |token: Token| if front == 0 { token.out } else { token.block };
-        let blocks = self.waiting.into_values().map(|token| (0, given(token)));
-        Left { why: self.why.unwrap_or(Why::Alone), fed: self.fed, blocks: folds.chain(blocks).collect() }
+        let again = self.waiting.values().find_map(|token| token.unread);
+        let blocks = self.waiting.into_values().take_while(|token| token.unread.is_none());
+        let blocks = folds.chain(blocks.map(|token| (0, given(token)))).collect();
+        Left { why: self.why.unwrap_or(Why::Alone), fed: self.fed, blocks, again }
     }
 }

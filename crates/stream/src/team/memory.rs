@@ -104,7 +104,7 @@ impl Run<'_> {
                 cut: shared.cut,
                 never: shared.never,
             };
-            let Left { fed, blocks, why } = drive(chain, shared, &mut memory, sink, &Fixed(self.workers));
+            let Left { fed, blocks, why, .. } = drive(chain, shared, &mut memory, sink, &Fixed(self.workers));
             self.bytes = memory.at;
             self.left = blocks;
             if fed? != Flow::More {

@@ -5,7 +5,7 @@
 //!                                                                         └─► or a fold: a peer per worker, merged
 //! ```
 //!
-//! A worker takes a block, carries it through the kernels at the front of the chain, hands it in, and, if it is the
+//! A worker takes a block (of a plain file: where it lies, and reads it itself), carries it through the kernels at the front of the chain, hands it in, and, if it is the
 //! next one and nobody else does so, carries it and those behind it through the rest. Blocks leave in order; so many of
 //! them, and so many bytes, may be under way, so memory is bounded.
 //!
@@ -20,14 +20,18 @@ mod share;
 #[cfg(test)]
 mod tests;
 
-use crate::{Chain, Fed, Flow, Sink};
+use crate::{Chain, Fed, Flow, PlainFile, Sink};
 use book::{Book, Token, Turn};
 pub use crew::Crew;
 use headcount::Headcount;
+use pelton_sys::read;
 pub use share::Shared;
 use share::{Judged, Lane};
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::fmt;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
 /// Where blocks come from. Asked by one worker at a time.
@@ -44,8 +48,36 @@ pub trait Intake: Send {
 pub enum Taken {
     /// A block.
     Block,
+    /// Where the next block lies: whoever takes it reads it, while others read theirs.
+    Part(Part),
     /// Nothing, and a reason to leave.
     Nothing(Why),
+}
+
+/// A block that lies in a plain file.
+pub struct Part {
+    /// The file.
+    pub file: Arc<dyn PlainFile + Send>,
+    /// Where in it.
+    pub range: Range<u64>,
+}
+
+impl fmt::Debug for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.range)
+    }
+}
+
+impl Part {
+    /// Whether all of it could be read.
+    fn read(&self, into: &mut Vec<u8>) -> bool {
+        let size = (self.range.end - self.range.start) as usize;
+        let fill = |room: read::Room<'_>| {
+            // What it shows lies in `into`.
+            let _ = self.file.fill(room, self.range.start);
+        };
+        read::append_parts(into, &[size], |rooms| rooms.into_iter().for_each(fill)) == 1
+    }
 }
 
 /// Why a team broke up.
@@ -82,6 +114,8 @@ pub struct Left {
     /// Blocks that were read and must still be given to the chain, each from the link of this index on
     /// ([`Chain::push_from`]).
     pub blocks: VecDeque<(usize, Vec<u8>)>,
+    /// From here on the file must be read again: a [`Part`] could not be.
+    pub again: Option<u64>,
 }
 
 /// Drives `chain` with several workers until the intake has nothing more to give, or something happens that must be
@@ -99,6 +133,7 @@ pub fn drive<S: Sink + Send>(
         heads: Headcount::alone(),
         book: Mutex::new(Book::new(shared.fold)),
         moved: Condvar::new(),
+        asleep: AtomicUsize::new(0),
         intake: Mutex::new(intake),
         rest: Mutex::new(Rest { chain, sink }),
         lanes: Mutex::new(Vec::new()),
@@ -125,6 +160,8 @@ struct Floor<'a, S> {
     book: Mutex<Book>,
     /// The book changed: there is room for a block, or something to fold, or it is over.
     moved: Condvar,
+    /// So many wait for that.
+    asleep: AtomicUsize,
     intake: Mutex<&'a mut dyn Intake>,
     rest: Mutex<Rest<'a, S>>,
     /// Of those who left.
@@ -154,7 +191,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
             }
             if wanted <= 1 {
                 lock(&self.book).read_no_more(Why::Alone);
-                self.moved.notify_all();
+                self.tell();
             }
             if !self.turn(&mut lane) {
                 break;
@@ -192,7 +229,8 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
             Turn::Fold(token) => self.fold(lane, token),
             Turn::Read(mut token) => {
                 if self.read(&mut token) {
-                    token.odd = lane.work(&mut token.block, token.last, &mut token.out) == Judged::Odd;
+                    token.odd = token.unread.is_some()
+                        || lane.work(&mut token.block, token.last, &mut token.out) == Judged::Odd;
                     self.hand_in(token);
                 }
             }
@@ -210,7 +248,17 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
             if let Some(turn) = book.next_turn(most) {
                 return turn;
             }
+            // Counted under the lock, so that whoever changes the book after this look sees it.
+            self.asleep.fetch_add(1, Ordering::Relaxed);
             book = self.moved.wait(book).unwrap_or_else(PoisonError::into_inner);
+            self.asleep.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The book has changed. A system call, so only where somebody waits for it.
+    fn tell(&self) {
+        if self.asleep.load(Ordering::Relaxed) > 0 {
+            self.moved.notify_all();
         }
     }
 
@@ -218,7 +266,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
         let mut intake = lock(&self.intake);
         if lock(&self.book).is_read() {
             lock(&self.book).give_back();
-            self.moved.notify_all();
+            self.tell();
             return false;
         }
         token.last = intake.last();
@@ -229,10 +277,17 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
                 book.number(token);
                 true
             }
+            Taken::Part(part) => {
+                book.number(token);
+                drop(book);
+                drop(intake);
+                token.unread = (!part.read(&mut token.block)).then_some(part.range.start);
+                true
+            }
             Taken::Nothing(why) => {
                 book.give_back();
                 book.read_no_more(why);
-                self.moved.notify_all();
+                self.tell();
                 false
             }
         }
@@ -260,11 +315,11 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
                     book.stop(fed);
                 }
             }
-            self.moved.notify_all();
+            self.tell();
         }
         book.end_passing();
         drop(book);
-        self.moved.notify_all();
+        self.tell();
     }
 
     fn fold(&self, lane: &mut Lane, mut token: Token) {
@@ -277,7 +332,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
                 book.refused(token);
             }
         }
-        self.moved.notify_all();
+        self.tell();
     }
 }
 

@@ -305,3 +305,36 @@ fn what_can_be_shared() {
     let fold = Some(Shared { fold: true, ..front });
     assert_eq!(shared(vec![Box::new(Upper::default()), Box::new(Sum::default()), number()]), fold);
 }
+
+/// Parts of a file that is shorter than it says.
+struct Dealt(Arc<std::fs::File>, u64);
+
+impl Intake for Dealt {
+    fn next(&mut self, _block: &mut Vec<u8>) -> Taken {
+        let start = self.1;
+        self.1 += 4;
+        Taken::Part(Part { file: Arc::clone(&self.0) as _, range: start..self.1 })
+    }
+
+    fn last(&self) -> Option<u8> {
+        (self.1 > 0).then_some(b'\n')
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_left_to_be_read_again() {
+    let path = std::env::temp_dir().join(format!("pelton-team-{}", std::process::id()));
+    std::fs::write(&path, b"one\ntwo\nsix\nten\nfi").expect("written");
+    let file = Arc::new(std::fs::File::open(&path).expect("opened"));
+    std::fs::remove_file(&path).expect("removed");
+    for workers in [1, 2, 8] {
+        let mut chain = Chain::new(vec![Box::new(Upper::default())]);
+        let shared = chain.shared().expect("can be shared");
+        let mut sink = Said::default();
+        let mut intake = Dealt(Arc::clone(&file), 0);
+        let policy = Fixed(workers + 1, AtomicUsize::new(0));
+        let left = drive(&mut chain, shared, &mut intake, &mut sink, &policy);
+        assert_eq!((sink.0.as_slice(), left.again), (&b"ONE\nTWO\nSIX\nTEN\n"[..], Some(16)));
+        assert!(left.blocks.is_empty() && matches!(left.why, Why::Odd));
+    }
+}
