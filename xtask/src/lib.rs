@@ -49,7 +49,8 @@ Usage: cargo xtask COMMAND
                 experiments [--only P5,B] [--quick] [--gather] [--results DIR] [--pelton FILE]
                 --quick: small inputs, minutes; --gather: only the report, of the records that are there
   fuzz        kernels, pipelines, expressions and parsers put to the test, in turns with fresh seeds:
-                fuzz [--minutes N] [--seed S] [--only kernels,pipelines,regex,parsers,json,csv] [--jobs N]
+                fuzz [--minutes N] [--seed S] [--only kernels,pipelines,regex,parsers,json,csv] [--jobs N] [--record DIR]
+                --only awk,sed: of the kernels those of awks and sed; --record: what they did is added to DIR/comparisons.md
   book        builds the book from docs/, and prints where it begins
   pictures    takes the book's pictures of the page and of the live view (installs a browser)
   reference   writes docs/reference from the code, as a test wants it

@@ -29,6 +29,7 @@ mod snapshot;
 mod subject;
 pub mod suite;
 mod terminal;
+mod watchdog;
 mod world;
 
 pub use brief::{BriefStdin, run_briefly};
@@ -47,6 +48,7 @@ pub use snapshot::{Entry, snapshot};
 pub use subject::Subject;
 pub use suite::{Findings, check_case, check_topic};
 pub use terminal::Terminal;
+pub use watchdog::Watchdog;
 pub use world::{World, base_environment, make_fifo};
 
 /// Errors of the machinery itself, as opposed to differences found.

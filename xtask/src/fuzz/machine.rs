@@ -1,7 +1,8 @@
 //! The machines: which test each is, and how much it does in one turn.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::Value;
@@ -21,16 +22,47 @@ pub struct Machine {
     pub functions: &'static [&'static str],
     /// `PELTON_FUZZ_CASES` of a turn, which then takes some ten seconds.
     pub cases: u64,
+    /// Of its commands only these, for tests that know several.
+    pub commands: Option<&'static str>,
+}
+
+impl Machine {
+    /// What all others do already is only done when it is asked for by name.
+    fn is_part(&self) -> bool {
+        self.commands.is_some()
+    }
+}
+
+/// Those that a campaign has if nobody says which.
+pub fn usual() -> Vec<&'static Machine> {
+    ALL.iter().filter(|machine| !machine.is_part()).collect()
 }
 
 /// All of them.
 pub const ALL: &[Machine] = &[
+    Machine {
+        name: "awk",
+        package: "pelton-commands",
+        test: "differential",
+        functions: &["generated_cases_agree"],
+        cases: 8000,
+        commands: Some("mawk,gawk,original-awk"),
+    },
+    Machine {
+        name: "sed",
+        package: "pelton-commands",
+        test: "differential",
+        functions: &["generated_cases_agree"],
+        cases: 8000,
+        commands: Some("sed"),
+    },
     Machine {
         name: "kernels",
         package: "pelton-commands",
         test: "differential",
         functions: &["generated_cases_agree", "as_one_agree_with_both"],
         cases: 2000,
+        commands: None,
     },
     Machine {
         name: "pipelines",
@@ -38,6 +70,7 @@ pub const ALL: &[Machine] = &[
         test: "random_pipelines",
         functions: &["random_pipelines_agree"],
         cases: 1000,
+        commands: None,
     },
     Machine {
         name: "regex",
@@ -45,6 +78,7 @@ pub const ALL: &[Machine] = &[
         test: "regex_oracle",
         functions: &["random_expressions_match"],
         cases: 1000,
+        commands: None,
     },
     Machine {
         name: "parsers",
@@ -52,6 +86,7 @@ pub const ALL: &[Machine] = &[
         test: "parsers",
         functions: &["parsers_hold"],
         cases: 50_000,
+        commands: None,
     },
     Machine {
         name: "json",
@@ -59,6 +94,7 @@ pub const ALL: &[Machine] = &[
         test: "oracle",
         functions: &["serde_json_agrees"],
         cases: 300_000,
+        commands: None,
     },
     Machine {
         name: "csv",
@@ -66,6 +102,7 @@ pub const ALL: &[Machine] = &[
         test: "oracle",
         functions: &["the_csv_crate_prints"],
         cases: 300_000,
+        commands: None,
     },
 ];
 
@@ -79,15 +116,24 @@ pub struct Built {
     pub dir: PathBuf,
 }
 
-/// Builds them with the profile `fuzz`.
-pub fn build(machines: &[&'static Machine]) -> Outcome<Vec<Built>> {
+/// Builds them with the profile `fuzz`. What is compared is a copy: a campaign is long, and cargo may be wanted meanwhile.
+pub fn build(machines: &[&'static Machine], copies: &Path) -> Outcome<Vec<Built>> {
+    fs::create_dir_all(copies)?;
     let build = |machine: &&'static Machine| {
         timed(&format!("build {} (profile fuzz)", machine.test), || {
-            let (program, dir) = executable(machine)?;
+            let (built, dir) = executable(machine)?;
+            let program = copies.join(format!("{}-{}", machine.name, std::process::id()));
+            fs::copy(built, &program)?;
             Ok(Built { machine, program, dir })
         })
     };
     machines.iter().map(build).collect()
+}
+
+impl Drop for Built {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.program);
+    }
 }
 
 /// Where cargo put the test's executable, as it says itself.

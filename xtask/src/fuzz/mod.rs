@@ -10,6 +10,7 @@
 
 mod bar;
 mod machine;
+mod record;
 mod turn;
 
 use std::path::PathBuf;
@@ -30,18 +31,21 @@ pub struct Options {
     seed: u64,
     jobs: usize,
     only: Option<Vec<String>>,
+    /// What was done is added to this folder's record.
+    record: Option<PathBuf>,
 }
 
 impl Options {
-    /// `--minutes N [--seed S] [--only MACHINE,…] [--jobs N]`
+    /// `--minutes N [--seed S] [--only MACHINE,…] [--jobs N] [--record DIR]`
     pub fn parse(mut args: lexopt::Parser) -> Outcome<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut options = Options { minutes: 1.0, seed: 1, jobs: cores, only: None };
+        let mut options = Options { minutes: 1.0, seed: 1, jobs: cores, only: None, record: None };
         while let Some(arg) = args.next()? {
             match arg {
                 Long("minutes") => options.minutes = args.value()?.parse()?,
                 Long("seed") => options.seed = args.value()?.parse()?,
                 Long("jobs") => options.jobs = args.value()?.parse::<usize>()?.max(1),
+                Long("record") => options.record = Some(args.value()?.into()),
                 Long("only") => {
                     let names = args.value()?.string()?;
                     options.only = Some(names.split(',').map(str::to_owned).collect());
@@ -55,7 +59,7 @@ impl Options {
 
     /// The machines that are wanted.
     fn machines(&self) -> Outcome<Vec<&'static Machine>> {
-        let Some(names) = &self.only else { return Ok(machine::ALL.iter().collect()) };
+        let Some(names) = &self.only else { return Ok(machine::usual()) };
         let find = |name: &String| {
             let known = || machine::ALL.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
             machine::ALL
@@ -76,7 +80,7 @@ const FILE_BYTES: u64 = 1 << 30;
 pub fn run(options: Options) -> Outcome {
     let found = target_dir()?.join("fuzz/found");
     std::fs::create_dir_all(&found)?;
-    let built = machine::build(&options.machines()?)?;
+    let built = machine::build(&options.machines()?, &target_dir()?.join("fuzz/programs"))?;
     // Not before: the compiler may need more.
     setrlimit(Resource::RLIMIT_AS, MEMORY_BYTES, MEMORY_BYTES)?;
     setrlimit(Resource::RLIMIT_FSIZE, FILE_BYTES, FILE_BYTES)?;
@@ -91,11 +95,15 @@ pub fn run(options: Options) -> Outcome {
         }
     });
     let state = state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(folder) = &options.record {
+        record::add(folder, &state)?;
+    }
     state.close()
 }
 
 /// What all workers share.
 struct State {
+    begun: Instant,
     until: Instant,
     next_seed: u64,
     first_seed: u64,
@@ -115,6 +123,7 @@ impl State {
     fn new(options: &Options) -> Self {
         let time = Duration::from_secs_f64(options.minutes.max(0.0) * 60.0);
         State {
+            begun: Instant::now(),
             until: Instant::now() + time,
             next_seed: options.seed,
             first_seed: options.seed,

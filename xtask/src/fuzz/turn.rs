@@ -11,6 +11,7 @@ use super::machine::Built;
 use crate::Outcome;
 
 /// Counted things, by machine and by name.
+/// A machine's name with a dot in it is a part of another's sums, told in the record only.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Sums(BTreeMap<(String, String), u64>);
 
@@ -33,12 +34,25 @@ impl Sums {
         }
     }
 
+    /// The parts of this machine's sums: `kernels.sed` and what was counted there.
+    pub fn parts(&self, machine: &str) -> BTreeMap<String, BTreeMap<String, u64>> {
+        let mut parts: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+        for ((name, counted), count) in &self.0 {
+            if let Some((_, part)) = name.split_once('.').filter(|(whole, _)| *whole == machine) {
+                parts.entry(part.to_owned()).or_default().insert(counted.clone(), *count);
+            }
+        }
+        parts
+    }
+
     /// What counts: `kernels: 5,000,000 comparisons · pipelines: …`.
     pub fn shown(&self) -> String {
-        const WORTH_SHOWING: [&str; 4] = ["pipelines", "comparisons", "expressions", "inputs"];
+        const WORTH_SHOWING: [&str; 5] = ["pipelines", "answers", "comparisons", "expressions", "inputs"];
         let mut machines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for name in WORTH_SHOWING {
-            for ((machine, _), count) in self.0.iter().filter(|((_, counted), _)| counted == name) {
+            let of_wholes =
+                self.0.iter().filter(|((machine, counted), _)| counted == name && !machine.contains('.'));
+            for ((machine, _), count) in of_wholes {
                 machines.entry(machine).or_default().push(format!("{} {name}", grouped(*count)));
             }
         }
@@ -49,7 +63,7 @@ impl Sums {
 }
 
 /// `1234567` as `1,234,567`.
-fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -74,7 +88,11 @@ const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Runs a machine with a seed; differences go into `folder`.
 pub fn take(built: &Built, seed: u64, folder: &Path) -> Outcome<Turn> {
-    let mut child = Command::new(&built.program)
+    let mut command = Command::new(&built.program);
+    if let Some(commands) = built.machine.commands {
+        command.env("PELTON_FUZZ_ONLY", commands);
+    }
+    let mut child = command
         .args(["--nocapture", "--test-threads", "1"])
         .args(built.machine.functions)
         .current_dir(&built.dir)
@@ -142,10 +160,12 @@ mod tests {
         sums.read("cut 3 comparisons");
         sums.read("tally: kernels comparisons=1234000 declined=3");
         sums.read("test x ... tally: kernels comparisons=567 x=y");
+        sums.read("tally: kernels.cut comparisons=567");
         let mut other = Sums::default();
         other.read("tally: pipelines pipelines=7 comparisons=12");
         sums.add(&other);
         assert_eq!(sums.shown(), "kernels: 1,234,567 comparisons · pipelines: 7 pipelines, 12 comparisons");
+        assert_eq!(sums.parts("kernels")["cut"]["comparisons"], 567);
     }
 
     #[test]

@@ -154,6 +154,9 @@ fn accept_as(
     let alone = apart && !analysis.counts;
     let one_input = line.inputs.len() == 1;
     let whole_lines = analysis.whole_lines && !line.variables.iter().any(|(name, _)| name == "ORS");
+    if analysis.any_order && !whole_lines {
+        return Declined::because("parts of lines are printed in the order of an array");
+    }
     // Whoever goes on reads a pipe.
     let resumes = alone && one_input && !analysis.has_end && !begin_prints && reads && !names_a_file;
     if dialect != Dialect::Mawk {

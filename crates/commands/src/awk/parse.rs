@@ -29,10 +29,12 @@ pub(super) fn parse(text: &[u8], dialect: Dialect) -> Accept<Program> {
     let token = lexer.token()?;
     let mut parser = Parser { lexer, token, no_greater: false, depth: 0 };
     let mut program = Program::default();
-    parser.skip_ends()?;
+    parser.skip_newlines()?;
     while parser.token != Token::End {
         parser.item(&mut program)?;
-        parser.skip_ends()?;
+        // One semicolon ends an item; where there is none to end, awks differ.
+        let _ended = parser.eat(";")?;
+        parser.skip_newlines()?;
     }
     Ok(program)
 }
@@ -227,15 +229,20 @@ impl Parser<'_> {
     fn if_(&mut self) -> Accept<Statement> {
         let test = self.test()?;
         let yes = Box::new(self.body()?);
-        // A semicolon or newlines may stand before else; behind a statement they mean nothing anyway.
+        // Newlines may stand before else; a semicolon only as the end of a simple statement, which is read by now.
+        self.skip_newlines()?;
+        let ends_again = self.is(";");
         self.skip_ends()?;
+        if ends_again && self.is("else") {
+            return self.unexpected();
+        }
         let no = if self.eat("else")? { Some(Box::new(self.body()?)) } else { None };
         Ok(Statement::If(test, yes, no))
     }
 
     fn do_(&mut self) -> Accept<Statement> {
         let body = Box::new(self.body()?);
-        self.skip_ends()?;
+        self.skip_newlines()?;
         self.expect("while")?;
         let test = self.test()?;
         self.end_of_simple()?;

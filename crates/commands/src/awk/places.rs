@@ -4,7 +4,7 @@ use super::array::{Array, Key};
 use super::code::{Get, OFS, Place, Table, is_still};
 use super::eval::{calculate, is_number, is_text, written};
 use super::machine::{Machine, Ran};
-use super::number;
+use super::number::{self, Style};
 use super::record::Found;
 use super::tree::Arith;
 use super::value::{Text, Value};
@@ -140,9 +140,13 @@ impl Machine {
     }
 
     fn field_number_made(&mut self, index: &Get) -> Ran<usize> {
-        let number = number::to_integer(self.number(index)?);
-        usize::try_from(number)
-            .map_err(|_| self.fatal(&format!("run time error: negative field index ${number}")))
+        let number = self.number(index)?;
+        if number >= 0.0 {
+            return Ok(number::to_integer(number) as usize);
+        }
+        let mut shown = Vec::new();
+        number::general(number, 6, &Style::default(), &mut shown);
+        Err(self.fatal(&format!("run time error: negative field index ${}", shown.escape_ascii())))
     }
 
     pub(super) fn assign(&mut self, place: &Place, value: &Get) -> Ran<()> {

@@ -14,13 +14,39 @@ use pelton_stream::team::{self, Crew, Policy, memory::Together};
 use pelton_stream::{BLOCK_BYTES, InputKind, Means, Storage};
 
 use crate::case::Case;
-use crate::grammars::Grammar;
+use crate::grammars::{Grammar, without_chance};
 use crate::oracle::{Answer, ENDLESS, Oracle};
 use crate::rng::Rng;
 use crate::shrink::shrink;
 
 /// The block sizes that every case is run with.
 const SIZES: [usize; 4] = [1, 7, 4096, BLOCK_BYTES];
+
+/// How much is done with one case.
+#[derive(Clone, Copy)]
+enum Care {
+    /// Every size, alone and shared.
+    Whole,
+    /// All of a block, and this one of the smaller sizes, shared by several as well: a campaign's next data get the next.
+    Turn(usize),
+}
+
+impl Care {
+    fn sizes(self) -> Vec<usize> {
+        match self {
+            Care::Whole => SIZES.to_vec(),
+            Care::Turn(turn) => vec![SIZES[turn % 3], BLOCK_BYTES],
+        }
+    }
+
+    fn shares(self, block_bytes: usize) -> bool {
+        matches!(self, Care::Whole) || block_bytes != BLOCK_BYTES
+    }
+}
+
+/// Commands whose arguments are programs: each gets so many inputs in a row.
+const PROGRAMS: [&str; 5] = ["awk", "mawk", "gawk", "original-awk", "sed"];
+const INPUTS: u64 = 3;
 
 /// A case on which kernel and tool differ.
 pub struct Difference {
@@ -70,6 +96,8 @@ pub struct Found {
 /// What a campaign did.
 #[derive(Default)]
 pub struct Tally {
+    /// Command lines with data on which the tool's answer was compared, however many times the kernel ran.
+    pub answers: u64,
     pub comparisons: u64,
     pub processes: u64,
     pub declined: u64,
@@ -113,16 +141,17 @@ impl Engine {
 
     /// Runs at least so many comparisons, or stops at a few differences.
     pub fn campaign(&mut self, grammar: &Grammar, seed: u64, comparisons: u64) -> (Tally, Vec<Found>) {
-        // What is left of a script that was made smaller may never end.
-        self.oracle.limited = grammar.command == "sed";
+        let is_program = PROGRAMS.contains(&grammar.command);
         let mut differences = Vec::new();
         let mut kinds = HashSet::new();
         let mut index = 0;
         while self.tally.comparisons < comparisons && index < comparisons * 3 {
-            let mut rng = Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(index));
+            let (case, care) = match is_program {
+                true => (program(grammar, seed, index), Care::Turn(index as usize)),
+                false => (made(grammar, seed, index), Care::Whole),
+            };
             index += 1;
-            let case = (grammar.case)(&mut rng, grammar.command);
-            if self.check(&case).is_none() {
+            if self.check_with(&case, care).is_none() {
                 continue;
             }
             let counted = std::mem::take(&mut self.tally);
@@ -143,6 +172,10 @@ impl Engine {
 
     /// The first block size with which kernel and tool differ.
     pub fn check(&mut self, case: &Case) -> Option<Difference> {
+        self.check_with(case, Care::Whole)
+    }
+
+    fn check_with(&mut self, case: &Case, care: Care) -> Option<Difference> {
         let locale = if case.utf8 { self.utf8.1.clone() } else { Locale::C };
         let context = Context { locale, implementation: self.implementation.clone() };
         let script = |name: &[u8]| match case.files.iter().find(|(known, _)| known.as_bytes() == name) {
@@ -172,21 +205,22 @@ impl Engine {
         }
         let mut expected = self.oracle.run(case, self.name_of(case));
         self.tally.processes += 1;
-        if self.oracle.limited && expected.status == ENDLESS {
+        if expected.status == ENDLESS {
             return None;
         }
+        self.tally.answers += 1;
         let any_order = command.prints_in_any_order();
         if any_order {
             sort_lines(&mut expected);
         }
-        SIZES.iter().find_map(|&block_bytes| {
+        care.sizes().into_iter().find_map(|block_bytes| {
             self.tally.comparisons += 1;
             let run = AssertUnwindSafe(|| self.native(&*command, case, block_bytes));
             let mut got = catch_unwind(run).unwrap_or_else(|_| panicked("the kernel panicked"));
             if any_order {
                 sort_lines(&mut got);
             }
-            if got == expected {
+            if got == expected && care.shares(block_bytes) {
                 let run = AssertUnwindSafe(|| self.together(&*command, case, block_bytes));
                 let together = catch_unwind(run).unwrap_or_else(|_| Some(panicked("a peer panicked")));
                 self.tally.comparisons += u64::from(together.is_some());
@@ -299,6 +333,28 @@ impl Engine {
             }
         }
     }
+}
+
+/// The case with this number.
+fn made(grammar: &Grammar, seed: u64, index: u64) -> Case {
+    let mut rng = Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(index));
+    (grammar.case)(&mut rng, grammar.command)
+}
+
+/// The same, but several in a row are one program, over what each would read.
+fn program(grammar: &Grammar, seed: u64, index: u64) -> Case {
+    let own = made(grammar, seed, index);
+    if index.is_multiple_of(INPUTS) {
+        return without_chance(own);
+    }
+    let first = made(grammar, seed, index - index % INPUTS);
+    let files = first.files.into_iter().map(|(name, content)| {
+        let is_data = !matches!(name.as_str(), "program" | "script");
+        let other = own.files.iter().find(|(known, _)| *known == name && is_data);
+        let content = other.map_or(content, |(_, content)| content.clone());
+        (name, content)
+    });
+    without_chance(Case { args: first.args, files: files.collect(), ..own })
 }
 
 /// What is left of an answer where the order of its lines does not count.

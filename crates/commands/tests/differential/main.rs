@@ -81,24 +81,24 @@ fn campaigns(place: &str, prepare: fn(Engine) -> Option<Engine>) {
         };
         let start = Instant::now();
         let (tally, differences) = engine.campaign(grammar, seed, settings.comparisons);
-        let Tally { comparisons, processes, declined, handed_over } = tally;
+        let Tally { answers, comparisons, processes, declined, handed_over } = tally;
         say(&format!(
-            "{name:14} seed {} comparisons {comparisons} processes {processes} declined {declined} handed over \
+            "{name:14} seed {} answers {answers} comparisons {comparisons} processes {processes} declined {declined} handed over \
              {handed_over} differences {} in {:.1} s",
             seed,
             differences.len(),
             start.elapsed().as_secs_f64()
         ));
-        say(&campaign::tally(
-            "kernels",
-            &[
-                ("comparisons", comparisons),
-                ("processes", processes),
-                ("declined", declined),
-                ("handed_over", handed_over),
-                ("differences", differences.len() as u64),
-            ],
-        ));
+        let counts = [
+            ("answers", answers),
+            ("comparisons", comparisons),
+            ("processes", processes),
+            ("declined", declined),
+            ("handed_over", handed_over),
+            ("differences", differences.len() as u64),
+        ];
+        say(&campaign::tally("kernels", &counts));
+        say(&campaign::tally(&format!("kernels.{}", grammar.command), &counts));
         found.extend(differences);
     }
     for found in &found {

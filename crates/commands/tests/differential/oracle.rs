@@ -4,6 +4,9 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use pelton_testkit::Watchdog;
 
 use crate::case::Case;
 
@@ -21,12 +24,12 @@ pub struct Oracle {
     program: PathBuf,
     /// The builtin that the program, a shell, is to run.
     builtin: Option<String>,
-    /// Runs that take longer than a few seconds are ended, with [`ENDLESS`] as their status.
-    pub limited: bool,
+    watchdog: Watchdog,
 }
 
-/// What `timeout` says of a program that it ended.
+/// The status of what took longer than a second, and was ended: of what is made smaller, some may never end.
 pub const ENDLESS: i32 = 124;
+const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Oracle {
     pub fn new(program: PathBuf) -> Self {
@@ -37,7 +40,7 @@ impl Oracle {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = root.join(format!("pelton-differential-{}-{number}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder for the files of a case");
-        Oracle { folder, program, builtin: None, limited: false }
+        Oracle { folder, program, builtin: None, watchdog: Watchdog::new(PATIENCE) }
     }
 
     /// For a builtin of this shell.
@@ -59,16 +62,9 @@ impl Oracle {
     pub fn answer(&self, args: &[Vec<u8>], stdin: &[u8], piped: bool, locale: &str) -> Answer {
         use std::os::unix::ffi::OsStrExt as _;
         use std::os::unix::process::CommandExt as _;
-        let mut command = if self.limited {
-            let mut command = Command::new("timeout");
-            command.arg("5").arg(&self.program);
-            command
-        } else {
-            let mut command = Command::new(&self.program);
-            // Messages start with the name as the shell would pass it.
-            command.arg0(self.program.file_name().expect("a name"));
-            command
-        };
+        let mut command = Command::new(&self.program);
+        // Messages start with the name as the shell would pass it.
+        command.arg0(self.program.file_name().expect("a name"));
         command
             .args(self.builtin.iter().flat_map(|name| ["-c".into(), format!("{name} \"$@\""), "bash".into()]))
             .args(args.iter().map(|arg| std::ffi::OsStr::from_bytes(arg)))
@@ -78,22 +74,35 @@ impl Oracle {
             .env("LC_ALL", locale)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let output = if piped {
-            let mut child = command.stdin(Stdio::piped()).spawn().expect("the real tool");
-            let mut pipe = child.stdin.take().expect("its standard input");
-            std::thread::scope(|scope| {
-                // A tool that stops reading early breaks the pipe: no concern of ours.
-                scope.spawn(move || pipe.write_all(stdin));
-                child.wait_with_output().expect("its output")
-            })
+        let mut feed = None;
+        if piped {
+            let (read, write) = std::io::pipe().expect("a pipe");
+            command.stdin(read);
+            feed = Some(write);
         } else {
             let path = self.folder.join(".stdin");
             fs::write(&path, stdin).expect("standard input");
-            command.stdin(File::open(path).expect("standard input")).output().expect("the real tool")
-        };
-        Answer { stdout: output.stdout, stderr: output.stderr, status: output.status.code().unwrap_or(-1) }
+            command.stdin(File::open(path).expect("standard input"));
+        }
+        let child = command.spawn().expect("the real tool");
+        drop(command);
+        let guard = self.watchdog.over(child.id());
+        let output = std::thread::scope(|scope| {
+            match feed {
+                // What fits into a pipe needs nobody who waits for room.
+                Some(mut pipe) if stdin.len() <= PIPE_BYTES => drop(pipe.write_all(stdin)),
+                Some(mut pipe) => drop(scope.spawn(move || pipe.write_all(stdin))),
+                None => {}
+            }
+            child.wait_with_output().expect("its output")
+        });
+        let status = if guard.has_barked() { ENDLESS } else { output.status.code().unwrap_or(-1) };
+        Answer { stdout: output.stdout, stderr: output.stderr, status }
     }
 }
+
+/// A pipe holds at least so much on Linux.
+const PIPE_BYTES: usize = 4096;
 
 impl Drop for Oracle {
     fn drop(&mut self) {

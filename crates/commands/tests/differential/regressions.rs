@@ -9,6 +9,23 @@ pub fn all() -> Vec<Case> {
         case("mawk", &[b"{sub(/(a|b)|b?./,\"\")}1"], b"bc"),
         case("mawk", &[b"{print match($0,/.+.+c?b*/), RLENGTH}"], b"  bb "),
         case("mawk", &[b"{gsub(/ab?|[ab]|[^a]/,\"<&>\")}1"], b" 1c1a11"),
+        // A field's number is never negative, nor less than one by a fraction; and what is not a number is told as printf tells it.
+        case("mawk", &[b"{print $x}"], b"a b"),
+        case("mawk", &[b"-vx=nan", b"{print $x}"], b"a b"),
+        case("mawk", &[b"-vx=-0.3", b"{$x=1}"], b"a b"),
+        case("mawk", &[b"{print $($1)}"], b"-4748364"),
+        // A semicolon stands before else at the end of a simple statement, not behind a block.
+        case("mawk", &[b"{if(1) for(;0;){};else print 2}"], b"a"),
+        case("mawk", &[b"{if(0) for(;0;)x;else print 2}"], b"a"),
+        case("mawk", &[b"{if(0) ;;else print 2}"], b"a"),
+        case("mawk", &[b"{if(0) x\n;else print 2}"], b"a"),
+        case("mawk", &[b"{do {}; while(0)}"], b"a"),
+        // Where a semicolon ends nothing, mawk finds no program.
+        case("mawk", &[b";/a/"], b"a"),
+        case("mawk", &[b"/a/;;/b/"], b"a"),
+        case("mawk", &[b"/a/\n;/b/"], b"a"),
+        // Without ends of line, a sort cannot hide the order of an array.
+        case("mawk", &[b"-vORS=", b"{c[2]; c[$1]; for (k in c) print k}"], b"5\n,"),
         // By its number, $0 is not always assigned.
         case("mawk", &[b"{x=0;$x++;print}"], b"1"),
         case("mawk", &[b"{length(c)(c[$1])}"], b""),

@@ -210,7 +210,7 @@ impl Plain<'_> {
 }
 
 /// Lines of few words, so that expressions meet them.
-fn data(rng: &mut Rng) -> Vec<u8> {
+pub fn data(rng: &mut Rng) -> Vec<u8> {
     const WORDS: &[&[u8]] = &[
         b"a",
         b"b",

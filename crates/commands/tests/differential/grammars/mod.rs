@@ -1,6 +1,7 @@
 //! What command lines look like: one file per command.
 
 mod awk;
+mod awk_wide;
 mod cat;
 mod comm;
 mod cut;
@@ -16,11 +17,13 @@ mod printf;
 mod rev;
 mod sed;
 mod sed_state;
+mod sed_wide;
 mod seq;
 pub mod sort;
 mod tac;
 mod tail;
 mod tee;
+mod template;
 mod tr;
 mod unexpand;
 pub mod uniq;
@@ -47,17 +50,21 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "expand", case: expand::case },
     Grammar { command: "fold", case: fold::case },
     Grammar { command: "gawk", case: awk::plain },
+    Grammar { command: "gawk", case: awk_wide::case },
     Grammar { command: "grep", case: grep::case },
     Grammar { command: "head", case: head::case },
     Grammar { command: "join", case: join::case },
     Grammar { command: "mawk", case: awk::case },
+    Grammar { command: "mawk", case: awk_wide::case },
     Grammar { command: "nl", case: nl::case },
     Grammar { command: "original-awk", case: awk::plain },
+    Grammar { command: "original-awk", case: awk_wide::case },
     Grammar { command: "paste", case: paste::case },
     Grammar { command: "printf", case: printf::case },
     Grammar { command: "rev", case: rev::case },
     Grammar { command: "sed", case: sed::case },
     Grammar { command: "sed", case: sed_state::case },
+    Grammar { command: "sed", case: sed_wide::case },
     Grammar { command: "seq", case: seq::case },
     Grammar { command: "sort", case: sort::case },
     Grammar { command: "tac", case: tac::case },
@@ -69,6 +76,18 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "wc", case: wc::case },
     Grammar { command: "xargs", case: xargs::case },
 ];
+
+/// Leaves out NULs that tolower and toupper would meet: mawk copies up to the first one, and prints what lay in memory behind it.
+pub fn without_chance(mut case: Case) -> Case {
+    let maps = |arg: &Vec<u8>| arg.windows(5).any(|word| word == b"upper" || word == b"lower");
+    if case.args.iter().chain(case.files.iter().map(|(_, content)| content)).any(maps) {
+        let plain =
+            |bytes: &mut Vec<u8>| bytes.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b'0');
+        plain(&mut case.stdin);
+        case.files.iter_mut().for_each(|(_, content)| plain(content));
+    }
+    case
+}
 
 /// A case with these arguments, some data on standard input, in some locale.
 pub fn on_stdin(rng: &mut Rng, command: &str, args: Vec<Vec<u8>>) -> Case {

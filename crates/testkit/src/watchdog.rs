@@ -1,0 +1,96 @@
+//! Ends processes that take too long, without a process or a thread for each.
+
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// Watches over one process at a time.
+#[derive(Debug)]
+pub struct Watchdog {
+    patience: Duration,
+    watched: Arc<Mutex<Watched>>,
+    /// Its end is the thread's.
+    _alive: Sender<()>,
+}
+
+#[derive(Debug, Default)]
+struct Watched {
+    /// Not a number: that could be another's by now.
+    process: Option<OwnedFd>,
+    until: Option<Instant>,
+    has_barked: bool,
+}
+
+/// The process is watched as long as this lives.
+#[derive(Debug)]
+pub struct Guard<'a>(&'a Watchdog);
+
+impl Watchdog {
+    /// Processes get this long.
+    pub fn new(patience: Duration) -> Self {
+        let (alive, ended) = channel();
+        let watched = Arc::new(Mutex::new(Watched::default()));
+        let shared = Arc::clone(&watched);
+        std::thread::spawn(move || watch(&shared, &ended, patience / 4));
+        Watchdog { patience, watched, _alive: alive }
+    }
+
+    /// From now on.
+    pub fn over(&self, process: u32) -> Guard<'_> {
+        let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+        let process = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        *lock(&self.watched) =
+            Watched { process, until: Some(Instant::now() + self.patience), has_barked: false };
+        Guard(self)
+    }
+}
+
+impl Guard<'_> {
+    /// The process was ended.
+    pub fn has_barked(&self) -> bool {
+        lock(&self.0.watched).has_barked
+    }
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.watched) = Watched::default();
+    }
+}
+
+fn lock(watched: &Mutex<Watched>) -> MutexGuard<'_, Watched> {
+    watched.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn watch(watched: &Mutex<Watched>, ended: &Receiver<()>, pause: Duration) {
+    while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+        let mut watched = lock(watched);
+        if watched.until.is_none_or(|until| Instant::now() < until) {
+            continue;
+        }
+        watched.until = None;
+        let killed = watched.process.as_ref().map(|process| pidfd_send_signal(process, Signal::KILL));
+        watched.has_barked = matches!(killed, Some(Ok(())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn what_never_ends_is_ended_and_nothing_else() {
+        let watchdog = Watchdog::new(Duration::from_millis(200));
+        for (seconds, barks) in [("1000", true), ("0", false)] {
+            let mut child = Command::new("sleep").arg(seconds).spawn().unwrap();
+            let guard = watchdog.over(child.id());
+            let status = child.wait().unwrap();
+            assert_eq!(guard.has_barked(), barks && !status.success());
+            assert!(guard.has_barked() || !barks);
+        }
+    }
+}

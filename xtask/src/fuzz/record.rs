@@ -1,0 +1,134 @@
+//! What campaigns have done, campaign by campaign: `comparisons.json`, and the same as Markdown for people.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::State;
+use super::turn::grouped;
+use crate::Outcome;
+use crate::bench::machine::describe;
+
+/// Columns: what is counted of a tool, and how the column is called.
+const COUNTED: [(&str, &str); 6] = [
+    ("answers", "compared"),
+    ("comparisons", "runs of kernels"),
+    ("processes", "processes"),
+    ("declined", "declined"),
+    ("handed_over", "handed over"),
+    ("differences", "differences"),
+];
+
+/// Adds what the kernels' machines did to the record in this folder. Without them there is nothing to record.
+pub fn add(folder: &Path, state: &State) -> Outcome {
+    let tools = state.sums.parts("kernels");
+    if tools.is_empty() {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    let path = folder.join("comparisons.json");
+    let mut campaigns: Vec<Value> = match fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)?,
+        Err(_) => Vec::new(),
+    };
+    campaigns.push(json!({
+        "machine": describe(Path::new("pelton")),
+        "seeds": [state.first_seed, state.next_seed - 1],
+        "turns": state.turns,
+        "minutes": (state.begun.elapsed().as_secs_f64() / 6.0).round() / 10.0,
+        "tools": tools,
+    }));
+    fs::write(&path, serde_json::to_string_pretty(&campaigns)? + "\n")?;
+    Ok(fs::write(folder.join("comparisons.md"), page(&campaigns))?)
+}
+
+fn page(campaigns: &[Value]) -> String {
+    let mut out = String::from(
+        "# Comparisons with the real tools\n\n\
+         Generated command lines over generated data: what a kernel prints, says and ends with, beside the installed tool as a \
+         process. *Compared* counts command lines with data that the tool ran and whose answer was compared; for each the kernel runs \
+         in blocks of one, 7 or 4096 bytes, alone and shared by three, and in a whole block (*runs of kernels*). *Declined* is what pelton leaves to the tool, which \
+         a campaign does not run. Every difference became a case and was mended, in the campaign's time or after it; what is recorded as \
+         a difference here was one then. Added to by\n\n\
+         ```sh\ncargo xtask fuzz --only awk,sed --minutes 60 --seed N --record bench/results\n```\n",
+    );
+    out += "\n## All campaigns\n\n";
+    let mut sums: Tools = BTreeMap::new();
+    campaigns.iter().for_each(|campaign| add_tools(&mut sums, campaign));
+    out += &table(&sums);
+    for (number, campaign) in campaigns.iter().enumerate() {
+        let machine = &campaign["machine"];
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let _ = write!(
+            out,
+            "\n## Campaign {}: {}, seeds {} to {}, {} minutes\n\n{}, {} cores, commit {}\n\n",
+            number + 1,
+            text(&machine["date"]),
+            campaign["seeds"][0],
+            campaign["seeds"][1],
+            campaign["minutes"],
+            text(&machine["cpu"]),
+            machine["cores"],
+            text(&machine["commit"]),
+        );
+        let mut tools = BTreeMap::new();
+        add_tools(&mut tools, campaign);
+        out += &table(&tools);
+    }
+    out
+}
+
+type Tools = BTreeMap<String, BTreeMap<String, u64>>;
+
+fn add_tools(sums: &mut Tools, campaign: &Value) {
+    for (tool, counts) in campaign["tools"].as_object().into_iter().flatten() {
+        let sums = sums.entry(tool.clone()).or_default();
+        for (counted, count) in counts.as_object().into_iter().flatten() {
+            *sums.entry(counted.clone()).or_default() += count.as_u64().unwrap_or_default();
+        }
+    }
+}
+
+fn table(tools: &Tools) -> String {
+    let mut out = "| tool |".to_owned();
+    COUNTED.iter().for_each(|(_, title)| out += &format!(" {title} |"));
+    out += &format!("\n| --- |{}\n", " ---: |".repeat(COUNTED.len()));
+    let mut all: BTreeMap<&str, u64> = BTreeMap::new();
+    for (tool, counts) in tools {
+        for (counted, _) in COUNTED {
+            *all.entry(counted).or_default() += counts.get(counted).copied().unwrap_or_default();
+        }
+        row(&mut out, tool, |counted| counts.get(counted).copied().unwrap_or_default());
+    }
+    if tools.len() > 1 {
+        row(&mut out, "**all**", |counted| all[counted]);
+    }
+    out
+}
+
+fn row(out: &mut String, name: &str, count: impl Fn(&str) -> u64) {
+    let counts: Vec<String> = COUNTED.iter().map(|(counted, _)| grouped(count(counted))).collect();
+    let _ = writeln!(out, "| {name} | {} |", counts.join(" | "));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn campaigns_add_up() {
+        let one = |answers: u64| {
+            json!({
+                "machine": {"date": "2025-03-02", "cpu": "x", "cores": 2, "commit": "abc"}, "seeds": [1, 4], "minutes": 1.5,
+                "tools": {"mawk": {"answers": answers, "declined": 1}, "sed": {"answers": 5}},
+            })
+        };
+        let page = page(&[one(1000), one(234)]);
+        assert!(page.contains("| mawk | 1,234 | 0 | 0 | 2 | 0 | 0 |"), "{page}");
+        assert!(page.contains("| **all** | 1,244 |"), "{page}");
+        assert!(page.contains("## Campaign 2: 2025-03-02, seeds 1 to 4, 1.5 minutes"), "{page}");
+    }
+}
