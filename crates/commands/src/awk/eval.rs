@@ -468,13 +468,24 @@ pub(super) fn is_text(expr: &Get) -> bool {
 
 #[inline]
 pub(super) fn calculate(arith: Arith, left: f64, right: f64) -> f64 {
-    match arith {
+    let made = match arith {
         Arith::Add => left + right,
         Arith::Subtract => left - right,
         Arith::Multiply => left * right,
         Arith::Divide => left / right,
         Arith::Remainder => remainder(left, right),
         Arith::Power => left.powf(right),
+    };
+    if made.is_nan() { not_a_number(made, left, right) } else { made }
+}
+
+/// The sign of what is not a number is printed, and is that of the first operand that is none; a compiler may turn them round.
+#[cold]
+fn not_a_number(made: f64, left: f64, right: f64) -> f64 {
+    match (left.is_nan(), right.is_nan()) {
+        (true, _) => left,
+        (_, true) => right,
+        _ => made,
     }
 }
 

@@ -203,7 +203,6 @@ pub(super) fn unescape(text: &[u8], dialect: Dialect) -> Accept<Vec<u8>> {
         let mut length = 1;
         let byte = match escape {
             b'"' | b'\\' => escape,
-            b'/' if dialect == Dialect::Gawk => b'/',
             b'a' => 7,
             b'b' => 8,
             b'f' => 12,

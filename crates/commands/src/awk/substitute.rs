@@ -1,5 +1,7 @@
 //! `sub` and `gsub`: in one text, and, where a program does nothing else, in all lines of a block at once.
 
+use std::ops::Range;
+
 use crate::regex::Regex;
 
 use super::code::{Code, Do, Get, ORS, Part, Place, Replacement, When};
@@ -22,6 +24,8 @@ pub(super) fn replace(
     }
     let (mut at, mut count) = (0, 0);
     let mut last_end = None;
+    let mut last = Last::default();
+    let varies = all && fixed(parts).is_none();
     while at <= text.len()
         && (all || count == 0)
         && let Some((start, end)) = pattern.find(text, at..text.len())
@@ -30,7 +34,15 @@ pub(super) fn replace(
         // A match of nothing right behind a match is none.
         if !(start == end && last_end == Some(start)) {
             count += 1;
-            write(parts, &text[start..end], out);
+            if varies && last.is(&text[start..end], parts, out) {
+                append(&text[start..end], out);
+            } else {
+                let begin = out.len();
+                write(parts, &text[start..end], out);
+                last = Last::Made(begin..out.len());
+            }
+        } else if varies {
+            last = Last::OfNothing;
         }
         last_end = Some(end);
         at = end;
@@ -41,6 +53,33 @@ pub(super) fn replace(
     }
     out.extend_from_slice(&text[at.min(text.len())..]);
     count
+}
+
+/// What was made of the match before: a match that is the same as that, mawk leaves as it is. (`gsub(/a+/, "&&")` makes `aa1aa` of
+/// `a1aa`.)
+#[derive(Default)]
+enum Last {
+    /// There was none.
+    #[default]
+    None,
+    /// It lies there in the output.
+    Made(Range<usize>),
+    /// A match of nothing, which made nothing: mawk thought of it all the same.
+    OfNothing,
+}
+
+impl Last {
+    fn is(&self, matched: &[u8], parts: &[Part], out: &[u8]) -> bool {
+        match self {
+            Last::None => false,
+            Last::Made(range) => out[range.clone()] == *matched,
+            Last::OfNothing => {
+                let mut made = Vec::new();
+                write(parts, b"", &mut made);
+                made == matched
+            }
+        }
+    }
 }
 
 /// For what is often nothing, or one byte.
@@ -261,12 +300,25 @@ impl Pass {
             return;
         }
         let (end, mut at, mut copied) = (lines.len() - 1, 0, 0);
+        let mut last = 0..0;
+        let varies = self.all && fixed(&self.parts).is_none();
         // Searches are patient: none is given up.
         while at <= end
             && let Ok(Some((start, stop))) = self.lines.find(lines, at..end)
         {
             out.extend_from_slice(&lines[copied..start]);
-            write(&self.parts, &lines[start..stop], out);
+            // What equals the last one made, in the same line, stays: see `Last`.
+            if varies
+                && out[last.clone()] == lines[start..stop]
+                && last.end > 0
+                && !lines[copied..start].contains(&b'\n')
+            {
+                out.extend_from_slice(&lines[start..stop]);
+            } else {
+                let begin = out.len();
+                write(&self.parts, &lines[start..stop], out);
+                last = begin..out.len();
+            }
             (copied, at) = (stop, stop);
             if !self.all {
                 at = memchr::memchr(b'\n', &lines[stop..]).map_or(lines.len(), |newline| stop + newline + 1);

@@ -26,6 +26,20 @@ pub fn all() -> Vec<Case> {
         case("mawk", &[b"/a/\n;/b/"], b"a"),
         // Without ends of line, a sort cannot hide the order of an array.
         case("mawk", &[b"-vORS=", b"{c[2]; c[$1]; for (k in c) print k}"], b"5\n,"),
+        // A match that is what the one before became stays as it is.
+        case("mawk", &[b"{gsub(/ +/,\"&&\");print}"], b" 1  \n  "),
+        case("mawk", &[b"{n=gsub(/[a-z]+/,\"&b\");print n,$0}"], b"a ab abb abbb\na c ab\nab a ab"),
+        case("mawk", &[b"{n=gsub(/[a-z]*/,\"&b\");print n,$0}"], b"a b\n1b\na1 ab\na ab"),
+        case("mawk", &[b"{n=gsub(/x?b*/,\"&b\");print n,$0}"], b"ab b"),
+        case("mawk", &[b"{gsub(/a+/,\"&&\")}1"], b"a\naa\na aa aa\naaa aaaaaa aaa"),
+        // Of two that are not a number, the first one's sign is printed.
+        case(
+            "mawk",
+            &[b"-va=-nan", b"-vb=nan", b"{x=a+0;y=b+0;print x+y,y*x,x-1,1/y,y%x;x*=y;print x;y-=x;print y}"],
+            b"a",
+        ),
+        // gawk warns of an escape that needs none.
+        case("gawk", &[b"{$1=\"\\/\"}1"], b"a"),
         // By its number, $0 is not always assigned.
         case("mawk", &[b"{x=0;$x++;print}"], b"1"),
         case("mawk", &[b"{length(c)(c[$1])}"], b""),
