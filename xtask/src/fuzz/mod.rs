@@ -13,14 +13,16 @@ mod machine;
 mod record;
 mod turn;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use lexopt::prelude::*;
 use nix::sys::resource::{Resource, setrlimit};
+use serde_json::Value;
 
 use crate::Outcome;
+use crate::bench::machine::describe;
 use crate::workspace::target_dir;
 use bar::Bar;
 use machine::{Built, Machine};
@@ -103,6 +105,8 @@ pub fn run(options: Options) -> Outcome {
 
 /// What all workers share.
 struct State {
+    /// With what it began.
+    machine: Value,
     begun: Instant,
     until: Instant,
     next_seed: u64,
@@ -123,6 +127,7 @@ impl State {
     fn new(options: &Options) -> Self {
         let time = Duration::from_secs_f64(options.minutes.max(0.0) * 60.0);
         State {
+            machine: describe(Path::new("pelton")),
             begun: Instant::now(),
             until: Instant::now() + time,
             next_seed: options.seed,
@@ -177,7 +182,7 @@ impl State {
 }
 
 /// One worker: turn after turn.
-fn work(state: &Mutex<State>, built: &[Built], found: &std::path::Path) {
+fn work(state: &Mutex<State>, built: &[Built], found: &Path) {
     loop {
         let Some((seed, number)) = lock(state).next() else { return };
         let machine = &built[(number % built.len() as u64) as usize];

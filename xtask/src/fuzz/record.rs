@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::State;
 use super::turn::grouped;
 use crate::Outcome;
-use crate::bench::machine::describe;
 
 /// Columns: what is counted of a tool, and how the column is called.
 const COUNTED: [(&str, &str); 6] = [
@@ -35,7 +34,7 @@ pub fn add(folder: &Path, state: &State) -> Outcome {
         Err(_) => Vec::new(),
     };
     campaigns.push(json!({
-        "machine": describe(Path::new("pelton")),
+        "machine": state.machine,
         "seeds": [state.first_seed, state.next_seed - 1],
         "turns": state.turns,
         "minutes": (state.begun.elapsed().as_secs_f64() / 6.0).round() / 10.0,
@@ -52,7 +51,7 @@ fn page(campaigns: &[Value]) -> String {
          process. *Compared* counts command lines with data that the tool ran and whose answer was compared; for each the kernel runs \
          in blocks of one, 7 or 4096 bytes, alone and shared by three, and in a whole block (*runs of kernels*). *Declined* is what pelton leaves to the tool, which \
          a campaign does not run. Every difference became a case and was mended, in the campaign's time or after it; what is recorded as \
-         a difference here was one then. Added to by\n\n\
+         a difference here was one then, and is counted once for each locale. Added to by\n\n\
          ```sh\ncargo xtask fuzz --only awk,sed --minutes 60 --seed N --record bench/results\n```\n",
     );
     out += "\n## All campaigns\n\n";
