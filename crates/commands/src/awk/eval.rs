@@ -474,7 +474,8 @@ pub(super) fn calculate(arith: Arith, left: f64, right: f64) -> f64 {
         Arith::Multiply => left * right,
         Arith::Divide => left / right,
         Arith::Remainder => remainder(left, right),
-        Arith::Power => left.powf(right),
+        // The library's, whose sign is its own.
+        Arith::Power => return left.powf(right),
     };
     if made.is_nan() { not_a_number(made, left, right) } else { made }
 }

@@ -38,6 +38,7 @@ pub fn all() -> Vec<Case> {
             &[b"-va=-nan", b"-vb=nan", b"{x=a+0;y=b+0;print x+y,y*x,x-1,1/y,y%x;x*=y;print x;y-=x;print y}"],
             b"a",
         ),
+        case("mawk", &[b"{print (l%\"\")^NR, (l%\"\")^2, l%\"\"}"], b"a"),
         // gawk warns of an escape that needs none.
         case("gawk", &[b"{$1=\"\\/\"}1"], b"a"),
         // By its number, $0 is not always assigned.
