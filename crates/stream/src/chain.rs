@@ -99,6 +99,13 @@ impl Chain {
         Ok(Flow::More)
     }
 
+    /// Tells the first kernel what its next input is, if [`begin`](Chain::begin) did not.
+    pub fn input_is(&mut self, kind: InputKind) {
+        if let Some(first) = self.links.first_mut() {
+            first.kernel.input_is(kind);
+        }
+    }
+
     /// All kernels may use this of the machine from now on.
     pub fn lend(&mut self, means: &Means) {
         self.links.iter_mut().for_each(|link| link.kernel.lend(means));

@@ -117,6 +117,9 @@ pub trait Kernel: Any + Send {
     /// takes them for pipes.
     fn inputs_are(&mut self, _kinds: &[InputKind]) {}
 
+    /// What the next input is, where that was not known at the beginning.
+    fn input_is(&mut self, _kind: InputKind) {}
+
     /// A new input starts. `name` is the file operand as written, `None` for standard input.
     fn begin_input(&mut self, _name: Option<&[u8]>, _out: &mut Vec<u8>) {}
 

@@ -586,6 +586,10 @@ impl Kernel for GrepKernel {
         self.kinds = kinds.to_vec();
     }
 
+    fn input_is(&mut self, kind: InputKind) {
+        self.kinds.push(kind);
+    }
+
     fn begin_input(&mut self, name: Option<&[u8]>, _out: &mut Vec<u8>) {
         self.printer.begin(name);
         self.reads_stdin = name.is_none();

@@ -33,6 +33,10 @@ const COMMANDS: &[&[u8]] = &[
 /// Those whose messages and lines name no file but as it is begun; their expressions are compiled once for all runs over one file.
 const ONCE: &[&[u8]] = &[b"cat", b"cut", b"grep", b"head", b"sed"];
 
+/// Those that want to know how long all their files are before they read the first. Of others, each is looked at when it is open, which
+/// needs no walk to it by its name.
+const LOOK_AHEAD: &[&[u8]] = &[b"sort", b"wc"];
+
 /// So much of what a run prints is kept before it gives something away; and so much is made at once.
 const KEPT_BYTES: usize = 1 << 20;
 
@@ -138,6 +142,8 @@ pub(super) struct Run {
     files: Vec<Vec<u8>>,
     at: usize,
     open: Option<Box<dyn Read + Send>>,
+    /// All files were looked at before the first was read.
+    looked: bool,
     /// The kernel knows of the current file.
     begun: bool,
     /// Something has been given away.
@@ -184,26 +190,21 @@ impl Run {
         if null {
             chain.nobody_reads();
         }
-        let mut open = None;
-        let kinds = match &files[..] {
-            [file] => {
-                let (file, bytes) = opener.open(file).ok_or(NOT_PLAIN)?;
-                open = Some(file);
-                vec![InputKind::Regular { bytes }]
-            }
-            files => {
-                let kind = |bytes| InputKind::Regular { bytes };
-                files
-                    .iter()
-                    .map(|file| opener.look(file).map(kind))
-                    .collect::<Option<_>>()
-                    .ok_or(NOT_PLAIN)?
-            }
-        };
+        let looked = files.len() > 1 && LOOK_AHEAD.contains(&&*program.name);
+        let (mut open, mut kinds) = (None, Vec::new());
+        if let [file] = &files[..] {
+            let (file, bytes) = opener.open(file).ok_or(NOT_PLAIN)?;
+            open = Some(file);
+            kinds.push(InputKind::Regular { bytes });
+        } else if looked {
+            let kind = |bytes| InputKind::Regular { bytes };
+            let all = files.iter().map(|file| opener.look(file).map(kind)).collect::<Option<_>>();
+            kinds = all.ok_or(NOT_PLAIN)?;
+        }
         chain.begin(&kinds, &mut Vec::new()).map_err(|_| UNJUDGED)?;
         let name = program.name.clone();
         let (begun, committed, failed) = (false, false, false);
-        Ok(Run { chain, name, files, at: 0, open, begun, committed, may_give_up, failed })
+        Ok(Run { chain, name, files, at: 0, open, looked, begun, committed, may_give_up, failed })
     }
 
     /// Goes on until it has ended, or has printed enough for once. `block` is what a read may fill.
@@ -246,7 +247,8 @@ impl Run {
     /// From here on nothing can be taken back.
     fn may_commit(&mut self, files: &dyn Files) -> bool {
         let rest = &self.files[(self.at + usize::from(self.begun)).min(self.files.len())..];
-        self.committed |= !self.may_give_up && rest.iter().all(|file| files.may_open(file));
+        let is_plain = |file: &Vec<u8>| self.looked || files.look(file).is_some();
+        self.committed |= !self.may_give_up && rest.iter().all(|file| is_plain(file) && files.may_open(file));
         self.committed
     }
 
@@ -255,7 +257,12 @@ impl Run {
         if self.open.is_none() {
             let name = &self.files[self.at];
             match files.open(name) {
-                Some((file, _)) => self.open = Some(file),
+                Some((file, bytes)) => {
+                    self.open = Some(file);
+                    if !self.looked {
+                        self.chain.input_is(InputKind::Regular { bytes });
+                    }
+                }
                 None if self.committed => {
                     said.complain(&[&self.name[..], b": ", name, b": No such file or directory\n"].concat());
                     self.failed = true;
