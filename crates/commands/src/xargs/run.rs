@@ -43,8 +43,9 @@ const KEPT_BYTES: usize = 1 << 20;
 /// A run that cannot give anything away before its end, and prints more than this, is the real command's.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Stands for a file while arguments are read before names are known. No option, no `=`.
-const SOME_FILE: &[u8] = b"file";
+/// Stands for a file while arguments are read before names are known. No option, no `=`, and in no word of a user: where the name
+/// is an option's value or a pattern, it must not be taken for a file that the user names besides.
+const SOME_FILE: &[u8] = b"pelton:some:file";
 
 /// Whether a kernel may stand for the command of this name.
 pub(super) fn is_known(name: &[u8]) -> bool {
@@ -75,6 +76,9 @@ impl Program {
         let Some(entry) = crate::lookup(name).filter(|_| is_known(name)) else {
             return Declined::because("no kernel can stand for it");
         };
+        if words.iter().any(|word| memchr::memmem::find(word, SOME_FILE).is_some()) {
+            return Declined::because("a word of it is what stands for names here");
+        }
         let at = match replace {
             None => None,
             Some(pattern) => Some(place_of(pattern, words)?),
