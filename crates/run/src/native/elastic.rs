@@ -76,6 +76,8 @@ pub struct Elastic {
     limit: OnceLock<usize>,
     next_ns: AtomicU64,
     watch: Mutex<Watch>,
+    /// Who asks is one of those at work.
+    works: bool,
 }
 
 /// What was seen so far.
@@ -119,7 +121,8 @@ const WINDOW_NS: u64 = 50_000_000;
 
 impl Windows {
     fn judge(&mut self, seen: Seen) -> Change {
-        self.crowded = if seen.missing > 0.5 { self.crowded + 1 } else { 0 };
+        // Two that share a core while another one is idle are badly placed, and not too many: the system moves them.
+        self.crowded = if seen.missing - seen.idle > 0.5 { self.crowded + 1 } else { 0 };
         self.roomy = if seen.waited < 0.1 && seen.idle >= 0.7 { self.roomy + 1 } else { 0 };
         self.rest = self.rest.saturating_sub(1);
         if self.crowded >= 2 {
@@ -137,7 +140,18 @@ impl Windows {
 impl Elastic {
     /// As the jobs say. Nothing is measured before it is first asked.
     pub fn new() -> Self {
-        Elastic { jobs: jobs(), limit: OnceLock::new(), next_ns: AtomicU64::new(0), watch: Mutex::default() }
+        Elastic {
+            jobs: jobs(),
+            limit: OnceLock::new(),
+            next_ns: AtomicU64::new(0),
+            watch: Mutex::default(),
+            works: true,
+        }
+    }
+
+    /// The same for who only deals out what others work at: it runs while it asks, and takes no core from them.
+    pub fn of_dealer() -> Self {
+        Elastic { works: false, ..Elastic::new() }
     }
 
     /// Another process works for the same: what it waits for a core counts as well.
@@ -175,13 +189,20 @@ impl Elastic {
         })
     }
 
+    /// How many cores nobody uses at this moment.
+    fn idle_now(&self, cores: usize) -> usize {
+        let taken =
+            |running: usize| if self.works { running.max(1) } else { running.saturating_sub(1).max(1) };
+        sched::running().map_or(0, |running| cores.saturating_sub(taken(running)))
+    }
+
     fn ask(&self, now_ns: u64, at_work: usize) -> usize {
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         self.next_ns.store(now_ns + WINDOW_NS, Ordering::Relaxed);
         if watch.wanted == 0 {
             watch.begin(now_ns);
             let limit = self.limit();
-            watch.wanted = at_work + idle_now(limit).min(limit - at_work.min(limit));
+            watch.wanted = at_work + self.idle_now(limit).min(limit - at_work.min(limit));
             return watch.wanted;
         }
         let Some(seen) = watch.look(now_ns) else { return watch.wanted };
@@ -204,11 +225,6 @@ pub fn means(elastic: &Arc<Elastic>) -> Means {
         false => Crew::default(),
     };
     Means { crew, storage: Some(Arc::new(Memory)), files: Some(Arc::new(Named::new())) }
-}
-
-/// How many cores nobody uses at this moment.
-fn idle_now(cores: usize) -> usize {
-    sched::running().map_or(0, |running| cores.saturating_sub(running.max(1)))
 }
 
 impl Watch {
@@ -295,6 +311,7 @@ mod tests {
         assert_eq!(judge(&[(0.0, 1.0), (0.0, 0.5), (0.0, 1.0)]), [Same, Same, Same]);
         assert_eq!(judge(&[(0.6, 0.0); 4]), [Same, Fewer(1), Same, Fewer(1)]);
         assert_eq!(judge(&[(0.6, 0.0), (0.4, 0.0), (0.6, 0.0)]), [Same, Same, Same]);
+        assert_eq!(judge(&[(0.9, 0.8); 4]), [Same, Same, Same, Same]);
     }
 
     /// One competitor among many threads, and many at once.

@@ -125,7 +125,7 @@ impl<'a> Crew<'a> {
             pending: Pending::default(),
             grain,
             gauge: None,
-            elastic: Elastic::new(),
+            elastic: Elastic::of_dealer(),
             members: first.into_iter().map(|member| *member).collect(),
             within_line: false,
             alone: false,
