@@ -1,7 +1,7 @@
 //! Real commands as several processes: the same bytes, statuses and messages as from one, whatever the length of the
 //! parts, and whatever ends one of them.
 
-use pelton_testkit::Random;
+use pelton_testkit::{Random, without_pids};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -58,8 +58,8 @@ impl Place {
     fn run(&self, program: &str, args: &[&str]) -> (String, String, Option<i32>) {
         let output = self.command(program, args).output().expect("it runs");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        // The shell names processes by their numbers, which are its own.
-        let mut words = text(&output.stderr).replace(|c: char| c.is_ascii_digit(), "0");
+        // The shell names processes by their numbers, which are its own, and aligns them.
+        let mut words = text(&without_pids(&output.stderr)).replace(|c: char| c.is_ascii_digit(), "0");
         while words.contains("00") {
             words = words.replace("00", "0");
         }
