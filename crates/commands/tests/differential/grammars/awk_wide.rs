@@ -1,6 +1,7 @@
 //! awk: all of the language that manuals show, what awks differ in included. Most of that is declined; what is not has to be right.
 
 use super::awk::data;
+use super::spoil;
 use super::template::{Holes, filled};
 use super::{on_files, valued};
 use crate::case::Case;
@@ -682,19 +683,10 @@ fn wide(rng: &mut Rng) -> Vec<u8> {
         _ => data(rng),
     };
     match rng.below(24) {
-        0 => text = text.split(|byte| *byte == b'\n').collect::<Vec<_>>().join(&b"\r\n"[..]),
-        1 => {
-            let at = rng.below(text.len() as u64 + 1) as usize;
-            text.insert(at, 0);
-        }
-        2 => {
-            let at = rng.below(text.len() as u64 + 1) as usize;
-            text.splice(at..at, [0xff, 0xc3, b' ', 0x80]);
-        }
-        3 => {
-            let long = b"ab 12,".repeat(1 + rng.below(3000) as usize);
-            text.splice(0..0, long);
-        }
+        0 => spoil::by_carriage_returns(&mut text),
+        1 => spoil::by_bytes(rng, &mut text, b"\0"),
+        2 => spoil::by_bytes(rng, &mut text, b"\xff\xc3 \x80"),
+        3 => spoil::by_length(rng, &mut text),
         4 => drop(text.pop()),
         5 => text.extend_from_slice(b"\n\n\n"),
         6 => text.splice(0..0, *b"\n\n").for_each(drop),

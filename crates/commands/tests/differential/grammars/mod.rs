@@ -20,6 +20,7 @@ mod sed_state;
 mod sed_wide;
 mod seq;
 pub mod sort;
+mod spoil;
 mod tac;
 mod tail;
 mod tee;

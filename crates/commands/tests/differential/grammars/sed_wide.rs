@@ -1,6 +1,7 @@
 //! sed: what the other two leave out: ranges from line 0, files that are read and written, `e`, `F`, `W`; ends of line of all kinds, long lines.
 
 use super::sed::alphabet;
+use super::spoil;
 use super::template::{Holes, filled};
 use super::{flags, on_files};
 use crate::case::Case;
@@ -342,16 +343,10 @@ fn lines(rng: &mut Rng) -> Vec<u8> {
         }
     };
     match rng.below(20) {
-        0 => text = text.split(|byte| *byte == b'\n').collect::<Vec<_>>().join(&b"\r\n"[..]),
+        0 => spoil::by_carriage_returns(&mut text),
         1 => text.splice(0..0, *b"a\0b").for_each(drop),
-        2 => {
-            let at = rng.below(text.len() as u64 + 1) as usize;
-            text.splice(at..at, [0xff, b'a', 0xc3, 0x28]);
-        }
-        3 => {
-            let long = b"ab 12,".repeat(1 + rng.below(3000) as usize);
-            text.splice(0..0, long);
-        }
+        2 => spoil::by_bytes(rng, &mut text, b"\xffa\xc3("),
+        3 => spoil::by_length(rng, &mut text),
         4 => drop(text.pop()),
         5 => text.extend_from_slice(b"\n\n"),
         _ => {}
