@@ -33,7 +33,6 @@ impl Machine {
     fn quick_made(&mut self, expr: &Get) -> Option<f64> {
         match expr {
             Get::Of(Place::Local(place)) => number_in(&self.locals[self.base + *place]),
-            Get::Of(Place::FieldCount) => Some(self.record.count() as f64),
             Get::RecordNumber => Some(self.records as f64),
             Get::Length(of) if matches!(**of, Get::Of(Place::Record)) => {
                 self.record.whole(&self.globals[OFS]).bytes().map(|text| text.len() as f64)

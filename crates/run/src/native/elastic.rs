@@ -190,8 +190,7 @@ impl Elastic {
 
     /// How many cores nobody uses at this moment.
     fn idle_now(&self, cores: usize) -> usize {
-        let taken =
-            |running: usize| if self.works { running.max(1) } else { running.saturating_sub(1).max(1) };
+        let taken = |running: usize| running.saturating_sub(usize::from(!self.works)).max(1);
         sched::running().map_or(0, |running| cores.saturating_sub(taken(running)))
     }
 

@@ -29,7 +29,7 @@ pub struct Files {
 
 /// A regular file, whatever it is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     /// It is there: device and inode.
     Existing(u64, u64),
     /// It will be made: device and inode of the directory, and its name there.
@@ -223,7 +223,8 @@ fn output(name: &[u8]) -> Accept<Option<Place>> {
     }
 }
 
-fn inherited_output() -> Option<Place> {
+/// The file that standard output of the whole run is, if it is one.
+pub(super) fn inherited_output() -> Option<Place> {
     let file = File::from(std::io::stdout().as_fd().try_clone_to_owned().ok()?);
     file.metadata().ok().filter(Metadata::is_file).map(|metadata| Place::of(&metadata))
 }
@@ -264,7 +265,7 @@ fn copy(name: &[u8]) -> Accept<Place> {
 }
 
 impl Place {
-    fn of(metadata: &Metadata) -> Self {
+    pub(super) fn of(metadata: &Metadata) -> Self {
         Place::Existing(metadata.dev(), metadata.ino())
     }
 

@@ -1,19 +1,18 @@
 //! Files whose names come as data: what `xargs cat` opens.
 
-use super::files::{may_have_holes, path};
+use super::files::{Place, inherited_output, may_have_holes, path};
 use pelton_stream::Files;
 use pelton_sys::machine;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{Metadata, OpenOptions};
 use std::io::Read;
-use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::OnceLock;
 
 /// Plain files only, and not the one that is written.
 #[derive(Default)]
 pub struct Named {
     /// Where standard output goes, if that is a file: what reads and writes the same file says so, or never ends.
-    written: OnceLock<Option<(u64, u64)>>,
+    written: OnceLock<Option<Place>>,
 }
 
 impl Named {
@@ -22,15 +21,9 @@ impl Named {
     }
 
     fn is_plain(&self, metadata: &Metadata) -> bool {
-        let output = || File::from(std::io::stdout().as_fd().try_clone_to_owned().ok()?).metadata().ok();
-        let written =
-            self.written.get_or_init(|| output().filter(Metadata::is_file).map(|file| place(&file)));
-        metadata.is_file() && !may_have_holes(metadata) && *written != Some(place(metadata))
+        let written = self.written.get_or_init(inherited_output);
+        metadata.is_file() && !may_have_holes(metadata) && *written != Some(Place::of(metadata))
     }
-}
-
-fn place(metadata: &Metadata) -> (u64, u64) {
-    (metadata.dev(), metadata.ino())
 }
 
 impl Files for Named {
