@@ -44,6 +44,7 @@ topics! {
     native
     native_awk
     native_find
+    native_find_exec
     native_grep
     native_joins
     native_json

@@ -40,6 +40,7 @@ mod printed;
 mod printf;
 pub mod regex;
 mod rev;
+mod runs;
 mod scan;
 mod sed;
 mod seq;

@@ -38,6 +38,9 @@ impl<'q> Commands<'q> {
     pub fn run(&mut self, number: usize, path: &[u8], said: &mut Said) -> bool {
         let line = &self.lines[number];
         if !line.gathers {
+            if self.leave(vec![path.to_vec()], said).is_ok() {
+                return true;
+            }
             let words: Vec<Vec<u8>> = line.words.iter().map(|word| replaced(word, path)).collect();
             return self.start(&words, said).is_some_and(|status| status.success());
         }
@@ -61,9 +64,16 @@ impl<'q> Commands<'q> {
         if gathered.paths.is_empty() {
             return;
         }
-        let words: Vec<Vec<u8>> = self.lines[number].words.iter().cloned().chain(gathered.paths).collect();
+        let Err(paths) = self.leave(gathered.paths, said) else { return };
+        let words: Vec<Vec<u8>> = self.lines[number].words.iter().cloned().chain(paths).collect();
         let good = self.start(&words, said).is_some_and(|status| status.success());
         self.failed |= !good;
+    }
+
+    /// Leaves a command to the sink. Who does not want it gives the paths back.
+    fn leave(&self, paths: Vec<Vec<u8>>, said: &mut Said) -> Result<(), Vec<Vec<u8>>> {
+        said.tell(self.sink);
+        self.sink.command(paths)
     }
 
     fn start(&self, words: &[Vec<u8>], said: &mut Said) -> Option<ExitStatus> {

@@ -18,5 +18,5 @@ mod subject;
 mod walk;
 
 pub use parse::{Surroundings, Unmodelled, parse};
-pub use query::{Follow, Query};
-pub use walk::{ALONE, Event, Order, Report, Settings, Sink, Stroll, Tally, Walk, default_slots, walk};
+pub use query::{CommandLine, Follow, Query};
+pub use walk::{ALONE, Event, Order, Report, Settings, Sink, Step, Stroll, Tally, Walk, default_slots, walk};

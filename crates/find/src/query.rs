@@ -37,15 +37,30 @@ impl Query {
     }
 
     /// Whether it means the same whenever it was read, in a process of any locale, and does nothing but print names with
-    /// newlines or NULs behind them; or what of it does not.
+    /// newlines or NULs behind them, and run one command; or what of it does not.
     ///
     /// # Errors
     /// In words.
     pub fn is_portable(&self) -> Result<(), &'static str> {
-        match self.is_serial() {
-            true => Err("it does more than print, or wants directories last"),
-            false => self.expression.is_portable(),
+        match &self.commands[..] {
+            _ if self.contents_first => Err("it wants directories last"),
+            [_, _, ..] => Err("it runs several commands"),
+            [_] if self.quits => Err("it runs a command, and may end before its end"),
+            [line] if !line.gathers && self.expression.asks_commands(false) => {
+                Err("what it does goes by how its command ends")
+            }
+            _ => self.expression.is_portable(),
         }
+    }
+
+    /// The one command that it runs, if it is portable and runs any.
+    pub fn command(&self) -> Option<&CommandLine> {
+        self.commands.first()
+    }
+
+    /// Whether it prints names.
+    pub fn prints_names(&self) -> bool {
+        self.expression.prints_names()
     }
 
     /// Whether it must be done entry by entry, in order, by one thread: it runs commands, removes something, or wants
@@ -88,6 +103,30 @@ pub(crate) enum Expr {
 }
 
 impl Expr {
+    /// Whether anything goes by how a command ends, `wanted` being whether anything goes by whether all of this holds.
+    fn asks_commands(&self, wanted: bool) -> bool {
+        let all = |parts: &[Expr], before: bool| {
+            let Some((last, rest)) = parts.split_last() else { return false };
+            rest.iter().any(|part| part.asks_commands(before)) || last.asks_commands(wanted)
+        };
+        match self {
+            Expr::And(parts) | Expr::Or(parts) => all(parts, true),
+            Expr::List(parts) => all(parts, false),
+            Expr::Not(part) => part.asks_commands(wanted),
+            Expr::Action(Action::Run(_)) => wanted,
+            Expr::Test(_) | Expr::Action(_) => false,
+        }
+    }
+
+    fn prints_names(&self) -> bool {
+        match self {
+            Expr::And(parts) | Expr::Or(parts) | Expr::List(parts) => parts.iter().any(Expr::prints_names),
+            Expr::Not(part) => part.prints_names(),
+            Expr::Action(action) => matches!(action, Action::Print { .. } | Action::Format(_)),
+            Expr::Test(_) => false,
+        }
+    }
+
     fn is_portable(&self) -> Result<(), &'static str> {
         match self {
             Expr::And(parts) | Expr::Or(parts) | Expr::List(parts) => {
@@ -111,8 +150,8 @@ impl Expr {
                 Err("a test goes by the moment, or by another file")
             }
             Expr::Test(Test::User(_) | Test::Group(_)) => Err("a test goes by who has an account"),
-            Expr::Action(Action::Print { .. } | Action::Prune | Action::Quit) => Ok(()),
-            Expr::Action(_) => Err("it prints more than names"),
+            Expr::Action(Action::Print { .. } | Action::Prune | Action::Quit | Action::Run(_)) => Ok(()),
+            Expr::Action(Action::Format(_) | Action::Delete) => Err("it does more than print names"),
         }
     }
 }
@@ -213,8 +252,9 @@ impl Age {
 }
 
 /// What -exec runs.
-#[derive(Debug)]
-pub(crate) struct CommandLine {
+#[derive(Clone, Debug)]
+pub struct CommandLine {
+    /// Its name, and its words; without the last `{}` if it gathers.
     pub words: Vec<Vec<u8>>,
     /// `+`: with as many files as fit. Else once for each, with its name in place of each `{}`.
     pub gathers: bool,

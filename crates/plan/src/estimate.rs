@@ -31,9 +31,15 @@ impl Estimate {
 }
 
 impl Planned {
-    /// What the plan gains. `None` if every stage stays a process.
+    /// What the plan gains. `None` if every stage stays a process, or if it is not known what one costs that does not: a find
+    /// prints no part of what it reads.
     pub fn estimate(&self) -> Option<Estimate> {
-        if self.segments.iter().all(|segment| matches!(segment, Segment::Process(_))) {
+        let native = self.segments.iter().filter_map(|segment| match segment {
+            Segment::Process(_) => None,
+            Segment::Native { stages, .. } => Some(stages.clone()),
+        });
+        let rates: Vec<_> = native.flatten().map(|stage| self.stages[stage].rate).collect();
+        if rates.is_empty() || rates.iter().any(Option::is_none) {
             return None;
         }
         let bytes = self.input_bytes.unwrap_or(USUAL_BYTES);
@@ -113,5 +119,6 @@ mod tests {
         assert_eq!(estimate.not_counted, ["nosuch"]);
         assert!(!estimate.input_is_known);
         assert_eq!(planned("nosuch", false, &all).estimate(), None);
+        assert_eq!(planned("find . | xargs cat | sort", false, &all).estimate(), None);
     }
 }

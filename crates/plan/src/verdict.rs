@@ -177,7 +177,7 @@ fn keep_complaints(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: 
     }
 }
 
-/// When its reader leaves, xargs sees the command it runs end by SIGPIPE, says so, and ends with a status of its own; a
+/// When its reader leaves, xargs (or find -exec) sees the command it runs end by SIGPIPE, says so, and ends with a status of its own; a
 /// kernel in the middle just ends. So one must read behind it that takes everything before it prints, and nothing between them
 /// may end before; or it is the last, and runs something else than echo: then its worker says so as well.
 fn keep_spawners(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
@@ -312,6 +312,9 @@ mod tests {
             ("nosuch | xargs wc -l", "nosuch | native { xargs wc -l }"),
             ("nosuch | xargs cat | head", "nosuch | xargs cat | native { head }"),
             ("find . | xargs cat | sort", "native { find . ; xargs cat ; sort }"),
+            ("find . -exec cat {} +", "native { find . -exec cat '{}' + }"),
+            ("find . -exec cat {} + | sort", "native { find . -exec cat '{}' + ; sort }"),
+            ("find . -exec cat {} + | head", "find . -exec cat '{}' + | native { head }"),
             // In a file or a terminal writing may fail, and who reads on is not known.
             ("nosuch | xargs -n 1", "nosuch | xargs -n 1"),
             ("nosuch | xargs -n 1 | cat", "nosuch | xargs -n 1 | cat"),

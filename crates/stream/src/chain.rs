@@ -21,6 +21,11 @@ pub trait Sink {
 
     /// Takes what a kernel says on standard error. One that does not care drops it.
     fn complain(&mut self, _text: &[u8]) {}
+
+    /// Passes on what it has taken and kept; [`Flow::Done`] if nobody wants that.
+    fn flush(&mut self) -> Flow {
+        Flow::More
+    }
 }
 
 impl Sink for Vec<u8> {
@@ -378,6 +383,10 @@ impl Link {
             true => Ok(Flow::Done),
             false if out.is_empty() => Ok(Flow::More),
             false => push(rest, &out, sink),
+        };
+        let passed = match passed {
+            Ok(Flow::More) if !self.unread && self.kernel.wants_written() => Ok(sink.flush()),
+            passed => passed,
         };
         out.clear();
         self.out = out;

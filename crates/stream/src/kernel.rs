@@ -189,7 +189,13 @@ pub trait Kernel: Any + Send {
 
     /// Its reader has left, but the command could not know that yet: what it printed is still in its buffer, and it reads
     /// on, with something to say at the end perhaps. Asked after each call; what it prints meanwhile is dropped.
-    fn insists(&self) -> bool {
+    fn insists(&mut self) -> bool {
+        false
+    }
+
+    /// What it printed must be written before it is called again, because a program that it starts then may print as well. Asked
+    /// after each call.
+    fn wants_written(&self) -> bool {
         false
     }
 

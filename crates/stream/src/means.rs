@@ -2,6 +2,7 @@
 
 use crate::team::Crew;
 use pelton_sys::read::Room;
+use pelton_sys::wait::Ended;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -16,6 +17,32 @@ pub struct Means {
     pub storage: Option<Arc<dyn Storage>>,
     /// Who opens files whose names come as data (`xargs cat`).
     pub files: Option<Arc<dyn Files>>,
+    /// Who starts the program that a command starts for what its kernel does not judge (`find -exec`).
+    pub programs: Option<Arc<dyn Programs>>,
+}
+
+/// Starts one program, as often as it is wanted.
+pub trait Programs: Send + Sync {
+    /// With these words behind its name, and the standard input of the stage.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    fn start(&self, words: Vec<Vec<u8>>) -> io::Result<Box<dyn Started>>;
+}
+
+impl fmt::Debug for dyn Programs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Programs")
+    }
+}
+
+/// A program that runs. Where the stage is the last of its worker, it prints by itself, and there is nothing to read.
+pub trait Started: io::Read + Send {
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// If that cannot be told.
+    fn end(self: Box<Self>) -> io::Result<Ended>;
 }
 
 /// Opens files by names that are not known before. Everything that is not a plain file, and can be read as one, is `None`: the

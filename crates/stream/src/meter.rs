@@ -129,8 +129,12 @@ impl Kernel for Metered {
         self.kernel.nobody_reads();
     }
 
-    fn insists(&self) -> bool {
+    fn insists(&mut self) -> bool {
         self.kernel.insists()
+    }
+
+    fn wants_written(&self) -> bool {
+        self.kernel.wants_written()
     }
 
     fn complaints(&mut self) -> Vec<u8> {

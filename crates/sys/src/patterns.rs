@@ -1,5 +1,5 @@
 //! The C library's own matching of names: fnmatch(3), its regular expressions in all their syntaxes, and which characters
-//! can be shown. They depend on the locale, which [`use_locale`] sets for the whole process.
+//! can be shown. They depend on the locale, which [`use_locale`] and [`use_utf8`] set for the whole process.
 
 use std::ffi::{CStr, c_char, c_int};
 
@@ -14,6 +14,12 @@ pub fn use_locale() -> String {
     let name = unsafe { libc::nl_langinfo(libc::CODESET) };
     // SAFETY: nl_langinfo returns a string, which stays until the locale changes.
     unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
+}
+
+/// Takes characters to be encoded in UTF-8, whatever the environment of this process says.
+pub fn use_utf8() {
+    // SAFETY: as above; nobody keeps what is returned.
+    unsafe { libc::setlocale(libc::LC_CTYPE, c"C.UTF-8".as_ptr()) };
 }
 
 /// Whether `text` matches a pattern of the shell, in which nothing is special about `/` and a leading dot.

@@ -179,7 +179,7 @@ pub struct Pipelines {
     favourite: Option<&'static Grammar>,
 }
 
-/// Behind an xargs that shall run natively stands one that reads everything.
+/// Behind an xargs or a find -exec that shall run natively stands one that reads everything.
 const BEHIND_ITEMS: &[&str] =
     &["sort", "wc", "tac", "wc -l", "sort -r", "uniq -c | sort", "nl | tac", "tail -n 3"];
 
@@ -247,6 +247,9 @@ impl Pipelines {
             let stage = self.stage(at == 0, at + 1 == count);
             if stage.command.starts_with("xargs") {
                 self.around_items(stage, &mut stages);
+            } else if stage.words.iter().any(|word| word == "-exec") {
+                stages.push(stage);
+                self.read_behind(&mut stages);
             } else {
                 stages.push(stage);
             }
@@ -265,6 +268,11 @@ impl Pipelines {
             stages.push(Stage { command, redirections, ..Stage::default() });
         }
         stages.push(items);
+        self.read_behind(stages);
+    }
+
+    /// Mostly, somebody who reads everything.
+    fn read_behind(&mut self, stages: &mut Vec<Stage>) {
         if !self.one_in(6) {
             let readers = self.pick(BEHIND_ITEMS).split(" | ");
             stages.extend(readers.map(|command| Stage { command: command.to_owned(), ..Stage::default() }));

@@ -649,7 +649,7 @@ impl Kernel for GrepKernel {
         std::mem::take(&mut self.held)
     }
 
-    fn insists(&self) -> bool {
+    fn insists(&mut self) -> bool {
         !self.options.text && !self.options.is_quiet() && self.printed <= BUFFER_BYTES
     }
 

@@ -10,9 +10,9 @@ use memchr::memmem;
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, HandOver, Kernel, Means, Outcome};
 
 use super::items::{Items, Step};
-use super::run::{Progress, Run, Said};
-use super::{Batch, Runs, Settings, Troubled};
+use super::{Batch, Runs, Settings};
 use crate::echo::is_options;
+use crate::runs::{Progress, Run, Said, Troubled};
 
 /// More than this is not kept of a batch: what is that long is mostly blanks or quotes.
 const HELD_BYTES: usize = 1 << 20;

@@ -6,18 +6,14 @@
 
 mod items;
 mod kernel;
-mod run;
 
 use pelton_stream::Kernel;
 
 use crate::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
+use crate::runs::{self, Program};
 use crate::{Accept, Charset, Class, Command, Context, Declined, Facts, Input, Touches};
 use items::Reading;
 use kernel::XargsKernel;
-use run::Program;
-
-/// Or what the real one would have to judge.
-type Troubled<T> = Result<T, &'static str>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -146,7 +142,7 @@ fn when(parsed: &Parsed<'_, Id>) -> &'static str {
 fn settings(parsed: &Parsed<'_, Id>, program: &[u8], words: &[&[u8]], context: &Context) -> Accept<Settings> {
     let runs = || format!("it runs {} {}", program.escape_ascii(), when(parsed));
     let is_echo = program == b"echo";
-    if !is_echo && !run::is_known(program) {
+    if !is_echo && !runs::is_known(program) {
         return Declined::because(runs());
     }
     let settings = lists(parsed, words, context)?;

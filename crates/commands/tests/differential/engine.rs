@@ -382,7 +382,7 @@ pub fn means(storage: Option<Arc<dyn Storage>>) -> Means {
             3
         }
     }
-    Means { crew: Crew::new(Arc::new(Three)).eager(), storage, files: None }
+    Means { crew: Crew::new(Arc::new(Three)).eager(), storage, ..Means::default() }
 }
 
 /// en_US.UTF-8, if it is installed.

@@ -26,7 +26,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
-pub use stroll::Stroll;
+pub use stroll::{Step, Stroll};
 pub use tally::{Event, Tally};
 use worker::Worker;
 
@@ -40,6 +40,14 @@ pub trait Sink: Sync {
 
     /// To standard error.
     fn error(&self, bytes: &[u8]);
+
+    /// Runs the query's command for these paths, behind all that was said before: it is taken for a success.
+    ///
+    /// # Errors
+    /// The paths, if the search has to start a process for them.
+    fn command(&self, paths: Vec<Vec<u8>>) -> Result<(), Vec<Vec<u8>>> {
+        Err(paths)
+    }
 }
 
 /// Who goes into a directory that was met.

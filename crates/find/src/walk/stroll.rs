@@ -2,15 +2,16 @@
 
 use super::worker::Worker;
 use super::{Order, Run, Settings, Sink, Walk};
+use crate::message;
 use crate::query::Query;
+use pelton_sys::patterns;
+use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many entries are looked at before anybody is asked what else there is to do.
 const ENTRIES: usize = 512;
-/// How much is found before it is shown.
-const FULL: usize = 32 << 10;
 
 /// In GNU find's order.
 pub struct Stroll {
@@ -18,29 +19,63 @@ pub struct Stroll {
     kept: &'static Kept,
     worker: Worker<'static>,
     started: bool,
+    ended: bool,
 }
 
-/// What was said, until it is asked for.
+/// What came up, until it is asked for, in order.
 #[derive(Default)]
-struct Kept {
-    text: Mutex<Vec<u8>>,
-    errors: Mutex<Vec<u8>>,
+struct Kept(Mutex<VecDeque<Piece>>);
+
+enum Piece {
+    Text(Vec<u8>),
+    Error(Vec<u8>),
+    Command(Vec<Vec<u8>>),
+}
+
+impl Kept {
+    fn pieces(&self) -> MutexGuard<'_, VecDeque<Piece>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Sink for Kept {
     fn text(&self, bytes: &[u8]) -> io::Result<()> {
-        self.text.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        let mut pieces = self.pieces();
+        match pieces.back_mut() {
+            Some(Piece::Text(text)) => text.extend_from_slice(bytes),
+            _ => pieces.push_back(Piece::Text(bytes.to_vec())),
+        }
         Ok(())
     }
 
     fn error(&self, bytes: &[u8]) {
-        self.errors.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        self.pieces().push_back(Piece::Error(bytes.to_vec()));
     }
+
+    fn command(&self, paths: Vec<Vec<u8>>) -> Result<(), Vec<Vec<u8>>> {
+        self.pieces().push_back(Piece::Command(paths));
+        Ok(())
+    }
+}
+
+/// What is next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// To be asked again, once what was found is shown.
+    More,
+    /// To run the query's command for these.
+    Command(Vec<Vec<u8>>),
+    /// Nothing.
+    Done,
 }
 
 impl Stroll {
     /// Nothing is looked at yet. What a worker borrows is never given back: a process strolls once, and ends.
     pub fn new(query: Query) -> Self {
+        if query.manner.utf8 {
+            // The names in messages: who strolls is another process than who read the locale.
+            patterns::use_utf8();
+        }
         let settings = Settings {
             walk: Walk::Sequential,
             workers: 1,
@@ -54,41 +89,60 @@ impl Stroll {
         };
         let kept: &Kept = Box::leak(Box::default());
         let run: &Run<'_> = Box::leak(Box::new(Run::new(Box::leak(Box::new(query)), &settings, kept, true)));
-        Stroll { run, kept, worker: Worker::new(run, 0), started: false }
+        Stroll { run, kept, worker: Worker::new(run, 0), started: false, ended: false }
     }
 
-    /// Goes on until there is something to show, or to do: appends what was found, and what there is to complain about.
-    /// Whether there is more.
-    pub fn go_on(&mut self, out: &mut Vec<u8>, errors: &mut Vec<u8>) -> bool {
+    /// Goes on until there is something to show, or to do: appends what was found, and what there is to complain about behind
+    /// that.
+    pub fn go_on(&mut self, out: &mut Vec<u8>, errors: &mut Vec<u8>) -> Step {
         if !std::mem::replace(&mut self.started, true) {
             self.worker.start();
         }
         let before = out.len();
         loop {
-            let more = self.worker.advance(ENTRIES);
-            let complains = take(&self.kept.errors, errors);
+            while let Some(piece) = { self.kept.pieces().pop_front() } {
+                match piece {
+                    Piece::Text(text) => out.extend_from_slice(&text),
+                    Piece::Error(text) => {
+                        errors.extend_from_slice(&text);
+                        return Step::More;
+                    }
+                    Piece::Command(paths) => return Step::Command(paths),
+                }
+            }
+            if self.ended {
+                return Step::Done;
+            }
             // Of a call without anything found, nothing comes of being asked again.
-            if take(&self.kept.text, out) && out.len() >= before + FULL || complains || !more {
-                return more;
-            }
             if out.len() > before {
-                return true;
+                return Step::More;
             }
+            self.ended = !self.worker.advance(ENTRIES);
         }
+    }
+
+    /// What is said of a command that a signal ended.
+    pub fn killed(&self, signal: i32) -> Vec<u8> {
+        let mut said = Vec::new();
+        message::killed(self.command_name(), signal, self.run.query.manner, &mut said);
+        said
+    }
+
+    /// What is said of one that cannot be started.
+    pub fn not_started(&self, error: &io::Error) -> Vec<u8> {
+        let mut said = Vec::new();
+        message::failed(self.command_name(), error, self.run.query.manner, &mut said);
+        said
+    }
+
+    fn command_name(&self) -> &[u8] {
+        self.run.query.command().and_then(|line| line.words.first()).map_or(&[], Vec::as_slice)
     }
 
     /// find's exit status so far.
     pub fn status(&self) -> i32 {
         i32::from(self.run.failed.load(Ordering::Relaxed))
     }
-}
-
-/// Moves what there is; whether there was anything.
-fn take(from: &Mutex<Vec<u8>>, to: &mut Vec<u8>) -> bool {
-    let mut from = from.lock().unwrap_or_else(PoisonError::into_inner);
-    let any = !from.is_empty();
-    to.append(&mut from);
-    any
 }
 
 #[cfg(test)]
@@ -114,7 +168,7 @@ mod tests {
             let around = Surroundings { utf8: false, output_is_terminal: false, input_is_terminal: false };
             let mut stroll = Stroll::new(parse(&words, around).unwrap());
             let (mut out, mut errors) = (Vec::new(), Vec::new());
-            while stroll.go_on(&mut out, &mut errors) {}
+            while stroll.go_on(&mut out, &mut errors) != Step::Done {}
             assert!(out == real.stdout && errors == real.stderr, "{expression:?}");
             assert_eq!(stroll.status(), real.status.code().unwrap());
         }

@@ -167,7 +167,7 @@ impl Kernel for FilterThenMap {
         self.filter.nobody_reads();
     }
 
-    fn insists(&self) -> bool {
+    fn insists(&mut self) -> bool {
         self.filter.insists()
     }
 

@@ -72,8 +72,12 @@ impl Kernel for Piped {
         self.kernel.nobody_reads();
     }
 
-    fn insists(&self) -> bool {
+    fn insists(&mut self) -> bool {
         self.kernel.insists()
+    }
+
+    fn wants_written(&self) -> bool {
+        self.kernel.wants_written()
     }
 
     fn complaints(&mut self) -> Vec<u8> {

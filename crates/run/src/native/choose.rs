@@ -13,7 +13,7 @@ use pelton_commands::stateless::{NOT_KNOWN, Stateless};
 use pelton_commands::{Accept, Command, Context, Declined, Family, Implementation, Locale, SystemLocales};
 use pelton_plan::{Candidate, Planned, Segment, Switches};
 use pelton_syntax::{Command as SyntaxCommand, Dialect, RedirectKind};
-use pelton_sys::spawn::Action;
+use pelton_sys::spawn::{Action, Exec};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -274,12 +274,16 @@ fn command_of(
     candidate.implementation = Some(context.implementation.describe());
     candidate.locale = Some(locale.clone());
     let command = pelton_commands::accept_with(&name, &candidate.args, &context, &files::script)?;
+    let mut starts = None;
     if let Some(program) = command.runs() {
         let found = (!own).then(|| around.program_of(program.as_bytes())).flatten().map(|found| found.path);
         spawned::check(command.as_ref(), found.as_deref(), &exec.envp, detector)?;
+        // xargs has nothing to go on with: where its kernel does not, the real xargs does.
+        let goes_on = command.resume_args().is_none();
+        starts = found.filter(|_| goes_on).and_then(|path| program_alone(&path, program, &exec));
     }
     if name == b"find" {
-        check_find(&exec.envp, position)?;
+        check_find(&exec.envp, position.last && command.complains_before_printing())?;
     }
     let called = exec.argv.first().map_or(&b""[..], |called| called.as_bytes()).to_vec();
     let is_grep = name == b"grep";
@@ -301,7 +305,11 @@ fn command_of(
         return Declined::because("a file with holes, which it takes for binary");
     }
     let called = String::from_utf8_lossy(&called).into_owned();
-    Ok((command, Ready { called, exec: Some(exec), redirections: native.redirections, files }, Some(locale)))
+    Ok((
+        command,
+        Ready { called, exec: Some(exec), starts, redirections: native.redirections, files },
+        Some(locale),
+    ))
 }
 
 /// What a builtin of the shell does. It only ever prints into a pipe: what it says about anything else names a line of
@@ -339,7 +347,10 @@ fn builtin_of(
     let command = pelton_commands::accept(name.as_bytes(), &args, &context)?;
     candidate.args = args;
     let files = files::of_stage(command.as_ref(), &[], position)?;
-    Ok((command, Ready { called: name.to_owned(), exec: None, redirections: Vec::new(), files }))
+    Ok((
+        command,
+        Ready { called: name.to_owned(), exec: None, starts: None, redirections: Vec::new(), files },
+    ))
 }
 
 /// What a pelton is: this one, or one of which nothing is known.
@@ -371,13 +382,19 @@ fn has_own_directory(environment: &[CString]) -> bool {
     own != std::env::var_os("TMPDIR").as_ref().map(|value| value.as_bytes())
 }
 
+/// A program that another one starts, without words.
+fn program_alone(path: &[u8], name: &str, by: &Exec) -> Option<Exec> {
+    let argv = vec![crate::c_string(name.as_bytes())?];
+    Some(Exec { path: crate::c_string(path)?, argv, envp: by.envp.clone() })
+}
+
 /// What find goes by besides its arguments: variables, and a terminal that its names may go to.
-fn check_find(environment: &[CString], position: Position) -> Accept<()> {
+fn check_find(environment: &[CString], prints_last: bool) -> Accept<()> {
     let set = |name: &&[u8]| environment.iter().any(|pair| pair.as_bytes().starts_with(name));
     if let Some(name) = [&b"POSIXLY_CORRECT="[..], b"FIND_BLOCK_SIZE="].iter().find(|name| set(name)) {
         return Declined::because(format!("{} in the environment", name[..name.len() - 1].escape_ascii()));
     }
-    if position.last {
+    if prints_last {
         return Declined::because("its names go into no pipe");
     }
     Ok(())

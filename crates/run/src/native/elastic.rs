@@ -222,7 +222,7 @@ pub fn means(elastic: &Arc<Elastic>) -> Means {
         true => Crew::new(policy),
         false => Crew::default(),
     };
-    Means { crew, storage: Some(Arc::new(Memory)), files: Some(Arc::new(Named::new())) }
+    Means { crew, storage: Some(Arc::new(Memory)), files: Some(Arc::new(Named::new())), programs: None }
 }
 
 impl Watch {

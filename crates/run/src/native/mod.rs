@@ -26,6 +26,7 @@ mod prepare;
 mod reader;
 mod spawned;
 mod spill;
+mod started;
 mod strict;
 mod tee;
 mod worker;
@@ -40,7 +41,7 @@ use crate::parts::Parts;
 use crate::stage::Ends;
 use failure::Caller;
 use pelton_record::Cost;
-use pelton_stream::{Joined, Kernel};
+use pelton_stream::{Joined, Kernel, Programs};
 use pelton_sys::pipe;
 use pelton_sys::spawn::{self, Action, Child, Exec, Gate, Redirection};
 use reader::Source;
@@ -50,6 +51,7 @@ use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use worker::Worker;
 
 /// What is started as one process.
@@ -80,6 +82,8 @@ pub struct Native {
     last_copies: bool,
     /// The program that the last stage would start, and see end, for what it reads.
     last_runs: Option<String>,
+    /// What the first stage starts by itself, and sees end.
+    starts: Option<Arc<dyn Programs>>,
     /// A note per node, for the record.
     pub rows: Vec<RowNote>,
 }

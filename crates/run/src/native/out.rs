@@ -104,6 +104,11 @@ impl Sink for Out {
         self.wanted()
     }
 
+    fn flush(&mut self) -> Flow {
+        Out::flush(self);
+        self.wanted()
+    }
+
     fn complain(&mut self, text: &[u8]) {
         self.flush();
         // Whoever closed standard error wants to hear nothing.

@@ -2,12 +2,14 @@
 
 use super::failure::Caller;
 use super::files::Files;
+use super::started::Starts;
 use super::tee::CopyKernel;
 use super::{Native, NativeNode, from_end};
 use pelton_plan::{Node, Resume};
-use pelton_stream::{Joined, Kernel};
+use pelton_stream::{Joined, Kernel, Programs};
 use pelton_sys::spawn::{Exec, Redirection};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A stage that may run natively.
 pub struct Ready {
@@ -15,6 +17,8 @@ pub struct Ready {
     pub called: String,
     /// The real command, if it is a program.
     pub exec: Option<Exec>,
+    /// What it starts for what its kernel does not judge, without words.
+    pub starts: Option<Exec>,
     /// Its own redirections.
     pub redirections: Vec<Redirection>,
     /// What it reads and writes.
@@ -37,6 +41,9 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
     }
     let last_copies = nodes.last().is_some_and(|node| node.work.copies().is_some());
     let last_runs = nodes.last().and_then(|node| node.work.runs()).map(str::to_owned);
+    let is_last = nodes.len() == 1;
+    let starts = stages[range.start].as_mut()?.starts.take();
+    let starts = starts.map(|exec| Arc::new(Starts::new(exec, is_last)) as Arc<dyn Programs>);
     let caller = |stage: usize| Some(Caller { called: stages[stage].as_ref()?.called.clone() });
     let (reading, writing) = (caller(range.start)?, caller(range.end - 1)?);
     // Rules may drop a stage's node, and never what the first stage reads.
@@ -56,6 +63,7 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
         last: writing,
         last_copies,
         last_runs,
+        starts,
         rows: Vec::new(),
     })
 }

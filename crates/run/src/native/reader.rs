@@ -8,13 +8,14 @@ use super::out::Out;
 use memchr::memchr;
 use pelton_stream::memory::next_block;
 use pelton_stream::team::{Shared, Why};
-use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, Framing, InputKind, block_bytes};
+use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, Framing, InputKind, Means, Programs, block_bytes};
 use pelton_sys::pipe;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One input of the first kernel.
@@ -112,6 +113,8 @@ pub struct Reader {
     broken: Option<std::io::Error>,
     /// A team met the end of the current input.
     ended: bool,
+    /// What the first kernel may start.
+    programs: Option<Arc<dyn Programs>>,
 }
 
 /// A team is about to begin.
@@ -180,7 +183,13 @@ impl Reader {
             left: VecDeque::new(),
             broken: None,
             ended: false,
+            programs: None,
         }
+    }
+
+    /// The same, and its kernels may start this.
+    pub fn starting(self, programs: Option<Arc<dyn Programs>>) -> Self {
+        Reader { programs, ..self }
     }
 
     /// For kernels that have been reading a pipe already: it goes on as this descriptor.
@@ -193,7 +202,7 @@ impl Reader {
     /// Where a kernel handed over, it is called again.
     fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         let kinds: Vec<InputKind> = self.sources.iter().map(|source| source.kind).collect();
-        chain.lend(&self.growth.means());
+        chain.lend(&Means { programs: self.programs.clone(), ..self.growth.means() });
         chain.begin(&kinds, out)?;
         while self.at < self.sources.len() {
             let done = self.give(chain, out)? == Flow::Done || chain.end_input(out)? == Flow::Done;

@@ -61,7 +61,10 @@ impl Worker {
                 self.join_stage = Some(stage);
                 Feed::SideBySide(JoinReader::new(join, sources, self.native.first.clone()))
             }
-            None => Feed::InTurn(Reader::new(sources, self.native.first.clone())),
+            None => {
+                let reader = Reader::new(sources, self.native.first.clone());
+                Feed::InTurn(reader.starting(self.native.starts.clone()))
+            }
         };
         let driven = feed.drive(&mut chain, &mut out);
         self.finish(driven, &mut feed, chain, out)
@@ -122,6 +125,10 @@ impl Worker {
     /// made it, unless the stage would start what is ended so.
     fn unwritten(&self, failure: &Failure) -> Option<(String, i32)> {
         let broken = failure.error.kind() == std::io::ErrorKind::BrokenPipe;
+        if self.native.stages.len() == 1 && self.native.starts.is_some() {
+            // Its kernel has let the program itself see it.
+            return None;
+        }
         let Some(program) = &self.native.last_runs else {
             return (!broken).then(|| failure::writing(&self.native.last, failure));
         };

@@ -9,8 +9,10 @@ use std::sync::Arc;
 
 use pelton_stream::{Chain, Fed, Files, Flow, InputKind, Kernel, Means, Sink, block_bytes};
 
-use super::Troubled;
 use crate::{Accept, Command, Context, Declined, Implementation, Input, Locale};
+
+/// Or what the real one would have to judge.
+pub(crate) type Troubled<T> = Result<T, &'static str>;
 
 /// What reads files, writes nothing, and ends by itself.
 const COMMANDS: &[&[u8]] = &[
@@ -48,14 +50,14 @@ const MOST_BYTES: usize = 64 << 20;
 const SOME_FILE: &[u8] = b"pelton:some:file";
 
 /// Whether a kernel may stand for the command of this name.
-pub(super) fn is_known(name: &[u8]) -> bool {
+pub(crate) fn is_known(name: &[u8]) -> bool {
     COMMANDS.contains(&name)
 }
 
 /// A command and its words, to which names are added.
 #[derive(Clone, Debug)]
-pub(super) struct Program {
-    pub(super) name: Vec<u8>,
+pub(crate) struct Program {
+    pub(crate) name: Vec<u8>,
     words: Vec<Vec<u8>>,
     /// Where the name goes, if not behind all words.
     at: Option<usize>,
@@ -66,7 +68,7 @@ pub(super) struct Program {
 
 impl Program {
     /// `replace`: what stands for the name among the words, if they come one by one. `single`: they come one by one.
-    pub(super) fn new(
+    pub(crate) fn new(
         name: &[u8],
         words: &[Vec<u8>],
         replace: Option<&[u8]>,
@@ -93,14 +95,18 @@ impl Program {
         Ok(Program { name: name.to_vec(), words: words.to_vec(), at, context, one: Arc::from(one) })
     }
 
+    /// The words of a run over these files.
+    pub(crate) fn args(&self, files: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        with(&self.words, self.at, files)
+    }
+
     fn kernel(&self, files: &[Vec<u8>]) -> Troubled<(Box<dyn Kernel>, bool)> {
         let is_plain = |name: &Vec<u8>| !name.is_empty() && !name.starts_with(b"-");
         let known = matches!(files, [file] if is_plain(file)) && ONCE.contains(&&*self.name);
         let made = if known {
             self.one.kernel().map(|kernel| (kernel, self.one.resume_args().is_some()))
         } else {
-            let args = with(&self.words, self.at, files);
-            understand(&self.name, &args, files, &self.context)
+            understand(&self.name, &self.args(files), files, &self.context)
                 .and_then(|command| Ok((command.kernel()?, command.resume_args().is_some())))
         };
         made.map_err(|_| "arguments that only the real command understands")
@@ -140,7 +146,7 @@ fn understand(
 }
 
 /// One run, while it lasts.
-pub(super) struct Run {
+pub(crate) struct Run {
     chain: Chain,
     name: Vec<u8>,
     files: Vec<Vec<u8>>,
@@ -160,7 +166,7 @@ pub(super) struct Run {
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(crate) enum Progress {
     /// There is something to give away first.
     Paused,
     /// It ended, with this status.
@@ -168,9 +174,9 @@ pub(super) enum Progress {
 }
 
 /// What a run says.
-pub(super) struct Said<'a> {
-    pub(super) out: &'a mut Vec<u8>,
-    pub(super) complaints: &'a mut Vec<u8>,
+pub(crate) struct Said<'a> {
+    pub(crate) out: &'a mut Vec<u8>,
+    pub(crate) complaints: &'a mut Vec<u8>,
 }
 
 impl Sink for Said<'_> {
@@ -186,7 +192,7 @@ impl Sink for Said<'_> {
 
 impl Run {
     /// Over these files, of which there is at least one.
-    pub(super) fn new(program: &Program, files: Vec<Vec<u8>>, means: &Means, null: bool) -> Troubled<Self> {
+    pub(crate) fn new(program: &Program, files: Vec<Vec<u8>>, means: &Means, null: bool) -> Troubled<Self> {
         let opener = opener(means)?;
         let (kernel, may_give_up) = program.kernel(&files)?;
         let mut chain = Chain::new(vec![kernel]);
@@ -212,7 +218,7 @@ impl Run {
     }
 
     /// Goes on until it has ended, or has printed enough for once. `block` is what a read may fill.
-    pub(super) fn go_on(
+    pub(crate) fn go_on(
         &mut self,
         means: &Means,
         block: &mut [u8],
