@@ -488,12 +488,15 @@ fn whole_escapes(view: &View<'_>) -> usize {
         return view.text.len();
     }
     let end = view.text.len().saturating_sub(LONGEST);
-    let escape = |odd: &&u32| (**odd as usize) <= end;
-    let last = view.odd.iter().rev().take(LONGEST).find(escape).map_or(0, |odd| *odd as usize);
-    match view.text.get(last) {
+    let Some(last) = view.odd.iter().rev().map(|odd| *odd as usize).find(|odd| *odd <= end) else {
+        return end;
+    };
+    match view.text[last] {
+        // An error for certain, whatever follows, unless there is one before.
+        0..b' ' => last + 1,
         // From its backslash on.
-        Some(b'u') if last > 0 && last + 5 > end => last - 1,
-        _ if last > 0 && last == end => last - 1,
+        b'u' if last + 5 > end => last - 1,
+        _ if last == end => last - 1,
         _ => end,
     }
 }

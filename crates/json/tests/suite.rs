@@ -277,6 +277,24 @@ fn strings_longer_than_the_window_come_in_pieces() {
 }
 
 #[test]
+fn the_first_error_of_a_torn_string_is_the_one_that_is_told() {
+    for bad in
+        ["\\T\0", "\\]\0\\T\\\\>", "\\u00\n", "\\\\\0\0\\u12", "\0\\x", "\\\n\\T", "\\ud8\0\0\0\0\0\0\0"]
+    {
+        for before in 0..80 {
+            for escapes in [0, 9] {
+                let text = format!("\"{}{}{bad}{bad}", "a".repeat(before), "\\\\".repeat(escapes));
+                let whole = lines(text.as_bytes(), Rules::default(), 1 << 16, 1 << 16).1;
+                for (window, read) in [(64, 64), (64, 1), (70, 7)] {
+                    let torn = lines(text.as_bytes(), Rules::default(), window, read).1;
+                    assert_eq!(torn, whole, "{text:?} {window} {read}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn names_and_numbers_may_be_longer_than_the_window() {
     let (name, number) = ("n".repeat(1000), "1".repeat(1000));
     let text = format!("{{\"{name}\":{number}}}");
