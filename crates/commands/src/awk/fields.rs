@@ -22,6 +22,9 @@ pub(super) struct Block {
     pub(super) bytes: Vec<u8>,
     words: Vec<u64>,
     is_marked: bool,
+    /// Blanks that would not be the same if words were joined by single ones, once they are asked for.
+    uneven: Vec<u64>,
+    is_uneven_known: bool,
 }
 
 const BITS: usize = marks::STEP;
@@ -32,57 +35,79 @@ impl Block {
         self.bytes.clear();
         self.bytes.extend_from_slice(bytes);
         self.is_marked = false;
+        self.is_uneven_known = false;
+    }
+
+    /// Whether words that stand there, with a blank before the first, are what they would be if they were joined by blanks.
+    pub(super) fn is_even(&mut self, span: Range<usize>) -> bool {
+        if !std::mem::replace(&mut self.is_uneven_known, true) {
+            marks::mark(&self.bytes, [b' ', b'\t', b'\n', b' '], &mut self.uneven);
+            let mut spaces = vec![0; self.uneven.len()];
+            bits::equal(&self.bytes, b' ', &mut spaces);
+            let mut before = 0;
+            for (word, spaces) in self.uneven.iter_mut().zip(spaces) {
+                let blank = *word;
+                *word = blank & (!spaces | blank << 1 | before);
+                before = blank >> 63;
+            }
+        }
+        let ends_with_word = self.bytes[..span.end].last().is_some_and(|last| !is_blank(*last));
+        ends_with_word && count(&self.uneven, &span) == 0
     }
 
     /// Makes the bits, unless the separator has none: `false`.
     #[inline]
     fn mark(&mut self, separator: &Separator, record_end: u8) -> bool {
-        match separator {
-            Separator::Pattern(_) => return false,
-            _ if self.is_marked => {}
-            Separator::Byte(byte) => {
-                marks::mark(&self.bytes, [*byte, *byte, *byte, record_end], &mut self.words);
-                self.is_marked = true;
-            }
-            Separator::Blanks => {
-                marks::mark(&self.bytes, [b' ', b'\t', b'\n', record_end], &mut self.words);
-                // As if a blank stood before.
-                let mut before = 1;
-                for word in &mut self.words {
-                    let blank = *word;
-                    *word = blank ^ (blank << 1 | before);
-                    before = blank >> 63;
-                }
-                self.is_marked = true;
-            }
+        if !self.is_marked {
+            self.is_marked = mark(&self.bytes, separator, record_end, &mut self.words);
         }
-        true
+        self.is_marked
     }
 
     /// The bits from a place on.
     #[inline]
     fn bits(&self, at: usize) -> Bits<'_> {
-        let word = at / BITS;
-        let first = self.words.get(word).map_or(0, |bits| bits & (u64::MAX << (at % BITS)));
-        Bits { words: &self.words, word, bits: first }
+        Bits::from(&self.words, at)
     }
 
     /// How many there are in a span.
     fn count(&self, span: &Range<usize>) -> usize {
-        let (first, last) = (span.start / BITS, span.end / BITS);
-        let from = u64::MAX << (span.start % BITS);
-        // Nothing of the last word if the span ends with the one before.
-        let to = !(u64::MAX << (span.end % BITS));
-        let word = |at: usize| self.words.get(at).copied().unwrap_or(0);
-        if first == last {
-            return (word(first) & from & to).count_ones() as usize;
-        }
-        let between = self.words.get(first + 1..last).unwrap_or_default();
-        let ones = |bits: u64| bits.count_ones() as usize;
-        ones(word(first) & from)
-            + between.iter().map(|bits| ones(*bits)).sum::<usize>()
-            + ones(word(last) & to)
+        count(&self.words, span)
     }
+}
+
+/// How many bits there are in a span.
+fn count(words: &[u64], span: &Range<usize>) -> usize {
+    let (first, last) = (span.start / BITS, span.end / BITS);
+    let from = u64::MAX << (span.start % BITS);
+    // Nothing of the last word if the span ends with the one before.
+    let to = !(u64::MAX << (span.end % BITS));
+    let word = |at: usize| words.get(at).copied().unwrap_or(0);
+    if first == last {
+        return (word(first) & from & to).count_ones() as usize;
+    }
+    let between = words.get(first + 1..last).unwrap_or_default();
+    let ones = |bits: u64| bits.count_ones() as usize;
+    ones(word(first) & from) + between.iter().map(|bits| ones(*bits)).sum::<usize>() + ones(word(last) & to)
+}
+
+/// Makes the bits of [a block](Block) for records that end so, unless the separator has none: `false`.
+pub(super) fn mark(bytes: &[u8], separator: &Separator, record_end: u8, words: &mut Vec<u64>) -> bool {
+    match separator {
+        Separator::Pattern(_) => return false,
+        Separator::Byte(byte) => marks::mark(bytes, [*byte, *byte, *byte, record_end], words),
+        Separator::Blanks => {
+            marks::mark(bytes, [b' ', b'\t', b'\n', record_end], words);
+            // As if a blank stood before.
+            let mut before = 1;
+            for word in words {
+                let blank = *word;
+                *word = blank ^ (blank << 1 | before);
+                before = blank >> 63;
+            }
+        }
+    }
+    true
 }
 
 /// Calls for each record of a block, until one of them stops it.
@@ -108,16 +133,24 @@ pub(super) fn each_record<E>(
 }
 
 /// Goes from bit to bit.
-struct Bits<'a> {
+pub(super) struct Bits<'a> {
     words: &'a [u64],
     word: usize,
     bits: u64,
 }
 
-impl Bits<'_> {
+impl<'a> Bits<'a> {
+    /// From a place on.
+    #[inline]
+    pub(super) fn from(words: &'a [u64], at: usize) -> Self {
+        let word = at / BITS;
+        let bits = words.get(word).map_or(0, |bits| bits & (u64::MAX << (at % BITS)));
+        Bits { words, word, bits }
+    }
+
     /// Where the next one is; behind everything if there is none.
     #[inline]
-    fn next(&mut self) -> usize {
+    pub(super) fn next(&mut self) -> usize {
         while self.bits == 0 {
             self.word += 1;
             match self.words.get(self.word) {

@@ -258,11 +258,29 @@ impl Record {
         }
     }
 
+    /// Fields that were not looked for, where they stand as they would if they were put together; all are found elsewhere.
+    fn rest(&mut self, between: &Value) -> Option<Range<usize>> {
+        let rest = self.pieces.at..self.span.end;
+        let even = self.in_block
+            && !self.pieces.complete
+            && match (&self.separator, between.bytes()) {
+                _ if rest.start > rest.end => false,
+                (Separator::Byte(byte), Some([between])) => byte == between,
+                (Separator::Blanks, Some(b" ")) => self.block.is_even(rest.start - 1..rest.end),
+                _ => false,
+            };
+        if !even {
+            self.find(usize::MAX);
+        }
+        even.then_some(rest)
+    }
+
     fn join(&mut self, between: &Value) {
+        let rest = self.rest(between);
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         let mut like_input = false;
-        if let [piece] = self.pieces.found.as_slice() {
+        if let ([piece], None) = (self.pieces.found.as_slice(), &rest) {
             match self.values.get(piece.end).filter(|_| piece.is_own()) {
                 None | Some(Value::Input(_)) => like_input = true,
                 Some(own @ (Value::Number(_) | Value::Unset)) => {
@@ -275,6 +293,10 @@ impl Record {
             }
         }
         self.join_fields(between, &mut text);
+        if let Some(rest) = rest {
+            between.write(&mut text);
+            text.extend_from_slice(&self.source()[rest]);
+        }
         self.text = text;
         self.whole = Whole::Joined { like_input };
     }
@@ -316,8 +338,8 @@ impl Record {
 
     /// Assigns a field from 1.
     pub(super) fn assign(&mut self, number: usize, value: Value) {
-        self.find(usize::MAX);
         if self.pieces.found.len() < number {
+            self.find(number);
             self.extend(number);
         }
         let piece = &mut self.pieces.found[number - 1];
