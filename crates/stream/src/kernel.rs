@@ -63,6 +63,9 @@ pub enum Share {
     /// It prints nothing before the end, and what it knows then does not depend on the order of the blocks: the first
     /// one takes over what the others know ([`Kernel::absorb`]).
     Fold,
+    /// It prints records of its blocks, which it may choose by what it has seen of blocks before them: if the first kernel is given
+    /// those, in the order of the blocks, it prints what it would have printed of all records.
+    Sieve,
 }
 
 /// A kernel for other blocks of an input that has begun, made by [`Kernel::another`].
@@ -81,6 +84,11 @@ impl Peer {
     /// Works on blocks, cut as its framing says.
     pub fn of_blocks(kernel: impl Kernel) -> Self {
         Peer::cut_as_framed(Box::new(kernel), Share::Blocks)
+    }
+
+    /// Sieves blocks, cut as its framing says.
+    pub fn of_sieve(kernel: impl Kernel) -> Self {
+        Peer::cut_as_framed(Box::new(kernel), Share::Sieve)
     }
 
     /// Folds blocks, cut as its framing says.

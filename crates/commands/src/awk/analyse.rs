@@ -8,6 +8,9 @@ use super::names::{Names, Owner, bodies, patterns};
 use super::tree::{Arith, Builtin, Expr, Order, Pattern, Program, Statement};
 use super::uses::{Looker, Thing, Uses};
 
+/// How [`Analysis::joined`] calls `$0` and what comes of it.
+pub(super) const LAST_RECORD: &str = "the last record";
+
 /// What was found out about a program.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Analysis {
@@ -65,7 +68,7 @@ pub(super) fn analyse(program: &Program, names: &Names) -> Accept<Analysis> {
     }
     analysis.joined = end.reads.iter().filter(|thing| written.contains(thing)).map(name_of).collect();
     if end.reads.iter().any(|thing| *thing == Thing::Record) {
-        analysis.joined.push("the last record".to_owned());
+        analysis.joined.push(LAST_RECORD.to_owned());
     }
     if end.reads.iter().any(is_counter) {
         analysis.joined.push("NR".to_owned());

@@ -80,7 +80,8 @@ fn whole(text: &[u8]) -> Option<i32> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seed(u64);
 
-fn fold(left: u64, right: u64) -> u64 {
+#[inline]
+pub(super) fn fold(left: u64, right: u64) -> u64 {
     let product = u128::from(left) * u128::from(right);
     product as u64 ^ (product >> 64) as u64
 }
@@ -91,7 +92,12 @@ impl Seed {
     }
 
     #[inline]
-    fn hash(self, bytes: &[u8]) -> u64 {
+    pub(super) fn number(self) -> u64 {
+        self.0
+    }
+
+    #[inline]
+    pub(super) fn hash(self, bytes: &[u8]) -> u64 {
         const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
         let mut hash = self.0.wrapping_add(bytes.len() as u64);
         for word in bytes.as_chunks::<8>().0 {

@@ -7,8 +7,10 @@ use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer, known};
 use crate::regex::Regex;
 
 use super::array::Key;
+use super::code::{ORS, SUBSEP};
 use super::compile::Compiled;
 use super::fields::each_record;
+use super::firsts::Firsts;
 use super::fold::Ledger;
 use super::lengths::Lengths;
 use super::machine::{Machine, Ran, Stop};
@@ -47,6 +49,10 @@ pub(super) struct AwkKernel {
     /// All that the program does.
     passes: Option<Passes>,
     lengths: Option<Lengths>,
+    /// Nothing is done for other records.
+    firsts: Option<Firsts>,
+    /// What it leaves of a block.
+    left: Vec<u8>,
     /// Where records end, as bits.
     ends: Vec<u64>,
     begun: bool,
@@ -55,7 +61,7 @@ pub(super) struct AwkKernel {
 }
 
 impl AwkKernel {
-    pub(super) fn new(compiled: &Compiled, manner: Manner) -> Self {
+    pub(super) fn new(compiled: &Compiled, manner: Manner, firsts: Option<Firsts>) -> Self {
         let machine = Machine::new(compiled);
         let gate = compiled.code.gate.filter(|_| manner.record_end == b'\n');
         let gate = gate.and_then(|pattern| compiled.patterns[pattern].over_lines());
@@ -66,6 +72,8 @@ impl AwkKernel {
             gate,
             passes,
             lengths: Lengths::of(&compiled.code),
+            firsts,
+            left: Vec::new(),
             ends: Vec::new(),
             begun: false,
             over: false,
@@ -78,6 +86,10 @@ impl AwkKernel {
             let ran = self.machine.begin();
             self.stopped(ran);
             self.machine.check_sums();
+            if let Some(firsts) = &mut self.firsts {
+                let globals = &self.machine.globals;
+                firsts.begin(globals[SUBSEP].bytes().unwrap_or_default(), globals[ORS].bytes());
+            }
         }
     }
 
@@ -107,6 +119,18 @@ impl AwkKernel {
         }
         if let Some(lengths) = &self.lengths {
             return lengths.run(block, &mut self.ends, &mut self.machine.out);
+        }
+        if let Some(firsts) = &mut self.firsts {
+            if firsts.is_all() {
+                return firsts.run(block, &mut self.machine.out);
+            }
+            let mut left = std::mem::take(&mut self.left);
+            left.clear();
+            firsts.run(block, &mut left);
+            let done = self.carry_out(&left);
+            self.left = left;
+            self.stopped(done);
+            return;
         }
         let done = self.carry_out(block);
         self.stopped(done);
@@ -253,6 +277,9 @@ impl Kernel for AwkKernel {
     }
 
     fn another(&self) -> Option<Peer> {
+        if let Some(firsts) = self.firsts.as_ref().filter(|_| self.begun && !self.over) {
+            return firsts.another();
+        }
         let counted = self.machine.records.min(self.machine.file_records);
         if self.over || self.machine.ledger.is_some() || counted < self.manner.behind {
             return None;
@@ -267,6 +294,10 @@ impl Kernel for AwkKernel {
     }
 
     fn absorb(&mut self, peer: Box<dyn Kernel>) {
+        if let Some(firsts) = &mut self.firsts {
+            firsts.in_vain |= known::<Firsts>(peer).is_some_and(|peer| peer.in_vain);
+            return;
+        }
         if let Some(helper) = known::<AwkKernel>(peer).filter(|helper| helper.manner.folds) {
             self.machine.join(&helper.machine, self.manner.behind);
         }

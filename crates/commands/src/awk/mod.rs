@@ -15,6 +15,7 @@ mod compile_expr;
 mod eval;
 mod expression;
 mod fields;
+mod firsts;
 mod fold;
 mod format;
 mod given;
@@ -32,6 +33,7 @@ mod parse;
 mod pattern;
 mod places;
 mod record;
+mod seen;
 mod stateless;
 mod substitute;
 mod sums;
@@ -48,8 +50,9 @@ use crate::{
     Touches,
 };
 
-use analyse::Analysis;
+use analyse::{Analysis, LAST_RECORD};
 use compile::Compiled;
+use firsts::Firsts;
 use kernel::{AwkKernel, Manner};
 use names::Names;
 pub(crate) use stateless::stateless;
@@ -80,6 +83,7 @@ struct Awk {
     compiled: Compiled,
     analysis: Analysis,
     manner: Manner,
+    firsts: Option<Firsts>,
     inputs: Vec<Input>,
     scripts: Vec<Vec<u8>>,
     resume: Option<Vec<Vec<u8>>>,
@@ -187,6 +191,13 @@ fn accept_as(
         counts: analysis.may_fail || mentions(&program, &["NR", "FNR"]),
         folds: folds && !begin_prints && !warns,
     };
+    // Those that are left out are no record's neighbours, and nobody counts them.
+    let by_kind = !manner.counts
+        && !analysis.counts
+        && !warns
+        && analysis.joined.iter().all(|name| name != LAST_RECORD);
+    let firsts = Firsts::of(&program, &line.program, &compiled.code.fields)
+        .filter(|_| by_kind && manner.record_end == b'\n');
     let inputs = if reads { line.inputs } else { Vec::new() };
     let resume = resumes.then_some(line.resume);
     let scripts = line.script.into_iter().collect();
@@ -204,11 +215,26 @@ fn accept_as(
                 "threads share its records, each of them adds up {added_up}, as long as that is whole numbers"
             )
         }
+        _ if firsts.is_some() => {
+            "threads share its records, and leave to the one that prints in order what none has seen"
+                .to_owned()
+        }
         _ => {
             format!("its records are worked on in order: {}", why_in_order(&analysis, no_fold, names_a_file))
         }
     };
-    Ok(Box::new(Awk { sharing, compiled, analysis, manner, inputs, scripts, resume, begin_prints, warns }))
+    Ok(Box::new(Awk {
+        sharing,
+        compiled,
+        analysis,
+        manner,
+        firsts,
+        inputs,
+        scripts,
+        resume,
+        begin_prints,
+        warns,
+    }))
 }
 
 /// Why threads cannot share its records.
@@ -302,7 +328,7 @@ impl Command for Awk {
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
-        Ok(Box::new(AwkKernel::new(&self.compiled, self.manner)))
+        Ok(Box::new(AwkKernel::new(&self.compiled, self.manner, self.firsts.clone())))
     }
 
     fn sharing(&self) -> Option<String> {

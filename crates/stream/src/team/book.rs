@@ -1,6 +1,6 @@
 //! The book of a team: which blocks are under way, and whose turn it is.
 
-use super::{Left, Why};
+use super::{Left, Shared, Why};
 use crate::{BLOCK_BYTES, Fed, Flow};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -193,11 +193,11 @@ impl Book {
     }
 
     /// Nobody works any more.
-    pub fn leave(mut self, front: usize) -> Left {
+    pub fn leave(mut self, shared: Shared) -> Left {
         self.refused.extend(self.ready.into_iter().map(|token| (token.seq, token)));
-        let folds = self.refused.into_values().map(|token| (front, token.out));
+        let folds = self.refused.into_values().map(|token| (shared.front, token.out));
         // Without a front, a block is what it printed.
-        let given = |token: Token| if front == 0 { token.out } else { token.block };
+        let given = |token: Token| if shared.peers_at_front() == 0 { token.out } else { token.block };
         let again = self.waiting.values().find_map(|token| token.unread);
         let blocks = self.waiting.into_values().take_while(|token| token.unread.is_none());
         let blocks = folds.chain(blocks.map(|token| (0, given(token)))).collect();

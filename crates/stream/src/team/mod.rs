@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   intake (one at a time) ─► front (each worker its own peers) ─► in order ─► the rest of the chain ─► sink
-//!                                                                         └─► or a fold: a peer per worker, merged
+//!                    └─ or a sieve at its end: what it leaves is in order     └─► or a fold: a peer per worker, merged
 //! ```
 //!
 //! A worker takes a block (of a plain file: where it lies, and reads it itself), carries it through the kernels at the front of the chain, hands it in, and, if it is the
@@ -149,7 +149,7 @@ pub fn drive<S: Sink + Send>(
     if let (Some(last), Some(link)) = (last, chain.links.first_mut()) {
         link.kernel.comes_after(last);
     }
-    book.leave(shared.front)
+    book.leave(shared)
 }
 
 /// What the workers have in common.

@@ -9,16 +9,25 @@ pub struct Shared {
     pub(super) front: usize,
     /// The one behind them folds blocks, in any order.
     pub(super) fold: bool,
+    /// The one behind them is given what its peers leave of blocks, in order.
+    pub(super) sieve: bool,
     /// What blocks must end with.
     pub cut: Option<u8>,
     /// What the first kernel must see as it arrived.
     pub never: Option<u8>,
 }
 
+impl Shared {
+    /// So many kernels have peers that blocks go through on their way to their place in the order.
+    pub(super) fn peers_at_front(&self) -> usize {
+        self.front + usize::from(self.sieve)
+    }
+}
+
 impl Chain {
     /// How far the work can be shared, if at all. Asked between two blocks.
     pub fn shared(&self) -> Option<Shared> {
-        let mut shared = Shared { front: 0, fold: false, cut: None, never: None };
+        let mut shared = Shared { front: 0, fold: false, sieve: false, cut: None, never: None };
         for (at, link) in self.links.iter().enumerate() {
             let Some(peer) = link.kernel.another() else { break };
             let cut = shared.cut.or(peer.whole);
@@ -33,13 +42,14 @@ impl Chain {
             }
             shared.cut = cut;
             shared.never = shared.never.or(peer.never);
-            if peer.share == Share::Fold {
-                shared.fold = true;
+            shared.fold = peer.share == Share::Fold;
+            shared.sieve = peer.share == Share::Sieve;
+            if shared.fold || shared.sieve {
                 break;
             }
             shared.front = at + 1;
         }
-        (shared.front > 0 || shared.fold).then_some(shared)
+        (shared.peers_at_front() > 0 || shared.fold).then_some(shared)
     }
 
     fn peers(&self, links: std::ops::Range<usize>) -> Option<Chain> {
@@ -73,7 +83,7 @@ impl Lane {
     /// New peers of the kernels of `chain`.
     pub fn of(chain: &Chain, shared: Shared) -> Option<Self> {
         let fold = chain.peers(shared.front..shared.front + usize::from(shared.fold))?;
-        Some(Lane { front: chain.peers(0..shared.front)?, fold })
+        Some(Lane { front: chain.peers(0..shared.peers_at_front())?, fold })
     }
 
     /// Works on a block that comes after the byte `last`, if it is not the first.

@@ -3,6 +3,7 @@
 use super::memory::Said;
 use super::*;
 use crate::{Framing, HandOver, Kernel, Outcome, Peer, Share, known};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Upper-cases lines, and notes whether there is an x in one; hands over at one that begins with `!`, complains of one that begins with `?`.
@@ -104,6 +105,35 @@ impl Kernel for Sum {
 
     fn absorb(&mut self, peer: Box<dyn Kernel>) {
         self.0 += known::<Sum>(peer).expect("its own kind").0;
+    }
+}
+
+/// Prints lines that it has not seen; a peer does not judge one that begins with `!`.
+#[derive(Clone, Default)]
+struct Distinct {
+    seen: BTreeSet<Vec<u8>>,
+    is_peer: bool,
+}
+
+impl Kernel for Distinct {
+    fn framing(&self) -> Framing {
+        Framing::Records(b'\n')
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        for line in block.split_inclusive(|byte| *byte == b'\n') {
+            if self.is_peer && line[0] == b'!' {
+                return Err(HandOver { consumed: 0, reason: "a mark" });
+            }
+            if self.seen.insert(line.to_vec()) {
+                out.extend_from_slice(line);
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        Some(Peer::of_sieve(Distinct { is_peer: true, ..self.clone() }))
     }
 }
 
@@ -271,6 +301,17 @@ fn folds_are_merged() {
     same(&|| Chain::new(vec![Box::new(Squeeze::default()), Box::new(Sum::default())]), b"");
 }
 
+#[test]
+fn what_is_left_by_sieves_is_sieved_in_order() {
+    let distinct = || Box::new(Distinct::default());
+    for marks in [&b""[..], b"!"] {
+        same(&|| Chain::new(vec![distinct()]), marks);
+        same(&|| Chain::new(vec![Box::new(Squeeze::default()), distinct(), distinct()]), marks);
+        same(&|| Chain::new(vec![distinct(), Box::new(Number(0, usize::MAX))]), marks);
+    }
+    same(&|| Chain::new(vec![Box::new(Upper::default()), distinct(), Box::new(Number(0, 77))]), b"");
+}
+
 /// What the real command gets is what the fold has not taken in: which lines those are depends on who came first, but
 /// together they are all.
 #[test]
@@ -297,7 +338,7 @@ fn what_can_be_shared() {
     let shared = |kernels: Vec<Box<dyn Kernel>>| Chain::new(kernels).shared();
     let number = || Box::new(Number(0, 1));
     assert_eq!(shared(vec![number(), Box::new(Upper::default())]), None);
-    let front = Shared { front: 1, fold: false, cut: Some(b'\n'), never: None };
+    let front = Shared { front: 1, fold: false, sieve: false, cut: Some(b'\n'), never: None };
     assert_eq!(shared(vec![Box::new(Upper::default()), number()]), Some(front));
     // Squeezing goes by what was read before, which only the first kernel can know.
     assert_eq!(shared(vec![Box::new(Upper::default()), Box::new(Squeeze::default())]), Some(front));

@@ -283,6 +283,11 @@ impl Writer<'_> {
     }
 
     fn program(&mut self) -> String {
+        if self.rng.chance(5) {
+            let body =
+                self.pick(&["", "", "{ print $2 }", "{ n++; print n, $1 }", "{ $2 = \"\"; print; x = $1 }"]);
+            return format!("{} {body}", self.first_of_kind());
+        }
         let mut items = Vec::new();
         if self.rng.chance(15) {
             let body = self.body(1);
@@ -593,8 +598,8 @@ impl Writer<'_> {
             ),
             8 => format!("!({})", self.value()),
             9 => format!("({} && {})", self.value(), self.value()),
+            10 if self.rng.chance(10) => self.first_of_kind(),
             10 => self.pick(&[
-                "!seen[$1]++",
                 "NR % 2",
                 "NF",
                 "($1 in c)",
@@ -607,6 +612,17 @@ impl Writer<'_> {
                 "FNR == 1",
             ]),
             _ => format!("({} || {})", self.value(), self.value()),
+        }
+    }
+
+    /// Holds for a record that is the first of its kind, or something like it.
+    fn first_of_kind(&mut self) -> String {
+        let key = self.pick(&["$1", "$1", "$2", "$0", "$3", "$1, $2", "$1 \"-\" $2", "$NF", "NR", "x"]);
+        let array = self.pick(&["seen", "seen", "c"]);
+        match self.rng.below(4) {
+            0 => format!("{array}[{key}]++ == 0"),
+            1 => format!("!({array}[{key}]++)"),
+            _ => format!("!{array}[{key}]++"),
         }
     }
 
