@@ -17,6 +17,7 @@ pub const WINDOW_BYTES: usize = 64 * 1024;
 /// skipped already, and only a token is in the way.
 const INDEXED_BYTES: usize = 4096;
 const INDEXED_TO_SKIP: usize = 256;
+const INDEXED_TO_CHOOSE: usize = 64;
 /// May stand at the beginning, and is no part of the text.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -105,7 +106,7 @@ pub(crate) fn read_text<V: Visitor>(
         full: false,
     };
     let mut cursor = Cursor::default();
-    machine.run(&view, &mut cursor, visitor)?;
+    machine.run(&view, &mut cursor, visitor, false)?;
     machine.check_line(&view, &cursor)?;
     if let Some(fault) = visitor.refusal() {
         return Err((valid, fault));
@@ -212,7 +213,7 @@ impl Window {
         self.look(last);
         let mut cursor = Cursor::default();
         let was_long = machine.is_long();
-        let mut unsure = false;
+        let (mut unsure, mut most) = (false, INDEXED_BYTES);
         loop {
             if machine.skims()
                 && !unsure
@@ -223,9 +224,15 @@ impl Window {
                 self.indexed = reached;
                 unsure = outcome != Outcome::Over;
             }
-            self.index_more(if machine.skims() && !unsure { INDEXED_TO_SKIP } else { INDEXED_BYTES });
-            machine.run(&self.view(last), &mut cursor, visitor)?;
-            if self.indexed == self.seen {
+            self.index_more(if machine.skims() && !unsure { most.min(INDEXED_TO_SKIP) } else { most });
+            most = INDEXED_BYTES.min(4 * most);
+            if machine.run(&self.view(last), &mut cursor, visitor, !unsure)? {
+                let at = self.restart(&mut cursor);
+                let (reached, outcome) = machine.choose(&self.bytes[..self.seen], at, visitor);
+                self.indexed = reached;
+                unsure = outcome == Outcome::More;
+                most = INDEXED_TO_CHOOSE;
+            } else if self.indexed == self.seen {
                 break;
             }
         }
@@ -289,6 +296,16 @@ impl Window {
         let end = self.seen.min(self.indexed + most);
         index(&self.bytes[self.indexed..end], self.indexed as u32, &mut self.carry, &mut self.found);
         self.indexed = end;
+    }
+
+    /// Drops the index behind the cursor, which is between two tokens; where that is.
+    fn restart(&mut self, cursor: &mut Cursor) -> usize {
+        let next = self.found.tokens.as_slice().get(cursor.token).map_or(self.indexed, |next| *next as usize);
+        self.found.tokens.clear();
+        self.found.odd.clear();
+        self.carry = Carry::default();
+        (cursor.token, cursor.odd) = (0, 0);
+        next
     }
 
     fn forget(&mut self, keep: usize, cursor: &Cursor) {

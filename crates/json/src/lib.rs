@@ -32,4 +32,5 @@ pub use machine::Rules;
 pub use out::Out;
 pub use padded::{Raw, Text};
 pub use selected::{Format, Prints, Selected};
+pub use skim::Names;
 pub use visit::{Interest, Kind, Place, Visitor};

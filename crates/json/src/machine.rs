@@ -73,6 +73,8 @@ enum Pause {
     Skip,
     /// What was not wanted is over.
     Skipped,
+    /// Members of some names only are wanted of what comes.
+    Choose,
 }
 
 /// Reads documents, one after another.
@@ -134,22 +136,25 @@ impl Machine {
         if self.long { cursor.told } else { next }
     }
 
-    /// Goes on as far as the tokens reach.
+    /// Goes on as far as the tokens reach, or, if that is asked for, to where [`choose`](Self::choose) could go on; whether
+    /// it stands there.
     #[inline]
     pub(crate) fn run<V: Visitor>(
         &mut self,
         view: &View<'_>,
         cursor: &mut Cursor,
         visitor: &mut V,
-    ) -> Result<(), Flaw> {
+        to_choose: bool,
+    ) -> Result<bool, Flaw> {
         loop {
             let pause = match self.skipping {
                 None => self.walk::<V, false>(view, cursor, visitor)?,
                 Some(_) => self.walk::<Nobody, true>(view, cursor, &mut Nobody)?,
             };
             match pause {
-                Pause::More => return Ok(()),
-                Pause::Skip => {}
+                Pause::More => return Ok(false),
+                Pause::Choose if to_choose => return Ok(true),
+                Pause::Skip | Pause::Choose => {}
                 Pause::Skipped => {
                     self.skipping = None;
                     if let Some(kind) = self.inside.take() {
@@ -180,7 +185,22 @@ impl Machine {
         self.levels.set_nearest((reached.depth, reached.top));
         match outcome {
             Outcome::Over => self.end_value(),
-            Outcome::More | Outcome::Unsure => self.state = reached.state(),
+            _ => self.state = reached.state(),
+        }
+        (reached.at, outcome)
+    }
+
+    /// Passes the members that nobody wants, from `at` on, where no token is open: how far, and what came of it.
+    pub(crate) fn choose<V: Visitor>(&mut self, text: &[u8], at: usize, visitor: &mut V) -> (usize, Outcome) {
+        let Some(names) = visitor.names() else { return (at, Outcome::Unsure) };
+        let (depth, top) = self.levels.nearest();
+        let start = Reached::new(at, self.state, depth, top);
+        let limits = Limits { until: depth - 1, max_depth: self.rules.max_depth };
+        let (reached, outcome) = skim::choose(text, start, limits, names);
+        if outcome == Outcome::Over {
+            self.close(Kind::Object, visitor);
+        } else {
+            self.state = reached.state();
         }
         (reached.at, outcome)
     }
@@ -219,7 +239,12 @@ impl Machine {
                 State::AfterMember => {
                     cursor.token += 1;
                     match byte {
-                        b',' => self.state = State::Key,
+                        b',' => {
+                            self.state = State::Key;
+                            if !SKIPPING && visitor.chooses() {
+                                return Ok(Pause::Choose);
+                            }
+                        }
                         b'}' => self.close(Kind::Object, visitor),
                         _ => return Err(self.unexpected(view, at)),
                     }
@@ -269,6 +294,9 @@ impl Machine {
             };
             if !SKIPPING && interest == Interest::Skip {
                 return Ok(Pause::Skip);
+            }
+            if !SKIPPING && self.state == State::FirstKey && visitor.chooses() {
+                return Ok(Pause::Choose);
             }
         }
     }

@@ -11,6 +11,7 @@ use crate::feed::read_text;
 use crate::machine::{Machine, Rules};
 use crate::padded::{PADDING, Raw, Text};
 use crate::select::{Paths, States};
+use crate::skim::Names;
 use crate::visit::{Interest, Kind, Place, Visitor};
 
 /// A visitor that can be told to follow the document without printing.
@@ -59,6 +60,8 @@ struct Level {
     /// The number of the next element.
     index: u64,
     wanted: bool,
+    /// It is an object of which only members of some names are wanted.
+    chooses: bool,
 }
 
 /// A value that is not shown before its end is known.
@@ -188,7 +191,8 @@ impl<F: Format> Visitor for Selected<F> {
         }
         let wanted = self.begin();
         let states = self.next;
-        self.levels.push(Level { states, index: 0, wanted });
+        let chooses = self.open == 0 && kind == Kind::Object && self.paths.names(states).is_some();
+        self.levels.push(Level { states, index: 0, wanted, chooses });
         let inner = self.format.open(kind);
         if self.open > 0 && inner == Interest::Visit { inner } else { enters(&self.paths, states, kind) }
     }
@@ -235,7 +239,7 @@ impl<F: Format> Visitor for Selected<F> {
         }
         if place == Place::First {
             let wanted = self.begin();
-            self.levels.push(Level { states: 0, index: 0, wanted });
+            self.levels.push(Level { states: 0, index: 0, wanted, chooses: false });
         }
         if self.open > 0 {
             self.format.piece(raw, place);
@@ -253,6 +257,15 @@ impl<F: Format> Visitor for Selected<F> {
 
     fn pause(&mut self) -> io::Result<()> {
         self.format.pause()
+    }
+
+    #[inline(always)]
+    fn chooses(&self) -> bool {
+        self.held.is_none() && self.levels.last().is_some_and(|level| level.chooses)
+    }
+
+    fn names(&self) -> Option<&Names> {
+        self.paths.names(self.levels.last()?.states)
     }
 
     fn refusal(&mut self) -> Option<Fault> {

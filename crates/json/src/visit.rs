@@ -2,6 +2,7 @@
 
 use crate::error::Fault;
 use crate::padded::Raw;
+use crate::skim::Names;
 
 /// A container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +61,15 @@ pub trait Visitor {
     /// # Errors
     /// If it cannot be written.
     fn pause(&mut self) -> std::io::Result<()>;
+    /// The only names of the innermost object that are wanted, if no others are: it need not be told of members with other
+    /// names, in which nothing is wrong.
+    fn names(&self) -> Option<&Names> {
+        None
+    }
+    /// Whether there are such.
+    fn chooses(&self) -> bool {
+        false
+    }
     /// Why it cannot go on, if it cannot; asked once for each window.
     fn refusal(&mut self) -> Option<Fault> {
         None

@@ -3,8 +3,10 @@
 
 mod common;
 
-use common::{Random, document, lines, mutate, skipped};
-use pelton_json::Rules;
+use common::{Random, document, lines, mutate, printed, skipped};
+use pelton_json::formats::Values;
+use pelton_json::select::{Paths, parse};
+use pelton_json::{Fault, Interest, Kind, Out, Place, Raw, Rules, Selected, Visitor};
 
 /// So many bytes are looked at token by token before anything is skipped by bits.
 const BEFORE: usize = 5000;
@@ -16,6 +18,116 @@ fn agree(text: &[u8], max_depth: usize, window: usize, read: usize) {
     let wanted = lines(text, rules, 1 << 16, 1 << 16).1.map(place);
     let unwanted = skipped(text, rules, window, read).map(place);
     assert_eq!(unwanted, wanted, "window {window}, read {read}: {}", text.escape_ascii());
+}
+
+/// As the one within, but told of every name.
+struct Told<'v, V>(&'v mut V);
+
+impl<V: Visitor> Visitor for Told<'_, V> {
+    fn document(&mut self) -> Interest {
+        self.0.document()
+    }
+    fn key(&mut self, raw: Raw<'_>) -> Interest {
+        self.0.key(raw)
+    }
+    fn element(&mut self) -> Interest {
+        self.0.element()
+    }
+    fn open(&mut self, kind: Kind) -> Interest {
+        self.0.open(kind)
+    }
+    fn close(&mut self, kind: Kind) {
+        self.0.close(kind);
+    }
+    fn scalar(&mut self, raw: Raw<'_>) {
+        self.0.scalar(raw);
+    }
+    fn piece(&mut self, raw: &[u8], place: Place) {
+        self.0.piece(raw, place);
+    }
+    fn path(&self) -> Vec<u8> {
+        self.0.path()
+    }
+    fn pause(&mut self) -> std::io::Result<()> {
+        self.0.pause()
+    }
+    fn refusal(&mut self) -> Option<Fault> {
+        self.0.refusal()
+    }
+}
+
+/// What paths select, whether names are looked at by bits or told one by one: values, errors, places and their paths.
+fn choose_alike(text: &[u8], paths: &[&str], max_depth: usize, window: usize, read: usize) {
+    let rules = Rules { max_depth, ..Rules::default() };
+    let selected = |told: bool| {
+        let steps: Vec<_> = paths.iter().map(|path| parse(path).expect("a path")).collect();
+        let compiled = Paths::new(&steps).expect("few paths");
+        let nests = compiled.nests();
+        let mut bytes = Vec::new();
+        let mut visitor = Selected::new(compiled, Values::new(Out::new(&mut bytes), false, nests));
+        let error = match told {
+            true => printed(text, rules, window, read, &mut Told(&mut visitor)),
+            false => printed(text, rules, window, read, &mut visitor),
+        };
+        drop(visitor);
+        (String::from_utf8_lossy(&bytes).into_owned(), error)
+    };
+    let (chosen, all) = (selected(false), selected(true));
+    assert_eq!(chosen, all, "{paths:?}, window {window}, read {read}: {}", text.escape_ascii());
+}
+
+const PATHS: &[&[&str]] = &[
+    &[".list[].a"],
+    &[".list[].id", ".list[].list"],
+    &[".list[].b.list[].a"],
+    &[".a.a.a.b"],
+    &[".list[].\"a b\"", ".list[].é"],
+    &[".list.a", ".list[].b", ".a.list"],
+    &[".\"a longer name\"", ".\"a longer nose\""],
+];
+
+/// Objects, large or not, in an array, behind blanks that move them to a border of steps.
+fn objects(random: &mut Random) -> String {
+    let mut text = "{\"list\":[".to_owned();
+    for number in 0..1 + random.below(8) {
+        if number > 0 {
+            text.push(',');
+        }
+        text.push_str(&" ".repeat(random.below(70)));
+        text.push('{');
+        for member in 0..random.below(7) {
+            let name =
+                random.pick(&["a", "b", "id", "list", "é", "a b", "\\u0061", "x\\n", "a longer name", ""]);
+            text.push_str(if member > 0 { ", " } else { "" });
+            text.push_str(&format!("\"{name}\" :"));
+            let depth = random.below(4);
+            document(random, depth, &mut text);
+        }
+        text.push('}');
+    }
+    text.push_str("], \"a longer nose\":1, \"a longer name\" :");
+    document(random, 2, &mut text);
+    text.push('}');
+    text
+}
+
+#[test]
+fn names_are_chosen_as_if_they_were_told() {
+    let mut random = Random::new(13);
+    let rounds = std::env::var("PELTON_JSON_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(4_000);
+    for round in 0..rounds {
+        let mut text = if round % 4 == 0 { large(&mut random) } else { objects(&mut random) }.into_bytes();
+        if round % 2 == 1 {
+            let tail = text.len().min(1000);
+            let mut end = text.split_off(text.len() - tail);
+            mutate(&mut random, &mut end);
+            text.append(&mut end);
+        }
+        text.resize(text.len() + random.below(200), b' ');
+        let window = [64, 100, 200, 1000, 1 << 16][round % 5];
+        let most = [1_000_000, 70, 5][round % 3];
+        choose_alike(&text, random.pick(PATHS), most, window, 1 + random.below(window));
+    }
 }
 
 /// Something larger than a step, in an array or an object, so that there is something to skip.

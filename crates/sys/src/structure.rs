@@ -9,7 +9,7 @@
 
 mod blocks;
 
-pub use blocks::{Block, blocks};
+pub use blocks::{Block, See, blocks};
 
 /// How many bytes one step looks at.
 const STEP: usize = 64;
@@ -257,11 +257,11 @@ fn look_at_each(chunk: &[u8; STEP]) -> Masks {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod imp {
-    use super::{Block, Carry, STEP, look_at_each, parity_by_shifts};
+    use super::{STEP, See, look_at_each, parity_by_shifts};
 
     pub(super) use super::portable as index;
 
-    pub(super) fn blocks(bytes: &[u8], see: impl FnMut(&Block) -> bool) {
+    pub(super) fn blocks(bytes: &[u8], see: &mut impl See) {
         super::blocks::blocks_by(bytes, look_at_each, parity_by_shifts, see);
     }
 }
@@ -271,7 +271,7 @@ mod imp {
     use std::arch::x86_64::*;
 
     use super::blocks::blocks_by;
-    use super::{Block, Carry, Found, Masks, STEP, index_by, parity_by_shifts};
+    use super::{Carry, Found, Masks, STEP, See, index_by, parity_by_shifts};
 
     /// Whether the machine has all that looking at 32 bytes needs.
     fn is_newer() -> bool {
@@ -279,6 +279,11 @@ mod imp {
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("popcnt")
             && is_x86_feature_detected!("pclmulqdq")
+    }
+
+    /// Whether it can look at 64, which is no faster where positions are wanted.
+    fn is_wide() -> bool {
+        is_newer() && is_x86_feature_detected!("avx512bw")
     }
 
     pub(super) fn index(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
@@ -291,8 +296,11 @@ mod imp {
         }
     }
 
-    pub(super) fn blocks(bytes: &[u8], see: impl FnMut(&Block) -> bool) {
-        if is_newer() {
+    pub(super) fn blocks(bytes: &[u8], see: &mut impl See) {
+        if is_wide() {
+            // SAFETY: the machine has these instructions.
+            unsafe { blocks_by_64(bytes, see) }
+        } else if is_newer() {
             // SAFETY: the machine has these instructions.
             unsafe { blocks_by_32(bytes, see) }
         } else {
@@ -301,13 +309,18 @@ mod imp {
         }
     }
 
+    #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,popcnt,pclmulqdq")]
+    fn blocks_by_64(bytes: &[u8], see: &mut impl See) {
+        blocks_by(bytes, |chunk| look_at_64(chunk), |bits| parity_by_product(bits), see);
+    }
+
     #[target_feature(enable = "avx2,bmi1,popcnt,pclmulqdq")]
     pub(super) fn by_32(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
         index_by(bytes, base, carry, found, |chunk| look_at_32(chunk), |bits| parity_by_product(bits));
     }
 
     #[target_feature(enable = "avx2,bmi1,popcnt,pclmulqdq")]
-    fn blocks_by_32(bytes: &[u8], see: impl FnMut(&Block) -> bool) {
+    fn blocks_by_32(bytes: &[u8], see: &mut impl See) {
         blocks_by(bytes, |chunk| look_at_32(chunk), |bits| parity_by_product(bits), see);
     }
 
@@ -317,8 +330,15 @@ mod imp {
     }
 
     #[target_feature(enable = "sse2")]
-    pub(super) fn blocks_by_16(bytes: &[u8], see: impl FnMut(&Block) -> bool) {
+    pub(super) fn blocks_by_16(bytes: &[u8], see: &mut impl See) {
         blocks_by(bytes, |chunk| look_at_16(chunk), parity_by_shifts, see);
+    }
+
+    /// The way of a machine that cannot look at 64, if this one could go it.
+    #[cfg(test)]
+    pub(super) fn blocks_without_wide<S: See>() -> Option<impl Fn(&[u8], &mut S)> {
+        // SAFETY: the machine has these instructions.
+        is_newer().then_some(|bytes: &[u8], see: &mut S| unsafe { blocks_by_32(bytes, see) })
     }
 
     #[inline]
@@ -370,6 +390,38 @@ mod imp {
             close: bits(&|given| is(moved(given), b'}')),
             // That bit, where the sign of the byte is.
             curly: bits(&|given| _mm256_slli_epi16::<2>(given)),
+        }
+    }
+
+    /// As by 32.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,popcnt,pclmulqdq")]
+    fn look_at_64(chunk: &[u8; STEP]) -> Masks {
+        let table = |low: [u8; 16]| {
+            let half = _mm_set_epi64x(
+                i64::from_le_bytes(low[8..].try_into().unwrap_or_default()),
+                i64::from_le_bytes(low[..8].try_into().unwrap_or_default()),
+            );
+            _mm512_broadcast_i32x4(half)
+        };
+        let blanks = table([b' ', 0, 0, 0, 0, 0, 0, 0, 0, b'\t', b'\n', 0, 0, b'\r', 0, 0]);
+        // SAFETY: the chunk has 64 bytes.
+        let given = unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
+        let is = |given: __m512i, byte: u8| _mm512_cmpeq_epi8_mask(given, _mm512_set1_epi8(byte as i8));
+        let moved = _mm512_or_si512(given, _mm512_set1_epi8(0x20));
+        let (comma, colon, open, close) =
+            (is(given, b','), is(given, b':'), is(moved, b'{'), is(moved, b'}'));
+        Masks {
+            quote: is(given, b'"'),
+            backslash: is(given, b'\\'),
+            blank: _mm512_cmpeq_epi8_mask(given, _mm512_shuffle_epi8(blanks, given)),
+            operator: comma | colon | open | close,
+            control: _mm512_cmple_epu8_mask(given, _mm512_set1_epi8(0x1f)),
+            comma,
+            colon,
+            open,
+            close,
+            curly: _mm512_test_epi8_mask(given, _mm512_set1_epi8(0x20)),
         }
     }
 

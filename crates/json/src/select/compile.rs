@@ -2,6 +2,7 @@
 
 use super::condition::Condition;
 use super::parse::Step;
+use crate::skim::Names;
 
 /// A set of nodes: where the value that is being read stands on the paths.
 pub type States = u128;
@@ -39,6 +40,8 @@ struct Node {
     any: States,
     slices: Vec<(u64, u64, States)>,
     conditions: Vec<(Condition, States)>,
+    /// The names of its members that are wanted, if they say all.
+    names: Option<Names>,
 }
 
 impl Paths {
@@ -99,6 +102,9 @@ impl Paths {
         if node.deep {
             node.any |= self.reached(at);
         }
+        if node.any == 0 && node.conditions.is_empty() {
+            node.names = Names::new(node.keys.iter().map(|(name, _)| name.as_slice()));
+        }
         let bit = 1 << at;
         let both = node.any != 0 || !node.conditions.is_empty();
         self.into_objects |= if both || !node.keys.is_empty() { bit } else { 0 };
@@ -132,6 +138,13 @@ impl Paths {
     #[inline(always)]
     pub fn enters_objects(&self, states: States) -> bool {
         states & self.into_objects != 0
+    }
+
+    /// The names of the members of such an object that can be wanted, if that depends on nothing else.
+    pub(crate) fn names(&self, states: States) -> Option<&Names> {
+        let mut nodes = bits(states & self.into_objects);
+        let (only, more) = (nodes.next()?, nodes.next());
+        self.nodes[only].names.as_ref().filter(|_| more.is_none())
     }
 
     /// The same for elements of an array.

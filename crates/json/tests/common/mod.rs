@@ -23,7 +23,8 @@ impl Read for Trickle<'_> {
 /// What was printed, and the error.
 pub type Printed = (Vec<u8>, Option<SyntaxError>);
 
-fn printed(
+/// Reads `text`.
+pub fn printed(
     text: &[u8],
     rules: Rules,
     window: usize,

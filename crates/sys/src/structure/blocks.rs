@@ -29,9 +29,16 @@ pub struct Block {
     pub clean: bool,
 }
 
+/// Is shown blocks. No closure: what a closure does is not made of the instructions that its caller may use, unless it
+/// is small.
+pub trait See {
+    /// The next one; whether more are wanted.
+    fn see(&mut self, block: &Block) -> bool;
+}
+
 /// Shows the blocks of `bytes` one after another, as long as `see` wants more. The text begins outside of strings, numbers
 /// and words. What is left at the end, and makes no block, is not shown.
-pub fn blocks(bytes: &[u8], see: impl FnMut(&Block) -> bool) {
+pub fn blocks(bytes: &[u8], see: &mut impl See) {
     imp::blocks(bytes, see);
 }
 
@@ -40,12 +47,12 @@ pub(super) fn blocks_by(
     bytes: &[u8],
     masks: impl Fn(&[u8; STEP]) -> Masks,
     parity: impl Fn(u64) -> u64,
-    mut see: impl FnMut(&Block) -> bool,
+    see: &mut impl See,
 ) {
     let mut carry = Carry::default();
     let (whole, _) = bytes.as_chunks::<STEP>();
     for (number, chunk) in whole.iter().enumerate() {
-        if !see(&block(number * STEP, &masks(chunk), &mut carry, &parity)) {
+        if !see.see(&block(number * STEP, &masks(chunk), &mut carry, &parity)) {
             return;
         }
     }
@@ -84,32 +91,35 @@ mod tests {
     use super::super::{Found, index, look_at_each, parity_by_shifts};
     use super::*;
 
+    #[derive(Default)]
+    struct All(Vec<Block>);
+
+    impl See for All {
+        fn see(&mut self, block: &Block) -> bool {
+            self.0.push(*block);
+            true
+        }
+    }
+
     /// What [`index`] finds is what the blocks show, in each way to look at them.
     fn agree(text: &[u8]) {
         let (mut carry, mut found) = (Carry::default(), Found::default());
         index(text, 0, &mut carry, &mut found);
-        let mut seen: Vec<Vec<Block>> = vec![Vec::new(), Vec::new()];
-        blocks(text, |block| {
-            seen[0].push(*block);
-            true
-        });
-        blocks_by(text, look_at_each, parity_by_shifts, |block| {
-            seen[1].push(*block);
-            true
-        });
+        let mut seen: Vec<All> = vec![All::default(), All::default()];
+        blocks(text, &mut seen[0]);
+        blocks_by(text, look_at_each, parity_by_shifts, &mut seen[1]);
         #[cfg(target_arch = "x86_64")]
         {
-            seen.push(Vec::new());
+            seen.push(All::default());
             // SAFETY: every x86-64 has these instructions.
-            unsafe {
-                imp::blocks_by_16(text, |block| {
-                    seen[2].push(*block);
-                    true
-                });
+            unsafe { imp::blocks_by_16(text, &mut seen[2]) }
+            if let Some(by_32) = imp::blocks_without_wide() {
+                seen.push(All::default());
+                by_32(text, &mut seen[3]);
             }
         }
         let length = text.len() / STEP * STEP;
-        for seen in seen {
+        for All(seen) in seen {
             let bits = |of: &dyn Fn(&Block) -> u64| -> Vec<u32> {
                 let one = |block: &Block| {
                     let bits = of(block);
