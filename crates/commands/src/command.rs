@@ -157,6 +157,11 @@ pub trait Command: Send + Sync + fmt::Debug {
         None
     }
 
+    /// It starts that for each file, or for a few: what they print comes in pieces, as late as a process starts.
+    fn starts_often(&self) -> bool {
+        false
+    }
+
     /// For a source: how much it prints, if that is known.
     fn prints_bytes(&self) -> Option<u64> {
         None

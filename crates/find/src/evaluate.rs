@@ -124,7 +124,13 @@ impl<'q> Evaluator<'q> {
             Action::Format(format) => {
                 return Ok(format.print(subject, &mut self.said, self.query.manner));
             }
-            Action::Prune => subject.pruned = !self.query.contents_first,
+            Action::Prune => {
+                // GNU find asks, though the answer changes nothing: of what cannot be asked, it does not hold.
+                if subject.status(&mut self.said, self.query.manner).is_none() {
+                    return Ok(false);
+                }
+                subject.pruned = !self.query.contents_first;
+            }
             Action::Quit => return Err(Quits),
             Action::Delete => return Ok(self.delete(subject)),
             Action::Run(number) => {

@@ -58,6 +58,11 @@ impl Query {
         self.commands.first()
     }
 
+    /// Whether that is run for entries of which nothing is asked: for directories as well, then.
+    pub fn commands_everything(&self) -> bool {
+        self.expression.commands_everything()
+    }
+
     /// Whether it prints names.
     pub fn prints_names(&self) -> bool {
         self.expression.prints_names()
@@ -115,6 +120,20 @@ impl Expr {
             Expr::Not(part) => part.asks_commands(wanted),
             Expr::Action(Action::Run(_)) => wanted,
             Expr::Test(_) | Expr::Action(_) => false,
+        }
+    }
+
+    fn commands_everything(&self) -> bool {
+        let asks = |part: &Expr| !matches!(part, Expr::Action(_) | Expr::Test(Test::Always(_)));
+        match self {
+            Expr::And(parts) => {
+                let first_question = parts.iter().position(asks).map_or(parts.len(), |at| at + 1);
+                parts[..first_question].iter().any(Expr::commands_everything)
+            }
+            Expr::Or(parts) | Expr::List(parts) => parts.iter().any(Expr::commands_everything),
+            Expr::Not(part) => part.commands_everything(),
+            Expr::Action(action) => matches!(action, Action::Run(_)),
+            Expr::Test(_) => false,
         }
     }
 

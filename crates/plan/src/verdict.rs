@@ -188,6 +188,13 @@ fn keep_spawners(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &m
         if is_last && program != "echo" {
             continue;
         }
+        let own = |at: usize| candidates.get(at).and_then(|candidate| candidate.command.as_ref().ok());
+        let sees_pieces = own(at + 1).is_some_and(|reader| reader.depends_on_reads());
+        if sees_pieces && own(at).is_some_and(|command| command.starts_often()) {
+            let reason = "what it starts prints piece by piece, and what reads that can tell";
+            verdicts[at] = Verdict::Process(reason.to_owned());
+            continue;
+        }
         let mut readers = candidates.iter().zip(facts).skip(at + 1).map_while(|(candidate, facts)| {
             let facts = facts.as_ref().filter(|facts| takes_the_pipe(candidate, facts))?;
             Some(facts.blocks_until_eof)
@@ -312,9 +319,15 @@ mod tests {
             ("nosuch | xargs wc -l", "nosuch | native { xargs wc -l }"),
             ("nosuch | xargs cat | head", "nosuch | xargs cat | native { head }"),
             ("find . | xargs cat | sort", "native { find . ; xargs cat ; sort }"),
-            ("find . -exec cat {} +", "native { find . -exec cat '{}' + }"),
-            ("find . -exec cat {} + | sort", "native { find . -exec cat '{}' + ; sort }"),
-            ("find . -exec cat {} + | head", "find . -exec cat '{}' + | native { head }"),
+            ("find . -type f -exec cat {} +", "native { find . -type f -exec cat '{}' + }"),
+            ("find . -type f -exec cat {} + | sort", "native { find . -type f -exec cat '{}' + ; sort }"),
+            ("find . -type f -exec cat {} + | head", "find . -type f -exec cat '{}' + | native { head }"),
+            // If there is a NUL in one of the files, grep has read what others hold before.
+            ("nosuch | xargs -n 1 cat | grep x | sort", "nosuch | xargs -n 1 cat | native { grep x ; sort }"),
+            (
+                "nosuch | xargs cat | grep x | sort",
+                "nosuch | native { xargs cat } | native { grep x ; sort }",
+            ),
             // In a file or a terminal writing may fail, and who reads on is not known.
             ("nosuch | xargs -n 1", "nosuch | xargs -n 1"),
             ("nosuch | xargs -n 1 | cat", "nosuch | xargs -n 1 | cat"),

@@ -298,6 +298,9 @@ fn a_directory_that_can_be_read_but_not_searched() {
         ". -inum +0",
         ". -maxdepth 1 -type d",
         ". -path */",
+        ". -name f -prune -o -print",
+        ". -name x -prune -o -type f -print",
+        ". -name f ! -prune -print",
     ] {
         alike(line, dir.path());
     }

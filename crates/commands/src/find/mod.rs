@@ -57,6 +57,9 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     if args.iter().any(|arg| arg == b"-exec") {
         let query = find.query()?;
         find.prints_names = query.prints_names();
+        if query.command().is_some_and(|line| line.gathers) && query.commands_everything() {
+            return Declined::because("-exec names directories as well, of which no kernel makes anything");
+        }
         find.command = query.command().map(|line| command(line, &context.locale)).transpose()?;
     }
     Ok(Box::new(find))
@@ -124,6 +127,10 @@ impl Command for Find {
         self.command.as_ref().map(|runs| &*runs.name)
     }
 
+    fn starts_often(&self) -> bool {
+        self.command.as_ref().is_some_and(|runs| !runs.gathers)
+    }
+
     /// No name holds one.
     fn prints_no_nul(&self) -> bool {
         self.command.is_none() && self.args.iter().all(|arg| arg != b"-print0")
@@ -154,17 +161,22 @@ mod tests {
             assert!(reason(line).is_some(), "{line}");
         }
         let reason = |line: &str| find(line).unwrap_err().reason;
-        assert_eq!(reason(". -exec rm {} +"), "-exec runs rm for as many files as fit an argument list");
+        assert_eq!(
+            reason(". -name a -exec rm {} +"),
+            "-exec runs rm for as many files as fit an argument list"
+        );
         assert_eq!(
             reason(". -exec grep x nosuch{} ;").split(" (").next(),
             Some("-exec runs grep for each file")
         );
         for line in [
-            ". -exec grep x {} +",
+            ". -name a -exec grep x {} +",
             ". -type f -exec wc -l {} ;",
             ". -name a -prune -o -exec grep {} -e x ;",
             ". ! -exec sort {} ;",
-            ". -exec cat {} + -print",
+            ". ! -type d -exec cat {} + -print",
+            ". ( -name a -o -name b ) -exec cat {} +",
+            ". -exec cat {} ;",
         ] {
             assert!(find(line).unwrap().kernel().is_ok(), "{line}");
         }
@@ -172,15 +184,18 @@ mod tests {
             ". -exec grep -q x {} ; -print",
             ". -exec grep -q x {} ; -o -print",
             ". -exec cat {} ; -exec cat {} ;",
-            ". -exec cat {} + -quit",
-            ". -depth -exec cat {} +",
+            ". -type f -exec cat {} + -quit",
+            ". -exec cat {} +",
+            ". -maxdepth 2 -exec cat {} + -type f",
+            ". -name a -prune -o -exec cat {} +",
+            ". -depth -type f -exec cat {} +",
             ". -exec cat {} {} ;",
             ". -exec cat x{} ;",
             ". -exec cat x ;",
             ". -exec cat {}",
-            ". -exec grep x f {} +",
-            ". -exec grep -P x {} +",
-            ". -exec /bin/cat {} +",
+            ". -type f -exec grep x f {} +",
+            ". -type f -exec grep -P x {} +",
+            ". -type f -exec /bin/cat {} +",
         ] {
             assert!(find(line).is_err(), "{line}");
         }

@@ -252,6 +252,10 @@ impl Command for Xargs {
         Some(&self.program)
     }
 
+    fn starts_often(&self) -> bool {
+        self.settings.as_ref().is_ok_and(|settings| settings.batch != Batch::Full)
+    }
+
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
         Some(self.args.clone())
     }
