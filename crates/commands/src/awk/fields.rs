@@ -38,21 +38,12 @@ impl Block {
         self.is_uneven_known = false;
     }
 
-    /// Whether words that stand there, with a blank before the first, are what they would be if they were joined by blanks.
-    pub(super) fn is_even(&mut self, span: Range<usize>) -> bool {
+    /// Whether the rest of a record, from the blank before a word on, is [even](is_even).
+    pub(super) fn is_even(&mut self, span: &Range<usize>) -> bool {
         if !std::mem::replace(&mut self.is_uneven_known, true) {
-            marks::mark(&self.bytes, [b' ', b'\t', b'\n', b' '], &mut self.uneven);
-            let mut spaces = vec![0; self.uneven.len()];
-            bits::equal(&self.bytes, b' ', &mut spaces);
-            let mut before = 0;
-            for (word, spaces) in self.uneven.iter_mut().zip(spaces) {
-                let blank = *word;
-                *word = blank & (!spaces | blank << 1 | before);
-                before = blank >> 63;
-            }
+            mark_uneven(&self.bytes, &mut self.uneven);
         }
-        let ends_with_word = self.bytes[..span.end].last().is_some_and(|last| !is_blank(*last));
-        ends_with_word && count(&self.uneven, &span) == 0
+        is_even(&self.bytes, &self.uneven, span)
     }
 
     /// Makes the bits, unless the separator has none: `false`.
@@ -74,6 +65,52 @@ impl Block {
     fn count(&self, span: &Range<usize>) -> usize {
         count(&self.words, span)
     }
+}
+
+/// Marks blanks behind blanks, and those that are no spaces: where words joined by single spaces would be something else.
+pub(super) fn mark_uneven(bytes: &[u8], words: &mut Vec<u64>) {
+    let mut spaces = vec![0; bytes.len().div_ceil(BITS)];
+    bits::equal(bytes, b' ', &mut spaces);
+    marks::mark(bytes, [b' ', b'\t', b'\n', b' '], words);
+    // As if a blank stood before.
+    let mut before = 1;
+    for (word, spaces) in words.iter_mut().zip(spaces) {
+        let blank = *word;
+        *word = blank & (!spaces | blank << 1 | before);
+        before = blank >> 63;
+    }
+}
+
+/// Whether a record, or what stands in one from a blank on, is what its words would be if they were joined by spaces.
+#[inline]
+pub(super) fn is_even(bytes: &[u8], uneven: &[u64], span: &Range<usize>) -> bool {
+    // A blank behind the end of the record before is marked.
+    let ends_with_word = bytes[..span.end].last().is_some_and(|last| !is_blank(*last));
+    ends_with_word && count(uneven, span) == 0
+}
+
+/// Where a field is, in the bits of [`mark`].
+#[inline]
+pub(super) fn field(
+    words: &[u64],
+    line: &Range<usize>,
+    of_words: bool,
+    number: usize,
+) -> Option<Range<usize>> {
+    let mut bits = Bits::from(words, line.start);
+    if of_words {
+        let mut start = bits.next();
+        for _ in 1..number {
+            bits.next();
+            start = bits.next();
+        }
+        return (start < line.end).then(|| start..bits.next().min(line.end));
+    }
+    let mut start = line.start;
+    for _ in 1..number {
+        start = bits.next().saturating_add(1);
+    }
+    (start <= line.end && !line.is_empty()).then(|| start..bits.next().min(line.end))
 }
 
 /// How many bits there are in a span.

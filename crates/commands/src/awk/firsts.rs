@@ -10,7 +10,7 @@ use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
 
 use crate::stateless::names_in;
 
-use super::fields::{self, Bits, Separator, each_record};
+use super::fields::{self, Separator, each_record};
 use super::seen::Seen;
 use super::tree::{Expr, Order, Pattern, Program, Statement};
 
@@ -98,8 +98,11 @@ impl Firsts {
     pub(super) fn run(&mut self, block: &[u8], out: &mut Vec<u8>) {
         fields::mark(block, &self.separator, b'\n', &mut self.words);
         let Firsts { key, between, separator, seen, words, ends, joined, lately, .. } = self;
-        let words_of = matches!(separator, Separator::Blanks);
-        let find = |line: &Range<usize>, number: usize| field(words, line, words_of, number);
+        let of_words = matches!(separator, Separator::Blanks);
+        let find = |line: &Range<usize>, number: usize| match number {
+            0 => line.clone(),
+            number => fields::field(words, line, of_words, number).unwrap_or(line.end..line.end),
+        };
         let mut chosen = 0..0;
         let mut choose = |line: Range<usize>| {
             if chosen.end != line.start {
@@ -187,28 +190,6 @@ fn parts(index: &Expr, key: &mut Vec<Part>) -> Option<()> {
         _ => return None,
     }
     Some(())
-}
-
-/// Where a field is, in the bits of [`fields::mark`]; empty if there is none.
-#[inline]
-fn field(words: &[u64], line: &Range<usize>, words_of: bool, number: usize) -> Range<usize> {
-    if number == 0 {
-        return line.clone();
-    }
-    let mut bits = Bits::from(words, line.start);
-    if words_of {
-        let mut start = bits.next();
-        for _ in 1..number {
-            bits.next();
-            start = bits.next();
-        }
-        return if start < line.end { start..bits.next().min(line.end) } else { line.end..line.end };
-    }
-    let mut start = line.start;
-    for _ in 1..number {
-        start = bits.next().saturating_add(1);
-    }
-    if start <= line.end { start..bits.next().min(line.end) } else { line.end..line.end }
 }
 
 impl Kernel for Firsts {

@@ -7,6 +7,7 @@ use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer, known};
 use crate::regex::Regex;
 
 use super::array::Key;
+use super::assigned::Assigned;
 use super::code::{ORS, SUBSEP};
 use super::compile::Compiled;
 use super::fields::each_record;
@@ -27,8 +28,8 @@ pub(super) struct Manner {
     pub(super) record_end: u8,
     /// It has rules or an END.
     pub(super) reads: bool,
-    /// Another process can go on with the rest.
-    pub(super) resumes: bool,
+    /// From a NUL in the input on, another process goes on.
+    pub(super) minds_nul: bool,
     /// Blocks can be worked on side by side.
     pub(super) shares: bool,
     /// Behind so many records of an input; numbers of records matter no more from there on.
@@ -49,6 +50,7 @@ pub(super) struct AwkKernel {
     /// All that the program does.
     passes: Option<Passes>,
     lengths: Option<Lengths>,
+    assigned: Option<Assigned>,
     /// Nothing is done for other records.
     firsts: Option<Firsts>,
     /// What it leaves of a block.
@@ -72,6 +74,7 @@ impl AwkKernel {
             gate,
             passes,
             lengths: Lengths::of(&compiled.code),
+            assigned: Assigned::of(&compiled.code),
             firsts,
             left: Vec::new(),
             ends: Vec::new(),
@@ -119,6 +122,12 @@ impl AwkKernel {
         }
         if let Some(lengths) = &self.lengths {
             return lengths.run(block, &mut self.ends, &mut self.machine.out);
+        }
+        if let Some(assigned) = &mut self.assigned
+            && let Some(ran) = assigned.run(block, &mut self.ends, &mut self.machine)
+        {
+            self.stopped(ran);
+            return;
         }
         if let Some(firsts) = &mut self.firsts {
             if firsts.is_all() {
@@ -236,7 +245,7 @@ impl Kernel for AwkKernel {
             let added = self.add_up(block);
             return if added { Ok(Flow::More) } else { Err(HandOver { consumed: 0, reason: ORDER }) };
         }
-        let nul = if self.manner.resumes { memchr::memchr(0, block) } else { None };
+        let nul = if self.manner.minds_nul { memchr::memchr(0, block) } else { None };
         let judged = nul.map_or(block.len(), |at| {
             memchr::memrchr(self.manner.record_end, &block[..at]).map_or(0, |end| end + 1)
         });

@@ -9,6 +9,7 @@
 
 mod analyse;
 mod array;
+mod assigned;
 mod code;
 mod compile;
 mod compile_expr;
@@ -180,7 +181,7 @@ fn accept_as(
         name,
         record_end: compiled.code.record_end,
         reads,
-        resumes,
+        minds_nul: resumes && (dialect != Dialect::Mawk || meets_nul(&program) || formats(&program)),
         shares: apart
             && analysis.settles.is_some()
             && analysis.joined.is_empty()
@@ -285,6 +286,20 @@ fn meets_nul(program: &tree::Program) -> bool {
             Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => !matches!(args.get(1), Some(Expr::Text(_))),
             _ => false,
         };
+    });
+    found
+}
+
+/// It formats: mawk leaves that to the C library, for which a string ends at a NUL.
+fn formats(program: &tree::Program) -> bool {
+    let mut found = false;
+    for (_, statement) in names::bodies(program) {
+        analyse::each_statement(statement, &mut |statement| {
+            found |= matches!(statement, tree::Statement::Printf(..));
+        });
+    }
+    analyse::every_expr(program, &mut |expr| {
+        found |= matches!(expr, tree::Expr::Builtin(tree::Builtin::Sprintf, _));
     });
     found
 }

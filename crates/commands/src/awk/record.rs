@@ -266,7 +266,7 @@ impl Record {
             && match (&self.separator, between.bytes()) {
                 _ if rest.start > rest.end => false,
                 (Separator::Byte(byte), Some([between])) => byte == between,
-                (Separator::Blanks, Some(b" ")) => self.block.is_even(rest.start - 1..rest.end),
+                (Separator::Blanks, Some(b" ")) => self.block.is_even(&(rest.start - 1..rest.end)),
                 _ => false,
             };
         if !even {

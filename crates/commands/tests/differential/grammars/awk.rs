@@ -288,6 +288,12 @@ impl Writer<'_> {
                 self.pick(&["", "", "{ print $2 }", "{ n++; print n, $1 }", "{ $2 = \"\"; print; x = $1 }"]);
             return format!("{} {body}", self.first_of_kind());
         }
+        if self.rng.chance(5) {
+            let field = self.pick(&["$1", "$2", "$2", "$3", "$7"]);
+            let text = self.pick(&["\"\"", "\"x\"", "\"a b\"", "\"10\""]);
+            let print = self.pick(&["; print }", "; print } END { print NR }", " } 1", " } NF"]);
+            return format!("{{ {field} = {text}{print}");
+        }
         let mut items = Vec::new();
         if self.rng.chance(15) {
             let body = self.body(1);
