@@ -29,6 +29,7 @@ pub struct Copier<'a> {
     operands: HashMap<Identity, PathBuf>,
     /// Files made here: not to be overwritten by another of the same name.
     files: HashSet<PathBuf>,
+    learned: file::Learned,
 }
 
 /// One thing to be copied.
@@ -73,6 +74,7 @@ impl<'a> Copier<'a> {
             made: HashSet::new(),
             operands: HashMap::new(),
             files: HashSet::new(),
+            learned: file::Learned::default(),
         }
     }
 
@@ -370,7 +372,7 @@ impl<'a> Copier<'a> {
             self.refuse("skipped: it was replaced while it was copied:", item.from);
             return Err(None);
         }
-        let (moved, how) = file::contents(source, &meta, target, path, self.options)
+        let (moved, how) = file::contents(source, &meta, target, path, self.options, &mut self.learned)
             .map_err(|error| Some(("cannot copy to", error)))?;
         self.talk.copied(moved.bytes);
         Ok(how)

@@ -104,13 +104,14 @@ fn number(text: &[u8], start: usize, whole: bool) -> Result<Option<usize>, (usiz
 #[inline(always)]
 fn word(text: &[u8], at: usize, whole: bool) -> Result<Option<usize>, (usize, Fault)> {
     let rest = &text[at..];
-    let wanted: &[u8] = match rest[0] {
-        b't' => b"true",
-        b'f' => b"false",
-        b'n' => b"null",
-        _ => b"",
+    // Each compared by itself: with a length that is not known here, that would be a call.
+    let (wanted, stands): (&[u8], bool) = match rest[0] {
+        b't' => (b"true", rest.starts_with(b"true")),
+        b'f' => (b"false", rest.starts_with(b"false")),
+        b'n' => (b"null", rest.starts_with(b"null")),
+        _ => (b"", false),
     };
-    if !wanted.is_empty() && rest.starts_with(wanted) {
+    if stands {
         return Ok(Some(at + wanted.len()));
     }
     if !wanted.is_empty() && !whole && wanted.starts_with(rest) {

@@ -244,13 +244,34 @@ pub fn copy_attribute(from: &Path, to: &Path, name: &CString) -> io::Result<()> 
     Ok(rustix::fs::lsetxattr(to, name, &value[..bytes], XattrFlags::empty())?)
 }
 
-/// The file system's type as a number, to know a few that make their files up as they are read.
-pub fn is_made_up(file: &File) -> bool {
+/// What is known of a file system by its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileSystem {
+    /// It makes its files up as they are read.
+    MadeUp,
+    /// What it holds is in this machine, and goes through the page cache: nobody else could copy it.
+    Local,
+    /// Another.
+    Other,
+}
+
+/// That of a file.
+pub fn file_system(file: &File) -> FileSystem {
     const PROC: u64 = 0x9fa0;
     const SYSFS: u64 = 0x6265_6572;
     const DEBUGFS: u64 = 0x6462_6720;
     const TRACEFS: u64 = 0x7472_6163;
     const CGROUP2: u64 = 0x6367_7270;
-    rustix::fs::fstatfs(file)
-        .is_ok_and(|about| [PROC, SYSFS, DEBUGFS, TRACEFS, CGROUP2].contains(&(about.f_type as u64)))
+    const EXT: u64 = 0xef53;
+    const TMPFS: u64 = 0x0102_1994;
+    const XFS: u64 = 0x5846_5342;
+    const BTRFS: u64 = 0x9123_683e;
+    const F2FS: u64 = 0xf2f5_2010;
+    // Layers of such, in containers.
+    const OVERLAY: u64 = 0x794c_7630;
+    match rustix::fs::fstatfs(file).map(|about| about.f_type as u64) {
+        Ok(PROC | SYSFS | DEBUGFS | TRACEFS | CGROUP2) => FileSystem::MadeUp,
+        Ok(EXT | TMPFS | XFS | BTRFS | F2FS | OVERLAY) => FileSystem::Local,
+        _ => FileSystem::Other,
+    }
 }

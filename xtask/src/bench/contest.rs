@@ -119,7 +119,8 @@ pub fn peak_bytes(bench: &Bench, contender: &Contender, dir: &Path) -> Outcome<u
 }
 
 impl Samples {
-    fn push(&mut self, run: &Samples) {
+    /// Those of more rounds.
+    pub fn push(&mut self, run: &Samples) {
         self.real.extend(&run.real);
         self.user.extend(&run.user);
         self.sys.extend(&run.sys);

@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
+use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::contest::{Contender, Samples, run_once};
 use super::results::{Claim, Results, Unit, table};
@@ -24,29 +25,34 @@ const BEHIND: f64 = 1.05;
 /// So many times as many rounds decide between the default and the fastest.
 const DUEL: usize = 3;
 
+/// What takes so many times as long as the fastest in the first round is not run again.
+const HOPELESS: f64 = 2.0;
+
 /// What is copied.
 struct Load {
+    /// For `--only`.
+    key: &'static str,
     name: &'static str,
     files: usize,
     bytes: usize,
-    /// Rounds, and those before that do not count.
     runs: usize,
-    warmup: usize,
 }
 
 /// Three loads, two places.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let huge = bench.size_mb(2000) as usize * MB;
     let loads = [
-        Load { name: "10,000 files of 4 KB", files: 10_000, bytes: 4096, runs: 3, warmup: 0 },
-        Load { name: "100 MB", files: 1, bytes: 100 * MB, runs: 5, warmup: 1 },
-        Load { name: "the huge file", files: 1, bytes: huge, runs: 2, warmup: 0 },
+        Load { key: "small", name: "10,000 files of 4 KB", files: 10_000, bytes: 4096, runs: 3 },
+        Load { key: "100m", name: "100 MB", files: 1, bytes: 100 * MB, runs: 5 },
+        Load { key: "2g", name: "the huge file", files: 1, bytes: huge, runs: 2 },
     ];
     let mut results = Results {
         name: "copy",
         about: format!(
             "Copies in a directory of memory (/dev/shm) and on the disk; the huge file has {:.1} GB. What is copied is in the \
-             page cache, and the copy is removed before the next. Ways that a file system does not have are left out.",
+             page cache, and the copy is removed before the next. Ways that a file system does not have are left out; what \
+             takes {HOPELESS} times as long as the fastest in the first round runs only once. Each part can be measured alone \
+             (`--only small`, `100m`, `2g`, `2g-disk`): it takes the place of what is here of it.",
             huge as f64 / 1e9
         ),
         body: String::new(),
@@ -54,20 +60,56 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
         claims: Vec::new(),
     };
     let name = format!("pelton-copy-bench-{}", std::process::id());
-    for (place, dir) in [("memory", Path::new("/dev/shm").join(&name)), ("disk", bench.data.join(&name))] {
-        let outcome = loads.iter().try_for_each(|load| measure(bench, place, &dir, load, &mut results));
-        let _ = fs::remove_dir_all(&dir);
-        outcome?;
+    let places = [("memory", Path::new("/dev/shm").join(&name)), ("disk", bench.data.join(&name))];
+    let earlier = earlier(bench);
+    let mut measured = false;
+    for load in &loads {
+        for (place, dir) in &places {
+            let title = format!("{}, {place}", load.name);
+            let asked = |only: &String| *only == load.key || *only == format!("{}-{place}", load.key);
+            let part = if bench.only.as_ref().is_none_or(asked) {
+                measured = true;
+                let outcome = measure(bench, &title, dir, load);
+                let _ = fs::remove_dir_all(dir);
+                outcome?
+            } else {
+                earlier[&title].clone()
+            };
+            results.add(&title, part);
+        }
+    }
+    if !measured {
+        return Err("the parts are small, 100m and 2g, and each with -memory or -disk".into());
     }
     Ok(results)
 }
 
-fn measure(bench: &Bench, place: &str, dir: &Path, load: &Load, results: &mut Results) -> Outcome {
-    let title = format!("{}, {place}", load.name);
+/// What was measured before, by title.
+fn earlier(bench: &Bench) -> Value {
+    let kept = fs::read(bench.results.join("copy.json")).ok();
+    let kept: Option<Value> = kept.and_then(|text| serde_json::from_slice(&text).ok());
+    kept.map_or(Value::Null, |all| all["data"].clone())
+}
+
+impl Results {
+    /// A part as [`measure`] made it, now or before; nothing if there is none.
+    fn add(&mut self, title: &str, part: Value) {
+        let Some(text) = part["text"].as_str() else { return };
+        self.body += text;
+        for claim in part["claims"].as_array().into_iter().flatten() {
+            let text = claim["text"].as_str().unwrap_or_default().to_owned();
+            self.claims.push(Claim { text, held: claim["held"] == true });
+        }
+        self.data[title] = part;
+    }
+}
+
+/// The table of a part, what is claimed of it, and its samples.
+fn measure(bench: &Bench, title: &str, dir: &Path, load: &Load) -> Outcome<Value> {
     fs::create_dir_all(dir)?;
     timed(&format!("make {title}"), || make(dir, load))?;
     let contenders = contenders(bench, dir, load)?;
-    let samples = contest(&contenders, dir, bench.runs(load.runs), load.warmup)?;
+    let samples = rounds(&contenders, dir, bench.runs(load.runs))?;
     let (_, ways) = samples.split_first().ok_or("nothing was measured")?;
     let median = |samples: &Samples| stats::median(&samples.real);
     let fastest = (1..=ways.len()).min_by(|a, b| median(&samples[*a]).total_cmp(&median(&samples[*b])));
@@ -75,15 +117,56 @@ fn measure(bench: &Bench, place: &str, dir: &Path, load: &Load, results: &mut Re
     // The fastest of many that are equal is the luckiest of them: so again, the two alone and in turns.
     let two = [&contenders[0], &contenders[fastest]].map(Contender::again);
     let duel = contest(&two, dir, bench.runs(load.runs) * DUEL, 0)?;
-    for left in ["from", "out"] {
-        clear(&dir.join(left))?;
+    clear(&dir.join("out"))?;
+    let mut text = format!("## {title}\n\n{}\n", table(&samples, Unit::Milliseconds));
+    if load.files == 1 {
+        text += &format!("```text\n{}```\n\n", side_by_side(bench, dir, load)?);
     }
-    results.body += &format!("## {title}\n\n{}\n", table(&samples, Unit::Milliseconds));
-    let what = format!("{title}: wall time of the default, of the fastest ({})", samples[fastest].name);
-    let ratio = stats::median_ratio(&duel[0].real, &duel[1].real);
-    results.claims.push(Claim::at_most(&what, ratio, BEHIND, ""));
-    results.data[title] = samples.iter().map(Samples::json).collect::<Vec<_>>().into();
-    Ok(())
+    clear(&dir.join("from"))?;
+    let name = &samples[fastest].name;
+    let claim = |what: &str, of: fn(&Samples) -> &Vec<f64>| {
+        let ratio = stats::median_ratio(of(&duel[0]), of(&duel[1]));
+        let claim = Claim::at_most(
+            &format!("{title}: {what} of the default, of the fastest ({name})"),
+            ratio,
+            BEHIND,
+            "",
+        );
+        json!({"text": claim.text, "held": claim.held})
+    };
+    Ok(json!({
+        "text": text,
+        "claims": [claim("wall time", |samples| &samples.real), claim("user+sys", |samples| &samples.cpu)],
+        "samples": samples.iter().map(Samples::json).collect::<Vec<_>>(),
+        "duel": duel.iter().map(Samples::json).collect::<Vec<_>>(),
+    }))
+}
+
+/// Everybody once, and then those that are not much slower than the fastest.
+fn rounds(contenders: &[Contender], dir: &Path, runs: usize) -> Outcome<Vec<Samples>> {
+    let mut samples = contest(contenders, dir, 1, 0)?;
+    let fastest = stats::min(&samples.iter().flat_map(|one| one.real.iter().copied()).collect::<Vec<_>>());
+    // The default stays: all others are compared with it.
+    let near = |at: &usize| *at == 0 || samples[*at].real[0] < HOPELESS * fastest;
+    let near: Vec<usize> = (0..samples.len()).filter(near).collect();
+    if runs > 1 {
+        let again: Vec<Contender> = near.iter().map(|at| contenders[*at].again()).collect();
+        for (at, more) in near.into_iter().zip(contest(&again, dir, runs - 1, 0)?) {
+            samples[at].push(&more);
+        }
+    }
+    Ok(samples)
+}
+
+/// What `--report` says of the file, without the path.
+fn side_by_side(bench: &Bench, dir: &Path, load: &Load) -> Outcome<String> {
+    let runs = if load.bytes > 1000 * MB { "1" } else { "3" };
+    let mut command = Command::new(&bench.pelton);
+    let output = command.args(["copy", "--report", "--runs", runs, "from", "."]).current_dir(dir).output()?;
+    if !output.status.success() {
+        return Err(format!("pelton copy --report: {}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// A file, or a directory of files. Zeros would do for no way that looks at them; these are none.

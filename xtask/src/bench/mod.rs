@@ -78,6 +78,7 @@ pub struct Options {
     size_mb: Option<u64>,
     results: Option<PathBuf>,
     pelton: Option<PathBuf>,
+    only: Option<String>,
     /// Make one table of all results in the end.
     gather: bool,
 }
@@ -88,12 +89,16 @@ pub struct Bench {
     pub pelton: PathBuf,
     /// Where data may be put; also the working directory of what is measured.
     pub data: PathBuf,
+    /// The part of a benchmark that has parts.
+    pub only: Option<String>,
+    /// Where results lie.
+    pub results: PathBuf,
     runs: Option<usize>,
     size_mb: Option<u64>,
 }
 
 impl Options {
-    /// `[NAME…] [--runs N] [--size MB] [--results DIR] [--pelton BINARY]`; among the names, `all` stands for all of them,
+    /// `[NAME…] [--runs N] [--size MB] [--only PART] [--results DIR] [--pelton BINARY]`; among the names, `all` stands for all of them,
     /// and `gather` for the table.
     pub fn parse(mut args: lexopt::Parser) -> Outcome<Self> {
         let mut options = Options::default();
@@ -102,12 +107,16 @@ impl Options {
                 Long("runs") => options.runs = Some(args.value()?.parse()?),
                 Long("size") => options.size_mb = Some(args.value()?.parse()?),
                 Long("results") => options.results = Some(args.value()?.into()),
+                Long("only") => options.only = Some(args.value()?.string()?),
                 Long("pelton") => options.pelton = Some(args.value()?.into()),
                 Value(name) => options.add(name.string()?),
                 other => return Err(other.unexpected().into()),
             }
         }
-        options.chosen()?;
+        let chosen = options.chosen()?;
+        if options.only.is_some() && chosen.iter().any(|(name, _)| *name != "copy") {
+            return Err("--only is for `bench copy` alone, which has parts".into());
+        }
         Ok(options)
     }
 
@@ -167,7 +176,8 @@ fn measure(options: &Options, chosen: &[Benchmark], dir: &std::path::Path) -> Ou
     let data = target_dir()?.join(format!("bench-v{}", inputs::VERSION));
     std::fs::create_dir_all(&data)?;
     let machine = machine::describe(&pelton);
-    let bench = Bench { pelton, data, runs: options.runs, size_mb: options.size_mb };
+    let (only, results) = (options.only.clone(), dir.to_path_buf());
+    let bench = Bench { pelton, data, only, results, runs: options.runs, size_mb: options.size_mb };
     let one = |(name, benchmark): &Benchmark| -> Outcome {
         let results = crate::steps::timed(&format!("bench {name}"), || benchmark(&bench))?;
         results.publish(&machine, dir)
