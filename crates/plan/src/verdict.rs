@@ -322,6 +322,12 @@ mod tests {
             ("find . -type f -exec cat {} +", "native { find . -type f -exec cat '{}' + }"),
             ("find . -type f -exec cat {} + | sort", "native { find . -type f -exec cat '{}' + ; sort }"),
             ("find . -type f -exec cat {} + | head", "find . -type f -exec cat '{}' + | native { head }"),
+            // A process for a list of files costs little.
+            ("find . -type f -exec grep x {} +", "find . -type f -exec grep x '{}' +"),
+            (
+                "find . -type f -exec grep x {} + | sort",
+                "native { find . -type f -exec grep x '{}' + ; sort }",
+            ),
             // If there is a NUL in one of the files, grep has read what others hold before.
             ("nosuch | xargs -n 1 cat | grep x | sort", "nosuch | xargs -n 1 cat | native { grep x ; sort }"),
             (
