@@ -12,6 +12,8 @@ use std::path::Path;
 const SMALL: u64 = 64 * 1024;
 /// From here on, a pipe of a megabyte is worth being made.
 const LARGE: u64 = 1 << 20;
+/// Up to here. Of 100 MB, splice takes a fifth less than copy_file_range on ext4; of 2 GB it took several times as long there.
+const HUGE: u64 = 128 << 20;
 /// Zeros in so large a piece become a hole with `--sparse=always`.
 const HOLE: usize = 4096;
 
@@ -59,7 +61,7 @@ fn choose(from: &File, meta: &Metadata, options: &Options) -> (Way, &'static str
         None => match copying::file_system(from) {
             FileSystem::MadeUp => (Way::ReadWrite, "its size is not known"),
             // As copy_file_range does within the kernel, but through a pipe that is sixteen times as large.
-            FileSystem::Local if meta.len() >= LARGE => {
+            FileSystem::Local if (LARGE..=HUGE).contains(&meta.len()) => {
                 (Way::Splice, "the kernel moves it, a megabyte at once")
             }
             // A server may copy what it has, and send nothing.

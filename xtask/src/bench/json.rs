@@ -27,7 +27,8 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
         name: "json",
         about: format!(
             "An array of {MENUS} menus (json.org's example; {:.1} MB) and one of people ({:.1} MB); outputs go to /dev/null. \
-             Peers that are not installed are left out.",
+             Peers that are not installed are left out. rsonpath (`rq`) looks for what is asked and does not check the rest: a text \
+             that is no JSON is none of its concern, while pelton refuses it.",
             size(&menus)?,
             size(&people)?
         ),
@@ -126,6 +127,7 @@ fn select(bench: &Bench, file: &Path, results: &mut Results) -> Outcome {
     let name = file.display();
     let peers = [
         ("rq", format!("rq '$[*].email' {name}")),
+        ("rq ..", format!("rq '$..email' {name}")),
         ("fastgron", format!("fastgron -p .[].email {name}")),
         ("pelton json from a pipe", format!("cat {name} | {} json .[].email", bench.pelton.display())),
         ("cat", format!("cat {name} | cat")),

@@ -20,8 +20,8 @@ Examples:
 Ways: characters (a loop as with getc and putc), read-write, mapped-bytes, mapped (memcpy between
 mappings), copy_file_range, sendfile, splice, io_uring, reflink (shared blocks). By default
 blocks are shared where the file system can; else small files, and those whose size the kernel
-does not know, are read and written, and the kernel copies all others by itself: those of a
-megabyte and more by splice, if they lie on this machine.
+does not know, are read and written, and the kernel copies all others by itself: those of 1
+to 128 MiB by splice, if they lie on this machine.
 
 Exit status: 0; 1 if anything could not be copied: the rest is copied all the same; 2 if an
 argument makes no sense.")]
