@@ -21,12 +21,17 @@ const COUNTED: [(&str, &str); 6] = [
     ("differences", "differences"),
 ];
 
-/// Adds what the kernels' machines did to the record in this folder. Without them there is nothing to record.
+/// Columns of machines that compare no tools: with a library (json, csv), with what must hold of any input (parsers), with bash.
+const COUNTED_OTHERS: [(&str, &str); 4] = [
+    ("inputs", "inputs"),
+    ("accepted", "of them accepted"),
+    ("comparisons", "comparisons"),
+    ("differences", "differences"),
+];
+
+/// Adds what the machines did to the record in this folder.
 pub fn add(folder: &Path, state: &State) -> Outcome {
-    let tools = state.sums.parts("kernels");
-    if tools.is_empty() {
-        return Ok(());
-    }
+    let (tools, others) = (state.sums.parts("kernels"), state.sums.others("kernels"));
     fs::create_dir_all(folder)?;
     let path = folder.join("comparisons.json");
     let mut campaigns: Vec<Value> = match fs::read(&path) {
@@ -39,6 +44,7 @@ pub fn add(folder: &Path, state: &State) -> Outcome {
         "turns": state.turns,
         "minutes": (state.begun.elapsed().as_secs_f64() / 6.0).round() / 10.0,
         "tools": tools,
+        "others": others,
     }));
     fs::write(&path, serde_json::to_string_pretty(&campaigns)? + "\n")?;
     Ok(fs::write(folder.join("comparisons.md"), page(&campaigns))?)
@@ -55,9 +61,12 @@ fn page(campaigns: &[Value]) -> String {
          ```sh\ncargo xtask fuzz --only awk,sed --minutes 60 --seed N --record bench/results\n```\n",
     );
     out += "\n## All campaigns\n\n";
-    let mut sums: Tools = BTreeMap::new();
-    campaigns.iter().for_each(|campaign| add_tools(&mut sums, campaign));
-    out += &table(&sums);
+    let (mut tools, mut others): (Counts, Counts) = Default::default();
+    for campaign in campaigns {
+        add_counts(&mut tools, &campaign["tools"]);
+        add_counts(&mut others, &campaign["others"]);
+    }
+    out += &tables(&tools, &others);
     for (number, campaign) in campaigns.iter().enumerate() {
         let machine = &campaign["machine"];
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -73,43 +82,52 @@ fn page(campaigns: &[Value]) -> String {
             machine["cores"],
             text(&machine["commit"]),
         );
-        let mut tools = BTreeMap::new();
-        add_tools(&mut tools, campaign);
-        out += &table(&tools);
+        let (mut tools, mut others): (Counts, Counts) = Default::default();
+        add_counts(&mut tools, &campaign["tools"]);
+        add_counts(&mut others, &campaign["others"]);
+        out += &tables(&tools, &others);
     }
     out
 }
 
-type Tools = BTreeMap<String, BTreeMap<String, u64>>;
+/// Of each tool or machine, what was counted.
+type Counts = BTreeMap<String, BTreeMap<String, u64>>;
 
-fn add_tools(sums: &mut Tools, campaign: &Value) {
-    for (tool, counts) in campaign["tools"].as_object().into_iter().flatten() {
-        let sums = sums.entry(tool.clone()).or_default();
+fn add_counts(sums: &mut Counts, counted: &Value) {
+    for (name, counts) in counted.as_object().into_iter().flatten() {
+        let sums = sums.entry(name.clone()).or_default();
         for (counted, count) in counts.as_object().into_iter().flatten() {
             *sums.entry(counted.clone()).or_default() += count.as_u64().unwrap_or_default();
         }
     }
 }
 
-fn table(tools: &Tools) -> String {
-    let mut out = "| tool |".to_owned();
-    COUNTED.iter().for_each(|(_, title)| out += &format!(" {title} |"));
-    out += &format!("\n| --- |{}\n", " ---: |".repeat(COUNTED.len()));
-    let mut all: BTreeMap<&str, u64> = BTreeMap::new();
-    for (tool, counts) in tools {
-        for (counted, _) in COUNTED {
-            *all.entry(counted).or_default() += counts.get(counted).copied().unwrap_or_default();
-        }
-        row(&mut out, tool, |counted| counts.get(counted).copied().unwrap_or_default());
-    }
-    if tools.len() > 1 {
-        row(&mut out, "**all**", |counted| all[counted]);
-    }
-    out
+fn tables(tools: &Counts, others: &Counts) -> String {
+    let tables = [table("tool", &COUNTED, tools), table("machine", &COUNTED_OTHERS, others)];
+    tables.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-fn row(out: &mut String, name: &str, count: impl Fn(&str) -> u64) {
-    let counts: Vec<String> = COUNTED.iter().map(|(counted, _)| grouped(count(counted))).collect();
+/// `None` without rows.
+fn table(of: &str, columns: &[(&str, &str)], rows: &Counts) -> Option<String> {
+    let mut out = format!("| {of} |");
+    columns.iter().for_each(|(_, title)| out += &format!(" {title} |"));
+    out += &format!("\n| --- |{}\n", " ---: |".repeat(columns.len()));
+    let mut all: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, counts) in rows {
+        for (counted, _) in columns {
+            *all.entry(counted).or_default() += counts.get(*counted).copied().unwrap_or_default();
+        }
+        row(&mut out, name, columns, |counted| counts.get(counted).copied().unwrap_or_default());
+    }
+    // What machines count cannot be added up.
+    if rows.len() > 1 && of == "tool" {
+        row(&mut out, "**all**", columns, |counted| all[counted]);
+    }
+    (!rows.is_empty()).then_some(out)
+}
+
+fn row(out: &mut String, name: &str, columns: &[(&str, &str)], count: impl Fn(&str) -> u64) {
+    let counts: Vec<String> = columns.iter().map(|(counted, _)| grouped(count(counted))).collect();
     let _ = writeln!(out, "| {name} | {} |", counts.join(" | "));
 }
 
@@ -123,11 +141,13 @@ mod tests {
             json!({
                 "machine": {"date": "2025-03-02", "cpu": "x", "cores": 2, "commit": "abc"}, "seeds": [1, 4], "minutes": 1.5,
                 "tools": {"mawk": {"answers": answers, "declined": 1}, "sed": {"answers": 5}},
+                "others": {"json": {"inputs": 300_000}},
             })
         };
         let page = page(&[one(1000), one(234)]);
         assert!(page.contains("| mawk | 1,234 | 0 | 0 | 2 | 0 | 0 |"), "{page}");
         assert!(page.contains("| **all** | 1,244 |"), "{page}");
+        assert!(page.contains("| json | 600,000 | 0 | 0 | 0 |"), "{page}");
         assert!(page.contains("## Campaign 2: 2025-03-02, seeds 1 to 4, 1.5 minutes"), "{page}");
     }
 }

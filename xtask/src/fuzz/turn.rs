@@ -45,6 +45,16 @@ impl Sums {
         parts
     }
 
+    /// The sums of whole machines but this one: `parsers` and what was counted there.
+    pub fn others(&self, machine: &str) -> BTreeMap<String, BTreeMap<String, u64>> {
+        let mut others: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+        let whole = |name: &&String| !name.contains('.') && *name != machine;
+        for ((name, counted), count) in self.0.iter().filter(|((name, _), _)| whole(&name)) {
+            others.entry(name.clone()).or_default().insert(counted.clone(), *count);
+        }
+        others
+    }
+
     /// What counts: `kernels: 5,000,000 comparisons · pipelines: …`.
     pub fn shown(&self) -> String {
         const WORTH_SHOWING: [&str; 5] = ["pipelines", "answers", "comparisons", "expressions", "inputs"];
@@ -166,6 +176,8 @@ mod tests {
         sums.add(&other);
         assert_eq!(sums.shown(), "kernels: 1,234,567 comparisons · pipelines: 7 pipelines, 12 comparisons");
         assert_eq!(sums.parts("kernels")["cut"]["comparisons"], 567);
+        assert_eq!(sums.others("kernels").keys().collect::<Vec<_>>(), ["pipelines"]);
+        assert_eq!(sums.others("kernels")["pipelines"]["pipelines"], 7);
     }
 
     #[test]
