@@ -20,7 +20,7 @@ use pelton_testkit::campaign::tally;
 use pelton_testkit::generate::{Pipelines, Sample, commands};
 use pelton_testkit::{
     BriefStdin, Campaign, Case, Ending, Entry, Outcome, Result, StdinFrom, Subject, World, compare,
-    run_briefly, snapshot,
+    limit_files, run_briefly, snapshot,
 };
 
 /// Per thread, unless `PELTON_FUZZ_CASES` says otherwise.
@@ -36,6 +36,8 @@ const MAY_LEAVE: [&str; 16] = [
 const LAST_WORDS: [&str; 2] = ["input is not in sorted order", "terminated by signal 13"];
 /// No generated pipeline takes nearly so long.
 const TIMEOUT: Duration = Duration::from_secs(20);
+/// Nor writes nearly so much, unless it reads what it writes.
+const FILE_BYTES: u64 = 64 << 20;
 /// A difference counts if it comes so many times in a row.
 const CONFIRMED: usize = 8;
 /// How many samples of a campaign pass between two signs of life.
@@ -142,6 +144,7 @@ struct Arena {
 
 impl Arena {
     fn new() -> Result<Self> {
+        limit_files(FILE_BYTES)?;
         let subject = Subject::from_env(env!("CARGO_BIN_EXE_pelton"));
         let installed = std::process::Command::new("locale").arg("-a").output()?.stdout;
         let english = installed.split(|byte| *byte == b'\n').any(|name| name == b"en_US.utf8");

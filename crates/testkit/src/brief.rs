@@ -12,7 +12,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, kill_process_group, pidfd_open, setrlimit,
+};
 
 use crate::{Ended, Ending, Result};
 
@@ -28,6 +30,13 @@ pub enum BriefStdin<'a> {
 
 /// So much always fits into a pipe that nobody reads.
 const PIPE_BYTES: usize = 64 * 1024;
+
+/// From now on neither this process nor what it starts can write a file larger than this: a random pipeline may read the file that it
+/// writes (`awk 1 - b > b`), and fill the memory that stands behind a temporary directory before its time is up.
+pub fn limit_files(bytes: u64) -> Result<()> {
+    let limit = Rlimit { current: Some(bytes), maximum: getrlimit(Resource::Fsize).maximum };
+    Ok(setrlimit(Resource::Fsize, limit)?)
+}
 
 /// Runs a command to its end, or ends it when the time is up.
 pub fn run_briefly(

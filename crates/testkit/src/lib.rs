@@ -32,7 +32,7 @@ mod terminal;
 mod watchdog;
 mod world;
 
-pub use brief::{BriefStdin, run_briefly};
+pub use brief::{BriefStdin, limit_files, run_briefly};
 pub use campaign::Campaign;
 pub use case::{Case, EnvValue, Mode, StdinFrom, Strictness, Topic, load_topic, load_topics};
 pub use compare::{compare, first_difference};
