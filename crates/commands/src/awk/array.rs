@@ -43,6 +43,14 @@ impl<'a> Key<'a> {
         whole(text).map_or(Key::Text(text), Key::Number)
     }
 
+    /// The string.
+    pub(super) fn written(self) -> Vec<u8> {
+        match self {
+            Key::Number(number) => number.to_string().into_bytes(),
+            Key::Text(text) => text.to_vec(),
+        }
+    }
+
     /// Unless it must be written in digits for that.
     #[inline]
     pub(super) fn of_number(number: f64) -> Option<Key<'static>> {

@@ -1,6 +1,5 @@
 //! Runs a program: what is added up, alone or as one of several.
 
-use super::array::Key;
 use super::code::{Get, Place};
 use super::eval::calculate;
 use super::fold::{self, Ledger, SUM_MAX};
@@ -31,6 +30,13 @@ impl Machine {
 
     fn add_on_ledger(&mut self, place: &Place, value: &Get, sign: f64) -> Ran<()> {
         let by = self.number(value)? * sign;
+        // What is frequent is not called for.
+        if let (Place::Global(place), Some(ledger)) = (place, &mut self.ledger)
+            && ledger.left.is_none()
+        {
+            ledger.added += 1;
+            return add_small(&mut self.globals[*place], by).inspect_err(|_| ledger.added -= 1);
+        }
         let Some(mut ledger) = self.ledger.take() else { return Ok(()) };
         let added = self.add_exactly(place, by, &mut ledger);
         self.ledger = Some(ledger);
@@ -50,14 +56,13 @@ impl Machine {
         match place {
             Place::Element(table, index) => {
                 let number = self.table_number(*table);
-                let key = self.key(index)?;
-                let entry = self.tables[number].entry(Key::of(&key));
-                if !taking_back && matches!(entry, Value::Unset) {
-                    ledger.made.push((number, key.clone()));
-                }
-                let added = add_small(entry, by);
-                self.give_back(key);
-                added?;
+                self.at_key(*table, index, |array, key| {
+                    let entry = array.entry(key);
+                    if !taking_back && matches!(entry, Value::Unset) {
+                        ledger.made.push((number, key.written()));
+                    }
+                    add_small(entry, by)
+                })??;
             }
             Place::Global(place) => add_small(&mut self.globals[*place], by)?,
             _ => return Err(Stop::Inexact),
@@ -108,6 +113,7 @@ fn is_small(number: f64) -> bool {
     number.abs() < SUM_MAX && number as i64 as f64 == number
 }
 
+#[inline]
 fn add_small(sum: &mut Value, by: f64) -> Ran<()> {
     let added = sum.number() + by;
     if !is_small(by) || !is_small(added) {
