@@ -13,6 +13,7 @@
 
 use crate::{Flow, Framing, InputKind, Kernel, Means, Outcome, PlainFile};
 use memchr::{memchr, memrchr};
+use std::time::{Duration, Instant};
 
 /// Where the last kernel's output goes.
 pub trait Sink {
@@ -68,7 +69,14 @@ pub(crate) struct Link {
     ended: bool,
     /// What reads from it has left, and it goes on all the same.
     unread: bool,
+    /// It is given so much at once, if it dawdles.
+    piece_bytes: usize,
 }
+
+/// What one that dawdles is given at first, and at least: as much as a C library collects before it writes.
+const PIECE_BYTES: usize = 4096;
+/// It is given more if it takes less than this, and less if it takes more.
+const PIECE_TIME: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(8)];
 
 /// How far a kernel is with its current input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -313,15 +321,19 @@ fn push_records(link: &mut Link, end: u8, block: &[u8], rest: &mut [Link], sink:
             return Ok(flow);
         }
     }
-    if !whole.is_empty() {
-        let flow = link.step(|kernel, out| kernel.push(whole, out), &[whole, tail], rest, sink);
+    while !whole.is_empty() {
+        let (piece, later) = whole.split_at(link.piece_of(whole, end));
+        let begun = link.kernel.dawdles().then(Instant::now);
+        let flow = link.step(|kernel, out| kernel.push(piece, out), &[piece, later, tail], rest, sink);
         if link.is_interrupted(&flow) {
-            link.pending.extend_from_slice(tail);
+            link.pending.extend([later, tail].concat());
         }
         let flow = flow?;
         if flow != Flow::More {
             return Ok(flow);
         }
+        begun.into_iter().for_each(|begun| link.measure(begun.elapsed()));
+        whole = later;
     }
     link.pending.extend_from_slice(tail);
     Ok(Flow::More)
@@ -330,7 +342,34 @@ fn push_records(link: &mut Link, end: u8, block: &[u8], rest: &mut [Link], sink:
 impl Link {
     fn new((index, kernel): (usize, Box<dyn Kernel>)) -> Self {
         let (pending, out) = (Vec::new(), Vec::new());
-        Link { index, kernel, pending, out, begun: false, input: Input::Open, ended: false, unread: false }
+        Link {
+            index,
+            kernel,
+            pending,
+            out,
+            begun: false,
+            input: Input::Open,
+            ended: false,
+            unread: false,
+            piece_bytes: PIECE_BYTES,
+        }
+    }
+
+    /// How much of these records it is given at once: at least one of them.
+    fn piece_of(&self, records: &[u8], end: u8) -> usize {
+        if records.len() <= self.piece_bytes || !self.kernel.dawdles() {
+            return records.len();
+        }
+        let last = memrchr(end, &records[..self.piece_bytes]).or_else(|| memchr(end, records));
+        last.map_or(records.len(), |last| last + 1)
+    }
+
+    fn measure(&mut self, took: Duration) {
+        if took < PIECE_TIME[0] {
+            self.piece_bytes = self.piece_bytes.saturating_mul(2);
+        } else if took > PIECE_TIME[1] {
+            self.piece_bytes = (self.piece_bytes / 2).max(PIECE_BYTES);
+        }
     }
 
     fn arrives(&mut self, block: &[u8]) {
@@ -610,6 +649,10 @@ mod tests {
     impl Kernel for Teller {
         fn framing(&self) -> Framing {
             Framing::Records(b'\n')
+        }
+
+        fn dawdles(&self) -> bool {
+            self.enough % 2 == 1
         }
 
         fn inputs_are(&mut self, _kinds: &[InputKind]) {

@@ -152,6 +152,12 @@ pub trait Kernel: Any + Send {
     /// Does the command's work on `block`, appending to `out` what it prints. Must not assume `out` is empty.
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome;
 
+    /// It may take long over few records (a program with loops): it is given no more of them at once than it does in some
+    /// milliseconds, as a reader that wants no more (`head`) should not have to wait for the end of a block.
+    fn dawdles(&self) -> bool {
+        false
+    }
+
     /// It has more to do for what it was given than fits well in a block (`xargs cat`): the driver writes `out` and calls
     /// [`go_on`](Kernel::go_on) until it has not. For kernels that take [`Framing::Bytes`].
     fn owes(&self) -> bool {

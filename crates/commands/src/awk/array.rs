@@ -1,6 +1,7 @@
 //! Arrays.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -24,8 +25,13 @@ pub(super) struct Array {
     texts: Vec<(Text, Value)>,
     /// Where each of them stands there: small, so that it stays in the caches when what it is about does not.
     places: HashTable<u32>,
+    /// All keys, as they were asked for, until there are others.
+    keys: Option<Arc<[Text]>>,
     seed: Seed,
 }
+
+/// The keys of larger arrays are written anew each time.
+const KEYS_KEPT_MAX: usize = 1 << 16;
 
 /// What an element goes by. A string of digits is the number that they are, if that gives the same digits again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +146,7 @@ impl Array {
             numbers: HashTable::new(),
             texts: Vec::new(),
             places: HashTable::new(),
+            keys: None,
             seed,
         }
     }
@@ -177,6 +184,7 @@ impl Array {
     }
 
     fn new_text(&mut self, text: &[u8], hash: u64) -> usize {
+        self.keys = None;
         let Array { texts, places, seed, .. } = self;
         let place = texts.len();
         assert!(place < u32::MAX as usize, "an array of four thousand million strings");
@@ -214,9 +222,7 @@ impl Array {
     pub(super) fn entry(&mut self, key: Key) -> &mut Value {
         match key {
             Key::Number(number) if self.belongs_in_list(number) => self.in_list(number as usize),
-            Key::Number(number) => {
-                &mut self.at_number(number).or_insert_with(|| (number, Value::Unset)).into_mut().1
-            }
+            Key::Number(number) => &mut self.in_numbers(number).1,
             Key::Text(text) => self.at_text(text),
         }
     }
@@ -231,6 +237,7 @@ impl Array {
 
     /// What `split` gives in the place of all that there is: `make` calls for each piece. They are written where old ones were.
     pub(super) fn be_split<'a>(&mut self, make: impl FnOnce(&mut dyn FnMut(&'a [u8]))) -> usize {
+        self.keys = None;
         self.numbers.clear();
         self.texts.clear();
         self.places.clear();
@@ -273,11 +280,28 @@ impl Array {
             self.list.push(None);
         }
         let slot = &mut self.list[place];
-        self.in_list += usize::from(slot.is_none());
+        if slot.is_none() {
+            self.in_list += 1;
+            self.keys = None;
+        }
         slot.get_or_insert_default()
     }
 
+    fn in_numbers(&mut self, number: i32) -> &mut (i32, Value) {
+        let seed = self.seed;
+        let is_it = |(known, _): &(i32, Value)| *known == number;
+        let hash = |(key, _): &(i32, Value)| seed.hash_number(*key);
+        match self.numbers.entry(seed.hash_number(number), is_it, hash) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                self.keys = None;
+                entry.insert((number, Value::Unset)).into_mut()
+            }
+        }
+    }
+
     pub(super) fn remove(&mut self, key: Key) {
+        self.keys = None;
         match key {
             Key::Number(number) if (number as usize) < self.list.len() => {
                 self.in_list -= usize::from(self.list[number as usize].take().is_some());
@@ -292,6 +316,7 @@ impl Array {
     }
 
     pub(super) fn clear(&mut self) {
+        self.keys = None;
         self.list.clear();
         self.in_list = 0;
         self.numbers.clear();
@@ -310,7 +335,17 @@ impl Array {
         self.texts.iter().for_each(|(text, value)| call(Key::Text(text.bytes()), value));
     }
 
-    pub(super) fn keys(&self) -> Vec<Text> {
+    /// All keys. Those of an array that is not large are kept for whoever asks again.
+    pub(super) fn keys(&mut self) -> Arc<[Text]> {
+        if let Some(keys) = &self.keys {
+            return Arc::clone(keys);
+        }
+        let keys: Arc<[Text]> = self.written_keys().into();
+        self.keys = (keys.len() <= KEYS_KEPT_MAX).then(|| Arc::clone(&keys));
+        keys
+    }
+
+    fn written_keys(&self) -> Vec<Text> {
         let mut keys = Vec::with_capacity(self.len());
         let mut digits = Vec::new();
         self.each(|key, _| {
@@ -372,10 +407,12 @@ mod tests {
                 }
             }
             assert_eq!(array.len(), expected.len());
+            if turn.is_multiple_of(4) {
+                let mut keys: Vec<Vec<u8>> = array.keys().iter().map(|key| key.bytes().to_vec()).collect();
+                keys.sort();
+                assert!(keys.iter().eq(expected.keys()));
+            }
         }
-        let mut keys: Vec<Vec<u8>> = array.keys().iter().map(|key| key.bytes().to_vec()).collect();
-        keys.sort();
-        assert!(keys.iter().eq(expected.keys()));
     }
 
     #[test]
@@ -390,8 +427,10 @@ mod tests {
             for key in [&b"0"[..], b"2", b"77", b"k"] {
                 *array.entry(Key::of(key)) = Value::Number(7.0);
             }
+            assert_eq!(array.keys().len(), array.len());
             let made = array.be_split(|piece| pieces.iter().for_each(|text| piece(text)));
             assert_eq!((made, array.len()), (pieces.len(), pieces.len()));
+            assert_eq!(array.keys().len(), array.len());
             for (at, text) in pieces.iter().enumerate() {
                 let value = array.entry(Key::Number(at as i32 + 1));
                 assert!(matches!(value, Value::Input(found) if found.bytes() == *text));

@@ -39,6 +39,8 @@ pub(super) struct Manner {
     pub(super) counts: bool,
     /// It adds up, and prints at the end.
     pub(super) folds: bool,
+    /// There are loops in it.
+    pub(super) loops: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -228,6 +230,10 @@ impl AwkKernel {
 impl Kernel for AwkKernel {
     fn framing(&self) -> Framing {
         Framing::Records(self.manner.record_end)
+    }
+
+    fn dawdles(&self) -> bool {
+        self.manner.loops
     }
 
     fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {

@@ -4,6 +4,7 @@
 use crate::{Accept, Declined};
 
 use super::Dialect;
+use super::tree::Builtin;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
@@ -22,6 +23,11 @@ const KEYWORDS: &[&str] = &[
     "BEGIN", "END", "function", "if", "else", "while", "for", "do", "break", "continue", "next", "nextfile",
     "exit", "return", "delete", "in", "getline", "print", "printf",
 ];
+
+/// The language has taken this name for something else than a variable.
+pub(super) fn is_taken(name: &str) -> bool {
+    KEYWORDS.contains(&name) || name == "ENVIRON" || Builtin::named(name).is_some()
+}
 
 /// Longest first where one begins another.
 const SIGNS: &[&str] = &[

@@ -378,8 +378,8 @@ impl Machine {
     }
 
     fn each(&mut self, place: &Place, table: Table, body: &[Do]) -> Ran<Flow> {
-        for key in self.table(table).keys() {
-            self.set(place, Value::Text(key))?;
+        for key in self.table(table).keys().iter() {
+            self.set(place, Value::Text(key.clone()))?;
             match self.run(body)? {
                 Flow::Go | Flow::Continue => {}
                 Flow::Break => break,

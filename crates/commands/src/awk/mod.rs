@@ -134,6 +134,10 @@ fn accept_as(
     let program = parse::parse(&line.program, dialect)?;
     let names = Names::of(&program)?;
     lines::check_lengths(&program, &line.program, &names)?;
+    let is_no_variable = |name: &String| lex::is_taken(name) || names.is_no_variable(name);
+    if line.variables.iter().any(|(name, _)| is_no_variable(name)) {
+        return Declined::because("-v gives a value to what is no variable");
+    }
     let analysis = analyse::analyse(&program, &names)?;
     let mut given = given::given(&line, &program, dialect)?;
     let names_a_file = mentions(&program, &["FILENAME"]);
@@ -191,6 +195,7 @@ fn accept_as(
         whole_lines,
         counts: analysis.may_fail || mentions(&program, &["NR", "FNR"]),
         folds: folds && !begin_prints && !warns,
+        loops: loops(&program),
     };
     // Those that are left out are no record's neighbours, and nobody counts them.
     let by_kind = !manner.counts
@@ -287,6 +292,17 @@ fn meets_nul(program: &tree::Program) -> bool {
             _ => false,
         };
     });
+    found
+}
+
+fn loops(program: &tree::Program) -> bool {
+    use tree::Statement::{Do, For, ForIn, While};
+    let mut found = false;
+    for (_, statement) in names::bodies(program) {
+        analyse::each_statement(statement, &mut |statement| {
+            found |= matches!(statement, While(..) | Do(..) | For(..) | ForIn(..));
+        });
+    }
     found
 }
 

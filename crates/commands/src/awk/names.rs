@@ -84,6 +84,14 @@ pub(super) struct Names {
     given: Vec<(Owner, String, usize, usize)>,
 }
 
+impl Names {
+    /// It is an array or a function of the program.
+    pub(super) fn is_no_variable(&self, name: &str) -> bool {
+        let is_it = |(owner, array): &(Owner, String)| *owner == Owner::Program && array == name;
+        self.arrays.iter().any(is_it) || self.functions.contains_key(name)
+    }
+}
+
 /// Every statement of a program, with its owner.
 pub(super) fn bodies(program: &Program) -> Vec<(Owner, &Statement)> {
     let mut all = Vec::new();
