@@ -118,16 +118,24 @@ fn names_are_chosen_as_if_they_were_told() {
     for round in 0..rounds {
         let mut text = if round % 4 == 0 { large(&mut random) } else { objects(&mut random) }.into_bytes();
         if round % 2 == 1 {
-            let tail = text.len().min(1000);
-            let mut end = text.split_off(text.len() - tail);
-            mutate(&mut random, &mut end);
-            text.append(&mut end);
+            mutate_end(&mut random, &mut text, 1000);
         }
         text.resize(text.len() + random.below(200), b' ');
-        let window = [64, 100, 200, 1000, 1 << 16][round % 5];
-        let most = [1_000_000, 70, 5][round % 3];
+        let (window, most) = limits(round);
         choose_alike(&text, random.pick(PATHS), most, window, 1 + random.below(window));
     }
+}
+
+/// Something wrong, perhaps, in the last bytes.
+fn mutate_end(random: &mut Random, text: &mut Vec<u8>, bytes: usize) {
+    let mut end = text.split_off(text.len().saturating_sub(bytes));
+    mutate(random, &mut end);
+    text.append(&mut end);
+}
+
+/// How much is read at once, and how deep a text may be.
+fn limits(round: usize) -> (usize, usize) {
+    ([64, 100, 200, 1000, 1 << 16][round % 5], [1_000_000, 70, 5][round % 3])
 }
 
 /// Something larger than a step, in an array or an object, so that there is something to skip.
@@ -169,13 +177,9 @@ fn what_is_wrong_is_told_as_if_it_were_read() {
     let rounds = std::env::var("PELTON_JSON_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(3_000);
     for round in 0..rounds {
         let mut text = large(&mut random).into_bytes();
-        let tail = text.len().min(2000);
-        let mut end = text.split_off(text.len() - tail);
-        mutate(&mut random, &mut end);
-        text.append(&mut end);
+        mutate_end(&mut random, &mut text, 2000);
         text.resize(text.len() + random.below(200), b' ');
-        let window = [64, 100, 200, 1000, 1 << 16][round % 5];
-        let most = [1_000_000, 70, 5][round % 3];
+        let (window, most) = limits(round);
         agree(&text, most, window, 1 + random.below(window));
     }
 }

@@ -348,18 +348,22 @@ mod imp {
         _mm_cvtsi128_si64(product) as u64
     }
 
+    /// What a shuffle looks up for each low half of a byte.
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    fn table_of(low: [u8; 16]) -> __m128i {
+        _mm_set_epi64x(
+            i64::from_le_bytes(low[8..].try_into().unwrap_or_default()),
+            i64::from_le_bytes(low[..8].try_into().unwrap_or_default()),
+        )
+    }
+
     /// Two shuffles name the bytes that are blanks or operators: the low half of each byte looks up the only one with
     /// that half that is.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,popcnt,pclmulqdq")]
     fn look_at_32(chunk: &[u8; STEP]) -> Masks {
-        let table = |low: [u8; 16]| {
-            let half = _mm_set_epi64x(
-                i64::from_le_bytes(low[8..].try_into().unwrap_or_default()),
-                i64::from_le_bytes(low[..8].try_into().unwrap_or_default()),
-            );
-            _mm256_broadcastsi128_si256(half)
-        };
+        let table = |low: [u8; 16]| _mm256_broadcastsi128_si256(table_of(low));
         // A value that no byte with that low half has stands where there is none.
         let blanks = table([b' ', 0, 0, 0, 0, 0, 0, 0, 0, b'\t', b'\n', 0, 0, b'\r', 0, 0]);
         let operators = table([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, b':', b'{', b',', b'}', 0, 0]);
@@ -397,13 +401,7 @@ mod imp {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,popcnt,pclmulqdq")]
     fn look_at_64(chunk: &[u8; STEP]) -> Masks {
-        let table = |low: [u8; 16]| {
-            let half = _mm_set_epi64x(
-                i64::from_le_bytes(low[8..].try_into().unwrap_or_default()),
-                i64::from_le_bytes(low[..8].try_into().unwrap_or_default()),
-            );
-            _mm512_broadcast_i32x4(half)
-        };
+        let table = |low: [u8; 16]| _mm512_broadcast_i32x4(table_of(low));
         let blanks = table([b' ', 0, 0, 0, 0, 0, 0, 0, 0, b'\t', b'\n', 0, 0, b'\r', 0, 0]);
         // SAFETY: the chunk has 64 bytes.
         let given = unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
