@@ -49,11 +49,15 @@ impl<'a> Key<'a> {
         whole(text).map_or(Key::Text(text), Key::Number)
     }
 
-    /// The string.
-    pub(super) fn written(self) -> Vec<u8> {
+    /// The string. `digits`: to be used again.
+    pub(super) fn text(self, digits: &mut Vec<u8>) -> Text {
         match self {
-            Key::Number(number) => number.to_string().into_bytes(),
-            Key::Text(text) => text.to_vec(),
+            Key::Text(text) => Text::new(text),
+            Key::Number(number) => {
+                digits.clear();
+                number::write_integer(number.into(), digits);
+                Text::new(digits)
+            }
         }
     }
 
@@ -94,8 +98,10 @@ fn whole(text: &[u8]) -> Option<i32> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seed(u64);
 
+const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+
 #[inline]
-pub(super) fn fold(left: u64, right: u64) -> u64 {
+fn fold(left: u64, right: u64) -> u64 {
     let product = u128::from(left) * u128::from(right);
     product as u64 ^ (product >> 64) as u64
 }
@@ -106,13 +112,7 @@ impl Seed {
     }
 
     #[inline]
-    pub(super) fn number(self) -> u64 {
-        self.0
-    }
-
-    #[inline]
     pub(super) fn hash(self, bytes: &[u8]) -> u64 {
-        const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
         let mut hash = self.0.wrapping_add(bytes.len() as u64);
         for word in bytes.as_chunks::<8>().0 {
             hash = fold(hash ^ u64::from_le_bytes(*word), ODD);
@@ -122,7 +122,12 @@ impl Seed {
 
     #[inline]
     fn hash_number(self, number: i32) -> u64 {
-        fold(self.0 ^ number as u64, 0x9E37_79B9_7F4A_7C15)
+        fold(self.0 ^ number as u64, ODD)
+    }
+
+    #[inline]
+    pub(super) fn hash_pair(self, [first, second]: [u64; 2]) -> u64 {
+        fold(first ^ self.0, second ^ ODD)
     }
 }
 
@@ -207,14 +212,16 @@ impl Array {
         texts.swap_remove(place as usize);
     }
 
+    /// What stands there; asking for it makes it.
     #[inline]
-    fn at_number(&mut self, key: i32) -> Entry<'_, (i32, Value)> {
-        let seed = self.seed;
-        self.numbers.entry(
-            seed.hash_number(key),
-            |(known, _)| *known == key,
-            |(key, _)| seed.hash_number(*key),
-        )
+    fn at_number(&mut self, number: i32) -> &mut Value {
+        match entry_of(&mut self.numbers, self.seed, number) {
+            Entry::Occupied(entry) => &mut entry.into_mut().1,
+            Entry::Vacant(entry) => {
+                self.keys = None;
+                &mut entry.insert((number, Value::Unset)).into_mut().1
+            }
+        }
     }
 
     /// What stands there; asking for it makes it.
@@ -222,7 +229,7 @@ impl Array {
     pub(super) fn entry(&mut self, key: Key) -> &mut Value {
         match key {
             Key::Number(number) if self.belongs_in_list(number) => self.in_list(number as usize),
-            Key::Number(number) => &mut self.in_numbers(number).1,
+            Key::Number(number) => self.at_number(number),
             Key::Text(text) => self.at_text(text),
         }
     }
@@ -287,19 +294,6 @@ impl Array {
         slot.get_or_insert_default()
     }
 
-    fn in_numbers(&mut self, number: i32) -> &mut (i32, Value) {
-        let seed = self.seed;
-        let is_it = |(known, _): &(i32, Value)| *known == number;
-        let hash = |(key, _): &(i32, Value)| seed.hash_number(*key);
-        match self.numbers.entry(seed.hash_number(number), is_it, hash) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                self.keys = None;
-                entry.insert((number, Value::Unset)).into_mut()
-            }
-        }
-    }
-
     pub(super) fn remove(&mut self, key: Key) {
         self.keys = None;
         match key {
@@ -307,7 +301,7 @@ impl Array {
                 self.in_list -= usize::from(self.list[number as usize].take().is_some());
             }
             Key::Number(number) => {
-                if let Entry::Occupied(entry) = self.at_number(number) {
+                if let Entry::Occupied(entry) = entry_of(&mut self.numbers, self.seed, number) {
                     entry.remove();
                 }
             }
@@ -349,17 +343,16 @@ impl Array {
         let mut keys = Vec::with_capacity(self.len());
         let mut digits = Vec::new();
         self.each(|key, _| {
-            keys.push(match key {
-                Key::Text(text) => Text::new(text),
-                Key::Number(number) => {
-                    digits.clear();
-                    number::write_integer(number.into(), &mut digits);
-                    Text::new(&digits)
-                }
-            });
+            keys.push(key.text(&mut digits));
         });
         keys
     }
+}
+
+#[inline]
+fn entry_of(numbers: &mut HashTable<(i32, Value)>, seed: Seed, number: i32) -> Entry<'_, (i32, Value)> {
+    let hash = |(known, _): &(i32, Value)| seed.hash_number(*known);
+    numbers.entry(seed.hash_number(number), |(known, _)| *known == number, hash)
 }
 
 #[cfg(test)]

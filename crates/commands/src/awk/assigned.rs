@@ -30,28 +30,13 @@ impl Assigned {
     /// `None` if the program is none.
     pub(super) fn of(code: &Code) -> Option<Assigned> {
         let plain = code.record_end == b'\n' && code.begin.is_empty() && code.end.is_empty();
-        let (place, text) = match code.rules.as_slice() {
-            [Rule { when: When::Always, action }] => match action.as_slice() {
-                [Do::Run(Get::Assign(place, text)), Do::PrintRecord] => (place, text),
-                _ => return None,
-            },
-            [
-                Rule { when: When::Always, action },
-                Rule { when: When::If(Get::Number(1.0)), action: print },
-            ] => match (action.as_slice(), print.as_slice()) {
-                ([Do::Run(Get::Assign(place, text))], [Do::PrintRecord]) => (place, text),
-                _ => return None,
-            },
-            _ => return None,
-        };
+        let always = |rule: &Rule| matches!(rule.when, When::Always | When::If(Get::Number(1.0)));
+        let actions: Vec<&Do> = code.rules.iter().flat_map(|rule| &rule.action).collect();
+        let [Do::Run(Get::Assign(place, text)), Do::PrintRecord] = actions.as_slice() else { return None };
         let (Place::Field(field), Get::Text(text)) = (&**place, &**text) else { return None };
-        let between = code.globals[OFS].bytes()?;
-        let as_printed = match &code.fields {
-            Separator::Blanks => between == b" ",
-            Separator::Byte(byte) => between == [*byte],
-            Separator::Pattern(_) => false,
-        };
-        (plain && as_printed && code.globals[ORS].bytes()? == b"\n").then(|| Assigned {
+        let as_printed =
+            code.fields.is_joined_by(code.globals[OFS].bytes()?) && code.globals[ORS].bytes()? == b"\n";
+        (plain && as_printed && code.rules.iter().all(always)).then(|| Assigned {
             field: *field,
             text: text.clone(),
             separator: code.fields.clone(),

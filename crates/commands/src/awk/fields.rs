@@ -15,6 +15,17 @@ pub(super) enum Separator {
     Pattern(Box<Pattern>),
 }
 
+impl Separator {
+    /// Fields that are joined by this stand as they stood in the record; words, where its blanks are [even](is_even).
+    pub(super) fn is_joined_by(&self, between: &[u8]) -> bool {
+        match self {
+            Separator::Blanks => between == b" ",
+            Separator::Byte(byte) => between == [*byte],
+            Separator::Pattern(_) => false,
+        }
+    }
+}
+
 /// Records one behind the other, and, once they are asked for, bits: of fields of words one where each begins and one
 /// where it ends, else one for each separator; and one where a record ends.
 #[derive(Clone, Debug, Default)]
@@ -167,6 +178,32 @@ pub(super) fn each_record<E>(
         start = end + 1;
     }
     if start < block.len() { record(start..block.len()) } else { Ok(()) }
+}
+
+/// Appends the lines of a block that are chosen, each with its end, which the last one may lack. Neighbours are copied together.
+pub(super) fn copy_lines(
+    block: &[u8],
+    ends: &mut Vec<u64>,
+    out: &mut Vec<u8>,
+    mut is_chosen: impl FnMut(&Range<usize>) -> bool,
+) {
+    let mut chosen = 0..0;
+    let done: Result<(), ()> = each_record(block, b'\n', ends, |line| {
+        if is_chosen(&line) {
+            if chosen.end != line.start {
+                out.extend_from_slice(&block[chosen.clone()]);
+                chosen.start = line.start;
+            }
+            chosen.end = line.end + 1;
+        }
+        Ok(())
+    });
+    debug_assert!(done.is_ok());
+    let lacks_end = chosen.end > block.len();
+    out.extend_from_slice(&block[chosen.start..chosen.end.min(block.len())]);
+    if lacks_end {
+        out.push(b'\n');
+    }
 }
 
 /// Goes from bit to bit.

@@ -10,7 +10,7 @@ use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
 
 use crate::stateless::names_in;
 
-use super::fields::{self, Separator, each_record};
+use super::fields::{self, Separator, copy_lines};
 use super::seen::Seen;
 use super::tree::{Expr, Order, Pattern, Program, Statement};
 
@@ -94,7 +94,7 @@ impl Firsts {
         self.prints
     }
 
-    /// Those records of whole lines, each with its end. Neighbours are copied together.
+    /// Those records of whole lines, each with its end.
     pub(super) fn run(&mut self, block: &[u8], out: &mut Vec<u8>) {
         fields::mark(block, &self.separator, b'\n', &mut self.words);
         let Firsts { key, between, separator, seen, words, ends, joined, lately, .. } = self;
@@ -103,26 +103,18 @@ impl Firsts {
             0 => line.clone(),
             number => fields::field(words, line, of_words, number).unwrap_or(line.end..line.end),
         };
-        let mut chosen = 0..0;
-        let mut choose = |line: Range<usize>| {
-            if chosen.end != line.start {
-                out.extend_from_slice(&block[chosen.clone()]);
-                chosen.start = line.start;
-            }
-            chosen.end = line.end + 1;
-        };
-        let done: Result<(), ()> = each_record(block, b'\n', ends, |line| {
+        copy_lines(block, ends, out, |line| {
             lately.0 += 1;
             let is_first = match key.as_slice() {
                 [Part::Field(number)] => {
-                    let found = find(&line, *number);
+                    let found = find(line, *number);
                     seen.add(block, found.start, found.end)
                 }
                 parts => {
                     joined.clear();
                     for part in parts {
                         joined.extend_from_slice(match part {
-                            Part::Field(number) => &block[find(&line, *number)],
+                            Part::Field(number) => &block[find(line, *number)],
                             Part::Text(text) => text,
                             Part::Between => between,
                         });
@@ -130,18 +122,9 @@ impl Firsts {
                     seen.add(joined, 0, joined.len())
                 }
             };
-            if is_first {
-                lately.1 += 1;
-                choose(line);
-            }
-            Ok(())
+            lately.1 += u64::from(is_first);
+            is_first
         });
-        debug_assert!(done.is_ok());
-        let lacks_end = chosen.end > block.len();
-        out.extend_from_slice(&block[chosen.start..chosen.end.min(block.len())]);
-        if lacks_end {
-            out.push(b'\n');
-        }
     }
 
     /// One that shares the records of the input from here on.

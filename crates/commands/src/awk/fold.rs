@@ -10,7 +10,7 @@ use super::analyse::{Analysis, each_expr, each_statement};
 use super::array::Array;
 use super::names::{self, is_special};
 use super::tree::{Arith, Expr, Program, Statement};
-use super::value::Value;
+use super::value::{Text, Value};
 
 /// No sum of a thread is larger: so many threads as there may be come to less than 2^53 together, up to which whole
 /// numbers are exact.
@@ -106,7 +106,7 @@ pub(super) struct Ledger {
     /// Taking back: how many are left.
     pub(super) left: Option<u64>,
     /// Elements that came to be: the array, and the key.
-    pub(super) made: Vec<(usize, Vec<u8>)>,
+    pub(super) made: Vec<(usize, Text)>,
 }
 
 /// Adds what another thread has.

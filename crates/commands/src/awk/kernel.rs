@@ -175,7 +175,7 @@ impl AwkKernel {
         let _ = self.carry_out(block);
         let made = self.machine.ledger.take().unwrap_or_default().made;
         for (number, key) in made {
-            self.machine.tables[number].remove(Key::of(&key));
+            self.machine.tables[number].remove(Key::of(key.bytes()));
         }
         (self.machine.records, self.machine.file_records) = before;
         false

@@ -2,7 +2,7 @@
 //! where lines end; no record is made of any.
 
 use super::code::{Code, Do, Get, ORS, Place, When};
-use super::fields::each_record;
+use super::fields::copy_lines;
 use super::tree::Order;
 use super::value::Value;
 
@@ -59,26 +59,9 @@ impl Lengths {
         (length.wrapping_sub(self.from) < self.many) != self.others
     }
 
-    /// Over whole lines, the last of which may lack its end. Neighbours are copied together.
+    /// Over whole lines, the last of which may lack its end.
     pub(super) fn run(self, block: &[u8], ends: &mut Vec<u64>, out: &mut Vec<u8>) {
-        let mut chosen = 0..0;
-        let done: Result<(), ()> = each_record(block, b'\n', ends, |line| {
-            if !self.has(line.len()) {
-                return Ok(());
-            }
-            if chosen.end != line.start {
-                out.extend_from_slice(&block[chosen.clone()]);
-                chosen.start = line.start;
-            }
-            chosen.end = line.end + 1;
-            Ok(())
-        });
-        debug_assert!(done.is_ok());
-        let lacks_end = chosen.end > block.len();
-        out.extend_from_slice(&block[chosen.start..chosen.end.min(block.len())]);
-        if lacks_end {
-            out.push(b'\n');
-        }
+        copy_lines(block, ends, out, |line| self.has(line.len()));
     }
 }
 

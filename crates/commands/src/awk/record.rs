@@ -263,12 +263,10 @@ impl Record {
         let rest = self.pieces.at..self.span.end;
         let even = self.in_block
             && !self.pieces.complete
-            && match (&self.separator, between.bytes()) {
-                _ if rest.start > rest.end => false,
-                (Separator::Byte(byte), Some([between])) => byte == between,
-                (Separator::Blanks, Some(b" ")) => self.block.is_even(&(rest.start - 1..rest.end)),
-                _ => false,
-            };
+            && rest.start <= rest.end
+            && between.bytes().is_some_and(|between| self.separator.is_joined_by(between))
+            && (!matches!(self.separator, Separator::Blanks)
+                || self.block.is_even(&(rest.start - 1..rest.end)));
         if !even {
             self.find(usize::MAX);
         }

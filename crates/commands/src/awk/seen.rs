@@ -1,12 +1,11 @@
 //! A set of strings that is only added to, for programs that ask of each record whether there was one like it: short strings lie in
 //! the table itself, so that to find one is to look at one place.
 
-use super::array::{Seed, fold};
+use super::array::Seed;
 
 /// Short strings have at most so many bytes.
 const SHORT_MAX: usize = 15;
 const SLOTS_AT_FIRST: usize = 256;
-const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// What stands in the table: nothing; the bytes of a short string, and behind them its length and one; or the hash of a long string,
 /// and where it lies.
@@ -39,7 +38,7 @@ impl Seen {
             return self.add_long(&text[start..end]);
         }
         let slot = short(text, start, end - start);
-        let mut at = self.place(self.hash_of_short(slot));
+        let mut at = self.place(self.seed.hash_pair(slot));
         loop {
             match self.slots[at] {
                 found if found == slot => return false,
@@ -91,17 +90,12 @@ impl Seen {
         let old = std::mem::replace(&mut self.slots, more);
         for slot in old.into_iter().filter(|slot| *slot != NOTHING) {
             let is_long = slot[1] & LONG == LONG;
-            let mut at = self.place(if is_long { slot[0] } else { self.hash_of_short(slot) });
+            let mut at = self.place(if is_long { slot[0] } else { self.seed.hash_pair(slot) });
             while self.slots[at] != NOTHING {
                 at = (at + 1) & (self.slots.len() - 1);
             }
             self.slots[at] = slot;
         }
-    }
-
-    #[inline]
-    fn hash_of_short(&self, slot: Slot) -> u64 {
-        fold(slot[0] ^ self.seed.number(), slot[1] ^ ODD)
     }
 
     /// Where to begin to look.

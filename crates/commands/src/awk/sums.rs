@@ -59,7 +59,7 @@ impl Machine {
                 self.at_key(*table, index, |array, key| {
                     let entry = array.entry(key);
                     if !taking_back && matches!(entry, Value::Unset) {
-                        ledger.made.push((number, key.written()));
+                        ledger.made.push((number, key.text(&mut Vec::new())));
                     }
                     add_small(entry, by)
                 })??;
