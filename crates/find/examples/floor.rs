@@ -20,7 +20,7 @@ fn main() {
 fn visit(at: BorrowedFd<'_>, name: &CStr, buffer: &mut [MaybeUninit<u8>], names: &mut Vec<u8>) {
     let Ok(fd) = directories::open(at, name, false) else { return };
     let first = names.len();
-    let _ = directories::list(fd.as_fd(), buffer, |entry| {
+    let _ = directories::list(fd.as_fd(), None, buffer, |entry| {
         if entry.kind == Kind::Directory {
             names.extend_from_slice(entry.name.to_bytes_with_nul());
         }

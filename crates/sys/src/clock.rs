@@ -4,14 +4,12 @@ use std::time::Duration;
 
 /// Nanoseconds of the monotonic clock.
 pub fn now_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    read(libc::CLOCK_MONOTONIC).unwrap_or(0)
 }
 
 /// Nanoseconds since the machine started, sleep included: the clock of processes' start times.
 pub fn since_boot_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    read(libc::CLOCK_BOOTTIME).unwrap_or(0)
 }
 
 /// Milliseconds since the Unix epoch.
@@ -22,14 +20,12 @@ pub fn unix_ms() -> u64 {
 
 /// CPU time used so far by this process, all threads, nanoseconds.
 pub fn own_cpu_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    read(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0)
 }
 
 /// CPU time used so far by this thread, nanoseconds.
 pub fn thread_cpu_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }
 
 /// CPU time used so far by process `pid`, all its threads but not its children, nanoseconds.
@@ -38,10 +34,14 @@ pub fn thread_cpu_ns() -> u64 {
 pub fn process_cpu_ns(pid: u32) -> Option<u64> {
     // A process's CPU clock id is the complement of its pid, shifted, with the low bits naming the scheduler's
     // clock (2): the kernel's documented encoding, and what clock_getcpuclockid(3) computes.
-    let id = (!(pid as libc::clockid_t) << 3) | 2;
+    read((!(pid as libc::clockid_t) << 3) | 2)
+}
+
+/// Nanoseconds of a clock, by the C library: it knows already where the kernel's own code for that is.
+fn read(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a writable timespec; an invalid id is answered with an error.
-    let answer = unsafe { libc::clock_gettime(id, &mut time) };
+    let answer = unsafe { libc::clock_gettime(clock, &mut time) };
     (answer == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 

@@ -2,6 +2,9 @@
 //!
 //! Names are relative to an open directory, so that a path is looked up once, and its length does not matter.
 
+mod end;
+
+pub use end::{End, open_in};
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, RawDir, SeekFrom};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
@@ -58,8 +61,12 @@ pub struct Time {
 
 /// The time now.
 pub fn now() -> Time {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-    Time { seconds: now.tv_sec, nanoseconds: now.tv_nsec }
+    use std::time::{SystemTime, UNIX_EPOCH};
+    match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(since) => Time { seconds: since.as_secs() as i64, nanoseconds: i64::from(since.subsec_nanos()) },
+        // A clock that is set to before it.
+        Err(_) => Time::default(),
+    }
 }
 
 /// What stat(2) tells.
@@ -143,9 +150,21 @@ fn convert(stat: &rustix::fs::Stat) -> Status {
 /// # Errors
 /// Those of openat(2).
 pub fn open(at: BorrowedFd<'_>, name: &CStr, follow: bool) -> io::Result<OwnedFd> {
+    Ok(rustix::fs::openat(at, name, listing_flags(follow), Mode::empty())?)
+}
+
+fn listing_flags(follow: bool) -> OFlags {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let flags = if follow { flags } else { flags | OFlags::NOFOLLOW };
-    Ok(rustix::fs::openat(at, name, flags, Mode::empty())?)
+    if follow { flags } else { flags | OFlags::NOFOLLOW }
+}
+
+const TMPFS: u64 = 0x0102_1994;
+
+/// The number of the file system's type.
+fn file_system(fd: BorrowedFd<'_>) -> Option<u64> {
+    // Where the type of this field is signed, it has 64 bits.
+    #[allow(clippy::unnecessary_cast)]
+    rustix::fs::fstatfs(fd).ok().map(|system| system.f_type as u64)
 }
 
 /// Whether what is in a directory may be reached. Root always may, and is not made to ask; who cannot be told, may.
@@ -196,12 +215,13 @@ pub enum More {
 }
 
 /// Gives each name of a directory but `.` and `..` to `each`, from where the descriptor stands. True if it was listed to
-/// its end. `buffer` is what one call may fill; its contents do not matter.
+/// its end, which is asked for if it is not known as such. `buffer` is what one call may fill; its contents do not matter.
 ///
 /// # Errors
 /// Those of getdents64(2), and of lseek(2) where `each` stopped.
 pub fn list(
     fd: BorrowedFd<'_>,
+    end: Option<End>,
     buffer: &mut [MaybeUninit<u8>],
     mut each: impl FnMut(Entry<'_>) -> More,
 ) -> io::Result<bool> {
@@ -210,18 +230,19 @@ pub fn list(
         let entry = match entries.next() {
             None => return Ok(true),
             // A directory that was removed while it was open is empty.
-            Some(Err(rustix::io::Errno::NOENT)) => return Ok(true),
+            Some(Err(Errno::NOENT)) => return Ok(true),
             Some(entry) => entry?,
         };
-        let name = entry.file_name();
-        if matches!(name.to_bytes(), b"." | b"..") {
-            continue;
+        let (name, next) = (entry.file_name(), entry.next_entry_cookie());
+        if !matches!(name.to_bytes(), b"." | b"..") {
+            let entry = Entry { name, kind: entry.file_type().into(), inode: entry.ino() };
+            if each(entry) == More::Later {
+                rustix::fs::seek(fd, SeekFrom::Start(next))?;
+                return Ok(false);
+            }
         }
-        let entry_of_ours = Entry { name, kind: entry.file_type().into(), inode: entry.ino() };
-        if each(entry_of_ours) == More::Later {
-            let next = entry.next_entry_cookie();
-            rustix::fs::seek(fd, SeekFrom::Start(next))?;
-            return Ok(false);
+        if end.is_some_and(|end| end.is_at(next)) {
+            return Ok(true);
         }
     }
 }
@@ -234,7 +255,7 @@ pub fn is_empty(at: BorrowedFd<'_>, name: &CStr) -> io::Result<bool> {
     let fd = open(at, name, true)?;
     let mut buffer = [MaybeUninit::<u8>::uninit(); 4096];
     let mut empty = true;
-    list(fd.as_fd(), &mut buffer, |_| {
+    list(fd.as_fd(), None, &mut buffer, |_| {
         empty = false;
         More::Later
     })?;
@@ -264,10 +285,7 @@ pub fn is_on_disk(fd: BorrowedFd<'_>) -> bool {
     const CIFS: u64 = 0xff53_4d42;
     const LUSTRE: u64 = 0x0bd0_0bd0;
     const NFS: u64 = 0x6969;
-    const TMPFS: u64 = 0x0102_1994;
-    // Where the type of this field is signed, it has 64 bits.
-    #[allow(clippy::unnecessary_cast)]
-    rustix::fs::fstatfs(fd).is_ok_and(|system| ![CIFS, LUSTRE, NFS, TMPFS].contains(&(system.f_type as u64)))
+    file_system(fd).is_some_and(|system| ![CIFS, LUSTRE, NFS, TMPFS].contains(&system))
 }
 
 #[cfg(test)]
@@ -277,7 +295,7 @@ mod tests {
     fn names(fd: &OwnedFd, at_once: usize) -> (Vec<String>, bool) {
         let mut buffer = [MaybeUninit::<u8>::uninit(); 512];
         let mut found = Vec::new();
-        let ended = list(fd.as_fd(), &mut buffer, |entry| {
+        let ended = list(fd.as_fd(), End::of(fd.as_fd()), &mut buffer, |entry| {
             found.push(entry.name.to_string_lossy().into_owned());
             if found.len() == at_once { More::Later } else { More::Yes }
         });

@@ -18,6 +18,7 @@ mod worker;
 use crate::message;
 use crate::query::Query;
 use bound::Bound;
+use pelton_sys::directories::End;
 use pelton_sys::{clock, directories};
 use pool::Pool;
 use sequence::Sequence;
@@ -260,13 +261,15 @@ fn base_of(start: &std::ffi::CStr) -> std::ffi::CString {
 /// A descriptor that is counted while it is open.
 struct Held {
     fd: OwnedFd,
+    /// How its end is seen, if that is known.
+    end: Option<End>,
     count: Arc<AtomicUsize>,
 }
 
 impl Held {
-    fn new(fd: OwnedFd, count: &Arc<AtomicUsize>) -> Self {
+    fn new(fd: OwnedFd, end: Option<End>, count: &Arc<AtomicUsize>) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
-        Held { fd, count: Arc::clone(count) }
+        Held { fd, end, count: Arc::clone(count) }
     }
 }
 

@@ -4,7 +4,7 @@ use super::{BATCH, SORTED_FROM, Worker};
 use crate::query::Follow;
 use crate::walk::pool::Ancestor;
 use crate::walk::{Held, Place, identity};
-use pelton_sys::directories::{self, Kind, More};
+use pelton_sys::directories::{self, End, Kind, More};
 use std::ffi::CStr;
 use std::io;
 use std::ops::Range;
@@ -18,12 +18,15 @@ impl Worker<'_> {
         let Some(frame) = self.frames.last() else { return };
         let depth = frame.depth;
         let follow = self.follows(depth);
-        let opened = self.open_top().and_then(|()| directories::open(self.top(), self.name(&name), follow));
+        let opened = self
+            .open_top()
+            .and_then(|()| directories::open_in(self.top(), self.end_at_top(), self.name(&name), follow));
         self.path.extend_from_slice(&self.items[name.start..name.end - 1]);
         let own_path = self.path.len();
-        let entered = opened.and_then(|fd| Ok(self.may_enter(fd.as_fd(), depth)?.then_some(fd)));
-        let fd = match entered {
-            Ok(Some(fd)) => fd,
+        let entered =
+            opened.and_then(|opened| Ok(self.may_enter(opened.0.as_fd(), depth)?.then_some(opened)));
+        let (fd, mut end) = match entered {
+            Ok(Some(opened)) => opened,
             other => {
                 if let Err(error) = other {
                     self.complain(own_path, &error);
@@ -33,17 +36,18 @@ impl Worker<'_> {
         };
         if depth == 0 {
             self.start = own_path;
+            end = End::of(fd.as_fd());
         }
         if self.path.last() != Some(&b'/') {
             self.path.push(b'/');
         }
         let first = self.items.len();
-        let more = self.list(fd.as_fd(), depth + 1, own_path);
+        let more = self.list(fd.as_fd(), end, depth + 1, own_path);
         if !more && self.print_if_idle(first) {
             drop(fd);
             return self.left_closed(after);
         }
-        let place = Place::Open(Arc::new(Held::new(fd, &self.run.held)));
+        let place = Place::Open(Arc::new(Held::new(fd, end, &self.run.held)));
         let path = self.path.len();
         self.push(place, first, path, depth + 1, more, after);
     }
@@ -89,7 +93,7 @@ impl Worker<'_> {
         let Some(mut frame) = self.frames.pop() else { return };
         if let Place::Open(held) = &frame.place {
             let held = Arc::clone(held);
-            frame.more = self.list(held.fd.as_fd(), depth, path - 1);
+            frame.more = self.list(held.fd.as_fd(), held.end, depth, path - 1);
             let (place, more, after) = (frame.place, frame.more, frame.after);
             self.push(place, first, path, depth, more, after);
         }
@@ -97,12 +101,12 @@ impl Worker<'_> {
 
     /// Lists a directory, or as much of it as is taken at once: evaluates entries, or keeps them until their turn has
     /// come. Whether there is more.
-    pub(super) fn list(&mut self, fd: BorrowedFd<'_>, depth: u32, own_path: usize) -> bool {
+    pub(super) fn list(&mut self, fd: BorrowedFd<'_>, end: Option<End>, depth: u32, own_path: usize) -> bool {
         let mut buffer = std::mem::take(&mut self.buffer);
         let (mut count, first) = (0, self.items.len());
         self.spans.clear();
         let mut searchable = None;
-        let listed = directories::list(fd, &mut buffer, |entry| {
+        let listed = directories::list(fd, end, &mut buffer, |entry| {
             count += 1;
             let before = self.items.len();
             let kind = match entry.kind {
@@ -160,6 +164,14 @@ impl Worker<'_> {
         }
     }
 
+    /// How the end of that is seen, and so of what is below it, if it is known.
+    fn end_at_top(&self) -> Option<End> {
+        match self.frames.last().map(|frame| &frame.place) {
+            Some(Place::Open(held)) => held.end,
+            _ => None,
+        }
+    }
+
     /// Opens the directory on top again if it was closed.
     pub(super) fn open_top(&mut self) -> io::Result<()> {
         let Some(frame) = self.frames.last_mut() else { return Ok(()) };
@@ -168,7 +180,8 @@ impl Worker<'_> {
         if identity(fd.as_fd()) != known {
             return Err(io::ErrorKind::NotFound.into());
         }
-        frame.place = Place::Open(Arc::new(Held::new(fd, &self.run.held)));
+        let end = End::of(fd.as_fd());
+        frame.place = Place::Open(Arc::new(Held::new(fd, end, &self.run.held)));
         self.closed = self.closed.min(self.frames.len() - 1);
         Ok(())
     }
