@@ -139,6 +139,12 @@ impl Collector {
         self.place.as_ref().is_some_and(|place| place.is_too_much(self.memory_bytes()))
     }
 
+    /// Of a peer: memory holds no more, or counting does not pay. Lists would have to be put together, by one alone; and a file is
+    /// better read to where its lines are kept (see [`reads_itself`](Collector::reads_itself)).
+    pub(crate) fn wants_no_more(&self) -> bool {
+        self.is_full() || matches!(self.building, Building::Listing(_))
+    }
+
     fn memory_bytes(&self) -> usize {
         self.building.memory_bytes() + self.runs.iter().map(SortedRun::memory_bytes).sum::<usize>()
     }
@@ -344,10 +350,10 @@ impl Collector {
                 trial.lines += tried.lines;
                 counted.each(|line, count| table.add_counted(line, count));
             }
-            (own, building) => {
-                own.give_up_counting(&self.order, self.terminator, &self.crew);
+            (_, building) => {
+                self.give_up_counting();
                 let mut lines = building.into_lines(&self.order, self.terminator, &self.crew);
-                match own {
+                match &mut self.building {
                     Building::Listing(own) if self.run_bytes.saturating_sub(own.bytes()) > lines.bytes() => {
                         own.append(&mut lines, &self.order);
                     }
@@ -685,6 +691,24 @@ mod tests {
         let mut out = Vec::new();
         while output.print(1 << 20, &mut out) {}
         assert!(out == sorted(&order, false, usize::MAX, &text.repeat(8)));
+    }
+
+    /// Where counting does not pay, a peer takes no more, and what it has taken is sorted like the rest.
+    #[test]
+    fn peers_do_not_list() {
+        let order = order(Vec::new(), false);
+        let mut first = Collector::new(order.clone(), b'\n', false);
+        let (same, different) = (b"same\n".repeat(2 * TRIAL_LINES), numbers(2 * TRIAL_LINES as u64, 1 << 40));
+        let mut peers = [first.another().expect("it counts"), first.another().expect("it counts")];
+        peers[0].push(&same);
+        peers[1].push(&different);
+        assert_eq!(peers.each_ref().map(Collector::wants_no_more), [false, true]);
+        peers.into_iter().for_each(|peer| first.absorb(peer));
+        let (order, runs) = first.into_runs();
+        let mut out = Vec::new();
+        let mut output = Output::new(order.clone(), b'\n', runs, false, Style::Every);
+        while output.print(1 << 20, &mut out) {}
+        assert!(out == sorted(&order, false, usize::MAX, &[same, different].concat()));
     }
 
     fn style_of(unique: bool) -> Style {

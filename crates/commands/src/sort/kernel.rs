@@ -137,8 +137,8 @@ impl Kernel for SortKernel {
 
     fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
         let State::Reading(collector) = &mut self.state else { return Ok(Flow::More) };
-        if self.is_peer && collector.is_full() {
-            return Err(HandOver { consumed: 0, reason: "a peer has no more memory" });
+        if self.is_peer && collector.wants_no_more() {
+            return Err(HandOver { consumed: 0, reason: "a peer has no more memory, or nothing to count" });
         }
         collector.push(block);
         if collector.must_hand_over() {
