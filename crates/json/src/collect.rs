@@ -1,9 +1,9 @@
 //! The values that paths lead to, within one value that is read: of each path, in the order of the document.
 
 use crate::compact::Compact;
-use crate::padded::{Raw, Text};
 use crate::select::{Paths, States};
 use crate::visit::{Interest, Kind, Place};
+use pelton_sys::padded::{Raw, Text};
 
 /// Holds what is wanted until it is taken. Values within wanted values are parts of the same text.
 pub(crate) struct Collector {

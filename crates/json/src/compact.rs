@@ -1,7 +1,7 @@
 //! Values without blanks, otherwise as written.
 
-use crate::padded::{Raw, Text};
 use crate::visit::Kind;
+use pelton_sys::padded::{Raw, Text};
 
 /// Whether a comma must come before the next value.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,8 +19,7 @@ impl Compact {
     #[inline(always)]
     pub(crate) fn key(&mut self, raw: Raw<'_>, to: &mut Text) {
         self.element(to);
-        to.extend_raw(raw);
-        to.push(b':');
+        to.put((raw, *b":"));
     }
 
     #[inline(always)]
@@ -45,7 +44,7 @@ impl Compact {
     #[inline(always)]
     pub(crate) fn scalar(&mut self, raw: Raw<'_>, to: &mut Text) {
         self.begun = true;
-        to.extend_raw(raw);
+        to.put((raw,));
     }
 
     pub(crate) fn piece(&mut self, raw: &[u8], to: &mut Text) {

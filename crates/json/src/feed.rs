@@ -7,9 +7,9 @@ use pelton_sys::structure::{Carry, Found, index};
 
 use crate::error::{Failure, Fault, SyntaxError};
 use crate::machine::{Cursor, Flaw, Machine, Rules, View};
-use crate::padded::PADDING;
 use crate::skim::Outcome;
 use crate::visit::Visitor;
+use pelton_sys::padded::PADDING;
 
 /// How much is read at once, in bytes, unless a name or a number is longer: as much as a pipe holds.
 pub const WINDOW_BYTES: usize = 64 * 1024;

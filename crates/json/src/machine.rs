@@ -2,10 +2,10 @@
 
 use crate::error::{Fault, found};
 use crate::levels::Levels;
-use crate::padded::Raw;
 use crate::scalar::{self, Scalar};
 use crate::skim::{self, Limits, Outcome, Reached};
 use crate::visit::{Interest, Kind, Nobody, Place, Visitor};
+use pelton_sys::padded::Raw;
 
 /// What has been read of the text, and what was found in it.
 pub(crate) struct View<'a> {
@@ -250,6 +250,12 @@ impl Machine {
                     }
                     Interest::Visit
                 }
+                State::FirstKey | State::Key if starts_member(view, cursor) => {
+                    match self.members::<V, SKIPPING>(view, cursor, visitor)? {
+                        Some(interest) => interest,
+                        None => return Ok(Pause::More),
+                    }
+                }
                 State::FirstKey | State::Key => match byte {
                     b'"' => match self.key(view, cursor, at, visitor)? {
                         Some(interest) => interest,
@@ -282,8 +288,10 @@ impl Machine {
                     Interest::Visit
                 }
                 State::FirstElement | State::Element => {
-                    self.state = State::Value;
-                    self.skips(visitor.element())
+                    match self.elements::<V, SKIPPING>(view, cursor, visitor)? {
+                        Some(interest) => interest,
+                        None => return Ok(Pause::More),
+                    }
                 }
                 State::Document => {
                     self.check_line(view, cursor)?;
@@ -299,6 +307,63 @@ impl Machine {
                 return Ok(Pause::Choose);
             }
         }
+    }
+
+    /// Members in a row, as long as each is there as far as its value's first token and none holds others: from state to
+    /// state would be a jump for each token, of which the machine foresees few. `None` if a value's end is not there yet.
+    #[inline(always)]
+    fn members<V: Visitor, const SKIPPING: bool>(
+        &mut self,
+        view: &View<'_>,
+        cursor: &mut Cursor,
+        visitor: &mut V,
+    ) -> Result<Option<Interest>, Flaw> {
+        loop {
+            let [start, quote, _, value] = view.tokens[cursor.token..][..4] else { return Ok(None) };
+            let end = quote as usize + 1;
+            check_string(view, cursor, end)?;
+            let interest = self.skips(visitor.key(Raw::of(view.padded, start as usize, end)));
+            cursor.token += 3;
+            self.state = State::Value;
+            if !SKIPPING && interest == Interest::Skip {
+                return Ok(Some(interest));
+            }
+            let Some(interest) = self.value(view, cursor, value as usize, visitor)? else { return Ok(None) };
+            let next = view.tokens.get(cursor.token).map(|next| view.text[*next as usize]);
+            if self.state != State::AfterMember || next != Some(b',') || !SKIPPING && visitor.chooses() {
+                return Ok(Some(interest));
+            }
+            cursor.token += 1;
+            self.state = State::Key;
+            if !starts_member(view, cursor) {
+                return Ok(Some(interest));
+            }
+        }
+    }
+
+    /// Elements in a row, as long as none holds others. `None` if a value's end is not there yet.
+    #[inline(always)]
+    fn elements<V: Visitor, const SKIPPING: bool>(
+        &mut self,
+        view: &View<'_>,
+        cursor: &mut Cursor,
+        visitor: &mut V,
+    ) -> Result<Option<Interest>, Flaw> {
+        while let Some(start) = view.tokens.get(cursor.token) {
+            let interest = self.skips(visitor.element());
+            self.state = State::Value;
+            if !SKIPPING && interest == Interest::Skip {
+                return Ok(Some(interest));
+            }
+            let Some(interest) = self.value(view, cursor, *start as usize, visitor)? else { return Ok(None) };
+            let next = view.tokens.get(cursor.token).map(|next| view.text[*next as usize]);
+            if self.state != State::AfterElement || next != Some(b',') {
+                return Ok(Some(interest));
+            }
+            cursor.token += 1;
+            self.state = State::Element;
+        }
+        Ok(None)
     }
 
     /// Notes where the value that comes ends, if it is not wanted.
@@ -468,6 +533,15 @@ impl Machine {
     #[cold]
     fn unexpected(&self, view: &View<'_>, at: usize) -> Flaw {
         (at, Fault::Expected { wanted: self.state.wanted(), found: found(view.text, at) })
+    }
+}
+
+/// Whether a name, its colon and the first token of its value come next.
+#[inline(always)]
+fn starts_member(view: &View<'_>, cursor: &Cursor) -> bool {
+    match view.tokens.get(cursor.token..cursor.token + 4) {
+        Some([name, _, colon, _]) => view.text[*name as usize] == b'"' && view.text[*colon as usize] == b':',
+        _ => false,
     }
 }
 

@@ -11,9 +11,9 @@ use pelton_sys::structure::Found;
 use crate::error::Failure;
 use crate::feed::{BYTE_ORDER_MARK, Origin, read_text};
 use crate::machine::{Machine, Rules};
-use crate::padded::{PADDING, Text};
 use crate::selected::Prints;
 use crate::visit::Visitor;
+use pelton_sys::padded::{PADDING, Text};
 
 /// How many bytes a thread is given at once, unless a line is longer.
 pub const CHUNK_BYTES: usize = 256 * 1024;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::padded::Text;
+use pelton_sys::padded::Text;
 
 /// Written when there is more than this, in bytes.
 const ENOUGH: usize = 64 * 1024;

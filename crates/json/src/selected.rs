@@ -9,10 +9,10 @@ use crate::compact::Compact;
 use crate::error::Fault;
 use crate::feed::read_text;
 use crate::machine::{Machine, Rules};
-use crate::padded::{PADDING, Raw, Text};
 use crate::select::{Paths, States};
 use crate::skim::Names;
 use crate::visit::{Interest, Kind, Place, Visitor};
+use pelton_sys::padded::{PADDING, Raw, Text};
 
 /// A visitor that can be told to follow the document without printing.
 pub trait Format: Visitor {

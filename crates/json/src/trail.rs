@@ -1,7 +1,7 @@
 //! The path of the value that is being read, as one text: steps are appended and cut off again.
 
-use crate::padded::{Raw, Text};
 use crate::visit::Kind;
+use pelton_sys::padded::{Raw, Text};
 
 /// How a path is written.
 pub trait Style {
@@ -120,8 +120,7 @@ impl Style for Written {
 
     #[inline(always)]
     fn key(path: &mut Text, raw: Raw<'_>) {
-        path.push(b'.');
-        path.extend_raw(raw);
+        path.put((*b".", raw));
     }
 
     fn index(path: &mut Text, index: u64) {

@@ -1,8 +1,8 @@
 //! Who is told what a document holds.
 
 use crate::error::Fault;
-use crate::padded::Raw;
 use crate::skim::Names;
+use pelton_sys::padded::Raw;
 
 /// A container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

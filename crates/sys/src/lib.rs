@@ -23,6 +23,7 @@ pub mod locks;
 pub mod machine;
 pub mod marks;
 pub mod memory;
+pub mod padded;
 pub mod pages;
 pub mod patterns;
 pub mod pipe;

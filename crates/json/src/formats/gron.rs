@@ -11,10 +11,10 @@ use std::io;
 
 use crate::decode::Decoder;
 use crate::out::Out;
-use crate::padded::{Raw, Text};
 use crate::selected::{Format, Prints};
 use crate::trail::{Style, Trail, push_number};
 use crate::visit::{Interest, Kind, Place, Visitor};
+use pelton_sys::padded::{PADDING, Raw, Text};
 use unicode_general_category::{GeneralCategory as Category, get_general_category};
 
 /// Strings are read and written anew, so that escapes are those of gron; numbers stay as written.
@@ -34,11 +34,7 @@ impl<'a> Gron<'a> {
 
     #[inline(always)]
     fn assignment(&mut self, value: Raw<'_>) {
-        let text = self.out.text();
-        text.extend_text(self.trail.path());
-        text.extend_array(b" = ");
-        text.extend_raw(value);
-        text.extend_array(b";\n");
+        self.out.text().put((self.trail.path(), *b" = ", value, *b";\n"));
         self.out.relieve();
     }
 }
@@ -76,9 +72,8 @@ impl Visitor for Gron<'_> {
     #[inline(always)]
     fn open(&mut self, kind: Kind) -> Interest {
         if self.shows {
-            let text = self.out.text();
-            text.extend_text(self.trail.path());
-            text.extend_array(&[b' ', b'=', b' ', kind.opening(), kind.closing(), b';', b'\n']);
+            let end = [b' ', b'=', b' ', kind.opening(), kind.closing(), b';', b'\n'];
+            self.out.text().put((self.trail.path(), end));
             self.out.relieve();
         }
         self.trail.open(kind);
@@ -92,7 +87,7 @@ impl Visitor for Gron<'_> {
 
     #[inline(always)]
     fn scalar(&mut self, raw: Raw<'_>) {
-        if raw[0] == b'"' && !is_quoted_alike(&raw) {
+        if raw[0] == b'"' && !is_quoted_alike(raw) {
             self.piece(&raw, Place::First);
             self.piece(b"", Place::Last);
         } else {
@@ -103,7 +98,7 @@ impl Visitor for Gron<'_> {
     fn piece(&mut self, raw: &[u8], place: Place) {
         if place == Place::First {
             self.decoder = Decoder::default();
-            self.out.text().extend_text(self.trail.path());
+            self.out.text().put((self.trail.path(),));
             self.out.text().extend(b" = \"");
         }
         let mut text = Vec::new();
@@ -134,6 +129,24 @@ impl Style for JavaScript {
     const ROOT: &'static [u8] = b"json";
 
     fn key(path: &mut Text, raw: Raw<'_>) {
+        let inner = Raw::of(raw.padded(), 1, raw.len() - 1);
+        if is_plain_identifier(&inner) {
+            path.put((*b".", inner));
+        } else {
+            JavaScript::rare_key(path, raw);
+        }
+    }
+
+    fn index(path: &mut Text, index: u64) {
+        path.push(b'[');
+        push_number(path, index);
+        path.push(b']');
+    }
+}
+
+impl JavaScript {
+    /// One that may need quotes.
+    fn rare_key(path: &mut Text, raw: Raw<'_>) {
         let inner = &raw[1..raw.len() - 1];
         let mut text = Vec::new();
         let text: &[u8] = if inner.contains(&b'\\') {
@@ -151,20 +164,38 @@ impl Style for JavaScript {
             path.extend(b"\"]");
         }
     }
-
-    fn index(path: &mut Text, index: u64) {
-        path.push(b'[');
-        push_number(path, index);
-        path.push(b']');
-    }
 }
 
-/// Whether gron would write a string as it is written here: no escapes, and nothing that begins as the control characters
-/// and line ends do that Unicode has beside those of ASCII.
+/// Whether gron would write a string as it is written here.
 #[inline(always)]
-fn is_quoted_alike(raw: &[u8]) -> bool {
-    let inner = &raw[1..raw.len() - 1];
-    memchr::memchr3(b'\\', 0x7f, 0xc2, inner).is_none() && memchr::memchr(0xe2, inner).is_none()
+fn is_quoted_alike(raw: Raw<'_>) -> bool {
+    // With what stands behind it: whole vectors are looked at.
+    let (chunks, _) = raw.padded().as_chunks::<PADDING>();
+    let chunks = &chunks[..raw.len().div_ceil(PADDING)];
+    let telling = |chunk: &[u8; PADDING]| chunk.iter().fold(0, |any, byte| any | is_telling(*byte)) != 0;
+    !chunks.iter().any(telling) || is_quoted_alike_by_bytes(&raw)
+}
+
+/// It begins an escape, or it is or may begin a control character or line end that is none of ASCII's first 32.
+#[inline(always)]
+fn is_telling(byte: u8) -> u8 {
+    u8::from(byte == b'\\') | u8::from(byte == 0x7f) | u8::from(byte == 0xc2) | u8::from(byte == 0xe2)
+}
+
+/// The same for certain.
+fn is_quoted_alike_by_bytes(raw: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(found) = raw[at..].iter().position(|byte| is_telling(*byte) != 0) {
+        at += found;
+        at += match raw[at..] {
+            [b'\\', b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..] => 2,
+            [0xc2, 0xa0..=0xff, ..] => 2,
+            // The line ends are E2 80 A8 and E2 80 A9.
+            [0xe2, second, third, ..] if second != 0x80 || !matches!(third, 0xa8 | 0xa9) => 3,
+            _ => return false,
+        };
+    }
+    true
 }
 
 /// Appends what gron writes between quotes.
@@ -187,64 +218,70 @@ fn quote(text: &[u8], to: &mut Text) {
 }
 
 /// The words of JavaScript that gron knows, and quotes.
-fn is_reserved(name: &str) -> bool {
+fn is_reserved(name: &[u8]) -> bool {
     matches!(
         name,
-        "break"
-            | "case"
-            | "catch"
-            | "class"
-            | "const"
-            | "continue"
-            | "debugger"
-            | "default"
-            | "delete"
-            | "do"
-            | "else"
-            | "export"
-            | "extends"
-            | "false"
-            | "finally"
-            | "for"
-            | "function"
-            | "if"
-            | "import"
-            | "in"
-            | "instanceof"
-            | "new"
-            | "null"
-            | "return"
-            | "super"
-            | "switch"
-            | "this"
-            | "throw"
-            | "true"
-            | "try"
-            | "typeof"
-            | "var"
-            | "void"
-            | "while"
-            | "with"
-            | "yield"
+        b"break"
+            | b"case"
+            | b"catch"
+            | b"class"
+            | b"const"
+            | b"continue"
+            | b"debugger"
+            | b"default"
+            | b"delete"
+            | b"do"
+            | b"else"
+            | b"export"
+            | b"extends"
+            | b"false"
+            | b"finally"
+            | b"for"
+            | b"function"
+            | b"if"
+            | b"import"
+            | b"in"
+            | b"instanceof"
+            | b"new"
+            | b"null"
+            | b"return"
+            | b"super"
+            | b"switch"
+            | b"this"
+            | b"throw"
+            | b"true"
+            | b"try"
+            | b"typeof"
+            | b"var"
+            | b"void"
+            | b"while"
+            | b"with"
+            | b"yield"
     )
+}
+
+/// Whether gron writes `.name`, which has only bytes of ASCII. Whatever has escapes has not.
+#[inline(always)]
+fn is_plain_identifier(name: &[u8]) -> bool {
+    const PLAIN: [bool; 256] = {
+        let mut plain = [false; 256];
+        let mut byte = 0u8;
+        while byte < 128 {
+            plain[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$';
+            byte += 1;
+        }
+        plain
+    };
+    let all = name.iter().fold(true, |all, byte| all & PLAIN[usize::from(*byte)]);
+    all && name.first().is_some_and(|first| !first.is_ascii_digit()) && !is_reserved(name)
 }
 
 /// Whether gron writes `.name`: letters (but no title case), `$`, `_`, and behind the first also marks, digits and
 /// connectors.
 fn is_identifier(name: &[u8]) -> bool {
-    let Ok(name) = std::str::from_utf8(name) else { return false };
-    let ascii_first = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_' || *byte == b'$';
-    let plain = match name.as_bytes().split_first() {
-        None => return false,
-        Some((first, rest)) => {
-            ascii_first(first) && rest.iter().all(|byte| ascii_first(byte) || byte.is_ascii_digit())
-        }
-    };
-    if plain {
-        return !is_reserved(name);
-    }
-    let mut characters = name.chars();
-    characters.next().is_some_and(begins_identifier)
+    let Ok(mut characters) = std::str::from_utf8(name).map(str::chars) else { return false };
+    !is_reserved(name)
+        && characters.next().is_some_and(begins_identifier)
         && characters.all(|one| begins_identifier(one) || continues_identifier(one))
 }
 
@@ -262,6 +299,8 @@ fn continues_identifier(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use pelton_testkit::Random;
+
     use super::*;
 
     #[test]
@@ -280,5 +319,59 @@ mod tests {
         quote("a\"\\/\u{8}\u{c}\n\r\t\u{1}\u{7f}\u{85}\u{2028}é😀".as_bytes(), &mut quoted);
         let expected = "a\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u007F\\u0085\\u2028é😀";
         assert_eq!(String::from_utf8(quoted.bytes().to_vec()), Ok(expected.to_owned()));
+    }
+
+    /// A string of random pieces, quoted, of which many are written otherwise by gron, with padding.
+    fn random_string(random: &mut Random) -> Vec<u8> {
+        const PIECES: &[&str] = &[
+            "a",
+            "Z9",
+            "_",
+            "$",
+            "7",
+            " ",
+            "name",
+            "\\\"",
+            "\\\\",
+            "\\/",
+            "\\b\\f\\n\\r\\t",
+            "\\u00e9",
+            "\\ud83d\\ude00",
+            "\\ud800",
+            "é",
+            "\u{7f}",
+            "\u{85}",
+            "\u{a0}",
+            "\u{2027}",
+            "\u{2028}",
+            "\u{2029}",
+            "日本",
+            "😀",
+            "if",
+            "typeof",
+            "a text of more than thirty-two bytes",
+        ];
+        let inner: String = (0..random.below(5)).map(|_| PIECES[random.below(PIECES.len())]).collect();
+        let mut text = format!("\"{inner}\"").into_bytes();
+        text.extend([b'\\'; PADDING]);
+        text
+    }
+
+    #[test]
+    fn short_ways_write_what_long_ways_do() {
+        let mut random = Random::new(1);
+        for _ in 0..50_000 {
+            let text = random_string(&mut random);
+            let raw = Raw::of(&text, 0, text.len() - PADDING);
+            let [mut short, mut long] = [(); 2].map(|()| Gron::new(Out::kept()));
+            short.scalar(raw);
+            long.piece(&raw, Place::First);
+            long.piece(b"", Place::Last);
+            assert_eq!(short.out.text().bytes(), long.out.text().bytes(), "{}", raw.escape_ascii());
+            let [mut short, mut long] = [(); 2].map(|()| Text::default());
+            JavaScript::key(&mut short, raw);
+            JavaScript::rare_key(&mut long, raw);
+            assert_eq!(short.bytes(), long.bytes(), "{}", raw.escape_ascii());
+        }
     }
 }

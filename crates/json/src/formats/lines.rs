@@ -9,10 +9,10 @@
 use std::io;
 
 use crate::out::Out;
-use crate::padded::{Raw, Text};
 use crate::selected::{Format, Prints};
 use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, Place, Visitor};
+use pelton_sys::padded::{Raw, Text};
 
 /// Names, strings and numbers as written.
 pub struct Lines<'a> {
@@ -32,9 +32,7 @@ impl<'a> Lines<'a> {
         if !self.shows {
             return;
         }
-        let text = self.out.text();
-        text.extend_text(self.trail.path());
-        text.extend_array(&[b' ', b'<', b'=', b'>', b' ', byte, b'\n']);
+        self.out.text().put((self.trail.path(), [b' ', b'<', b'=', b'>', b' ', byte, b'\n']));
         self.out.relieve();
     }
 }
@@ -84,18 +82,13 @@ impl Visitor for Lines<'_> {
 
     #[inline(always)]
     fn scalar(&mut self, raw: Raw<'_>) {
-        let text = self.out.text();
-        text.reserve(self.trail.path().len() + raw.len() + 3);
-        text.extend_text(self.trail.path());
-        text.extend_array(b": ");
-        text.extend_raw(raw);
-        text.push(b'\n');
+        self.out.text().put((self.trail.path(), *b": ", raw, *b"\n"));
         self.out.relieve();
     }
 
     fn piece(&mut self, raw: &[u8], place: Place) {
         if place == Place::First {
-            self.out.text().extend_text(self.trail.path());
+            self.out.text().put((self.trail.path(),));
             self.out.text().extend(b": ");
         }
         self.out.text().extend(raw);

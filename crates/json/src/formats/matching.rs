@@ -9,10 +9,10 @@ use std::io;
 use memchr::memmem::Finder;
 
 use crate::out::Out;
-use crate::padded::{PADDING, Raw, Text};
 use crate::selected::Prints;
 use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, Place, Visitor};
+use pelton_sys::padded::{PADDING, Raw, Text};
 
 /// Lines with a text in them. Of one whose value is too long to be held, that is not judged: it is printed.
 pub struct Matching<'a> {
@@ -50,9 +50,7 @@ impl<'a> Matching<'a> {
             return;
         }
         let start = self.out.text().len();
-        let text = self.out.text();
-        text.extend_text(self.trail.path());
-        text.extend_array(&[b' ', b'<', b'=', b'>', b' ', byte, b'\n']);
+        self.out.text().put((self.trail.path(), [b' ', b'<', b'=', b'>', b' ', byte, b'\n']));
         self.keep_from(start);
     }
 
@@ -118,18 +116,14 @@ impl Visitor for Matching<'_> {
         }
         let text = self.out.text();
         let start = text.len();
-        text.extend_text(self.trail.path());
-        text.extend_array(b": ");
-        text.extend_raw(raw);
-        text.push(b'\n');
+        text.put((self.trail.path(), *b": ", raw, *b"\n"));
         self.keep_from(start);
     }
 
     fn piece(&mut self, raw: &[u8], place: Place) {
         let text = self.out.text();
         if place == Place::First {
-            text.extend_text(self.trail.path());
-            text.extend(b": ");
+            text.put((self.trail.path(), *b": "));
         }
         text.extend(raw);
         if place == Place::Last {

@@ -5,11 +5,11 @@ use std::io;
 use crate::collect::Collector;
 use crate::decode::decode;
 use crate::out::Out;
-use crate::padded::{Raw, Text};
 use crate::select::Paths;
 use crate::selected::{Format, Prints};
 use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, Place, Visitor};
+use pelton_sys::padded::{Raw, Text};
 
 /// What is printed of a record, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,11 +5,11 @@ use std::io;
 
 use crate::decode::decode;
 use crate::out::Out;
-use crate::padded::{Raw, Text};
 use crate::select::{PathError, Step, parse};
 use crate::selected::{Format, Prints};
 use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, Place, Visitor};
+use pelton_sys::padded::{Raw, Text};
 
 /// A part of a template.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,7 +112,7 @@ impl<'a> Template<'a> {
         for piece in which(self) {
             match piece {
                 Piece::Text(bytes) => line.extend(bytes),
-                Piece::Path => line.extend_text(self.trail.path()),
+                Piece::Path => line.put((self.trail.path(),)),
                 Piece::Key => line.extend(last_step(self.trail.path().bytes())),
                 Piece::Value => line.extend(raw),
                 Piece::Meaning if raw[0] == b'"' => {

@@ -3,10 +3,10 @@
 use std::io;
 
 use crate::out::Out;
-use crate::padded::{Raw, Text};
 use crate::selected::{Format, Prints};
 use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, Place, Visitor};
+use pelton_sys::padded::{Raw, Text};
 
 /// Tokens as written.
 pub struct Tokens<'a> {
@@ -26,7 +26,7 @@ impl<'a> Tokens<'a> {
     #[inline(always)]
     fn comma(&mut self) {
         if self.begun && self.shows {
-            self.out.text().extend_array(b",\n");
+            self.out.text().put((*b",\n",));
         }
     }
 }
@@ -55,8 +55,7 @@ impl Visitor for Tokens<'_> {
         self.trail.key(raw);
         self.comma();
         if self.shows {
-            self.out.text().extend_raw(raw);
-            self.out.text().extend_array(b"\n:\n");
+            self.out.text().put((raw, *b"\n:\n"));
         }
         Interest::Visit
     }
@@ -73,7 +72,7 @@ impl Visitor for Tokens<'_> {
         self.trail.open(kind);
         self.begun = false;
         if self.shows {
-            self.out.text().extend_array(&[kind.opening(), b'\n']);
+            self.out.text().put(([kind.opening(), b'\n'],));
         }
         Interest::Visit
     }
@@ -83,7 +82,7 @@ impl Visitor for Tokens<'_> {
         self.trail.close();
         self.begun = true;
         if self.shows {
-            self.out.text().extend_array(&[kind.closing(), b'\n']);
+            self.out.text().put(([kind.closing(), b'\n'],));
             self.out.relieve();
         }
     }
@@ -91,8 +90,7 @@ impl Visitor for Tokens<'_> {
     #[inline(always)]
     fn scalar(&mut self, raw: Raw<'_>) {
         self.begun = true;
-        self.out.text().extend_raw(raw);
-        self.out.text().push(b'\n');
+        self.out.text().put((raw, *b"\n"));
         self.out.relieve();
     }
 

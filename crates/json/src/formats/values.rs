@@ -5,10 +5,10 @@ use std::io;
 use crate::compact::Compact;
 use crate::decode::{Decoder, decode};
 use crate::out::Out;
-use crate::padded::{Raw, Text};
 use crate::selected::{Format, Prints};
 use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, Place, Visitor};
+use pelton_sys::padded::{Raw, Text};
 
 /// Strings and numbers as written; strings that stand alone can be shown as they are meant.
 pub struct Values<'a> {

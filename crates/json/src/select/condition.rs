@@ -9,8 +9,8 @@ use super::parse::Step;
 use crate::collect::Collector;
 use crate::decode::decode;
 use crate::machine::{Machine, Rules};
-use crate::padded::Raw;
 use crate::visit::{Interest, Kind, Place, Visitor};
+use pelton_sys::padded::Raw;
 
 /// How two values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
