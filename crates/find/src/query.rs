@@ -68,6 +68,11 @@ impl Query {
         self.expression.prints_names()
     }
 
+    /// What the name of an entry has to match before anything else is asked of it, or done.
+    pub(crate) fn first_asks(&self) -> Option<&Pattern> {
+        self.expression.first_asks()
+    }
+
     /// Whether it must be done entry by entry, in order, by one thread: it runs commands, removes something, or wants
     /// directories after what is in them.
     pub fn is_serial(&self) -> bool {
@@ -120,6 +125,14 @@ impl Expr {
             Expr::Not(part) => part.asks_commands(wanted),
             Expr::Action(Action::Run(_)) => wanted,
             Expr::Test(_) | Expr::Action(_) => false,
+        }
+    }
+
+    fn first_asks(&self) -> Option<&Pattern> {
+        match self {
+            Expr::And(parts) => parts.first()?.first_asks(),
+            Expr::Test(Test::Name(pattern)) => Some(pattern),
+            _ => None,
         }
     }
 

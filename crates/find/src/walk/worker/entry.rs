@@ -26,6 +26,12 @@ impl Worker<'_> {
             items::put_entry(&mut self.items, name, kind);
             return false;
         }
+        if self.is_out(name, kind, depth) {
+            if kind == Kind::Directory && depth < self.run.query.max_depth {
+                items::put_directory(&mut self.items, name);
+            }
+            return false;
+        }
         let verdict = self.evaluate(at, name, kind, depth);
         self.settle(verdict.quit);
         if verdict.descend && !verdict.quit {
@@ -40,6 +46,13 @@ impl Worker<'_> {
             return true;
         }
         false
+    }
+
+    /// Whether its name alone says that nothing is to be asked of an entry, or done with it. That is so of most.
+    fn is_out(&self, name: &CStr, kind: Kind, depth: u32) -> bool {
+        // What it is, is known; and a link is a link.
+        let plain = kind != Kind::Unknown && depth > 0 && self.run.query.follow != Follow::Always;
+        plain && self.wanted.is_some_and(|pattern| !pattern.matches(name))
     }
 
     /// What was just said goes where it belongs.

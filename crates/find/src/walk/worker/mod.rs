@@ -12,6 +12,7 @@ use super::sequence::Part;
 use super::{Event, Order, Place, Run, Tally};
 use crate::evaluate::Evaluator;
 use crate::message;
+use crate::pattern::Pattern;
 use pelton_sys::clock;
 use pelton_sys::directories::{self, Kind};
 use std::io;
@@ -56,6 +57,8 @@ pub(super) struct Worker<'r> {
     /// Frames below this have been closed already.
     closed: usize,
     evaluator: Evaluator<'r>,
+    /// What names must match, if that is asked first.
+    wanted: Option<&'r Pattern>,
     outlet: Outlet,
     buffer: Box<[MaybeUninit<u8>]>,
     spans: Vec<(u64, Range<usize>)>,
@@ -82,6 +85,7 @@ impl<'r> Worker<'r> {
             ancestors: Vec::new(),
             closed: 0,
             evaluator: Evaluator::new(run.query, run.sink),
+            wanted: run.query.first_asks(),
             outlet: Outlet::default(),
             buffer: vec![MaybeUninit::uninit(); BUFFER].into_boxed_slice(),
             spans: Vec::new(),
