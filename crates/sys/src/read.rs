@@ -30,6 +30,10 @@ pub fn into(fd: std::os::fd::BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usiz
     Ok(rustix::io::read(fd, into)?)
 }
 
+/// So much is touched before it is filled. In bytes.
+const STEP_BYTES: usize = 1 << 20;
+const PAGE_BYTES: usize = 4096;
+
 /// Room behind what is in a vector: one part of several, which different threads may fill.
 pub struct Room<'a> {
     bytes: &'a mut [MaybeUninit<u8>],
@@ -42,7 +46,9 @@ impl<'a> Room<'a> {
         let Room { bytes, full } = self;
         let mut filled = 0;
         while filled < bytes.len() {
-            match rustix::io::pread(file, &mut bytes[filled..], at + filled as u64) {
+            let end = bytes.len().min(filled + STEP_BYTES);
+            touch(&mut bytes[filled..end]);
+            match rustix::io::pread(file, &mut bytes[filled..end], at + filled as u64) {
                 Ok(([], _)) => return None,
                 Ok((read, _)) => filled += read.len(),
                 Err(rustix::io::Errno::INTR) => {}
@@ -53,6 +59,14 @@ impl<'a> Room<'a> {
         // SAFETY: `pread` has written all of these bytes, and they are borrowed for as long as they are shown.
         Some(unsafe { bytes.assume_init_ref() })
     }
+}
+
+/// Writes to each page. If `pread` touched them first, the kernel would hold the lock of the whole address space while it clears them:
+/// another thread that maps a page meanwhile waits for it, and whoever touches one next waits for that thread.
+fn touch(bytes: &mut [MaybeUninit<u8>]) {
+    bytes.chunks_mut(PAGE_BYTES).for_each(|page| {
+        page[0].write(0);
+    });
 }
 
 /// Appends parts of these sizes, which `work` fills, in any order. Those before the first that was not filled are there afterwards:

@@ -221,28 +221,34 @@ impl Collector {
         }
     }
 
+    /// How much of a file is read in common.
+    fn wave_bytes(&self) -> usize {
+        wave_bytes(&self.crew, self.place.as_ref().map(Place::memory_bytes))
+    }
+
     /// Whether so much of a file had better be read by several, each a part of it, to where it is kept: lines that are
     /// listed, and enough of them.
     pub(crate) fn reads_itself(&self, bytes: u64) -> bool {
-        let wave = wave_bytes(&self.crew);
+        let wave = self.wave_bytes();
         // How long lines are is learnt from the first block.
         matches!(self.building, Building::Listing(_))
             && self.building.bytes() > 0
             && !self.order.may_meet_nan()
             && self.crew.may_help()
-            && bytes >= wave as u64 / 4
+            && bytes >= wave_bytes(&self.crew, None) as u64 / 4
             && self.place.as_ref().is_none_or(|place| place.memory_bytes() / WAVES_MIN >= wave)
     }
 
     /// Reads lines from the beginning of this range of a file on: so many bytes.
     pub(crate) fn read_some(&mut self, file: &dyn PlainFile, range: Range<u64>) -> u64 {
-        let wave = wave_bytes(&self.crew);
-        if self.building.bytes() + wave > self.run_bytes {
+        let wave = self.wave_bytes();
+        let most = usize::try_from(range.end - range.start).map_or(wave, |bytes| bytes.min(wave));
+        if self.building.bytes() + most > self.run_bytes {
             self.seal();
             self.give_up_counting();
         }
         let Building::Listing(lines) = &mut self.building else { return 0 };
-        let taken = lines.read(file, range, &self.order, &mut self.length);
+        let taken = lines.read(file, range, wave, &self.order, &mut self.length);
         self.see_to_memory();
         taken
     }

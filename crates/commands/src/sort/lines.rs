@@ -10,6 +10,7 @@
 //! ```
 
 use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pelton_stream::PlainFile;
 use pelton_stream::team::Crew;
@@ -25,6 +26,9 @@ use super::text::{LineLength, WINDOW_BYTES, each_line, window};
 /// Text is indexed in common when there is so much of it; the keys made of it must fit into what 32-bit offsets reach.
 /// In bytes.
 const WAVE_BYTES: usize = 32 << 20;
+/// Where there is memory for many more, waves are so much larger.
+const WAVES: usize = 16;
+const WAVE_BYTES_MAX: usize = 256 << 20;
 /// What a worker indexes at a time, in bytes.
 const SEGMENT_BYTES: usize = 1 << 20;
 
@@ -165,11 +169,12 @@ impl Lines {
         &mut self,
         file: &dyn PlainFile,
         range: Range<u64>,
+        wave_bytes: usize,
         order: &LineOrder,
         length: &mut LineLength,
     ) -> u64 {
         self.index_together(order, length);
-        let parts = cut(file, range, self.terminator, &self.crew);
+        let parts = cut(file, range, wave_bytes, self.terminator, &self.crew);
         let sizes: Vec<usize> = parts.iter().map(|part| (part.end - part.start) as usize).collect();
         let Lines { arena, keys, index, indexed, terminator, crew, .. } = self;
         let base = arena.len();
@@ -189,14 +194,11 @@ impl Lines {
     fn index_alone(&mut self, order: &LineOrder, length: &mut LineLength) {
         let Lines { arena, keys, index, indexed, terminator, .. } = self;
         let from = std::mem::replace(indexed, arena.len());
-        let mean = length.mean(&arena[from..], *terminator);
+        let shape = Shape { terminator: *terminator, mean: length.mean(&arena[from..], *terminator) };
+        let text = from..arena.len();
         let count = match index {
-            Unsorted::Plain(lists) => {
-                index_text(arena, keys, from..arena.len(), *terminator, mean, order, last(lists))
-            }
-            Unsorted::Keyed(lists) => {
-                index_text(arena, keys, from..arena.len(), *terminator, mean, order, last(lists))
-            }
+            Unsorted::Plain(lists) => index_text(arena, keys, text, shape, order, last(lists), |item| item),
+            Unsorted::Keyed(lists) => index_text(arena, keys, text, shape, order, last(lists), |item| item),
         };
         length.saw(arena.len() - from, count);
     }
@@ -309,20 +311,28 @@ fn take_over<I: Indexed>(own: &mut Vec<Vec<I>>, lists: &mut Vec<Vec<I>>, lines: 
     own.append(lists);
 }
 
-/// Indexes the lines in this part of the arena; says how many there are.
+/// How lines end, and about how long they are.
+#[derive(Clone, Copy)]
+struct Shape {
+    terminator: u8,
+    mean: usize,
+}
+
+/// Indexes the lines in this part of the arena, which may be part of another one: `place` says where they are there. Returns how
+/// many there are.
 fn index_text<I: Indexed>(
     arena: &[u8],
     keys: &mut Vec<u8>,
-    text: std::ops::Range<usize>,
-    terminator: u8,
-    mean: usize,
+    text: Range<usize>,
+    shape: Shape,
     order: &LineOrder,
     items: &mut Vec<I>,
+    place: impl Fn(I) -> I,
 ) -> usize {
     let (base, before) = (text.start, items.len());
-    each_line(&arena[text], terminator, mean, |start, end| {
+    each_line(&arena[text], shape.terminator, shape.mean, |start, end| {
         make_room(items, 1);
-        items.push(I::of_line(arena, keys, base + start, end - start, order));
+        items.push(place(I::of_line(arena, keys, base + start, end - start, order)));
     });
     items.len() - before
 }
@@ -338,7 +348,7 @@ struct Wave<'a> {
 
 /// What one of them made of a part of it.
 struct Segment<I> {
-    text: std::ops::Range<usize>,
+    text: Range<usize>,
     items: Vec<I>,
     keys: Vec<u8>,
 }
@@ -349,7 +359,8 @@ impl Wave<'_> {
         self.crew.each(&mut segments, |(): &mut (), segment: &mut Segment<I>| {
             let Segment { text, items, keys } = segment;
             make_room(items, text.len() / (mean + 1));
-            index_text(self.arena, keys, text.clone(), self.terminator, mean, self.order, items);
+            let shape = Shape { terminator: self.terminator, mean };
+            index_text(self.arena, keys, text.clone(), shape, self.order, items, |item| item);
         });
         let computed: usize = segments.iter().map(|segment| segment.keys.len()).sum();
         make_room(keys, computed);
@@ -379,17 +390,24 @@ impl Wave<'_> {
     }
 }
 
-/// How much is read in common, one part each, before it is seen whether memory holds more.
-pub(super) fn wave_bytes(crew: &Crew) -> usize {
-    crew.worth(WAVE_BYTES)
+/// How much is read in common, one part each, before it is seen whether memory holds more, where there is so much memory: all wait for
+/// the last part.
+pub(super) fn wave_bytes(crew: &Crew, memory_bytes: Option<usize>) -> usize {
+    crew.worth((memory_bytes.unwrap_or(0) / WAVES).clamp(WAVE_BYTES, WAVE_BYTES_MAX))
 }
 
 /// Parts that end with a line, from the beginning of this range on, one wave of them. A line so long that its end is not soon found is
 /// not cut, and ends the last part before it.
-fn cut(file: &dyn PlainFile, range: Range<u64>, terminator: u8, crew: &Crew) -> Vec<Range<u64>> {
+fn cut(
+    file: &dyn PlainFile,
+    range: Range<u64>,
+    wave_bytes: usize,
+    terminator: u8,
+    crew: &Crew,
+) -> Vec<Range<u64>> {
     const SOON_BYTES: usize = 4096;
     let mut ahead = [0; SOON_BYTES];
-    let (wave, bytes) = (wave_bytes(crew) as u64, crew.worth(PART_BYTES) as u64);
+    let (wave, bytes) = (wave_bytes as u64, crew.worth(PART_BYTES) as u64);
     let (mut parts, mut from) = (Vec::new(), range.start);
     while from - range.start < wave && range.end.saturating_sub(from) >= bytes {
         let last = from + bytes - 1;
@@ -413,6 +431,15 @@ struct Parts<'a> {
     crew: &'a Crew,
 }
 
+/// What was made of a part.
+struct Made {
+    /// Its lines: in this list, these.
+    list: usize,
+    items: Range<usize>,
+    /// Computed keys that do not fit in a window.
+    keys: Vec<u8>,
+}
+
 impl Parts<'_> {
     /// Reads them behind what is in the arena; says how many lines there are.
     fn read<I: Indexed>(
@@ -422,38 +449,92 @@ impl Parts<'_> {
         lists: &mut Vec<Vec<I>>,
         keys: &mut Vec<u8>,
     ) -> usize {
-        let mut base = arena.len();
-        let mut made: Vec<Option<(Vec<I>, Vec<u8>)>> = sizes.iter().map(|_| None).collect();
+        let base = arena.len();
+        let before: usize = lists.iter().map(Vec::len).sum();
+        let shelf = Shelf::of(std::mem::take(lists));
+        let mut made: Vec<Option<Made>> = sizes.iter().map(|_| None).collect();
         append_parts(arena, sizes, |rooms| {
-            let jobs = rooms.into_iter().zip(self.parts).zip(&mut made);
-            self.crew.each(jobs, |(): &mut (), ((room, part), made)| {
+            let starts = sizes.iter().scan(base, |at, size| Some(std::mem::replace(at, *at + size)));
+            let jobs = rooms.into_iter().zip(self.parts).zip(starts).zip(&mut made);
+            self.crew.each(jobs, |(): &mut (), (((room, part), start), made)| {
                 // A file may change while it is read: what is there then comes block by block.
                 let text = self.file.fill(room, part.start).unwrap_or_default();
-                *made = (text.last() == Some(&self.terminator)).then(|| self.index(text));
+                *made = (text.last() == Some(&self.terminator)).then(|| self.index(text, start, &shelf));
             });
         });
-        let mut count = 0;
-        for (made, size) in made.into_iter().zip(sizes) {
-            let Some((mut items, computed)) = made else { break };
-            let key_base = if self.order.is_computed() { keys.len() } else { base };
-            items.iter_mut().for_each(|item| *item = item.moved(base, key_base));
+        *lists = shelf.into_lists();
+        let whole = made.iter().take_while(|made| made.is_some()).count();
+        let end = base + sizes[..whole].iter().sum::<usize>();
+        for Made { list, items, keys: computed } in made.into_iter().map_while(|made| made) {
+            if self.order.is_computed() && !(keys.is_empty() || computed.is_empty()) {
+                lists[list][items].iter_mut().for_each(|item| *item = item.moved(0, keys.len()));
+            }
             make_room(keys, computed.len());
             keys.extend_from_slice(&computed);
-            base += size;
-            count += items.len();
-            lists.push(items);
         }
-        arena.truncate(base);
-        count
+        if whole < sizes.len() {
+            lists.iter_mut().for_each(|list| list.retain(|item| item.line().0 < end));
+            arena.truncate(end);
+        }
+        lists.iter().map(Vec::len).sum::<usize>() - before
     }
 
-    /// The lines of one part, and their keys, as if nothing came before it.
-    fn index<I: Indexed>(&self, text: &[u8]) -> (Vec<I>, Vec<u8>) {
-        let (mut items, mut keys) = (Vec::new(), Vec::new());
+    /// The lines of a part, which begins there in the arena, and their keys, as if those were the first.
+    fn index<I: Indexed>(&self, text: &[u8], start: usize, shelf: &Shelf<I>) -> Made {
+        let (list, mut items) = shelf.take();
+        let (from, mut keys) = (items.len(), Vec::new());
         let guessed = text.len() / self.mean.max(1);
         make_room(&mut items, guessed + guessed / 16);
-        index_text(text, &mut keys, 0..text.len(), self.terminator, self.mean, self.order, &mut items);
-        (items, keys)
+        // Keys lie in their lines, unless they are computed.
+        let key_start = if self.order.is_computed() { 0 } else { start };
+        let shape = Shape { terminator: self.terminator, mean: self.mean };
+        let place = |item: I| item.moved(start, key_start);
+        index_text(text, &mut keys, 0..text.len(), shape, self.order, &mut items, place);
+        let made = Made { list, items: from..items.len(), keys };
+        shelf.put(list, items);
+        made
+    }
+}
+
+/// Lists that grow, each known by its place: everybody adds to one that nobody else has at the moment. So there are few, and large ones,
+/// which lie in huge pages.
+struct Shelf<I> {
+    lists: Mutex<ShelfLists<I>>,
+}
+
+#[derive(Default)]
+struct ShelfLists<I> {
+    free: Vec<(usize, Vec<I>)>,
+    /// With those that are in use.
+    count: usize,
+}
+
+impl<I> Shelf<I> {
+    fn of(lists: Vec<Vec<I>>) -> Self {
+        let count = lists.len();
+        Shelf { lists: Mutex::new(ShelfLists { free: lists.into_iter().enumerate().collect(), count }) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ShelfLists<I>> {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> (usize, Vec<I>) {
+        let mut lists = self.lock();
+        lists.free.pop().unwrap_or_else(|| {
+            lists.count += 1;
+            (lists.count - 1, Vec::new())
+        })
+    }
+
+    fn put(&self, place: usize, list: Vec<I>) {
+        self.lock().free.push((place, list));
+    }
+
+    fn into_lists(self) -> Vec<Vec<I>> {
+        let mut lists = self.lists.into_inner().unwrap_or_else(PoisonError::into_inner).free;
+        lists.sort_unstable_by_key(|(place, _)| *place);
+        lists.into_iter().map(|(_, list)| list).collect()
     }
 }
 

@@ -23,8 +23,10 @@ const PIECE_ITEMS: usize = 1 << 17;
 /// costs more than dealing did.
 const BITS_MIN: u32 = 6;
 const BITS_MAX: u32 = 12;
-/// So many groups are made, unless a part is larger.
+/// So many groups are made, unless a part is larger; fewer, down to so many, where they would be smaller than a few huge pages.
 const GROUPS: usize = 64;
+const GROUPS_MIN: usize = 16;
+const GROUP_BYTES: usize = 8 << 20;
 /// What is larger than this share of all, one worker would take too long for.
 const LARGE_SHARE: usize = 8;
 
@@ -127,7 +129,7 @@ impl Sharing<'_> {
     /// Neighbouring parts together, those that are large alone.
     fn groups<I>(&self, ends: &[Vec<usize>], total: usize) -> Vec<Group<I>> {
         let parts = ends.first().map_or(0, Vec::len);
-        let wanted = total / GROUPS + 1;
+        let wanted = (GROUP_BYTES / size_of::<I>()).clamp(total / GROUPS, total / GROUPS_MIN) + 1;
         let mut groups: Vec<Group<I>> = Vec::new();
         for part in 0..parts {
             let len = ends.iter().map(|ends| place(ends, part).len()).sum();
