@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::contest::{Contender, Samples, run_once};
-use super::results::{Claim, Results, Unit, table};
+use super::results::{self, Claim, Results, Unit, part, table};
 use super::{Bench, stats};
 use crate::Outcome;
 use crate::steps::timed;
@@ -61,7 +61,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     };
     let name = format!("pelton-copy-bench-{}", std::process::id());
     let places = [("memory", Path::new("/dev/shm").join(&name)), ("disk", bench.data.join(&name))];
-    let earlier = earlier(bench);
+    let earlier = results::earlier(bench, "copy");
     let mut measured = false;
     for load in &loads {
         for (place, dir) in &places {
@@ -82,26 +82,6 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
         return Err("the parts are small, 100m and 2g, and each with -memory or -disk".into());
     }
     Ok(results)
-}
-
-/// What was measured before, by title.
-fn earlier(bench: &Bench) -> Value {
-    let kept = fs::read(bench.results.join("copy.json")).ok();
-    let kept: Option<Value> = kept.and_then(|text| serde_json::from_slice(&text).ok());
-    kept.map_or(Value::Null, |all| all["data"].clone())
-}
-
-impl Results {
-    /// A part as [`measure`] made it, now or before; nothing if there is none.
-    fn add(&mut self, title: &str, part: Value) {
-        let Some(text) = part["text"].as_str() else { return };
-        self.body += text;
-        for claim in part["claims"].as_array().into_iter().flatten() {
-            let text = claim["text"].as_str().unwrap_or_default().to_owned();
-            self.claims.push(Claim { text, held: claim["held"] == true });
-        }
-        self.data[title] = part;
-    }
 }
 
 /// The table of a part, what is claimed of it, and its samples.
@@ -126,20 +106,14 @@ fn measure(bench: &Bench, title: &str, dir: &Path, load: &Load) -> Outcome<Value
     let name = &samples[fastest].name;
     let claim = |what: &str, of: fn(&Samples) -> &Vec<f64>| {
         let ratio = stats::median_ratio(of(&duel[0]), of(&duel[1]));
-        let claim = Claim::at_most(
-            &format!("{title}: {what} of the default, of the fastest ({name})"),
-            ratio,
-            BEHIND,
-            "",
-        );
-        json!({"text": claim.text, "held": claim.held})
+        let what = format!("{title}: {what} of the default, of the fastest ({name})");
+        Claim::at_most(&what, ratio, BEHIND, "")
     };
-    Ok(json!({
-        "text": text,
-        "claims": [claim("wall time", |samples| &samples.real), claim("user+sys", |samples| &samples.cpu)],
-        "samples": samples.iter().map(Samples::json).collect::<Vec<_>>(),
-        "duel": duel.iter().map(Samples::json).collect::<Vec<_>>(),
-    }))
+    let claims = [claim("wall time", |samples| &samples.real), claim("user+sys", |samples| &samples.cpu)];
+    let mut part = part(&text, &claims);
+    part["samples"] = samples.iter().map(Samples::json).collect();
+    part["duel"] = duel.iter().map(Samples::json).collect();
+    Ok(part)
 }
 
 /// Everybody once, and then those that are not much slower than the fastest.

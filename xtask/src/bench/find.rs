@@ -1,75 +1,91 @@
 //! `pelton find` beside the least that a walk costs, bfs, fd and GNU find: a name that is not there, in a tree of many
-//! directories and in one of many files; how soon a near match comes; system calls; memory of each way.
+//! directories and in one of many files; how soon a near match comes; system calls; memory of each way; what stops leave.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::contest::{Contender, Samples, contest};
-use super::results::{Claim, Results, Unit, table};
+use super::results::{self, Claim, Results, Unit, table};
 use super::{Bench, stats};
 use crate::Outcome;
 use crate::inputs::Rng;
 use crate::steps::{step, timed};
-use crate::workspace::{cargo, on_path, target_dir};
+use crate::workspace::{on_path, root};
 
 /// Directories below each other at most.
 const DEEPEST: usize = 12;
+/// How many searches are stopped.
+const STOPS: usize = 10_000;
+
+/// A part: what `--only` calls it, its title, and how it is measured over its tree.
+struct Part {
+    key: &'static str,
+    title: &'static str,
+    /// Directories and files.
+    tree: (usize, usize),
+    measure: fn(&Bench, &Part, &Path) -> Outcome<Value>,
+}
+
+const MANY: (usize, usize) = (35_000, 31_000);
+
+const PARTS: [Part; 5] = [
+    Part { key: "directories", title: "35,000 directories, 66,000 entries", tree: MANY, measure: absent },
+    Part { key: "files", title: "1,000,000 entries", tree: (60_000, 940_000), measure: absent },
+    Part { key: "first", title: "The first match", tree: MANY, measure: first },
+    Part { key: "ways", title: "Ways, two threads", tree: MANY, measure: ways },
+    Part { key: "stops", title: "Stops", tree: (600, 1400), measure: stops },
+];
 
 /// All of it. Trees are made in memory, where every contender finds them as fast as can be.
 pub fn run(bench: &Bench) -> Outcome<Results> {
-    let runs = bench.runs(5);
-    let floor = floor()?;
-    let place = Path::new("/dev/shm").join(format!("pelton-find-bench-{}", std::process::id()));
-    let result = measure(bench, &floor, &place, runs);
-    let _ = fs::remove_dir_all(&place);
-    result
-}
-
-fn measure(bench: &Bench, floor: &Path, place: &Path, runs: usize) -> Outcome<Results> {
-    let many = tree(&place.join("directories"), 35_000, 31_000)?;
-    let large = tree(&place.join("files"), 60_000, 940_000)?;
-    let (mut body, mut claims, mut data) = (String::new(), Vec::new(), Vec::new());
-    for (name, tree) in [("35,000 directories, 66,000 entries", &many), ("1,000,000 entries", &large)] {
-        let samples = contest(&absent(bench, floor, tree), &bench.data, runs, 1)?;
-        claims.extend(claims_of(name, &samples));
-        body.push_str(&format!("## {name}\n\n{}\n", table(&samples, Unit::Milliseconds)));
-        data.push(json!({"tree": name, "samples": samples.iter().map(Samples::json).collect::<Vec<_>>()}));
-    }
-    let first = contest(&first(bench, &many), &bench.data, runs * 3, 1)?;
-    body.push_str(&format!("## The first match\n\n{}\n", table(&first, Unit::Milliseconds)));
-    if first.len() > 1 {
-        let ratio = stats::median_ratio(&first[0].real, &first[1].real);
-        claims.push(Claim::at_most("first match: wall time, of bfs's", ratio, 2.0, ""));
-    }
-    let calls = system_calls(bench, &many)?;
-    claims.push(Claim::at_most("system calls per directory, start included", calls, 4.01, ""));
-    let ways = ways(bench, &many)?;
-    claims.extend(memory_of(&ways));
-    body.push_str(&format!("## Ways, two threads\n\n{}", ways_table(&ways)));
-    data.push(
-        json!({"first": first.iter().map(Samples::json).collect::<Vec<_>>(), "ways": ways, "calls": calls}),
-    );
-    Ok(Results {
+    let mut results = Results {
         name: "find",
-        about: format!(
-            "A name that is not there, in trees in memory, {runs} rounds, order alternating. `floor` opens, lists and closes \
-             each directory and does nothing else. Peers that are not installed are left out."
-        ),
-        body,
-        data: data.into(),
-        claims,
-    })
+        about: "Trees in memory, rounds in alternating order. `floor` (bench/find/floor.c) opens, lists and closes each directory and \
+                does nothing else. Peers that are not installed are left out. Each part can be measured alone (`--only directories`, \
+                `files`, `first`, `ways`, `stops`): it takes the place of what is here of it."
+            .to_owned(),
+        body: String::new(),
+        data: json!({}),
+        claims: Vec::new(),
+    };
+    let asked = |part: &Part| bench.only.as_ref().is_none_or(|only| only == part.key);
+    if !PARTS.iter().any(asked) {
+        return Err("the parts are directories, files, first, ways and stops".into());
+    }
+    let earlier = results::earlier(bench, "find");
+    let place = Path::new("/dev/shm").join(format!("pelton-find-bench-{}", std::process::id()));
+    for part in &PARTS {
+        let measured = match asked(part) {
+            true => over(bench, part, &place.join(part.key)),
+            false => Ok(earlier[part.title].clone()),
+        };
+        let _ = fs::remove_dir_all(&place);
+        results.add(part.title, measured?);
+    }
+    Ok(results)
 }
 
-/// The example of that name.
-fn floor() -> Outcome<PathBuf> {
-    let args = ["build", "--quiet", "--release", "-p", "pelton-find", "--example", "floor"];
-    step("build the floor (release)", &mut cargo(args))?;
-    Ok(target_dir()?.join("release/examples/floor"))
+fn over(bench: &Bench, part: &Part, place: &Path) -> Outcome<Value> {
+    let (directories, files) = part.tree;
+    let tree = tree(place, directories, files)?;
+    let mut measured = (part.measure)(bench, part, &tree)?;
+    let text = measured["text"].as_str().unwrap_or_default().to_owned();
+    measured["text"] = format!("## {}\n\n{text}\n", part.title).into();
+    Ok(measured)
+}
+
+/// The C program of that name.
+fn floor(bench: &Bench) -> Outcome<PathBuf> {
+    let program = bench.data.join("floor");
+    let mut compile = Command::new("cc");
+    compile.arg("-O2").arg("-o").arg(&program).arg(root().join("bench/find/floor.c"));
+    step("build the floor", &mut compile)?;
+    Ok(program)
 }
 
 /// A random tree: each directory in any other that is not too deep, files anywhere. Seeded.
@@ -97,8 +113,20 @@ fn words(program: &Path, words: &[&str]) -> Vec<OsString> {
     std::iter::once(program.into()).chain(words.iter().map(OsString::from)).collect()
 }
 
-/// The floor first, GNU find last.
-fn absent(bench: &Bench, floor: &Path, tree: &Path) -> Vec<Contender> {
+/// A name that is not there.
+fn absent(bench: &Bench, part: &Part, tree: &Path) -> Outcome<Value> {
+    let samples = contest(&contenders(bench, &floor(bench)?, tree), &bench.data, bench.runs(7), 1)?;
+    Ok(kept(&table(&samples, Unit::Milliseconds), &claims_of(part.title, &samples), &samples))
+}
+
+fn kept(text: &str, claims: &[Claim], samples: &[Samples]) -> Value {
+    let mut part = results::part(text, claims);
+    part["samples"] = samples.iter().map(Samples::json).collect();
+    part
+}
+
+/// The floor first, then ours, then peers.
+fn contenders(bench: &Bench, floor: &Path, tree: &Path) -> Vec<Contender> {
     let tree = tree.to_string_lossy();
     let find =
         |rest: &[&str]| words(&bench.pelton, &[&["find"], rest, &[&*tree, "-name", "absent"]].concat());
@@ -150,23 +178,24 @@ fn claims_of(name: &str, samples: &[Samples]) -> Vec<Claim> {
 }
 
 /// The last directory made is near the start only by chance; the one made first is not.
-fn first(bench: &Bench, tree: &Path) -> Vec<Contender> {
+fn first(bench: &Bench, _: &Part, tree: &Path) -> Outcome<Value> {
     let tree = tree.to_string_lossy();
-    let mut all = vec![Contender::new(
-        "pelton find --first",
-        words(&bench.pelton, &["find", "--first", &tree, "-name", "dir1"]),
-    )];
-    if on_path("bfs") {
-        all.push(Contender::new(
-            "bfs -quit",
-            words(Path::new("bfs"), &[&tree, "-name", "dir1", "-print", "-quit"]),
-        ));
+    let ours = ["find", "--first", &tree, "-name", "dir1"];
+    let mut all = vec![Contender::new("pelton find --first", words(&bench.pelton, &ours))];
+    for peer in ["bfs", "find"] {
+        if on_path(peer) {
+            let theirs = words(Path::new(peer), &[&tree, "-name", "dir1", "-print", "-quit"]);
+            all.push(Contender::new(&format!("{peer} -quit"), theirs));
+        }
     }
-    all.push(Contender::new(
-        "find -quit",
-        words(Path::new("find"), &[&tree, "-name", "dir1", "-print", "-quit"]),
-    ));
-    all
+    let samples = contest(&all, &bench.data, bench.runs(45), 3)?;
+    let bfs = samples.iter().find(|one| one.name.starts_with("bfs"));
+    let claim = |bfs: &Samples| {
+        let ratio = stats::median_ratio(&samples[0].real, &bfs.real);
+        Claim::at_most("first match: wall time, of bfs's", ratio, 2.0, "")
+    };
+    let claims: Vec<Claim> = bfs.into_iter().map(claim).collect();
+    Ok(kept(&table(&samples, Unit::Milliseconds), &claims, &samples))
 }
 
 /// Of one thread, by strace.
@@ -187,12 +216,23 @@ fn system_calls(bench: &Bench, tree: &Path) -> Outcome<f64> {
     fs::remove_file(&counts)?;
     let total =
         text.lines().find_map(|line| line.trim().strip_suffix("total")).ok_or("strace counts nothing")?;
-    Ok(total.trim().parse::<f64>()? / 35_001.0)
+    Ok(total.trim().parse()?)
 }
 
-/// The statistics of each way. A shell starts it: peak memory is inherited from whoever starts a program, and this
-/// process is not small.
-fn ways(bench: &Bench, tree: &Path) -> Outcome<Vec<Value>> {
+/// The statistics of each way, and how many system calls one thread needs.
+fn ways(bench: &Bench, part: &Part, tree: &Path) -> Outcome<Value> {
+    let calls = system_calls(bench, tree)? / (part.tree.0 + 1) as f64;
+    let mut claims = vec![Claim::at_most("system calls per directory, start included", calls, 4.0, "")];
+    let ways = statistics(bench, tree)?;
+    claims.extend(memory_of(&ways));
+    let mut kept = results::part(&ways_table(&ways), &claims);
+    kept["ways"] = ways.into();
+    kept["calls"] = calls.into();
+    Ok(kept)
+}
+
+/// A shell starts it: peak memory is inherited from whoever starts a program, and this process is not small.
+fn statistics(bench: &Bench, tree: &Path) -> Outcome<Vec<Value>> {
     let mut all = Vec::new();
     for way in ["sequential", "per-directory", "semaphore", "atomic", "stealing"] {
         let out = Command::new("bash")
@@ -240,4 +280,44 @@ fn ways_table(ways: &[Value]) -> String {
         ));
     }
     out
+}
+
+/// Searches that end at a random place, in random ways: each says one name and nothing else, and none leaves a process behind.
+fn stops(bench: &Bench, part: &Part, tree: &Path) -> Outcome<Value> {
+    let mut rng = Rng::new(11);
+    let mut wrong = 0;
+    let began = Instant::now();
+    for _ in 0..STOPS {
+        let name = format!("dir{}", 1 + rng.below(part.tree.0 as u64));
+        let way = rng.pick(&["per-directory", "semaphore", "atomic", "stealing"]);
+        let order = rng.pick(&["--ordered", "--unordered", "--first"]);
+        let mut command = Command::new(&bench.pelton);
+        command
+            .args(["find", "--walk", way, order, "--jobs", "4"])
+            .arg(tree)
+            .args(["-name", &name, "-print"]);
+        if *order != "--first" {
+            command.arg("-quit");
+        }
+        let said = command.output()?;
+        let one = said.stdout.iter().filter(|byte| **byte == b'\n').count() == 1;
+        wrong += usize::from(!one || !said.status.success() || !said.stderr.is_empty());
+    }
+    let (took, left) = (began.elapsed().as_secs_f64(), running(&bench.pelton)?);
+    let text = format!(
+        "{STOPS} searches with four threads, each ended by its first match: {wrong} said anything else than one name or did not \
+         end well; {left} of their processes were there afterwards. {:.1} ms each, start included.\n",
+        took / STOPS as f64 * 1e3
+    );
+    let claims = [
+        Claim::at_most("stops that went wrong", wrong as f64, 0.0, ""),
+        Claim::at_most("processes left by stops", left as f64, 0.0, ""),
+    ];
+    Ok(results::part(&text, &claims))
+}
+
+/// How many processes run this program.
+fn running(program: &Path) -> Outcome<usize> {
+    let processes = fs::read_dir("/proc")?.flatten();
+    Ok(processes.filter(|one| fs::read_link(one.path().join("exe")).is_ok_and(|exe| exe == program)).count())
 }

@@ -114,8 +114,8 @@ impl Options {
             }
         }
         let chosen = options.chosen()?;
-        if options.only.is_some() && chosen.iter().any(|(name, _)| *name != "copy") {
-            return Err("--only is for `bench copy` alone, which has parts".into());
+        if options.only.is_some() && chosen.iter().any(|(name, _)| !["copy", "find"].contains(name)) {
+            return Err("--only is for `bench copy` and `bench find`, which have parts".into());
         }
         Ok(options)
     }

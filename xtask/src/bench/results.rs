@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::contest::Samples;
-use super::stats;
+use super::{Bench, stats};
 use crate::Outcome;
 
 /// What a benchmark found.
@@ -42,7 +42,32 @@ impl Claim {
     }
 }
 
+/// A part of a benchmark that can be measured alone (`--only`), as it is kept. Whoever made it puts its samples to it.
+pub fn part(text: &str, claims: &[Claim]) -> Value {
+    let claims: Vec<Value> =
+        claims.iter().map(|claim| json!({"text": claim.text, "held": claim.held})).collect();
+    json!({"text": text, "claims": claims})
+}
+
+/// The parts of a benchmark that were measured before, by title.
+pub fn earlier(bench: &Bench, name: &str) -> Value {
+    let kept = fs::read(bench.results.join(name).with_extension("json")).ok();
+    let kept: Option<Value> = kept.and_then(|text| serde_json::from_slice(&text).ok());
+    kept.map_or(Value::Null, |all| all["data"].clone())
+}
+
 impl Results {
+    /// Adds a [`part`], made now or before; nothing if there is none.
+    pub fn add(&mut self, title: &str, part: Value) {
+        let Some(text) = part["text"].as_str() else { return };
+        self.body += text;
+        for claim in part["claims"].as_array().into_iter().flatten() {
+            let text = claim["text"].as_str().unwrap_or_default().to_owned();
+            self.claims.push(Claim { text, held: claim["held"] == true });
+        }
+        self.data[title] = part;
+    }
+
     /// Prints the findings and writes `NAME.md` and `NAME.json` into `dir`.
     pub fn publish(&self, machine: &Value, dir: &Path) -> Outcome {
         let markdown = self.markdown(machine);
