@@ -5,12 +5,11 @@
 mod end;
 
 pub use end::{End, open_in};
-use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, RawDir, SeekFrom};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::LazyLock;
 
 /// What an entry is.
@@ -32,6 +31,22 @@ pub enum Kind {
     Character,
     /// The file system does not say: ask for the entry's status.
     Unknown,
+}
+
+impl Kind {
+    /// What a directory says of an entry.
+    fn listed(kind: u8) -> Self {
+        match kind {
+            libc::DT_REG => Kind::File,
+            libc::DT_DIR => Kind::Directory,
+            libc::DT_LNK => Kind::Link,
+            libc::DT_FIFO => Kind::Fifo,
+            libc::DT_SOCK => Kind::Socket,
+            libc::DT_BLK => Kind::Block,
+            libc::DT_CHR => Kind::Character,
+            _ => Kind::Unknown,
+        }
+    }
 }
 
 impl From<rustix::fs::FileType> for Kind {
@@ -203,6 +218,8 @@ pub struct Entry<'a> {
     pub kind: Kind,
     /// Its number on the file system.
     pub inode: u64,
+    /// Where the directory stands behind it.
+    next: u64,
 }
 
 /// Whether there is more to come.
@@ -216,27 +233,25 @@ pub enum More {
 
 /// Gives each name of a directory but `.` and `..` to `each`, from where the descriptor stands. True if it was listed to
 /// its end, which is asked for if it is not known as such. `buffer` is what one call may fill; its contents do not matter.
+/// Who lists a million names notices each instruction: so the entries are taken apart here.
 ///
 /// # Errors
 /// Those of getdents64(2), and of lseek(2) where `each` stopped.
 pub fn list(
     fd: BorrowedFd<'_>,
     end: Option<End>,
-    buffer: &mut [MaybeUninit<u8>],
+    buffer: &mut [u8],
     mut each: impl FnMut(Entry<'_>) -> More,
 ) -> io::Result<bool> {
-    let mut entries = RawDir::new(fd, buffer);
     loop {
-        let entry = match entries.next() {
-            None => return Ok(true),
-            // A directory that was removed while it was open is empty.
-            Some(Err(Errno::NOENT)) => return Ok(true),
-            Some(entry) => entry?,
-        };
-        let (name, next) = (entry.file_name(), entry.next_entry_cookie());
-        if !matches!(name.to_bytes(), b"." | b"..") {
-            let entry = Entry { name, kind: entry.file_type().into(), inode: entry.ino() };
-            if each(entry) == More::Later {
+        let filled = fill(fd, buffer)?;
+        if filled == 0 {
+            return Ok(true);
+        }
+        let (mut rest, mut next) = (&buffer[..filled], 0);
+        while let Some((entry, behind)) = take(rest) {
+            (rest, next) = (behind, entry.next);
+            if !matches!(entry.name.to_bytes(), b"." | b"..") && each(entry) == More::Later {
                 rustix::fs::seek(fd, SeekFrom::Start(next))?;
                 return Ok(false);
             }
@@ -247,13 +262,43 @@ pub fn list(
     }
 }
 
+/// One getdents64: how many bytes of entries it gave.
+fn fill(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the kernel writes into `buffer`, as much as its length at most.
+    let filled =
+        unsafe { libc::syscall(libc::SYS_getdents64, fd.as_raw_fd(), buffer.as_mut_ptr(), buffer.len()) };
+    match usize::try_from(filled) {
+        Ok(filled) => Ok(filled),
+        Err(_) => match io::Error::last_os_error() {
+            // A directory that was removed while it was open is empty.
+            gone if gone.kind() == io::ErrorKind::NotFound => Ok(0),
+            error => Err(error),
+        },
+    }
+}
+
+/// The first of the entries that getdents64 gave, and those behind it. Each is a number, the place of the next one, the
+/// length of all this, a type, and a name that ends in a NUL.
+#[inline]
+fn take(entries: &[u8]) -> Option<(Entry<'_>, &[u8])> {
+    let (inode, rest) = entries.split_first_chunk()?;
+    let (next, rest) = rest.split_first_chunk()?;
+    let (length, rest) = rest.split_first_chunk()?;
+    let (kind, name) = rest.split_first()?;
+    let behind = entries.get(usize::from(u16::from_ne_bytes(*length))..)?;
+    // SAFETY: the kernel ends a name with a NUL, within the entry.
+    let name = unsafe { CStr::from_ptr(name.as_ptr().cast()) };
+    let (inode, next) = (u64::from_ne_bytes(*inode), u64::from_ne_bytes(*next));
+    Some((Entry { name, kind: Kind::listed(*kind), inode, next }, behind))
+}
+
 /// Whether there is no name in a directory.
 ///
 /// # Errors
 /// Those of openat(2) and getdents64(2).
 pub fn is_empty(at: BorrowedFd<'_>, name: &CStr) -> io::Result<bool> {
     let fd = open(at, name, true)?;
-    let mut buffer = [MaybeUninit::<u8>::uninit(); 4096];
+    let mut buffer = [0; 4096];
     let mut empty = true;
     list(fd.as_fd(), None, &mut buffer, |_| {
         empty = false;
@@ -293,7 +338,7 @@ mod tests {
     use super::*;
 
     fn names(fd: &OwnedFd, at_once: usize) -> (Vec<String>, bool) {
-        let mut buffer = [MaybeUninit::<u8>::uninit(); 512];
+        let mut buffer = [0; 512];
         let mut found = Vec::new();
         let ended = list(fd.as_fd(), End::of(fd.as_fd()), &mut buffer, |entry| {
             found.push(entry.name.to_string_lossy().into_owned());

@@ -89,7 +89,6 @@ mod tests {
     use super::super::{More, here, list};
     use super::*;
     use std::ffi::CString;
-    use std::mem::MaybeUninit;
 
     #[test]
     fn releases_are_compared_by_numbers() {
@@ -125,7 +124,7 @@ mod tests {
                 }
                 for known in [None, end] {
                     let (fd, known) = open_in(outer.as_fd(), known, &name, false).expect("open");
-                    let (mut count, mut buffer) = (0, [MaybeUninit::<u8>::uninit(); 512]);
+                    let (mut count, mut buffer) = (0, [0; 512]);
                     let ended = list(fd.as_fd(), known, &mut buffer, |_| {
                         count += 1;
                         More::Yes

@@ -16,7 +16,6 @@ use crate::pattern::Pattern;
 use pelton_sys::clock;
 use pelton_sys::directories::{self, Kind};
 use std::io;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// What one call may fill with names.
@@ -60,7 +59,7 @@ pub(super) struct Worker<'r> {
     /// What names must match, if that is asked first.
     wanted: Option<&'r Pattern>,
     outlet: Outlet,
-    buffer: Box<[MaybeUninit<u8>]>,
+    buffer: Box<[u8]>,
     spans: Vec<(u64, Range<usize>)>,
     tally: Tally,
     /// Entries are evaluated when their turn has come.
@@ -87,7 +86,7 @@ impl<'r> Worker<'r> {
             evaluator: Evaluator::new(run.query, run.sink),
             wanted: run.query.first_asks(),
             outlet: Outlet::default(),
-            buffer: vec![MaybeUninit::uninit(); BUFFER].into_boxed_slice(),
+            buffer: vec![0; BUFFER].into_boxed_slice(),
             spans: Vec::new(),
             tally: Tally { worker: index, ..Tally::default() },
             lazy: run.query.is_serial(),
