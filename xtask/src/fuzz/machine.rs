@@ -101,7 +101,7 @@ pub const ALL: &[Machine] = &[
         package: "pelton-csv",
         test: "oracle",
         functions: &["the_csv_crate_prints"],
-        cases: 300_000,
+        cases: 20_000,
         commands: None,
     },
 ];
