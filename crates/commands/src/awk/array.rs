@@ -11,7 +11,7 @@ use super::value::{Text, Value, same};
 
 /// From strings to values, in no order.
 ///
-/// What stands at 1, 2, 3 and so on, as `split` and counters leave it, is in a list; other whole numbers in a table of their own, for
+/// What stands at 1, 2, 3 and so on, with few gaps, as `split` and counters leave it, is in a list; other whole numbers in a table of their own, for
 /// which none is ever written in digits; the rest in a table where what is looked for need not be a string of its own, as it had to
 /// be in the map of the standard library. mawk has two forms of its arrays as well, but changes from one to the other.
 #[derive(Clone, Debug)]
@@ -29,6 +29,9 @@ pub(super) struct Array {
     keys: Option<Arc<[Text]>>,
     seed: Seed,
 }
+
+/// How many numbers may be left out in the list, each time that it grows: what goes by levels, of which some have nothing.
+const GAP_MAX: usize = 8;
 
 /// The keys of larger arrays are written anew each time.
 const KEYS_KEPT_MAX: usize = 1 << 16;
@@ -267,7 +270,7 @@ impl Array {
         pieces
     }
 
-    /// It is in the list, or the next one there.
+    /// It is in the list, or one of the next there.
     #[inline]
     fn belongs_in_list(&self, number: i32) -> bool {
         let place = number as usize;
@@ -276,9 +279,12 @@ impl Array {
 
     fn is_next(&self, number: i32) -> bool {
         let length = self.list.len();
+        if self.numbers.is_empty() {
+            // A negative one is very large here.
+            return number as usize <= length + GAP_MAX;
+        }
         let next = number as usize == length || number == 1 && length == 0;
-        let in_numbers = |number| !self.numbers.is_empty() && self.is_in_numbers(number);
-        next && !in_numbers(number) && !(length == 0 && in_numbers(0))
+        next && !self.is_in_numbers(number) && !(length == 0 && self.is_in_numbers(0))
     }
 
     #[inline]

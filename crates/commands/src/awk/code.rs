@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::array::Array;
+use super::choice::Choice;
 use super::fields::Separator;
 use super::format::Piece;
 use super::tree::{Arith, Order};
@@ -45,6 +46,8 @@ pub(super) struct Code {
     pub(super) sums: (Vec<usize>, Vec<usize>),
     /// A pattern that every record matches for which anything is done.
     pub(super) gate: Option<usize>,
+    /// Which rule comes first, if that can be looked up.
+    pub(super) choice: Option<Choice>,
 }
 
 #[derive(Clone, Debug)]
@@ -79,6 +82,65 @@ impl Function {
             _ => None,
         }
     }
+
+    /// Its result in the place of a call, if it has no parameters and is small.
+    pub(super) fn as_expression(&self) -> Option<Get> {
+        let result = self.result().filter(|_| self.arrays.is_empty())?;
+        (weight(result)? <= IN_PLACE_MAX).then(|| result.clone())
+    }
+
+    /// Its body in the place of a call, if it has no parameters, is small, and ends where it ends.
+    pub(super) fn as_statements(&self) -> Option<Vec<Do>> {
+        let weight = self.arrays.is_empty().then(|| weight_of_all(&self.body))??;
+        (weight <= IN_PLACE_MAX).then(|| self.body.clone())
+    }
+}
+
+/// How much of a function is put in the place of each call: functions that call others would else grow without bounds.
+const IN_PLACE_MAX: usize = 40;
+
+/// How many nodes an expression has that is made of what is frequent; nothing of any other.
+fn weight(expr: &Get) -> Option<usize> {
+    let all = |parts: &[Get]| parts.iter().map(weight).sum::<Option<usize>>();
+    let below = match expr {
+        Get::Number(_) | Get::Text(_) | Get::RecordNumber | Get::FileRecordNumber => 0,
+        Get::Of(place) => weight_of_place(place)?,
+        Get::Not(inner)
+        | Get::Negate(inner)
+        | Get::Plus(inner)
+        | Get::Length(inner)
+        | Get::CompareText(_, inner, _)
+        | Get::CompareNumber(_, inner, _)
+        | Get::OneOf(inner, _) => weight(inner)?,
+        Get::And(left, right)
+        | Get::Or(left, right)
+        | Get::Arith(_, left, right)
+        | Get::Compare(_, left, right) => weight(left)? + weight(right)?,
+        Get::If(test, yes, no) => weight(test)? + weight(yes)? + weight(no)?,
+        Get::Concat(parts) => all(parts)?,
+        Get::Assign(place, value) | Get::Update(_, place, value) => weight_of_place(place)? + weight(value)?,
+        Get::Step { place, .. } => weight_of_place(place)?,
+        _ => return None,
+    };
+    Some(below + 1)
+}
+
+fn weight_of_place(place: &Place) -> Option<usize> {
+    match place {
+        Place::Element(_, index) => index.iter().map(weight).sum(),
+        Place::FieldAt(index) => weight(index),
+        _ => Some(0),
+    }
+}
+
+/// The same of statements of which none leaves the function.
+fn weight_of_all(body: &[Do]) -> Option<usize> {
+    let of = |statement: &Do| match statement {
+        Do::Run(expr) => weight(expr),
+        Do::If(test, yes, no) => Some(weight(test)? + weight_of_all(yes)? + weight_of_all(no)?),
+        _ => None,
+    };
+    body.iter().map(of).sum()
 }
 
 /// A statement.
@@ -196,7 +258,18 @@ pub(super) struct OneOf {
 }
 
 impl OneOf {
-    fn add(&mut self, text: &Text) {
+    pub(super) fn only(text: &Text) -> Self {
+        let mut set = OneOf::default();
+        set.add(text);
+        set
+    }
+
+    /// Those that are not of one byte.
+    pub(super) fn others(&self) -> &[Text] {
+        &self.others
+    }
+
+    pub(super) fn add(&mut self, text: &Text) {
         match text.bytes() {
             [byte] => self.bytes[usize::from(byte / 64)] |= 1 << (byte % 64),
             _ => self.others.push(text.clone()),
@@ -276,11 +349,7 @@ pub(super) fn comparison(order: Order, left: Get, right: Get) -> Get {
 /// Either of two; several comparisons of the same thing with strings are one.
 pub(super) fn either(left: Get, right: Get) -> Get {
     let (of, mut set) = match left {
-        Get::CompareText(Order::Equal, of, text) if is_variable(&of) => {
-            let mut set = OneOf::default();
-            set.add(&text);
-            (of, set)
-        }
+        Get::CompareText(Order::Equal, of, text) if is_variable(&of) => (of, OneOf::only(&text)),
         Get::OneOf(of, set) => (of, set),
         left => return Get::Or(Box::new(left), Box::new(right)),
     };

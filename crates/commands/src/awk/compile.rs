@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::{Accept, Declined};
 
 use super::Dialect;
+use super::choice::Choice;
 use super::code::{self, Argument, Code, Do, Function, Get, Place, Replacement, Rule, Table, When};
 use super::fields::Separator;
 use super::fold;
@@ -87,7 +88,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &Given) -> Accept
         [byte] => *byte,
         _ => return Declined::because("an RS that is not one character"),
     };
-    let gate = Code::gate_of(&rules);
+    let (gate, choice) = (Code::gate_of(&rules), Choice::of(&rules, end.is_empty()));
     let sums = compiler.sums();
     let code = Code {
         begin,
@@ -100,6 +101,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &Given) -> Accept
         record_end,
         sums,
         gate,
+        choice,
     };
     Ok(Compiled { code, patterns: compiler.patterns, separators: compiler.separators })
 }
@@ -304,7 +306,13 @@ impl Compiler<'_> {
                 return Ok(());
             }
             statement if !self.in_block && self.is_sum(statement) => self.add(statement)?,
-            Statement::Expr(expr) => Do::Run(self.get(expr)?),
+            Statement::Expr(expr) => match self.get(expr)? {
+                Get::Call(function, _) if let Some(body) = function.as_statements() => {
+                    all.extend(body);
+                    return Ok(());
+                }
+                expr => Do::Run(expr),
+            },
             Statement::Print(args, to) => self.directed(to.as_ref(), |it| it.print(args))?,
             Statement::Printf(args, to) => self.directed(to.as_ref(), |it| it.printf(args))?,
             Statement::If(test, yes, no) => {
@@ -503,7 +511,7 @@ impl Compiler<'_> {
         }
         let function = self.function(function)?;
         self.prints |= function.prints;
-        Ok(Get::Call(function, given))
+        Ok(function.as_expression().unwrap_or(Get::Call(function, given)))
     }
 
     pub(super) fn constant(text: &[u8]) -> Get {

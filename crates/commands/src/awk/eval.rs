@@ -10,7 +10,7 @@ use super::machine::{Machine, Ran};
 use super::number;
 
 use super::tree::{Arith, Order};
-use super::value::{Operand, Value, append, same};
+use super::value::{Operand, Value, same};
 
 /// mawk's buffer for `sprintf` holds less.
 const SPRINTF_MAX: usize = 8191;
@@ -272,6 +272,12 @@ impl Machine {
     /// Compares with a string, for which nothing is a number.
     #[inline]
     fn compare_text(&mut self, order: Order, left: &Get, right: &[u8]) -> Ran<bool> {
+        if let Get::Of(place) = left
+            && let Some(value) = self.at_once(place)
+            && let Some(left) = value.bytes()
+        {
+            return Ok(texts(order, left, right));
+        }
         self.with_text(left, |left| texts(order, left, right))
     }
 
@@ -313,7 +319,8 @@ impl Machine {
     pub(super) fn write(&mut self, expr: &Get, out: &mut Vec<u8>) -> Ran<()> {
         match expr {
             Get::Of(Place::Field(field)) => self.record.field(*field).write(out),
-            Get::Text(text) => append(text.bytes(), out),
+            Get::Text(text) => text.write(out),
+            Get::Of(place) if let Some(value) = self.at_once(place) => value.write(out),
             _ => return self.write_made(expr, out),
         }
         Ok(())
@@ -330,7 +337,7 @@ impl Machine {
                 self.found(field).write(out);
             }
             Get::Of(Place::Element(table, index)) => self.element(*table, index, |value| value.write(out))?,
-            Get::Text(text) => out.extend_from_slice(text.bytes()),
+            Get::Text(text) => text.write(out),
             Get::Concat(parts) => parts.iter().try_for_each(|part| self.write(part, out))?,
             Get::If(test, yes, no) => {
                 let branch = if self.is_true(test)? { yes } else { no };

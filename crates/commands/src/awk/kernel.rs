@@ -184,7 +184,7 @@ impl AwkKernel {
     fn each(&mut self, block: &[u8]) -> Ran<()> {
         let code = Arc::clone(&self.machine.code);
         let (machine, end) = (&mut self.machine, self.manner.record_end);
-        each_record(block, end, &mut self.ends, |record| machine.record(&code.rules, record))
+        each_record(block, end, &mut self.ends, |record| machine.record(&code, record))
     }
 
     /// Only the lines that match, each by itself, as they may be few; the others are counted.

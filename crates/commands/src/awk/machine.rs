@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::array::{Array, Seed};
+use super::choice::Choice;
 use super::code::{self, Argument, Code, Do, Function, Get, OFS, ORS, Place, Rule, SUBSEP, Table, When};
 use super::compile::Compiled;
 use super::eval::{calculate, is_number};
@@ -134,9 +135,14 @@ impl Machine {
 
     /// All rules for one record of the block.
     #[inline]
-    pub(super) fn record(&mut self, rules: &[Rule], span: Range<usize>) -> Ran<()> {
-        self.record.enter(span);
-        self.rules(rules)
+    pub(super) fn record(&mut self, code: &Code, span: Range<usize>) -> Ran<()> {
+        match &code.choice {
+            Some(choice) => self.chosen(choice, &code.rules, span),
+            None => {
+                self.record.enter(span);
+                self.rules(&code.rules)
+            }
+        }
     }
 
     /// All rules for the record that was entered.
@@ -144,7 +150,32 @@ impl Machine {
     pub(super) fn rules(&mut self, rules: &[Rule]) -> Ran<()> {
         self.records += 1;
         self.file_records += 1;
-        for rule in rules {
+        self.rules_from(rules, 0)
+    }
+
+    /// The same, the first of them looked up.
+    #[inline]
+    fn chosen(&mut self, choice: &Choice, rules: &[Rule], span: Range<usize>) -> Ran<()> {
+        self.records += 1;
+        self.file_records += 1;
+        let first = choice.first(self.record.lying(&span));
+        if choice.is_unseen(first) {
+            return Ok(());
+        }
+        self.record.enter(span);
+        if choice.is_judged(first) {
+            if self.run(&rules[first].action)? == Flow::Next {
+                return Ok(());
+            }
+            // The record may be another now.
+            return self.rules_from(rules, first + 1);
+        }
+        self.rules_from(rules, first)
+    }
+
+    #[inline]
+    fn rules_from(&mut self, rules: &[Rule], first: usize) -> Ran<()> {
+        for rule in &rules[first..] {
             let chosen = match &rule.when {
                 When::Always => true,
                 When::If(test) => self.is_true(test)?,
@@ -457,15 +488,16 @@ impl Machine {
         args: &[Argument],
         run: impl FnOnce(&mut Self) -> Ran<T>,
     ) -> Ran<T> {
+        if function.arrays.is_empty() {
+            return run(self);
+        }
         let (values, tables, made) = (self.locals.len(), self.local_tables.len(), self.tables.len());
         let given = self.give(function, args);
         let outer = (self.base, self.table_base);
         (self.base, self.table_base) = (values, tables);
         let ran = given.and_then(|()| run(self));
         (self.base, self.table_base) = outer;
-        if !function.arrays.is_empty() {
-            self.locals.truncate(values);
-        }
+        self.locals.truncate(values);
         if function.has_arrays {
             self.local_tables.truncate(tables);
             self.tables.truncate(made);

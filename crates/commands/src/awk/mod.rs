@@ -10,6 +10,7 @@
 mod analyse;
 mod array;
 mod assigned;
+mod choice;
 mod code;
 mod compile;
 mod compile_expr;

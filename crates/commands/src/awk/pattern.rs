@@ -85,6 +85,11 @@ impl Pattern {
         self.regex.find(text, span).unwrap_or(None)
     }
 
+    /// Calls for one match after another, each behind the one before, an empty one a byte behind that.
+    pub(super) fn each(&mut self, text: &[u8], found: impl FnMut(usize, usize)) {
+        self.regex.each(text, found);
+    }
+
     /// The set, if every match is one member of it, or one and all that go on behind it.
     pub(super) fn single(&self) -> Option<&Single> {
         self.single.as_ref()

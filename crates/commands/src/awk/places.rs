@@ -2,7 +2,7 @@
 
 use super::array::{Array, Key};
 use super::code::{Get, OFS, Place, Table, is_still};
-use super::eval::{calculate, is_number, is_text, written};
+use super::eval::{calculate, is_number, is_text, number_in, written};
 use super::machine::{Machine, Ran};
 use super::number::{self, Style};
 use super::record::Found;
@@ -26,6 +26,23 @@ impl Machine {
         match field {
             0 => self.record.whole(&self.globals[OFS]),
             field => self.record.any_field(field),
+        }
+    }
+
+    /// What a variable holds, or an element of a list by a number in a variable: what can be had without evaluating anything.
+    #[inline(always)]
+    pub(super) fn at_once(&mut self, place: &Place) -> Option<&mut Value> {
+        match place {
+            Place::Global(place) => Some(&mut self.globals[*place]),
+            Place::Local(place) => Some(&mut self.locals[self.base + *place]),
+            Place::Element(Table::Global(table), index) => match index.as_slice() {
+                [Get::Of(Place::Global(place))] => {
+                    let number = number_in(&self.globals[*place])?;
+                    self.tables[*table].listed(number)
+                }
+                _ => None,
+            },
+            _ => None,
         }
     }
 
@@ -150,6 +167,12 @@ impl Machine {
     }
 
     pub(super) fn assign(&mut self, place: &Place, value: &Get) -> Ran<()> {
+        if let Get::Number(number) = value
+            && let Some(to) = self.at_once(place)
+        {
+            to.be_number(*number);
+            return Ok(());
+        }
         // Numbers go where they belong without being values on the way.
         if is_number(value)
             && (matches!(place, Place::Global(_) | Place::Local(_)) || is_still_element(place))
@@ -199,8 +222,8 @@ impl Machine {
     /// Assigns what lies somewhere, or is made as a string, without a value on the way: `false` if it is not so simple.
     #[inline]
     fn put(&mut self, place: &Place, value: &Get) -> Ran<bool> {
-        if is_text(value) {
-            return self.put_text(place, value);
+        if !matches!(value, Get::Of(_) | Get::Text(_)) {
+            return if is_text(value) { self.put_text(place, value) } else { Ok(false) };
         }
         let listed = match place {
             Place::Element(table, index) => match index.as_slice() {

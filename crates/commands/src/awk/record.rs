@@ -141,6 +141,12 @@ impl Record {
         self.block.set(block);
     }
 
+    /// What would be the record if it were entered.
+    #[inline]
+    pub(super) fn lying(&self, span: &Range<usize>) -> &[u8] {
+        &self.block.bytes[span.start..span.end]
+    }
+
     /// A new record from the input: where it lies in the block.
     #[inline]
     pub(super) fn enter(&mut self, span: Range<usize>) {

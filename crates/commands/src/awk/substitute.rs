@@ -6,7 +6,7 @@ use crate::regex::Regex;
 
 use super::code::{Code, Do, Get, ORS, Part, Place, Replacement, When};
 use super::pattern::Pattern;
-use super::value::Value;
+use super::value::{self, Value, append_part};
 
 /// Replaces the first match, or all; how many there were. What is appended means nothing if there were none.
 pub(super) fn replace(
@@ -22,23 +22,25 @@ pub(super) fn replace(
     {
         return set.replace(by, text, out);
     }
+    if !all {
+        return replace_first(pattern, parts, text, out);
+    }
     let (mut at, mut count) = (0, 0);
     let mut last_end = None;
     let mut last = Last::default();
-    let varies = all && fixed(parts).is_none();
-    while at <= text.len()
-        && (all || count == 0)
-        && let Some((start, end)) = pattern.find(text, at..text.len())
-    {
-        append(&text[at..start], out);
+    let varies = fixed(parts).is_none();
+    pattern.each(text, |start, end| {
+        if at < start {
+            append_part(text, at..start, out);
+        }
         // A match of nothing right behind a match is none.
         if !(start == end && last_end == Some(start)) {
             count += 1;
             if varies && last.is(&text[start..end], parts, out) {
-                append(&text[start..end], out);
+                append_part(text, start..end, out);
             } else {
                 let begin = out.len();
-                write(parts, &text[start..end], out);
+                write_part(parts, text, start..end, out);
                 last = Last::Made(begin..out.len());
             }
         } else if varies {
@@ -46,13 +48,17 @@ pub(super) fn replace(
         }
         last_end = Some(end);
         at = end;
-        if start == end {
-            out.extend_from_slice(&text[end..text.len().min(end + 1)]);
-            at = end + 1;
-        }
-    }
-    out.extend_from_slice(&text[at.min(text.len())..]);
+    });
+    out.extend_from_slice(&text[at..]);
     count
+}
+
+fn replace_first(pattern: &mut Pattern, parts: &[Part], text: &[u8], out: &mut Vec<u8>) -> usize {
+    let Some((start, end)) = pattern.find(text, 0..text.len()) else { return 0 };
+    out.extend_from_slice(&text[..start]);
+    write(parts, &text[start..end], out);
+    out.extend_from_slice(&text[end..]);
+    1
 }
 
 /// What was made of the match before: a match that is the same as that, mawk leaves as it is. (`gsub(/a+/, "&&")` makes `aa1aa` of
@@ -69,35 +75,43 @@ enum Last {
 }
 
 impl Last {
+    #[inline]
     fn is(&self, matched: &[u8], parts: &[Part], out: &[u8]) -> bool {
         match self {
             Last::None => false,
-            Last::Made(range) => out[range.clone()] == *matched,
-            Last::OfNothing => {
-                let mut made = Vec::new();
-                write(parts, b"", &mut made);
-                made == matched
-            }
+            Last::Made(range) => range.len() == matched.len() && out[range.clone()] == *matched,
+            Last::OfNothing => made_of_nothing(parts) == matched,
         }
     }
 }
 
+fn made_of_nothing(parts: &[Part]) -> Vec<u8> {
+    let mut made = Vec::new();
+    write(parts, b"", &mut made);
+    made
+}
+
 /// For what is often nothing, or one byte.
-#[inline]
+#[inline(always)]
 fn append(text: &[u8], out: &mut Vec<u8>) {
     match text {
         [] => {}
         [byte] => out.push(*byte),
-        text => out.extend_from_slice(text),
+        text => value::append(text, out),
     }
 }
 
-#[inline]
 fn write(parts: &[Part], matched: &[u8], out: &mut Vec<u8>) {
+    write_part(parts, matched, 0..matched.len(), out);
+}
+
+/// What is made of a match that lies in a text.
+#[inline]
+fn write_part(parts: &[Part], text: &[u8], matched: Range<usize>, out: &mut Vec<u8>) {
     for part in parts {
         match part {
             Part::Text(text) => append(text, out),
-            Part::Match => append(matched, out),
+            Part::Match => append_part(text, matched.clone(), out),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Values: numbers, strings, and what came from the input, which is a number if it looks like one.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::number;
@@ -39,6 +40,15 @@ impl Text {
         }
     }
 
+    /// Appends it.
+    #[inline]
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Text::Short { length, bytes } => append_padded(bytes, usize::from(*length), out),
+            Text::Long(bytes) => out.extend_from_slice(bytes),
+        }
+    }
+
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
@@ -62,7 +72,18 @@ fn fill(bytes: &mut [u8; SHORT], text: &[u8]) {
         bytes[..4].copy_from_slice(first);
         bytes[length - 4..][..4].copy_from_slice(last);
     } else {
-        bytes.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
+        bytes[..4].copy_from_slice(&few(text).to_le_bytes());
+    }
+}
+
+/// Less than four bytes as a word.
+#[inline(always)]
+fn few(text: &[u8]) -> u32 {
+    match *text {
+        [] => 0,
+        [first] => u32::from(first),
+        [first, last] => u32::from_le_bytes([first, last, 0, 0]),
+        [first, middle, last, ..] => u32::from_le_bytes([first, middle, last, 0]),
     }
 }
 
@@ -73,19 +94,34 @@ pub(super) fn append(text: &[u8], out: &mut Vec<u8>) {
     if length > 16 {
         return out.extend_from_slice(text);
     }
-    // Twice a piece of fixed size; what both have is written over.
-    let end = out.len() + length;
-    if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
-        out.extend_from_slice(first);
-        out.truncate(end - 8);
-        out.extend_from_slice(last);
+    // Made a word of two pieces of fixed size, which may overlap, and the bytes behind it taken back.
+    let word = if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        let last = u128::from(u64::from_le_bytes(*last));
+        u128::from(u64::from_le_bytes(*first)) | last << (8 * (length - 8))
     } else if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
-        out.extend_from_slice(first);
-        out.truncate(end - 4);
-        out.extend_from_slice(last);
+        let last = u64::from(u32::from_le_bytes(*last));
+        u128::from(u64::from(u32::from_le_bytes(*first)) | last << (8 * (length - 4)))
     } else {
-        text.iter().for_each(|byte| out.push(*byte));
+        u128::from(few(text))
+    };
+    append_padded(&word.to_le_bytes(), length, out);
+}
+
+/// Appends a part of a text, of which most are short: with what stands behind it that is one move.
+#[inline]
+pub(super) fn append_part(text: &[u8], part: Range<usize>, out: &mut Vec<u8>) {
+    match text[part.start..].first_chunk::<16>() {
+        Some(padded) if part.len() <= 16 => append_padded(padded, part.len(), out),
+        _ => append(&text[part], out),
     }
+}
+
+/// Appends the first `length` bytes: one move of a fixed size.
+#[inline]
+fn append_padded<const N: usize>(bytes: &[u8; N], length: usize, out: &mut Vec<u8>) {
+    let end = out.len() + length;
+    out.extend_from_slice(bytes);
+    out.truncate(end);
 }
 
 /// Whether two strings are equal, of which most are short: no call for a few bytes.
@@ -97,7 +133,7 @@ pub(super) fn same(left: &[u8], right: &[u8]) -> bool {
     let eight = |text: &[u8]| Some((*text.first_chunk::<8>()?, *text.last_chunk::<8>()?));
     let four = |text: &[u8]| Some((*text.first_chunk::<4>()?, *text.last_chunk::<4>()?));
     match left.len() {
-        0..4 => left.iter().zip(right).all(|(left, right)| left == right),
+        0..4 => few(left) == few(right),
         4..8 => four(left) == four(right),
         8..=16 => eight(left) == eight(right),
         _ => left == right,
@@ -205,7 +241,7 @@ impl Value {
         match self {
             Value::Number(number) => number::write(*number, out),
             Value::Unset => {}
-            Value::Text(text) | Value::Input(text) => append(text.bytes(), out),
+            Value::Text(text) | Value::Input(text) => text.write(out),
         }
     }
 
@@ -274,7 +310,8 @@ mod tests {
             assert!(!same(&text[..length], &text[..length + 1]));
             let mut out = b"before".to_vec();
             append(&text[..length], &mut out);
-            assert_eq!(out, [b"before", &text[..length]].concat());
+            append_part(text, length / 3..length, &mut out);
+            assert_eq!(out, [b"before", &text[..length], &text[length / 3..length]].concat());
             for at in 0..length {
                 let mut other = text[..length].to_vec();
                 other[at] = b'!';

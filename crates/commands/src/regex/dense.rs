@@ -74,6 +74,18 @@ pub(super) struct Trust {
 impl Trust {
     /// From here on there is none any more.
     const DOUBTS_MAX: u32 = 16;
+
+    fn is_left(&self) -> bool {
+        self.doubts < Trust::DOUBTS_MAX
+    }
+
+    fn lose(&mut self) {
+        self.doubts += 2;
+    }
+
+    fn regain(&mut self) {
+        self.doubts = self.doubts.saturating_sub(1);
+    }
 }
 
 /// Bytes that one search may read in vain before another way is taken.
@@ -110,21 +122,58 @@ impl Spans {
             Some(begins) if begins.sure => {
                 return self.find_by_beginnings(begins, usize::MAX, text, span).unwrap_or(None);
             }
-            Some(begins) if trust.doubts < Trust::DOUBTS_MAX => {
+            Some(begins) if trust.is_left() => {
                 match self.find_by_beginnings(begins, VAIN_MAX, text, span.clone()) {
                     Ok(found) => {
-                        trust.doubts = trust.doubts.saturating_sub(1);
+                        trust.regain();
                         return found;
                     }
                     // None begins before.
                     Err(start) => {
-                        trust.doubts += 2;
+                        trust.lose();
                         span.start = start;
                     }
                 }
             }
             _ => {}
         }
+        self.find_anywhere(forward, bytes, text, span)
+    }
+
+    /// Calls for one match after another, as long as they are found where they might begin. Where to go on, if not all are found.
+    pub(super) fn each(
+        &self,
+        trust: &mut Trust,
+        text: &[u8],
+        mut span: Range<usize>,
+        found: &mut impl FnMut(usize, usize),
+    ) -> Option<usize> {
+        let Some(begins) = &self.begins else { return Some(span.start) };
+        let vain_max = if begins.sure { usize::MAX } else { VAIN_MAX };
+        while begins.sure || trust.is_left() {
+            match self.find_by_beginnings(begins, vain_max, text, span.clone()) {
+                Ok(None) => return None,
+                Ok(Some((start, end))) => {
+                    trust.regain();
+                    found(start, end);
+                    span.start = end;
+                }
+                Err(start) => {
+                    trust.lose();
+                    return Some(start);
+                }
+            }
+        }
+        Some(span.start)
+    }
+
+    fn find_anywhere(
+        &self,
+        forward: &Forward,
+        bytes: Option<usize>,
+        text: &[u8],
+        span: Range<usize>,
+    ) -> Option<(usize, usize)> {
         let end = forward.search(&Input::new(text).span(span.clone()))?;
         if let Some(bytes) = bytes {
             return Some((end - bytes, end));
@@ -141,6 +190,7 @@ impl Spans {
     }
 
     /// `Err`: so much was read in vain, and up to there no match begins.
+    #[inline]
     fn find_by_beginnings(
         &self,
         begins: &Begins,
@@ -150,8 +200,10 @@ impl Spans {
     ) -> Result<Option<(usize, usize)>, usize> {
         let (mut start, mut vain) = (span.start, 0);
         loop {
-            let Some(before) = begins.members.find(&text[start..span.end]) else { return Ok(None) };
-            start += before;
+            if !text[..span.end].get(start).is_some_and(|byte| begins.members.has(*byte)) {
+                let Some(before) = begins.members.find(&text[start..span.end]) else { return Ok(None) };
+                start += before;
+            }
             match self.walk(begins.state, text, start..span.end) {
                 Ok(end) => return Ok(Some((start, end))),
                 Err(read) => vain += read,
@@ -169,6 +221,9 @@ impl Spans {
         let mut end = None;
         for at in span.clone() {
             state = self.longest.next_state(state, text[at]);
+            if !self.longest.is_special_state(state) {
+                continue;
+            }
             if self.longest.is_match_state(state) {
                 end = Some(at);
             } else if self.longest.is_dead_state(state) {

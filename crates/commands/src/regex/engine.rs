@@ -153,6 +153,22 @@ impl Engine {
         Some((start, self.longest_at(text, start..span.end)?))
     }
 
+    /// Calls for one match after another, of which none is empty, as long as that is simple; where to go on, if not all are
+    /// found.
+    pub(super) fn each(
+        &mut self,
+        text: &[u8],
+        span: Range<usize>,
+        found: &mut impl FnMut(usize, usize),
+    ) -> Option<usize> {
+        if self.searched > WHOLE_FROM
+            && let Some((_, spans)) = self.shared.spans()
+        {
+            return spans.each(&mut self.trust, text, span, found);
+        }
+        Some(span.start)
+    }
+
     /// The leftmost start of the matches that end where `span` ends.
     fn start_of(&mut self, text: &[u8], span: Range<usize>) -> Option<usize> {
         let back = Input::new(text).span(span).anchored(Anchored::Yes);

@@ -409,6 +409,12 @@ impl Regex {
         self.searcher.find(text, span)
     }
 
+    /// Calls for one match after another, each behind the one before, an empty one a byte behind that. It must be
+    /// [patient](Self::be_patient).
+    pub fn each(&mut self, text: &[u8], found: impl FnMut(usize, usize)) {
+        self.searcher.each(text, 0, found);
+    }
+
     /// The groups of a match that [`find`](Self::find) found; those not asked for when compiling mean nothing.
     pub fn groups_of(&mut self, text: &[u8], found: (usize, usize)) -> Result<&Spans, GaveUp> {
         self.tracer.as_mut().and_then(|tracer| tracer.trace(text, found.0..found.1)).ok_or(GaveUp)

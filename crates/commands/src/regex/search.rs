@@ -200,6 +200,25 @@ impl Searcher {
         }
     }
 
+    /// Calls for one match after another, each behind the one before, an empty one a byte behind it. For those that are patient.
+    pub(super) fn each(&mut self, text: &[u8], mut at: usize, mut found: impl FnMut(usize, usize)) {
+        while at <= text.len() {
+            let anywhere = match self.plan {
+                Plan::Nothing => true,
+                Plan::Contains { .. } => !self.newline_ends,
+                _ => false,
+            };
+            if anywhere {
+                let Some(next) = self.engine.each(text, at..text.len(), &mut found) else { return };
+                at = next;
+            }
+            // Searches are patient: none is given up.
+            let Ok(Some((start, end))) = self.find(text, at..text.len()) else { return };
+            found(start, end);
+            at = if start == end { end + 1 } else { end };
+        }
+    }
+
     fn find_at_line_start(&mut self, text: &[u8], span: Range<usize>) -> Option<(usize, usize)> {
         let mut at = span.start;
         loop {
