@@ -35,15 +35,15 @@ const STEP_BYTES: usize = 1 << 20;
 const PAGE_BYTES: usize = 4096;
 
 /// Room behind what is in a vector: one part of several, which different threads may fill.
-pub struct Room<'a> {
-    bytes: &'a mut [MaybeUninit<u8>],
+pub struct Room<'a, T = u8> {
+    items: &'a mut [MaybeUninit<T>],
     full: &'a AtomicBool,
 }
 
 impl<'a> Room<'a> {
     /// Fills it with what stands at this place in a file, and shows that; `None` if less stands there, or if it cannot be read.
     pub fn fill(self, file: &File, at: u64) -> Option<&'a [u8]> {
-        let Room { bytes, full } = self;
+        let Room { items: bytes, full } = self;
         let mut filled = 0;
         while filled < bytes.len() {
             let end = bytes.len().min(filled + STEP_BYTES);
@@ -61,6 +61,28 @@ impl<'a> Room<'a> {
     }
 }
 
+impl<'a, T: Copy> Room<'a, T> {
+    /// Fills it with copies of these, one behind another; `None` unless they fit exactly.
+    pub fn copy<'b>(self, slices: impl IntoIterator<Item = &'b [T]>) -> Option<&'a mut [T]>
+    where
+        T: 'b,
+    {
+        let Room { items, full } = self;
+        let mut filled = 0;
+        for slice in slices {
+            let end = filled + slice.len();
+            items.get_mut(filled..end)?.write_copy_of_slice(slice);
+            filled = end;
+        }
+        if filled < items.len() {
+            return None;
+        }
+        full.store(true, Ordering::Release);
+        // SAFETY: all of them were written, slice by slice, and they are borrowed for as long as they are shown.
+        Some(unsafe { items.assume_init_mut() })
+    }
+}
+
 /// Writes to each page. If `pread` touched them first, the kernel would hold the lock of the whole address space while it clears them:
 /// another thread that maps a page meanwhile waits for it, and whoever touches one next waits for that thread.
 fn touch(bytes: &mut [MaybeUninit<u8>]) {
@@ -71,20 +93,24 @@ fn touch(bytes: &mut [MaybeUninit<u8>]) {
 
 /// Appends parts of these sizes, which `work` fills, in any order. Those before the first that was not filled are there afterwards:
 /// so many are.
-pub fn append_parts(into: &mut Vec<u8>, sizes: &[usize], work: impl FnOnce(Vec<Room<'_>>)) -> usize {
+pub fn append_parts<T: Copy>(
+    into: &mut Vec<T>,
+    sizes: &[usize],
+    work: impl FnOnce(Vec<Room<'_, T>>),
+) -> usize {
     into.reserve(sizes.iter().sum());
     let flags: Vec<AtomicBool> = sizes.iter().map(|_| AtomicBool::new(false)).collect();
     let mut rest = into.spare_capacity_mut();
     let mut rooms = Vec::with_capacity(sizes.len());
     for (size, full) in sizes.iter().zip(&flags) {
-        let (bytes, behind) = rest.split_at_mut(*size);
+        let (items, behind) = rest.split_at_mut(*size);
         rest = behind;
-        rooms.push(Room { bytes, full });
+        rooms.push(Room { items, full });
     }
     work(rooms);
     let full = flags.iter().take_while(|full| full.load(Ordering::Acquire)).count();
     let filled: usize = sizes[..full].iter().sum();
-    // SAFETY: the capacity was reserved, and a part's flag, which nothing but `fill` sets, says that all of it was written; the
+    // SAFETY: the capacity was reserved, and a part's flag, which nothing but `fill` and `copy` set, says that all of it was written; the
     // parts up to there lie one behind another.
     unsafe { into.set_len(into.len() + filled) };
     full
@@ -136,5 +162,17 @@ mod tests {
             assert_eq!(last.fill(&file, 7), Some(&b"h"[..]));
         });
         assert_eq!((full, into.as_slice()), (0, &b"-abcde"[..]));
+    }
+
+    #[test]
+    fn copies_fit_exactly_or_are_not_there() {
+        let mut into = vec![7u64];
+        let full = append_parts(&mut into, &[3, 0, 2, 1], |rooms| {
+            for (room, given) in rooms.into_iter().zip([&[&[1, 2][..], &[3]][..], &[], &[&[4]], &[&[5, 6]]]) {
+                let fits = room.copy(given.iter().copied()).map(|items| items.reverse());
+                assert_eq!(fits.is_some(), matches!(given, [] | [[1, 2], _]));
+            }
+        });
+        assert_eq!((full, into), (2, vec![7, 3, 2, 1]));
     }
 }

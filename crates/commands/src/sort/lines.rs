@@ -32,8 +32,10 @@ const WAVE_BYTES_MAX: usize = 256 << 20;
 /// What a worker indexes at a time, in bytes.
 const SEGMENT_BYTES: usize = 1 << 20;
 
-/// What a worker reads at a time, in bytes: several huge pages, as two workers who meet in one both clear it.
-const PART_BYTES: usize = 4 << 20;
+/// What a worker reads before it indexes it, in bytes: it shall still be in cache.
+const PART_BYTES: usize = 256 << 10;
+/// So many parts are a job: several huge pages, as two workers who meet in one both clear it.
+const JOB_PARTS: usize = 16;
 
 /// Where nothing is known of lines yet.
 const LINE_BYTES_GUESSED: usize = 16;
@@ -161,6 +163,22 @@ impl Lines {
         } else if self.arena.len() - self.indexed >= self.crew.worth(WAVE_BYTES) {
             self.index_together(order, length);
         }
+    }
+
+    /// Adds so many bytes of lines, which `read` puts where they are kept.
+    pub(crate) fn push_read<E>(
+        &mut self,
+        bytes: usize,
+        read: impl FnOnce(&mut [u8]) -> Result<(), E>,
+        order: &LineOrder,
+        length: &mut LineLength,
+    ) -> Result<(), E> {
+        let start = self.arena.len();
+        make_room(&mut self.arena, bytes);
+        self.arena.resize(start + bytes, 0);
+        read(&mut self.arena[start..])?;
+        self.index_alone(order, length);
+        Ok(())
     }
 
     /// Reads lines from the beginning of this range of a file on, each worker a part of it, which it indexes while it is in cache: so
@@ -455,11 +473,15 @@ impl Parts<'_> {
         let mut made: Vec<Option<Made>> = sizes.iter().map(|_| None).collect();
         append_parts(arena, sizes, |rooms| {
             let starts = sizes.iter().scan(base, |at, size| Some(std::mem::replace(at, *at + size)));
-            let jobs = rooms.into_iter().zip(self.parts).zip(starts).zip(&mut made);
-            self.crew.each(jobs, |(): &mut (), (((room, part), start), made)| {
-                // A file may change while it is read: what is there then comes block by block.
-                let text = self.file.fill(room, part.start).unwrap_or_default();
-                *made = (text.last() == Some(&self.terminator)).then(|| self.index(text, start, &shelf));
+            let mut parts = rooms.into_iter().zip(self.parts).zip(starts).zip(&mut made);
+            let job =
+                || Some(parts.by_ref().take(JOB_PARTS).collect()).filter(|job: &Vec<_>| !job.is_empty());
+            self.crew.each(std::iter::from_fn(job), |(): &mut (), job| {
+                for (((room, part), start), made) in job {
+                    // A file may change while it is read: what is there then comes block by block.
+                    let text = self.file.fill(room, part.start).unwrap_or_default();
+                    *made = (text.last() == Some(&self.terminator)).then(|| self.index(text, start, &shelf));
+                }
             });
         });
         *lists = shelf.into_lists();

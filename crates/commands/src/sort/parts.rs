@@ -10,6 +10,7 @@
 use std::ops::Range;
 
 use pelton_stream::team::Crew;
+use pelton_sys::read::append_parts;
 
 use super::engine::{Engine, Item};
 use super::radix::{Digit, deal_from_aside};
@@ -23,10 +24,8 @@ const PIECE_ITEMS: usize = 1 << 17;
 /// costs more than dealing did.
 const BITS_MIN: u32 = 6;
 const BITS_MAX: u32 = 12;
-/// So many groups are made, unless a part is larger; fewer, down to so many, where they would be smaller than a few huge pages.
+/// So many groups are made, unless a part is larger.
 const GROUPS: usize = 64;
-const GROUPS_MIN: usize = 16;
-const GROUP_BYTES: usize = 8 << 20;
 /// What is larger than this share of all, one worker would take too long for.
 const LARGE_SHARE: usize = 8;
 
@@ -41,7 +40,11 @@ pub(super) fn sort_lists<I: Item>(
     let mut sorted = Vec::new();
     let total: usize = lists.iter().map(Vec::len).sum();
     if crew.may_help() && total >= crew.worth(TOGETHER_MIN).max(2) {
-        Sharing { engine, unique, crew }.sort(lists, 0, &mut sorted);
+        let mut lists = lists;
+        let piece_items = crew.worth(PIECE_ITEMS).max(64);
+        let mut pieces: Vec<&mut [I]> =
+            lists.iter_mut().flat_map(|list| list.chunks_mut(piece_items)).collect();
+        Sharing { engine, unique, crew }.sort(&mut pieces, 0, &mut sorted);
     } else {
         let mut items = joined(lists);
         engine.sort(&mut items);
@@ -73,47 +76,45 @@ struct Sharing<'a> {
     crew: &'a Crew,
 }
 
-/// Entries of which some parts, as they were dealt, are gathered and sorted by one worker.
-struct Group<I> {
+/// Parts, as they were dealt, that are gathered and sorted by one worker.
+struct Group {
     parts: Range<usize>,
     len: usize,
-    items: Vec<I>,
+}
+
+/// What comes one after another.
+enum Stretch {
+    /// What is sorted by one worker each.
+    Groups(Vec<Group>),
+    /// A part that is dealt again.
+    Large(usize),
 }
 
 impl Sharing<'_> {
     /// Sorts entries whose windows show their keys from `depth` on.
-    fn sort<I: Item>(&self, mut lists: Vec<Vec<I>>, depth: usize, sorted: &mut Vec<Vec<I>>) {
-        let total: usize = lists.iter().map(Vec::len).sum();
-        let mut pieces: Vec<&mut [I]> =
-            lists.iter_mut().flat_map(|list| list.chunks_mut(self.crew.worth(PIECE_ITEMS).max(64))).collect();
-        let (depth, differing) = self.engine.skip_shared_together(&mut pieces, depth, self.crew);
+    fn sort<I: Item>(&self, pieces: &mut [&mut [I]], depth: usize, sorted: &mut Vec<Vec<I>>) {
+        let total: usize = pieces.iter().map(|piece| piece.len()).sum();
+        let (depth, differing) = self.engine.skip_shared_together(pieces, depth, self.crew);
         if differing == 0 {
-            let mut items = joined(lists);
+            let mut items = Vec::new();
+            make_room(&mut items, total);
+            pieces.iter().for_each(|piece| items.extend_from_slice(piece));
             self.engine.sort_from(&mut items, depth);
             drop_equal(self.engine, &mut items, self.unique);
             return sorted.push(items);
         }
         let bits = (total / pieces.len()).max(1).ilog2().saturating_sub(2).clamp(BITS_MIN, BITS_MAX);
         let digit = Digit::of(differing, bits);
-        let ends = self.deal(&mut pieces, &digit);
-        let mut groups = self.groups(&ends, total);
-        let large = |len: usize| len > self.crew.worth(TOGETHER_MIN) && len > total / LARGE_SHARE;
-        let mut jobs: Vec<&mut Group<I>> = groups.iter_mut().collect();
-        // The largest first, so that nobody is left with one at the end.
-        jobs.sort_unstable_by_key(|group| std::cmp::Reverse(group.len));
-        self.crew.each(jobs, |(): &mut (), group| {
-            let ranges = gather(group, &pieces, &ends);
-            if !(large(group.len) && ranges.len() == 1) {
-                self.engine.sort_ranges(&mut group.items, &ranges, depth);
-                drop_equal(self.engine, &mut group.items, self.unique);
-            }
-        });
-        drop(lists);
-        for Group { parts, len, items } in groups {
-            if large(len) && parts.len() == 1 {
-                self.sort(vec![items], depth, sorted);
-            } else {
-                sorted.push(items);
+        let ends = self.deal(pieces, &digit);
+        for stretch in self.stretches(&ends, total) {
+            match stretch {
+                Stretch::Groups(groups) => sorted.push(self.sort_groups(&groups, pieces, &ends, depth)),
+                Stretch::Large(part) => {
+                    let parts =
+                        pieces.iter_mut().zip(&ends).map(|(piece, ends)| &mut piece[place(ends, part)]);
+                    let mut parts: Vec<&mut [I]> = parts.filter(|part| !part.is_empty()).collect();
+                    self.sort(&mut parts, depth, sorted);
+                }
             }
         }
     }
@@ -127,22 +128,82 @@ impl Sharing<'_> {
     }
 
     /// Neighbouring parts together, those that are large alone.
-    fn groups<I>(&self, ends: &[Vec<usize>], total: usize) -> Vec<Group<I>> {
+    fn stretches(&self, ends: &[Vec<usize>], total: usize) -> Vec<Stretch> {
         let parts = ends.first().map_or(0, Vec::len);
-        let wanted = (GROUP_BYTES / size_of::<I>()).clamp(total / GROUPS, total / GROUPS_MIN) + 1;
-        let mut groups: Vec<Group<I>> = Vec::new();
+        let wanted = total / GROUPS + 1;
+        let mut stretches = Vec::new();
         for part in 0..parts {
             let len = ends.iter().map(|ends| place(ends, part).len()).sum();
-            match groups.last_mut() {
-                _ if len == 0 => {}
-                Some(group) if group.len + len <= wanted => {
-                    group.parts.end = part + 1;
-                    group.len += len;
-                }
-                _ => groups.push(Group { parts: part..part + 1, len, items: Vec::new() }),
+            if len == 0 {
+                continue;
+            }
+            if len > self.crew.worth(TOGETHER_MIN) && len > total / LARGE_SHARE {
+                stretches.push(Stretch::Large(part));
+                continue;
+            }
+            let alone = Group { parts: part..part + 1, len };
+            match stretches.last_mut() {
+                Some(Stretch::Groups(groups)) => match groups.last_mut() {
+                    Some(group) if group.len + len <= wanted => {
+                        *group = Group { parts: group.parts.start..part + 1, len: group.len + len };
+                    }
+                    _ => groups.push(alone),
+                },
+                _ => stretches.push(Stretch::Groups(vec![alone])),
             }
         }
-        groups
+        stretches
+    }
+
+    /// Gathers groups, one behind another, and sorts each.
+    fn sort_groups<I: Item>(
+        &self,
+        groups: &[Group],
+        pieces: &[&mut [I]],
+        ends: &[Vec<usize>],
+        depth: usize,
+    ) -> Vec<I> {
+        let sizes: Vec<usize> = groups.iter().map(|group| group.len).collect();
+        let (mut kept, mut items) = (sizes.clone(), Vec::new());
+        make_room(&mut items, sizes.iter().sum());
+        append_parts(&mut items, &sizes, |rooms| {
+            let mut jobs: Vec<_> = groups.iter().zip(rooms).zip(&mut kept).collect();
+            // The largest first, so that nobody is left with one at the end.
+            jobs.sort_unstable_by_key(|((group, _), _)| std::cmp::Reverse(group.len));
+            self.crew.each(jobs, |(): &mut (), ((group, room), kept)| {
+                let Some(items) = room.copy(group.slices(pieces, ends)) else { return };
+                self.engine.sort_ranges(items, &group.ranges(ends), depth);
+                if self.unique {
+                    *kept = keep_first(self.engine, items);
+                }
+            });
+        });
+        if self.unique {
+            close_up(&mut items, &sizes, &kept);
+        }
+        items
+    }
+}
+
+impl Group {
+    /// Its entries, part by part.
+    fn slices<'a, I>(
+        &self,
+        pieces: &'a [&mut [I]],
+        ends: &'a [Vec<usize>],
+    ) -> impl Iterator<Item = &'a [I]> + use<'a, I> {
+        let of_part = move |part| pieces.iter().zip(ends).map(move |(piece, ends)| &piece[place(ends, part)]);
+        self.parts.clone().flat_map(of_part)
+    }
+
+    /// Where each part lies once they are gathered.
+    fn ranges(&self, ends: &[Vec<usize>]) -> Vec<Range<usize>> {
+        let lens = self.parts.clone().map(|part| ends.iter().map(|ends| place(ends, part).len()).sum());
+        let range = |start: &mut usize, len: usize| {
+            *start += len;
+            Some(*start - len..*start)
+        };
+        lens.scan(0, range).filter(|range| !range.is_empty()).collect()
     }
 }
 
@@ -151,18 +212,25 @@ fn place(ends: &[usize], part: usize) -> Range<usize> {
     part.checked_sub(1).map_or(0, |before| ends[before])..ends[part]
 }
 
-/// Puts a group's entries together, part by part; says where each of them lies.
-fn gather<I: Item>(group: &mut Group<I>, pieces: &[&mut [I]], ends: &[Vec<usize>]) -> Vec<Range<usize>> {
-    make_room(&mut group.items, group.len);
-    let mut ranges = Vec::new();
-    for part in group.parts.clone() {
-        let start = group.items.len();
-        for (piece, ends) in pieces.iter().zip(ends) {
-            group.items.extend_from_slice(&piece[place(ends, part)]);
-        }
-        if group.items.len() > start {
-            ranges.push(start..group.items.len());
+/// Moves the first of equal entries to the front; says how many those are.
+fn keep_first<I: Item>(engine: &Engine<'_>, items: &mut [I]) -> usize {
+    let mut kept = 0;
+    for at in 0..items.len() {
+        if kept == 0 || !engine.is_same_key(&items[at], &items[kept - 1]) {
+            items[kept] = items[at];
+            kept += 1;
         }
     }
-    ranges
+    kept
+}
+
+/// Of stretches of these sizes, only so many stay.
+fn close_up<I: Item>(items: &mut Vec<I>, sizes: &[usize], kept: &[usize]) {
+    let (mut from, mut to) = (0, 0);
+    for (size, kept) in sizes.iter().zip(kept) {
+        items.copy_within(from..from + kept, to);
+        from += size;
+        to += kept;
+    }
+    items.truncate(to);
 }

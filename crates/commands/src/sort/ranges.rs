@@ -318,8 +318,10 @@ impl RangeWork {
         let Rules { order, terminator, unique } = &self.rules;
         let mut lines = Lines::new(order, *terminator, &Crew::default());
         let mut length = LineLength::new();
+        lines.expect(size(parts) as usize);
         for part in parts.iter().filter(|part| !part.is_empty()) {
-            lines.push(&self.read(part.clone())?, order, &mut length);
+            let bytes = (part.end - part.start) as usize;
+            lines.push_read(bytes, |room| self.file.read_at(room, part.start), order, &mut length)?;
         }
         Ok(lines.sort(order, *unique))
     }
