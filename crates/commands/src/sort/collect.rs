@@ -354,7 +354,7 @@ impl Collector {
                 if self.run_bytes - table.bytes() > counted.bytes() =>
             {
                 trial.lines += tried.lines;
-                counted.each(|line, count| table.add_counted(line, count));
+                table.absorb(counted);
             }
             (_, building) => {
                 self.give_up_counting();

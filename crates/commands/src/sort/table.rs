@@ -99,6 +99,19 @@ impl Table {
         self.add(line, &probe, count);
     }
 
+    /// Adds what another one counted, or adds to that where it is larger: into a table that is smaller than where they come from, lines in
+    /// the order of slots would pile up. In that order, slots of both are met one behind another.
+    pub(crate) fn absorb(&mut self, mut other: Table) {
+        if other.slots.len() > self.slots.len() {
+            std::mem::swap(self, &mut other);
+        }
+        for slot in other.slots.iter().filter(|slot| slot.count > 0) {
+            let (start, len) = (slot.offset as usize, slot.len as usize);
+            let probe = Probe { start, len, tag: slot.tag, hash: self.hash_of(slot) };
+            self.add(&other.arena, &probe, slot.count);
+        }
+    }
+
     /// First fetches the slots of all of them, which the processor does side by side, then looks for each line.
     fn add_batch(&mut self, text: &[u8], batch: &[Probe]) {
         let mask = self.slots.len() - 1;
@@ -159,9 +172,7 @@ impl Table {
         let mask = larger.len() - 1;
         let old = std::mem::replace(&mut self.slots, larger);
         for slot in old.into_iter().filter(|slot| slot.count > 0) {
-            let len = slot.len as usize;
-            let hash = if len <= SHORT_BYTES { self.hash_short(slot.tag, len) } else { slot.tag[0] };
-            let mut at = hash as usize & mask;
+            let mut at = self.hash_of(&slot) as usize & mask;
             while self.slots[at].count > 0 {
                 at = (at + 1) & mask;
             }
@@ -180,15 +191,6 @@ impl Table {
         (self.arena, distinct)
     }
 
-    /// Each distinct line with its terminator and its count, in no order.
-    pub(crate) fn each(self, mut line: impl FnMut(&[u8], u64)) {
-        let (arena, slots) = self.into_parts();
-        for Counted { plain, count } in slots {
-            let at = plain.offset as usize;
-            line(&arena[at..=at + plain.len as usize], count);
-        }
-    }
-
     /// Each distinct line with its terminator and its count, those first seen first.
     pub(crate) fn each_in_order_of_arrival(self, mut line: impl FnMut(&[u8], u64)) {
         let (arena, mut slots) = self.into_parts();
@@ -197,6 +199,13 @@ impl Table {
             let at = plain.offset as usize;
             line(&arena[at..=at + plain.len as usize], count);
         }
+    }
+
+    /// Without a look at its line: seeds are the same in all tables.
+    #[inline]
+    fn hash_of(&self, slot: &Slot) -> u64 {
+        let len = slot.len as usize;
+        if len <= SHORT_BYTES { self.hash_short(slot.tag, len) } else { slot.tag[0] }
     }
 
     #[inline]
@@ -261,6 +270,28 @@ mod tests {
             assert_eq!(arena[at + len], b'\n');
             assert_eq!(slot.count, if len == 0 { 300 } else { 3 });
             assert_eq!(slot.plain.window, window(&arena, at, len));
+        }
+    }
+    /// Little into much, much into little, as much as there is: the sums are the same, whatever the lengths.
+    #[test]
+    fn two_tables_become_one() {
+        let lines = |from: usize, to: usize| -> Vec<u8> {
+            (from..to).flat_map(|at| format!("{}{at}\n", "-".repeat(at % 40)).into_bytes()).collect()
+        };
+        for (own, other) in [(0..0, 0..5000), (0..10, 5..3000), (0..3000, 5..10), (0..3000, 2000..6000)] {
+            let (mut table, mut more) = (Table::new(b'\n'), Table::new(b'\n'));
+            table.add_lines(&lines(own.start, own.end), 20);
+            more.add_lines(&lines(other.start, other.end), 20);
+            table.absorb(more);
+            let mut seen = 0;
+            table.each_in_order_of_arrival(|line, count| {
+                let digits = line.iter().filter(|byte| byte.is_ascii_digit()).copied().collect();
+                let at: usize = String::from_utf8(digits).expect("digits").parse().expect("a number");
+                assert_eq!(line.len(), at % 40 + at.to_string().len() + 1);
+                assert_eq!(count, u64::from(own.contains(&at)) + u64::from(other.contains(&at)));
+                seen += 1;
+            });
+            assert_eq!(seen, own.len().max(other.end.max(own.end)));
         }
     }
 }
