@@ -37,15 +37,15 @@ pub(super) struct Analysis {
     pub(super) has_end: bool,
 }
 
-/// Looks at a program. Declines what has no bounds, and what depends on an order that is not known.
-pub(super) fn analyse(program: &Program, names: &Names) -> Accept<Analysis> {
+/// Looks at a program; `variables` are those that the command line sets. Declines what has no bounds, and what depends on an order that is not known.
+pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Vec<u8>)]) -> Accept<Analysis> {
     let mut looker = Looker::new(program, names)?;
     let all = everything(program, &mut looker)?;
     let mut analysis = Analysis {
         ranges: program.rules.iter().any(|rule| matches!(rule.pattern, Pattern::Range(..))),
         has_end: !program.end.is_empty(),
         whole_lines: super::lines::prints_whole_lines(program),
-        may_fail: super::lines::may_fail(program),
+        may_fail: super::bounds::may_fail(program, variables),
         ..Analysis::default()
     };
     let is_counter = |thing: &Thing| matches!(thing, Thing::Variable(Owner::Program, name) if matches!(name.as_str(), "NR" | "FNR"));

@@ -1,4 +1,4 @@
-//! Whether a program prints whole lines, can fail on the way, and comes to an end.
+//! Whether a program prints whole lines, and comes to an end.
 
 use crate::{Accept, Declined};
 
@@ -28,50 +28,6 @@ pub(super) fn prints_whole_lines(program: &Program) -> bool {
         whole &= *place != Expr::Name("ORS".to_owned());
     });
     whole
-}
-
-/// Something may go wrong while it runs, for which the real one ends with a message.
-pub(super) fn may_fail(program: &Program) -> bool {
-    let mut may = false;
-    every_expr(program, &mut |expr| match expr {
-        Expr::Field(index) => may |= !is_never_negative(index),
-        Expr::Assign(place, value) if is_count(place) => may |= !is_never_negative(value),
-        Expr::Update(_, place, _) if is_count(place) => may = true,
-        Expr::Step { place, by, .. } if is_count(place) => may |= *by < 0.0,
-        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 => may |= is_count(&args[2]),
-        Expr::Builtin(Builtin::Sprintf, args) => {
-            may |= !matches!(args.as_slice(), [Expr::Text(format), ..] if is_short(format))
-        }
-        _ => {}
-    });
-    for (_, statement) in bodies(program) {
-        each_statement(statement, &mut |statement| {
-            may |= matches!(statement, Statement::ForIn(name, ..) if name == "NF");
-        });
-    }
-    may
-}
-
-fn is_count(place: &Expr) -> bool {
-    matches!(place, Expr::Name(name) if name == "NF")
-}
-
-/// A format that prints nothing long: no strings.
-fn is_short(format: &[u8]) -> bool {
-    format.len() < 200 && !format.windows(2).any(|pair| pair[1] == b's' || pair[1] == b'*')
-}
-
-fn is_never_negative(expr: &Expr) -> bool {
-    match expr {
-        Expr::Number(_) | Expr::LengthAlone => true,
-        Expr::Name(name) => matches!(name.as_str(), "NF" | "NR" | "FNR" | "RSTART"),
-        Expr::Group(inner) => inner.iter().all(is_never_negative),
-        Expr::Arith(Arith::Add | Arith::Multiply, left, right) => {
-            is_never_negative(left) && is_never_negative(right)
-        }
-        Expr::Builtin(Builtin::Length | Builtin::Index | Builtin::Match, _) => true,
-        _ => false,
-    }
 }
 
 /// mawk takes `length(a)` only where it has seen already that `a` is an array.

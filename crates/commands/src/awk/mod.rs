@@ -10,6 +10,7 @@
 mod analyse;
 mod array;
 mod assigned;
+mod bounds;
 mod choice;
 mod code;
 mod compile;
@@ -139,7 +140,7 @@ fn accept_as(
     if line.variables.iter().any(|(name, _)| is_no_variable(name)) {
         return Declined::because("-v gives a value to what is no variable");
     }
-    let analysis = analyse::analyse(&program, &names)?;
+    let analysis = analyse::analyse(&program, &names, &line.variables)?;
     let mut given = given::given(&line, &program, dialect)?;
     let names_a_file = mentions(&program, &["FILENAME"]);
     let sums = fold::sums(&program, &analysis).and_then(|sums| match names_a_file {

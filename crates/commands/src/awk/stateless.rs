@@ -6,6 +6,7 @@
 //! anything to say.
 
 use super::analyse::every_expr;
+use super::given::Line;
 use super::names::{Names, bodies};
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
 use super::{Dialect, analyse, given, lines, parse, prints};
@@ -61,7 +62,7 @@ pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless
         return Declined::because("a variable of awk's own on its command line");
     }
     let program = parse::parse(&line.program, dialect)?;
-    let may_fail = alone(&program, &line.program)?;
+    let may_fail = alone(&program, &line)?;
     let (Some(input), true) = (line.inputs.pop(), line.inputs.is_empty()) else {
         return Declined::because("several files");
     };
@@ -83,10 +84,10 @@ pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless
 }
 
 /// Declines a program that does not treat each record by itself, or does more than print. Tells whether it may fail.
-fn alone(program: &Program, text: &[u8]) -> Accept<bool> {
+fn alone(program: &Program, line: &Line) -> Accept<bool> {
     let names = Names::of(program)?;
-    lines::check_lengths(program, text, &names)?;
-    let analysis = analyse::analyse(program, &names)?;
+    lines::check_lengths(program, &line.program, &names)?;
+    let analysis = analyse::analyse(program, &names, &line.variables)?;
     if analysis.has_end || program.rules.is_empty() {
         return Declined::because("END, or nothing that is done for each record");
     }

@@ -1,0 +1,212 @@
+//! Whether a program can fail on the way: mawk ends with a message where the number of a field is negative. So it matters which
+//! variables never are: those that only count up from numbers that are not, and those that a loop counts down while they are more
+//! than 0.
+
+use std::collections::BTreeSet;
+
+use super::analyse::{each_statement, every_expr, every_statement, is_more};
+use super::names::bodies;
+use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
+
+/// Something may go wrong while it runs, for which the real one ends with a message.
+pub(super) fn may_fail(program: &Program, variables: &[(String, Vec<u8>)]) -> bool {
+    let bounds = Bounds::of(program, variables);
+    let mut may = false;
+    every_expr(program, &mut |expr| match expr {
+        Expr::Field(index) => may |= !bounds.is_never_negative(index),
+        Expr::Assign(place, value) if is_count(place) => may |= !bounds.is_never_negative(value),
+        Expr::Update(_, place, _) if is_count(place) => may = true,
+        Expr::Step { place, by, .. } if is_count(place) => may |= *by < 0.0,
+        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 => may |= is_count(&args[2]),
+        Expr::Builtin(Builtin::Sprintf, args) => {
+            may |= !matches!(args.as_slice(), [Expr::Text(format), ..] if is_short(format))
+        }
+        _ => {}
+    });
+    for (_, statement) in bodies(program) {
+        each_statement(statement, &mut |statement| {
+            may |= matches!(statement, Statement::ForIn(name, ..) if name == "NF");
+        });
+    }
+    may
+}
+
+fn is_count(place: &Expr) -> bool {
+    matches!(place, Expr::Name(name) if name == "NF")
+}
+
+/// A format that prints nothing long: no strings.
+fn is_short(format: &[u8]) -> bool {
+    format.len() < 200 && !format.windows(2).any(|pair| pair[1] == b's' || pair[1] == b'*')
+}
+
+/// Which variables are never negative.
+struct Bounds<'a> {
+    /// Those that are assigned something else, or that is not known.
+    others: BTreeSet<&'a str>,
+    /// Those that are assigned numbers that are not negative, and nothing else.
+    counters: BTreeSet<&'a str>,
+}
+
+impl<'a> Bounds<'a> {
+    /// `variables`: those that the command line sets.
+    fn of(program: &'a Program, variables: &'a [(String, Vec<u8>)]) -> Self {
+        let mut bounds = Bounds { others: BTreeSet::new(), counters: BTreeSet::new() };
+        bounds.others.extend(variables.iter().map(|(name, _)| name.as_str()));
+        // A parameter is given what it is called with.
+        let parameters = program.functions.iter().flat_map(|function| &function.parameters);
+        bounds.others.extend(parameters.map(String::as_str));
+        let (mut assigned, mut lowered) = (Vec::new(), Vec::new());
+        every_expr(program, &mut |expr| match expr {
+            Expr::Assign(place, value) => assigned.push((place, is_known(value))),
+            Expr::Update(arith, place, value) => {
+                let grows = *arith == Arith::Add && is_known(value);
+                assigned.push((place, grows));
+            }
+            Expr::Step { place, by, .. } if *by < 0.0 => lowered.extend(name_of(place)),
+            Expr::Step { place, .. } => assigned.push((place, true)),
+            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => {
+                bounds.others.extend(args.get(2).and_then(name_of));
+            }
+            Expr::Getline(parts) => bounds.others.extend(parts.iter().filter_map(name_of)),
+            _ => {}
+        });
+        for (place, known) in assigned {
+            let set = if known { &mut bounds.counters } else { &mut bounds.others };
+            set.extend(name_of(place));
+        }
+        let mut down = Vec::new();
+        every_statement(program, &mut |statement| match statement {
+            Statement::ForIn(name, ..) => _ = bounds.others.insert(name),
+            statement => down.extend(counts_down(statement)),
+        });
+        for name in lowered.iter().copied().collect::<BTreeSet<_>>() {
+            let count = |names: &[&str]| names.iter().filter(|other| **other == name).count();
+            if count(&lowered) != count(&down) {
+                bounds.others.insert(name);
+            }
+        }
+        bounds.counters.extend(down);
+        bounds
+    }
+
+    fn is_never_negative(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Name(name) if self.counters.contains(name.as_str()) => !self.others.contains(name.as_str()),
+            Expr::Group(inner) => inner.iter().all(|inner| self.is_never_negative(inner)),
+            Expr::Arith(Arith::Add | Arith::Multiply, left, right) => {
+                self.is_never_negative(left) && self.is_never_negative(right)
+            }
+            // Its value is what it was before, or is then.
+            Expr::Step { place, by, .. } if *by > 0.0 => self.is_never_negative(place),
+            expr => is_known(expr),
+        }
+    }
+}
+
+fn name_of(place: &Expr) -> Option<&str> {
+    match place {
+        Expr::Name(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// What is never negative by itself.
+fn is_known(expr: &Expr) -> bool {
+    match expr {
+        Expr::Number(_) | Expr::LengthAlone => true,
+        Expr::Name(name) => matches!(name.as_str(), "NF" | "NR" | "FNR" | "RSTART"),
+        Expr::Group(inner) => inner.iter().all(is_known),
+        Expr::Arith(Arith::Add | Arith::Multiply, left, right) => is_known(left) && is_known(right),
+        Expr::Builtin(Builtin::Length | Builtin::Index | Builtin::Match, _) => true,
+        _ => false,
+    }
+}
+
+/// What a loop counts down by 1 while it is at least 1: `for (i = NF; i > 0; i--)`, where nothing is assigned to it within.
+fn counts_down(statement: &Statement) -> Option<&str> {
+    let Statement::For(_, Some(test), Some(step), body) = statement else { return None };
+    let Statement::Expr(Expr::Step { place, by, .. }) = &**step else { return None };
+    let (name, tested) = (name_of(place)?, least(test)?);
+    let mut assigned = false;
+    each_statement(body, &mut |statement| {
+        let of_it = |place: &Expr| name_of(place) == Some(name);
+        let mut look = |expr: &Expr| match expr {
+            Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => {
+                assigned |= of_it(place);
+            }
+            // A function may assign it.
+            Expr::Call(..) => assigned = true,
+            _ => {}
+        };
+        statement.parts().0.into_iter().for_each(|expr| super::analyse::each_expr(expr, &mut look));
+    });
+    (*by < 0.0 && tested == name && !assigned).then_some(name)
+}
+
+/// Which variable is at least 1 where this holds.
+fn least(test: &Expr) -> Option<&str> {
+    match test {
+        Expr::Compare(order, left, right) if is_more(*order) => {
+            let Expr::Number(bound) = **right else { return None };
+            let least = if *order == Order::Greater { 0.0 } else { 1.0 };
+            (bound >= least).then(|| name_of(left))?
+        }
+        Expr::And(left, right) => least(left).or_else(|| least(right)),
+        Expr::Group(inner) if inner.len() == 1 => least(&inner[0]),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::awk::Dialect;
+    use crate::awk::parse::parse;
+
+    fn fails(text: &str) -> bool {
+        let program = parse(text.as_bytes(), Dialect::Mawk).expect("a program");
+        may_fail(&program, &[("v".to_owned(), b"-1".to_vec())])
+    }
+
+    #[test]
+    fn what_only_counts_up_is_the_number_of_a_field() {
+        for text in [
+            "{ for (i = 1; i <= NF; i++) print $i }",
+            "{ for (i = NF; i > 0; i--) print $i, $(i + 1) }",
+            "{ for (i = NF; i >= 1 && $i != \"x\"; --i) n++ } { print $i }",
+            "{ n += 2; print $n; n = length; print $(n * 2) }",
+            "{ print $(++n), $NF, $(NF + 1) }",
+            "{ while (i++ < 3) print $i; i = 0 }",
+        ] {
+            assert!(!fails(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_negative_is_not() {
+        for text in [
+            "{ print $(NF - 1) }",
+            "{ print $v }",
+            "{ print $n }",
+            "{ n = $1; print $n }",
+            "{ n++; n = -1; print $n }",
+            "{ n += -1; print $n }",
+            "{ n -= 1; print $n }",
+            "{ n--; n = 1; print $n }",
+            "{ for (i = 3; i > -2; i--) print $i }",
+            "{ for (i = 3; i >= 0; i--) print $i }",
+            "{ for (i = 3; i > 0; i--) { print $i; i-- } }",
+            "{ for (i = 3; i > 0; i--) { print $i; i = 0 } }",
+            "{ for (i = 3; i > 0; i--) { print $i; j = i-- } }",
+            "function f() { i = 0 } { for (i = 3; i > 0; i--) { print $i; f() } }",
+            "{ for (i = 3; i > 0; i--) print $i; i-- }",
+            "{ for (i = 3; i > 0 || $1; i--) print $i }",
+            "{ for (i in a) print $i; i = 1 }",
+            "{ i = 1; sub(/1/, \"-1\", i); print $i }",
+            "function f(i) { return $i } { i = 1; print f(-1) }",
+        ] {
+            assert!(fails(text), "{text}");
+        }
+    }
+}
