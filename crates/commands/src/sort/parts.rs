@@ -1,7 +1,7 @@
 //! The sort shared by several: entries are dealt into parts that follow each other, and each part is sorted by one.
 //!
 //! ```text
-//!   lists (one per worker and wave) ── windows skip what all share ──▶ the digit that tells most
+//!   lists (a few per worker) ── windows skip what all share ──▶ the digit that tells most
 //!     each list dealt by that digit, where it stands ──▶ groups of parts, gathered from all lists ──▶ engine
 //! ```
 //! A sample sort would cut more evenly; dealing costs no search per entry, and what turns out too large is dealt again by
