@@ -128,7 +128,7 @@ fn select(bench: &Bench, file: &Path, results: &mut Results) -> Outcome {
     let peers = [
         ("rq", format!("rq '$[*].email' {name}")),
         ("rq ..", format!("rq '$..email' {name}")),
-        ("fastgron", format!("fastgron -p .[].email {name}")),
+        ("fastgron -p", format!("fastgron -p .#.email {name}")),
         ("pelton json from a pipe", format!("cat {name} | {} json .[].email", bench.pelton.display())),
         ("cat", format!("cat {name} | cat")),
     ];
