@@ -30,8 +30,8 @@ pub(super) struct Array {
     seed: Seed,
 }
 
-/// How many numbers may be left out in the list, each time that it grows: what goes by levels, of which some have nothing.
-const GAP_MAX: usize = 8;
+/// Numbers below are in the list whatever is left out: what goes by levels, of which some have nothing.
+const GAPS_MAX: usize = 16;
 
 /// The keys of larger arrays are written anew each time.
 const KEYS_KEPT_MAX: usize = 1 << 16;
@@ -279,9 +279,9 @@ impl Array {
 
     fn is_next(&self, number: i32) -> bool {
         let length = self.list.len();
-        if self.numbers.is_empty() {
-            // A negative one is very large here.
-            return number as usize <= length + GAP_MAX;
+        // A negative one is very large here.
+        if self.numbers.is_empty() && (number as usize) < GAPS_MAX {
+            return true;
         }
         let next = number as usize == length || number == 1 && length == 0;
         next && !self.is_in_numbers(number) && !(length == 0 && self.is_in_numbers(0))
