@@ -463,8 +463,11 @@ impl Machine {
     }
 
     fn run_function(&mut self, function: &Function) -> Ran<()> {
-        self.returned = Value::Unset;
-        self.run(&function.body).map(|_| ())
+        if self.run(&function.body)? != Flow::Return {
+            // A function that it called may have left something there.
+            self.returned = Value::Unset;
+        }
+        Ok(())
     }
 
     #[inline]
