@@ -130,7 +130,9 @@ impl Worker<'_> {
         self.buffer = buffer;
         self.tally.directories += 1;
         self.tally.entries += count as u64;
-        if self.ordered && count > SORTED_FROM && directories::is_on_disk(fd) {
+        // Where it follows all links, GNU find does not ask what file system it is.
+        let sorts = || self.run.query.follow == Follow::Always || directories::is_on_disk(fd);
+        if self.ordered && count > SORTED_FROM && sorts() {
             self.sort(first);
         }
         match listed {
