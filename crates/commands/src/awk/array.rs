@@ -181,7 +181,9 @@ impl Array {
     }
 
     fn is_in_numbers(&self, number: i32) -> bool {
-        self.numbers.find(self.seed.hash_number(number), |(known, _)| *known == number).is_some()
+        // Of lists that grow it is asked for each element, and there is nothing to be hashed for.
+        !self.numbers.is_empty()
+            && self.numbers.find(self.seed.hash_number(number), |(known, _)| *known == number).is_some()
     }
 
     #[inline]

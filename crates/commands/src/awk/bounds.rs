@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 
 use super::analyse::{each_statement, every_expr, every_statement, is_more};
-use super::names::bodies;
 use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
 
 /// Something may go wrong while it runs, for which the real one ends with a message.
@@ -23,11 +22,9 @@ pub(super) fn may_fail(program: &Program, variables: &[(String, Vec<u8>)]) -> bo
         }
         _ => {}
     });
-    for (_, statement) in bodies(program) {
-        each_statement(statement, &mut |statement| {
-            may |= matches!(statement, Statement::ForIn(name, ..) if name == "NF");
-        });
-    }
+    every_statement(program, &mut |statement| {
+        may |= matches!(statement, Statement::ForIn(name, ..) if name == "NF");
+    });
     may
 }
 

@@ -328,16 +328,12 @@ impl Machine {
 
     fn write_made(&mut self, expr: &Get, out: &mut Vec<u8>) -> Ran<()> {
         match expr {
-            Get::Of(Place::Field(field)) => self.record.field(*field).write(out),
             Get::Of(Place::Record) => self.record.whole(&self.globals[OFS]).write(out),
-            Get::Of(Place::Global(place)) => self.globals[*place].write(out),
-            Get::Of(Place::Local(place)) => self.locals[self.base + *place].write(out),
             Get::Of(Place::FieldAt(index)) => {
                 let field = self.field_number(index)?;
                 self.found(field).write(out);
             }
             Get::Of(Place::Element(table, index)) => self.element(*table, index, |value| value.write(out))?,
-            Get::Text(text) => text.write(out),
             Get::Concat(parts) => parts.iter().try_for_each(|part| self.write(part, out))?,
             Get::If(test, yes, no) => {
                 let branch = if self.is_true(test)? { yes } else { no };

@@ -158,7 +158,7 @@ impl Machine {
     fn chosen(&mut self, choice: &Choice, rules: &[Rule], span: Range<usize>) -> Ran<()> {
         self.records += 1;
         self.file_records += 1;
-        let first = choice.first(self.record.lying(&span));
+        let mut first = choice.first(self.record.lying(&span));
         if choice.is_unseen(first) {
             return Ok(());
         }
@@ -167,8 +167,8 @@ impl Machine {
             if self.run(&rules[first].action)? == Flow::Next {
                 return Ok(());
             }
-            // The record may be another now.
-            return self.rules_from(rules, first + 1);
+            // The record may be another now: those behind are asked.
+            first += 1;
         }
         self.rules_from(rules, first)
     }

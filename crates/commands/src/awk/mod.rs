@@ -300,11 +300,9 @@ fn meets_nul(program: &tree::Program) -> bool {
 fn loops(program: &tree::Program) -> bool {
     use tree::Statement::{Do, For, ForIn, While};
     let mut found = false;
-    for (_, statement) in names::bodies(program) {
-        analyse::each_statement(statement, &mut |statement| {
-            found |= matches!(statement, While(..) | Do(..) | For(..) | ForIn(..));
-        });
-    }
+    analyse::every_statement(program, &mut |statement| {
+        found |= matches!(statement, While(..) | Do(..) | For(..) | ForIn(..));
+    });
     found
 }
 

@@ -2,7 +2,7 @@
 
 use super::array::{Array, Key};
 use super::code::{Get, OFS, Place, Table, is_still};
-use super::eval::{calculate, is_number, is_text, number_in, written};
+use super::eval::{calculate, is_number, is_text, written};
 use super::machine::{Machine, Ran};
 use super::number::{self, Style};
 use super::record::Found;
@@ -29,21 +29,23 @@ impl Machine {
         }
     }
 
-    /// What a variable holds, or an element of a list by a number in a variable: what can be had without evaluating anything.
+    /// What a variable holds, or an element of a list: what can be had without evaluating anything.
     #[inline(always)]
     pub(super) fn at_once(&mut self, place: &Place) -> Option<&mut Value> {
         match place {
             Place::Global(place) => Some(&mut self.globals[*place]),
             Place::Local(place) => Some(&mut self.locals[self.base + *place]),
-            Place::Element(Table::Global(table), index) => match index.as_slice() {
-                [Get::Of(Place::Global(place))] => {
-                    let number = number_in(&self.globals[*place])?;
-                    self.tables[*table].listed(number)
-                }
-                _ => None,
-            },
+            Place::Element(table, index) => self.listed(*table, index),
             _ => None,
         }
+    }
+
+    /// An element that stands in the list of its array, by a number that can be had at once.
+    #[inline(always)]
+    fn listed(&mut self, table: Table, index: &[Get]) -> Option<&mut Value> {
+        let [one] = index else { return None };
+        let number = self.quick(one)?;
+        self.table(table).listed(number)
     }
 
     /// An element, made if it is not there.
@@ -54,13 +56,8 @@ impl Machine {
         index: &[Get],
         with: impl FnOnce(&mut Value) -> T,
     ) -> Ran<T> {
-        if let [one] = index
-            && let Some(number) = self.quick(one)
-        {
-            let table = self.table_number(table);
-            if let Some(value) = self.tables[table].listed(number) {
-                return Ok(with(value));
-            }
+        if let Some(value) = self.listed(table, index) {
+            return Ok(with(value));
         }
         self.at_key(table, index, |array, key| with(array.entry(key)))
     }
