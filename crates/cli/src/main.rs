@@ -35,6 +35,10 @@ use args::{Cli, Verb};
 use clap::Parser;
 use std::process::ExitCode;
 
+/// Large memory begins where the kernel reads into it quickly.
+#[global_allocator]
+static ALLOCATOR: pelton_sys::allocator::Allocator = pelton_sys::allocator::Allocator;
+
 /// How the process ends.
 pub enum Ending {
     /// With this status.

@@ -3,6 +3,7 @@
 //! Everything here is small and mechanical; what it means is decided elsewhere. `unsafe` blocks hold one operation
 //! each and say why they are sound.
 
+pub mod allocator;
 pub mod bits;
 mod borrow;
 pub mod call_names;
