@@ -222,6 +222,26 @@ impl<'a> Bits<'a> {
         Bits { words, word, bits }
     }
 
+    /// Passes over so many.
+    #[inline]
+    pub(super) fn skip(&mut self, mut many: usize) {
+        loop {
+            let here = self.bits.count_ones() as usize;
+            if many <= here {
+                break;
+            }
+            many -= here;
+            self.word += 1;
+            match self.words.get(self.word) {
+                Some(bits) => self.bits = *bits,
+                None => return self.bits = 0,
+            }
+        }
+        for _ in 0..many {
+            self.bits &= self.bits - 1;
+        }
+    }
+
     /// Where the next one is; behind everything if there is none.
     #[inline]
     pub(super) fn next(&mut self) -> usize {

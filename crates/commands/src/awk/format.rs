@@ -2,7 +2,10 @@
 
 use crate::{Accept, Declined};
 
+use std::ops::Range;
+
 use super::number::{self, Style};
+use super::value::append_part;
 
 /// A piece of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -214,6 +217,53 @@ impl Conversion {
         true
     }
 
+    /// Appends a part of the input.
+    pub(super) fn write_input(&self, text: &[u8], part: Range<usize>, out: &mut Vec<u8>) {
+        let start = out.len();
+        if self.what == b's' {
+            append_part(text, part, out);
+            return self.finish_text(start, out);
+        }
+        match self.as_written(&text[part.clone()]) {
+            Some((length, zeros)) => {
+                append_part(text, part.start..part.start + length, out);
+                out.extend(zeros.iter().copied());
+                self.fill_up(start, out);
+            }
+            None => self.write_number(number::prefix(&text[part]), out),
+        }
+    }
+
+    /// How much of a text is what the number in it looks like, if it is that, and what comes behind it: with at most 15 digits, all that
+    /// are written are those of the number.
+    fn as_written(&self, text: &[u8]) -> Option<(usize, &'static [u8])> {
+        const ZEROS: &[u8] = b".00000000000000";
+        if text.len() > 16 || self.plus || self.space || self.alternative || self.zero {
+            return None;
+        }
+        let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let whole = digits(text);
+        let fraction = match text.get(whole) {
+            Some(b'.') => digits(&text[whole + 1..]),
+            _ => 0,
+        };
+        let ends = text.len() == whole + usize::from(fraction > 0) + fraction;
+        if !ends || whole == 0 || whole > 1 && text[0] == b'0' || whole + fraction > 15 {
+            return None;
+        }
+        match (self.what, self.precision) {
+            (b'd' | b'i', Size::Default) => (whole < 10).then_some((whole, b"")),
+            (b'f', Size::Default | Size::Fixed(1..)) => {
+                let precision = if let Size::Fixed(precision) = self.precision { precision } else { 6 };
+                let fits = fraction <= precision && whole + precision <= 15;
+                // The point comes with the zeros if it is not there.
+                let zeros = if fraction == 0 { 0..precision + 1 } else { fraction + 1..precision + 1 };
+                fits.then(|| (text.len(), &ZEROS[zeros]))
+            }
+            _ => None,
+        }
+    }
+
     /// Appends a number. mawk cuts whole ones to 32 bits.
     pub(super) fn write_number(&self, number: f64, out: &mut Vec<u8>) {
         if self.write_plainly(number, out) {
@@ -293,6 +343,42 @@ impl Conversion {
         } else {
             out.resize(out.len() + fill, b' ');
             out.extend_from_slice(digits);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a text without a number's usual look is written as, all are.
+    #[test]
+    fn numbers_of_the_input_are_written_like_all_numbers() {
+        const CONVERSIONS: [&[u8]; 15] = [
+            b"%d", b"%i", b"%5d", b"%-5d", b"%f", b"%.0f", b"%.1f", b"%.2f", b"%8.2f", b"%-9.3f", b"%.9f",
+            b"%.14f", b"%+d", b"%05d", b"%x",
+        ];
+        let conversions: Vec<Conversion> = CONVERSIONS
+            .iter()
+            .flat_map(|text| parse(text).expect("a format"))
+            .filter_map(
+                |piece| if let Piece::Conversion(conversion) = piece { Some(conversion) } else { None },
+            )
+            .collect();
+        assert_eq!(conversions.len(), CONVERSIONS.len());
+        let mut seed = 7u64;
+        let mut below = |most: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % most
+        };
+        for _ in 0..100_000 {
+            let text: Vec<u8> = (0..below(19)).map(|_| b"00123456789999.-e"[below(17) as usize]).collect();
+            let lying = [b"ab", text.as_slice(), b" and what comes behind"].concat();
+            let conversion = &conversions[below(15) as usize];
+            let (mut found, mut expected) = (b"before".to_vec(), b"before".to_vec());
+            conversion.write_input(&lying, 2..2 + text.len(), &mut found);
+            conversion.write_number(number::prefix(&text), &mut expected);
+            assert_eq!(found, expected, "{conversion:?} of {}", text.escape_ascii());
         }
     }
 }

@@ -15,6 +15,7 @@ use super::firsts::Firsts;
 use super::fold::Ledger;
 use super::lengths::Lengths;
 use super::machine::{Machine, Ran, Stop};
+use super::printed::Printed;
 use super::substitute::Passes;
 
 /// Why a helper refuses a block.
@@ -53,6 +54,7 @@ pub(super) struct AwkKernel {
     passes: Option<Passes>,
     lengths: Option<Lengths>,
     assigned: Option<Assigned>,
+    printed: Option<Printed>,
     /// Nothing is done for other records.
     firsts: Option<Firsts>,
     /// What it leaves of a block.
@@ -77,6 +79,7 @@ impl AwkKernel {
             passes,
             lengths: Lengths::of(&compiled.code),
             assigned: Assigned::of(&compiled.code),
+            printed: None,
             firsts,
             left: Vec::new(),
             ends: Vec::new(),
@@ -91,6 +94,7 @@ impl AwkKernel {
             let ran = self.machine.begin();
             self.stopped(ran);
             self.machine.check_sums();
+            self.printed = Printed::of(&self.machine.code, &self.machine.globals);
             if let Some(firsts) = &mut self.firsts {
                 let globals = &self.machine.globals;
                 firsts.begin(globals[SUBSEP].bytes().unwrap_or_default(), globals[ORS].bytes());
@@ -124,6 +128,11 @@ impl AwkKernel {
         }
         if let Some(lengths) = &self.lengths {
             return lengths.run(block, &mut self.ends, &mut self.machine.out);
+        }
+        if let Some(printed) = &mut self.printed {
+            let machine = &mut self.machine;
+            let records = printed.run(block, &mut self.ends, machine.records, &mut machine.out);
+            return machine.skip(records);
         }
         if let Some(assigned) = &mut self.assigned
             && let Some(ran) = assigned.run(block, &mut self.ends, &mut self.machine)

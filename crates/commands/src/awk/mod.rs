@@ -35,6 +35,7 @@ mod others;
 mod parse;
 mod pattern;
 mod places;
+mod printed;
 mod record;
 mod seen;
 mod stateless;

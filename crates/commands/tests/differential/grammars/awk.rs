@@ -252,6 +252,12 @@ pub fn data(rng: &mut Rng) -> Vec<u8> {
         b"a.b",
         b"{2}",
         b"12345",
+        b"7538.22",
+        b"0.50",
+        b"999999999.99",
+        b"1234567890123.45",
+        b"0.00000000000001",
+        b"1.99999999999999999",
     ];
     const BETWEEN: &[&[u8]] = &[b" ", b" ", b" ", b"  ", b"\t", b",", b",", b":", b", ", b";", b"|", b""];
     let small = rng.chance(50);
@@ -294,6 +300,9 @@ impl Writer<'_> {
             let print = self.pick(&["; print }", "; print } END { print NR }", " } 1", " } NF"]);
             return format!("{{ {field} = {text}{print}");
         }
+        if self.rng.chance(10) {
+            return self.printed();
+        }
         let mut items = Vec::new();
         if self.rng.chance(15) {
             let body = self.body(1);
@@ -311,6 +320,42 @@ impl Writer<'_> {
         }
         let between = self.pick(&[" ", "; ", "\n", "\n\n"]);
         items.join(&between)
+    }
+
+    /// Fields of each record, printed.
+    fn printed(&mut self) -> String {
+        let count = self.rng.pick(&[1, 1, 2, 3, 4]);
+        let args: Vec<String> = (0..count)
+            .map(|_| {
+                self.pick(&[
+                    "$1",
+                    "$2",
+                    "$3",
+                    "$5",
+                    "$7",
+                    "$0",
+                    "$70",
+                    "NR",
+                    "\"-\"",
+                    "3",
+                    "$2 \"|\" $1",
+                    "$1 $4 \"\"",
+                ])
+            })
+            .collect();
+        let begin = self.pick(&["", "", "", "BEGIN { OFS = \"\\t\" } ", "BEGIN { FS = \",\"; x = 1 } "]);
+        if self.rng.chance(40) {
+            return format!("{begin}{{ print {} }}", args.join(", "));
+        }
+        let conversions: String = (0..count)
+            .map(|_| {
+                self.pick(&[
+                    "%s", "%s", "%d", "%i ", "%.2f", "%f,", "%-8.3f|", "%9.1f", "%5s", "%-5.2s|", "%6d",
+                    "%-6d|", "%.0f", "%.14f", "%.9f ", "%x", "%c", "%05d",
+                ])
+            })
+            .collect();
+        format!("{begin}{{ printf \"{conversions}\\n\", {} }}", args.join(", "))
     }
 
     /// A function, and what calls it. The parameter hides a variable of the same name.
