@@ -158,8 +158,8 @@ pub struct PassArgs {
     #[command(flatten)]
     pub cores: CoreArgs,
 
-    /// Memory of each sort and each grouping, as 500M or 2G: beyond it, they use temporary files in $TMPDIR, or in the
-    /// directory that sort is told by -T [default: half of what is available]
+    /// Memory of all sorts and groupings of a native pass together, as 500M or 2G: beyond it, they use temporary files in
+    /// $TMPDIR, or in the directory that sort is told by -T [default: half of what is available]
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     pub memory: Option<usize>,
 }

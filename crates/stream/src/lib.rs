@@ -7,6 +7,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 mod chain;
+mod holding;
 mod joined;
 mod kernel;
 mod means;
@@ -16,6 +17,7 @@ pub mod ordered;
 pub mod team;
 
 pub use chain::{Chain, Fed, Interruption, Sink};
+pub use holding::Holding;
 pub use joined::Joined;
 pub use kernel::{
     Complaint, Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Outcome, Peer, Share, known,

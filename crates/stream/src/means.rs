@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct Means {
     /// Who may help.
     pub crew: Crew,
-    /// How much may be kept in memory, and where the rest goes; without one, everything is kept.
+    /// How much all kernels together may keep in memory, and where the rest goes; without one, everything is kept.
     pub storage: Option<Arc<dyn Storage>>,
     /// Who opens files whose names come as data (`xargs cat`).
     pub files: Option<Arc<dyn Files>>,
@@ -83,15 +83,29 @@ impl PlainFile for File {
     }
 }
 
-/// The memory that one kernel may fill, and files for the rest.
+/// The memory that kernels share, each of which has a [`Holding`](crate::Holding) of it, and files for the rest.
 pub trait Storage: Send + Sync {
-    /// How much that is. In bytes.
+    /// How much all of them may fill together. In bytes.
     fn memory_bytes(&self) -> usize;
 
-    /// Whether so much is more: asked often, and cheap where it is little. In bytes.
+    /// Whether so much is more than that: cheap where it is little. In bytes.
     fn is_too_much(&self, bytes: usize) -> bool {
         bytes > self.memory_bytes()
     }
+
+    /// Somebody begins to hold something: what that is, at least, however much others hold. In bytes.
+    fn open(&self) -> usize {
+        0
+    }
+
+    /// Who holds `held` wants to hold `wanted`, which is more: what it holds now, which is that or a little more, so that it
+    /// need not ask often. `None`: there is not so much left, and nothing has changed. In bytes. By itself, one does not know of others.
+    fn take(&self, _held: usize, wanted: usize) -> Option<usize> {
+        (wanted <= self.memory_bytes()).then_some(wanted)
+    }
+
+    /// Somebody holds so much less. In bytes.
+    fn give_back(&self, _bytes: usize) {}
 
     /// Where files are made, unless a command names a directory itself; for messages.
     fn directory(&self) -> Vec<u8>;

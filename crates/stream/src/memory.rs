@@ -105,7 +105,7 @@ pub fn run_join(
     complaints
 }
 
-/// So many bytes that a kernel may fill; what it stores lies in memory as well.
+/// So many bytes that each kernel may fill; what it stores lies in memory as well.
 pub struct Little(pub usize);
 
 impl Storage for Little {

@@ -51,7 +51,7 @@ pub fn may_read(path: &std::path::Path) -> bool {
 pub fn available_memory() -> Option<u64> {
     let info = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse_available(&text));
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let limits = groups.lines().filter_map(group_directory).flat_map(group_limits);
+    let limits = groups.lines().filter_map(group_directory).flat_map(group_rests);
     let own = [libc::RLIMIT_AS, libc::RLIMIT_DATA].into_iter().filter_map(crate::limits::soft_bytes);
     info.into_iter().chain(limits).chain(own).min()
 }
@@ -61,30 +61,57 @@ fn parse_available(meminfo: &str) -> Option<u64> {
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
 }
 
-/// The directory of a group, and the file in it that holds its limit: `0::/path` in version 2,
-/// `4:memory:/path` in version 1.
-fn group_directory(line: &str) -> Option<(std::path::PathBuf, &'static str)> {
-    let mut fields = line.splitn(3, ':');
-    let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
-    let (root, file) = match (number, controllers) {
-        ("0", "") => ("/sys/fs/cgroup", "memory.max"),
-        (_, names) if names.split(',').any(|name| name == "memory") => {
-            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
-        }
-        _ => return None,
-    };
-    Some((std::path::Path::new(root).join(path.trim_start_matches('/')), file))
+/// Where a version of control groups keeps the account of a group's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct GroupFiles {
+    limit: &'static str,
+    usage: &'static str,
+    /// Names in `memory.stat` of what the group uses, but would give up: pages of files.
+    given_up: [&'static str; 2],
 }
 
-/// The limits of a group and of those that it is part of.
-fn group_limits((directory, file): (std::path::PathBuf, &'static str)) -> impl Iterator<Item = u64> {
+const VERSION_1: GroupFiles = GroupFiles {
+    limit: "memory.limit_in_bytes",
+    usage: "memory.usage_in_bytes",
+    given_up: ["total_active_file ", "total_inactive_file "],
+};
+const VERSION_2: GroupFiles =
+    GroupFiles { limit: "memory.max", usage: "memory.current", given_up: ["active_file ", "inactive_file "] };
+
+/// The directory of a group, and what is in it: `0::/path` in version 2, `4:memory:/path` in version 1.
+fn group_directory(line: &str) -> Option<(std::path::PathBuf, GroupFiles)> {
+    let mut fields = line.splitn(3, ':');
+    let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+    let (root, files) = match (number, controllers) {
+        ("0", "") => ("/sys/fs/cgroup", VERSION_2),
+        (_, names) if names.split(',').any(|name| name == "memory") => ("/sys/fs/cgroup/memory", VERSION_1),
+        _ => return None,
+    };
+    Some((std::path::Path::new(root).join(path.trim_start_matches('/')), files))
+}
+
+/// What a group, and those that it is part of, may still take.
+fn group_rests((directory, files): (std::path::PathBuf, GroupFiles)) -> impl Iterator<Item = u64> {
     let directories: Vec<_> = directory
         .ancestors()
         .take_while(|path| path.starts_with("/sys/fs/cgroup"))
-        .map(|path| path.join(file))
+        .map(std::path::Path::to_owned)
         .collect();
+    directories.into_iter().filter_map(move |path| group_rest(&path, files))
+}
+
+/// `None` where there is no limit.
+fn group_rest(directory: &std::path::Path, files: GroupFiles) -> Option<u64> {
+    let text = |file| std::fs::read_to_string(directory.join(file)).ok();
+    let number = |file| text(file)?.trim().parse::<u64>().ok();
     // `max`, where there is none.
-    directories.into_iter().filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok())
+    let limit = number(files.limit)?;
+    let stat = text("memory.stat").unwrap_or_default();
+    let bytes =
+        |line: &str| files.given_up.iter().find_map(|name| line.strip_prefix(name)?.parse::<u64>().ok());
+    let given_up: u64 = stat.lines().filter_map(bytes).sum();
+    let used = number(files.usage).unwrap_or(0).saturating_sub(given_up);
+    Some(limit.saturating_sub(used))
 }
 
 #[cfg(test)]
@@ -95,7 +122,7 @@ mod tests {
     fn what_the_kernel_says_of_memory() {
         assert_eq!(parse_available("MemTotal: 9 kB\nMemAvailable:    2048 kB\n"), Some(2 << 20));
         assert_eq!(parse_available("MemTotal: 9 kB\n"), None);
-        let directory = |line| group_directory(line).map(|(path, file)| path.join(file));
+        let directory = |line| group_directory(line).map(|(path, files)| path.join(files.limit));
         let path = std::path::PathBuf::from;
         assert_eq!(directory("0::/user/a"), Some(path("/sys/fs/cgroup/user/a/memory.max")));
         let first = path("/sys/fs/cgroup/memory/a/memory.limit_in_bytes");
@@ -103,5 +130,23 @@ mod tests {
         assert_eq!(directory("5:cpu:/a"), None);
         #[cfg(target_os = "linux")]
         assert!(available_memory().is_some_and(|bytes| bytes > 0));
+    }
+
+    #[test]
+    fn what_a_control_group_leaves() {
+        let directory = std::env::temp_dir().join(format!("pelton-group-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a directory");
+        let write = |file, text: &str| std::fs::write(directory.join(file), text).expect("written");
+        assert_eq!(group_rest(&directory, VERSION_2), None);
+        write("memory.max", "1000\n");
+        assert_eq!(group_rest(&directory, VERSION_2), Some(1000));
+        write("memory.current", "800\n");
+        write("memory.stat", "anon 500\nactive_file 100\ninactive_file 50\nshmem 7\n");
+        assert_eq!(group_rest(&directory, VERSION_2), Some(350));
+        write("memory.current", "8000\n");
+        assert_eq!(group_rest(&directory, VERSION_2), Some(0));
+        write("memory.max", "max\n");
+        assert_eq!(group_rest(&directory, VERSION_2), None);
+        std::fs::remove_dir_all(&directory).expect("removed");
     }
 }

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use pelton_stream::PlainFile;
 use pelton_stream::team::Crew;
+use pelton_stream::{Holding, PlainFile};
 
 use super::engine::Engine;
 use super::lines::{Lines, wave_bytes};
@@ -51,6 +51,8 @@ pub(crate) struct Collector {
     crew: Crew,
     /// Where lines go that memory does not hold.
     place: Option<Place>,
+    /// Of the memory there.
+    held: Option<Holding>,
     spill: Option<Spill>,
     /// They could not be put there.
     failed: Option<Complaint>,
@@ -104,6 +106,7 @@ impl Collector {
             runs: Vec::new(),
             crew,
             place: None,
+            held: None,
             spill: None,
             failed: None,
             is_peer: false,
@@ -121,11 +124,13 @@ impl Collector {
 
     /// What does not fit goes here.
     pub(crate) fn spill_to(&mut self, place: Option<Place>) {
+        let open = || place.as_ref().map(|place| Holding::new(&place.storage));
+        self.held = self.held.take().or_else(open);
         self.place = place;
     }
 
     /// It holds more than it may, and a copy of it could not be taken back: two NaNs may be among its lines.
-    pub(crate) fn must_hand_over(&self) -> bool {
+    pub(crate) fn must_hand_over(&mut self) -> bool {
         self.order.may_meet_nan() && self.is_full()
     }
 
@@ -135,14 +140,26 @@ impl Collector {
     }
 
     /// It holds more than it may.
-    pub(crate) fn is_full(&self) -> bool {
-        self.place.as_ref().is_some_and(|place| place.is_too_much(self.memory_bytes()))
+    pub(crate) fn is_full(&mut self) -> bool {
+        !self.may_hold(self.memory_bytes())
+    }
+
+    fn may_hold(&mut self, bytes: usize) -> bool {
+        let (Some(place), Some(held)) = (&self.place, &mut self.held) else { return true };
+        place.may_hold(held, bytes)
+    }
+
+    /// Whether so much more text fits, if it takes as much besides as what has come.
+    fn may_hold_more(&mut self, text: usize) -> bool {
+        let held = self.memory_bytes();
+        let times = held as f64 / self.building.bytes().max(1) as f64;
+        self.may_hold(held.saturating_add((text as f64 * times) as usize))
     }
 
     /// Of a peer: memory holds no more, or counting does not pay. Lists would have to be put together, by one alone; and a file is
     /// better read to where its lines are kept (see [`reads_itself`](Collector::reads_itself)).
-    pub(crate) fn wants_no_more(&self) -> bool {
-        self.is_full() || matches!(self.building, Building::Listing(_))
+    pub(crate) fn wants_no_more(&mut self) -> bool {
+        matches!(self.building, Building::Listing(_)) || self.is_full()
     }
 
     fn memory_bytes(&self) -> usize {
@@ -162,6 +179,9 @@ impl Collector {
             if self.failed.is_none() {
                 self.failed = self.store(run).err();
             }
+        }
+        if let Some(held) = &mut self.held {
+            held.keep(0);
         }
     }
 
@@ -246,6 +266,10 @@ impl Collector {
         if self.building.bytes() + most > self.run_bytes {
             self.seal();
             self.give_up_counting();
+        }
+        // Block by block, all of the memory is used, and no more.
+        if !self.may_hold_more(most) {
+            return 0;
         }
         let Building::Listing(lines) = &mut self.building else { return 0 };
         let taken = lines.read(file, range, wave, &self.order, &mut self.length);
@@ -338,7 +362,8 @@ impl Collector {
         }
         let collector = Collector::new(self.order.clone(), self.terminator, self.unique);
         let place = self.place.as_ref().map(|place| place.share(SHARES));
-        Some(Collector { run_bytes: self.run_bytes, place, is_peer: true, ..collector })
+        let held = place.as_ref().map(|place| Holding::none(&place.storage));
+        Some(Collector { run_bytes: self.run_bytes, place, held, is_peer: true, ..collector })
     }
 
     /// The lines of another one.
@@ -348,6 +373,9 @@ impl Collector {
     }
 
     fn take_over(&mut self, mut other: Collector) {
+        if let (Some(held), Some(taken)) = (&mut self.held, other.held.take()) {
+            held.absorb(taken);
+        }
         self.runs.append(&mut other.runs);
         match (&mut self.building, other.building) {
             (Building::Counting { table, trial }, Building::Counting { table: counted, trial: tried })
@@ -390,13 +418,20 @@ impl Collector {
         if self.spill.is_some() {
             self.write_out();
         }
+        let mut held = self.held.take();
         match (self.failed.take(), self.spill.take()) {
             (Some(failed), _) => Err(failed),
-            (None, Some(spill)) => Ok(Output::stored(spill.into_merging(style, &self.crew), self.terminator)),
+            (None, Some(spill)) => {
+                let merging = spill.into_merging(style, &self.crew);
+                Ok(Output::stored(merging, self.terminator).holding(held))
+            }
             (None, None) => {
                 let (terminator, unique) = (self.terminator, self.unique);
                 let (order, runs) = self.into_runs();
-                Ok(Output::new(order, terminator, runs, unique, style))
+                if let Some(held) = &mut held {
+                    held.keep(runs.iter().map(SortedRun::memory_bytes).sum());
+                }
+                Ok(Output::new(order, terminator, runs, unique, style).holding(held))
             }
         }
     }
@@ -708,7 +743,7 @@ mod tests {
         let mut peers = [first.another().expect("it counts"), first.another().expect("it counts")];
         peers[0].push(&same);
         peers[1].push(&different);
-        assert_eq!(peers.each_ref().map(Collector::wants_no_more), [false, true]);
+        assert_eq!(peers.each_mut().map(Collector::wants_no_more), [false, true]);
         peers.into_iter().for_each(|peer| first.absorb(peer));
         let (order, runs) = first.into_runs();
         let mut out = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! They come one after another, so that they have to be kept: in memory, and beyond that in a file.
 
-use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Means, Outcome};
+use pelton_stream::{BLOCK_BYTES, Flow, Framing, Holding, Kernel, Means, Outcome};
 
 use super::kernel::{FAILURE, complete};
 use super::merge::Merge;
@@ -22,6 +22,8 @@ pub(crate) struct MergeKernel {
     texts: Texts,
     /// Once all of them have ended.
     merge: Option<Merge<TextSource>>,
+    /// What they hold of the memory that is shared.
+    held: Option<Holding>,
     complaint: Vec<u8>,
     failed: bool,
 }
@@ -35,6 +37,7 @@ impl MergeKernel {
             memory: (options.size_bytes, options.directory.clone()),
             texts: Texts::default(),
             merge: None,
+            held: None,
             complaint: Vec::new(),
             failed: false,
         }
@@ -70,9 +73,11 @@ impl Kernel for MergeKernel {
         if self.failed {
             return Ok(Flow::Done);
         }
-        let MergeKernel { order, terminator, unique, texts, merge, .. } = self;
+        let MergeKernel { order, terminator, unique, texts, merge, held, .. } = self;
         let merge = merge.get_or_insert_with(|| {
-            Merge::new(order.clone(), *unique, std::mem::take(texts).into_sources(*terminator))
+            let sources;
+            (sources, *held) = std::mem::take(texts).into_sources(*terminator);
+            Merge::new(order.clone(), *unique, sources)
         });
         let enough = out.len() + BLOCK_BYTES;
         let mut more = true;

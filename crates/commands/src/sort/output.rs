@@ -1,5 +1,6 @@
 //! Printing sorted runs, a block at a time, so that nobody needs room for all of it twice.
 
+use pelton_stream::Holding;
 use pelton_stream::team::Crew;
 
 use super::merge::{Merge, RunSource};
@@ -22,6 +23,8 @@ pub(crate) struct Output {
     printer: Printer,
     /// How many lines may still leave.
     limit: u64,
+    /// What all of it takes of the memory that is shared.
+    _held: Option<Holding>,
 }
 
 #[derive(Debug)]
@@ -49,7 +52,7 @@ impl Output {
                 Lines::Many(Merge::new(order, unique, sources))
             }
         };
-        Output { lines, terminator, printer: Printer::new(style), limit: u64::MAX }
+        Output { lines, terminator, printer: Printer::new(style), limit: u64::MAX, _held: None }
     }
 
     /// Others may help to print all of it. To be said last.
@@ -67,6 +70,11 @@ impl Output {
             lines => lines,
         };
         self
+    }
+
+    /// It takes so much of the memory that is shared, until it is dropped.
+    pub(super) fn holding(self, held: Option<Holding>) -> Self {
+        Output { _held: held, ..self }
     }
 
     /// Nobody helps from now on.
@@ -90,7 +98,7 @@ impl Output {
     pub(super) fn stored(merging: Ordered<RangeWork>, terminator: u8) -> Self {
         // The printer is theirs.
         let printer = Printer::new(Style::Every);
-        Output { lines: Lines::Stored(merging), terminator, printer, limit: u64::MAX }
+        Output { lines: Lines::Stored(merging), terminator, printer, limit: u64::MAX, _held: None }
     }
 
     fn print_stored(&mut self, out: &mut Vec<u8>) -> Option<bool> {
@@ -137,7 +145,7 @@ impl Output {
 
     #[inline]
     fn print_one(&mut self, out: &mut Vec<u8>) -> bool {
-        let Output { lines, terminator, printer, limit } = self;
+        let Output { lines, terminator, printer, limit, .. } = self;
         let mut take = |line: &[u8], count: u64| {
             let count = count.min(*limit);
             *limit -= if *limit == u64::MAX { 0 } else { count };

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use pelton_stream::team::Crew;
-use pelton_stream::{Means, Storage, Stored};
+use pelton_stream::{Holding, Means, Storage, Stored};
 
 use super::order::LineOrder;
 use super::ordered::Ordered;
@@ -52,8 +52,18 @@ impl Place {
         Some(Place { storage, directory: directory.clone(), size_bytes: *size_bytes })
     }
 
+    /// There is no more memory than so much, or `-S` allows no more.
     pub(super) fn is_too_much(&self, bytes: usize) -> bool {
-        self.size_bytes.is_some_and(|size| bytes > size) || self.storage.is_too_much(bytes)
+        self.is_more_than_asked(bytes) || self.storage.is_too_much(bytes)
+    }
+
+    fn is_more_than_asked(&self, bytes: usize) -> bool {
+        self.size_bytes.is_some_and(|size| bytes > size)
+    }
+
+    /// Whether so much may be held, which is taken then.
+    pub(super) fn may_hold(&self, held: &mut Holding, bytes: usize) -> bool {
+        !self.is_more_than_asked(bytes) && held.may_hold(bytes)
     }
 
     /// The same for one of those who share the work: less memory.

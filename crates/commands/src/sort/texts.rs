@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use pelton_stream::Stored;
+use pelton_stream::{Holding, Stored};
 
 use super::merge::Source;
 use super::spill::{Complaint, Place, said};
@@ -17,6 +17,8 @@ const WINDOW_BYTES_MAX: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     place: Option<Place>,
+    /// Of the memory there.
+    held: Option<Holding>,
     kept: Kept,
     /// Each text, in order: where it stands in memory or in the file.
     texts: Vec<Range<u64>>,
@@ -37,6 +39,8 @@ impl Default for Kept {
 impl Texts {
     /// Where they may be put when memory does not hold them.
     pub(super) fn spill_to(&mut self, place: Option<Place>) {
+        let open = || place.as_ref().map(|place| Holding::new(&place.storage));
+        self.held = self.held.take().or_else(open);
         self.place = place;
     }
 
@@ -55,10 +59,8 @@ impl Texts {
                 text.extend_from_slice(block);
             }
             let bytes = texts.iter().map(Vec::len).sum();
-            return match &self.place {
-                Some(place) if place.is_too_much(bytes) => self.spill(place.clone()),
-                _ => Ok(()),
-            };
+            let (Some(place), Some(held)) = (&self.place, &mut self.held) else { return Ok(()) };
+            return if place.may_hold(held, bytes) { Ok(()) } else { self.spill(place.clone()) };
         }
         self.store(block)
     }
@@ -70,6 +72,9 @@ impl Texts {
         for text in texts {
             self.begin();
             self.store(&text)?;
+        }
+        if let Some(held) = &mut self.held {
+            held.keep(0);
         }
         Ok(())
     }
@@ -87,21 +92,33 @@ impl Texts {
         Ok(())
     }
 
-    /// Each text by its lines.
-    pub(super) fn into_sources(self, terminator: u8) -> Vec<TextSource> {
-        match self.kept {
-            Kept::Memory(texts) => texts.into_iter().map(|text| TextSource::new(text, terminator)).collect(),
-            Kept::File(file, _) => {
-                let (memory_bytes, directory) =
-                    self.place.map_or((0, Vec::new()), |place| (place.memory_bytes(), place.name()));
-                let bytes = memory_bytes / WINDOW_SHARE / self.texts.len().max(1);
-                let bytes = bytes.clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX);
+    /// Each text by its lines, and what they hold of the memory that is shared.
+    pub(super) fn into_sources(mut self, terminator: u8) -> (Vec<TextSource>, Option<Holding>) {
+        let held = self.held.take();
+        match (self.kept, self.place, held) {
+            (Kept::File(file, _), Some(place), Some(mut held)) => {
+                let bytes = window_bytes(&place, &mut held, self.texts.len());
+                let directory = place.name();
                 let stored =
                     |rest| Rest { file: Arc::clone(&file), rest, bytes, directory: directory.clone() };
-                self.texts.into_iter().map(|text| TextSource::stored(stored(text), terminator)).collect()
+                let sources = self.texts.into_iter().map(|text| TextSource::stored(stored(text), terminator));
+                (sources.collect(), Some(held))
             }
+            (Kept::Memory(texts), _, held) => {
+                (texts.into_iter().map(|text| TextSource::new(text, terminator)).collect(), held)
+            }
+            // There is no file without a place.
+            (Kept::File(..), ..) => (Vec::new(), None),
         }
     }
+}
+
+/// How much of each of so many texts is in memory at once: little, if others hold the rest.
+fn window_bytes(place: &Place, held: &mut Holding, texts: usize) -> usize {
+    let texts = texts.max(1);
+    let bytes = (place.memory_bytes() / WINDOW_SHARE / texts).clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX);
+    held.keep(bytes * texts);
+    if place.may_hold(held, bytes * texts) { bytes } else { WINDOW_BYTES_MIN }
 }
 
 /// What of a text is still in the file only.

@@ -4,7 +4,7 @@
 //! passes is pooled; a full pool is sorted and cut back to K. That keeps the order, the ties and the stability of the
 //! whole sort, since it is the same sort.
 
-use pelton_stream::{Flow, Framing, Kernel, Means, Outcome};
+use pelton_stream::{Flow, Framing, Holding, Kernel, Means, Outcome};
 
 use super::engine::{Engine, Keyed};
 use super::kernel::SortKernel;
@@ -29,6 +29,8 @@ const BLOCK_BYTES_MAX: usize = 16 << 20;
 pub struct TopK {
     terminator: u8,
     means: Means,
+    /// Of the memory that is shared, for the pool.
+    held: Option<Holding>,
     state: State,
 }
 
@@ -51,7 +53,7 @@ impl TopK {
             return Declined::because(format!("more than {LINES_MAX} lines are kept"));
         }
         let state = State::Pooling(Box::new(Pool::new(options, lines)));
-        Ok(TopK { terminator: options.terminator, means: Means::default(), state })
+        Ok(TopK { terminator: options.terminator, means: Means::default(), held: None, state })
     }
 }
 
@@ -62,8 +64,11 @@ impl Kernel for TopK {
 
     fn lend(&mut self, means: &Means) {
         self.means = means.clone();
-        if let State::Sorting(kernel) = &mut self.state {
-            kernel.lend(means);
+        match &mut self.state {
+            State::Sorting(kernel) => kernel.lend(means),
+            State::Pooling(_) => {
+                self.held = self.held.take().or_else(|| means.storage.as_ref().map(Holding::new));
+            }
         }
     }
 
@@ -76,13 +81,14 @@ impl Kernel for TopK {
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         if let State::Pooling(pool) = &mut self.state {
-            let little =
-                |bytes| self.means.storage.as_ref().is_some_and(|storage| storage.is_too_much(2 * bytes));
-            if block.len() <= BLOCK_BYTES_MAX && pool.has_room() && !little(pool.arena.len()) {
+            let held = &mut self.held;
+            let mut fits = |bytes| held.as_mut().is_none_or(|held| held.may_hold(2 * bytes));
+            if block.len() <= BLOCK_BYTES_MAX && pool.has_room() && fits(pool.arena.len()) {
                 pool.push(block);
                 return Ok(Flow::More);
             }
             let mut kernel = SortKernel::new(&pool.options).with_limit(pool.lines as u64);
+            self.held = None;
             kernel.lend(&self.means);
             if !pool.arena.is_empty() {
                 kernel.push(&pool.arena, out)?;
