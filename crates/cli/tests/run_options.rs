@@ -131,8 +131,8 @@ fn little_memory_stores_lines_and_leaves_nothing() {
 #[test]
 #[expect(clippy::zombie_processes, reason = "it is waited for with its resources")]
 fn sorts_behind_one_another_share_the_memory() {
-    const LINES: usize = 60_000;
-    const LINE_BYTES: usize = 1000;
+    const LINES: usize = 240_000;
+    const LINE_BYTES: usize = 250;
     let dir = tempfile::tempdir().expect("a temporary directory");
     let lines = (0..LINES).map(|n| format!("{:07}{}\n", n * 7919 % 100_003, "x".repeat(LINE_BYTES - 8)));
     std::fs::write(dir.path().join("f"), lines.collect::<String>()).expect("a file");
@@ -140,15 +140,15 @@ fn sorts_behind_one_another_share_the_memory() {
     let bash = Command::new("bash").args(["-c", text]).current_dir(dir.path()).env("LC_ALL", "C").output();
     for jobs in ["1", "2"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
-        command.args(["run", "--without", "last-sort", "--memory", "80M", "--jobs", jobs, text]);
+        command.args(["run", "--without", "last-sort", "--memory", "88M", "--jobs", jobs, text]);
         command.current_dir(dir.path()).env("LC_ALL", "C").env("TMPDIR", dir.path());
         let printed = dir.path().join("printed");
         command.stdout(std::fs::File::create(&printed).expect("a file"));
         let child = command.spawn().expect("pelton starts");
         let (_, usage) = pelton_sys::wait::reap(child.id()).expect("pelton ends");
         assert_eq!(std::fs::read(&printed).ok(), bash.as_ref().ok().map(|bash| bash.stdout.clone()));
-        // What both would take is 120 MB; what is beyond the 80 is the program itself, and blocks under way.
-        assert!(usage.peak_rss_bytes < 115 << 20, "{jobs}: {} MB", usage.peak_rss_bytes >> 20);
+        // What both would take is 140 MB; what is beyond the 88 is the program itself, and blocks under way.
+        assert!(usage.peak_rss_bytes < 125 << 20, "{jobs}: {} MB", usage.peak_rss_bytes >> 20);
     }
 }
 

@@ -70,6 +70,9 @@ struct GroupFiles {
     given_up: [&'static str; 2],
 }
 
+/// In bytes.
+const NO_LIMIT: u64 = 1 << 60;
+
 const VERSION_1: GroupFiles = GroupFiles {
     limit: "memory.limit_in_bytes",
     usage: "memory.usage_in_bytes",
@@ -104,8 +107,8 @@ fn group_rests((directory, files): (std::path::PathBuf, GroupFiles)) -> impl Ite
 fn group_rest(directory: &std::path::Path, files: GroupFiles) -> Option<u64> {
     let text = |file| std::fs::read_to_string(directory.join(file)).ok();
     let number = |file| text(file)?.trim().parse::<u64>().ok();
-    // `max`, where there is none.
-    let limit = number(files.limit)?;
+    // Where there is none, `max`, or more than any machine has.
+    let limit = number(files.limit).filter(|limit| *limit < NO_LIMIT)?;
     let stat = text("memory.stat").unwrap_or_default();
     let bytes =
         |line: &str| files.given_up.iter().find_map(|name| line.strip_prefix(name)?.parse::<u64>().ok());
@@ -145,6 +148,8 @@ mod tests {
         assert_eq!(group_rest(&directory, VERSION_2), Some(350));
         write("memory.current", "8000\n");
         assert_eq!(group_rest(&directory, VERSION_2), Some(0));
+        write("memory.max", "9223372036854771712\n");
+        assert_eq!(group_rest(&directory, VERSION_2), None);
         write("memory.max", "max\n");
         assert_eq!(group_rest(&directory, VERSION_2), None);
         std::fs::remove_dir_all(&directory).expect("removed");

@@ -249,14 +249,13 @@ impl Collector {
     /// Whether so much of a file had better be read by several, each a part of it, to where it is kept: lines that are
     /// listed, and enough of them.
     pub(crate) fn reads_itself(&self, bytes: u64) -> bool {
-        let wave = self.wave_bytes();
-        // How long lines are is learnt from the first block.
+        // How long lines are is learnt from the first block. How much memory there is is asked last: that takes files to be read.
         matches!(self.building, Building::Listing(_))
             && self.building.bytes() > 0
             && !self.order.may_meet_nan()
             && self.crew.may_help()
             && bytes >= wave_bytes(&self.crew, None) as u64 / 4
-            && self.place.as_ref().is_none_or(|place| place.memory_bytes() / WAVES_MIN >= wave)
+            && self.place.as_ref().is_none_or(|place| place.memory_bytes() / WAVES_MIN >= self.wave_bytes())
     }
 
     /// Reads lines from the beginning of this range of a file on: so many bytes.
