@@ -22,7 +22,7 @@ use pelton_sys::follow::LinePlace;
 use pelton_sys::pipe;
 use pelton_sys::procfs::{self, ProcFile};
 use pelton_sys::signals::{self, Interrupts};
-use pelton_sys::spawn::{self, Action, Child, Exec, OpenMode, Redirection};
+use pelton_sys::spawn::{self, Action, Child, Exec, OpenMode, Redirection, Tie};
 use pelton_sys::wait::{self, Ended};
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -466,6 +466,15 @@ fn become_worker(mut units: Vec<Unit>, pipefail: bool) -> io::Result<Vec<Unit>> 
     }
 }
 
+/// Who ends with this process. A command alone takes the place of the shell that was to run it, so what ends the shell ends it; and
+/// no worker is anybody's but this process's. But real commands in a pipeline outlive the shell, and what feeds one must not
+/// end before it has given it everything.
+fn ties(units: &[Unit]) -> Vec<Tie> {
+    let feeds = units.iter().rposition(|unit| !matches!(unit, Unit::Native(_))).filter(|_| units.len() > 1);
+    let tie = |at| if feeds.is_some_and(|last| at <= last) { Tie::None } else { Tie::ToParent };
+    (0..units.len()).map(tie).collect()
+}
+
 /// Starts processes and waits for them.
 struct Runner {
     observing: Observing,
@@ -640,7 +649,8 @@ impl Runner {
         let count = units.len();
         let mut previous: Option<(OwnedFd, u64)> = None;
         self.pipes.clear();
-        for (i, unit) in units.into_iter().enumerate() {
+        let ties = ties(&units);
+        for (i, (unit, tie)) in units.into_iter().zip(ties).enumerate() {
             let unit = match unit {
                 // What is measured is the command as it is.
                 Unit::Parts(parts) if self.observing.measures() => Unit::Process(parts.stage),
@@ -660,7 +670,7 @@ impl Runner {
             started.push(match unit {
                 Unit::Parts(parts) => {
                     let stages = parts.stage..parts.stage + 1;
-                    Started { stages, ..Started::unmeasured(parts.spawn(ends)?) }
+                    Started { stages, ..Started::unmeasured(parts.spawn(ends, tie)?) }
                 }
                 Unit::Process(stage) => {
                     let prepared = pipeline.stages[stage].prepare(around, ends);
@@ -668,10 +678,13 @@ impl Runner {
                         self.start(&prepared.child, prepared.how, prepared.program, edges, count == 1)?;
                     Started { stages: stage..stage + 1, ..begun }
                 }
-                Unit::Native(native) => match self.observing {
-                    Observing::No => start_native(*native, ends)?,
-                    _ => start_metered(*native, ends, edges)?,
-                },
+                Unit::Native(mut native) => {
+                    native.tie = tie;
+                    match self.observing {
+                        Observing::No => start_native(*native, ends)?,
+                        _ => start_metered(*native, ends, edges)?,
+                    }
+                }
             });
             // The parent keeps neither this stage's input nor the write end of its output.
             previous = next.map(|pipe| (pipe.read, pipe.inode));

@@ -20,6 +20,7 @@ use crate::startup::{self, LOW_DESCRIPTORS};
 use std::ffi::{CString, c_char};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
 
 /// A program to exec: everything is already expanded and resolved.
 #[derive(Clone, Debug)]
@@ -132,6 +133,15 @@ impl Child<'_> {
     }
 }
 
+/// Whether a child that is no program may outlive this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tie {
+    /// It may.
+    None,
+    /// The kernel kills it when the thread ends that starts it, which must be the first of this process.
+    ToParent,
+}
+
 /// A child that waits at its gate. Dropping it without [`open`](Gate::open) makes the child exit.
 pub struct Gate(OwnedFd);
 
@@ -157,9 +167,8 @@ pub fn spawn(child: &Child<'_>) -> io::Result<u32> {
 /// Starts a child that goes ahead at once, and that the kernel kills if this process, which must have one thread, ends
 /// before it.
 pub fn spawn_tied(child: &Child<'_>) -> io::Result<u32> {
-    let parent = std::process::id();
-    let image = Image::new(child);
-    let mut tied = || if dies_with(parent) { image.run(child, None) } else { 127 };
+    let image = Image::new(child).tied(Tie::ToParent);
+    let mut tied = || if image.may_live() { image.run(child, None) } else { 127 };
     match borrow::start(&mut tied)? {
         Some(pid) => Ok(pid),
         None => fork(tied),
@@ -168,16 +177,18 @@ pub fn spawn_tied(child: &Child<'_>) -> io::Result<u32> {
 
 /// In a child: dies with `parent`; false if that has ended already. Async-signal-safe.
 #[cfg(target_os = "linux")]
-fn dies_with(parent: u32) -> bool {
+pub fn dies_with(parent: u32) -> bool {
     // SAFETY: PR_SET_PDEATHSIG takes one integer; exec keeps it.
     let set = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     // SAFETY: getppid has no preconditions.
-    set == 0 && unsafe { libc::getppid() } as u32 == parent
+    let now = unsafe { libc::getppid() } as u32;
+    // 0: it is in another namespace, and cannot be told from one that has ended.
+    set == 0 && (now == parent || now == 0)
 }
 
 /// There is no such way: whoever kills this process leaves its children.
 #[cfg(not(target_os = "linux"))]
-fn dies_with(_parent: u32) -> bool {
+pub fn dies_with(_parent: u32) -> bool {
     true
 }
 
@@ -196,10 +207,10 @@ pub fn spawn_gated(child: &Child<'_>) -> io::Result<(u32, Gate)> {
 /// # Errors
 /// Besides those of fork: if this process has other threads. A child of such a process may only exec, since a lock
 /// that another thread held (the allocator's, say) stays locked in it for ever.
-pub fn spawn_worker(child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> io::Result<u32> {
+pub fn spawn_worker(child: &Child<'_>, tie: Tie, work: &mut dyn FnMut() -> i32) -> io::Result<u32> {
     check_single_thread()?;
-    let image = Image::new(child);
-    fork(|| image.work(child, work))
+    let image = Image::new(child).tied(tie);
+    fork(|| if image.may_live() { image.work(child, work) } else { 127 })
 }
 
 /// The same in this process, which ends with what `work` returns, or with 127 if a redirection cannot be opened and
@@ -213,12 +224,17 @@ pub fn become_worker(child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> ! {
 ///
 /// # Errors
 /// As [`spawn_worker`].
-pub fn spawn_worker_gated(child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> io::Result<(u32, Gate)> {
+pub fn spawn_worker_gated(
+    child: &Child<'_>,
+    tie: Tie,
+    work: &mut dyn FnMut() -> i32,
+) -> io::Result<(u32, Gate)> {
     check_single_thread()?;
     let gate = crate::pipe::pipe()?;
-    let image = Image::new(child);
+    let image = Image::new(child).tied(tie);
     let ends = (gate.read.as_raw_fd(), gate.write.as_raw_fd());
-    let pid = fork(|| if image.wire_up(child, Some(ends)).is_some() { work() } else { 127 })?;
+    let is_ready = || image.may_live() && image.wire_up(child, Some(ends)).is_some();
+    let pid = fork(|| if is_ready() { work() } else { 127 })?;
     Ok((pid, Gate(gate.write)))
 }
 
@@ -227,7 +243,8 @@ pub fn spawn_worker_gated(child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> i
 fn check_single_thread() -> io::Result<()> {
     const PATIENCE: u32 = 1000;
     for _ in 0..PATIENCE {
-        if std::fs::read_dir("/proc/self/task")?.count() == 1 {
+        // Each thread is a directory in this one, and so a link to it; the other two are its own.
+        if std::fs::metadata("/proc/self/task")?.nlink() == 1 + 2 {
             return Ok(());
         }
         std::thread::sleep(std::time::Duration::from_millis(1));
@@ -312,6 +329,8 @@ impl<'a> ExecImage<'a> {
 struct Image<'a> {
     exec: Option<ExecImage<'a>>,
     fallback: Option<ExecImage<'a>>,
+    /// Without whom it may not live.
+    parent: Option<u32>,
 }
 
 impl<'a> Image<'a> {
@@ -320,7 +339,16 @@ impl<'a> Image<'a> {
             Action::Exec(exec) => Some(ExecImage::new(exec)),
             Action::Exit(_) => None,
         };
-        Image { exec, fallback: child.fallback.as_ref().map(ExecImage::new) }
+        Image { exec, fallback: child.fallback.as_ref().map(ExecImage::new), parent: None }
+    }
+
+    fn tied(self, tie: Tie) -> Self {
+        Image { parent: (tie == Tie::ToParent).then(std::process::id), ..self }
+    }
+
+    /// In the child: false if it was to end with its parent, and that has ended.
+    fn may_live(&self) -> bool {
+        self.parent.is_none_or(dies_with)
     }
 
     /// The child's whole life before exec. Returns the code to exit with.

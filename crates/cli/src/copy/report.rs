@@ -8,7 +8,7 @@ use pelton_copy::Way;
 use pelton_report::units;
 use pelton_run::Environment;
 use pelton_sys::shared::Counters;
-use pelton_sys::spawn::{self, Action, Child};
+use pelton_sys::spawn::{self, Action, Child, Tie};
 use pelton_sys::wait::{self, Ended, Usage};
 use pelton_sys::{clock, copying};
 use std::ffi::OsString;
@@ -100,7 +100,7 @@ fn by_way(way: Way, source: &Path, target: &Path) -> io::Result<Cost> {
     };
     let child = child(Action::Exit(0));
     let started = clock::now_ns();
-    let pid = spawn::spawn_worker(&child, &mut work)?;
+    let pid = spawn::spawn_worker(&child, Tie::ToParent, &mut work)?;
     let (_, usage) = wait::reap(pid)?;
     let wall_ns = clock::now_ns() - started;
     let _ = std::fs::remove_file(target);

@@ -4,7 +4,7 @@ use super::out::Out;
 use super::reader::{Feed, Reader};
 use super::worker::{Successor, Worker};
 use pelton_stream::{Chain, Interruption, Sink};
-use pelton_sys::spawn::{self, Action, Child};
+use pelton_sys::spawn::{self, Action, Child, Tie};
 use pelton_sys::{pipe, signals};
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
@@ -33,10 +33,14 @@ impl Worker {
         let mut stdout = None;
         if after.len() > 1 {
             let back = pipe::pipe()?;
+            let worker = std::process::id();
             if let Some(pid) = spawn::fork_copy()? {
                 self.children.push(Successor { pid, stage: None, before: None });
                 stdout = Some(back.write);
             } else {
+                if self.native.tie == Tie::ToParent && !spawn::dies_with(worker) {
+                    spawn::exit_now(127);
+                }
                 drop((back.write, new_out, to_real.read));
                 spawn::exit_now(self.go_on_after(&mut after, stop.link, back.read, out));
             }
@@ -45,6 +49,10 @@ impl Worker {
             out.flush();
         }
         let count = resume.len();
+        let spawn = match self.native.tie {
+            Tie::None => spawn::spawn,
+            Tie::ToParent => spawn::spawn_tied,
+        };
         for (i, (stage, exec)) in resume.into_iter().enumerate() {
             let next = if i + 1 < count { Some(pipe::pipe()?) } else { None };
             let child = Child {
@@ -55,7 +63,7 @@ impl Worker {
                 redirections: vec![],
                 not_mine: Some(new_out.as_fd()),
             };
-            let pid = spawn::spawn(&child)?;
+            let pid = spawn(&child)?;
             let last = i + 1 == count;
             let stage = Some(if last { last_stage } else { stage });
             self.children.insert(i, Successor { pid, stage, before: None });

@@ -43,7 +43,7 @@ use failure::Caller;
 use pelton_record::Cost;
 use pelton_stream::{Joined, Kernel, Programs};
 use pelton_sys::pipe;
-use pelton_sys::spawn::{self, Action, Child, Exec, Gate, Redirection};
+use pelton_sys::spawn::{self, Action, Child, Exec, Gate, Redirection, Tie};
 use reader::Source;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -84,6 +84,8 @@ pub struct Native {
     last_runs: Option<String>,
     /// What the first stage starts by itself, and sees end.
     starts: Option<Arc<dyn Programs>>,
+    /// The worker, and what takes its place, end with this process.
+    pub tie: Tie,
     /// A note per node, for the record.
     pub rows: Vec<RowNote>,
 }
@@ -98,9 +100,10 @@ impl Native {
     /// Starts the worker; `statuses` is where it tells them.
     pub fn spawn(mut self, ends: Ends<'_>, statuses: BorrowedFd<'_>) -> std::io::Result<u32> {
         let child = self.child(ends);
+        let tie = self.tie;
         let statuses = File::from(statuses.try_clone_to_owned()?);
         let mut worker = Worker::new(self, Some(statuses));
-        spawn::spawn_worker(&child, &mut || worker.run())
+        spawn::spawn_worker(&child, tie, &mut || worker.run())
     }
 
     /// Its process, but for the work.
@@ -140,9 +143,10 @@ impl Native {
         }
         self.join = self.join.map(|(stage, join)| (stage, join.measured(meter.tell(stage))));
         let child = self.child(ends);
+        let tie = self.tie;
         let statuses = File::from(statuses.try_clone_to_owned()?);
         let mut worker = Worker::new(self, Some(statuses));
-        spawn::spawn_worker_gated(&child, &mut || {
+        spawn::spawn_worker_gated(&child, tie, &mut || {
             meter.install();
             worker.run()
         })

@@ -7,7 +7,7 @@ use super::tee::CopyKernel;
 use super::{Native, NativeNode, from_end};
 use pelton_plan::{Node, Resume};
 use pelton_stream::{Joined, Kernel, Programs};
-use pelton_sys::spawn::{Exec, Redirection};
+use pelton_sys::spawn::{Exec, Redirection, Tie};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -64,6 +64,7 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
         last_copies,
         last_runs,
         starts,
+        tie: Tie::None,
         rows: Vec::new(),
     })
 }

@@ -38,7 +38,7 @@ use crew::{Crew, End};
 use pelton_commands::Input;
 use pelton_commands::stateless::{Data, Stateless, may_be_stateless};
 use pelton_sys::signals;
-use pelton_sys::spawn::{self, Action, Child, Exec, Redirection};
+use pelton_sys::spawn::{self, Action, Child, Exec, Redirection, Tie};
 use source::Source;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -132,15 +132,15 @@ impl Parts {
         Some(Parts { stage, real, part, stateless: stateless.clone(), redirections, fallback })
     }
 
-    /// Starts the process that stands for the stage.
+    /// Starts the process that stands for the stage, `tie`d to this one or not.
     ///
     /// # Errors
     /// If the system has no more processes.
-    pub fn spawn(mut self, ends: Ends<'_>) -> std::io::Result<u32> {
+    pub fn spawn(mut self, ends: Ends<'_>, tie: Tie) -> std::io::Result<u32> {
         let Ends { stdin, stdout, not_mine } = ends;
         let (redirections, fallback) = (std::mem::take(&mut self.redirections), self.fallback.take());
         let child = Child { action: Action::Exit(0), fallback, stdin, stdout, redirections, not_mine };
-        spawn::spawn_worker(&child, &mut || self.run())
+        spawn::spawn_worker(&child, tie, &mut || self.run())
     }
 
     fn run(&self) -> i32 {

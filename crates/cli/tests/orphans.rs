@@ -1,0 +1,99 @@
+//! What becomes of a pipeline when `pelton run` itself is ended, and not its group: workers end with it, as the command would that the
+//! shell becomes, and leave nothing; what real commands read is given to them whole.
+
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const TERM: i32 = 15;
+const KILL: i32 = 9;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "it never came about that {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+/// Neither gone nor only still to be waited for.
+fn runs(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+/// It has a file open in this directory.
+fn has_file_in(pid: u32, dir: &Path) -> bool {
+    let fds = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    fds.filter_map(|fd| std::fs::read_link(fd.path()).ok()).any(|file| file.starts_with(dir))
+}
+
+fn start(dir: &Path, text: &str) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+    command
+        .args(["run", "--memory", "64K", text])
+        .current_dir(dir)
+        .env("LC_ALL", "C")
+        .env("TMPDIR", dir.join("tmp"));
+    command.env("XDG_CACHE_HOME", dir.join("cache")).stdin(Stdio::piped()).stdout(Stdio::null());
+    std::fs::create_dir_all(dir.join("tmp")).expect("a directory");
+    command.spawn().expect("pelton starts")
+}
+
+fn lines() -> Vec<u8> {
+    (0..100_000).flat_map(|n| format!("{:07}\n", n * 7919 % 100_003).into_bytes()).collect()
+}
+
+/// Gives it lines, of which it stores some, and no end; then sends it `signal`. Its children, and its input.
+fn ended_by(signal: i32, dir: &Path, text: &str) -> (Vec<u32>, ChildStdin) {
+    let mut pelton = start(dir, text);
+    let mut stdin = pelton.stdin.take().expect("piped");
+    stdin.write_all(&lines()).expect("it reads");
+    let tmp = dir.join("tmp").canonicalize().expect("a directory");
+    wait_until("lines are stored", || children(pelton.id()).iter().any(|pid| has_file_in(*pid, &tmp)));
+    let workers = children(pelton.id());
+    pelton_sys::signals::send(pelton.id(), signal);
+    assert_eq!(pelton.wait().expect("it ends").signal(), Some(signal), "{text}");
+    (workers, stdin)
+}
+
+#[test]
+fn workers_end_with_their_parent() {
+    for signal in [TERM, KILL] {
+        for text in
+            ["sort", "tr a b | sort | uniq -c", "env cat | sort", "set -o pipefail; sort -n | sort -s -k1,1"]
+        {
+            let dir = tempfile::tempdir().expect("a temporary directory");
+            let (workers, stdin) = ended_by(signal, dir.path(), text);
+            // Whoever reads what no worker reads any more ends with its input.
+            let last = *workers.last().expect("a worker");
+            wait_until("the worker has ended", || !runs(last));
+            drop(stdin);
+            wait_until("all have ended", || !workers.iter().any(|pid| runs(*pid)));
+            let left = std::fs::read_dir(dir.path().join("tmp")).expect("readable").count();
+            assert_eq!(left, 0, "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_a_real_command_reads_is_not_cut_off() {
+    for signal in [TERM, KILL] {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let (workers, stdin) = ended_by(signal, dir.path(), "sort | env cat > got");
+        assert!(workers.iter().all(|pid| runs(*pid)), "a worker in front of a real command has ended");
+        drop(stdin);
+        wait_until("all have ended", || !workers.iter().any(|pid| runs(*pid)));
+        let mut sorted: Vec<_> = lines().chunks(8).map(<[u8]>::to_vec).collect();
+        sorted.sort();
+        assert!(std::fs::read(dir.path().join("got")).expect("written") == sorted.concat());
+    }
+}
