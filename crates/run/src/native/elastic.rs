@@ -5,7 +5,8 @@
 //! cores; whether others want them, by how long our own threads were ready without one. Windows and thresholds are
 //! those that worked in the measurements behind them: windows of 50 ms; after two in which ours together waited for more
 //! than half a core, so many fewer as they waited for; one more after two with 0.7 idle cores and less than a tenth of
-//! waiting; no growth for four windows after a shrink. Threads but the first give way to everybody else besides
+//! waiting, or after one if that core was given back before: most who want one want it for moments (kernel threads that clean up
+//! memory take 0.1 s here and there). Whoever comes back within 0.8 s is given twice as long each time, up to 0.4 s. Threads but the first give way to everybody else besides
 //! ([`POLITE`], `SCHED_BATCH`), so that what others lose before a shrink is little.
 
 use super::named::Named;
@@ -84,10 +85,25 @@ pub struct Elastic {
 #[derive(Default)]
 struct Watch {
     wanted: usize,
-    /// The threads at work, and their accounts when a window began.
-    threads: Vec<(ThreadFile, (u64, u64))>,
+    threads: Vec<Worker>,
     idle: Option<(u64, u64)>,
     windows: Windows,
+}
+
+/// A thread at work, or a process.
+struct Worker {
+    file: ThreadFile,
+    /// Its accounts when it was looked at last, or came.
+    before: (u64, u64),
+    /// When that was.
+    then_ns: u64,
+}
+
+impl Worker {
+    /// Nothing counts that was before.
+    fn new(file: ThreadFile) -> Worker {
+        Worker { before: file.read().unwrap_or_default(), then_ns: clock::now_ns(), file }
+    }
 }
 
 /// What a window showed.
@@ -106,7 +122,14 @@ struct Seen {
 struct Windows {
     crowded: u32,
     roomy: u32,
+    /// No growth before so many more have passed.
     rest: u32,
+    /// How long the last rest was.
+    rested: u32,
+    /// So many since cores were given back.
+    since: u32,
+    /// So many of these were not taken again.
+    lost: usize,
 }
 
 /// More or fewer?
@@ -119,20 +142,35 @@ enum Change {
 
 const WINDOW_NS: u64 = 50_000_000;
 
+/// Whoever comes back within so many windows is given more time.
+const SOON: u32 = 16;
+const REST_MAX: u32 = 8;
+
 impl Windows {
-    fn judge(&mut self, seen: Seen) -> Change {
+    /// Of so many at work.
+    fn judge(&mut self, seen: Seen, at_work: usize) -> Change {
         self.crowded = if seen.missing > 0.5 { self.crowded + 1 } else { 0 };
         self.roomy = if seen.waited < 0.1 && seen.idle >= 0.7 { self.roomy + 1 } else { 0 };
         self.rest = self.rest.saturating_sub(1);
-        if self.crowded >= 2 {
-            *self = Windows { rest: 4, ..Windows::default() };
-            return Change::Fewer(seen.missing.round() as usize);
+        self.since = self.since.saturating_add(1);
+        if self.crowded >= 2 && at_work > 1 {
+            return self.fewer((seen.missing.round() as usize).min(at_work - 1));
         }
-        if self.roomy >= 2 && self.rest == 0 {
+        // What was ours a moment ago needs less of a proof.
+        let enough = if self.lost > 0 { 1 } else { 2 };
+        if self.roomy >= enough && self.rest == 0 {
             self.roomy = 0;
+            self.lost = self.lost.saturating_sub(1);
             return Change::More;
         }
         Change::Same
+    }
+
+    fn fewer(&mut self, cores: usize) -> Change {
+        let again = self.rested > 0 && self.since <= SOON + self.rested;
+        let rest = if again { (2 * self.rested).min(REST_MAX) } else { 1 };
+        *self = Windows { rest, rested: rest, lost: self.lost + cores, ..Windows::default() };
+        Change::Fewer(cores)
     }
 }
 
@@ -155,11 +193,9 @@ impl Elastic {
 
     /// Another process works for the same: what it waits for a core counts as well.
     pub fn joined(&self, pid: u32) {
-        let Some(file) = (self.jobs == Jobs::Auto).then(|| ThreadFile::of_process(pid)).flatten() else {
-            return;
-        };
-        let now = file.read().unwrap_or_default();
-        self.watch.lock().unwrap_or_else(PoisonError::into_inner).threads.push((file, now));
+        if let Some(file) = (self.jobs == Jobs::Auto).then(|| ThreadFile::of_process(pid)).flatten() {
+            self.watch.lock().unwrap_or_else(PoisonError::into_inner).threads.push(Worker::new(file));
+        }
     }
 
     /// Whether those that come after the first give way to others.
@@ -204,8 +240,9 @@ impl Elastic {
             return watch.wanted;
         }
         let Some(seen) = watch.look(now_ns) else { return watch.wanted };
-        watch.wanted = match watch.windows.judge(seen) {
-            Change::Fewer(cores) => watch.wanted.saturating_sub(cores).max(1),
+        let at_work = watch.wanted;
+        watch.wanted = match watch.windows.judge(seen, at_work) {
+            Change::Fewer(cores) => watch.wanted - cores,
             Change::Same => watch.wanted,
             Change::More => (watch.wanted + 1).min(self.limit()),
         };
@@ -227,7 +264,7 @@ pub fn means(elastic: &Arc<Elastic>) -> Means {
 
 impl Watch {
     fn begin(&mut self, now_ns: u64) {
-        self.threads.extend(ThreadFile::own().map(|file| (file, (0, 0))));
+        self.threads.extend(ThreadFile::own().map(Worker::new));
         self.look(now_ns);
     }
 
@@ -240,12 +277,13 @@ impl Watch {
         // Nobody waits long while a core is idle, though the accounts of one that runs alone may be late.
         let busy = idle_ns < span_ns / 4;
         let (mut ran, mut waited) = (0, 0);
-        self.threads.retain_mut(|(file, last)| {
+        self.threads.retain_mut(|Worker { file, before, then_ns }| {
             let Some(now) = file.read() else { return false };
-            let own = (now.0.saturating_sub(last.0), now.1.saturating_sub(last.1));
+            let own = (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1));
             ran += own.0;
-            waited += waited_ns(own, span_ns, || busy && file.is_ready());
-            *last = now;
+            // One that came within the window did not wait before that.
+            waited += waited_ns(own, now_ns.saturating_sub(*then_ns), || busy && file.is_ready());
+            (*before, *then_ns) = (now, now_ns);
             true
         });
         before?;
@@ -263,7 +301,7 @@ impl Watch {
 /// as far as it lies in it. A thread that gives way may wait for as long as a competitor computes.
 fn waited_ns((ran, waited): (u64, u64), span_ns: u64, is_ready: impl Fn() -> bool) -> u64 {
     let rest = span_ns.saturating_sub(ran);
-    // Threads that came within the span, and looks in the middle of a slice, miss a little.
+    // Looks in the middle of a slice miss a little.
     let missing = rest.saturating_sub(waited);
     if missing > span_ns / 4 && is_ready() { rest } else { waited.min(rest) }
 }
@@ -285,9 +323,9 @@ impl Policy for Elastic {
             return;
         }
         sched::give_way(POLITE);
-        let Some(file) = ThreadFile::own() else { return };
-        let now = file.read().unwrap_or_default();
-        self.watch.lock().unwrap_or_else(PoisonError::into_inner).threads.push((file, now));
+        if let Some(file) = ThreadFile::own() {
+            self.watch.lock().unwrap_or_else(PoisonError::into_inner).threads.push(Worker::new(file));
+        }
     }
 }
 
@@ -295,11 +333,20 @@ impl Policy for Elastic {
 mod tests {
     use super::*;
 
-    /// For two threads that could always run: how many cores they waited for, and how many were idle.
+    /// For threads of which two could always run: how many cores they waited for, and how many were idle.
     fn judge(seen: &[(f64, f64)]) -> Vec<Change> {
         let mut windows = Windows::default();
-        let seen = seen.iter().map(|&(missing, idle)| Seen { waited: missing / 2.0, missing, idle });
-        seen.map(|seen| windows.judge(seen)).collect()
+        let mut at_work = 2;
+        let mut judge = |&(missing, idle): &(f64, f64)| {
+            let change = windows.judge(Seen { waited: missing / 2.0, missing, idle }, at_work);
+            match change {
+                Change::Fewer(cores) => at_work -= cores,
+                Change::More => at_work += 1,
+                Change::Same => {}
+            }
+            change
+        };
+        seen.iter().map(&mut judge).collect()
     }
 
     #[test]
@@ -307,7 +354,8 @@ mod tests {
         use Change::{Fewer, More, Same};
         assert_eq!(judge(&[(0.0, 1.0); 5]), [Same, More, Same, More, Same]);
         assert_eq!(judge(&[(0.0, 1.0), (0.0, 0.5), (0.0, 1.0)]), [Same, Same, Same]);
-        assert_eq!(judge(&[(0.6, 0.0); 4]), [Same, Fewer(1), Same, Fewer(1)]);
+        // The last one stays.
+        assert_eq!(judge(&[(0.6, 0.0); 5]), [Same, Fewer(1), Same, Same, Same]);
         assert_eq!(judge(&[(0.6, 0.0), (0.4, 0.0), (0.6, 0.0)]), [Same, Same, Same]);
     }
 
@@ -317,10 +365,11 @@ mod tests {
         let judge = |missing: f64| {
             let mut windows = Windows::default();
             let seen = Seen { waited: missing / 64.0, missing, idle: 0.0 };
-            [windows.judge(seen), windows.judge(seen)]
+            [windows.judge(seen, 17), windows.judge(seen, 17)]
         };
         assert_eq!(judge(0.9), [Change::Same, Change::Fewer(1)]);
         assert_eq!(judge(15.8), [Change::Same, Change::Fewer(16)]);
+        assert_eq!(judge(40.2), [Change::Same, Change::Fewer(16)]);
     }
 
     #[test]
@@ -334,10 +383,28 @@ mod tests {
         assert_eq!(of(45, 300, true), ms(5));
     }
 
+    const CROWD: [(f64, f64); 2] = [(0.6, 0.0); 2];
+
     #[test]
-    fn after_a_shrink_it_rests() {
+    fn what_was_given_back_is_taken_again_at_once() {
         use Change::{Fewer, More, Same};
-        let seen = [[(0.6, 0.0); 2].as_slice(), &[(0.0, 2.0); 5]].concat();
-        assert_eq!(judge(&seen), [Same, Fewer(1), Same, Same, Same, More, Same]);
+        let seen = [CROWD.as_slice(), &[(0.0, 2.0); 4]].concat();
+        assert_eq!(judge(&seen), [Same, Fewer(1), More, Same, More, Same]);
+    }
+
+    #[test]
+    fn who_comes_back_soon_is_given_more_time() {
+        let rests = |between: usize| -> Vec<usize> {
+            let calm = vec![(0.0, 0.0); between];
+            let once = [CROWD.as_slice(), &[(0.0, 1.0); 9], &calm].concat();
+            let seen = once.repeat(6);
+            let changes = judge(&seen);
+            changes
+                .chunks(once.len())
+                .map(|turn| turn[2..].iter().take_while(|change| **change == Change::Same).count())
+                .collect()
+        };
+        assert_eq!(rests(0), [0, 1, 3, 7, 7, 7]);
+        assert_eq!(rests(40), [0; 6]);
     }
 }

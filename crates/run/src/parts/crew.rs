@@ -149,6 +149,8 @@ impl<'a> Crew<'a> {
     /// To the end of its input, or of a process that ended early. No process is left.
     pub fn run(mut self) -> End {
         let interrupts = Interrupts::watch();
+        // Whoever waits for it has nothing to do.
+        sched::wake_soon();
         if !self.pending.bytes.is_empty() || self.members.is_empty() {
             // Even nothing is for one process.
             if let Some(end) = self.start() {
