@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use pelton_report::Format;
 use pelton_run::Jobs;
 use std::ffi::OsString;
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 
 /// See where a shell pipeline spends its time, and why; run it exactly as the shell would.
@@ -158,20 +159,29 @@ pub struct PassArgs {
     #[command(flatten)]
     pub cores: CoreArgs,
 
-    /// Memory of all sorts and groupings of a native pass together, as 500M or 2G: beyond it, they use temporary files in
+    /// Memory of all sorts and groupings together, as 500M or 2G: beyond it, they use temporary files in
     /// $TMPDIR, or in the directory that sort is told by -T [default: half of what is available]
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     pub memory: Option<usize>,
+
+    /// Of a call in a script: which other calls share that memory
+    #[arg(long, value_name = "N", hide = true)]
+    pub memory_key: Option<u64>,
 }
 
 impl PassArgs {
+    /// Which processes share the memory: nobody guesses it.
+    pub fn memory_key(&self) -> u64 {
+        self.memory_key.unwrap_or_else(|| RandomState::new().hash_one(0_u8))
+    }
+
     /// Sets it for everything that is started from now on.
     ///
     /// # Errors
     /// As [`CoreArgs::apply`].
     pub fn apply(&self) -> Result<(), Failure> {
         if let Some(bytes) = self.memory {
-            pelton_run::set_memory_bytes(bytes);
+            pelton_run::set_memory(bytes, self.memory_key());
         }
         self.cores.apply()
     }

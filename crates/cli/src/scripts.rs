@@ -46,7 +46,9 @@ fn options(switches: &SwitchArgs, passes: &PassArgs) -> Vec<String> {
         pelton_run::Jobs::Fixed(count) => format!("--jobs={count}"),
     }));
     options.extend(passes.cores.nice.map(|nice| format!("--nice={nice}")));
-    options.extend(passes.memory.map(|bytes| format!("--memory={bytes}")));
+    if let Some(bytes) = passes.memory {
+        options.extend([format!("--memory={bytes}"), format!("--memory-key={}", passes.memory_key())]);
+    }
     options
 }
 

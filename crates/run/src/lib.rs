@@ -28,7 +28,7 @@ pub use execute::{
 };
 pub use lines::add_lines;
 pub use measure::{assemble, shown_text};
-pub use native::{Explained, Jobs, Stays, explain, set_jobs, set_memory_bytes, set_niceness, stays};
+pub use native::{Explained, Jobs, Stays, explain, set_jobs, set_memory, set_niceness, stays};
 pub use parts::{set_declared, set_part_bytes};
 pub use pelton_commands::stateless::Declared;
 pub use pelton_observe::inside::Launches;

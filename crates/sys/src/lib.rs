@@ -43,6 +43,7 @@ pub mod stdio;
 pub mod structure;
 pub mod temporary;
 pub mod trace;
+pub mod units;
 #[cfg(target_os = "linux")]
 pub mod uring;
 pub mod users;

@@ -11,6 +11,7 @@
 //!
 //! The copy is a fork, so k2 goes on with the state that it had.
 
+mod budget;
 mod choose;
 pub(crate) mod elastic;
 pub(crate) mod failure;
@@ -31,10 +32,10 @@ mod strict;
 mod tee;
 mod worker;
 
+pub use budget::set_memory;
 pub use choose::{Explained, explain, plan_pipeline};
 pub use elastic::{Jobs, set_jobs, set_niceness};
 pub use meter::{Meter, RowNote};
-pub use spill::set_memory_bytes;
 pub use strict::{Stays, stays};
 
 use crate::parts::Parts;

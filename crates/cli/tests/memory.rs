@@ -1,0 +1,65 @@
+//! `--memory` of several processes: what one of them holds, another one stores.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const LINE_BYTES: usize = 1000;
+const LINES: usize = 5000;
+
+/// A call as it stands in a script, with 8 MiB of memory for all calls of this key; it is given lines of 5 MB, and no end.
+fn call(dir: &Path, key: &str) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+    command.args(["pipe", "--memory=8M", key, ":::", "sort", ":::", "tr", "x", "y"]).current_dir(dir);
+    command.env("LC_ALL", "C").env("TMPDIR", dir).env("XDG_CACHE_HOME", dir.join("cache"));
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("pelton starts");
+    let lines: String = numbers().map(|n| line(n, "x")).collect();
+    child.stdin.as_mut().expect("piped").write_all(lines.as_bytes()).expect("it reads");
+    child
+}
+
+fn numbers() -> impl Iterator<Item = usize> {
+    (0..LINES).map(|n| n * 7919 % 100_003)
+}
+
+fn line(number: usize, filler: &str) -> String {
+    format!("{number:07}{}\n", filler.repeat(LINE_BYTES - 8))
+}
+
+fn stores(child: &Child, dir: &Path) -> bool {
+    let fds = std::fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
+    fds.filter_map(|fd| std::fs::read_link(fd.path()).ok()).any(|file| file.starts_with(dir))
+}
+
+fn printed(mut child: Child) -> String {
+    drop(child.stdin.take());
+    let mut text = String::new();
+    child.stdout.take().expect("piped").read_to_string(&mut text).expect("text");
+    assert!(child.wait().expect("it ends").success());
+    text
+}
+
+#[test]
+fn calls_of_a_script_share_the_memory() {
+    const PATIENCE: Duration = Duration::from_secs(60);
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let place = dir.path().canonicalize().expect("a directory");
+    let key =
+        |number: u32| format!("--memory-key={}", u64::from(std::process::id()) << 8 | u64::from(number));
+    let (first, other) = (call(dir.path(), &key(1)), call(dir.path(), &key(2)));
+    // What one call holds, and all but what a pipe holds has been read, leaves too little for another one.
+    let second = call(dir.path(), &key(1));
+    let begun = Instant::now();
+    while !stores(&second, &place) {
+        assert!(begun.elapsed() < PATIENCE, "the second call holds what the first one does");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(!stores(&other, &place));
+    let mut sorted: Vec<usize> = numbers().collect();
+    sorted.sort_unstable();
+    let expected: String = sorted.into_iter().map(|n| line(n, "y")).collect();
+    for child in [first, second, other] {
+        assert!(printed(child) == expected);
+    }
+}
