@@ -290,6 +290,11 @@ impl Collector {
     }
 
     fn give_up_counting(&mut self) {
+        // Lines are copied out of the table: where memory does not hold them twice, they are stored.
+        let counts = matches!(self.building, Building::Counting { .. });
+        if counts && !self.is_peer && !self.may_hold(2 * self.building.memory_bytes()) {
+            self.write_out();
+        }
         self.building.give_up_counting(&self.order, self.terminator, &self.crew);
         self.make_room();
     }
@@ -731,6 +736,28 @@ mod tests {
         let mut out = Vec::new();
         while output.print(1 << 20, &mut out) {}
         assert!(out == sorted(&order, false, usize::MAX, &text.repeat(8)));
+    }
+
+    /// Long lines whose table is more than half of the memory when it is found useless.
+    #[test]
+    fn what_does_not_fit_twice_is_stored_and_not_copied() {
+        let (order, filler) = (order(Vec::new(), false), "x".repeat(500));
+        let number = |n: usize| (n * 7919 % 100_003, n);
+        let lines = (0..TRIAL_LINES + 1000).map(number).map(|(a, b)| format!("{a:06} {b} {filler}\n"));
+        let lines: Vec<String> = lines.collect();
+        let all = sorted(&order, false, usize::MAX, lines.concat().as_bytes());
+        for (bytes, is_stored) in [(15 << 20, true), (60 << 20, false)] {
+            let mut collector = Collector::new(order.clone(), b'\n', false);
+            let storage: Arc<dyn Storage> = Arc::new(Little(bytes));
+            collector.spill_to(Some(Place { storage, directory: None, size_bytes: None }));
+            lines.chunks(200).for_each(|block| collector.push(block.concat().as_bytes()));
+            assert_eq!(collector.spill.is_some(), is_stored);
+            assert!(!matches!(collector.building, Building::Counting { .. }));
+            let mut output = collector.into_output(Style::Every).expect("no failure");
+            let mut out = Vec::new();
+            while output.print(1 << 20, &mut out) {}
+            assert!(out == all, "{bytes}");
+        }
     }
 
     /// Where counting does not pay, a peer takes no more, and what it has taken is sorted like the rest.
