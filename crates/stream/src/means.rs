@@ -6,6 +6,7 @@ use pelton_sys::wait::Ended;
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Threads, memory, and room for what memory does not hold.
@@ -137,6 +138,9 @@ pub trait Stored: Send + Sync {
     /// # Errors
     /// If it cannot be read, or less than that was written.
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()>;
+
+    /// Nobody reads these bytes again.
+    fn forget(&self, _: Range<u64>) {}
 }
 
 impl fmt::Debug for dyn Stored {

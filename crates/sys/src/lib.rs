@@ -41,7 +41,6 @@ pub mod spawn;
 pub mod startup;
 pub mod stdio;
 pub mod structure;
-pub mod temporary;
 pub mod trace;
 pub mod units;
 #[cfg(target_os = "linux")]

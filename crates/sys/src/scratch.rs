@@ -55,6 +55,19 @@ mod tests {
     use std::os::unix::fs::{FileExt, MetadataExt};
 
     #[test]
+    fn nothing_is_left_in_the_directory() {
+        let directory = std::env::temp_dir().join(format!("pelton-nameless-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a directory");
+        let file = nameless_file(&directory).expect("a file");
+        file.write_all_at(b"text", 3).expect("written");
+        let mut read = [0; 4];
+        file.read_exact_at(&mut read, 3).expect("read");
+        assert_eq!(&read, b"text");
+        assert_eq!(std::fs::read_dir(&directory).expect("readable").count(), 0);
+        std::fs::remove_dir(&directory).expect("removed");
+    }
+
+    #[test]
     fn a_file_without_a_name_that_gives_its_room_back() {
         let directory = std::env::temp_dir();
         let file = nameless_file(&directory).expect("a file");

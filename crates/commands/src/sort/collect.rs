@@ -266,14 +266,24 @@ impl Collector {
             self.seal();
             self.give_up_counting();
         }
-        // Block by block, all of the memory is used, and no more.
-        if !self.may_hold_more(most) {
+        let Some(most) = self.fitting(most) else {
+            // Little memory is better filled block by block.
+            if self.building.bytes() >= wave {
+                self.write_out();
+            }
             return 0;
-        }
+        };
         let Building::Listing(lines) = &mut self.building else { return 0 };
-        let taken = lines.read(file, range, wave, &self.order, &mut self.length);
+        let taken = lines.read(file, range, most, &self.order, &mut self.length);
         self.see_to_memory();
         taken
+    }
+
+    /// So much of this that there is memory for, if that is worth to be shared.
+    fn fitting(&mut self, most: usize) -> Option<usize> {
+        let least = wave_bytes(&self.crew, None) / 4;
+        let sizes = std::iter::successors(Some(most), |bytes| Some(bytes / 2).filter(|half| *half >= least));
+        sizes.into_iter().find(|bytes| self.may_hold_more(*bytes))
     }
 
     /// The inputs hold so much.

@@ -102,7 +102,7 @@ impl Work for RangeWork {
     fn work(&self, job: Job, out: &mut Vec<u8>) {
         let done = match job {
             Job::Sort(parts) => self.sort(&parts, out),
-            Job::Copy(bytes) => self.read(bytes).map(|text| out.extend_from_slice(&text)),
+            Job::Copy(bytes) => self.take(bytes).map(|text| out.extend_from_slice(&text)),
             Job::Print(line, times) => {
                 self.print_times(&line, times, out);
                 Ok(())
@@ -132,6 +132,13 @@ impl RangeWork {
     fn read(&self, bytes: Range<u64>) -> io::Result<Vec<u8>> {
         let mut text = vec![0; (bytes.end - bytes.start) as usize];
         self.file.read_at(&mut text, bytes.start)?;
+        Ok(text)
+    }
+
+    /// Reads what nobody reads behind that.
+    fn take(&self, bytes: Range<u64>) -> io::Result<Vec<u8>> {
+        let text = self.read(bytes.clone())?;
+        self.file.forget(bytes);
         Ok(text)
     }
 
@@ -322,6 +329,7 @@ impl RangeWork {
         for part in parts.iter().filter(|part| !part.is_empty()) {
             let bytes = (part.end - part.start) as usize;
             lines.push_read(bytes, |room| self.file.read_at(room, part.start), order, &mut length)?;
+            self.file.forget(part.clone());
         }
         Ok(lines.sort(order, *unique))
     }
@@ -330,7 +338,7 @@ impl RangeWork {
         let Rules { order, terminator, .. } = &self.rules;
         let mut table = Table::new(*terminator);
         for part in parts.iter().filter(|part| !part.is_empty()) {
-            let text = self.read(part.clone())?;
+            let text = self.take(part.clone())?;
             for entry in text.split_inclusive(|byte| byte == terminator) {
                 let (line, count) = parse_stored(entry);
                 table.add_counted(line, count);

@@ -2,14 +2,15 @@
 
 use super::budget::BUDGET;
 use pelton_stream::{Storage, Stored};
-use pelton_sys::temporary;
+use pelton_sys::scratch;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a process of the pipeline may use.
 pub struct Memory;
@@ -41,7 +42,8 @@ impl Storage for Memory {
 
     fn create(&self, own: Option<&[u8]>) -> io::Result<Arc<dyn Stored>> {
         let path = own.map_or_else(directory, |own| Path::new(OsStr::from_bytes(own)).to_owned());
-        Ok(Arc::new(Unnamed(temporary::unnamed_file(&path)?)))
+        let file = scratch::nameless_file(&path)?;
+        Ok(Arc::new(Unnamed { file, forgotten: Mutex::default() }))
     }
 }
 
@@ -50,14 +52,81 @@ fn directory() -> PathBuf {
     std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
 }
 
-struct Unnamed(File);
+/// A file without a name.
+struct Unnamed {
+    file: File,
+    forgotten: Mutex<Forgotten>,
+}
 
 impl Stored for Unnamed {
     fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
-        self.0.write_all_at(bytes, at)
+        self.file.write_all_at(bytes, at)
     }
 
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
-        self.0.read_exact_at(bytes, at)
+        self.file.read_exact_at(bytes, at)
+    }
+
+    /// Room is given back by whoever has read what was there: at the end one would do it alone, of a file of 1 GB in memory for
+    /// 0.2 s. Where the file system cannot do it, it does it then.
+    fn forget(&self, bytes: Range<u64>) {
+        let free = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).add(bytes);
+        if let Some(free) = free {
+            let _ = scratch::punch_hole(&self.file, free.start, free.end - free.start);
+        }
+    }
+}
+
+/// What is not read again, and not yet given back: parts of several runs, from left to right of each.
+#[derive(Default)]
+struct Forgotten(Vec<Range<u64>>);
+
+impl Forgotten {
+    /// With this, so much is worth to be given back now: whole pages.
+    fn add(&mut self, mut bytes: Range<u64>) -> Option<Range<u64>> {
+        while let Some(next) =
+            self.0.iter().position(|other| other.end == bytes.start || other.start == bytes.end)
+        {
+            let other = self.0.swap_remove(next);
+            bytes = bytes.start.min(other.start)..bytes.end.max(other.end);
+        }
+        if bytes.end - bytes.start < FORGOTTEN_BYTES_MIN {
+            self.0.push(bytes);
+            return None;
+        }
+        let (start, end) = (bytes.start.next_multiple_of(PAGE_BYTES), bytes.end / PAGE_BYTES * PAGE_BYTES);
+        self.0.extend([bytes.start..start, end..bytes.end].into_iter().filter(|rest| !rest.is_empty()));
+        Some(start..end)
+    }
+}
+
+const PAGE_BYTES: u64 = 4096;
+/// Less is not worth a call. In bytes.
+const FORGOTTEN_BYTES_MIN: u64 = 2 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_forgotten_is_given_back_in_large_pieces() {
+        let mut forgotten = Forgotten::default();
+        let mut given = Vec::new();
+        // Three runs, of which parts are forgotten in turns; every byte comes once.
+        let runs = [0, 10_000_001, 25_000_000, 30_000_000];
+        for part in 0..100 {
+            for run in runs.windows(2) {
+                let at = |part: u64| run[0] + (run[1] - run[0]) * part / 100;
+                given.extend(forgotten.add(at(part)..at(part + 1)));
+            }
+        }
+        assert!(given.iter().all(|piece| piece.start % PAGE_BYTES == 0 && piece.end % PAGE_BYTES == 0));
+        assert!(given.iter().all(|piece| piece.end - piece.start + 2 * PAGE_BYTES >= FORGOTTEN_BYTES_MIN));
+        let kept: u64 = forgotten.0.iter().map(|rest| rest.end - rest.start).sum();
+        let all: u64 = given.iter().map(|piece| piece.end - piece.start).sum();
+        assert_eq!(all + kept, 30_000_000);
+        assert!(kept < 3 * (FORGOTTEN_BYTES_MIN + 2 * PAGE_BYTES), "{kept}");
+        given.sort_by_key(|piece| piece.start);
+        assert!(given.windows(2).all(|two| two[0].end <= two[1].start));
     }
 }
