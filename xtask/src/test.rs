@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::steps::{all, seconds, step};
-use crate::workspace::cargo;
+use crate::workspace::{cargo, static_options};
 use crate::{Outcome, quick, setup};
 
 /// Sets up, checks, tests: all of it, whatever fails. The last lines are cargo test's own, and their sum.
@@ -30,6 +30,10 @@ fn checks() -> Outcome {
 /// Doc examples first: cargo test closes on the suite that ran last, which should be one that has tests.
 fn tests() -> Outcome<Counts> {
     let mut counts = Counts::default();
+    // The C library is another one where it is linked statically: what asks it is tested in both ways.
+    let mut linked = cargo(["test", "-p", "pelton-sys", "--locked", "--no-fail-fast", "--lib"]);
+    linked.args(static_options()?);
+    counts.run("tests of the C library, linked as in the release", linked)?;
     counts.run("doc examples", cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--doc"]))?;
     counts.run("tests", cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--all-targets"]))?;
     Ok(counts)

@@ -50,13 +50,18 @@ pub fn release_binary_mapped(map: &Path) -> Outcome<PathBuf> {
 
 /// Only with `--target` are these flags kept from build scripts and procedural macros, which cannot be static.
 fn release_binary_with(more: &[String]) -> Outcome<PathBuf> {
+    let mut build = cargo(["rustc", "--quiet", "--release", "-p", "pelton", "--bin", "pelton"]);
+    build.args(static_options()?).arg("--");
+    crate::steps::step("build pelton (release)", build.args(more))?;
+    Ok(target_dir()?.join(host()?).join("release/pelton"))
+}
+
+/// What links as the release binary is linked.
+pub fn static_options() -> Outcome<[String; 4]> {
     let host = host()?;
     let flags = r#"["-C", "target-feature=+crt-static", "-C", "relocation-model=static"]"#;
-    let mut build =
-        cargo(["rustc", "--quiet", "--release", "-p", "pelton", "--bin", "pelton", "--target", &host]);
-    build.args(["--config", &format!("target.{host}.rustflags = {flags}"), "--"]);
-    crate::steps::step("build pelton (release)", build.args(more))?;
-    Ok(target_dir()?.join(host).join("release/pelton"))
+    let config = format!("target.{host}.rustflags = {flags}");
+    Ok(["--target".into(), host, "--config".into(), config])
 }
 
 /// The machine that this compiler builds for, such as `x86_64-unknown-linux-gnu`.

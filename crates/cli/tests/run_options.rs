@@ -152,6 +152,30 @@ fn sorts_behind_one_another_share_the_memory() {
     }
 }
 
+/// It is looked at in many places where stored runs are cut, and must not be kept for each.
+#[test]
+#[expect(clippy::zombie_processes, reason = "it is waited for with its resources")]
+fn a_line_longer_than_all_memory_is_not_held_many_times() {
+    const LONG_BYTES: usize = 12 << 20;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let lines: String = (0..100_000).map(|n| format!("{:07}\n", n * 7919 % 100_003)).collect();
+    let text = [lines.as_str(), &"x".repeat(LONG_BYTES), "\n", &lines].concat();
+    std::fs::write(dir.path().join("f"), text).expect("a file");
+    let bash =
+        Command::new("bash").args(["-c", "sort f"]).current_dir(dir.path()).env("LC_ALL", "C").output();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+    command.args(["run", "--memory", "1M", "sort f"]).current_dir(dir.path());
+    let printed = dir.path().join("printed");
+    command
+        .env("LC_ALL", "C")
+        .env("TMPDIR", dir.path())
+        .stdout(std::fs::File::create(&printed).expect("a file"));
+    let child = command.spawn().expect("pelton starts");
+    let (_, usage) = pelton_sys::wait::reap(child.id()).expect("pelton ends");
+    assert!(std::fs::read(&printed).ok() == bash.ok().map(|bash| bash.stdout));
+    assert!(usage.peak_rss_bytes < 16 * LONG_BYTES as u64, "{} MB", usage.peak_rss_bytes >> 20);
+}
+
 #[test]
 fn merging_with_little_memory_is_merging() {
     let dir = tempfile::tempdir().expect("a temporary directory");

@@ -112,9 +112,16 @@ mod platform {
             unsafe { CStr::from_ptr(self.raw(item)) }.to_bytes().to_vec()
         }
 
+        /// Not by `nl_langinfo_l`: linked statically, glibc's 2.36 asks the thread's own locale there, whatever it is given, and
+        /// every order would be that of bytes.
         fn raw(&self, item: libc::nl_item) -> *const c_char {
-            // SAFETY: takes any item; the locale is alive.
-            unsafe { libc::nl_langinfo_l(item, self.0) }
+            // SAFETY: the locale is alive; it is this thread's until the end of this function.
+            let before = unsafe { libc::uselocale(self.0) };
+            // SAFETY: takes any item; what it returns stays as long as the locale.
+            let found = unsafe { libc::nl_langinfo(item) };
+            // SAFETY: what uselocale returned is what it takes.
+            unsafe { libc::uselocale(before) };
+            found
         }
 
         /// The tables of its order; `None` if this version of the library was not compared, or they are not laid out
@@ -198,6 +205,25 @@ mod platform {
         /// Never called.
         pub fn tables(&self) -> Option<Tables> {
             match *self {}
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux", target_env = "gnu"))]
+mod tests {
+    use super::*;
+    use std::cmp::Ordering;
+
+    /// Also where the library is linked statically: `cargo xtask test` runs it in both ways.
+    #[test]
+    fn an_english_order_is_not_that_of_bytes() {
+        let Some(locale) = Locale::load(c"en_US.UTF-8") else { return };
+        assert_eq!(locale.compare(c"a", c"B"), Ordering::Less);
+        assert_eq!(locale.number_signs(), NumberSigns { point: b".".to_vec(), thousands: b",".to_vec() });
+        assert_eq!(locale.months()[2], b"Mar");
+        if glibc_version().is_some_and(|version| TESTED_GLIBC.contains(&version)) {
+            let tables = locale.tables().expect("tables");
+            assert!(tables.levels > 1 && tables.first.len() >= 256, "{tables:?}");
         }
     }
 }

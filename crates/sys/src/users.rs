@@ -1,62 +1,113 @@
 //! Users and groups by name and number, from whatever the machine keeps them in.
+//!
+//! The C library's own functions load modules where the machine names others than files, and the module for systemd, which
+//! Debian names, ends a statically linked program by a signal. So files are read here, and what they do not have is asked of
+//! getent(1), which is the system's own.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 /// The number of a user.
 pub fn user_id(name: &CStr) -> Option<u32> {
-    ask(|entry, text, found| {
-        // SAFETY: all four are valid for the call, and `text` is as long as is said.
-        unsafe { libc::getpwnam_r(name.as_ptr(), entry, text.as_mut_ptr(), text.len(), found) }
-    })
-    .map(|(entry, _): (libc::passwd, _)| entry.pw_uid)
+    PASSWD.find(name.to_bytes(), Entry::is_called)?.id
 }
 
 /// The number of a group.
 pub fn group_id(name: &CStr) -> Option<u32> {
-    ask(|entry, text, found| {
-        // SAFETY: as above.
-        unsafe { libc::getgrnam_r(name.as_ptr(), entry, text.as_mut_ptr(), text.len(), found) }
-    })
-    .map(|(entry, _): (libc::group, _)| entry.gr_gid)
+    GROUP.find(name.to_bytes(), Entry::is_called)?.id
 }
 
 /// The name of a user.
 pub fn user_name(id: u32) -> Option<Vec<u8>> {
-    let (entry, _text) = ask(|entry: *mut libc::passwd, text, found| {
-        // SAFETY: as above.
-        unsafe { libc::getpwuid_r(id, entry, text.as_mut_ptr(), text.len(), found) }
-    })?;
-    // SAFETY: the entry was found, and its strings lie in `_text`, which still lives.
-    Some(unsafe { CStr::from_ptr(entry.pw_name) }.to_bytes().to_vec())
+    PASSWD.name(id)
 }
 
 /// The name of a group.
 pub fn group_name(id: u32) -> Option<Vec<u8>> {
-    let (entry, _text) = ask(|entry: *mut libc::group, text, found| {
-        // SAFETY: as above.
-        unsafe { libc::getgrgid_r(id, entry, text.as_mut_ptr(), text.len(), found) }
-    })?;
-    // SAFETY: as above.
-    Some(unsafe { CStr::from_ptr(entry.gr_name) }.to_bytes().to_vec())
+    GROUP.name(id)
 }
 
-/// Asks with as much room for strings as it takes.
-fn ask<T: Copy>(
-    mut call: impl FnMut(*mut T, &mut [c_char], *mut *mut T) -> c_int,
-) -> Option<(T, Vec<c_char>)> {
-    let mut text: Vec<c_char> = vec![0; 1024];
-    loop {
-        let mut entry = std::mem::MaybeUninit::<T>::zeroed();
-        let mut found: *mut T = std::ptr::null_mut();
-        match call(entry.as_mut_ptr(), &mut text, &mut found) {
-            libc::ERANGE if text.len() < 1 << 24 => text.resize(text.len() * 4, 0),
-            0 if !found.is_null() => {
-                // SAFETY: `found` says that the entry was filled.
-                return Some((unsafe { entry.assume_init() }, text));
-            }
-            _ => return None,
-        }
+/// A database of nsswitch.conf(5).
+struct Database {
+    name: &'static str,
+    file: &'static str,
+    /// Of each number that was asked for: what is printed for every file is asked once.
+    names: Mutex<BTreeMap<u32, Option<Vec<u8>>>>,
+}
+
+static PASSWD: Database = Database::new("passwd", "/etc/passwd");
+static GROUP: Database = Database::new("group", "/etc/group");
+const ORDER_FILE: &str = "/etc/nsswitch.conf";
+
+/// What is known of one of them.
+#[derive(Debug, PartialEq, Eq)]
+struct Entry {
+    name: Vec<u8>,
+    id: Option<u32>,
+}
+
+impl Entry {
+    /// `name:password:number:…`; both files begin so.
+    fn parse(line: &[u8]) -> Option<Entry> {
+        let mut fields = line.split(|byte| *byte == b':');
+        let name = fields.next().filter(|name| !name.is_empty() && !name.starts_with(b"#"))?;
+        let id = std::str::from_utf8(fields.nth(1)?).ok().and_then(|id| id.parse().ok());
+        Some(Entry { name: name.to_vec(), id })
     }
+
+    fn is_called(&self, name: &[u8]) -> bool {
+        self.name == name
+    }
+
+    fn is_numbered(&self, id: &[u8]) -> bool {
+        self.id.is_some_and(|own| own.to_string().as_bytes() == id)
+    }
+}
+
+impl Database {
+    const fn new(name: &'static str, file: &'static str) -> Self {
+        Database { name, file, names: Mutex::new(BTreeMap::new()) }
+    }
+
+    fn name(&self, id: u32) -> Option<Vec<u8>> {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let ask = || Some(self.find(id.to_string().as_bytes(), Entry::is_numbered)?.name);
+        names.entry(id).or_insert_with(ask).clone()
+    }
+
+    fn find(&self, key: &[u8], is_it: fn(&Entry, &[u8]) -> bool) -> Option<Entry> {
+        let order = std::fs::read(ORDER_FILE).unwrap_or_default();
+        let files_first = is_first_in_files(&order, self.name);
+        let in_file = || first(&std::fs::read(self.file).ok()?, |entry| is_it(entry, key));
+        files_first.then(in_file).flatten().or_else(|| self.ask(key, is_it))
+    }
+
+    /// getent takes digits for a number, whatever was meant.
+    fn ask(&self, key: &[u8], is_it: fn(&Entry, &[u8]) -> bool) -> Option<Entry> {
+        let key = std::str::from_utf8(key).ok().filter(|key| !key.is_empty() && !key.contains('\0'))?;
+        let asked = Command::new("getent")
+            .args(["--", self.name, key])
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output()
+            .ok()?;
+        first(&asked.stdout, |entry| is_it(entry, key.as_bytes()))
+    }
+}
+
+fn first(text: &[u8], is_it: impl Fn(&Entry) -> bool) -> Option<Entry> {
+    text.split(|byte| *byte == b'\n').filter_map(Entry::parse).find(is_it)
+}
+
+/// Whether this database is looked for in files before all else, as where nothing is said of it.
+fn is_first_in_files(order: &[u8], database: &str) -> bool {
+    let text = String::from_utf8_lossy(order);
+    let said = text
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(database)?.trim_start().strip_prefix(':'));
+    said.is_none_or(|sources| sources.split_ascii_whitespace().next() == Some("files"))
 }
 
 #[cfg(test)]
@@ -69,6 +120,28 @@ mod tests {
         assert_eq!(user_name(0).as_deref(), Some(&b"root"[..]));
         assert_eq!(group_id(c"root"), Some(0));
         assert_eq!(group_name(0).as_deref(), Some(&b"root"[..]));
+    }
+
+    /// Where linked statically, the C library would end the program here.
+    #[test]
+    fn who_is_unknown_has_no_name_and_no_number() {
         assert_eq!(user_id(c"no such user"), None);
+        assert_eq!(group_id(c"no such group"), None);
+        assert_eq!(user_id(c""), None);
+        assert_eq!(user_name(3_999_999_999), None);
+        assert_eq!(group_name(3_999_999_999), None);
+        // A number is no name.
+        assert_eq!(user_id(c"0"), None);
+    }
+
+    #[test]
+    fn entries_and_their_order() {
+        let entry = Entry::parse(b"man:x:6:12:man:/var/cache/man:/usr/sbin/nologin").expect("an entry");
+        assert_eq!(entry, Entry { name: b"man".to_vec(), id: Some(6) });
+        assert_eq!(Entry::parse(b"# a comment:x:1"), None);
+        assert_eq!(Entry::parse(b"+"), None);
+        let first = |text: &str| is_first_in_files(text.as_bytes(), "passwd");
+        assert!(first("") && first("group: sss\n") && first("passwd:\tfiles systemd\n"));
+        assert!(!first("passwd: sss files") && !first("  passwd : compat"));
     }
 }

@@ -118,6 +118,11 @@ fn conversion(format: &[u8], mut at: usize) -> Accept<(Conversion, usize)> {
         Some(other) => return Declined::because(format!("printf with %{}", other.escape_ascii())),
         None => return Declined::because("a format that ends in %"),
     };
+    if conversion.what == b's' && format[..at].ends_with(b".") {
+        return Declined::because(
+            "printf %s with a precision without digits, which each awk reads in its own way",
+        );
+    }
     let unusual = conversion.zero || conversion.plus || conversion.space || conversion.alternative;
     if matches!(conversion.what, b's' | b'c') && unusual {
         return Declined::because("printf of a string with a flag for numbers");

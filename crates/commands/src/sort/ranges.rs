@@ -35,6 +35,8 @@ const CUTS: usize = 32;
 const SAMPLES: usize = 4;
 /// Binary search ends where so little is left, which is read at once. In bytes.
 const PROBE_BYTES: u64 = 4096;
+/// A line's end is looked for in so much at once, at most. In bytes.
+const LOOK_BYTES_MAX: u64 = 1 << 20;
 /// What is copied as it stands is copied so many bytes at a time.
 const COPY_BYTES: u64 = 256 << 10;
 
@@ -193,19 +195,32 @@ impl RangeWork {
         Ok(())
     }
 
-    /// Different lines from all over the parts, in order; at least one.
+    /// Different lines from all over the parts, in order; at least one. As many as wanted, unless they are so long that fewer fill
+    /// what is sorted at once.
     fn sample(&self, parts: &Parts, wanted: usize) -> io::Result<Vec<Vec<u8>>> {
         let mut lines: Vec<Vec<u8>> = Vec::new();
-        let step = (size(parts) / wanted as u64).max(1);
-        let mut at = step / 2;
+        let mut step = (size(parts) / wanted as u64).max(1);
+        let (mut at, mut bytes) = (step / 2, 0);
         let mut view = View::new(self);
         for part in parts {
             let len = part.end - part.start;
+            // Up to here, the line that was taken last is the next one.
+            let mut seen = None;
             while at < len {
-                let start = view.line_start(part.start + at, part)?;
-                let start = if start < part.end { start } else { part.start };
-                lines.push(parse(self.counted, view.entry(start, part.end)?).0.to_vec());
+                let place = part.start + at;
                 at += step;
+                if seen.is_some_and(|seen| place <= seen) {
+                    continue;
+                }
+                let next = view.line_start(place, part, part.end)?;
+                seen = Some(next.unwrap_or(part.end));
+                let line = parse(self.counted, view.entry(next.unwrap_or(part.start), part.end)?).0.to_vec();
+                bytes += line.len();
+                lines.push(line);
+                if bytes > self.bytes && lines.len() > 2 {
+                    lines = lines.into_iter().step_by(2).collect();
+                    (bytes, step) = (lines.iter().map(Vec::len).sum(), step * 2);
+                }
             }
             at -= len;
         }
@@ -235,11 +250,10 @@ impl RangeWork {
         let (mut low, mut limit, mut high) = (part.start, part.end, part.end);
         while low + PROBE_BYTES < limit {
             let middle = low + (limit - low) / 2;
-            let start = view.line_start(middle, &part)?;
-            if start >= high {
+            let Some(start) = view.line_start(middle, &part, limit)? else {
                 limit = middle;
                 continue;
-            }
+            };
             let entry = view.entry(start, part.end)?;
             let len = entry.len() as u64;
             if is_before(parse(self.counted, entry).0) {
@@ -408,11 +422,22 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Where the first line starts at or behind `at`.
-    fn line_start(&mut self, at: u64, part: &Range<u64>) -> io::Result<u64> {
+    /// Where the first line starts at or behind `at` and before `limit`.
+    fn line_start(&mut self, at: u64, part: &Range<u64>, limit: u64) -> io::Result<Option<u64>> {
         if at <= part.start {
-            return Ok(part.start);
+            return Ok(Some(part.start));
         }
-        Ok(at - 1 + self.entry(at - 1, part.end)?.len() as u64)
+        let (mut from, mut len) = (at - 1, 2 * PROBE_BYTES);
+        while from + 1 < limit {
+            let seen = len.min(limit - 1 - from);
+            let terminator = self.work.rules.terminator;
+            let found = memchr::memchr(terminator, &self.look(from, seen, part.end)?[..seen as usize]);
+            if let Some(found) = found {
+                return Ok(Some(from + found as u64 + 1));
+            }
+            from += seen;
+            len = (2 * len).min(LOOK_BYTES_MAX);
+        }
+        Ok(None)
     }
 }
