@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::contest::{Contender, Samples, contest, peak_bytes};
+use super::contest::{Contender, Samples, contest_with, peak_bytes};
 use super::ratios::Place;
 use super::results::{Claim, Results, Unit, table};
 use super::{Bench, stats};
@@ -22,12 +22,17 @@ struct Case {
     others: &'static [(&'static str, &'static str)],
     /// Options of pelton's.
     options: &'static [&'static str],
+    /// The command itself is run, in several processes.
+    is_external: bool,
     /// How many times less real time than the first of the others it shall take on two cores, if that was asked.
     asked: Option<f64>,
 }
 
 const SUBSTITUTIONS: &str =
-    "sed 's/a/A/g' < base64 | sed 's/b/B/g' | sed 's/c/C/g' | sed 's/d/D/g' | sed 's/[0-9]//g' > out";
+    "sed 's/a/A/g' < lines | sed 's/b/B/g' | sed 's/c/C/g' | sed 's/d/D/g' | sed 's/[0-9]//g' > out";
+/// Nobody has a kernel for it: its back-reference looks at each line many times.
+const HEAVY: &str = r"sed -E 's/([a-z])([0-9])(.*)\1/<\2>\3/' < few > out";
+const WORDS: &str = "tr -cs A-Za-z '\\n' < prose | tr A-Z a-z | sort | uniq -c | sort -rn | head > out";
 /// Numbers to be sorted are of the fourth column.
 const NUMBERS: &str = "sort -t, -k4,4n csv > out";
 
@@ -38,32 +43,61 @@ const CASES: &[Case] = &[
         others: &[
             (
                 "parallel --pipe -k",
-                "parallel -j2 --pipe -k --block 10M \"sed s/a/A/g | sed s/b/B/g | sed s/c/C/g | sed s/d/D/g | sed 's/[0-9]//g'\" < base64 > out",
+                "parallel -j2 --pipe -k --block 10M \"sed s/a/A/g | sed s/b/B/g | sed s/c/C/g | sed s/d/D/g | sed 's/[0-9]//g'\" < lines > out",
             ),
             (
                 "pash -w 2",
-                "pash -w 2 -c \"cat base64 | sed s/a/A/g | sed s/b/B/g | sed s/c/C/g | sed s/d/D/g | sed 's/[0-9]//g'\" > out",
+                "pash -w 2 -c \"cat lines | sed s/a/A/g | sed s/b/B/g | sed s/c/C/g | sed s/d/D/g | sed 's/[0-9]//g'\" > out",
             ),
+            ("bash", SUBSTITUTIONS),
         ],
         options: &[],
+        is_external: false,
+        asked: None,
+    },
+    Case {
+        name: "a heavy command",
+        text: HEAVY,
+        others: &[
+            (
+                "parallel --pipe -k",
+                r#"parallel -j2 --pipe -k --block 1M "sed -E 's/([a-z])([0-9])(.*)\\1/<\\2>\\3/'" < few > out"#,
+            ),
+            ("pash -w 2", r#"pash -w 2 -c "cat few | sed -E 's/([a-z])([0-9])(.*)\\1/<\\2>\\3/'" > out"#),
+            ("bash", HEAVY),
+        ],
+        options: &[],
+        is_external: true,
         asked: None,
     },
     Case {
         name: "word frequency",
-        text: "tr -cs A-Za-z '\\n' < prose | tr A-Z a-z | sort | uniq -c | sort -rn | head > out",
-        others: &[(
-            "pash -w 2",
-            "pash -w 2 -c \"cat prose | tr -cs A-Za-z '\\\\n' | tr A-Z a-z | sort | uniq -c | sort -rn | head\" > out",
-        )],
+        text: WORDS,
+        others: &[
+            (
+                "pash -w 2",
+                "pash -w 2 -c \"cat prose | tr -cs A-Za-z '\\\\n' | tr A-Z a-z | sort | uniq -c | sort -rn | head\" > out",
+            ),
+            ("bash", WORDS),
+        ],
         options: &[],
+        is_external: false,
         asked: None,
     },
-    Case { name: "counting words", text: "wc < prose > out", others: &[], options: &[], asked: None },
+    Case {
+        name: "counting words",
+        text: "wc < prose > out",
+        others: &[],
+        options: &[],
+        is_external: false,
+        asked: None,
+    },
     Case {
         name: "sort, text",
         text: "sort base64 > out",
         others: &[("sort --parallel=2", "sort --parallel=2 base64 > out")],
         options: &[],
+        is_external: false,
         asked: Some(2.0),
     },
     Case {
@@ -71,6 +105,7 @@ const CASES: &[Case] = &[
         text: "sort base64 > out",
         others: &[("sort --parallel=2 -S 256M", "sort --parallel=2 -S 256M base64 > out")],
         options: &["--memory=256M"],
+        is_external: false,
         asked: None,
     },
     Case {
@@ -78,17 +113,26 @@ const CASES: &[Case] = &[
         text: NUMBERS,
         others: &[("sort --parallel=2", "sort --parallel=2 -t, -k4,4n csv > out")],
         options: &[],
+        is_external: false,
         asked: Some(2.0),
     },
 ];
 
 /// Others that split a stream among processes. PaSh's server is not waited for: what it takes is not counted.
 const SPLITTERS: [&str; 2] = ["parallel --pipe -k", "pash -w 2"];
+/// So many contenders are pelton; the last of them shares as it finds right.
+const OWN: usize = 5;
+const AUTO: usize = OWN - 1;
 /// Two threads shall take at most this much of the time of one.
 const SHARE: f64 = 1.0 / 1.8;
 /// Name, recipe, megabytes unless `--size` says otherwise.
-const INPUTS: [(&str, Recipe, u64); 3] =
-    [("base64", LINES, 1000), ("prose", PROSE, 500), ("csv", PURCHASES, 500)];
+const INPUTS: [(&str, Recipe, u64); 5] = [
+    ("base64", LINES, 1000),
+    ("lines", LINES, 300),
+    ("few", LINES, 40),
+    ("prose", PROSE, 200),
+    ("csv", PURCHASES, 500),
+];
 
 /// All of them.
 pub fn run(bench: &Bench) -> Outcome<Results> {
@@ -103,7 +147,10 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     for case in CASES {
         eprintln!("    {}", case.name);
         let contenders = case.contenders(bench);
-        let samples = contest(&contenders, &place.dir, runs, 1)?;
+        // What another run printed is not to be cleared away by this one.
+        let out = place.dir.join("out");
+        let fresh = || if out.exists() { Ok(std::fs::remove_file(&out)?) } else { Ok(()) };
+        let samples = contest_with(&contenders, &place.dir, runs, 1, fresh)?;
         let peaks: Vec<u64> =
             contenders.iter().map(|one| peak_bytes(bench, one, &place.dir)).collect::<Outcome<_>>()?;
         let _ = writeln!(
@@ -125,21 +172,26 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
         }));
     }
     let about = format!(
-        "`pelton run --jobs 1` and `--jobs 2`, {runs} rounds, order alternating, LC_ALL=C, output to memory."
+        "`pelton run --jobs 1` and `--jobs 2`, {runs} rounds, order alternating, LC_ALL=C, output to a new file in memory, and to /dev/null \
+         by each of them: the kernel writes one file by one thread at a time."
     );
     Ok(Results { name: "cores", about, body, claims, data: data.into() })
 }
 
 impl Case {
     fn contenders(&self, bench: &Bench) -> Vec<Contender> {
-        let pelton = |jobs: &str| {
+        let pelton = |jobs: &str, text: &str| {
             let mut argv =
                 vec![bench.pelton.clone().into_os_string(), "run".into(), format!("--jobs={jobs}").into()];
             argv.extend(self.options.iter().map(Into::into));
-            argv.extend(["--".into(), self.text.into()]);
-            Contender::new(&format!("pelton --jobs {jobs}"), argv)
+            argv.extend(["--".into(), text.into()]);
+            argv
         };
-        let mut all = vec![pelton("1"), pelton("2")];
+        let written = |jobs: &str| Contender::new(&format!("pelton --jobs {jobs}"), pelton(jobs, self.text));
+        let text = self.text.replace("> out", "> /dev/null");
+        let dropped =
+            |jobs: &str| Contender::new(&format!("pelton --jobs {jobs} > /dev/null"), pelton(jobs, &text));
+        let mut all = vec![written("1"), written("2"), dropped("1"), dropped("2"), written("auto")];
         // A machine without GNU parallel compares the rest.
         let there =
             self.others.iter().filter(|(_, text)| on_path(text.split(' ').next().unwrap_or_default()));
@@ -150,16 +202,31 @@ impl Case {
     fn claims(&self, samples: &[Samples]) -> Vec<Claim> {
         let ratio = |of: usize, by: usize| stats::median_ratio(&samples[of].real, &samples[by].real);
         let what = format!("{}: time with two threads, of one", self.name);
-        let mut claims = vec![Claim::at_most(&what, ratio(1, 0), SHARE, "")];
-        if let (Some(asked), Some(other)) = (self.asked, samples.get(2)) {
+        let dropped = format!("{what}, output dropped");
+        let mut claims = vec![
+            Claim::at_most(&what, ratio(1, 0), SHARE, ""),
+            Claim::at_most(&dropped, ratio(3, 2), SHARE, ""),
+        ];
+        if let (Some(asked), Some(other)) = (self.asked, samples.get(OWN)) {
             let what = format!("{}: time with two threads, of `{}`", self.name, other.name);
-            claims.push(Claim::at_most(&what, ratio(1, 2), 1.0 / asked, ""));
+            claims.push(Claim::at_most(&what, ratio(1, OWN), 1.0 / asked, ""));
+        }
+        if let Some(shell) = samples.iter().position(|one| one.name == "bash") {
+            let what = format!("{}: time as it is, of the shell's", self.name);
+            claims.push(Claim::at_most(&what, ratio(AUTO, shell), 1.0, ""));
         }
         for (at, other) in
             samples.iter().enumerate().filter(|(_, one)| SPLITTERS.contains(&one.name.as_str()))
         {
-            let cpu = stats::median_ratio(&samples[1].cpu, &samples[at].cpu);
-            let what = format!("{}: CPU with two threads, of `{}`", self.name, other.name);
+            let (cpu, beyond) = match samples.iter().find(|one| self.is_external && one.name == "bash") {
+                // Both run the command, which costs what it costs.
+                Some(shell) => {
+                    let beyond = |at: usize| stats::median(&samples[at].cpu) - stats::median(&shell.cpu);
+                    (beyond(1) / beyond(at), " beyond the command's own")
+                }
+                None => (stats::median_ratio(&samples[1].cpu, &samples[at].cpu), ""),
+            };
+            let what = format!("{}: CPU with two threads{beyond}, of `{}`", self.name, other.name);
             claims.push(Claim::at_most(&what, cpu, 1.0 / 3.0, ""));
         }
         claims
