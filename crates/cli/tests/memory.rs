@@ -1,5 +1,6 @@
 //! `--memory` of several processes: what one of them holds, another one stores.
 
+use pelton_testkit::has_file_in;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -27,11 +28,6 @@ fn line(number: usize, filler: &str) -> String {
     format!("{number:07}{}\n", filler.repeat(LINE_BYTES - 8))
 }
 
-fn stores(child: &Child, dir: &Path) -> bool {
-    let fds = std::fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
-    fds.filter_map(|fd| std::fs::read_link(fd.path()).ok()).any(|file| file.starts_with(dir))
-}
-
 fn printed(mut child: Child) -> String {
     drop(child.stdin.take());
     let mut text = String::new();
@@ -51,11 +47,11 @@ fn calls_of_a_script_share_the_memory() {
     // What one call holds, and all but what a pipe holds has been read, leaves too little for another one.
     let second = call(dir.path(), &key(1));
     let begun = Instant::now();
-    while !stores(&second, &place) {
+    while !has_file_in(second.id(), &place) {
         assert!(begun.elapsed() < PATIENCE, "the second call holds what the first one does");
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(!stores(&other, &place));
+    assert!(!has_file_in(other.id(), &place));
     let mut sorted: Vec<usize> = numbers().collect();
     sorted.sort_unstable();
     let expected: String = sorted.into_iter().map(|n| line(n, "y")).collect();

@@ -1,6 +1,7 @@
 //! What becomes of a pipeline when `pelton run` itself is ended, and not its group: workers end with it, as the command would that the
 //! shell becomes, and leave nothing; what real commands read is given to them whole.
 
+use pelton_testkit::has_file_in;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -28,12 +29,6 @@ fn children(pid: u32) -> Vec<u32> {
 fn runs(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
-}
-
-/// It has a file open in this directory.
-fn has_file_in(pid: u32, dir: &Path) -> bool {
-    let fds = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    fds.filter_map(|fd| std::fs::read_link(fd.path()).ok()).any(|file| file.starts_with(dir))
 }
 
 fn start(dir: &Path, text: &str) -> Child {

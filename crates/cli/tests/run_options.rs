@@ -127,9 +127,23 @@ fn little_memory_stores_lines_and_leaves_nothing() {
     says(&words, &["a size is wanted, as 64K, 500M or 2G"]);
 }
 
+/// Runs `text` in `dir` with these options, sees that bash prints the same, and says how much memory it took at most, in bytes.
+#[expect(clippy::zombie_processes, reason = "it is waited for with its resources")]
+fn peak_of(dir: &Path, options: &[&str], text: &str) -> u64 {
+    let bash = Command::new("bash").args(["-c", text]).current_dir(dir).env("LC_ALL", "C").output();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+    command.arg("run").args(options).arg(text);
+    command.current_dir(dir).env("LC_ALL", "C").env("TMPDIR", dir);
+    let printed = dir.join("printed");
+    command.stdout(std::fs::File::create(&printed).expect("a file"));
+    let child = command.spawn().expect("pelton starts");
+    let (_, usage) = pelton_sys::wait::reap(child.id()).expect("pelton ends");
+    assert!(std::fs::read(&printed).ok() == bash.ok().map(|bash| bash.stdout), "{text}");
+    usage.peak_rss_bytes
+}
+
 /// The first sort keeps all of its lines until the last of them is printed, which is when the second one has them all.
 #[test]
-#[expect(clippy::zombie_processes, reason = "it is waited for with its resources")]
 fn sorts_behind_one_another_share_the_memory() {
     const LINES: usize = 240_000;
     const LINE_BYTES: usize = 250;
@@ -137,43 +151,24 @@ fn sorts_behind_one_another_share_the_memory() {
     let lines = (0..LINES).map(|n| format!("{:07}{}\n", n * 7919 % 100_003, "x".repeat(LINE_BYTES - 8)));
     std::fs::write(dir.path().join("f"), lines.collect::<String>()).expect("a file");
     let text = "sort -s -k1.3,1.4 f | cat -n | sort -k2 | md5sum";
-    let bash = Command::new("bash").args(["-c", text]).current_dir(dir.path()).env("LC_ALL", "C").output();
     for jobs in ["1", "2"] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
-        command.args(["run", "--without", "last-sort", "--memory", "88M", "--jobs", jobs, text]);
-        command.current_dir(dir.path()).env("LC_ALL", "C").env("TMPDIR", dir.path());
-        let printed = dir.path().join("printed");
-        command.stdout(std::fs::File::create(&printed).expect("a file"));
-        let child = command.spawn().expect("pelton starts");
-        let (_, usage) = pelton_sys::wait::reap(child.id()).expect("pelton ends");
-        assert_eq!(std::fs::read(&printed).ok(), bash.as_ref().ok().map(|bash| bash.stdout.clone()));
+        let options = ["--without", "last-sort", "--memory", "88M", "--jobs", jobs];
+        let peak = peak_of(dir.path(), &options, text);
         // What both would take is 140 MB; what is beyond the 88 is the program itself, and blocks under way.
-        assert!(usage.peak_rss_bytes < 125 << 20, "{jobs}: {} MB", usage.peak_rss_bytes >> 20);
+        assert!(peak < 125 << 20, "{jobs}: {} MB", peak >> 20);
     }
 }
 
 /// It is looked at in many places where stored runs are cut, and must not be kept for each.
 #[test]
-#[expect(clippy::zombie_processes, reason = "it is waited for with its resources")]
 fn a_line_longer_than_all_memory_is_not_held_many_times() {
     const LONG_BYTES: usize = 12 << 20;
     let dir = tempfile::tempdir().expect("a temporary directory");
     let lines: String = (0..100_000).map(|n| format!("{:07}\n", n * 7919 % 100_003)).collect();
     let text = [lines.as_str(), &"x".repeat(LONG_BYTES), "\n", &lines].concat();
     std::fs::write(dir.path().join("f"), text).expect("a file");
-    let bash =
-        Command::new("bash").args(["-c", "sort f"]).current_dir(dir.path()).env("LC_ALL", "C").output();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
-    command.args(["run", "--memory", "1M", "sort f"]).current_dir(dir.path());
-    let printed = dir.path().join("printed");
-    command
-        .env("LC_ALL", "C")
-        .env("TMPDIR", dir.path())
-        .stdout(std::fs::File::create(&printed).expect("a file"));
-    let child = command.spawn().expect("pelton starts");
-    let (_, usage) = pelton_sys::wait::reap(child.id()).expect("pelton ends");
-    assert!(std::fs::read(&printed).ok() == bash.ok().map(|bash| bash.stdout));
-    assert!(usage.peak_rss_bytes < 16 * LONG_BYTES as u64, "{} MB", usage.peak_rss_bytes >> 20);
+    let peak = peak_of(dir.path(), &["--memory", "1M"], "sort f");
+    assert!(peak < 16 * LONG_BYTES as u64, "{} MB", peak >> 20);
 }
 
 #[test]

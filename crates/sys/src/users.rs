@@ -5,18 +5,19 @@
 //! getent(1), which is the system's own.
 
 use std::collections::BTreeMap;
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 /// The number of a user.
 pub fn user_id(name: &CStr) -> Option<u32> {
-    PASSWD.find(name.to_bytes(), Entry::is_called)?.id
+    PASSWD.id(name)
 }
 
 /// The number of a group.
 pub fn group_id(name: &CStr) -> Option<u32> {
-    GROUP.find(name.to_bytes(), Entry::is_called)?.id
+    GROUP.id(name)
 }
 
 /// The name of a user.
@@ -56,14 +57,6 @@ impl Entry {
         let id = std::str::from_utf8(fields.nth(1)?).ok().and_then(|id| id.parse().ok());
         Some(Entry { name: name.to_vec(), id })
     }
-
-    fn is_called(&self, name: &[u8]) -> bool {
-        self.name == name
-    }
-
-    fn is_numbered(&self, id: &[u8]) -> bool {
-        self.id.is_some_and(|own| own.to_string().as_bytes() == id)
-    }
 }
 
 impl Database {
@@ -71,29 +64,29 @@ impl Database {
         Database { name, file, names: Mutex::new(BTreeMap::new()) }
     }
 
+    fn id(&self, name: &CStr) -> Option<u32> {
+        let name = OsStr::from_bytes(name.to_bytes());
+        self.find(name, |entry| entry.name == name.as_bytes())?.id
+    }
+
     fn name(&self, id: u32) -> Option<Vec<u8>> {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        let ask = || Some(self.find(id.to_string().as_bytes(), Entry::is_numbered)?.name);
+        let ask = || Some(self.find(id.to_string().as_ref(), |entry| entry.id == Some(id))?.name);
         names.entry(id).or_insert_with(ask).clone()
     }
 
-    fn find(&self, key: &[u8], is_it: fn(&Entry, &[u8]) -> bool) -> Option<Entry> {
+    fn find(&self, key: &OsStr, is_it: impl Fn(&Entry) -> bool) -> Option<Entry> {
         let order = std::fs::read(ORDER_FILE).unwrap_or_default();
-        let files_first = is_first_in_files(&order, self.name);
-        let in_file = || first(&std::fs::read(self.file).ok()?, |entry| is_it(entry, key));
-        files_first.then(in_file).flatten().or_else(|| self.ask(key, is_it))
+        let in_file = || first(&std::fs::read(self.file).ok()?, &is_it);
+        let found = is_first_in_files(&order, self.name).then(in_file).flatten();
+        found.or_else(|| first(&self.ask(key)?, &is_it))
     }
 
     /// getent takes digits for a number, whatever was meant.
-    fn ask(&self, key: &[u8], is_it: fn(&Entry, &[u8]) -> bool) -> Option<Entry> {
-        let key = std::str::from_utf8(key).ok().filter(|key| !key.is_empty() && !key.contains('\0'))?;
-        let asked = Command::new("getent")
-            .args(["--", self.name, key])
-            .stdin(Stdio::null())
-            .stderr(Stdio::null())
-            .output()
-            .ok()?;
-        first(&asked.stdout, |entry| is_it(entry, key.as_bytes()))
+    fn ask(&self, key: &OsStr) -> Option<Vec<u8>> {
+        let mut getent = Command::new("getent");
+        getent.args(["--", self.name]).arg(key).stdin(Stdio::null()).stderr(Stdio::null());
+        Some(getent.output().ok()?.stdout)
     }
 }
 

@@ -4,6 +4,7 @@
 //! parents it ends up with (a daemon that makes its own session escapes; no case does that).
 
 use std::fs;
+use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -37,6 +38,12 @@ fn member(pid: i32, session: Pid) -> Option<Member> {
     let state = fields.next()?.chars().next()?;
     let its_session: i32 = fields.nth(2)?.parse().ok()?;
     (its_session == session.as_raw_nonzero().get()).then_some(Member { name, state, pid })
+}
+
+/// Whether a process has a file open that lies in `directory`, whose path has no links in it, or lay there and has lost its name.
+pub fn has_file_in(pid: u32, directory: &Path) -> bool {
+    let fds = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    fds.filter_map(|fd| fs::read_link(fd.path()).ok()).any(|file| file.starts_with(directory))
 }
 
 /// The names of those that have not ended.

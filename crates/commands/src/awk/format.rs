@@ -1,8 +1,8 @@
 //! `printf` and `sprintf`: formats that are written in the program, read once.
 
-use crate::{Accept, Declined};
-
 use std::ops::Range;
+
+use crate::{Accept, Declined};
 
 use super::number::{self, Style};
 use super::value::append_part;
@@ -354,6 +354,8 @@ impl Conversion {
 
 #[cfg(test)]
 mod tests {
+    use pelton_testkit::Random;
+
     use super::*;
 
     /// What a text without a number's usual look is written as, all are.
@@ -371,15 +373,11 @@ mod tests {
             )
             .collect();
         assert_eq!(conversions.len(), CONVERSIONS.len());
-        let mut seed = 7u64;
-        let mut below = |most: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) % most
-        };
+        let mut random = Random::new(7);
         for _ in 0..100_000 {
-            let text: Vec<u8> = (0..below(19)).map(|_| b"00123456789999.-e"[below(17) as usize]).collect();
+            let text: Vec<u8> = (0..random.below(19)).map(|_| random.pick(b"00123456789999.-e")).collect();
             let lying = [b"ab", text.as_slice(), b" and what comes behind"].concat();
-            let conversion = &conversions[below(15) as usize];
+            let conversion = random.of(&conversions);
             let (mut found, mut expected) = (b"before".to_vec(), b"before".to_vec());
             conversion.write_input(&lying, 2..2 + text.len(), &mut found);
             conversion.write_number(number::prefix(&text), &mut expected);

@@ -282,8 +282,9 @@ impl Collector {
     /// So much of this that there is memory for, if that is worth to be shared.
     fn fitting(&mut self, most: usize) -> Option<usize> {
         let least = wave_bytes(&self.crew, None) / 4;
-        let sizes = std::iter::successors(Some(most), |bytes| Some(bytes / 2).filter(|half| *half >= least));
-        sizes.into_iter().find(|bytes| self.may_hold_more(*bytes))
+        let mut sizes =
+            std::iter::successors(Some(most), |bytes| Some(bytes / 2).filter(|half| *half >= least));
+        sizes.find(|bytes| self.may_hold_more(*bytes))
     }
 
     /// The inputs hold so much.
