@@ -27,6 +27,11 @@ pub trait Sink {
     fn flush(&mut self) -> Flow {
         Flow::More
     }
+
+    /// Where a kernel may put what it would [`take`](Sink::take), behind what is there: it always wants more then.
+    fn room(&mut self) -> Option<&mut Vec<u8>> {
+        None
+    }
 }
 
 impl Sink for Vec<u8> {
@@ -416,7 +421,8 @@ impl Link {
         sink: &mut dyn Sink,
     ) -> Fed {
         let mut out = std::mem::take(&mut self.out);
-        let outcome = call(self.kernel.as_mut(), &mut out);
+        let room = if rest.is_empty() && !self.unread { sink.room() } else { None };
+        let outcome = call(self.kernel.as_mut(), room.unwrap_or(&mut out));
         let passed = match self.unread {
             true if self.kernel.insists() => Ok(Flow::More),
             true => Ok(Flow::Done),

@@ -194,11 +194,10 @@ impl Single {
         match (self.only, by) {
             (Some(byte), [by]) => {
                 let count = memchr::memchr_iter(byte, text).count();
-                let start = out.len();
-                out.extend_from_slice(text);
                 if count > 0 {
-                    // Compared all at once, as compilers know how to.
-                    out[start..].iter_mut().for_each(|it| *it = if *it == byte { *by } else { *it });
+                    exchange(byte, *by, text, out);
+                } else {
+                    out.extend_from_slice(text);
                 }
                 count
             }
@@ -224,6 +223,15 @@ impl Single {
                 count
             }
         }
+    }
+}
+
+/// One byte for another. What was copied is compared all at once, as compilers know how to, while it is in the nearest cache.
+fn exchange(byte: u8, by: u8, text: &[u8], out: &mut Vec<u8>) {
+    for piece in text.chunks(8192) {
+        let start = out.len();
+        out.extend_from_slice(piece);
+        out[start..].iter_mut().for_each(|it| *it = if *it == byte { by } else { *it });
     }
 }
 
@@ -310,7 +318,13 @@ impl Pass {
 
     fn run(&mut self, lines: &[u8], out: &mut Vec<u8>) {
         if let (Some(single), Some(by)) = (&self.single, fixed(&self.parts)) {
-            single.replace(by, lines, out);
+            match (single.only, by) {
+                // Nobody asks how many there are.
+                (Some(byte), [by]) if single.runs.is_none() => exchange(byte, *by, lines, out),
+                _ => {
+                    single.replace(by, lines, out);
+                }
+            }
             return;
         }
         let (end, mut at, mut copied) = (lines.len() - 1, 0, 0);

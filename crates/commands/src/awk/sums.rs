@@ -29,46 +29,37 @@ impl Machine {
     }
 
     fn add_on_ledger(&mut self, place: &Place, value: &Get, sign: f64) -> Ran<()> {
-        let by = self.number(value)? * sign;
-        // What is frequent is not called for.
-        if let (Place::Global(place), Some(ledger)) = (place, &mut self.ledger)
-            && ledger.left.is_none()
-        {
-            ledger.added += 1;
-            return add_small(&mut self.globals[*place], by).inspect_err(|_| ledger.added -= 1);
-        }
-        let Some(mut ledger) = self.ledger.take() else { return Ok(()) };
-        let added = self.add_exactly(place, by, &mut ledger);
-        self.ledger = Some(ledger);
-        added
-    }
-
-    fn add_exactly(&mut self, place: &Place, by: f64, ledger: &mut Ledger) -> Ran<()> {
-        let taking_back = match &mut ledger.left {
+        let mut by = self.number(value)? * sign;
+        let Some(ledger) = &mut self.ledger else { return Ok(()) };
+        // It is made before it is known whether it can be added: who takes back what was added looks for both.
+        match &mut ledger.left {
+            None => ledger.added += 1,
             Some(0) => return Err(Stop::Inexact),
             Some(left) => {
                 *left -= 1;
-                true
+                by = -by;
             }
-            None => false,
-        };
-        let by = if taking_back { -by } else { by };
-        match place {
+        }
+        let outcome = match place {
+            Place::Global(place) => Ok((None, add_small(&mut self.globals[*place], by))),
             Place::Element(table, index) => {
                 let number = self.table_number(*table);
                 self.at_key(*table, index, |array, key| {
                     let entry = array.entry(key);
-                    if !taking_back && matches!(entry, Value::Unset) {
-                        ledger.made.push((number, key.text(&mut Vec::new())));
-                    }
-                    add_small(entry, by)
-                })??;
+                    let made = matches!(entry, Value::Unset).then(|| (number, key.text(&mut Vec::new())));
+                    (made, add_small(entry, by))
+                })
             }
-            Place::Global(place) => add_small(&mut self.globals[*place], by)?,
-            _ => return Err(Stop::Inexact),
+            _ => Err(Stop::Inexact),
+        };
+        let (made, added) = outcome.unwrap_or_else(|stop| (None, Err(stop)));
+        if (made.is_some() || added.is_err())
+            && let Some(ledger) = self.ledger.as_mut().filter(|ledger| ledger.left.is_none())
+        {
+            ledger.made.extend(made);
+            ledger.added -= u64::from(added.is_err());
         }
-        ledger.added += u64::from(!taking_back);
-        Ok(())
+        added
     }
 
     /// What they begin with must be whole as well.
@@ -108,15 +99,17 @@ impl Machine {
 }
 
 /// Added in whatever order, such numbers come to the same.
-#[inline]
+#[inline(always)]
 fn is_small(number: f64) -> bool {
     number.abs() < SUM_MAX && number as i64 as f64 == number
 }
 
-#[inline]
+/// To a sum that is small itself, or nothing yet.
+#[inline(always)]
 fn add_small(sum: &mut Value, by: f64) -> Ran<()> {
     let added = sum.number() + by;
-    if !is_small(by) || !is_small(added) {
+    // A sum of whole numbers is whole.
+    if !is_small(by) || added.abs() >= SUM_MAX {
         return Err(Stop::Inexact);
     }
     *sum = Value::Number(added);

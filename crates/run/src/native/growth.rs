@@ -17,19 +17,21 @@ use std::time::Duration;
 /// Decides when, and keeps what is known meanwhile.
 pub struct Growth {
     elastic: Arc<Elastic>,
-    /// When the present spell of work began: since then, data has always been there.
-    busy_since_ns: Option<u64>,
+    /// When the present spell of work began, and how much had been read then: since, data has always been there.
+    busy_since: Option<(u64, u64)>,
     warm_up_ns: u64,
 }
 
 /// Work that lasted so long will last: a thread costs about a tenth of that. Tiny inputs never see one.
 const WARM_UP_NS: u64 = 3_000_000;
+/// Where the length of a file tells that it will last so long, a sixth of that is enough.
+const LONG_NS: u64 = 20_000_000;
 /// What is left of a file must be worth it.
 const WORTH_BYTES: u64 = 1 << 20;
 
 impl Growth {
     pub fn new() -> Self {
-        Growth { elastic: Arc::new(Elastic::new()), busy_since_ns: None, warm_up_ns: WARM_UP_NS }
+        Growth { elastic: Arc::new(Elastic::new()), busy_since: None, warm_up_ns: WARM_UP_NS }
     }
 
     /// What kernels may use.
@@ -39,19 +41,20 @@ impl Growth {
 
     /// Nothing came for a while.
     pub fn pause(&mut self) {
-        self.busy_since_ns = None;
+        self.busy_since = None;
     }
 
     /// A team met what it could not judge: it may do so again, and a team that breaks up all the time costs more than
     /// it gives.
     pub fn be_wary(&mut self) {
-        self.busy_since_ns = None;
+        self.busy_since = None;
         self.warm_up_ns = self.warm_up_ns.saturating_mul(2);
     }
 
-    /// What can be shared from now on, if it is time to: `left_bytes` of a file are to be read, or an unknown number.
-    pub fn due(&mut self, chain: &Chain, left_bytes: Option<u64>) -> Option<Shared> {
-        if !self.is_due(left_bytes) {
+    /// What can be shared from now on, if it is time to: so much of an input was read, and `left_bytes` are to be read, or an unknown
+    /// number.
+    pub fn due(&mut self, chain: &Chain, bytes: u64, left_bytes: Option<u64>) -> Option<Shared> {
+        if !self.is_due(bytes, left_bytes) {
             return None;
         }
         let shared = chain.shared();
@@ -62,7 +65,7 @@ impl Growth {
         shared
     }
 
-    fn is_due(&mut self, left_bytes: Option<u64>) -> bool {
+    fn is_due(&mut self, bytes: u64, left_bytes: Option<u64>) -> bool {
         if !self.elastic.may_grow() {
             return false;
         }
@@ -71,8 +74,12 @@ impl Growth {
             return self.elastic.wanted(1) > 1;
         }
         let now_ns = clock::now_ns();
-        let since_ns = *self.busy_since_ns.get_or_insert(now_ns);
-        now_ns - since_ns >= self.warm_up_ns
+        let (since_ns, before) = *self.busy_since.get_or_insert((now_ns, bytes));
+        let busy_ns = now_ns - since_ns;
+        // Of another input nothing is known.
+        let pace = bytes.checked_sub(before).filter(|bytes| *bytes > 0).zip(left_bytes);
+        let lasts = pace.is_some_and(|(bytes, left)| busy_ns.saturating_mul(left) / bytes >= LONG_NS);
+        busy_ns >= if lasts { self.warm_up_ns / 6 } else { self.warm_up_ns }
             && left_bytes.is_none_or(|bytes| bytes >= WORTH_BYTES)
             && self.elastic.wanted(1) > 1
     }
@@ -115,10 +122,13 @@ impl Plain {
         Some(Plain { at, end: file.metadata().ok()?.len(), file: Arc::new(Shelf(file.try_clone().ok()?)) })
     }
 
-    /// Where the next block ends, and its last byte. `None` where the end of the file is near, or a record is long, or
+    /// Where the next blocks end, so many at most, and their last byte. `None` where the end of the file is near, or a record is long, or
     /// anything is wrong: that is for who reads block by block.
-    fn cut(&self, end: Option<u8>) -> Option<(u64, u8)> {
-        let mut at = self.at + block_bytes() as u64 - 1;
+    fn cut(&self, end: Option<u8>, blocks: usize) -> Option<(u64, u8)> {
+        // Towards the end parts are small, so that nobody is left with a large one.
+        let left = self.end.saturating_sub(self.at) / block_bytes() as u64;
+        let blocks = (left / 16).clamp(1, blocks.max(1) as u64);
+        let mut at = self.at + blocks * block_bytes() as u64 - 1;
         let limit = self.end.min(at + LONG_BYTES as u64);
         let mut window = [0; 512];
         while at < limit {
@@ -171,10 +181,10 @@ impl<'a> Stream<'a> {
         Stream { file, regular, shared, plain, ahead, ahead_at: 0, carry, raw, last, bytes: 0, over: None }
     }
 
-    /// The next part of a plain file, as long as there are any.
-    fn next_part(&mut self) -> Option<Part> {
+    /// The next part of a plain file, of so many blocks at most, as long as there are any.
+    fn next_part(&mut self, blocks: usize) -> Option<Part> {
         let plain = self.plain.as_mut()?;
-        let Some((until, last)) = plain.cut(self.shared.cut) else {
+        let Some((until, last)) = plain.cut(self.shared.cut, blocks) else {
             self.leave_parts(None);
             return None;
         };
@@ -189,8 +199,9 @@ impl<'a> Stream<'a> {
     fn leave_parts(&mut self, again: Option<u64>) {
         let next = self.plain.take().map(|plain| plain.at);
         let Some(at) = again.or(next) else { return };
-        if again.is_some() {
+        if let Some(again) = again {
             self.carry.clear();
+            self.bytes -= next.map_or(0, |next| next - again);
         }
         let mut file = self.file;
         self.over = file.seek(SeekFrom::Start(at)).err().map(Err);
@@ -255,8 +266,8 @@ const LONG_BYTES: usize = 16 * BLOCK_BYTES;
 const PATIENCE: Duration = Duration::from_millis(2);
 
 impl Intake for Stream<'_> {
-    fn next(&mut self, block: &mut Vec<u8>) -> Taken {
-        if let Some(part) = self.next_part() {
+    fn next(&mut self, block: &mut Vec<u8>, blocks: usize) -> Taken {
+        if let Some(part) = self.next_part(blocks) {
             return Taken::Part(part);
         }
         block.append(&mut self.carry);
@@ -304,11 +315,14 @@ impl Intake for Stream<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer, Sink};
+    use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer, Sink};
     use std::io::{Read, Write};
+    use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// Each line by itself, as it is.
-    struct Same;
+    /// Each line by itself, as it is. A peer does not judge one that begins with `!`.
+    struct Same {
+        is_peer: bool,
+    }
 
     impl Kernel for Same {
         fn framing(&self) -> Framing {
@@ -316,12 +330,19 @@ mod tests {
         }
 
         fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
-            out.extend_from_slice(block);
+            let mut at = 0;
+            for line in block.split_inclusive(|byte| *byte == b'\n') {
+                if self.is_peer && line[0] == b'!' {
+                    return Err(HandOver { consumed: at, reason: "a mark" });
+                }
+                at += line.len();
+                out.extend_from_slice(line);
+            }
             Ok(Flow::More)
         }
 
         fn another(&self) -> Option<Peer> {
-            Some(Peer::of_blocks(Same))
+            Some(Peer::of_blocks(Same { is_peer: true }))
         }
     }
 
@@ -338,21 +359,21 @@ mod tests {
     }
 
     /// Loses the end of its file after so many questions.
-    struct Two(File, std::sync::atomic::AtomicU64, u64);
+    struct Two(File, AtomicU64, u64);
 
     impl Two {
         /// The file is as long as it will be.
         fn is_settled(&self) -> bool {
-            self.2 == 0 || self.1.load(std::sync::atomic::Ordering::Acquire) > 3
+            self.2 == 0 || self.1.load(Ordering::Acquire) > 3
         }
     }
 
     impl Policy for Two {
         fn wanted(&self, _at_work: usize) -> usize {
-            if self.1.load(std::sync::atomic::Ordering::Relaxed) == 3 && self.2 > 0 {
+            if self.1.load(Ordering::Relaxed) == 3 && self.2 > 0 {
                 self.0.set_len(self.2).expect("shorter");
             }
-            self.1.fetch_add(1, std::sync::atomic::Ordering::Release);
+            self.1.fetch_add(1, Ordering::Release);
             2
         }
 
@@ -378,12 +399,14 @@ mod tests {
 
     /// What a team printed, what it left, and what is still in the file.
     fn run(bytes: &[u8], cut_to: u64) -> Vec<u8> {
-        let path = std::env::temp_dir().join(format!("pelton-growth-{}-{cut_to}", std::process::id()));
+        static RUNS: AtomicU64 = AtomicU64::new(0);
+        let name = format!("pelton-growth-{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
         let mut file = File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
         std::fs::remove_file(&path).expect("removed");
         file.write_all(bytes).expect("written");
         file.seek(SeekFrom::Start(0)).expect("at its start");
-        let mut chain = Chain::new(vec![Box::new(Same)]);
+        let mut chain = Chain::new(vec![Box::new(Same { is_peer: false })]);
         let shared = chain.shared().expect("it can be shared");
         let mut kept = Kept::default();
         let policy = Two(file.try_clone().expect("once more"), 0.into(), cut_to);
@@ -411,5 +434,15 @@ mod tests {
         let bytes = lines(8_000_000);
         let printed = run(&bytes, 4_000_000);
         assert!(printed == bytes[..4_000_000], "{} bytes", printed.len());
+    }
+    /// It may be in the middle of a part of several blocks, some of which were printed then: in vain.
+    #[test]
+    fn what_a_peer_does_not_judge_is_read_again() {
+        for marked in [0, 2_345_678, 2_999_999] {
+            let mut bytes = lines(3_000_000);
+            let start = memrchr(b'\n', &bytes[..=marked]).map_or(0, |end| end + 1);
+            bytes[start] = b'!';
+            assert!(run(&bytes, 0) == bytes, "{marked}");
+        }
     }
 }

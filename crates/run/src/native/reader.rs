@@ -346,7 +346,7 @@ impl Reader {
             InputKind::Regular { bytes } => Some(bytes.saturating_sub(self.bytes)),
             InputKind::Other => None,
         };
-        let shared = self.growth.due(chain, left_bytes)?;
+        let shared = self.growth.due(chain, self.bytes, left_bytes)?;
         let block = &self.block.bytes[..self.block.read];
         if shared.never.is_some_and(|byte| memchr(byte, block).is_some()) {
             return None;

@@ -1,5 +1,6 @@
 //! The book of a team: which blocks are under way, and whose turn it is.
 
+use super::part::MOST_BLOCKS;
 use super::{Left, Shared, Why};
 use crate::{BLOCK_BYTES, Fed, Flow};
 use std::collections::{BTreeMap, VecDeque};
@@ -14,8 +15,10 @@ pub(super) struct Token {
     /// What the front printed of it.
     pub out: Vec<u8>,
     pub odd: bool,
-    /// It could not be read from its file, where it begins here.
-    pub unread: Option<u64>,
+    /// An odd one that must be read again from its file, where it begins here.
+    pub again: Option<u64>,
+    /// The worker that carries it.
+    pub lane: usize,
     /// What it counts for in [`Book::bytes`].
     bytes: usize,
 }
@@ -28,8 +31,8 @@ pub(super) enum Turn {
     Over,
 }
 
-/// A block that holds more than so many bytes, its output included, is large.
-const LARGE: usize = 4 * BLOCK_BYTES;
+/// A block or part that holds more than so many bytes, its output included, is large.
+const LARGE: usize = 2 * MOST_BLOCKS * BLOCK_BYTES;
 
 #[derive(Debug)]
 pub(super) struct Book {
@@ -78,9 +81,9 @@ impl Book {
     }
 
     /// `None`: wait.
-    pub fn next_turn(&mut self, most: usize) -> Option<Turn> {
+    pub fn next_turn(&mut self, lane: usize, most: usize) -> Option<Turn> {
         if !self.stopped
-            && let Some(token) = self.ready.pop_front()
+            && let Some(token) = self.next_ready(lane)
         {
             return Some(Turn::Fold(token));
         }
@@ -93,7 +96,16 @@ impl Book {
             return None;
         }
         self.flying += 1;
-        Some(Turn::Read(self.pool.pop().unwrap_or_default()))
+        // Its buffers are in the cache of whoever filled them last.
+        let own = self.pool.iter().rposition(|token| token.lane == lane);
+        let token = own.map(|at| self.pool.swap_remove(at)).or_else(|| self.pool.pop());
+        Some(Turn::Read(Token { lane, odd: false, again: None, ..token.unwrap_or_default() }))
+    }
+
+    /// One to be folded: rather what this worker has in its cache.
+    fn next_ready(&mut self, lane: usize) -> Option<Token> {
+        let own = self.ready.iter().position(|token| token.lane == lane);
+        self.ready.remove(own.unwrap_or(0))
     }
 
     /// Nothing more will be read.
@@ -198,8 +210,8 @@ impl Book {
         let folds = self.refused.into_values().map(|token| (shared.front, token.out));
         // Without a front, a block is what it printed.
         let given = |token: Token| if shared.peers_at_front() == 0 { token.out } else { token.block };
-        let again = self.waiting.values().find_map(|token| token.unread);
-        let blocks = self.waiting.into_values().take_while(|token| token.unread.is_none());
+        let again = self.waiting.values().find_map(|token| token.again);
+        let blocks = self.waiting.into_values().take_while(|token| token.again.is_none());
         let blocks = folds.chain(blocks.map(|token| (0, given(token)))).collect();
         Left { why: self.why.unwrap_or(Why::Alone), fed: self.fed, blocks, again }
     }

@@ -139,7 +139,7 @@ struct Memory<'a> {
 }
 
 impl Intake for Memory<'_> {
-    fn next(&mut self, block: &mut Vec<u8>) -> Taken {
+    fn next(&mut self, block: &mut Vec<u8>, _blocks: usize) -> Taken {
         let rest = &self.bytes[self.at..];
         if rest.is_empty() {
             return Taken::Nothing(Why::Ended);

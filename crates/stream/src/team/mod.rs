@@ -16,28 +16,29 @@ mod book;
 mod crew;
 mod headcount;
 pub mod memory;
+mod part;
 mod share;
 #[cfg(test)]
 mod tests;
 
-use crate::{Chain, Fed, Flow, PlainFile, Sink};
+use crate::{Chain, Fed, Flow, Sink};
 use book::{Book, Token, Turn};
 pub use crew::Crew;
 use headcount::Headcount;
-use pelton_sys::read;
+pub use part::Part;
 pub use share::Shared;
 use share::{Judged, Lane};
 use std::collections::VecDeque;
-use std::fmt;
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
+use std::time::Instant;
 
 /// Where blocks come from. Asked by one worker at a time.
 pub trait Intake: Send {
-    /// Puts the next block into `block`, which is empty: whole records, if blocks must be cut.
-    fn next(&mut self, block: &mut Vec<u8>) -> Taken;
+    /// Puts the next block into `block`, which is empty: whole records, if blocks must be cut. Or tells where it lies, and some of
+    /// those behind it, `blocks` at most.
+    fn next(&mut self, block: &mut Vec<u8>, blocks: usize) -> Taken;
 
     /// The byte that stands before the next block, once there was one.
     fn last(&self) -> Option<u8>;
@@ -48,40 +49,14 @@ pub trait Intake: Send {
 pub enum Taken {
     /// A block.
     Block,
-    /// Where the next block lies: whoever takes it reads it, while others read theirs.
+    /// Where the next blocks lie: whoever takes them reads them, while others read theirs.
     Part(Part),
     /// Nothing, and a reason to leave.
     Nothing(Why),
 }
 
-/// A block that lies in a plain file.
-pub struct Part {
-    /// The file.
-    pub file: Arc<dyn PlainFile + Send>,
-    /// Where in it.
-    pub range: Range<u64>,
-}
-
-impl fmt::Debug for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.range)
-    }
-}
-
-impl Part {
-    /// Whether all of it could be read.
-    fn read(&self, into: &mut Vec<u8>) -> bool {
-        let size = (self.range.end - self.range.start) as usize;
-        let fill = |room: read::Room<'_>| {
-            // What it shows lies in `into`.
-            let _ = self.file.fill(room, self.range.start);
-        };
-        read::append_parts(into, &[size], |rooms| rooms.into_iter().for_each(fill)) == 1
-    }
-}
-
 /// Why a team broke up.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Why {
     /// The input ended, or could not be read.
     Ended,
@@ -134,6 +109,7 @@ pub fn drive<S: Sink + Send>(
         book: Mutex::new(Book::new(shared.fold)),
         moved: Condvar::new(),
         asleep: AtomicUsize::new(0),
+        lanes_made: AtomicUsize::new(0),
         intake: Mutex::new(intake),
         rest: Mutex::new(Rest { chain, sink }),
         lanes: Mutex::new(Vec::new()),
@@ -162,6 +138,7 @@ struct Floor<'a, S> {
     moved: Condvar,
     /// So many wait for that.
     asleep: AtomicUsize,
+    lanes_made: AtomicUsize,
     intake: Mutex<&'a mut dyn Intake>,
     rest: Mutex<Rest<'a, S>>,
     /// Of those who left.
@@ -220,19 +197,30 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
     }
 
     fn lane(&self) -> Option<Lane> {
-        Lane::of(lock(&self.rest).chain, self.shared)
+        let id = self.lanes_made.fetch_add(1, Ordering::Relaxed);
+        Lane::of(lock(&self.rest).chain, self.shared, id)
     }
 
-    /// Carries one block on; `false` if there is no more to do.
+    /// Carries one block on, or one part; `false` if there is no more to do.
     fn turn(&self, lane: &mut Lane) -> bool {
-        match self.next_turn() {
+        match self.next_turn(lane.id) {
             Turn::Fold(token) => self.fold(lane, token),
             Turn::Read(mut token) => {
-                if self.read(&mut token) {
-                    token.odd = token.unread.is_some()
-                        || lane.work(&mut token.block, token.last, &mut token.out) == Judged::Odd;
-                    self.hand_in(token);
+                let taken = self.read(&mut token, lane.blocks());
+                match taken {
+                    Taken::Nothing(_) => return true,
+                    Taken::Block => {
+                        token.odd = lane.work(&mut token.block, token.last, &mut token.out) == Judged::Odd;
+                    }
+                    Taken::Part(part) => {
+                        let begun = Instant::now();
+                        token.odd =
+                            lane.work_part(&part, self.shared.cut, token.last, &mut token.out) == Judged::Odd;
+                        token.again = token.odd.then_some(part.range.start);
+                        lane.measure(begun.elapsed());
+                    }
                 }
+                self.hand_in(token);
             }
             Turn::Over => return false,
         }
@@ -240,12 +228,11 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
     }
 
     /// Waits until there is something to do.
-    fn next_turn(&self) -> Turn {
+    fn next_turn(&self, lane: usize) -> Turn {
         let mut book = lock(&self.book);
-        // Of the first worker alone there is nobody to wait for; others that were let go leave blocks to nobody.
-        let most = PER_WORKER * (1 + self.heads.target());
+        let most = self.most();
         loop {
-            if let Some(turn) = book.next_turn(most) {
+            if let Some(turn) = book.next_turn(lane, most) {
                 return turn;
             }
             // Counted under the lock, so that whoever changes the book after this look sees it.
@@ -255,6 +242,12 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
         }
     }
 
+    /// So many blocks or parts may be under way.
+    fn most(&self) -> usize {
+        // Of the first worker alone there is nobody to wait for; others that were let go leave blocks to nobody.
+        PER_WORKER * (1 + self.heads.target())
+    }
+
     /// The book has changed. A system call, so only where somebody waits for it.
     fn tell(&self) {
         if self.asleep.load(Ordering::Relaxed) > 0 {
@@ -262,35 +255,25 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
         }
     }
 
-    fn read(&self, token: &mut Token) -> bool {
+    fn read(&self, token: &mut Token, blocks: usize) -> Taken {
         let mut intake = lock(&self.intake);
         if lock(&self.book).is_read() {
             lock(&self.book).give_back();
             self.tell();
-            return false;
+            return Taken::Nothing(Why::Ended);
         }
         token.last = intake.last();
-        let taken = intake.next(&mut token.block);
+        let taken = intake.next(&mut token.block, blocks);
         let mut book = lock(&self.book);
         match taken {
-            Taken::Block => {
-                book.number(token);
-                true
-            }
-            Taken::Part(part) => {
-                book.number(token);
-                drop(book);
-                drop(intake);
-                token.unread = (!part.read(&mut token.block)).then_some(part.range.start);
-                true
-            }
+            Taken::Block | Taken::Part(_) => book.number(token),
             Taken::Nothing(why) => {
                 book.give_back();
                 book.read_no_more(why);
                 self.tell();
-                false
             }
         }
+        taken
     }
 
     /// Puts a block in its place, and passes on what is next in order, unless somebody else is at that.

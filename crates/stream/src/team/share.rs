@@ -1,6 +1,8 @@
 //! Which of a chain's first kernels can share their work, and the peers that share it.
 
+use super::part::{Grain, Part};
 use crate::{Chain, Fed, Flow, Share, Sink};
+use std::time::Duration;
 
 /// How far the work of a chain can be shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,9 +68,13 @@ impl Chain {
 
 /// The peers of one worker.
 pub(super) struct Lane {
+    pub id: usize,
     front: Chain,
     /// No kernel, or the one that folds.
     fold: Chain,
+    /// What it reads of parts.
+    block: Vec<u8>,
+    grain: Grain,
 }
 
 /// What became of a block.
@@ -81,19 +87,60 @@ pub(super) enum Judged {
 
 impl Lane {
     /// New peers of the kernels of `chain`.
-    pub fn of(chain: &Chain, shared: Shared) -> Option<Self> {
+    pub fn of(chain: &Chain, shared: Shared, id: usize) -> Option<Self> {
         let fold = chain.peers(shared.front..shared.front + usize::from(shared.fold))?;
-        Some(Lane { front: chain.peers(0..shared.peers_at_front())?, fold })
+        let front = chain.peers(0..shared.peers_at_front())?;
+        Some(Lane { id, front, fold, block: Vec::new(), grain: Grain::one() })
+    }
+
+    /// How many blocks its next part should be.
+    pub fn blocks(&self) -> usize {
+        self.grain.blocks()
+    }
+
+    /// Its last part took so long.
+    pub fn measure(&mut self, took: Duration) {
+        // Without a front, a part is in memory as a whole.
+        if !self.front.is_empty() {
+            self.grain.measure(took);
+        }
+    }
+
+    /// Reads a part that comes after the byte `last`, if it is not the first, and works on it. What it cannot judge, or read, must be
+    /// read again.
+    pub fn work_part(
+        &mut self,
+        part: &Part,
+        cut: Option<u8>,
+        mut last: Option<u8>,
+        out: &mut Vec<u8>,
+    ) -> Judged {
+        out.clear();
+        if self.front.is_empty() {
+            return if part.read(out) { Judged::Well } else { Judged::Odd };
+        }
+        let mut block = std::mem::take(&mut self.block);
+        let well = part.each(cut, &mut block, |block| {
+            let judged = self.push(block, last, out);
+            last = block.last().copied();
+            judged == Judged::Well
+        });
+        self.block = block;
+        if well { Judged::Well } else { Judged::Odd }
     }
 
     /// Works on a block that comes after the byte `last`, if it is not the first.
     pub fn work(&mut self, block: &mut Vec<u8>, last: Option<u8>, out: &mut Vec<u8>) -> Judged {
         out.clear();
-        let Some(first) = self.front.links.first_mut() else {
+        if self.front.is_empty() {
             std::mem::swap(block, out);
             return Judged::Well;
-        };
-        if let Some(last) = last {
+        }
+        self.push(block, last, out)
+    }
+
+    fn push(&mut self, block: &[u8], last: Option<u8>, out: &mut Vec<u8>) -> Judged {
+        if let (Some(last), Some(first)) = (last, self.front.links.first_mut()) {
             first.kernel.comes_after(last);
         }
         let mut sink = Quiet { out, complained: false };
@@ -128,5 +175,9 @@ impl Sink for Quiet<'_> {
 
     fn complain(&mut self, _text: &[u8]) {
         self.complained = true;
+    }
+
+    fn room(&mut self) -> Option<&mut Vec<u8>> {
+        Some(self.out)
     }
 }

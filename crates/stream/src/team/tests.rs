@@ -4,6 +4,7 @@ use super::memory::Said;
 use super::*;
 use crate::{Framing, HandOver, Kernel, Outcome, Peer, Share, known};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Upper-cases lines, and notes whether there is an x in one; hands over at one that begins with `!`, complains of one that begins with `?`.
@@ -167,7 +168,7 @@ struct Memory<'a> {
 }
 
 impl Intake for Memory<'_> {
-    fn next(&mut self, block: &mut Vec<u8>) -> Taken {
+    fn next(&mut self, block: &mut Vec<u8>, _blocks: usize) -> Taken {
         let rest = &self.bytes[self.at..];
         let end = match self.cut {
             None => self.size.min(rest.len()),
@@ -351,7 +352,7 @@ fn what_can_be_shared() {
 struct Dealt(Arc<std::fs::File>, u64);
 
 impl Intake for Dealt {
-    fn next(&mut self, _block: &mut Vec<u8>) -> Taken {
+    fn next(&mut self, _block: &mut Vec<u8>, _blocks: usize) -> Taken {
         let start = self.1;
         self.1 += 4;
         Taken::Part(Part { file: Arc::clone(&self.0) as _, range: start..self.1 })
