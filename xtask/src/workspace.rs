@@ -56,6 +56,18 @@ fn release_binary_with(more: &[String]) -> Outcome<PathBuf> {
     Ok(target_dir()?.join(host()?).join("release/pelton"))
 }
 
+/// The binary as the tests are built, which are linked in this way or that: where cargo test has built them, it is there already.
+pub fn tested_binary() -> Outcome<PathBuf> {
+    let mut build = cargo(["build", "--quiet", "--locked", "--workspace", "--bin", "pelton"]);
+    let mut dir = target_dir()?;
+    if cfg!(target_feature = "crt-static") {
+        build.args(static_options()?);
+        dir.push(host()?);
+    }
+    crate::steps::step("build pelton", &mut build)?;
+    Ok(dir.join("debug/pelton"))
+}
+
 /// What links as the release binary is linked.
 pub fn static_options() -> Outcome<[String; 4]> {
     let host = host()?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use xtask::experiments::{Options, all, run};
-use xtask::workspace::{cargo, target_dir};
+use xtask::workspace::tested_binary;
 
 /// All that the requirements list.
 const IDS: [&str; 26] = [
@@ -31,12 +31,9 @@ fn the_report_has_every_id_of_the_requirements() {
 
 #[test]
 fn what_does_not_depend_on_the_machine_is_as_expected() {
-    // Built for the other tests already, with the same features.
-    let built = cargo(["build", "--quiet", "--locked", "--workspace", "--bin", "pelton"]).status().unwrap();
-    assert!(built.success());
     let scratch =
         Scratch(std::env::temp_dir().join(format!("pelton-experiments-test-{}", std::process::id())));
-    let pelton = target_dir().unwrap().join("debug/pelton");
+    let pelton = tested_binary().unwrap();
     let options =
         Options { quick: true, pelton: Some(pelton), results: Some(scratch.0.clone()), ..Options::default() };
     run(&options).unwrap();

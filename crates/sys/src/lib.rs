@@ -48,3 +48,4 @@ pub mod uring;
 pub mod users;
 pub mod wait;
 pub mod wide;
+pub mod words;

@@ -128,9 +128,9 @@ const SHARE: f64 = 1.0 / 1.8;
 /// Name, recipe, megabytes unless `--size` says otherwise.
 const INPUTS: [(&str, Recipe, u64); 5] = [
     ("base64", LINES, 1000),
-    ("lines", LINES, 300),
+    ("lines", LINES, 1000),
     ("few", LINES, 40),
-    ("prose", PROSE, 200),
+    ("prose", PROSE, 400),
     ("csv", PURCHASES, 500),
 ];
 

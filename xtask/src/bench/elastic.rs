@@ -106,7 +106,7 @@ fn others(bench: &Bench, dir: &Path, claims: &mut Vec<Claim>) -> Outcome<Vec<Sam
                 ];
                 Contender::new(&format!("{what}, {name}, --jobs {jobs}"), words)
             };
-            let samples = contest(&[of("1"), of("auto")], dir, bench.runs(5).min(3), 1)?;
+            let samples = contest(&[of("1"), of("auto")], dir, bench.runs(5), 1)?;
             let what = format!("{what}, {name}: its time with auto, of with --jobs 1");
             claims.push(Claim::at_most(
                 &what,

@@ -1,11 +1,10 @@
 //! Counting lines, words, characters, bytes and the widest line of one input.
 //!
-//! A word is what stands between white space and has at least one printable byte; other bytes neither begin nor end
-//! one. Where a stretch has no such other bytes (nearly always), words begin where a printable byte follows one that
-//! is not: a comparison of neighbours that the compiler vectorises.
+//! Words of bytes are counted by [`pelton_sys::words`], 64 bytes at once.
 
 use crate::decode::{Classes, Decoded, LongForm, decode, long_form};
 use crate::scan;
+use pelton_sys::words;
 
 /// The numbers of one input, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,10 +26,24 @@ impl Counts {
     }
 }
 
+/// What is counted besides lines, characters and bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kinds {
+    pub(super) words: bool,
+    pub(super) width: bool,
+}
+
+impl Kinds {
+    /// Either needs to know what kind of character each is.
+    pub(super) fn any(self) -> bool {
+        self.words || self.width
+    }
+}
+
 /// Counts one input after another.
 pub(super) struct Counter {
     counts: Counts,
-    by_word: bool,
+    kinds: Kinds,
     utf8: bool,
     /// For words and widths in UTF-8.
     classes: Option<Classes>,
@@ -45,10 +58,10 @@ pub(super) struct Counter {
 const STRETCH: usize = 128;
 
 impl Counter {
-    /// `by_word` for words and widths, `utf8` for characters of several bytes; both together need `classes`.
-    pub(super) fn new(by_word: bool, utf8: bool, classes: Option<Classes>) -> Self {
+    /// `utf8`: characters of several bytes, which need `classes` for words and widths.
+    pub(super) fn new(kinds: Kinds, utf8: bool, classes: Option<Classes>) -> Self {
         let counts = Counts::default();
-        Counter { counts, by_word, utf8, classes, in_word: false, column: 0, partial: Vec::new() }
+        Counter { counts, kinds, utf8, classes, in_word: false, column: 0, partial: Vec::new() }
     }
 
     pub(super) fn push(&mut self, block: &[u8], lines: bool) {
@@ -56,7 +69,7 @@ impl Counter {
         if lines {
             self.counts.lines += scan::count(block, b'\n') as u64;
         }
-        match (self.utf8, self.by_word) {
+        match (self.utf8, self.kinds.any()) {
             (true, _) if self.partial.is_empty() && block.is_ascii() => self.ascii(block),
             (true, _) => self.characters(block),
             (false, true) => self.ascii(block),
@@ -68,7 +81,7 @@ impl Counter {
     pub(super) fn finish(&mut self) -> Counts {
         self.counts.width = self.counts.width.max(self.column);
         let counts = self.counts;
-        *self = Counter::new(self.by_word, self.utf8, self.classes.take());
+        *self = Counter::new(self.kinds, self.utf8, self.classes.take());
         counts
     }
 
@@ -78,7 +91,7 @@ impl Counter {
             Some(_) => Some(Classes::new()?),
             None => None,
         };
-        Some(Counter::new(self.by_word, self.utf8, classes))
+        Some(Counter::new(self.kinds, self.utf8, classes))
     }
 
     /// What another one counted.
@@ -88,39 +101,17 @@ impl Counter {
 
     /// Whether a block of whole lines can be counted alone, and any other block cannot.
     pub(super) fn by_line(&self) -> bool {
-        self.by_word || self.utf8
+        self.kinds.any() || self.utf8
     }
 
     /// Bytes that are characters.
     fn ascii(&mut self, block: &[u8]) {
         self.counts.chars += block.len() as u64;
-        if self.by_word {
-            self.words(block);
+        if self.kinds.words {
+            self.counts.words += words::count(block, &mut self.in_word);
+        }
+        if self.kinds.width {
             self.widths(block);
-        }
-    }
-
-    fn words(&mut self, block: &[u8]) {
-        let mut start = 0;
-        while start < block.len() {
-            let end = (start + STRETCH).min(block.len());
-            let stretch = &block[start..end];
-            if stretch.iter().fold(0, |any, &byte| any | u8::from(is_neutral(byte))) == 0 {
-                self.counts.words += u64::from(!self.in_word && is_word(stretch[0])) + starts(stretch);
-                self.in_word = is_word(stretch[stretch.len() - 1]);
-            } else {
-                stretch.iter().for_each(|&byte| self.word_byte(byte));
-            }
-            start = end;
-        }
-    }
-
-    fn word_byte(&mut self, byte: u8) {
-        if is_word(byte) {
-            self.counts.words += u64::from(!self.in_word);
-            self.in_word = true;
-        } else if is_space(byte) {
-            self.in_word = false;
         }
     }
 
@@ -174,7 +165,7 @@ impl Counter {
 
     /// Counts what is in there; returns the incomplete character at the end.
     fn decoded<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
-        if self.by_word { self.walk(bytes) } else { self.count_valid(bytes) }
+        if self.kinds.any() { self.walk(bytes) } else { self.count_valid(bytes) }
     }
 
     /// Character by character where there are some, ASCII in one go.
@@ -250,40 +241,19 @@ fn characters(valid: &[u8]) -> u64 {
     valid.chunks(STRETCH).map(count).sum()
 }
 
-/// How many bytes after the first start a word.
-#[inline(always)]
-fn starts(stretch: &[u8]) -> u64 {
-    let pairs = stretch[1..].iter().zip(stretch);
-    let sum =
-        pairs.fold(0u8, |sum, (&byte, &before)| sum.wrapping_add(u8::from(is_word(byte) & !is_word(before))));
-    u64::from(sum)
-}
-
-#[inline(always)]
-fn is_word(byte: u8) -> bool {
-    byte.wrapping_sub(0x21) < 0x5e
-}
-
-#[inline(always)]
-fn is_space(byte: u8) -> bool {
-    (byte == b' ') | (byte.wrapping_sub(9) < 5)
-}
-
-#[inline(always)]
-fn is_neutral(byte: u8) -> bool {
-    !(is_word(byte) | is_space(byte))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const ALL: Kinds = Kinds { words: true, width: true };
+    const NONE: Kinds = Kinds { words: false, width: false };
+
     #[test]
     fn words_are_counted_by_stretch_as_by_byte() {
         let text = b"one two\tthree\n four\x80five \x01 six".repeat(40);
-        let mut whole = Counter::new(true, false, None);
+        let mut whole = Counter::new(ALL, false, None);
         whole.push(&text, true);
-        let mut bytes = Counter::new(true, false, None);
+        let mut bytes = Counter::new(ALL, false, None);
         text.iter().for_each(|byte| bytes.push(&[*byte], true));
         assert_eq!(whole.finish(), bytes.finish());
     }
@@ -292,7 +262,7 @@ mod tests {
     fn characters_may_be_cut_by_blocks() {
         let text = "aé日😀".as_bytes();
         for size in 1..5 {
-            let mut counter = Counter::new(false, true, None);
+            let mut counter = Counter::new(NONE, true, None);
             text.chunks(size).for_each(|block| counter.push(block, false));
             assert_eq!(counter.finish().chars, 4, "{size}");
         }

@@ -7,7 +7,7 @@ use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome, Peer, Share, know
 use crate::argv::{Opt, Order, Takes, opt, parse};
 use crate::decode::Classes;
 use crate::{Accept, Charset, Class, Combiner, Command, Context, Declined, Facts, Input, Touches};
-use counts::{Counter, Counts};
+use counts::{Counter, Counts, Kinds};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -117,10 +117,10 @@ impl Command for Wc {
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         let Columns { words, chars, width, .. } = self.columns;
-        let by_word = words || width;
-        let utf8 = self.utf8 && (chars || by_word);
-        let classes = if utf8 && by_word { Classes::new() } else { None };
-        if utf8 && by_word && classes.is_none() {
+        let kinds = Kinds { words, width };
+        let utf8 = self.utf8 && (chars || kinds.any());
+        let classes = if utf8 && kinds.any() { Classes::new() } else { None };
+        if utf8 && kinds.any() && classes.is_none() {
             return Declined::because("words or widths in UTF-8 without glibc's classes");
         }
         Ok(Box::new(WcKernel {
@@ -128,7 +128,7 @@ impl Command for Wc {
             names: self.names.clone(),
             index: 0,
             pad: pad(&vec![InputKind::Other; self.inputs.len()], self.columns),
-            counter: Counter::new(by_word, utf8, classes),
+            counter: Counter::new(kinds, utf8, classes),
             total: Counts::default(),
         }))
     }

@@ -306,7 +306,9 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
     }
 
     fn fold(&self, lane: &mut Lane, mut token: Token) {
+        let begun = Instant::now();
         let folded = lane.fold(&token.out);
+        lane.measure_fold(begun.elapsed());
         let mut book = lock(&self.book);
         match folded {
             Ok(_) => book.done(token),
