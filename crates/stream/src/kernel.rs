@@ -63,6 +63,10 @@ pub enum Share {
     /// It prints nothing before the end, and what it knows then does not depend on the order of the blocks: the first
     /// one takes over what the others know ([`Kernel::absorb`]).
     Fold,
+    /// The same, as long as no peer hands over: from a block on that one does not judge, order matters (to sums that are no longer exact). Others
+    /// may have taken in blocks behind that one, so the first kernel is then given all that its peers were given, and is told nothing of what
+    /// they know.
+    Sums,
     /// It prints records of its blocks, which it may choose by what it has seen of blocks before them: if the first kernel is given
     /// those, in the order of the blocks, it prints what it would have printed of all records.
     Sieve,
@@ -94,6 +98,11 @@ impl Peer {
     /// Folds blocks, cut as its framing says.
     pub fn of_fold(kernel: impl Kernel) -> Self {
         Peer::cut_as_framed(Box::new(kernel), Share::Fold)
+    }
+
+    /// Adds up blocks, cut as its framing says.
+    pub fn of_sums(kernel: impl Kernel) -> Self {
+        Peer::cut_as_framed(Box::new(kernel), Share::Sums)
     }
 
     fn cut_as_framed(kernel: Box<dyn Kernel>, share: Share) -> Self {

@@ -2,7 +2,9 @@
 //! some of the records; what they have is added at the end.
 //!
 //! Sums of floating point depend on their order. Sums of whole numbers that stay small do not: a thread refuses a block
-//! with anything else in it, takes back what it has added of it, and all is added in order from that block on.
+//! with anything else in it. Others may have added what comes behind that block by then, so all that they have is dropped, and added anew
+//! by one, in order (road not taken: to subtract it again; sums that have passed 2^53 do not come back). What only counts is never
+//! refused.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +12,23 @@ use super::analyse::{Analysis, each_expr, each_statement};
 use super::array::Array;
 use super::names::{self, is_special};
 use super::tree::{Arith, Expr, Program, Statement};
-use super::value::{Text, Value};
+use super::value::Value;
 
 /// No sum of a thread is larger: so many threads as there may be come to less than 2^53 together, up to which whole
 /// numbers are exact.
 pub(super) const SUM_MAX: f64 = (1u64 << 45) as f64;
 
-/// The variables and arrays that are added up, or why not every thread can add up its own.
-pub(super) fn sums(program: &Program, analysis: &Analysis) -> Result<BTreeSet<String>, String> {
+/// What is added up.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    /// The variables and arrays.
+    pub(super) names: BTreeSet<String>,
+    /// By one each time: no number of records makes such a sum inexact.
+    pub(super) count: bool,
+}
+
+/// What is added up, or why not every thread can add up its own.
+pub(super) fn sums(program: &Program, analysis: &Analysis) -> Result<Sums, String> {
     let no = |why: &str| Err(why.to_owned());
     if program.end.is_empty() {
         return no("it has no END");
@@ -36,10 +47,13 @@ pub(super) fn sums(program: &Program, analysis: &Analysis) -> Result<BTreeSet<St
     }
     let mut found = BTreeSet::new();
     let statements = || program.rules.iter().flat_map(|rule| rule.action.iter().flatten());
-    let (mut adds, mut deletes) = (Vec::new(), false);
+    let (mut adds, mut deletes, mut count) = (Vec::new(), false, true);
     for statement in statements() {
         each_statement(statement, &mut |statement| {
-            adds.extend(added(statement).map(|(place, _, _)| place));
+            if let Some((place, value, _)) = added(statement) {
+                adds.push(place);
+                count &= matches!(value, None | Some(Expr::Number(0.0 | 1.0)));
+            }
             deletes |= matches!(statement, Statement::ForIn(..) | Statement::Delete(..));
         });
     }
@@ -69,7 +83,7 @@ pub(super) fn sums(program: &Program, analysis: &Analysis) -> Result<BTreeSet<St
             return Err(format!("{name} is read before the end"));
         }
     }
-    Ok(needed)
+    Ok(Sums { names: needed, count })
 }
 
 /// What a statement adds to, what it adds, and whether it takes that away instead.
@@ -96,17 +110,6 @@ fn mentioned(expr: &Expr) -> Option<&str> {
         Expr::In(_, name) => Some(name),
         expr => name_of(expr),
     }
-}
-
-/// What a thread has added of the block that it is at, to be taken back.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Ledger {
-    /// How many sums it has added to.
-    pub(super) added: u64,
-    /// Taking back: how many are left.
-    pub(super) left: Option<u64>,
-    /// Elements that came to be: the array, and the key.
-    pub(super) made: Vec<(usize, Text)>,
 }
 
 /// Adds what another thread has.

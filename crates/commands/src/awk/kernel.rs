@@ -6,13 +6,11 @@ use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer, known};
 
 use crate::regex::Regex;
 
-use super::array::Key;
 use super::assigned::Assigned;
 use super::code::{ORS, SUBSEP};
 use super::compile::Compiled;
 use super::fields::each_record;
 use super::firsts::Firsts;
-use super::fold::Ledger;
 use super::lengths::Lengths;
 use super::machine::{Machine, Ran, Stop};
 use super::printed::Printed;
@@ -40,6 +38,8 @@ pub(super) struct Manner {
     pub(super) counts: bool,
     /// It adds up, and prints at the end.
     pub(super) folds: bool,
+    /// What it adds is 1 each time.
+    pub(super) adds_ones: bool,
     /// There are loops in it.
     pub(super) loops: bool,
 }
@@ -170,26 +170,6 @@ impl AwkKernel {
         }
     }
 
-    /// A block of those that several add up; `false` if it depends on the order, and nothing of it was added.
-    fn add_up(&mut self, block: &[u8]) -> bool {
-        let before = (self.machine.records, self.machine.file_records);
-        self.machine.ledger = Some(Ledger::default());
-        if self.carry_out(block).is_ok() {
-            return true;
-        }
-        if let Some(ledger) = &mut self.machine.ledger {
-            ledger.left = Some(ledger.added);
-        }
-        // It stops where it stopped.
-        let _ = self.carry_out(block);
-        let made = self.machine.ledger.take().unwrap_or_default().made;
-        for (number, key) in made {
-            self.machine.tables[number].remove(Key::of(key.bytes()));
-        }
-        (self.machine.records, self.machine.file_records) = before;
-        false
-    }
-
     fn each(&mut self, block: &[u8]) -> Ran<()> {
         let code = Arc::clone(&self.machine.code);
         let (machine, end) = (&mut self.machine, self.manner.record_end);
@@ -256,8 +236,8 @@ impl Kernel for AwkKernel {
         if self.over {
             return Ok(Flow::Done);
         }
-        if self.machine.ledger.is_some() {
-            let added = self.add_up(block);
+        if self.machine.exactly {
+            let added = self.carry_out(block).is_ok();
             return if added { Ok(Flow::More) } else { Err(HandOver { consumed: 0, reason: ORDER }) };
         }
         let nul = if self.manner.minds_nul { memchr::memchr(0, block) } else { None };
@@ -305,14 +285,12 @@ impl Kernel for AwkKernel {
             return firsts.another();
         }
         let counted = self.machine.records.min(self.machine.file_records);
-        if self.over || self.machine.ledger.is_some() || counted < self.manner.behind {
+        if self.over || self.machine.exactly || counted < self.manner.behind {
             return None;
         }
         if self.manner.folds && self.begun && !self.machine.inexact {
-            return Some(Peer::of_fold(AwkKernel {
-                machine: self.machine.helper(self.manner.behind),
-                ..self.clone()
-            }));
+            let helper = AwkKernel { machine: self.machine.helper(self.manner.behind), ..self.clone() };
+            return Some(if self.manner.adds_ones { Peer::of_fold(helper) } else { Peer::of_sums(helper) });
         }
         self.manner.shares.then(|| Peer::of_blocks(self.clone()))
     }

@@ -9,7 +9,6 @@ use super::code::{self, Argument, Code, Do, Function, Get, OFS, ORS, Place, Rule
 use super::compile::Compiled;
 use super::eval::{calculate, is_number};
 use super::fields::Separator;
-use super::fold::Ledger;
 use super::format::{Piece, Size};
 use super::number;
 use super::pattern::Pattern;
@@ -64,8 +63,8 @@ pub(super) struct Machine {
     pub(super) said: String,
     /// What was printed on standard error.
     pub(super) aside: Vec<u8>,
-    /// One that shares the records of another adds up on the ledger.
-    pub(super) ledger: Option<Ledger>,
+    /// It shares the records of another, and adds nothing that depends on the order.
+    pub(super) exactly: bool,
     /// Something was added that depends on the order.
     pub(super) inexact: bool,
     ranges: Vec<bool>,
@@ -94,7 +93,7 @@ impl Machine {
             out: Vec::new(),
             said: String::new(),
             aside: Vec::new(),
-            ledger: None,
+            exactly: false,
             inexact: false,
             ranges: vec![false; code.ranges],
             seed: Seed::new(),

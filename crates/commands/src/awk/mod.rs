@@ -149,7 +149,8 @@ fn accept_as(
         false => Ok(sums),
     });
     let (folds, no_fold) = (sums.is_ok(), sums.as_ref().err().cloned());
-    given.sums = sums.unwrap_or_default();
+    let fold::Sums { names: sums, count: adds_ones } = sums.unwrap_or_default();
+    given.sums = sums;
     let added_up = given.sums.iter().cloned().collect::<Vec<_>>().join(", ");
     let compiled = compile::compile(&program, &names, &given)?;
     let reads = !program.rules.is_empty() || !program.end.is_empty();
@@ -198,6 +199,7 @@ fn accept_as(
         whole_lines,
         counts: analysis.may_fail || mentions(&program, &["NR", "FNR"]),
         folds: folds && !begin_prints && !warns,
+        adds_ones,
         loops: loops(&program),
     };
     // Those that are left out are no record's neighbours, and nobody counts them.

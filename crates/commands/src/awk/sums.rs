@@ -2,7 +2,7 @@
 
 use super::code::{Get, Place};
 use super::eval::calculate;
-use super::fold::{self, Ledger, SUM_MAX};
+use super::fold::{self, SUM_MAX};
 use super::machine::{Machine, Ran, Stop};
 use super::tree::Arith;
 use super::value::Value;
@@ -11,8 +11,8 @@ impl Machine {
     /// Adds to a sum.
     #[inline]
     pub(super) fn add(&mut self, place: &Place, value: &Get, sign: f64) -> Ran<()> {
-        if self.ledger.is_some() {
-            return self.add_on_ledger(place, value, sign);
+        if self.exactly {
+            return self.add_exactly(place, value, sign);
         }
         let arith = if sign < 0.0 { Arith::Subtract } else { Arith::Add };
         let by = self.number(value)?;
@@ -28,38 +28,16 @@ impl Machine {
         Ok(())
     }
 
-    fn add_on_ledger(&mut self, place: &Place, value: &Get, sign: f64) -> Ran<()> {
-        let mut by = self.number(value)? * sign;
-        let Some(ledger) = &mut self.ledger else { return Ok(()) };
-        // It is made before it is known whether it can be added: who takes back what was added looks for both.
-        match &mut ledger.left {
-            None => ledger.added += 1,
-            Some(0) => return Err(Stop::Inexact),
-            Some(left) => {
-                *left -= 1;
-                by = -by;
-            }
-        }
-        let outcome = match place {
-            Place::Global(place) => Ok((None, add_small(&mut self.globals[*place], by))),
+    /// The same, as long as it does not matter in which order.
+    fn add_exactly(&mut self, place: &Place, value: &Get, sign: f64) -> Ran<()> {
+        let by = self.number(value)? * sign;
+        match place {
+            Place::Global(place) => add_small(&mut self.globals[*place], by),
             Place::Element(table, index) => {
-                let number = self.table_number(*table);
-                self.at_key(*table, index, |array, key| {
-                    let entry = array.entry(key);
-                    let made = matches!(entry, Value::Unset).then(|| (number, key.text(&mut Vec::new())));
-                    (made, add_small(entry, by))
-                })
+                self.at_key(*table, index, |array, key| add_small(array.entry(key), by))?
             }
             _ => Err(Stop::Inexact),
-        };
-        let (made, added) = outcome.unwrap_or_else(|stop| (None, Err(stop)));
-        if (made.is_some() || added.is_err())
-            && let Some(ledger) = self.ledger.as_mut().filter(|ledger| ledger.left.is_none())
-        {
-            ledger.made.extend(made);
-            ledger.added -= u64::from(added.is_err());
         }
-        added
     }
 
     /// What they begin with must be whole as well.
@@ -72,14 +50,14 @@ impl Machine {
         self.inexact |= !small;
     }
 
-    /// Like this one, but it knows of no record yet but so many, and adds up on a ledger.
+    /// Like this one, but it knows of no record yet but so many, and adds nothing that depends on the order.
     pub(super) fn helper(&self, behind: u64) -> Machine {
         let mut helper = self.clone();
         (helper.records, helper.file_records) = (behind, behind);
         let (variables, arrays) = &self.code.sums;
         variables.iter().for_each(|place| helper.globals[*place] = Value::Unset);
         arrays.iter().for_each(|number| helper.tables[*number].clear());
-        helper.ledger = Some(Ledger::default());
+        helper.exactly = true;
         helper
     }
 
@@ -95,6 +73,8 @@ impl Machine {
         for number in arrays {
             fold::join_arrays(&mut self.tables[*number], &helper.tables[*number]);
         }
+        // Whoever adds to them next need not look at each.
+        self.check_sums();
     }
 }
 

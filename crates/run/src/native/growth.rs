@@ -20,6 +20,8 @@ pub struct Growth {
     /// When the present spell of work began, and how much had been read then: since, data has always been there.
     busy_since: Option<(u64, u64)>,
     warm_up_ns: u64,
+    /// A team's work was in vain, and done again: no more of that.
+    redone: bool,
 }
 
 /// Work that lasted so long will last: a thread costs about a tenth of that. Tiny inputs never see one.
@@ -31,7 +33,7 @@ const WORTH_BYTES: u64 = 1 << 20;
 
 impl Growth {
     pub fn new() -> Self {
-        Growth { elastic: Arc::new(Elastic::new()), busy_since: None, warm_up_ns: WARM_UP_NS }
+        Growth { elastic: Arc::new(Elastic::new()), busy_since: None, warm_up_ns: WARM_UP_NS, redone: false }
     }
 
     /// What kernels may use.
@@ -57,7 +59,10 @@ impl Growth {
         if !self.is_due(bytes, left_bytes) {
             return None;
         }
-        let shared = chain.shared();
+        // What may have to be given again must be there still, and is not given again a second time.
+        let may_redo = left_bytes.is_some() && !self.redone;
+        let shared =
+            chain.shared().and_then(|it| if it.redo && !may_redo { it.without_fold() } else { Some(it) });
         if shared.is_none() {
             // Not for ever: what a kernel owes from one input to the next, it pays.
             self.be_wary();
@@ -85,9 +90,16 @@ impl Growth {
     }
 
     /// Works with others as long as that goes well.
-    pub fn work(&self, chain: &mut Chain, shared: Shared, stream: &mut Stream<'_>, out: &mut Out) -> Left {
+    pub fn work(
+        &mut self,
+        chain: &mut Chain,
+        shared: Shared,
+        stream: &mut Stream<'_>,
+        out: &mut Out,
+    ) -> Left {
         let left = team::drive(chain, shared, stream, out, &*self.elastic);
-        stream.leave_parts(left.again);
+        stream.leave_parts(if left.redo { stream.begin } else { left.again });
+        self.redone |= left.redo;
         left
     }
 }
@@ -155,6 +167,8 @@ pub struct Stream<'a> {
     shared: Shared,
     /// As long as it is dealt out in parts.
     plain: Option<Plain>,
+    /// Where in a plain file the team began.
+    begin: Option<u64>,
     /// Read before the team began: not given to anybody, from here on.
     ahead: Vec<u8>,
     ahead_at: usize,
@@ -174,11 +188,25 @@ impl<'a> Stream<'a> {
     /// Behind a block that ended with `last`; what was read behind it, `ahead`, is nobody's yet.
     pub fn new(file: &'a File, regular: bool, shared: Shared, ahead: Vec<u8>, last: u8) -> Self {
         let (carry, raw) = (Vec::new(), Vec::new());
-        let in_parts = regular && shared.never.is_none();
-        let plain = in_parts.then(|| Plain::behind(file, ahead.len())).flatten();
+        let plain = regular.then(|| Plain::behind(file, ahead.len())).flatten();
+        let begin = plain.as_ref().map(|plain| plain.at);
+        let plain = plain.filter(|_| shared.never.is_none());
         // What was read ahead is read again.
         let ahead = if plain.is_some() { Vec::new() } else { ahead };
-        Stream { file, regular, shared, plain, ahead, ahead_at: 0, carry, raw, last, bytes: 0, over: None }
+        Stream {
+            file,
+            regular,
+            shared,
+            plain,
+            begin,
+            ahead,
+            ahead_at: 0,
+            carry,
+            raw,
+            last,
+            bytes: 0,
+            over: None,
+        }
     }
 
     /// The next part of a plain file, of so many blocks at most, as long as there are any.
@@ -199,10 +227,14 @@ impl<'a> Stream<'a> {
     fn leave_parts(&mut self, again: Option<u64>) {
         let next = self.plain.take().map(|plain| plain.at);
         let Some(at) = again.or(next) else { return };
-        if let Some(again) = again {
+        if again.is_some() {
             self.carry.clear();
-            self.bytes -= next.map_or(0, |next| next - again);
+            self.raw.clear();
+            self.ahead.clear();
+            self.ahead_at = 0;
         }
+        // All that was read is behind the beginning.
+        self.bytes = self.begin.map_or(self.bytes, |begin| at - begin);
         let mut file = self.file;
         self.over = file.seek(SeekFrom::Start(at)).err().map(Err);
     }
@@ -346,6 +378,61 @@ mod tests {
         }
     }
 
+    /// Prints lines as they are, alone, and hands over after so many bytes; or adds them up to one number, and its peers refuse what
+    /// begins with `#`: behind that, order matters, unless `left` is 0.
+    struct Behind {
+        left: usize,
+        sum: Option<u64>,
+        mixes: bool,
+        is_peer: bool,
+    }
+
+    impl Behind {
+        fn after(left: usize, sum: Option<u64>) -> Self {
+            Behind { left, sum, mixes: false, is_peer: false }
+        }
+    }
+
+    impl Kernel for Behind {
+        fn framing(&self) -> Framing {
+            Framing::Records(b'\n')
+        }
+
+        fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+            if let Some(sum) = &mut self.sum {
+                if self.is_peer && block.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"#")) {
+                    return Err(HandOver { consumed: 0, reason: "a number sign" });
+                }
+                for line in block.split_inclusive(|byte| *byte == b'\n') {
+                    self.mixes |= self.left > 0 && line[0] == b'#';
+                    let turn = |sum: u64| if self.mixes { sum.rotate_left(7) } else { sum };
+                    *sum = line.iter().fold(*sum, |sum, byte| turn(sum).wrapping_add(u64::from(*byte)));
+                }
+                return Ok(Flow::More);
+            }
+            let consumed = block.len().min(self.left);
+            out.extend_from_slice(&block[..consumed]);
+            self.left -= consumed;
+            if consumed < block.len() { Err(HandOver { consumed, reason: "enough" }) } else { Ok(Flow::More) }
+        }
+
+        fn another(&self) -> Option<Peer> {
+            let peer = Behind { is_peer: true, ..Behind::after(0, Some(0)) };
+            let adds = self.sum.is_some() && !self.mixes;
+            adds.then(|| if self.left == 0 { Peer::of_fold(peer) } else { Peer::of_sums(peer) })
+        }
+
+        fn absorb(&mut self, peer: Box<dyn Kernel>) {
+            let known = pelton_stream::known::<Behind>(peer).and_then(|peer| peer.sum);
+            self.sum = self.sum.map(|sum| sum + known.unwrap_or(0));
+        }
+
+        fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+            out.extend_from_slice(&self.sum.unwrap_or(0).to_le_bytes());
+            Ok(Flow::Done)
+        }
+    }
+
     #[derive(Default)]
     struct Kept(Vec<u8>);
 
@@ -397,8 +484,12 @@ mod tests {
         lines
     }
 
-    /// What a team printed, what it left, and what is still in the file.
     fn run(bytes: &[u8], cut_to: u64) -> Vec<u8> {
+        run_before(bytes, cut_to, None)
+    }
+
+    /// What a team printed, what it left, and what is still in the file.
+    fn run_before(bytes: &[u8], cut_to: u64, behind: Option<Behind>) -> Vec<u8> {
         static RUNS: AtomicU64 = AtomicU64::new(0);
         let name = format!("pelton-growth-{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
@@ -406,18 +497,34 @@ mod tests {
         std::fs::remove_file(&path).expect("removed");
         file.write_all(bytes).expect("written");
         file.seek(SeekFrom::Start(0)).expect("at its start");
-        let mut chain = Chain::new(vec![Box::new(Same { is_peer: false })]);
+        let folds = behind.as_ref().is_some_and(|behind| behind.sum.is_some());
+        let same: Box<dyn Kernel> = Box::new(Same { is_peer: false });
+        let behind = behind.map(|behind| Box::new(behind) as Box<dyn Kernel>);
+        let mut chain = Chain::new(std::iter::once(same).chain(behind).collect());
         let shared = chain.shared().expect("it can be shared");
         let mut kept = Kept::default();
         let policy = Two(file.try_clone().expect("once more"), 0.into(), cut_to);
         let mut stream = Stream::new(&file, true, shared, Vec::new(), b'\n');
         let left = team::drive(&mut chain, shared, &mut stream, &mut kept, &policy);
-        stream.leave_parts(left.again);
-        for (link, block) in left.blocks {
-            chain.push_from(link, &block, &mut kept).expect("taken");
+        stream.leave_parts(if left.redo { stream.begin } else { left.again });
+        if let Err(interruptions) = &left.fed {
+            interruptions.iter().for_each(|stop| kept.0.extend_from_slice(&stop.rest));
+            // The real command is given what is left.
+            chain.split_off(1);
         }
-        stream.unseen().for_each(|piece| kept.0.extend_from_slice(&piece));
-        (&file).read_to_end(&mut kept.0).expect("read");
+        let links = chain.len();
+        for (link, block) in left.blocks {
+            chain.push_from(link.min(links), &block, &mut kept).expect("taken");
+        }
+        let mut rest: Vec<u8> = stream.unseen().flatten().collect();
+        (&file).read_to_end(&mut rest).expect("read");
+        if !folds {
+            kept.0.extend_from_slice(&rest);
+            return kept.0;
+        }
+        chain.push(&rest, &mut kept).expect("taken");
+        chain.end_input(&mut kept).expect("ended");
+        chain.finish(&mut kept).expect("finished");
         kept.0
     }
 
@@ -443,6 +550,33 @@ mod tests {
             let start = memrchr(b'\n', &bytes[..=marked]).map_or(0, |end| end + 1);
             bytes[start] = b'!';
             assert!(run(&bytes, 0) == bytes, "{marked}");
+        }
+    }
+    #[test]
+    fn what_comes_behind_a_hand_over_further_on_is_not_lost() {
+        let bytes = lines(3_000_000);
+        for left in [0, 100_000, 1_234_567, 2_900_000] {
+            for _ in 0..5 {
+                let behind = Behind::after(left, None);
+                assert!(run_before(&bytes, 0, Some(behind)) == bytes, "{left}");
+            }
+        }
+    }
+
+    /// `left` tells whether order matters.
+    #[test]
+    fn what_a_fold_refuses_is_added_once() {
+        for (marked, left) in [(0, 0), (1_234_567, 0), (2_900_000, 0), (1_234_567, 1), (2_900_000, 1)] {
+            let mut bytes = lines(3_000_000);
+            let start = memrchr(b'\n', &bytes[..=marked]).map_or(0, |end| end + 1);
+            bytes[start] = b'#';
+            let (mut alone, mut expected) = (Behind::after(left, Some(0)), Vec::new());
+            alone.push(&bytes, &mut expected).expect("added");
+            alone.finish(&mut expected).expect("printed");
+            for _ in 0..5 {
+                let behind = Behind::after(left, Some(0));
+                assert_eq!(run_before(&bytes, 0, Some(behind)), expected, "{marked} {left}");
+            }
         }
     }
 }

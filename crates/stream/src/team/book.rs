@@ -15,8 +15,8 @@ pub(super) struct Token {
     /// What the front printed of it.
     pub out: Vec<u8>,
     pub odd: bool,
-    /// An odd one that must be read again from its file, where it begins here.
-    pub again: Option<u64>,
+    /// A part of a file begins here: only what was printed of it is in memory.
+    pub part: Option<u64>,
     /// The worker that carries it.
     pub lane: usize,
     /// What it counts for in [`Book::bytes`].
@@ -99,7 +99,7 @@ impl Book {
         // Its buffers are in the cache of whoever filled them last.
         let own = self.pool.iter().rposition(|token| token.lane == lane);
         let token = own.map(|at| self.pool.swap_remove(at)).or_else(|| self.pool.pop());
-        Some(Turn::Read(Token { lane, odd: false, again: None, ..token.unwrap_or_default() }))
+        Some(Turn::Read(Token { lane, odd: false, part: None, ..token.unwrap_or_default() }))
     }
 
     /// One to be folded: rather what this worker has in its cache.
@@ -175,9 +175,12 @@ impl Book {
     pub fn done(&mut self, mut token: Token) {
         self.flying -= 1;
         for buffer in [&mut token.block, &mut token.out] {
+            // What was needed once is not kept for ever; what is needed each time is not made anew.
+            let is_needed = buffer.len() > buffer.capacity() / 4;
             buffer.clear();
-            // What was needed once is not kept for ever.
-            buffer.shrink_to(LARGE);
+            if !is_needed {
+                buffer.shrink_to(LARGE);
+            }
         }
         self.weigh(&mut token);
         self.pool.push(token);
@@ -198,6 +201,11 @@ impl Book {
         self.why = Some(Why::Stopped);
     }
 
+    /// What a fold did not judge.
+    pub fn has_refused(&self) -> bool {
+        !self.refused.is_empty()
+    }
+
     /// The byte before the first block that was read and must be given to the first kernel: `None` if there is no such
     /// block.
     pub fn last_before_left(&self) -> Option<Option<u8>> {
@@ -210,9 +218,10 @@ impl Book {
         let folds = self.refused.into_values().map(|token| (shared.front, token.out));
         // Without a front, a block is what it printed.
         let given = |token: Token| if shared.peers_at_front() == 0 { token.out } else { token.block };
-        let again = self.waiting.values().find_map(|token| token.again);
-        let blocks = self.waiting.into_values().take_while(|token| token.again.is_none());
+        // A part, and whatever comes behind it, is read again.
+        let again = self.waiting.values().find_map(|token| token.part);
+        let blocks = self.waiting.into_values().take_while(|token| token.part.is_none());
         let blocks = folds.chain(blocks.map(|token| (0, given(token)))).collect();
-        Left { why: self.why.unwrap_or(Why::Alone), fed: self.fed, blocks, again }
+        Left { why: self.why.unwrap_or(Why::Alone), fed: self.fed, blocks, again, redo: false }
     }
 }

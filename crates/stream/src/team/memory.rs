@@ -104,8 +104,10 @@ impl Run<'_> {
                 cut: shared.cut,
                 never: shared.never,
             };
-            let Left { fed, blocks, why, .. } = drive(chain, shared, &mut memory, sink, &Fixed(self.workers));
-            self.bytes = memory.at;
+            let begin = self.bytes;
+            let Left { fed, blocks, why, redo, .. } =
+                drive(chain, shared, &mut memory, sink, &Fixed(self.workers));
+            self.bytes = if redo { begin } else { memory.at };
             self.left = blocks;
             if fed? != Flow::More {
                 return Ok(Flow::Done);
@@ -116,7 +118,7 @@ impl Run<'_> {
                     return Ok(flow);
                 }
             }
-            if !matches!(why, Why::Odd) {
+            if redo || !matches!(why, Why::Odd) {
                 return self.alone(bytes, chain, sink);
             }
         }

@@ -89,8 +89,10 @@ pub struct Left {
     /// Blocks that were read and must still be given to the chain, each from the link of this index on
     /// ([`Chain::push_from`]).
     pub blocks: VecDeque<(usize, Vec<u8>)>,
-    /// From here on the file must be read again: a [`Part`] could not be.
+    /// From here on the file must be read again: a [`Part`] that is not done with.
     pub again: Option<u64>,
+    /// All that the team was given must be given again, in order: nothing of it was kept (see [`Share::Sums`](crate::Share::Sums)).
+    pub redo: bool,
 }
 
 /// Drives `chain` with several workers until the intake has nothing more to give, or something happens that must be
@@ -102,6 +104,7 @@ pub fn drive<S: Sink + Send>(
     sink: &mut S,
     policy: &dyn Policy,
 ) -> Left {
+    let before = intake.last();
     let floor = Floor {
         shared,
         policy,
@@ -117,15 +120,20 @@ pub fn drive<S: Sink + Send>(
     std::thread::scope(|scope| floor.lead(scope));
     let Floor { book, rest, intake, lanes, .. } = floor;
     let chain = into_inner(rest).chain;
-    for lane in into_inner(lanes) {
-        lane.leave(chain, shared);
-    }
     let book = into_inner(book);
-    let last = book.last_before_left().unwrap_or_else(|| into_inner(intake).last());
+    let redo = shared.redo && book.has_refused();
+    if !redo {
+        for lane in into_inner(lanes) {
+            lane.leave(chain, shared);
+        }
+    }
+    let last =
+        if redo { before } else { book.last_before_left().unwrap_or_else(|| into_inner(intake).last()) };
     if let (Some(last), Some(link)) = (last, chain.links.first_mut()) {
         link.kernel.comes_after(last);
     }
-    book.leave(shared)
+    let left = book.leave(shared);
+    if redo { Left { blocks: VecDeque::new(), again: None, redo, ..left } } else { left }
 }
 
 /// What the workers have in common.
@@ -216,7 +224,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
                         let begun = Instant::now();
                         token.odd =
                             lane.work_part(&part, self.shared.cut, token.last, &mut token.out) == Judged::Odd;
-                        token.again = token.odd.then_some(part.range.start);
+                        token.part = Some(part.range.start);
                         lane.measure(begun.elapsed());
                     }
                 }

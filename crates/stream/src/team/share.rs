@@ -11,6 +11,8 @@ pub struct Shared {
     pub(super) front: usize,
     /// The one behind them folds blocks, in any order.
     pub(super) fold: bool,
+    /// If it refuses one, all are given again: the input must be one that can be.
+    pub redo: bool,
     /// The one behind them is given what its peers leave of blocks, in order.
     pub(super) sieve: bool,
     /// What blocks must end with.
@@ -20,6 +22,11 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// Without the fold, if there is anything else.
+    pub fn without_fold(self) -> Option<Shared> {
+        (self.front > 0).then_some(Shared { fold: false, redo: false, ..self })
+    }
+
     /// So many kernels have peers that blocks go through on their way to their place in the order.
     pub(super) fn peers_at_front(&self) -> usize {
         self.front + usize::from(self.sieve)
@@ -29,7 +36,7 @@ impl Shared {
 impl Chain {
     /// How far the work can be shared, if at all. Asked between two blocks.
     pub fn shared(&self) -> Option<Shared> {
-        let mut shared = Shared { front: 0, fold: false, sieve: false, cut: None, never: None };
+        let mut shared = Shared { front: 0, fold: false, redo: false, sieve: false, cut: None, never: None };
         for (at, link) in self.links.iter().enumerate() {
             let Some(peer) = link.kernel.another() else { break };
             let cut = shared.cut.or(peer.whole);
@@ -44,7 +51,8 @@ impl Chain {
             }
             shared.cut = cut;
             shared.never = shared.never.or(peer.never);
-            shared.fold = peer.share == Share::Fold;
+            shared.fold = matches!(peer.share, Share::Fold | Share::Sums);
+            shared.redo = peer.share == Share::Sums;
             shared.sieve = peer.share == Share::Sieve;
             if shared.fold || shared.sieve {
                 break;

@@ -339,7 +339,7 @@ fn what_can_be_shared() {
     let shared = |kernels: Vec<Box<dyn Kernel>>| Chain::new(kernels).shared();
     let number = || Box::new(Number(0, 1));
     assert_eq!(shared(vec![number(), Box::new(Upper::default())]), None);
-    let front = Shared { front: 1, fold: false, sieve: false, cut: Some(b'\n'), never: None };
+    let front = Shared { front: 1, fold: false, redo: false, sieve: false, cut: Some(b'\n'), never: None };
     assert_eq!(shared(vec![Box::new(Upper::default()), number()]), Some(front));
     // Squeezing goes by what was read before, which only the first kernel can know.
     assert_eq!(shared(vec![Box::new(Upper::default()), Box::new(Squeeze::default())]), Some(front));
