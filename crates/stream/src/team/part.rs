@@ -38,45 +38,44 @@ impl Part {
     }
 
     /// Gives `work` all of it, in blocks that end with `cut` as the whole of it does. `false` as soon as that says so, or if something
-    /// cannot be read. A record that was begun is read again at the beginning of the next block: what is read to the same place of
-    /// memory each time stays in cache, and a copy would move that place.
+    /// cannot be read.
     pub(super) fn each(
         &self,
         cut: Option<u8>,
         block: &mut Vec<u8>,
-        mut work: impl FnMut(&mut Vec<u8>) -> bool,
+        mut work: impl FnMut(&[u8]) -> bool,
     ) -> bool {
-        let mut at = self.range.start;
-        while at < self.range.end {
-            block.clear();
-            let Some(bytes) = self.block(at, cut, block) else { return false };
-            at += bytes;
-            if !work(block) {
+        let Range { start: mut until, end } = self.range;
+        block.clear();
+        while until < end {
+            let seen = block.len();
+            let next = end.min(until + block_bytes() as u64);
+            if !self.append(until..next, block) {
                 return false;
+            }
+            until = next;
+            let whole = match cut {
+                Some(cut) if until < end => memrchr(cut, &block[seen..]).map_or(0, |last| seen + last + 1),
+                _ => block.len(),
+            };
+            if whole > 0 && !work(&block[..whole]) {
+                return false;
+            }
+            let begun = block.len() - whole;
+            if whole > 0 && begun <= REREAD_BYTES {
+                block.clear();
+                until -= begun as u64;
+            } else {
+                block.drain(..whole);
             }
         }
         true
     }
-
-    /// Reads the block that begins there: so many bytes.
-    fn block(&self, at: u64, cut: Option<u8>, block: &mut Vec<u8>) -> Option<u64> {
-        let mut until = at;
-        loop {
-            let seen = block.len();
-            let next = self.range.end.min(until + block_bytes() as u64);
-            self.append(until..next, block).then_some(())?;
-            until = next;
-            let last = match cut {
-                Some(end) if until < self.range.end => memrchr(end, &block[seen..]),
-                _ => block.len().checked_sub(seen + 1),
-            };
-            if let Some(last) = last {
-                block.truncate(seen + last + 1);
-                return Some(block.len() as u64);
-            }
-        }
-    }
 }
+
+/// So much of a record that was begun is read again with the next block: what is read to the same place of memory each time stays in
+/// cache, and what is kept would move that place.
+const REREAD_BYTES: usize = 4096;
 
 /// How many blocks a part is: where a block costs little, to hand over each of them costs as much.
 #[derive(Debug)]
