@@ -1,0 +1,86 @@
+//! Several threads over a file in which something stands, somewhere, that they must not judge: whoever goes on then, one thread or
+//! the real command, is given what is left, once and in order. Tiny blocks make threads begin at once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A directory that goes with the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("pelton-teams-{}-{name}", std::process::id()));
+        fs::create_dir_all(&dir).expect("a directory");
+        Scratch(dir)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What is left is in the way of nobody.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn output(program: &str, args: &[&str], dir: &Path) -> Output {
+    let mut command = Command::new("timeout");
+    command.args(["-s", "KILL", "60", program]).args(args).current_dir(dir).env("LC_ALL", "C");
+    command.output().expect("timeout runs")
+}
+
+/// Lines `k3 17 abc`, and `odd` in the place of one of them.
+fn lines(number: usize, odd_at: usize, odd: &str) -> String {
+    let line = |at: usize| format!("k{} {} abc\n", at % 7, at * 31 % 97);
+    (0..number).map(|at| if at == odd_at { odd.to_owned() } else { line(at) }).collect()
+}
+
+fn assert_same(name: &str, texts: &[&str], odds: &[&str]) {
+    let scratch = Scratch::new(name);
+    for odd in odds {
+        for odd_at in [0, 700, 1400] {
+            fs::write(scratch.0.join("f"), lines(1500, odd_at, odd)).expect("written");
+            for text in texts {
+                let expected = output("bash", &["-c", text], &scratch.0);
+                for (jobs, block) in [("2", "7"), ("3", "64"), ("4", "500"), ("2", "2000")] {
+                    let args = ["run", "--jobs", jobs, "--block-bytes", block, "--", text];
+                    let found = output(env!("CARGO_BIN_EXE_pelton"), &args, &scratch.0);
+                    assert_eq!(
+                        (String::from_utf8_lossy(&found.stdout), found.status),
+                        (String::from_utf8_lossy(&expected.stdout), expected.status),
+                        "{text}, {odd:?} at {odd_at}, {jobs} threads, blocks of {block}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_that_stop_being_exact_are_added_in_order() {
+    let texts = [
+        r#"mawk '{s += $2; n++} END {printf "%.17g %d\n", s, n}' f"#,
+        r#"mawk '{c[$1] += $2; n[$1]++} END {for (k in c) printf "%s %.17g %d\n", k, c[k], n[k]}' f | sort"#,
+        r#"tr a b < f | mawk '{s -= $2} END {printf "%.17g\n", s}'"#,
+        r#"cat f f | sed s/b/c/ | mawk '{s += $2} END {printf "%.17g\n", s}'"#,
+    ];
+    let odds = [
+        "k1 0.1 x\nk2 0.2 x\nk3 0.3 x\n",
+        "k1 9007199254740993 x\n",
+        "k2 -30000000000000 x\nk2 20000000000000 x\nk3 20000000000000 x\nk4 1.5 x\n",
+        "k5 nan x\nk6 inf x\n",
+    ];
+    assert_same("sums", &texts, &odds);
+}
+
+#[test]
+fn what_comes_behind_a_hand_over_is_given_to_the_real_command() {
+    let texts = [
+        r#"tr a b < f | mawk '{printf "%s\n", $3; if ($1 == "zzz") exit}' | cksum"#,
+        r#"sed s/k/l/ f | mawk '{printf "%s %s\n", $3, $1}'"#,
+        "tr a b < f | grep -v 13",
+        "cut -d ' ' -f 1,3 f | tr a b | sort | uniq -c",
+        "mawk '!s[$1, $2]++' f | mawk '{printf \"%s\\n\", $1}'",
+    ];
+    assert_same("rest", &texts, &["k1 1 a\0c\n", "k2 2 \n", "k9 zzz\n\n\nzzz 1 2\n"]);
+}
