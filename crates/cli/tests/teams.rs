@@ -62,6 +62,7 @@ fn sums_that_stop_being_exact_are_added_in_order() {
         r#"mawk '{s += $2; n++} END {printf "%.17g %d\n", s, n}' f"#,
         r#"mawk '{c[$1] += $2; n[$1]++} END {for (k in c) printf "%s %.17g %d\n", k, c[k], n[k]}' f | sort"#,
         r#"tr a b < f | mawk '{s -= $2} END {printf "%.17g\n", s}'"#,
+        r#"mawk -v s=-0 '{s -= 0; n++} END {print 1 / s, n}' f"#,
         r#"cat f f | sed s/b/c/ | mawk '{s += $2} END {printf "%.17g\n", s}'"#,
     ];
     let odds = [

@@ -43,9 +43,11 @@ impl Machine {
     /// What they begin with must be whole as well.
     pub(super) fn check_sums(&mut self) {
         let (variables, arrays) = &self.code.sums;
-        let mut small = variables.iter().all(|place| is_small(self.globals[*place].number()));
+        // What is added to -0 may leave it at that, which nothing that began with 0 comes to.
+        let fits = |sum: f64| is_small(sum) && !(sum == 0.0 && sum.is_sign_negative());
+        let mut small = variables.iter().all(|place| fits(self.globals[*place].number()));
         for number in arrays {
-            self.tables[*number].each(|_, value| small &= is_small(value.number()));
+            self.tables[*number].each(|_, value| small &= fits(value.number()));
         }
         self.inexact |= !small;
     }
