@@ -95,8 +95,8 @@ impl Machine {
             | Get::Match { .. }
             | Get::In(..) => f64::from(u8::from(self.is_true(expr)?)),
             Get::Step { place, by, before } => {
-                let after = self.step(place, *by)?;
-                if *before { after } else { after - by }
+                let number = self.step(place, *by)?;
+                if *before { number + by } else { number }
             }
             Get::Update(arith, place, value) => self.update(*arith, place, value)?,
             Get::If(test, yes, no) => {

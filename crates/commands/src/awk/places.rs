@@ -331,13 +331,19 @@ impl Machine {
         }
     }
 
-    /// Adds to what is somewhere; gives what is there then.
+    /// Adds to what is somewhere; gives what was there before: small numbers do not come back from a sum.
     pub(super) fn step(&mut self, place: &Place, by: f64) -> Ran<f64> {
         if let Some(Value::Number(number)) = self.variable(place) {
+            let before = *number;
             *number += by;
-            return Ok(*number);
+            return Ok(before);
         }
-        self.change(place, |number| number + by)
+        let mut before = 0.0;
+        self.change(place, |number| {
+            before = number;
+            number + by
+        })?;
+        Ok(before)
     }
 
     pub(super) fn update(&mut self, arith: Arith, place: &Place, value: &Get) -> Ran<f64> {
@@ -368,7 +374,7 @@ impl Machine {
     }
 
     #[inline]
-    pub(super) fn change(&mut self, place: &Place, to: impl Fn(f64) -> f64) -> Ran<f64> {
+    pub(super) fn change(&mut self, place: &Place, mut to: impl FnMut(f64) -> f64) -> Ran<f64> {
         match place {
             Place::Global(_) | Place::Local(_) => {
                 let Some(variable) = self.variable(place) else { return Ok(0.0) };

@@ -327,6 +327,10 @@ impl SortOptions {
         if self.keys.len() > KEYS_MAX {
             return Declined::because(format!("more than {KEYS_MAX} keys"));
         }
+        // More than memory holds goes to the real one as one input: a line without an end would be joined with the next input's first.
+        if self.inputs.len() > 1 && self.order().may_meet_nan() {
+            return Declined::because("-g of several inputs");
+        }
         if self.mode != Mode::Sort && self.order().may_meet_nan() {
             return Declined::because("-g with -m or -C may meet two NaNs");
         }
@@ -484,6 +488,7 @@ mod tests {
             "-C a b",
             "-m - -",
             "-g -m a",
+            "-g a b",
         ] {
             assert!(options(line).is_err(), "{line}");
         }
