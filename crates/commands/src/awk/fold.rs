@@ -112,14 +112,15 @@ fn mentioned(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Adds what another thread has.
-pub(super) fn join(sum: &mut Value, other: &Value) {
+/// Adds what another thread has; gives what there is then.
+pub(super) fn join(sum: &mut Value, other: &Value) -> f64 {
     if let Value::Number(number) = other {
         *sum = Value::Number(sum.number() + number);
     }
+    sum.number()
 }
 
-/// The same for all elements.
-pub(super) fn join_arrays(sums: &mut Array, others: &Array) {
-    others.each(|key, value| join(sums.entry(key), value));
+/// The same for all elements, of each of which `tell` is told.
+pub(super) fn join_arrays(sums: &mut Array, others: &Array, mut tell: impl FnMut(f64)) {
+    others.each(|key, value| tell(join(sums.entry(key), value)));
 }

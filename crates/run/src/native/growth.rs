@@ -98,7 +98,7 @@ impl Growth {
         out: &mut Out,
     ) -> Left {
         let left = team::drive(chain, shared, stream, out, &*self.elastic);
-        stream.leave_parts(if left.redo { stream.begin } else { left.again });
+        stream.go_on_after(&left);
         self.redone |= left.redo;
         left
     }
@@ -221,6 +221,11 @@ impl<'a> Stream<'a> {
         self.last = last;
         self.bytes += until - range.start;
         Some(Part { file: Arc::clone(&plain.file) as _, range })
+    }
+
+    /// What comes next is what a team left.
+    fn go_on_after(&mut self, left: &Left) {
+        self.leave_parts(if left.redo { self.begin } else { left.again });
     }
 
     /// From now on it is read block by block, from where parts end, or from a place before that.
@@ -506,7 +511,7 @@ mod tests {
         let policy = Two(file.try_clone().expect("once more"), 0.into(), cut_to);
         let mut stream = Stream::new(&file, true, shared, Vec::new(), b'\n');
         let left = team::drive(&mut chain, shared, &mut stream, &mut kept, &policy);
-        stream.leave_parts(if left.redo { stream.begin } else { left.again });
+        stream.go_on_after(&left);
         if let Err(interruptions) = &left.fed {
             interruptions.iter().for_each(|stop| kept.0.extend_from_slice(&stop.rest));
             // The real command is given what is left.
@@ -542,6 +547,7 @@ mod tests {
         let printed = run(&bytes, 4_000_000);
         assert!(printed == bytes[..4_000_000], "{} bytes", printed.len());
     }
+
     /// It may be in the middle of a part of several blocks, some of which were printed then: in vain.
     #[test]
     fn what_a_peer_does_not_judge_is_read_again() {
@@ -552,6 +558,7 @@ mod tests {
             assert!(run(&bytes, 0) == bytes, "{marked}");
         }
     }
+
     #[test]
     fn what_comes_behind_a_hand_over_further_on_is_not_lost() {
         let bytes = lines(3_000_000);

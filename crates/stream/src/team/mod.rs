@@ -32,7 +32,6 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
-use std::time::Instant;
 
 /// Where blocks come from. Asked by one worker at a time.
 pub trait Intake: Send {
@@ -221,11 +220,9 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
                         token.odd = lane.work(&mut token.block, token.last, &mut token.out) == Judged::Odd;
                     }
                     Taken::Part(part) => {
-                        let begun = Instant::now();
                         token.odd =
                             lane.work_part(&part, self.shared.cut, token.last, &mut token.out) == Judged::Odd;
                         token.part = Some(part.range.start);
-                        lane.measure(begun.elapsed());
                     }
                 }
                 self.hand_in(token);
@@ -314,9 +311,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
     }
 
     fn fold(&self, lane: &mut Lane, mut token: Token) {
-        let begun = Instant::now();
         let folded = lane.fold(&token.out);
-        lane.measure_fold(begun.elapsed());
         let mut book = lock(&self.book);
         match folded {
             Ok(_) => book.done(token),

@@ -2,7 +2,7 @@
 
 use super::part::{Grain, Part};
 use crate::{Chain, Fed, Flow, Share, Sink};
-use std::time::Duration;
+use std::time::Instant;
 
 /// How far the work of a chain can be shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,20 +106,6 @@ impl Lane {
         self.grain.blocks()
     }
 
-    /// Its last part took so long.
-    pub fn measure(&mut self, took: Duration) {
-        if !self.front.is_empty() {
-            self.grain.measure(took);
-        }
-    }
-
-    /// What it folded last took so long: without a front, a part.
-    pub fn measure_fold(&mut self, took: Duration) {
-        if self.front.is_empty() {
-            self.grain.measure(took);
-        }
-    }
-
     /// Reads a part that comes after the byte `last`, if it is not the first, and works on it. What it cannot judge, or read, must be
     /// read again.
     pub fn work_part(
@@ -133,6 +119,7 @@ impl Lane {
         if self.front.is_empty() {
             return if part.read(out) { Judged::Well } else { Judged::Odd };
         }
+        let begun = Instant::now();
         let mut block = std::mem::take(&mut self.block);
         let well = part.each(cut, &mut block, |block| {
             let judged = self.push(block, last, out);
@@ -140,6 +127,7 @@ impl Lane {
             judged == Judged::Well
         });
         self.block = block;
+        self.grain.measure(begun.elapsed());
         if well { Judged::Well } else { Judged::Odd }
     }
 
@@ -166,7 +154,13 @@ impl Lane {
 
     /// Takes in what the front printed of a block.
     pub fn fold(&mut self, block: &[u8]) -> Fed {
-        self.fold.push(block, &mut Vec::new())
+        let begun = Instant::now();
+        let fed = self.fold.push(block, &mut Vec::new());
+        if self.front.is_empty() {
+            // To fold it was all the work on a part.
+            self.grain.measure(begun.elapsed());
+        }
+        fed
     }
 
     /// Gives what it knows back to `chain`.
