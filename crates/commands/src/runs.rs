@@ -196,7 +196,8 @@ impl Run {
         let opener = opener(means)?;
         let (kernel, may_give_up) = program.kernel(&files)?;
         let mut chain = Chain::new(vec![kernel]);
-        chain.lend(&Means { storage: means.storage.clone(), ..Means::default() });
+        let itself = means.itself.clone();
+        chain.lend(&Means { storage: means.storage.clone(), itself, ..Means::default() });
         if null {
             chain.nobody_reads();
         }

@@ -20,6 +20,9 @@ pub struct Means {
     pub files: Option<Arc<dyn Files>>,
     /// Who starts the program that a command starts for what its kernel does not judge (`find -exec`).
     pub programs: Option<Arc<dyn Programs>>,
+    /// Who starts the command itself, or what that runs, for what only they can tell (`grep`, `xargs grep`). For the kernel that
+    /// reads the inputs of the stage.
+    pub itself: Option<Arc<dyn Programs>>,
 }
 
 /// Starts one program, as often as it is wanted.
@@ -29,6 +32,24 @@ pub trait Programs: Send + Sync {
     /// # Errors
     /// If it cannot be started.
     fn start(&self, words: Vec<Vec<u8>>) -> io::Result<Box<dyn Started>>;
+
+    /// The same, wherever the stage prints: what this prints is there to be read. With `back`, the standard input is a plain file
+    /// of which so many bytes were read: they are there to be read again, and the file stands where it stood once the program
+    /// has ended.
+    ///
+    /// # Errors
+    /// If it cannot be started, or nobody can go back.
+    fn start_again(&self, words: Vec<Vec<u8>>, back: Option<u64>, says: Says)
+    -> io::Result<Box<dyn Started>>;
+}
+
+/// Where what a program says on standard error goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Says {
+    /// Where the messages of the stage go.
+    AsStage,
+    /// Nobody hears it.
+    Nothing,
 }
 
 impl fmt::Debug for dyn Programs {

@@ -1,9 +1,13 @@
 //! grep's inner loop.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
-use pelton_stream::{Flow, Framing, HandOver, InputKind, Kernel, Outcome};
+use pelton_stream::{
+    BLOCK_BYTES, Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Programs, Says,
+};
+use pelton_sys::wait::Ended;
 
 use crate::regex::{GaveUp, Judges};
 
@@ -29,6 +33,12 @@ struct Progress {
     any_nul: bool,
     /// What was printed of the lines that end in grep's current read: if a NUL comes in it, nothing.
     unsure: Vec<u8>,
+    /// The same of the window before it, where nobody knows grep's reads: they may reach into this one.
+    earlier: Vec<u8>,
+    /// What was known before the window before.
+    before_earlier: Before,
+    /// The real grep said what was left to be said of it.
+    asked: bool,
     /// The lines of that read so far, if the real grep may have to see them.
     kept: Vec<u8>,
     /// What was known before that read.
@@ -37,6 +47,8 @@ struct Progress {
     stuck: Option<&'static str>,
     /// No more lines are wanted, but the current read may still turn out to be no text.
     full: bool,
+    /// That was so before this window.
+    full_earlier: bool,
 }
 
 /// What the real grep must be told of what came before.
@@ -51,12 +63,16 @@ struct Before {
 }
 
 impl Progress {
-    fn new(kind: InputKind) -> Self {
+    fn new(reads: Reads) -> Self {
         Progress {
+            earlier: Vec::new(),
+            before_earlier: Before::default(),
+            asked: false,
+            full_earlier: false,
             selected: 0,
             binary: None,
             withheld: None,
-            reads: Reads::new(kind),
+            reads,
             arrived: 0,
             nul: None,
             any_nul: false,
@@ -88,6 +104,8 @@ pub(super) struct GrepKernel {
     complaints: Vec<u8>,
     /// Bytes.
     printed: u64,
+    /// So long the output was when this block came.
+    since: usize,
     /// It may hand over.
     keeps: bool,
     /// What the real grep must see first after a hand-over.
@@ -98,6 +116,14 @@ pub(super) struct GrepKernel {
     zapped: Vec<u8>,
     /// Whole lines are printed as newlines: they are only counted.
     ends_only: bool,
+    /// Who starts the real grep.
+    itself: Option<Arc<dyn Programs>>,
+    /// It would read what this one has read.
+    can_ask: bool,
+    /// How many of the operands have been come to.
+    operands: usize,
+    /// Bytes that came from the standard input, if that is read.
+    from_stdin: Option<u64>,
 }
 
 /// What the C library buffers for a pipe: with no more than that, grep learns at its end that its reader has left.
@@ -114,17 +140,22 @@ impl GrepKernel {
             begun: 0,
             reads_stdin: false,
             drains: false,
-            progress: Progress::new(InputKind::Other),
+            progress: Progress::new(Reads::new(InputKind::Other)),
             printer: Printer::new(options),
             any: false,
             unread: false,
             complaints: Vec::new(),
             printed: 0,
+            since: 0,
             keeps: options.may_meet_unjudged(),
             held: Vec::new(),
             sample: Vec::new(),
             zapped: Vec::new(),
             ends_only: false,
+            itself: None,
+            can_ask: true,
+            operands: 0,
+            from_stdin: None,
             options: options.clone(),
         }
     }
@@ -390,6 +421,7 @@ impl GrepKernel {
 
     /// Lines that are printed unless there is a NUL in the same read.
     fn push_unsure(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
+        self.progress.reads.make_room(block);
         let offset = self.printer.offset();
         let nul = if self.may_hold_nuls(block) { memchr(0, block) } else { None }.unwrap_or(usize::MAX);
         // From `done` to `seen` no line ends: what a long line was looked through for is not looked through again.
@@ -398,8 +430,13 @@ impl GrepKernel {
             let (within, ends) = self.progress.reads.within(block, offset);
             let comes =
                 self.progress.nul.is_some_and(|at| self.progress.reads.has(at, self.progress.arrived));
-            if nul < within || comes {
-                return self.turn_binary(block, done);
+            if comes || nul < within {
+                let reads = &self.progress.reads;
+                // Who could not go on had better not be given by a pipe what is read from a file.
+                return match reads.follow_blocks() || reads.are_known() && self.progress.stuck.is_none() {
+                    true => self.turn_binary(block, done),
+                    false => self.meet_nul(block, done..nul, out),
+                };
             }
             let lines = match memrchr(b'\n', &block[seen..within]) {
                 _ if within == block.len() => within,
@@ -410,7 +447,7 @@ impl GrepKernel {
                 self.keep(&block[done..lines]);
             } else if self.progress.full {
                 self.printer.pass(&block[done..lines]);
-            } else if done < lines && ends {
+            } else if done < lines && ends && self.progress.reads.are_known() {
                 self.search_sure(block, done..lines, out)?;
             } else if done < lines {
                 self.search_unsure(block, done..lines)?;
@@ -420,19 +457,104 @@ impl GrepKernel {
                 return Ok(false);
             }
             if let Some(reason) = self.progress.stuck {
+                take_all(&mut self.progress.earlier, out);
                 return Err(self.give_read(done, reason));
             }
-            out.append(&mut self.progress.unsure);
-            self.progress.kept.clear();
-            self.progress.before = self.now(self.printer.lines());
-            if self.progress.full {
+            if self.pass_read(out) {
                 return Ok(true);
             }
-            self.progress.reads.next(block, offset, done);
+            self.progress.reads.next(block, offset);
             if within == block.len() {
                 return Ok(false);
             }
         }
+    }
+
+    /// There was no NUL in this read, or in as much as one can hold.
+    fn pass_read(&mut self, out: &mut Vec<u8>) -> Enough {
+        let now = self.now(self.printer.lines());
+        let progress = &mut self.progress;
+        progress.kept.clear();
+        take_all(&mut progress.earlier, out);
+        progress.before_earlier = std::mem::replace(&mut progress.before, now);
+        if progress.reads.are_known() {
+            take_all(&mut progress.unsure, out);
+            progress.before_earlier = progress.before.clone();
+            return progress.full;
+        }
+        std::mem::swap(&mut progress.earlier, &mut progress.unsure);
+        std::mem::replace(&mut progress.full_earlier, progress.full)
+    }
+
+    /// The first NUL is at the end of this range, in a read of which nobody knows where it begins.
+    fn meet_nul(&mut self, block: &[u8], range: Range<usize>, out: &mut Vec<u8>) -> Result<Enough, HandOver> {
+        let mut done = range.start;
+        let lines = memrchr(b'\n', &block[range]).map_or(done, |newline| done + newline + 1);
+        if done < lines && self.progress.stuck.is_none() && !self.progress.full {
+            self.search_unsure(block, done..lines)?;
+            if self.progress.stuck.is_none() {
+                done = lines;
+            }
+        }
+        let selected = self.progress.selected > self.progress.before_earlier.selected;
+        let is_stuck = self.progress.stuck.is_some();
+        if (selected || is_stuck)
+            && let Some(printed) = self.ask(out.len() - self.since)
+        {
+            out.extend_from_slice(&printed);
+            if is_stuck {
+                self.progress.asked = true;
+                return Ok(true);
+            }
+            return self.turn_binary_behind(block, done, printed.len());
+        }
+        // Nobody can be asked: most reads are as long as a window.
+        take_all(&mut self.progress.earlier, out);
+        self.turn_binary(block, done)
+    }
+
+    /// The real grep has printed so much of what was unsure.
+    fn turn_binary_behind(&mut self, block: &[u8], done: usize, printed: usize) -> Result<Enough, HandOver> {
+        let progress = &mut self.progress;
+        let all = progress.earlier.len() + progress.unsure.len();
+        progress.earlier.clear();
+        progress.unsure.clear();
+        if printed < all {
+            progress.binary = Some(progress.before_earlier.selected);
+            return Ok(true);
+        }
+        if progress.full {
+            return Ok(true);
+        }
+        progress.binary = Some(progress.selected);
+        self.search_zapped(&block[done..], done)
+    }
+
+    /// What the real grep prints of all inputs up to this one, without what has been printed before this block and so much since.
+    /// `None` if it cannot be started, or does not get there.
+    fn ask(&mut self, since: usize) -> Option<Vec<u8>> {
+        let itself = self.itself.as_ref().filter(|_| self.can_ask)?;
+        let name = (!self.reads_stdin).then(|| self.printer.name());
+        let arguments = self.options.arguments_for(self.operands, name)?;
+        // Where this one could not go on, it does, and says what is to be said.
+        let says = if self.progress.stuck.is_some() { Says::AsStage } else { Says::Nothing };
+        let mut real = itself.start_again(arguments, self.from_stdin, says).ok()?;
+        let (mut known, mut rest) = (self.printed + since as u64, Vec::new());
+        let mut block = vec![0; BLOCK_BYTES];
+        // What cannot be read on is at its end.
+        while let Ok(read @ 1..) = real.read(&mut block) {
+            let ends = if self.ends_only { lines_ended(&block[..read]) as usize } else { read };
+            let skipped = known.min(ends as u64) as usize;
+            known -= skipped as u64;
+            match self.ends_only {
+                true => rest.resize(rest.len() + ends - skipped, b'\n'),
+                false => rest.extend_from_slice(&block[skipped..read]),
+            }
+        }
+        let status = real.end().map_or(2, Ended::status);
+        self.any |= status == 0;
+        // 2: a file could not be opened, as was said.
+        (status <= 2 && known == 0).then_some(rest)
     }
 
     /// The last lines of a read without a NUL: they are printed, and so is what was unsure.
@@ -551,6 +673,9 @@ impl GrepKernel {
 
     /// The end of an input, reached or not needed.
     fn conclude(&mut self, out: &mut Vec<u8>) {
+        if self.progress.asked {
+            return;
+        }
         match self.options.show {
             Show::Count => {
                 self.printer.name_before(out);
@@ -571,10 +696,18 @@ impl GrepKernel {
     }
 }
 
+/// Moves all of it behind `out`.
+fn take_all(from: &mut Vec<u8>, out: &mut Vec<u8>) {
+    if out.is_empty() { std::mem::swap(from, out) } else { out.append(from) }
+}
+
+fn lines_ended(block: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', block).count() as u64
+}
+
 /// A last line that lacks its end is one as well.
 fn lines(block: &[u8]) -> u64 {
-    let ends = memchr::memchr_iter(b'\n', block).count() as u64;
-    ends + u64::from(block.last().is_some_and(|last| *last != b'\n'))
+    lines_ended(block) + u64::from(block.last().is_some_and(|last| *last != b'\n'))
 }
 
 impl Kernel for GrepKernel {
@@ -594,13 +727,24 @@ impl Kernel for GrepKernel {
         self.printer.begin(name);
         self.reads_stdin = name.is_none();
         self.drains = false;
-        self.progress = Progress::new(self.kinds.get(self.begun).copied().unwrap_or(InputKind::Other));
+        let kind = self.kinds.get(self.begun).copied().unwrap_or(InputKind::Other);
+        self.operands = self.options.inputs_until(name, self.operands);
+        let reads = if self.begun == 0 { Reads::new(kind) } else { self.progress.reads.go_on(kind) };
+        self.can_ask &= reads.can_be_repeated();
+        self.progress = Progress::new(reads);
         self.begun += 1;
+    }
+
+    fn lend(&mut self, means: &Means) {
+        self.itself = means.itself.clone();
     }
 
     fn arrives(&mut self, bytes: &[u8]) {
         if self.options.text {
             return;
+        }
+        if self.reads_stdin {
+            *self.from_stdin.get_or_insert(0) += bytes.len() as u64;
         }
         let progress = &mut self.progress;
         progress.nul = memchr(0, bytes).map(|at| progress.arrived + at as u64);
@@ -612,7 +756,7 @@ impl Kernel for GrepKernel {
         if self.drains {
             return Ok(Flow::More);
         }
-        let before = out.len();
+        self.since = out.len();
         let enough = match self.options.text {
             true => self.search(block, out)?,
             false if !self.is_quiet() => self.push_unsure(block, out)?,
@@ -621,7 +765,7 @@ impl Kernel for GrepKernel {
             }
             false => self.search(block, out)?,
         };
-        self.printed += (out.len() - before) as u64;
+        self.printed += (out.len() - self.since) as u64;
         Ok(match enough {
             true if self.options.show == Show::Nothing => Flow::Done,
             true if self.options.limit != Some(self.progress.selected) && self.reads_stdin => {
@@ -636,10 +780,12 @@ impl Kernel for GrepKernel {
 
     fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
         if let Some(reason) = self.progress.stuck {
+            take_all(&mut self.progress.earlier, out);
             return Err(self.give_read(0, reason));
         }
         let before = out.len();
-        out.append(&mut self.progress.unsure);
+        take_all(&mut self.progress.earlier, out);
+        take_all(&mut self.progress.unsure, out);
         self.conclude(out);
         self.printed += (out.len() - before) as u64;
         Ok(Flow::More)

@@ -51,6 +51,10 @@ pub(super) struct Options {
     pub(super) scripts: Vec<Vec<u8>>,
     /// With what the real grep goes on from standard input.
     pub(super) resume_args: Vec<Vec<u8>>,
+    /// As it was called.
+    pub(super) args: Vec<Vec<u8>>,
+    /// Which of them name inputs, if that can be told.
+    pub(super) operands: Option<Vec<usize>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,7 +204,35 @@ impl Options {
             inputs,
             scripts: files.into_iter().map(|(name, _)| name.to_vec()).collect(),
             resume_args,
+            operands: places(args, &operands),
+            args: args.to_vec(),
         })
+    }
+
+    /// As it was called, but for the first inputs only: its buffer then lies where it would, and is as long. `name`: what the
+    /// last of them is called; who runs greps for one file after another has not said.
+    pub(super) fn arguments_for(&self, inputs: usize, name: Option<&[u8]>) -> Option<Vec<Vec<u8>>> {
+        if self.inputs.len() == 1 {
+            let mut args = self.args.clone();
+            if let Some(name) = name {
+                args[*self.operands.as_ref()?.first()?] = name.to_vec();
+            }
+            return Some(args);
+        }
+        let later = self.operands.as_ref()?.get(inputs..)?;
+        let names = if self.names { &b"-H"[..] } else { b"-h" };
+        let args = (0..self.args.len()).filter(|at| !later.contains(at)).map(|at| self.args[at].clone());
+        Some([names.to_vec()].into_iter().chain(args).collect())
+    }
+
+    /// How many inputs there are up to this one, which is behind so many (`None`: the standard input).
+    pub(super) fn inputs_until(&self, name: Option<&[u8]>, behind: usize) -> usize {
+        let is_it = |input: &Input| match input {
+            Input::Stdin => name.is_none(),
+            Input::File(file) => name == Some(file),
+        };
+        let found = self.inputs.iter().skip(behind).position(is_it);
+        found.map_or(self.inputs.len(), |place| behind + place + 1)
     }
 
     /// It prints nothing of the lines themselves: what the data is made of matters less.
@@ -233,6 +265,15 @@ impl Options {
 
 /// Lines of the expressions that are tried as lines.
 const GIVEN_MAX: usize = 100;
+
+/// Where the operands stand.
+fn places(args: &[Vec<u8>], operands: &[&[u8]]) -> Option<Vec<usize>> {
+    let place = |operand: &&[u8]| {
+        let is_it = |arg: &Vec<u8>| !arg.is_empty() && std::ptr::eq(arg.as_slice(), *operand);
+        args.iter().position(is_it)
+    };
+    operands.iter().map(place).collect()
+}
 
 /// The files of expressions, by name.
 fn files<'a>(parsed: &Parsed<'a, Id>, scripts: Scripts<'_>) -> Accept<Vec<(&'a [u8], Vec<u8>)>> {
@@ -327,7 +368,39 @@ fn compile(parsed: &Parsed<Id>, expressions: &[&[u8]], context: &Context, spans:
 
 #[cfg(test)]
 mod tests {
-    use super::limit;
+    use super::*;
+    use crate::{Family, Implementation, Locale};
+
+    fn options(text: &str) -> Options {
+        let args: Vec<Vec<u8>> = text.split(' ').map(|arg| arg.into()).collect();
+        let context = Context { locale: Locale::C, implementation: Implementation::tested(Family::GnuGrep) };
+        Options::parse(&args, &context, &|_| Declined::because("no files")).expect("native")
+    }
+
+    #[test]
+    fn for_some_of_the_inputs_it_is_called_as_it_was() {
+        let first = |text: &str, inputs: usize| {
+            let args = options(text).arguments_for(inputs, None).expect("arguments");
+            String::from_utf8_lossy(&args.join(&b' ')).into_owned()
+        };
+        assert_eq!(first("-v a f", 1), "-v a f");
+        let other = options("-e a -- f").arguments_for(1, Some(b"g"));
+        assert_eq!(other, Some(["-e", "a", "--", "g"].map(|arg| arg.into()).to_vec()));
+        assert_eq!(first("a", 1), "a");
+        assert_eq!(first("a f - -v g f", 1), "-H a f -v");
+        assert_eq!(first("a f - -v g f", 3), "-H a f - -v g");
+        assert_eq!(first("a f - -v g f", 4), "-H a f - -v g f");
+        assert_eq!(first("-h -e a a -- b -e", 1), "-h -h -e a a --");
+    }
+
+    #[test]
+    fn inputs_that_could_not_be_opened_count() {
+        let options = options("a f - g f");
+        assert_eq!(options.inputs_until(Some(b"f"), 0), 1);
+        assert_eq!(options.inputs_until(Some(b"g"), 1), 3);
+        assert_eq!(options.inputs_until(None, 1), 2);
+        assert_eq!(options.inputs_until(Some(b"f"), 3), 4);
+    }
 
     #[test]
     fn limits_that_are_plain_numbers() {

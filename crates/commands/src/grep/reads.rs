@@ -1,39 +1,68 @@
 //! Where GNU grep's reads end.
 //!
 //! grep looks for NULs in each read before it searches the lines that end in it, and from the first read with a NUL on it
-//! prints no line any more. So which lines are printed before that depends on where its reads end. A file is read by
-//! 96 KiB. What is left of a read after its last line is moved to the front; if it is a page or more, the next read is
-//! shorter by as many pages. Of a pipe grep reads what there is: each block that comes is taken for a read, but no more
-//! than a full pipe holds, since a block may come from a file that a `cat` before it would have sent through one.
+//! prints no line any more. So which lines are printed before that depends on where its reads end.
+//!
+//! The first read of a file is of 96 KiB. Where the next ones end depends on where grep's buffer happens to lie: what is left of
+//! a read after its last line is moved to the front, so that the next one begins at a page; the buffer comes from `malloc`, and
+//! how far from a page it lies changes with the locale and the expression. All that is certain: a read is not longer than the
+//! buffer. So the file is taken in windows of that length, and what is selected in one of them is printed once there was no NUL
+//! in the next one either. Where there is one, and something was selected shortly before it, only the real grep knows.
+//!
+//! Of a pipe grep reads what there is: each block that comes is taken for a read, but no more than a full pipe holds, since a
+//! block may come from a file that a `cat` before it would have sent through one.
 
+use memchr::{memchr, memrchr};
 use pelton_stream::InputKind;
 
-/// What grep's buffer holds.
+/// What grep's buffer holds at first. It is doubled for a line that does not fit.
 const BUFFER: u64 = 96 << 10;
 const PAGE: u64 = 4 << 10;
 /// What a pipe holds.
 const PIPE: u64 = 64 << 10;
 
 /// Follows the reads of one input.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reads {
-    /// Where the current read ends, in bytes from the start of the input.
+    /// Where the current read, or window, ends, in bytes from the start of the input.
     end: u64,
     /// It ends at the latest with the block.
     of_pipe: bool,
+    /// The longest that a read can be.
+    window: u64,
+    /// It is grep's first one.
+    is_first: bool,
 }
 
 impl Reads {
     pub(super) fn new(kind: InputKind) -> Self {
-        match kind {
-            InputKind::Regular { .. } => Reads { end: BUFFER, of_pipe: false },
-            InputKind::Other => Reads { end: PIPE, of_pipe: true },
+        let of_pipe = kind == InputKind::Other;
+        let end = if of_pipe { PIPE } else { BUFFER };
+        Reads { end, of_pipe, window: BUFFER, is_first: true }
+    }
+
+    /// Of the next input: the buffer stays as long as it has become.
+    pub(super) fn go_on(&self, kind: InputKind) -> Self {
+        if self.window == BUFFER {
+            return Reads::new(kind);
         }
+        let new = Reads { window: self.window, is_first: false, ..Reads::new(kind) };
+        if new.of_pipe { new } else { Reads { end: new.window, ..new } }
     }
 
     /// No read crosses from one block to the next.
     pub(super) fn follow_blocks(&self) -> bool {
         self.of_pipe
+    }
+
+    /// It is read again by another grep as it was by the first.
+    pub(super) fn can_be_repeated(&self) -> bool {
+        !self.of_pipe
+    }
+
+    /// This is a read of grep's, not just as much as one can hold.
+    pub(super) fn are_known(&self) -> bool {
+        self.of_pipe || self.is_first
     }
 
     /// How much of the block, which starts at `offset`, belongs to the current read, and whether the read ends in it.
@@ -47,18 +76,42 @@ impl Reads {
         self.of_pipe && at < self.end.min(arrived)
     }
 
-    /// Goes on to the next read; the current one ends in this block, and its last line at most at `done`.
-    pub(super) fn next(&mut self, block: &[u8], offset: u64, done: usize) {
-        let (length, _) = self.within(block, offset);
-        if self.of_pipe {
-            self.end = ((offset + length as u64) / PIPE + 1) * PIPE;
+    /// Whole lines come: for the longest of them the buffer may have to grow.
+    pub(super) fn make_room(&mut self, lines: &[u8]) {
+        if lines.len() < STEP {
             return;
         }
-        let line = memchr::memrchr(b'\n', &block[..length.min(done)]).map_or(0, |newline| newline + 1);
-        let moved = (length - line) as u64 / PAGE * PAGE;
-        // A line that is longer than the buffer gets a bigger one.
-        self.end += BUFFER.saturating_sub(moved).max(PAGE);
+        let longest = longest(lines) as u64;
+        while longest + 2 * PAGE > self.window {
+            let more = self.window;
+            self.window += more;
+            if !self.are_known() {
+                self.end += more;
+            }
+        }
     }
+
+    /// Goes on to the next read; the current one ends in this block.
+    pub(super) fn next(&mut self, block: &[u8], offset: u64) {
+        let (length, _) = self.within(block, offset);
+        self.end = match self.of_pipe {
+            true => ((offset + length as u64) / PIPE + 1) * PIPE,
+            false => self.end + self.window,
+        };
+        self.is_first = false;
+    }
+}
+
+/// A line that grep's buffer may be too small for holds at least one multiple of this.
+const STEP: usize = (BUFFER - 2 * PAGE) as usize / 2;
+
+/// How long the longest line is, in bytes, if it is longer than [`STEP`]; else anything up to that.
+fn longest(lines: &[u8]) -> usize {
+    let line_at = |at: usize| {
+        let start = memrchr(b'\n', &lines[..at]).map_or(0, |newline| newline + 1);
+        memchr(b'\n', &lines[at..]).map_or(lines.len(), |newline| at + newline + 1) - start
+    };
+    (STEP..lines.len()).step_by(STEP).map(line_at).max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -71,17 +124,36 @@ mod tests {
         let mut reads = Reads::new(InputKind::Regular { bytes: 150_000 });
         assert_eq!(reads.within(&block[..98_304], 0), (98_304, true));
         assert_eq!(reads.within(&block[..98_303], 0), (98_303, false));
-        reads.next(&block, 0, block.len());
+        assert!(reads.are_known());
+        reads.next(&block, 0);
+        assert!(!reads.are_known());
         assert_eq!(reads.within(&block, 0), (150_000, false));
         assert_eq!(reads.within(&block, 100_000), (96_608, true));
     }
 
     #[test]
-    fn a_long_line_makes_the_next_read_shorter() {
-        let block = [vec![b'a'; 90_000], vec![b'\n'], vec![b'b'; 200_000]].concat();
-        let mut reads = Reads::new(InputKind::Regular { bytes: 290_001 });
-        reads.next(&block, 0, block.len());
-        assert_eq!(reads.within(&block, 0), (98_304 + 98_304 - 8192, true));
+    fn a_window_holds_what_the_buffer_may_have_grown_to() {
+        let lines = |long: usize| [b"a\n".repeat(40_000), vec![b'b'; long], b"\nc\n".repeat(50_000)].concat();
+        let mut reads = Reads::new(InputKind::Regular { bytes: 1 << 30 });
+        reads.make_room(&lines(90_000));
+        assert_eq!(reads, Reads::new(InputKind::Regular { bytes: 1 << 30 }));
+        reads.make_room(&lines(90_112));
+        assert_eq!((reads.window, reads.end), (2 * BUFFER, BUFFER), "the first read was over by then");
+        reads.next(&[0; 100_000], 0);
+        reads.make_room(&lines(1_000_000));
+        assert_eq!((reads.window, reads.end), (16 * BUFFER, BUFFER + 16 * BUFFER));
+    }
+
+    #[test]
+    fn a_buffer_that_has_grown_stays() {
+        let (file, pipe) = (InputKind::Regular { bytes: 1 << 30 }, InputKind::Other);
+        let mut reads = Reads::new(pipe);
+        assert_eq!(reads.go_on(file), Reads::new(file));
+        reads.make_room(&[b'a'; 100_000]);
+        let next = reads.go_on(file);
+        assert!(!next.are_known());
+        assert_eq!((next.window, next.end), (2 * BUFFER, 2 * BUFFER));
+        assert_eq!(next.go_on(pipe).end, PIPE);
     }
 
     #[test]
@@ -90,9 +162,9 @@ mod tests {
         assert_eq!(reads.within(b"a\nb\n", 12), (4, true));
         let block = b"line\n".repeat(20_000);
         assert_eq!(reads.within(&block, 0), (65_536, true));
-        reads.next(&block, 0, block.len());
+        reads.next(&block, 0);
         assert_eq!(reads.within(&block, 0), (100_000, true));
-        reads.next(&block, 0, block.len());
+        reads.next(&block, 0);
         assert_eq!(reads.within(&block[..1000], 100_000), (1000, true));
     }
 }

@@ -275,12 +275,14 @@ fn command_of(
     candidate.locale = Some(locale.clone());
     let command = pelton_commands::accept_with(&name, &candidate.args, &context, &files::script)?;
     let mut starts = None;
+    let mut itself = command.depends_on_reads().then(|| alone(&exec));
     if let Some(program) = command.runs() {
         let found = (!own).then(|| around.program_of(program.as_bytes())).flatten().map(|found| found.path);
         spawned::check(command.as_ref(), found.as_deref(), &exec.envp, detector)?;
         // xargs has nothing to go on with: where its kernel does not, the real xargs does.
         let goes_on = command.resume_args().is_none();
-        starts = found.filter(|_| goes_on).and_then(|path| program_alone(&path, program, &exec));
+        itself = found.and_then(|path| program_alone(&path, program, &exec));
+        starts = itself.clone().filter(|_| goes_on);
     }
     if name == b"find" {
         check_find(&exec.envp, position.last && command.complains_before_printing())?;
@@ -307,7 +309,7 @@ fn command_of(
     let called = String::from_utf8_lossy(&called).into_owned();
     Ok((
         command,
-        Ready { called, exec: Some(exec), starts, redirections: native.redirections, files },
+        Ready { called, exec: Some(exec), starts, itself, redirections: native.redirections, files },
         Some(locale),
     ))
 }
@@ -349,7 +351,14 @@ fn builtin_of(
     let files = files::of_stage(command.as_ref(), &[], position)?;
     Ok((
         command,
-        Ready { called: name.to_owned(), exec: None, starts: None, redirections: Vec::new(), files },
+        Ready {
+            called: name.to_owned(),
+            exec: None,
+            starts: None,
+            itself: None,
+            redirections: Vec::new(),
+            files,
+        },
     ))
 }
 
@@ -386,6 +395,11 @@ fn has_own_directory(environment: &[CString]) -> bool {
 fn program_alone(path: &[u8], name: &str, by: &Exec) -> Option<Exec> {
     let argv = vec![crate::c_string(name.as_bytes())?];
     Some(Exec { path: crate::c_string(path)?, argv, envp: by.envp.clone() })
+}
+
+/// A command without its words.
+fn alone(exec: &Exec) -> Exec {
+    Exec { argv: exec.argv.iter().take(1).cloned().collect(), ..exec.clone() }
 }
 
 /// What find goes by besides its arguments: variables, and a terminal that its names may go to.

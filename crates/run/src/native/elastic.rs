@@ -259,7 +259,8 @@ pub fn means(elastic: &Arc<Elastic>) -> Means {
         true => Crew::new(policy),
         false => Crew::default(),
     };
-    Means { crew, storage: Some(Arc::new(Memory)), files: Some(Arc::new(Named::new())), programs: None }
+    let (storage, files) = (Some(Arc::new(Memory) as _), Some(Arc::new(Named::new()) as _));
+    Means { crew, storage, files, ..Means::default() }
 }
 
 impl Watch {

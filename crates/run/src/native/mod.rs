@@ -85,6 +85,8 @@ pub struct Native {
     last_runs: Option<String>,
     /// What the first stage starts by itself, and sees end.
     starts: Option<Arc<dyn Programs>>,
+    /// The command of the first stage, or what that starts, if its kernel may have to ask that.
+    itself: Option<Arc<dyn Programs>>,
     /// The worker, and what takes its place, end with this process.
     pub tie: Tie,
     /// A note per node, for the record.

@@ -19,6 +19,8 @@ pub struct Ready {
     pub exec: Option<Exec>,
     /// What it starts for what its kernel does not judge, without words.
     pub starts: Option<Exec>,
+    /// The command itself without words, or the program that it starts for what it reads, if its kernel may have to ask that.
+    pub itself: Option<Exec>,
     /// Its own redirections.
     pub redirections: Vec<Redirection>,
     /// What it reads and writes.
@@ -44,6 +46,8 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
     let is_last = nodes.len() == 1;
     let starts = stages[range.start].as_mut()?.starts.take();
     let starts = starts.map(|exec| Arc::new(Starts::new(exec, is_last)) as Arc<dyn Programs>);
+    let itself = stages[range.start].as_mut()?.itself.take();
+    let itself = itself.map(|exec| Arc::new(Starts::new(exec, false)) as Arc<dyn Programs>);
     let caller = |stage: usize| Some(Caller { called: stages[stage].as_ref()?.called.clone() });
     let (reading, writing) = (caller(range.start)?, caller(range.end - 1)?);
     // Rules may drop a stage's node, and never what the first stage reads.
@@ -64,6 +68,7 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
         last_copies,
         last_runs,
         starts,
+        itself,
         tie: Tie::None,
         rows: Vec::new(),
     })

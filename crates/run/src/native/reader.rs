@@ -115,6 +115,8 @@ pub struct Reader {
     ended: bool,
     /// What the first kernel may start.
     programs: Option<Arc<dyn Programs>>,
+    /// The command of the first kernel.
+    itself: Option<Arc<dyn Programs>>,
 }
 
 /// A team is about to begin.
@@ -184,12 +186,13 @@ impl Reader {
             broken: None,
             ended: false,
             programs: None,
+            itself: None,
         }
     }
 
-    /// The same, and its kernels may start this.
-    pub fn starting(self, programs: Option<Arc<dyn Programs>>) -> Self {
-        Reader { programs, ..self }
+    /// The same, and its first kernel may start these: a program of the command's, and the command itself.
+    pub fn starting(self, programs: Option<Arc<dyn Programs>>, itself: Option<Arc<dyn Programs>>) -> Self {
+        Reader { programs, itself, ..self }
     }
 
     /// For kernels that have been reading a pipe already: it goes on as this descriptor.
@@ -202,7 +205,8 @@ impl Reader {
     /// Where a kernel handed over, it is called again.
     fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         let kinds: Vec<InputKind> = self.sources.iter().map(|source| source.kind).collect();
-        chain.lend(&Means { programs: self.programs.clone(), ..self.growth.means() });
+        let (programs, itself) = (self.programs.clone(), self.itself.clone());
+        chain.lend(&Means { programs, itself, ..self.growth.means() });
         chain.begin(&kinds, out)?;
         while self.at < self.sources.len() {
             let done = self.give(chain, out)? == Flow::Done || chain.end_input(out)? == Flow::Done;

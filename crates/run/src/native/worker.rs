@@ -63,7 +63,7 @@ impl Worker {
             }
             None => {
                 let reader = Reader::new(sources, self.native.first.clone());
-                Feed::InTurn(reader.starting(self.native.starts.clone()))
+                Feed::InTurn(reader.starting(self.native.starts.clone(), self.native.itself.clone()))
             }
         };
         let driven = feed.drive(&mut chain, &mut out);

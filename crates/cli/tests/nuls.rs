@@ -1,0 +1,69 @@
+//! NULs far into files of text: which lines grep prints before it finds one depends on where its reads end, and that on where its
+//! buffer happens to lie in memory.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use pelton_testkit::Random;
+
+const LOCALES: [&str; 2] = ["C", "C.UTF-8"];
+const EXPRESSIONS: [&str; 6] = ["foo", "-v foo", "-n o", "-e foo -e bar", "-o a", "-m 900 a"];
+/// One for each way in which grep is given what it reads.
+const TEXTS: [&str; 7] = [
+    "grep {} f0",
+    "grep {} f0 f1 f2 | cksum",
+    "grep {} < f1 | wc -l",
+    "grep {} f0 missing - < f1",
+    "{ head -n 3 > /dev/null; grep {}; } < f0",
+    "printf '%s\\n' f0 f1 | xargs grep {} | wc",
+    "find f0 f1 f2 -exec grep {} '{}' + | cksum",
+];
+/// Files are made anew so many times for each of them.
+const ROUNDS: u64 = 5;
+
+/// Lines of up to so many bytes, and a NUL somewhere behind grep's first read.
+fn file(random: &mut Random, longest: usize) -> Vec<u8> {
+    let length = 110_000 + random.below(300_000);
+    let mut text = Vec::new();
+    while text.len() < length {
+        let word = random.pick(&[&b"foo"[..], b"bar", b"ab", b"x"]);
+        let bytes = 1 + random.below(longest);
+        text.extend(word.iter().cycle().take(bytes));
+        text.push(b'\n');
+    }
+    let nul = 100_000 + random.below(length - 100_000);
+    text[nul] = 0;
+    text
+}
+
+fn output(program: &str, args: &[&str], dir: &Path, locale: &str) -> Output {
+    let mut command = Command::new("timeout");
+    command.args(["-s", "KILL", "60", program]).args(args).current_dir(dir).env("LC_ALL", locale);
+    command.output().expect("timeout runs")
+}
+
+#[test]
+fn what_grep_prints_before_a_nul_is_what_it_prints_here() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for (at, text) in TEXTS.iter().enumerate() {
+        for round in 0..ROUNDS {
+            let mut random = Random::new(at as u64 * ROUNDS + round);
+            for name in ["f0", "f1", "f2"] {
+                let longest = random.pick(&[30, 300, 3000, 30_000, 150_000]);
+                fs::write(dir.path().join(name), file(&mut random, longest)).expect("written");
+            }
+            let text = text.replacen("{}", random.pick(&EXPRESSIONS), 1);
+            let locale = random.pick(&LOCALES);
+            let expected = output("bash", &["-c", &text], dir.path(), locale);
+            let found = output(env!("CARGO_BIN_EXE_pelton"), &["run", "--", &text], dir.path(), locale);
+            let shown = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(
+                (found.status, shown(&found), found.stdout.len()),
+                (expected.status, shown(&expected), expected.stdout.len()),
+                "{text}, round {round}, {locale}"
+            );
+            assert!(found.stdout == expected.stdout, "{text}, round {round}, {locale}");
+        }
+    }
+}
