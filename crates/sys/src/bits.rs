@@ -15,15 +15,15 @@ pub fn equal(bytes: &[u8], byte: u8, words: &mut [u64]) {
 }
 
 /// The last bytes, padded to a whole step, and a bit for each of them.
-fn padded(rest: &[u8]) -> ([u8; STEP], u64) {
+pub(crate) fn padded(rest: &[u8]) -> ([u8; STEP], u64) {
     let mut chunk = [0; STEP];
     chunk[..rest.len()].copy_from_slice(rest);
     (chunk, (1 << rest.len()) - 1)
 }
 
-/// Calls `mask` for each step.
+/// Calls `mask` for each step. A loop and nothing else: iterators that are not compiled for the instructions of `mask` would call it.
 #[inline(always)]
-fn fill(bytes: &[u8], words: &mut [u64], mask: impl Fn(&[u8; STEP]) -> u64) {
+pub(crate) fn fill(bytes: &[u8], words: &mut [u64], mask: impl Fn(&[u8; STEP]) -> u64) {
     let (whole, rest) = bytes.as_chunks::<STEP>();
     for (chunk, word) in whole.iter().zip(&mut *words) {
         *word = mask(chunk);

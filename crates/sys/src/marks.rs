@@ -3,8 +3,10 @@
 //! Who has the bits goes from one field to the next without looking at what lies between, and counts fields without
 //! looking at any.
 
+use crate::bits::fill;
+
 /// How many bytes one word of bits stands for.
-pub const STEP: usize = 64;
+pub const STEP: usize = crate::bits::STEP;
 
 /// Makes `words` one for each 64 bytes: bit i of word w tells whether byte 64w + i is one
 /// of `members`. Bits behind the end are 0.
@@ -12,19 +14,11 @@ pub fn mark(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
     imp::mark(bytes, members, words);
 }
 
-/// Calls `bits` for each step. A loop and nothing else: iterators that are not compiled for the instructions of `bits` would call it.
+/// Calls `bits` for each step.
 #[inline(always)]
 fn mark_by(bytes: &[u8], words: &mut Vec<u64>, bits: impl Fn(&[u8; STEP]) -> u64) {
-    let (whole, rest) = bytes.as_chunks::<STEP>();
     words.resize(bytes.len().div_ceil(STEP), 0);
-    for (chunk, word) in whole.iter().zip(words.iter_mut()) {
-        *word = bits(chunk);
-    }
-    if let (false, Some(last)) = (rest.is_empty(), words.last_mut()) {
-        let mut chunk = [0; STEP];
-        chunk[..rest.len()].copy_from_slice(rest);
-        *last = bits(&chunk) & (u64::MAX >> (STEP - rest.len()));
-    }
+    fill(bytes, words, bits);
 }
 
 /// A byte at a time.

@@ -5,8 +5,7 @@
 //! digits of a sum (generated, killed, propagated). One addition therefore tells for 64 bytes at once, whatever they are, before which of them one is
 //! inside a word.
 
-/// How many bytes are looked at together.
-const STEP: usize = 64;
+use crate::bits::{STEP, padded};
 
 /// How many words begin in `bytes`. `inside`: whether what comes before them ends inside a word, and afterwards, whether they do.
 pub fn count(bytes: &[u8], inside: &mut bool) -> u64 {
@@ -26,8 +25,7 @@ fn count_by(bytes: &[u8], inside: &mut bool, kinds: impl Fn(&[u8; STEP]) -> (u64
     }
     if !rest.is_empty() {
         // NULs pass on what was before.
-        let mut chunk = [0; STEP];
-        chunk[..rest.len()].copy_from_slice(rest);
+        let (chunk, _) = padded(rest);
         let begins;
         (begins, carry) = begin(kinds(&chunk), carry);
         count += u64::from(begins.count_ones());
