@@ -35,11 +35,19 @@ fn lines(number: usize, odd_at: usize, odd: &str) -> String {
     (0..number).map(|at| if at == odd_at { odd.to_owned() } else { line(at) }).collect()
 }
 
+/// What stands for one byte here is that byte in the file, and so no UTF-8.
+const ODD_BYTE: char = '\u{ff}';
+
+fn bytes(text: &str) -> Vec<u8> {
+    let byte = |c: char| if c == ODD_BYTE { vec![0xff] } else { c.to_string().into_bytes() };
+    text.chars().flat_map(byte).collect()
+}
+
 fn assert_same(name: &str, texts: &[&str], odds: &[&str]) {
     let scratch = Scratch::new(name);
     for odd in odds {
         for odd_at in [0, 700, 1400] {
-            fs::write(scratch.0.join("f"), lines(1500, odd_at, odd)).expect("written");
+            fs::write(scratch.0.join("f"), bytes(&lines(1500, odd_at, odd))).expect("written");
             for text in texts {
                 let expected = output("bash", &["-c", text], &scratch.0);
                 for (jobs, block) in [("2", "7"), ("3", "64"), ("4", "500"), ("2", "2000")] {
@@ -79,9 +87,23 @@ fn what_comes_behind_a_hand_over_is_given_to_the_real_command() {
     let texts = [
         r#"tr a b < f | mawk '{printf "%s\n", $3; if ($1 == "zzz") exit}' | cksum"#,
         r#"sed s/k/l/ f | mawk '{printf "%s %s\n", $3, $1}'"#,
-        "tr a b < f | grep -v 13",
+        "tr a b < f | grep -av 13",
         "cut -d ' ' -f 1,3 f | tr a b | sort | uniq -c",
         "mawk '!s[$1, $2]++' f | mawk '{printf \"%s\\n\", $1}'",
     ];
     assert_same("rest", &texts, &["k1 1 a\0c\n", "k2 2 \n", "k9 zzz\n\n\nzzz 1 2\n"]);
+}
+
+#[test]
+fn greps_that_share_their_lines_leave_what_they_cannot_judge_to_the_real_one() {
+    let texts = [
+        "grep -c 'k[35]' f",
+        "LC_ALL=C.UTF-8 grep -ciw k2 f",
+        "LC_ALL=C.UTF-8 grep -vci K f | sed s/1/x/",
+        "grep -a 'k[35]' f | tr k l | cksum",
+        "LC_ALL=C.UTF-8 grep -aio K.1 f",
+        "LC_ALL=C.UTF-8 grep -aHi k3 f | cut -d ' ' -f 1 | sort | uniq -c",
+    ];
+    // The Turkish capital I has no small letter of its own, and what is in no encoding no case.
+    assert_same("grep", &texts, &["k1 \0 k5\n", "k2 \u{130}k \u{212a}3\nk1\n", "k1 \u{7f}\u{ff}k1\n"]);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
 use pelton_stream::{
-    BLOCK_BYTES, Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Programs, Says,
+    BLOCK_BYTES, Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer, Programs, Says, known,
 };
 use pelton_sys::wait::Ended;
 
@@ -124,6 +124,8 @@ pub(super) struct GrepKernel {
     operands: usize,
     /// Bytes that came from the standard input, if that is read.
     from_stdin: Option<u64>,
+    /// Another one absorbs what it knows.
+    is_peer: bool,
 }
 
 /// What the C library buffers for a pipe: with no more than that, grep learns at its end that its reader has left.
@@ -156,6 +158,7 @@ impl GrepKernel {
             can_ask: true,
             operands: 0,
             from_stdin: None,
+            is_peer: false,
             options: options.clone(),
         }
     }
@@ -658,6 +661,10 @@ impl GrepKernel {
     /// Makes up what the real grep must see first to know what this one knows: as many lines that it does not select
     /// for line numbers, as many that it does for a count, a NUL or an invalid character for the message.
     fn hold(&mut self, before: &Before) {
+        if self.is_peer {
+            // The first one will know it as well.
+            return;
+        }
         let innocent = self.options.innocent.as_deref().unwrap_or_default();
         let guilty = self.options.guilty.as_deref().unwrap_or(&self.sample);
         let numbered = if self.options.line_numbers { before.lines } else { 0 };
@@ -789,6 +796,33 @@ impl Kernel for GrepKernel {
         self.conclude(out);
         self.printed += (out.len() - before) as u64;
         Ok(Flow::More)
+    }
+
+    /// Where data that is not text shows reads of the real grep, it works alone.
+    fn another(&self) -> Option<Peer> {
+        let Options { show, text, line_numbers, offsets, limit, .. } = self.options;
+        if limit.is_some() || self.unread {
+            return None;
+        }
+        let ends_only = self.ends_only;
+        let mut peer = GrepKernel { ends_only, is_peer: true, ..GrepKernel::new(&self.options) };
+        peer.printer.begin_as(&self.printer);
+        match show {
+            Show::Count => Some(Peer::of_fold(peer)),
+            Show::Lines | Show::Matches if text && !line_numbers && !offsets => Some(Peer::of_blocks(peer)),
+            _ => None,
+        }
+    }
+
+    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+        let Some(peer) = known::<Self>(peer) else { return };
+        self.any |= peer.any;
+        if self.options.show == Show::Count {
+            self.progress.selected += peer.progress.selected;
+        }
+        if self.sample.is_empty() {
+            self.sample = peer.sample;
+        }
     }
 
     fn held(&mut self) -> Vec<u8> {

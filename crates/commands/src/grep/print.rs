@@ -40,6 +40,11 @@ impl Printer {
         (self.offset, self.lines, self.counted) = (0, 0, 0);
     }
 
+    /// What another one prints of the same input.
+    pub(super) fn begin_as(&mut self, other: &Printer) {
+        self.begin(Some(&other.name));
+    }
+
     /// Nothing stands before a line.
     pub(super) fn is_plain(&self) -> bool {
         !self.names && !self.line_numbers && !self.offsets
