@@ -8,13 +8,15 @@ use std::process::{Command, Output};
 use pelton_testkit::Random;
 
 const LOCALES: [&str; 2] = ["C", "C.UTF-8"];
-const EXPRESSIONS: [&str; 6] = ["foo", "-v foo", "-n o", "-e foo -e bar", "-o a", "-m 900 a"];
+const EXPRESSIONS: [&str; 7] = ["foo", "-v foo", "-n o", "-e foo -e bar", "-o a", "-m 900 a", "-o '^$'"];
 /// One for each way in which grep is given what it reads.
-const TEXTS: [&str; 7] = [
+const TEXTS: [&str; 9] = [
     "grep {} f0",
     "grep {} f0 f1 f2 | cksum",
     "grep {} < f1 | wc -l",
     "grep {} f0 missing - < f1",
+    "grep {} - f0 f0 < f0",
+    "echo f1 f0 | xargs grep {}",
     "{ head -n 3 > /dev/null; grep {}; } < f0",
     "printf '%s\\n' f0 f1 | xargs grep {} | wc",
     "find f0 f1 f2 -exec grep {} '{}' + | cksum",
@@ -50,7 +52,7 @@ fn what_grep_prints_before_a_nul_is_what_it_prints_here() {
         for round in 0..ROUNDS {
             let mut random = Random::new(at as u64 * ROUNDS + round);
             for name in ["f0", "f1", "f2"] {
-                let longest = random.pick(&[30, 300, 3000, 30_000, 150_000]);
+                let longest = random.pick(&[30, 300, 3000, 30_000, 150_000, 190_000]);
                 fs::write(dir.path().join(name), file(&mut random, longest)).expect("written");
             }
             let text = text.replacen("{}", random.pick(&EXPRESSIONS), 1);

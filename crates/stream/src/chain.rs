@@ -11,8 +11,9 @@
 //! yet, inputs that they were not told the end of. Each link keeps what it has still to be told, so that whoever drives
 //! just calls again what was interrupted.
 
-use crate::{Flow, Framing, InputKind, Kernel, Means, Outcome, PlainFile};
+use crate::{Flow, Framing, InputKind, Kernel, Means, Outcome, PlainFile, Programs};
 use memchr::{memchr, memrchr};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Where the last kernel's output goes.
@@ -127,6 +128,14 @@ impl Chain {
     /// All kernels may use this of the machine from now on.
     pub fn lend(&mut self, means: &Means) {
         self.links.iter_mut().for_each(|link| link.kernel.lend(means));
+    }
+
+    /// The same, and each what starts its own command, if that is there ([`Means::itself`]).
+    pub fn lend_each(&mut self, means: &Means, itself: &[Option<Arc<dyn Programs>>]) {
+        for (at, link) in self.links.iter_mut().enumerate() {
+            let itself = itself.get(at).cloned().flatten();
+            link.kernel.lend(&Means { itself, ..means.clone() });
+        }
     }
 
     /// This process is about to be copied: no kernel may keep a thread.

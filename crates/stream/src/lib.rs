@@ -22,7 +22,7 @@ pub use joined::Joined;
 pub use kernel::{
     Complaint, Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Outcome, Peer, Share, known,
 };
-pub use means::{Files, Means, PlainFile, Programs, Says, Started, Storage, Stored};
+pub use means::{Files, Means, PlainFile, Programs, Started, Storage, Stored};
 pub use meter::{Call, Metered, Tell};
 
 /// The size of a block, in bytes, unless a single line is longer. 64–256 KiB measured best on the machines at hand.

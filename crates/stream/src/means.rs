@@ -20,8 +20,7 @@ pub struct Means {
     pub files: Option<Arc<dyn Files>>,
     /// Who starts the program that a command starts for what its kernel does not judge (`find -exec`).
     pub programs: Option<Arc<dyn Programs>>,
-    /// Who starts the command itself, or what that runs, for what only they can tell (`grep`, `xargs grep`). For the kernel that
-    /// reads the inputs of the stage.
+    /// Who starts the command itself, or what that runs, for what only they can tell (`grep`, `xargs grep`).
     pub itself: Option<Arc<dyn Programs>>,
 }
 
@@ -33,23 +32,12 @@ pub trait Programs: Send + Sync {
     /// If it cannot be started.
     fn start(&self, words: Vec<Vec<u8>>) -> io::Result<Box<dyn Started>>;
 
-    /// The same, wherever the stage prints: what this prints is there to be read. With `back`, the standard input is a plain file
-    /// of which so many bytes were read: they are there to be read again, and the file stands where it stood once the program
-    /// has ended.
+    /// The same, wherever the stage prints and speaks: what this prints and says is there to be read. With `back`, the standard input
+    /// is a plain file of which so many bytes were read: they are there to be read again.
     ///
     /// # Errors
     /// If it cannot be started, or nobody can go back.
-    fn start_again(&self, words: Vec<Vec<u8>>, back: Option<u64>, says: Says)
-    -> io::Result<Box<dyn Started>>;
-}
-
-/// Where what a program says on standard error goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Says {
-    /// Where the messages of the stage go.
-    AsStage,
-    /// Nobody hears it.
-    Nothing,
+    fn start_again(&self, words: Vec<Vec<u8>>, back: Option<u64>) -> io::Result<Box<dyn Started>>;
 }
 
 impl fmt::Debug for dyn Programs {
@@ -60,6 +48,9 @@ impl fmt::Debug for dyn Programs {
 
 /// A program that runs. Where the stage is the last of its worker, it prints by itself, and there is nothing to read.
 pub trait Started: io::Read + Send {
+    /// What it says on standard error, to its end, if that does not go where the messages of the stage go.
+    fn said(&mut self) -> Vec<u8>;
+
     /// Waits for its end.
     ///
     /// # Errors

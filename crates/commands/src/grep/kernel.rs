@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
 use pelton_stream::{
-    BLOCK_BYTES, Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer, Programs, Says, known,
+    BLOCK_BYTES, Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer, Programs, known,
 };
 use pelton_sys::wait::Ended;
 
@@ -37,8 +37,8 @@ struct Progress {
     earlier: Vec<u8>,
     /// What was known before the window before.
     before_earlier: Before,
-    /// The real grep said what was left to be said of it.
-    asked: bool,
+    /// The real grep printed what was left to be printed, and said that it is binary, or did not.
+    asked: Option<bool>,
     /// The lines of that read so far, if the real grep may have to see them.
     kept: Vec<u8>,
     /// What was known before that read.
@@ -67,7 +67,7 @@ impl Progress {
         Progress {
             earlier: Vec::new(),
             before_earlier: Before::default(),
-            asked: false,
+            asked: None,
             full_earlier: false,
             selected: 0,
             binary: None,
@@ -118,8 +118,10 @@ pub(super) struct GrepKernel {
     ends_only: bool,
     /// Who starts the real grep.
     itself: Option<Arc<dyn Programs>>,
-    /// It would read what this one has read.
-    can_ask: bool,
+    /// There was an input that cannot be read once more.
+    cannot_repeat: bool,
+    /// Bytes that were printed before this input.
+    printed_before: u64,
     /// How many of the operands have been come to.
     operands: usize,
     /// Bytes that came from the standard input, if that is read.
@@ -155,7 +157,8 @@ impl GrepKernel {
             zapped: Vec::new(),
             ends_only: false,
             itself: None,
-            can_ask: true,
+            cannot_repeat: false,
+            printed_before: 0,
             operands: 0,
             from_stdin: None,
             is_peer: false,
@@ -500,50 +503,31 @@ impl GrepKernel {
             }
         }
         let selected = self.progress.selected > self.progress.before_earlier.selected;
-        let is_stuck = self.progress.stuck.is_some();
-        if (selected || is_stuck)
-            && let Some(printed) = self.ask(out.len() - self.since)
-        {
-            out.extend_from_slice(&printed);
-            if is_stuck {
-                self.progress.asked = true;
-                return Ok(true);
-            }
-            return self.turn_binary_behind(block, done, printed.len());
+        if (selected || self.progress.stuck.is_some()) && self.ask(out).is_some() {
+            return Ok(true);
         }
         // Nobody can be asked: most reads are as long as a window.
         take_all(&mut self.progress.earlier, out);
         self.turn_binary(block, done)
     }
 
-    /// The real grep has printed so much of what was unsure.
-    fn turn_binary_behind(&mut self, block: &[u8], done: usize, printed: usize) -> Result<Enough, HandOver> {
-        let progress = &mut self.progress;
-        let all = progress.earlier.len() + progress.unsure.len();
-        progress.earlier.clear();
-        progress.unsure.clear();
-        if printed < all {
-            progress.binary = Some(progress.before_earlier.selected);
-            return Ok(true);
+    /// Lets the real grep read the input once more, prints what it prints of it behind what was printed, and says what it says.
+    /// `None`, and nothing printed, if it cannot be started, or does not get so far.
+    fn ask(&mut self, out: &mut Vec<u8>) -> Option<()> {
+        let itself = self.itself.as_ref()?;
+        // Where its buffer has grown, that may have been for an input before this one.
+        let alone = self.progress.reads.are_short();
+        let first = if alone { self.operands - 1 } else { 0 };
+        if !alone && self.cannot_repeat {
+            return None;
         }
-        if progress.full {
-            return Ok(true);
-        }
-        progress.binary = Some(progress.selected);
-        self.search_zapped(&block[done..], done)
-    }
-
-    /// What the real grep prints of all inputs up to this one, without what has been printed before this block and so much since.
-    /// `None` if it cannot be started, or does not get there.
-    fn ask(&mut self, since: usize) -> Option<Vec<u8>> {
-        let itself = self.itself.as_ref().filter(|_| self.can_ask)?;
         let name = (!self.reads_stdin).then(|| self.printer.name());
-        let arguments = self.options.arguments_for(self.operands, name)?;
-        // Where this one could not go on, it does, and says what is to be said.
-        let says = if self.progress.stuck.is_some() { Says::AsStage } else { Says::Nothing };
-        let mut real = itself.start_again(arguments, self.from_stdin, says).ok()?;
-        let (mut known, mut rest) = (self.printed + since as u64, Vec::new());
-        let mut block = vec![0; BLOCK_BYTES];
+        let arguments = self.options.arguments_for(first..self.operands, name)?;
+        let back = self.from_stdin.filter(|_| self.reads_stdin || !alone);
+        let before = if alone { self.printed_before } else { 0 };
+        let mut known = self.printed + (out.len() - self.since) as u64 - before;
+        let mut real = itself.start_again(arguments, back).ok()?;
+        let (mut rest, mut block) = (Vec::new(), vec![0; BLOCK_BYTES]);
         // What cannot be read on is at its end.
         while let Ok(read @ 1..) = real.read(&mut block) {
             let ends = if self.ends_only { lines_ended(&block[..read]) as usize } else { read };
@@ -554,10 +538,24 @@ impl GrepKernel {
                 false => rest.extend_from_slice(&block[skipped..read]),
             }
         }
+        let said = real.said();
         let status = real.end().map_or(2, Ended::status);
-        self.any |= status == 0;
         // 2: a file could not be opened, as was said.
-        (status <= 2 && known == 0).then_some(rest)
+        if status > 2 || known > 0 {
+            return None;
+        }
+        out.extend_from_slice(&rest);
+        self.any |= status == 0;
+        self.progress.earlier.clear();
+        self.progress.unsure.clear();
+        self.progress.stuck = None;
+        self.progress.asked = Some(said.ends_with(&self.is_binary()));
+        Some(())
+    }
+
+    /// What is said of an input that is not text.
+    fn is_binary(&self) -> Vec<u8> {
+        [b"grep: ", self.printer.name(), b": binary file matches\n"].concat()
     }
 
     /// The last lines of a read without a NUL: they are printed, and so is what was unsure.
@@ -680,9 +678,6 @@ impl GrepKernel {
 
     /// The end of an input, reached or not needed.
     fn conclude(&mut self, out: &mut Vec<u8>) {
-        if self.progress.asked {
-            return;
-        }
         match self.options.show {
             Show::Count => {
                 self.printer.name_before(out);
@@ -695,10 +690,9 @@ impl GrepKernel {
             _ => {}
         }
         let nul = self.progress.binary.is_some_and(|before| before < self.progress.selected);
-        if !self.options.is_quiet() && !self.unread && (nul || self.progress.withheld.is_some()) {
-            self.complaints.extend_from_slice(b"grep: ");
-            self.complaints.extend_from_slice(self.printer.name());
-            self.complaints.extend_from_slice(b": binary file matches\n");
+        let matches = self.progress.asked.unwrap_or(nul || self.progress.withheld.is_some());
+        if !self.options.is_quiet() && !self.unread && matches {
+            self.complaints.extend_from_slice(&self.is_binary());
         }
     }
 }
@@ -737,7 +731,8 @@ impl Kernel for GrepKernel {
         let kind = self.kinds.get(self.begun).copied().unwrap_or(InputKind::Other);
         self.operands = self.options.inputs_until(name, self.operands);
         let reads = if self.begun == 0 { Reads::new(kind) } else { self.progress.reads.go_on(kind) };
-        self.can_ask &= reads.can_be_repeated();
+        self.cannot_repeat |= reads.follow_blocks();
+        self.printed_before = self.printed;
         self.progress = Progress::new(reads);
         self.begun += 1;
     }
@@ -775,6 +770,8 @@ impl Kernel for GrepKernel {
         self.printed += (out.len() - self.since) as u64;
         Ok(match enough {
             true if self.options.show == Show::Nothing => Flow::Done,
+            // Where it leaves its standard input, that stands now.
+            true if self.progress.asked.is_some() => Flow::NextInput,
             true if self.options.limit != Some(self.progress.selected) && self.reads_stdin => {
                 // grep leaves nothing of its standard input to others, and breaks no pipe.
                 self.drains = true;

@@ -178,7 +178,7 @@ mod tests {
             }
         }
         for args in
-            [&["-o", "a"][..], &["-n", "a"], &["-c", "a"], &["-m", "1", "a"], &["-q", "a"], &["-l", "a"]]
+            [&["-o", "a"][..], &["-n", "a"], &["-c", "a"], &["-m", "1", "a"], &["-q", "a"], &["-l", "a", "f"]]
         {
             assert!(grep(args, Locale::C).kernel_for_line_count().is_none(), "{args:?}");
         }

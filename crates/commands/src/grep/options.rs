@@ -1,5 +1,7 @@
 //! grep's arguments, as GNU grep 3.8 reads them.
 
+use std::ops::Range;
+
 use crate::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
 use crate::regex::{self, Flavour, Newline, Regex, Within};
 use crate::{Accept, Charset, Collate, Context, Declined, Input, Scripts};
@@ -169,6 +171,12 @@ impl Options {
             return Declined::because("-o with both -w and -x");
         }
         let inputs = Input::stdin_once(Input::from_operands(&operands))?;
+        let only_names = parsed.has(Id::FilesWith) || parsed.has(Id::FilesWithout);
+        if only_names && !parsed.has(Id::Quiet) && inputs.contains(&Input::Stdin) {
+            return Declined::because(
+                "names of inputs, where it leaves what is behind its last read to others",
+            );
+        }
         if let [Input::File(name)] = inputs.as_slice() {
             resume_args.push([b"--label=", name.as_slice()].concat());
         }
@@ -209,9 +217,9 @@ impl Options {
         })
     }
 
-    /// As it was called, but for the first inputs only: its buffer then lies where it would, and is as long. `name`: what the
-    /// last of them is called; who runs greps for one file after another has not said.
-    pub(super) fn arguments_for(&self, inputs: usize, name: Option<&[u8]>) -> Option<Vec<Vec<u8>>> {
+    /// As it was called, but for some of the inputs only: its buffer then lies where it would. `name`: what the last of them is
+    /// called; who runs greps for one file after another has not said.
+    pub(super) fn arguments_for(&self, inputs: Range<usize>, name: Option<&[u8]>) -> Option<Vec<Vec<u8>>> {
         if self.inputs.len() == 1 {
             let mut args = self.args.clone();
             if let Some(name) = name {
@@ -219,9 +227,11 @@ impl Options {
             }
             return Some(args);
         }
-        let later = self.operands.as_ref()?.get(inputs..)?;
+        let operands = self.operands.as_ref()?;
+        let wanted = operands.get(inputs)?;
+        let others = |at: &usize| operands.contains(at) && !wanted.contains(at);
         let names = if self.names { &b"-H"[..] } else { b"-h" };
-        let args = (0..self.args.len()).filter(|at| !later.contains(at)).map(|at| self.args[at].clone());
+        let args = (0..self.args.len()).filter(|at| !others(at)).map(|at| self.args[at].clone());
         Some([names.to_vec()].into_iter().chain(args).collect())
     }
 
@@ -338,10 +348,14 @@ fn limit(value: &[u8]) -> Accept<u64> {
 }
 
 fn compile(parsed: &Parsed<Id>, expressions: &[&[u8]], context: &Context, spans: bool) -> Accept<Regex> {
-    let flavour = last_of(parsed, |id| match id {
+    let mut flavours = parsed.options().filter_map(|(id, _)| match id {
         Id::Flavour(flavour) => Some(flavour),
         _ => None,
     });
+    let flavour = flavours.next();
+    if flavours.any(|other| Some(other) != flavour) {
+        return Declined::because("kinds of expressions that conflict");
+    }
     let ignore_case = last_of(parsed, |id| match id {
         Id::IgnoreCase(ignore) => Some(ignore),
         _ => None,
@@ -379,18 +393,18 @@ mod tests {
 
     #[test]
     fn for_some_of_the_inputs_it_is_called_as_it_was() {
-        let first = |text: &str, inputs: usize| {
+        let some = |text: &str, inputs: Range<usize>| {
             let args = options(text).arguments_for(inputs, None).expect("arguments");
             String::from_utf8_lossy(&args.join(&b' ')).into_owned()
         };
-        assert_eq!(first("-v a f", 1), "-v a f");
-        let other = options("-e a -- f").arguments_for(1, Some(b"g"));
+        assert_eq!(some("-v a f", 0..1), "-v a f");
+        let other = options("-e a -- f").arguments_for(0..1, Some(b"g"));
         assert_eq!(other, Some(["-e", "a", "--", "g"].map(|arg| arg.into()).to_vec()));
-        assert_eq!(first("a", 1), "a");
-        assert_eq!(first("a f - -v g f", 1), "-H a f -v");
-        assert_eq!(first("a f - -v g f", 3), "-H a f - -v g");
-        assert_eq!(first("a f - -v g f", 4), "-H a f - -v g f");
-        assert_eq!(first("-h -e a a -- b -e", 1), "-h -h -e a a --");
+        assert_eq!(some("a", 0..1), "a");
+        assert_eq!(some("a f - -v g f", 0..1), "-H a f -v");
+        assert_eq!(some("a f - -v g f", 1..3), "-H a - -v g");
+        assert_eq!(some("a f - -v g f", 0..4), "-H a f - -v g f");
+        assert_eq!(some("-h -e a a -- b -e", 0..1), "-h -h -e a a --");
     }
 
     #[test]

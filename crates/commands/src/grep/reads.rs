@@ -15,9 +15,11 @@
 use memchr::{memchr, memrchr};
 use pelton_stream::InputKind;
 
-/// What grep's buffer holds at first. It is doubled for a line that does not fit.
+/// What grep's buffer holds at first.
 const BUFFER: u64 = 96 << 10;
 const PAGE: u64 = 4 << 10;
+/// What grep wants to have in its buffer besides a line that was begun, at most.
+const PAGES: u64 = 4 * PAGE;
 /// What a pipe holds.
 const PIPE: u64 = 64 << 10;
 
@@ -55,11 +57,6 @@ impl Reads {
         self.of_pipe
     }
 
-    /// It is read again by another grep as it was by the first.
-    pub(super) fn can_be_repeated(&self) -> bool {
-        !self.of_pipe
-    }
-
     /// This is a read of grep's, not just as much as one can hold.
     pub(super) fn are_known(&self) -> bool {
         self.of_pipe || self.is_first
@@ -76,19 +73,25 @@ impl Reads {
         self.of_pipe && at < self.end.min(arrived)
     }
 
-    /// Whole lines come: for the longest of them the buffer may have to grow.
+    /// Whole lines come: for the longest of them the buffer may have to grow, each time by a half of what it is, until it holds the
+    /// line and some pages.
     pub(super) fn make_room(&mut self, lines: &[u8]) {
         if lines.len() < STEP {
             return;
         }
-        let longest = longest(lines) as u64;
-        while longest + 2 * PAGE > self.window {
-            let more = self.window;
-            self.window += more;
+        let needed = longest(lines) as u64 + PAGES;
+        let window = (needed + needed / 2).next_multiple_of(PAGE);
+        if needed > BUFFER && window > self.window {
             if !self.are_known() {
-                self.end += more;
+                self.end += window - self.window;
             }
+            self.window = window;
         }
+    }
+
+    /// The buffer has not grown for a line.
+    pub(super) fn are_short(&self) -> bool {
+        self.window == BUFFER
     }
 
     /// Goes on to the next read; the current one ends in this block.
@@ -103,7 +106,7 @@ impl Reads {
 }
 
 /// A line that grep's buffer may be too small for holds at least one multiple of this.
-const STEP: usize = (BUFFER - 2 * PAGE) as usize / 2;
+const STEP: usize = (BUFFER - PAGES) as usize / 2;
 
 /// How long the longest line is, in bytes, if it is longer than [`STEP`]; else anything up to that.
 fn longest(lines: &[u8]) -> usize {
@@ -135,13 +138,19 @@ mod tests {
     fn a_window_holds_what_the_buffer_may_have_grown_to() {
         let lines = |long: usize| [b"a\n".repeat(40_000), vec![b'b'; long], b"\nc\n".repeat(50_000)].concat();
         let mut reads = Reads::new(InputKind::Regular { bytes: 1 << 30 });
-        reads.make_room(&lines(90_000));
+        reads.make_room(&lines(81_000));
         assert_eq!(reads, Reads::new(InputKind::Regular { bytes: 1 << 30 }));
+        assert!(reads.are_short());
         reads.make_room(&lines(90_112));
-        assert_eq!((reads.window, reads.end), (2 * BUFFER, BUFFER), "the first read was over by then");
+        let window = 40 * PAGE;
+        assert_eq!((reads.window, reads.end), (window, BUFFER), "the first read was over by then");
         reads.next(&[0; 100_000], 0);
         reads.make_room(&lines(1_000_000));
-        assert_eq!((reads.window, reads.end), (16 * BUFFER, BUFFER + 16 * BUFFER));
+        assert!(!reads.are_short() && reads.window > 1_500_000);
+        assert_eq!(reads.end, BUFFER + reads.window);
+        let before = reads;
+        reads.make_room(&lines(900_000));
+        assert_eq!(reads, before);
     }
 
     #[test]
@@ -152,7 +161,7 @@ mod tests {
         reads.make_room(&[b'a'; 100_000]);
         let next = reads.go_on(file);
         assert!(!next.are_known());
-        assert_eq!((next.window, next.end), (2 * BUFFER, 2 * BUFFER));
+        assert_eq!((next.window, next.end), (reads.window, reads.window));
         assert_eq!(next.go_on(pipe).end, PIPE);
     }
 

@@ -86,7 +86,7 @@ impl Worker {
         let mut chain = after.split_off(1);
         self.native.nodes.drain(..=link);
         self.children.clear();
-        let mut feed = Feed::InTurn(Reader::going_on(File::from(input)));
+        let mut feed = Feed::InTurn(Reader::going_on(File::from(input)).asking(self.native.itself()));
         let mut own = std::mem::replace(out, Out::to_nobody());
         let driven = feed.drive(&mut chain, &mut own);
         self.finish(driven, &mut feed, chain, own)

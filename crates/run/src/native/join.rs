@@ -4,7 +4,7 @@ use super::elastic::{self, Elastic};
 use super::failure::{self, Caller};
 use super::out::Out;
 use super::reader::{self, Source};
-use pelton_stream::{Chain, Complaint, Fed, Flow, InputKind, Joined, block_bytes};
+use pelton_stream::{Chain, Complaint, Fed, Flow, InputKind, Joined, Programs, block_bytes};
 use std::collections::VecDeque;
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -26,6 +26,8 @@ pub struct JoinReader {
     /// Nobody wants any more of it.
     ended: bool,
     elastic: Arc<Elastic>,
+    /// What kernels may have to ask, by link.
+    itself: Vec<Option<Arc<dyn Programs>>>,
 }
 
 impl JoinReader {
@@ -45,7 +47,13 @@ impl JoinReader {
             open,
             ended,
             elastic,
+            itself: Vec::new(),
         }
+    }
+
+    /// The same, and each kernel may ask one of these.
+    pub fn asking(self, itself: Vec<Option<Arc<dyn Programs>>>) -> Self {
+        JoinReader { itself, ..self }
     }
 
     /// The exit status, once all is over.
@@ -60,7 +68,7 @@ impl JoinReader {
 
     /// Reads on until everything ended or a kernel behind it hands over.
     pub fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
-        chain.lend(&elastic::means(&self.elastic));
+        chain.lend_each(&elastic::means(&self.elastic), &self.itself);
         chain.begin(&[InputKind::Other], out)?;
         if !std::mem::replace(&mut self.open, true) {
             chain.begin_input(None, out)?;

@@ -85,8 +85,6 @@ pub struct Native {
     last_runs: Option<String>,
     /// What the first stage starts by itself, and sees end.
     starts: Option<Arc<dyn Programs>>,
-    /// The command of the first stage, or what that starts, if its kernel may have to ask that.
-    itself: Option<Arc<dyn Programs>>,
     /// The worker, and what takes its place, end with this process.
     pub tie: Tie,
     /// A note per node, for the record.
@@ -97,9 +95,16 @@ struct NativeNode {
     stages: Range<usize>,
     kernel: Option<Box<dyn Kernel>>,
     resume: Vec<(usize, Exec)>,
+    /// Its command, or what that starts, if its kernel may have to ask that.
+    itself: Option<Arc<dyn Programs>>,
 }
 
 impl Native {
+    /// What kernels may have to ask, by link.
+    fn itself(&self) -> Vec<Option<Arc<dyn Programs>>> {
+        self.nodes.iter().map(|node| node.itself.clone()).collect()
+    }
+
     /// Starts the worker; `statuses` is where it tells them.
     pub fn spawn(mut self, ends: Ends<'_>, statuses: BorrowedFd<'_>) -> std::io::Result<u32> {
         let child = self.child(ends);

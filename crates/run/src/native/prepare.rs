@@ -35,19 +35,16 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
     let mut made = Vec::with_capacity(nodes.len());
     for node in nodes.iter().skip(usize::from(join.is_some())) {
         let resume = node.resume.iter().map(|resume| Some((resume.stage, real(resume, stages)?)));
-        made.push(NativeNode {
-            stages: node.stages.clone(),
-            kernel: Some(kernel(node)?),
-            resume: resume.collect::<Option<_>>()?,
-        });
+        let resume = resume.collect::<Option<_>>()?;
+        let itself = stages[node.stages.clone()].iter_mut().flatten().find_map(|stage| stage.itself.take());
+        let itself = itself.map(|exec| Arc::new(Starts::new(exec, false)) as Arc<dyn Programs>);
+        made.push(NativeNode { stages: node.stages.clone(), kernel: Some(kernel(node)?), resume, itself });
     }
     let last_copies = nodes.last().is_some_and(|node| node.work.copies().is_some());
     let last_runs = nodes.last().and_then(|node| node.work.runs()).map(str::to_owned);
     let is_last = nodes.len() == 1;
     let starts = stages[range.start].as_mut()?.starts.take();
     let starts = starts.map(|exec| Arc::new(Starts::new(exec, is_last)) as Arc<dyn Programs>);
-    let itself = stages[range.start].as_mut()?.itself.take();
-    let itself = itself.map(|exec| Arc::new(Starts::new(exec, false)) as Arc<dyn Programs>);
     let caller = |stage: usize| Some(Caller { called: stages[stage].as_ref()?.called.clone() });
     let (reading, writing) = (caller(range.start)?, caller(range.end - 1)?);
     // Rules may drop a stage's node, and never what the first stage reads.
@@ -68,7 +65,6 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
         last_copies,
         last_runs,
         starts,
-        itself,
         tie: Tie::None,
         rows: Vec::new(),
     })

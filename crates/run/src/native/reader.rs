@@ -115,8 +115,8 @@ pub struct Reader {
     ended: bool,
     /// What the first kernel may start.
     programs: Option<Arc<dyn Programs>>,
-    /// The command of the first kernel.
-    itself: Option<Arc<dyn Programs>>,
+    /// What kernels may have to ask, by link.
+    itself: Vec<Option<Arc<dyn Programs>>>,
 }
 
 /// A team is about to begin.
@@ -186,13 +186,18 @@ impl Reader {
             broken: None,
             ended: false,
             programs: None,
-            itself: None,
+            itself: Vec::new(),
         }
     }
 
-    /// The same, and its first kernel may start these: a program of the command's, and the command itself.
-    pub fn starting(self, programs: Option<Arc<dyn Programs>>, itself: Option<Arc<dyn Programs>>) -> Self {
-        Reader { programs, itself, ..self }
+    /// The same, and its kernels may start this.
+    pub fn starting(self, programs: Option<Arc<dyn Programs>>) -> Self {
+        Reader { programs, ..self }
+    }
+
+    /// The same, and each kernel may ask one of these.
+    pub fn asking(self, itself: Vec<Option<Arc<dyn Programs>>>) -> Self {
+        Reader { itself, ..self }
     }
 
     /// For kernels that have been reading a pipe already: it goes on as this descriptor.
@@ -205,8 +210,7 @@ impl Reader {
     /// Where a kernel handed over, it is called again.
     fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         let kinds: Vec<InputKind> = self.sources.iter().map(|source| source.kind).collect();
-        let (programs, itself) = (self.programs.clone(), self.itself.clone());
-        chain.lend(&Means { programs, itself, ..self.growth.means() });
+        chain.lend_each(&Means { programs: self.programs.clone(), ..self.growth.means() }, &self.itself);
         chain.begin(&kinds, out)?;
         while self.at < self.sources.len() {
             let done = self.give(chain, out)? == Flow::Done || chain.end_input(out)? == Flow::Done;

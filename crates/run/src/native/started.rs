@@ -1,13 +1,14 @@
 //! The program that a stage starts for what its kernel does not judge: what `find -exec` runs for a directory, say, or the
 //! command itself.
 
-use pelton_stream::{Programs, Says, Started};
-use pelton_sys::pipe;
-use pelton_sys::spawn::{self, Action, Child, Exec, OpenMode, Redirection};
+use pelton_stream::{Programs, Started};
+use pelton_sys::pipe::{self, Pipe};
+use pelton_sys::spawn::{self, Action, Child, Exec, Redirection};
 use pelton_sys::wait::{self, Ended};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
+use std::sync::OnceLock;
 
 /// One program, with the standard input and the messages of the worker.
 #[derive(Debug)]
@@ -15,75 +16,66 @@ pub struct Starts {
     exec: Exec,
     /// The stage is the last one, and the program prints where the worker does; else the worker reads what it prints.
     is_last: bool,
+    /// Where the standard input began, for those that read it again; a program before may have read on.
+    began: OnceLock<u64>,
 }
 
 impl Starts {
     /// `exec`: without words.
     pub fn new(exec: Exec, is_last: bool) -> Self {
-        Starts { exec, is_last }
+        Starts { exec, is_last, began: OnceLock::new() }
     }
 }
 
 impl Programs for Starts {
     fn start(&self, words: Vec<Vec<u8>>) -> io::Result<Box<dyn Started>> {
         let pipe = (!self.is_last).then(pipe::pipe).transpose()?;
-        Ok(Box::new(self.start_into(pipe, &words, Says::AsStage)?))
+        Ok(Box::new(self.start_into(pipe, None, &words)?))
     }
 
-    fn start_again(
-        &self,
-        words: Vec<Vec<u8>>,
-        back: Option<u64>,
-        says: Says,
-    ) -> io::Result<Box<dyn Started>> {
-        let place = back.map(Place::going_back).transpose()?;
-        Ok(Box::new(Process { place, ..self.start_into(Some(pipe::pipe()?), &words, says)? }))
+    fn start_again(&self, words: Vec<Vec<u8>>, back: Option<u64>) -> io::Result<Box<dyn Started>> {
+        if let Some(back) = back {
+            let mut stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+            // Where it stands at its beginning, the worker has it open a second time, and has read that.
+            let began = *self.began.get_or_init(|| stdin.stream_position().unwrap_or(0).saturating_sub(back));
+            stdin.seek(SeekFrom::Start(began))?;
+        }
+        Ok(Box::new(self.start_into(Some(pipe::pipe()?), Some(pipe::pipe()?), &words)?))
     }
 }
 
 impl Starts {
-    fn start_into(&self, pipe: Option<pipe::Pipe>, words: &[Vec<u8>], says: Says) -> io::Result<Process> {
+    fn start_into(
+        &self,
+        stdout: Option<Pipe>,
+        stderr: Option<Pipe>,
+        words: &[Vec<u8>],
+    ) -> io::Result<Process> {
         let words = words.iter().map(|word| crate::c_string(word)).collect::<Option<Vec<_>>>();
         let words = words.ok_or(io::ErrorKind::InvalidInput)?;
         let argv = self.exec.argv.iter().cloned().chain(words).collect();
-        let flags = spawn::open_flags(OpenMode::Write);
-        let silence = Redirection::Open { fd: 2, path: c"/dev/null".to_owned(), flags };
+        let (says, messages) = match stderr {
+            Some(Pipe { read, write, .. }) => (Some(read), Some(Redirection::Given { fd: 2, source: write })),
+            None => (None, None),
+        };
         let child = Child {
             action: Action::Exec(Exec { argv, ..self.exec.clone() }),
             fallback: None,
             stdin: None,
-            stdout: pipe.as_ref().map(|pipe| pipe.write.as_fd()),
-            redirections: if says == Says::Nothing { vec![silence] } else { Vec::new() },
+            stdout: stdout.as_ref().map(|pipe| pipe.write.as_fd()),
+            redirections: messages.into_iter().collect(),
             not_mine: None,
         };
         let pid = spawn::spawn(&child)?;
-        Ok(Process { pid, prints: pipe.map(|pipe| File::from(pipe.read)), place: None })
-    }
-}
-
-/// Where the worker's standard input stood.
-struct Place {
-    stdin: File,
-    at: u64,
-}
-
-impl Place {
-    fn going_back(bytes: u64) -> io::Result<Place> {
-        let mut stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-        let at = stdin.stream_position()?;
-        // Where it stands at its beginning, the worker has it open a second time, and has read that.
-        if at > 0 {
-            stdin.seek(SeekFrom::Start(at.checked_sub(bytes).ok_or(io::ErrorKind::InvalidInput)?))?;
-        }
-        Ok(Place { stdin, at })
+        let prints = stdout.map(|pipe| File::from(pipe.read));
+        Ok(Process { pid, prints, says: says.map(File::from) })
     }
 }
 
 struct Process {
     pid: u32,
     prints: Option<File>,
-    /// To be restored.
-    place: Option<Place>,
+    says: Option<File>,
 }
 
 impl Read for Process {
@@ -93,14 +85,17 @@ impl Read for Process {
 }
 
 impl Started for Process {
+    fn said(&mut self) -> Vec<u8> {
+        let mut said = Vec::new();
+        // What cannot be read has not been said.
+        let _ = self.says.as_mut().map(|says| says.read_to_end(&mut said));
+        said
+    }
+
     fn end(self: Box<Self>) -> io::Result<Ended> {
-        let Process { pid, prints, place } = *self;
-        drop(prints);
-        let ended = wait::reap(pid).map(|(ended, _)| ended);
-        if let Some(Place { mut stdin, at }) = place {
-            stdin.seek(SeekFrom::Start(at))?;
-        }
-        ended
+        let Process { pid, prints, says } = *self;
+        drop((prints, says));
+        wait::reap(pid).map(|(ended, _)| ended)
     }
 }
 

@@ -59,11 +59,12 @@ impl Worker {
         let mut feed = match self.native.join.take() {
             Some((stage, join)) => {
                 self.join_stage = Some(stage);
-                Feed::SideBySide(JoinReader::new(join, sources, self.native.first.clone()))
+                let reader = JoinReader::new(join, sources, self.native.first.clone());
+                Feed::SideBySide(reader.asking(self.native.itself()))
             }
             None => {
                 let reader = Reader::new(sources, self.native.first.clone());
-                Feed::InTurn(reader.starting(self.native.starts.clone(), self.native.itself.clone()))
+                Feed::InTurn(reader.starting(self.native.starts.clone()).asking(self.native.itself()))
             }
         };
         let driven = feed.drive(&mut chain, &mut out);
