@@ -1,7 +1,8 @@
 //! What a second core gives: passes, counts and sorts with one thread and with two, beside GNU's own threads.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -120,9 +121,12 @@ const CASES: &[Case] = &[
 
 /// Others that split a stream among processes. PaSh's server is not waited for: what it takes is not counted.
 const SPLITTERS: [&str; 2] = ["parallel --pipe -k", "pash -w 2"];
-/// So many contenders are pelton; the last of them shares as it finds right.
-const OWN: usize = 5;
-const AUTO: usize = OWN - 1;
+/// So many contenders are pelton; the last but one of them shares as it finds right, and the last are two peltons.
+const OWN: usize = 6;
+const AUTO: usize = OWN - 2;
+const HALVES: usize = OWN - 1;
+/// Two threads shall take at most so much of what two processes take that have nothing to do with each other.
+const BESIDE_HALVES: f64 = 1.1;
 /// Two threads shall take at most this much of the time of one.
 const SHARE: f64 = 1.0 / 1.8;
 /// Name, recipe, megabytes unless `--size` says otherwise.
@@ -148,9 +152,14 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     let runs = bench.runs(3);
     let mut files = Vec::new();
     for (name, recipe, megabytes) in INPUTS {
-        files.push((name, recipe.file(&bench.data, bench.size_mb(megabytes))?));
+        let file = recipe.file(&bench.data, bench.size_mb(megabytes))?;
+        for (number, half) in halves(&file)?.into_iter().enumerate() {
+            files.push((half_of(name, number), half));
+        }
+        files.push((name.to_owned(), file));
     }
-    let files: Vec<(&str, &Path)> = files.iter().map(|(name, path)| (*name, path.as_path())).collect();
+    let files: Vec<(&str, &Path)> =
+        files.iter().map(|(name, path)| (name.as_str(), path.as_path())).collect();
     let place = Place::with(&files)?;
     let (mut body, mut claims, mut data) = (String::new(), Vec::new(), Vec::new());
     for case in CASES {
@@ -185,9 +194,29 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     let about = format!(
         "`pelton run --jobs 1` and `--jobs 2`, {runs} rounds of all and up to {MORE_ROUNDS} of pelton's where \
          they are short, order alternating, LC_ALL=C, output to a new file in memory, and to /dev/null \
-         by each of them: the kernel writes one file by one thread at a time."
+         by each of them: the kernel writes one file by one thread at a time. Two processes with a half of the input each have nothing to do with each \
+         other: what they take is what this machine gives to two at once (of a sort, without the merge of the two)."
     );
     Ok(Results { name: "cores", about, body, claims, data: data.into() })
+}
+
+/// What a half of an input is called.
+fn half_of(name: &str, number: usize) -> String {
+    format!("{name}.{}", number + 1)
+}
+
+/// Both halves of a file of lines, beside it.
+fn halves(file: &Path) -> Outcome<[PathBuf; 2]> {
+    let halves = [0, 1].map(|number| PathBuf::from(half_of(&file.to_string_lossy(), number)));
+    if !halves.iter().all(|half| half.exists()) {
+        let text = std::fs::read(file)?;
+        let middle = text.len() / 2;
+        let end =
+            text[middle..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |at| middle + at + 1);
+        std::fs::write(&halves[0], &text[..end])?;
+        std::fs::write(&halves[1], &text[end..])?;
+    }
+    Ok(halves)
 }
 
 impl Case {
@@ -203,12 +232,27 @@ impl Case {
         let text = self.text.replace("> out", "> /dev/null");
         let dropped =
             |jobs: &str| Contender::new(&format!("pelton --jobs {jobs} > /dev/null"), pelton(jobs, &text));
-        let mut all = vec![written("1"), written("2"), dropped("1"), dropped("2"), written("auto")];
+        let halves = self.two_halves(pelton("1", ""), &text);
+        let mut all = vec![written("1"), written("2"), dropped("1"), dropped("2"), written("auto"), halves];
         // A machine without GNU parallel compares the rest.
         let there =
             self.others.iter().filter(|(_, text)| on_path(text.split(' ').next().unwrap_or_default()));
         all.extend(there.map(|(name, text)| Contender::new(name, ["bash", "-c", text])));
         all
+    }
+
+    /// Two at once, with half of the input each: as much as this machine gives to two, which is not always twice of what it gives to one.
+    fn two_halves(&self, mut whole: Vec<OsString>, text: &str) -> Contender {
+        let input = INPUTS.iter().map(|(name, ..)| *name).find(|name| text.contains(&format!(" {name} ")));
+        let half = |number: usize| {
+            input.map_or_else(|| text.to_owned(), |name| text.replacen(name, &half_of(name, number), 1))
+        };
+        whole.pop();
+        let mut argv: Vec<OsString> = vec!["env".into()];
+        argv.extend([0, 1].map(|number| format!("HALF_{}={}", number + 1, half(number)).into()));
+        argv.extend(["sh", "-c", "\"$@\" \"$HALF_1\" & \"$@\" \"$HALF_2\" & wait", "sh"].map(Into::into));
+        argv.extend(whole);
+        Contender::new("two times pelton --jobs 1 > /dev/null, a half each", argv)
     }
 
     fn claims(&self, samples: &[Samples]) -> Vec<Claim> {
@@ -219,6 +263,13 @@ impl Case {
             Claim::at_most(&what, ratio(1, 0), SHARE, ""),
             Claim::at_most(&dropped, ratio(3, 2), SHARE, ""),
         ];
+        if !self.text.starts_with("sort") {
+            let what = format!(
+                "{}: time with two threads, output dropped, of two processes with a half each",
+                self.name
+            );
+            claims.push(Claim::at_most(&what, ratio(3, HALVES), BESIDE_HALVES, ""));
+        }
         if let (Some(asked), Some(other)) = (self.asked, samples.get(OWN)) {
             let what = format!("{}: time with two threads, of `{}`", self.name, other.name);
             claims.push(Claim::at_most(&what, ratio(1, OWN), 1.0 / asked, ""));

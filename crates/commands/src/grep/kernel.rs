@@ -4,62 +4,60 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
-use pelton_stream::{
-    BLOCK_BYTES, Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer, Programs, known,
-};
-use pelton_sys::wait::Ended;
+use pelton_stream::{Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer, Programs, known};
 
 use crate::regex::{GaveUp, Judges};
 
 use super::options::{Options, Show};
 use super::print::{Printer, has_invalid};
 use super::reads::Reads;
+use super::unsure::{Again, take_all};
 
 /// What was found of an input so far.
 #[derive(Debug)]
-struct Progress {
+pub(super) struct Progress {
     /// Lines selected.
-    selected: u64,
+    pub(super) selected: u64,
     /// A NUL was found after so many of them: no line is printed any more.
-    binary: Option<u64>,
+    pub(super) binary: Option<u64>,
     /// This could not be printed for an invalid character.
-    withheld: Option<Vec<u8>>,
-    reads: Reads,
+    pub(super) withheld: Option<Vec<u8>>,
+    pub(super) reads: Reads,
     /// Bytes that came.
-    arrived: u64,
+    pub(super) arrived: u64,
     /// Where the first NUL among those that came last is.
-    nul: Option<u64>,
+    pub(super) nul: Option<u64>,
     /// There was one among those that came.
-    any_nul: bool,
+    pub(super) any_nul: bool,
     /// What was printed of the lines that end in grep's current read: if a NUL comes in it, nothing.
-    unsure: Vec<u8>,
+    pub(super) unsure: Vec<u8>,
     /// The same of the window before it, where nobody knows grep's reads: they may reach into this one.
-    earlier: Vec<u8>,
+    pub(super) earlier: Vec<u8>,
     /// What was known before the window before.
-    before_earlier: Before,
+    pub(super) before_earlier: Before,
     /// The real grep printed what was left to be printed, and said that it is binary, or did not.
-    asked: Option<bool>,
+    pub(super) asked: Option<bool>,
     /// The lines of that read so far, if the real grep may have to see them.
-    kept: Vec<u8>,
+    pub(super) kept: Vec<u8>,
     /// What was known before that read.
-    before: Before,
+    pub(super) before: Before,
     /// The expression cannot judge a line of that read: at its end the real grep gets all of it.
-    stuck: Option<&'static str>,
+    pub(super) stuck: Option<&'static str>,
     /// No more lines are wanted, but the current read may still turn out to be no text.
-    full: bool,
+    pub(super) full: bool,
     /// That was so before this window.
-    full_earlier: bool,
+    pub(super) full_earlier: bool,
 }
 
 /// What the real grep must be told of what came before.
 #[derive(Clone, Debug, Default)]
-struct Before {
+pub(super) struct Before {
     /// Lines.
-    lines: u64,
+    pub(super) lines: u64,
     /// Lines selected.
-    selected: u64,
+    pub(super) selected: u64,
     /// What could not be printed.
-    withheld: Option<Vec<u8>>,
+    pub(super) withheld: Option<Vec<u8>>,
 }
 
 impl Progress {
@@ -86,55 +84,57 @@ impl Progress {
 }
 
 pub(super) struct GrepKernel {
-    options: Options,
+    pub(super) options: Options,
     judges: Judges,
     kinds: Vec<InputKind>,
     /// Inputs begun.
     begun: usize,
     /// The current input is the standard input.
-    reads_stdin: bool,
+    pub(super) reads_stdin: bool,
     /// Nothing more is wanted of the current input, which is read to its end all the same.
     drains: bool,
-    progress: Progress,
-    printer: Printer,
+    pub(super) progress: Progress,
+    pub(super) printer: Printer,
     /// A line was selected in any input.
-    any: bool,
+    pub(super) any: bool,
     /// Standard output is `/dev/null`.
     unread: bool,
-    complaints: Vec<u8>,
+    pub(super) complaints: Vec<u8>,
     /// Bytes.
-    printed: u64,
+    pub(super) printed: u64,
     /// So long the output was when this block came.
-    since: usize,
+    pub(super) since: usize,
     /// It may hand over.
-    keeps: bool,
+    pub(super) keeps: bool,
     /// What the real grep must see first after a hand-over.
-    held: Vec<u8>,
+    pub(super) held: Vec<u8>,
     /// A short line that was selected, for counts.
     sample: Vec<u8>,
     /// Lines in which NULs are ends.
-    zapped: Vec<u8>,
+    pub(super) zapped: Vec<u8>,
     /// Whole lines are printed as newlines: they are only counted.
-    ends_only: bool,
+    pub(super) ends_only: bool,
     /// Who starts the real grep.
-    itself: Option<Arc<dyn Programs>>,
+    pub(super) itself: Option<Arc<dyn Programs>>,
     /// There was an input that cannot be read once more.
-    cannot_repeat: bool,
+    pub(super) cannot_repeat: bool,
     /// Bytes that were printed before this input.
-    printed_before: u64,
+    pub(super) printed_before: u64,
     /// How many of the operands have been come to.
-    operands: usize,
+    pub(super) operands: usize,
     /// Bytes that came from the standard input, if that is read.
-    from_stdin: Option<u64>,
+    pub(super) from_stdin: Option<u64>,
     /// Another one absorbs what it knows.
     is_peer: bool,
+    /// The real grep prints what is left.
+    pub(super) real: Option<Again>,
 }
 
 /// What the C library buffers for a pipe: with no more than that, grep learns at its end that its reader has left.
 const BUFFER_BYTES: u64 = 4096;
 
 /// Nothing of what it prints is wanted, or there can be no more of it.
-type Enough = bool;
+pub(super) type Enough = bool;
 
 impl GrepKernel {
     pub(super) fn new(options: &Options) -> Self {
@@ -162,6 +162,7 @@ impl GrepKernel {
             operands: 0,
             from_stdin: None,
             is_peer: false,
+            real: None,
             options: options.clone(),
         }
     }
@@ -189,7 +190,7 @@ impl GrepKernel {
     }
 
     /// Searches whole lines without NULs.
-    fn search(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
+    pub(super) fn search(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
         let judged = self.judged(block);
         let enough = self.search_judged(&block[..judged], out)?;
         if !enough && judged < block.len() {
@@ -200,7 +201,7 @@ impl GrepKernel {
     }
 
     /// How much of the block, in whole lines, the expression can judge.
-    fn judged(&self, block: &[u8]) -> usize {
+    pub(super) fn judged(&self, block: &[u8]) -> usize {
         match self.judges.first_unjudged(block) {
             None => block.len(),
             Some(at) => memrchr(b'\n', &block[..at]).map_or(0, |newline| newline + 1),
@@ -208,7 +209,7 @@ impl GrepKernel {
     }
 
     /// What came without a NUL need not be looked through again.
-    fn may_hold_nuls(&self, block: &[u8]) -> bool {
+    pub(super) fn may_hold_nuls(&self, block: &[u8]) -> bool {
         let came = self.progress.arrived >= self.printer.offset() + block.len() as u64;
         self.progress.any_nul || !came
     }
@@ -227,7 +228,7 @@ impl GrepKernel {
     }
 
     /// Counts what is selected, up to what is wanted.
-    fn count(&mut self, block: &[u8]) -> Enough {
+    pub(super) fn count(&mut self, block: &[u8]) -> Enough {
         let left = self.left();
         let selected = match self.options.invert {
             true if left == 1 => u64::from(self.leaves_any(block)),
@@ -425,232 +426,17 @@ impl GrepKernel {
         Ok(())
     }
 
-    /// Lines that are printed unless there is a NUL in the same read.
-    fn push_unsure(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
-        self.progress.reads.make_room(block);
-        let offset = self.printer.offset();
-        let nul = if self.may_hold_nuls(block) { memchr(0, block) } else { None }.unwrap_or(usize::MAX);
-        // From `done` to `seen` no line ends: what a long line was looked through for is not looked through again.
-        let (mut done, mut seen) = (0, 0);
-        loop {
-            let (within, ends) = self.progress.reads.within(block, offset);
-            let comes =
-                self.progress.nul.is_some_and(|at| self.progress.reads.has(at, self.progress.arrived));
-            if comes || nul < within {
-                let reads = &self.progress.reads;
-                // Who could not go on had better not be given by a pipe what is read from a file.
-                return match reads.follow_blocks() || reads.are_known() && self.progress.stuck.is_none() {
-                    true => self.turn_binary(block, done),
-                    false => self.meet_nul(block, done..nul, out),
-                };
-            }
-            let lines = match memrchr(b'\n', &block[seen..within]) {
-                _ if within == block.len() => within,
-                Some(newline) => seen + newline + 1,
-                None => done,
-            };
-            if self.progress.stuck.is_some() {
-                self.keep(&block[done..lines]);
-            } else if self.progress.full {
-                self.printer.pass(&block[done..lines]);
-            } else if done < lines && ends && self.progress.reads.are_known() {
-                self.search_sure(block, done..lines, out)?;
-            } else if done < lines {
-                self.search_unsure(block, done..lines)?;
-            }
-            (done, seen) = (lines, within);
-            if !ends {
-                return Ok(false);
-            }
-            if let Some(reason) = self.progress.stuck {
-                take_all(&mut self.progress.earlier, out);
-                return Err(self.give_read(done, reason));
-            }
-            if self.pass_read(out) {
-                return Ok(true);
-            }
-            self.progress.reads.next(block, offset);
-            if within == block.len() {
-                return Ok(false);
-            }
-        }
-    }
-
-    /// There was no NUL in this read, or in as much as one can hold.
-    fn pass_read(&mut self, out: &mut Vec<u8>) -> Enough {
-        let now = self.now(self.printer.lines());
-        let progress = &mut self.progress;
-        progress.kept.clear();
-        take_all(&mut progress.earlier, out);
-        progress.before_earlier = std::mem::replace(&mut progress.before, now);
-        if progress.reads.are_known() {
-            take_all(&mut progress.unsure, out);
-            progress.before_earlier = progress.before.clone();
-            return progress.full;
-        }
-        std::mem::swap(&mut progress.earlier, &mut progress.unsure);
-        std::mem::replace(&mut progress.full_earlier, progress.full)
-    }
-
-    /// The first NUL is at the end of this range, in a read of which nobody knows where it begins.
-    fn meet_nul(&mut self, block: &[u8], range: Range<usize>, out: &mut Vec<u8>) -> Result<Enough, HandOver> {
-        let mut done = range.start;
-        let lines = memrchr(b'\n', &block[range]).map_or(done, |newline| done + newline + 1);
-        if done < lines && self.progress.stuck.is_none() && !self.progress.full {
-            self.search_unsure(block, done..lines)?;
-            if self.progress.stuck.is_none() {
-                done = lines;
-            }
-        }
-        let selected = self.progress.selected > self.progress.before_earlier.selected;
-        if (selected || self.progress.stuck.is_some()) && self.ask(out).is_some() {
-            return Ok(true);
-        }
-        // Nobody can be asked: most reads are as long as a window.
-        take_all(&mut self.progress.earlier, out);
-        self.turn_binary(block, done)
-    }
-
-    /// Lets the real grep read the input once more, prints what it prints of it behind what was printed, and says what it says.
-    /// `None`, and nothing printed, if it cannot be started, or does not get so far.
-    fn ask(&mut self, out: &mut Vec<u8>) -> Option<()> {
-        let itself = self.itself.as_ref()?;
-        // Where its buffer has grown, that may have been for an input before this one.
-        let alone = self.progress.reads.are_short();
-        let first = if alone { self.operands - 1 } else { 0 };
-        if !alone && self.cannot_repeat {
-            return None;
-        }
-        let name = (!self.reads_stdin).then(|| self.printer.name());
-        let arguments = self.options.arguments_for(first..self.operands, name)?;
-        let back = self.from_stdin.filter(|_| self.reads_stdin || !alone);
-        let before = if alone { self.printed_before } else { 0 };
-        let mut known = self.printed + (out.len() - self.since) as u64 - before;
-        let mut real = itself.start_again(arguments, back).ok()?;
-        let (mut rest, mut block) = (Vec::new(), vec![0; BLOCK_BYTES]);
-        // What cannot be read on is at its end.
-        while let Ok(read @ 1..) = real.read(&mut block) {
-            let ends = if self.ends_only { lines_ended(&block[..read]) as usize } else { read };
-            let skipped = known.min(ends as u64) as usize;
-            known -= skipped as u64;
-            match self.ends_only {
-                true => rest.resize(rest.len() + ends - skipped, b'\n'),
-                false => rest.extend_from_slice(&block[skipped..read]),
-            }
-        }
-        let said = real.said();
-        let status = real.end().map_or(2, Ended::status);
-        // 2: a file could not be opened, as was said.
-        if status > 2 || known > 0 {
-            return None;
-        }
-        out.extend_from_slice(&rest);
-        self.any |= status == 0;
-        self.progress.earlier.clear();
-        self.progress.unsure.clear();
-        self.progress.stuck = None;
-        self.progress.asked = Some(said.ends_with(&self.is_binary()));
-        Some(())
-    }
-
     /// What is said of an input that is not text.
-    fn is_binary(&self) -> Vec<u8> {
+    pub(super) fn is_binary(&self) -> Vec<u8> {
         [b"grep: ", self.printer.name(), b": binary file matches\n"].concat()
     }
 
-    /// The last lines of a read without a NUL: they are printed, and so is what was unsure.
-    fn search_sure(&mut self, block: &[u8], lines: Range<usize>, out: &mut Vec<u8>) -> Result<(), HandOver> {
-        let before = out.len();
-        out.extend_from_slice(&self.progress.unsure);
-        match self.search(&block[lines.clone()], out) {
-            Ok(full) => {
-                self.progress.unsure.clear();
-                self.progress.full = full;
-            }
-            Err(hand_over) if self.progress.reads.follow_blocks() => {
-                self.progress.unsure.clear();
-                return Err(HandOver { consumed: lines.start + hand_over.consumed, ..hand_over });
-            }
-            Err(hand_over) => {
-                out.truncate(before);
-                self.get_stuck(&block[lines], hand_over.reason);
-            }
-        }
-        Ok(())
-    }
-
-    /// Lines of a read that is not over.
-    fn search_unsure(&mut self, block: &[u8], lines: Range<usize>) -> Result<(), HandOver> {
-        let mut unsure = std::mem::take(&mut self.progress.unsure);
-        let found = self.search(&block[lines.clone()], &mut unsure);
-        self.progress.unsure = unsure;
-        match found {
-            Ok(full) => {
-                if self.keeps {
-                    self.progress.kept.extend_from_slice(&block[lines]);
-                }
-                self.progress.full = full;
-            }
-            Err(hand_over) => self.get_stuck(&block[lines], hand_over.reason),
-        }
-        Ok(())
-    }
-
-    /// The expression cannot judge one of these lines.
-    fn get_stuck(&mut self, lines: &[u8], reason: &'static str) {
-        self.keep(lines);
-        self.progress.stuck = Some(reason);
-    }
-
-    /// Lines of the current read that are not searched: the real grep will get them.
-    fn keep(&mut self, lines: &[u8]) {
-        self.progress.kept.extend_from_slice(lines);
-        self.printer.pass(lines);
-    }
-
-    /// The real grep gets the current read, so that it finds a NUL in it where this one would.
-    fn give_read(&mut self, consumed: usize, reason: &'static str) -> HandOver {
-        self.hold(&self.progress.before.clone());
-        self.held.append(&mut self.progress.kept);
-        HandOver { consumed, reason }
-    }
-
-    /// There is a NUL in the current read.
-    fn turn_binary(&mut self, block: &[u8], done: usize) -> Result<Enough, HandOver> {
-        self.progress.unsure.clear();
-        self.progress.binary = Some(self.progress.before.selected);
-        if let Some(reason) = self.progress.stuck {
-            return Err(self.give_read(done, reason));
-        }
-        if self.progress.selected > self.progress.before.selected {
-            return Ok(true);
-        }
-        self.search_zapped(&block[done..], done)
-    }
-
-    /// Where NULs end lines. `done`: bytes of the block that lie before.
-    fn search_zapped(&mut self, block: &[u8], done: usize) -> Result<Enough, HandOver> {
-        let mut zapped = std::mem::take(&mut self.zapped);
-        zapped.clear();
-        zapped.extend(block.iter().map(|&byte| if byte == 0 { b'\n' } else { byte }));
-        let judged = self.judged(&zapped);
-        let enough = self.count(&zapped[..judged]);
-        self.zapped = zapped;
-        if !enough && judged < block.len() {
-            // The real grep starts at a line's start, or behind a NUL: it cannot tell the two apart.
-            let hand_over = self.hand_over(block, judged, "characters that only the real grep judges");
-            return Err(HandOver { consumed: done + judged, ..hand_over });
-        }
-        self.printer.pass(block);
-        Ok(enough)
-    }
-
     /// What is known now, after so many lines.
-    fn now(&self, lines: u64) -> Before {
+    pub(super) fn now(&self, lines: u64) -> Before {
         Before { lines, selected: self.progress.selected, withheld: self.progress.withheld.clone() }
     }
 
-    fn hand_over(&mut self, block: &[u8], consumed: usize, reason: &'static str) -> HandOver {
+    pub(super) fn hand_over(&mut self, block: &[u8], consumed: usize, reason: &'static str) -> HandOver {
         let lines = if self.options.line_numbers { self.printer.lines_before(block, consumed) } else { 0 };
         self.hold(&self.now(lines));
         HandOver { consumed, reason }
@@ -658,7 +444,7 @@ impl GrepKernel {
 
     /// Makes up what the real grep must see first to know what this one knows: as many lines that it does not select
     /// for line numbers, as many that it does for a count, a NUL or an invalid character for the message.
-    fn hold(&mut self, before: &Before) {
+    pub(super) fn hold(&mut self, before: &Before) {
         if self.is_peer {
             // The first one will know it as well.
             return;
@@ -697,12 +483,7 @@ impl GrepKernel {
     }
 }
 
-/// Moves all of it behind `out`.
-fn take_all(from: &mut Vec<u8>, out: &mut Vec<u8>) {
-    if out.is_empty() { std::mem::swap(from, out) } else { out.append(from) }
-}
-
-fn lines_ended(block: &[u8]) -> u64 {
+pub(super) fn lines_ended(block: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', block).count() as u64
 }
 
@@ -793,6 +574,10 @@ impl Kernel for GrepKernel {
         self.conclude(out);
         self.printed += (out.len() - before) as u64;
         Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        Ok(if self.read_on(out) { Flow::More } else { Flow::Done })
     }
 
     /// Where data that is not text shows reads of the real grep, it works alone.

@@ -18,6 +18,7 @@ mod options;
 mod print;
 mod reads;
 mod stateless;
+mod unsure;
 
 pub(crate) use stateless::stateless;
 

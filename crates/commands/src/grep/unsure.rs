@@ -1,0 +1,307 @@
+//! Lines of data that may turn out to be no text: what is printed of them waits until that is known ([`Reads`](super::reads::Reads)).
+//!
+//! ```text
+//!   of a pipe, or grep's first read:  searched ─► unsure ─► the read ends without a NUL: printed
+//!   of a file behind that:            searched ─► unsure ─► earlier, once a window ends without one ─► printed, once the next one does
+//!                                                    └────────┴─ a NUL: the real grep is asked what it prints of them
+//! ```
+
+use std::ops::Range;
+
+use memchr::{memchr, memrchr};
+use pelton_stream::{BLOCK_BYTES, HandOver, Started};
+use pelton_sys::wait::Ended;
+
+use super::kernel::{Enough, GrepKernel, lines_ended};
+
+/// grep's status where something went wrong.
+const TROUBLE: i32 = 2;
+/// So much is searched twice rather than to be wrong about a NUL.
+const FEW_BYTES: u64 = 16 << 20;
+
+/// The real grep, which reads the input from its beginning.
+pub(super) struct Again {
+    started: Box<dyn Started>,
+    /// So much of what it prints was printed already: bytes, or lines where only their ends are printed.
+    known: u64,
+    ends_only: bool,
+    block: Vec<u8>,
+}
+
+impl Again {
+    /// Prints some more of what it prints, but for what is known; false at its end.
+    fn read_on(&mut self, out: &mut Vec<u8>) -> bool {
+        // What cannot be read on is at its end.
+        let Ok(read @ 1..) = self.started.read(&mut self.block) else { return false };
+        let new = &self.block[..read];
+        let printed = if self.ends_only { lines_ended(new) as usize } else { read };
+        let skipped = self.known.min(printed as u64) as usize;
+        self.known -= skipped as u64;
+        match self.ends_only {
+            true => out.resize(out.len() + printed - skipped, b'\n'),
+            false => out.extend_from_slice(&new[skipped..]),
+        }
+        true
+    }
+}
+
+impl GrepKernel {
+    /// Lines that are printed unless there is a NUL in the same read.
+    pub(super) fn push_unsure(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
+        self.progress.reads.make_room(block);
+        let offset = self.printer.offset();
+        let nul = if self.may_hold_nuls(block) { memchr(0, block) } else { None }.unwrap_or(usize::MAX);
+        // From `done` to `seen` no line ends: what a long line was looked through for is not looked through again.
+        let (mut done, mut seen) = (0, 0);
+        loop {
+            let (within, ends) = self.progress.reads.within(block, offset);
+            let comes =
+                self.progress.nul.is_some_and(|at| self.progress.reads.has(at, self.progress.arrived));
+            if comes || nul < within {
+                let reads = &self.progress.reads;
+                // Who could not go on had better not be given by a pipe what is read from a file.
+                return match reads.follow_blocks() || reads.are_known() && self.progress.stuck.is_none() {
+                    true => self.turn_binary(block, done),
+                    false => self.meet_nul(block, done..nul, out),
+                };
+            }
+            let lines = match memrchr(b'\n', &block[seen..within]) {
+                _ if within == block.len() => within,
+                Some(newline) => seen + newline + 1,
+                None => done,
+            };
+            if self.progress.stuck.is_some() {
+                self.keep(&block[done..lines]);
+            } else if self.progress.full {
+                self.printer.pass(&block[done..lines]);
+            } else if done < lines && ends && self.progress.reads.are_known() {
+                self.search_sure(block, done..lines, out)?;
+            } else if done < lines {
+                self.search_unsure(block, done..lines)?;
+            }
+            (done, seen) = (lines, within);
+            if !ends {
+                return Ok(false);
+            }
+            if let Some(reason) = self.progress.stuck {
+                if self.start_over(done, out.len() - self.since) {
+                    return Ok(true);
+                }
+                take_all(&mut self.progress.earlier, out);
+                return Err(self.give_read(done, reason));
+            }
+            if self.pass_read(out) {
+                return Ok(true);
+            }
+            self.progress.reads.next(block, offset);
+            if within == block.len() {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// There was no NUL in this read, or in as much as one can hold.
+    fn pass_read(&mut self, out: &mut Vec<u8>) -> Enough {
+        let now = self.now(self.printer.lines());
+        let progress = &mut self.progress;
+        progress.kept.clear();
+        take_all(&mut progress.earlier, out);
+        progress.before_earlier = std::mem::replace(&mut progress.before, now);
+        if progress.reads.are_known() {
+            take_all(&mut progress.unsure, out);
+            progress.before_earlier = progress.before.clone();
+            return progress.full;
+        }
+        std::mem::swap(&mut progress.earlier, &mut progress.unsure);
+        std::mem::replace(&mut progress.full_earlier, progress.full)
+    }
+
+    /// The first NUL is at the end of this range, in a read of which nobody knows where it begins.
+    fn meet_nul(&mut self, block: &[u8], range: Range<usize>, out: &mut Vec<u8>) -> Result<Enough, HandOver> {
+        let mut done = range.start;
+        let lines = memrchr(b'\n', &block[range]).map_or(done, |newline| done + newline + 1);
+        if done < lines && self.progress.stuck.is_none() && !self.progress.full {
+            self.search_unsure(block, done..lines)?;
+            if self.progress.stuck.is_none() {
+                done = lines;
+            }
+        }
+        let selected = self.progress.selected > self.progress.before_earlier.selected;
+        if (selected || self.progress.stuck.is_some()) && self.ask(out).is_some() {
+            return Ok(true);
+        }
+        // Nobody can be asked: most reads are as long as a window.
+        take_all(&mut self.progress.earlier, out);
+        self.turn_binary(block, done)
+    }
+
+    /// Lets the real grep read the input once more, prints what it prints of it behind what was printed, and says what it says.
+    /// `None`, and nothing printed, if it cannot be started, or does not get so far.
+    fn ask(&mut self, out: &mut Vec<u8>) -> Option<()> {
+        let mut again = self.start_again(out.len() - self.since)?;
+        let mut rest = Vec::new();
+        while again.read_on(&mut rest) {}
+        if again.known > 0 {
+            return None;
+        }
+        let matches = self.end_again(again)?;
+        out.extend_from_slice(&rest);
+        self.leave_to_real(matches);
+        Some(())
+    }
+
+    /// The expression cannot judge a line of the current read. If the input is a file, and not much of it is done, the real grep reads it from
+    /// its beginning: from a pipe it would read otherwise, which shows where a NUL comes later.
+    fn start_over(&mut self, done: usize, since: usize) -> bool {
+        let at = self.printer.offset() + done as u64;
+        if self.progress.reads.follow_blocks() || at > FEW_BYTES {
+            return false;
+        }
+        self.real = self.start_again(since);
+        if self.real.is_some() {
+            self.leave_to_real(false);
+        }
+        self.real.is_some()
+    }
+
+    /// Starts the real grep over what was read; what was printed, and so much since this block came, is known.
+    fn start_again(&self, since: usize) -> Option<Again> {
+        let itself = self.itself.as_ref()?;
+        // Where its buffer has grown, that may have been for an input before this one.
+        let alone = self.progress.reads.are_short();
+        if !alone && self.cannot_repeat {
+            return None;
+        }
+        let (first, before) = if alone { (self.operands - 1, self.printed_before) } else { (0, 0) };
+        let name = (!self.reads_stdin).then(|| self.printer.name());
+        let arguments = self.options.arguments_for(first..self.operands, name)?;
+        let back = self.from_stdin.filter(|_| self.reads_stdin || !alone);
+        let started = itself.start_again(arguments, back).ok()?;
+        let known = self.printed + since as u64 - before;
+        Some(Again { started, known, ends_only: self.ends_only, block: vec![0; BLOCK_BYTES] })
+    }
+
+    /// Whether it has found that the input is binary. `None` if it did not end by itself.
+    fn end_again(&mut self, mut again: Again) -> Option<bool> {
+        let said = again.started.said();
+        let status = again.started.end().map_or(TROUBLE + 1, Ended::status);
+        self.any |= status == 0;
+        // In trouble is one that cannot open a file, as was said.
+        (status <= TROUBLE).then(|| said.ends_with(&self.is_binary()))
+    }
+
+    fn leave_to_real(&mut self, matches: bool) {
+        let progress = &mut self.progress;
+        progress.earlier.clear();
+        progress.unsure.clear();
+        progress.kept.clear();
+        progress.stuck = None;
+        progress.asked = Some(matches);
+    }
+
+    /// Prints some more of what the real grep prints that was started over; false at its end.
+    pub(super) fn read_on(&mut self, out: &mut Vec<u8>) -> bool {
+        let Some(mut again) = self.real.take() else { return false };
+        if again.read_on(out) {
+            self.real = Some(again);
+            return true;
+        }
+        if self.end_again(again) == Some(true) {
+            let message = self.is_binary();
+            self.complaints.extend(message);
+        }
+        false
+    }
+
+    /// The last lines of a read without a NUL: they are printed, and so is what was unsure.
+    fn search_sure(&mut self, block: &[u8], lines: Range<usize>, out: &mut Vec<u8>) -> Result<(), HandOver> {
+        let before = out.len();
+        out.extend_from_slice(&self.progress.unsure);
+        match self.search(&block[lines.clone()], out) {
+            Ok(full) => {
+                self.progress.unsure.clear();
+                self.progress.full = full;
+            }
+            Err(hand_over) if self.progress.reads.follow_blocks() => {
+                self.progress.unsure.clear();
+                return Err(HandOver { consumed: lines.start + hand_over.consumed, ..hand_over });
+            }
+            Err(hand_over) => {
+                out.truncate(before);
+                self.get_stuck(&block[lines], hand_over.reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lines of a read that is not over.
+    fn search_unsure(&mut self, block: &[u8], lines: Range<usize>) -> Result<(), HandOver> {
+        let mut unsure = std::mem::take(&mut self.progress.unsure);
+        let found = self.search(&block[lines.clone()], &mut unsure);
+        self.progress.unsure = unsure;
+        match found {
+            Ok(full) => {
+                if self.keeps {
+                    self.progress.kept.extend_from_slice(&block[lines]);
+                }
+                self.progress.full = full;
+            }
+            Err(hand_over) => self.get_stuck(&block[lines], hand_over.reason),
+        }
+        Ok(())
+    }
+
+    /// The expression cannot judge one of these lines.
+    fn get_stuck(&mut self, lines: &[u8], reason: &'static str) {
+        self.keep(lines);
+        self.progress.stuck = Some(reason);
+    }
+
+    /// Lines of the current read that are not searched: the real grep will get them.
+    fn keep(&mut self, lines: &[u8]) {
+        self.progress.kept.extend_from_slice(lines);
+        self.printer.pass(lines);
+    }
+
+    /// The real grep gets the current read, so that it finds a NUL in it where this one would.
+    pub(super) fn give_read(&mut self, consumed: usize, reason: &'static str) -> HandOver {
+        self.hold(&self.progress.before.clone());
+        self.held.append(&mut self.progress.kept);
+        HandOver { consumed, reason }
+    }
+
+    /// There is a NUL in the current read.
+    fn turn_binary(&mut self, block: &[u8], done: usize) -> Result<Enough, HandOver> {
+        self.progress.unsure.clear();
+        self.progress.binary = Some(self.progress.before.selected);
+        if let Some(reason) = self.progress.stuck {
+            return Err(self.give_read(done, reason));
+        }
+        if self.progress.selected > self.progress.before.selected {
+            return Ok(true);
+        }
+        self.search_zapped(&block[done..], done)
+    }
+
+    /// Where NULs end lines. `done`: bytes of the block that lie before.
+    pub(super) fn search_zapped(&mut self, block: &[u8], done: usize) -> Result<Enough, HandOver> {
+        let mut zapped = std::mem::take(&mut self.zapped);
+        zapped.clear();
+        zapped.extend(block.iter().map(|&byte| if byte == 0 { b'\n' } else { byte }));
+        let judged = self.judged(&zapped);
+        let enough = self.count(&zapped[..judged]);
+        self.zapped = zapped;
+        if !enough && judged < block.len() {
+            // The real grep starts at a line's start, or behind a NUL: it cannot tell the two apart.
+            let hand_over = self.hand_over(block, judged, "characters that only the real grep judges");
+            return Err(HandOver { consumed: done + judged, ..hand_over });
+        }
+        self.printer.pass(block);
+        Ok(enough)
+    }
+}
+
+/// Moves all of it behind `out`.
+pub(super) fn take_all(from: &mut Vec<u8>, out: &mut Vec<u8>) {
+    if out.is_empty() { std::mem::swap(from, out) } else { out.append(from) }
+}
