@@ -35,8 +35,8 @@ pub(super) struct Progress {
     pub(super) earlier: Vec<u8>,
     /// What was known before the window before.
     pub(super) before_earlier: Before,
-    /// The real grep printed what was left to be printed, and said that it is binary, or did not.
-    pub(super) asked: Option<bool>,
+    /// The real grep printed what was left to be printed, and said this.
+    pub(super) asked: Option<Vec<u8>>,
     /// The lines of that read so far, if the real grep may have to see them.
     pub(super) kept: Vec<u8>,
     /// What was known before that read.
@@ -128,6 +128,8 @@ pub(super) struct GrepKernel {
     is_peer: bool,
     /// The real grep prints what is left.
     pub(super) real: Option<Again>,
+    /// Its status, where it had trouble.
+    pub(super) trouble: Option<i32>,
 }
 
 /// What the C library buffers for a pipe: with no more than that, grep learns at its end that its reader has left.
@@ -163,6 +165,7 @@ impl GrepKernel {
             from_stdin: None,
             is_peer: false,
             real: None,
+            trouble: None,
             options: options.clone(),
         }
     }
@@ -476,8 +479,9 @@ impl GrepKernel {
             _ => {}
         }
         let nul = self.progress.binary.is_some_and(|before| before < self.progress.selected);
-        let matches = self.progress.asked.unwrap_or(nul || self.progress.withheld.is_some());
-        if !self.options.is_quiet() && !self.unread && matches {
+        if let Some(said) = self.progress.asked.take() {
+            self.complaints.extend(said);
+        } else if !self.options.is_quiet() && !self.unread && (nul || self.progress.withheld.is_some()) {
             self.complaints.extend_from_slice(&self.is_binary());
         }
     }
@@ -624,7 +628,7 @@ impl Kernel for GrepKernel {
     }
 
     fn status(&self) -> i32 {
-        i32::from(!self.any)
+        self.trouble.unwrap_or(i32::from(!self.any))
     }
 
     fn status_after(&self, real: i32) -> i32 {

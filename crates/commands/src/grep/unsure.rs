@@ -25,6 +25,8 @@ pub(super) struct Again {
     /// So much of what it prints was printed already: bytes, or lines where only their ends are printed.
     known: u64,
     ends_only: bool,
+    /// It reads this input and no other.
+    alone: bool,
     block: Vec<u8>,
 }
 
@@ -144,9 +146,13 @@ impl GrepKernel {
         if again.known > 0 {
             return None;
         }
-        let matches = self.end_again(again)?;
+        let said = self.end_again(again);
+        if self.trouble.take_if(|status| *status > TROUBLE).is_some() {
+            // It was ended, and nobody knows what it would have printed.
+            return None;
+        }
         out.extend_from_slice(&rest);
-        self.leave_to_real(matches);
+        self.leave_to_real(said);
         Some(())
     }
 
@@ -157,9 +163,10 @@ impl GrepKernel {
         if self.progress.reads.follow_blocks() || at > FEW_BYTES {
             return false;
         }
+        debug_assert!(self.options.inputs.len() == 1, "what it prints comes at the end");
         self.real = self.start_again(since);
         if self.real.is_some() {
-            self.leave_to_real(false);
+            self.leave_to_real(Vec::new());
         }
         self.real.is_some()
     }
@@ -178,25 +185,30 @@ impl GrepKernel {
         let back = self.from_stdin.filter(|_| self.reads_stdin || !alone);
         let started = itself.start_again(arguments, back).ok()?;
         let known = self.printed + since as u64 - before;
-        Some(Again { started, known, ends_only: self.ends_only, block: vec![0; BLOCK_BYTES] })
+        Some(Again { started, known, ends_only: self.ends_only, alone, block: vec![0; BLOCK_BYTES] })
     }
 
-    /// Whether it has found that the input is binary. `None` if it did not end by itself.
-    fn end_again(&mut self, mut again: Again) -> Option<bool> {
+    /// What is to be said after it.
+    fn end_again(&mut self, mut again: Again) -> Vec<u8> {
         let said = again.started.said();
-        let status = again.started.end().map_or(TROUBLE + 1, Ended::status);
+        let status = again.started.end().map_or(TROUBLE, Ended::status);
         self.any |= status == 0;
-        // In trouble is one that cannot open a file, as was said.
-        (status <= TROUBLE).then(|| said.ends_with(&self.is_binary()))
+        if again.alone {
+            self.trouble = self.trouble.max((status >= TROUBLE).then_some(status));
+            return said;
+        }
+        // What it says of inputs before this one has been said.
+        let message = self.is_binary();
+        if said.ends_with(&message) { message } else { Vec::new() }
     }
 
-    fn leave_to_real(&mut self, matches: bool) {
+    fn leave_to_real(&mut self, said: Vec<u8>) {
         let progress = &mut self.progress;
         progress.earlier.clear();
         progress.unsure.clear();
         progress.kept.clear();
         progress.stuck = None;
-        progress.asked = Some(matches);
+        progress.asked = Some(said);
     }
 
     /// Prints some more of what the real grep prints that was started over; false at its end.
@@ -206,10 +218,8 @@ impl GrepKernel {
             self.real = Some(again);
             return true;
         }
-        if self.end_again(again) == Some(true) {
-            let message = self.is_binary();
-            self.complaints.extend(message);
-        }
+        let said = self.end_again(again);
+        self.complaints.extend(said);
         false
     }
 
