@@ -196,8 +196,8 @@ impl Run {
         let opener = opener(means)?;
         let (kernel, may_give_up) = program.kernel(&files)?;
         let mut chain = Chain::new(vec![kernel]);
-        let itself = means.itself.clone();
-        chain.lend(&Means { storage: means.storage.clone(), itself, ..Means::default() });
+        let storage = means.storage.clone();
+        chain.lend(&Means { storage, ..Means::default() }, std::slice::from_ref(&means.itself));
         if null {
             chain.nobody_reads();
         }

@@ -125,13 +125,8 @@ impl Chain {
         }
     }
 
-    /// All kernels may use this of the machine from now on.
-    pub fn lend(&mut self, means: &Means) {
-        self.links.iter_mut().for_each(|link| link.kernel.lend(means));
-    }
-
-    /// The same, and each what starts its own command, if that is there ([`Means::itself`]).
-    pub fn lend_each(&mut self, means: &Means, itself: &[Option<Arc<dyn Programs>>]) {
+    /// All kernels may use this of the machine from now on, and each what starts its own command, if that is there ([`Means::itself`]).
+    pub fn lend(&mut self, means: &Means, itself: &[Option<Arc<dyn Programs>>]) {
         for (at, link) in self.links.iter_mut().enumerate() {
             let itself = itself.get(at).cloned().flatten();
             link.kernel.lend(&Means { itself, ..means.clone() });

@@ -219,40 +219,42 @@ fn halves(file: &Path) -> Outcome<[PathBuf; 2]> {
     Ok(halves)
 }
 
+/// Two at once, with half of the input each: as much as this machine gives to two, which is not always twice of what it gives to one.
+fn two_halves(pelton: Vec<OsString>, text: &str) -> Contender {
+    let input = INPUTS.iter().map(|(name, ..)| *name).find(|name| text.contains(&format!(" {name} ")));
+    let half = |number: usize| {
+        input.map_or_else(|| text.to_owned(), |name| text.replacen(name, &half_of(name, number), 1))
+    };
+    let mut argv: Vec<OsString> = vec!["env".into()];
+    argv.extend([0, 1].map(|number| format!("HALF_{}={}", number + 1, half(number)).into()));
+    argv.extend(["sh", "-c", "\"$@\" \"$HALF_1\" & \"$@\" \"$HALF_2\" & wait", "sh"].map(Into::into));
+    argv.extend(pelton);
+    Contender::new("two times pelton --jobs 1 > /dev/null, a half each", argv)
+}
+
 impl Case {
     fn contenders(&self, bench: &Bench) -> Vec<Contender> {
-        let pelton = |jobs: &str, text: &str| {
+        // Without its text.
+        let pelton = |jobs: &str| {
             let mut argv =
                 vec![bench.pelton.clone().into_os_string(), "run".into(), format!("--jobs={jobs}").into()];
             argv.extend(self.options.iter().map(Into::into));
-            argv.extend(["--".into(), text.into()]);
+            argv.push("--".into());
             argv
         };
-        let written = |jobs: &str| Contender::new(&format!("pelton --jobs {jobs}"), pelton(jobs, self.text));
+        let running = |name: &str, jobs: &str, text: &str| {
+            Contender::new(name, pelton(jobs).into_iter().chain([text.into()]))
+        };
+        let written = |jobs: &str| running(&format!("pelton --jobs {jobs}"), jobs, self.text);
         let text = self.text.replace("> out", "> /dev/null");
-        let dropped =
-            |jobs: &str| Contender::new(&format!("pelton --jobs {jobs} > /dev/null"), pelton(jobs, &text));
-        let halves = self.two_halves(pelton("1", ""), &text);
+        let dropped = |jobs: &str| running(&format!("pelton --jobs {jobs} > /dev/null"), jobs, &text);
+        let halves = two_halves(pelton("1"), &text);
         let mut all = vec![written("1"), written("2"), dropped("1"), dropped("2"), written("auto"), halves];
         // A machine without GNU parallel compares the rest.
         let there =
             self.others.iter().filter(|(_, text)| on_path(text.split(' ').next().unwrap_or_default()));
         all.extend(there.map(|(name, text)| Contender::new(name, ["bash", "-c", text])));
         all
-    }
-
-    /// Two at once, with half of the input each: as much as this machine gives to two, which is not always twice of what it gives to one.
-    fn two_halves(&self, mut whole: Vec<OsString>, text: &str) -> Contender {
-        let input = INPUTS.iter().map(|(name, ..)| *name).find(|name| text.contains(&format!(" {name} ")));
-        let half = |number: usize| {
-            input.map_or_else(|| text.to_owned(), |name| text.replacen(name, &half_of(name, number), 1))
-        };
-        whole.pop();
-        let mut argv: Vec<OsString> = vec!["env".into()];
-        argv.extend([0, 1].map(|number| format!("HALF_{}={}", number + 1, half(number)).into()));
-        argv.extend(["sh", "-c", "\"$@\" \"$HALF_1\" & \"$@\" \"$HALF_2\" & wait", "sh"].map(Into::into));
-        argv.extend(whole);
-        Contender::new("two times pelton --jobs 1 > /dev/null, a half each", argv)
     }
 
     fn claims(&self, samples: &[Samples]) -> Vec<Claim> {

@@ -33,8 +33,8 @@ pub(super) struct Progress {
     pub(super) unsure: Vec<u8>,
     /// The same of the window before it, where nobody knows grep's reads: they may reach into this one.
     pub(super) earlier: Vec<u8>,
-    /// What was known before the window before.
-    pub(super) before_earlier: Before,
+    /// Lines selected before the window before.
+    pub(super) selected_earlier: u64,
     /// The real grep printed what was left to be printed, and said this.
     pub(super) asked: Option<Vec<u8>>,
     /// The lines of that read so far, if the real grep may have to see them.
@@ -64,7 +64,7 @@ impl Progress {
     fn new(reads: Reads) -> Self {
         Progress {
             earlier: Vec::new(),
-            before_earlier: Before::default(),
+            selected_earlier: 0,
             asked: None,
             full_earlier: false,
             selected: 0,

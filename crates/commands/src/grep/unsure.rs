@@ -108,10 +108,10 @@ impl GrepKernel {
         let progress = &mut self.progress;
         progress.kept.clear();
         take_all(&mut progress.earlier, out);
-        progress.before_earlier = std::mem::replace(&mut progress.before, now);
+        progress.selected_earlier = std::mem::replace(&mut progress.before, now).selected;
         if progress.reads.are_known() {
             take_all(&mut progress.unsure, out);
-            progress.before_earlier = progress.before.clone();
+            progress.selected_earlier = progress.selected;
             return progress.full;
         }
         std::mem::swap(&mut progress.earlier, &mut progress.unsure);
@@ -128,7 +128,7 @@ impl GrepKernel {
                 done = lines;
             }
         }
-        let selected = self.progress.selected > self.progress.before_earlier.selected;
+        let selected = self.progress.selected > self.progress.selected_earlier;
         if (selected || self.progress.stuck.is_some()) && self.ask(out).is_some() {
             return Ok(true);
         }
@@ -143,12 +143,10 @@ impl GrepKernel {
         let mut again = self.start_again(out.len() - self.since)?;
         let mut rest = Vec::new();
         while again.read_on(&mut rest) {}
-        if again.known > 0 {
-            return None;
-        }
+        let is_short = again.known > 0;
         let said = self.end_again(again);
-        if self.trouble.take_if(|status| *status > TROUBLE).is_some() {
-            // It was ended, and nobody knows what it would have printed.
+        // One that was ended would have printed nobody knows what.
+        if self.trouble.take_if(|status| *status > TROUBLE).is_some() || is_short {
             return None;
         }
         out.extend_from_slice(&rest);

@@ -275,13 +275,14 @@ fn command_of(
     candidate.locale = Some(locale.clone());
     let command = pelton_commands::accept_with(&name, &candidate.args, &context, &files::script)?;
     let mut starts = None;
-    let mut itself = command.depends_on_reads().then(|| alone(&exec));
+    let own_name = exec.argv.first().filter(|_| command.depends_on_reads());
+    let mut itself = own_name.and_then(|called| alone(exec.path.as_bytes(), called.as_bytes(), &exec));
     if let Some(program) = command.runs() {
         let found = (!own).then(|| around.program_of(program.as_bytes())).flatten().map(|found| found.path);
         spawned::check(command.as_ref(), found.as_deref(), &exec.envp, detector)?;
         // xargs has nothing to go on with: where its kernel does not, the real xargs does.
         let goes_on = command.resume_args().is_none();
-        itself = found.and_then(|path| program_alone(&path, program, &exec));
+        itself = found.and_then(|path| alone(&path, program.as_bytes(), &exec));
         starts = itself.clone().filter(|_| goes_on);
     }
     if name == b"find" {
@@ -391,15 +392,10 @@ fn has_own_directory(environment: &[CString]) -> bool {
     own != std::env::var_os("TMPDIR").as_ref().map(|value| value.as_bytes())
 }
 
-/// A program that another one starts, without words.
-fn program_alone(path: &[u8], name: &str, by: &Exec) -> Option<Exec> {
-    let argv = vec![crate::c_string(name.as_bytes())?];
+/// A command, or a program that it starts, without words.
+fn alone(path: &[u8], called: &[u8], by: &Exec) -> Option<Exec> {
+    let argv = vec![crate::c_string(called)?];
     Some(Exec { path: crate::c_string(path)?, argv, envp: by.envp.clone() })
-}
-
-/// A command without its words.
-fn alone(exec: &Exec) -> Exec {
-    Exec { argv: exec.argv.iter().take(1).cloned().collect(), ..exec.clone() }
 }
 
 /// What find goes by besides its arguments: variables, and a terminal that its names may go to.

@@ -68,7 +68,7 @@ impl JoinReader {
 
     /// Reads on until everything ended or a kernel behind it hands over.
     pub fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
-        chain.lend_each(&elastic::means(&self.elastic), &self.itself);
+        chain.lend(&elastic::means(&self.elastic), &self.itself);
         chain.begin(&[InputKind::Other], out)?;
         if !std::mem::replace(&mut self.open, true) {
             chain.begin_input(None, out)?;

@@ -210,7 +210,7 @@ impl Reader {
     /// Where a kernel handed over, it is called again.
     fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         let kinds: Vec<InputKind> = self.sources.iter().map(|source| source.kind).collect();
-        chain.lend_each(&Means { programs: self.programs.clone(), ..self.growth.means() }, &self.itself);
+        chain.lend(&Means { programs: self.programs.clone(), ..self.growth.means() }, &self.itself);
         chain.begin(&kinds, out)?;
         while self.at < self.sources.len() {
             let done = self.give(chain, out)? == Flow::Done || chain.end_input(out)? == Flow::Done;
