@@ -65,7 +65,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
         total: false,
         collation: context.locale.collation()?,
         line_end: b'\n',
-        inputs: Input::stdin_once(Input::from_operands(&parsed.operands()))?,
+        inputs: Input::from_operands(&parsed.operands()),
     };
     if comm.inputs.len() != 2 {
         return Declined::because("not two inputs");

@@ -63,15 +63,6 @@ impl Input {
         operands.iter().map(|name| Input::from_operand(name)).collect()
     }
 
-    /// Declines standard input as several operands: what the second one finds depends on how far the first has read,
-    /// and on whether it is a file.
-    pub fn stdin_once(inputs: Vec<Input>) -> Accept<Vec<Input>> {
-        if inputs.iter().filter(|input| **input == Input::Stdin).count() > 1 {
-            return Declined::because("standard input twice");
-        }
-        Ok(inputs)
-    }
-
     /// One operand: `-` is standard input.
     pub fn from_operand(name: &[u8]) -> Input {
         if name == b"-" { Input::Stdin } else { Input::File(name.to_vec()) }

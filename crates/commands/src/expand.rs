@@ -39,7 +39,7 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
         None => Stops::USUAL,
         Some(list) => Stops::parse(list)?,
     };
-    let inputs = Input::stdin_once(Input::from_operands(&parsed.operands()))?;
+    let inputs = Input::from_operands(&parsed.operands());
     Ok(Box::new(Expand { stops, initial: parsed.has(Id::Initial), inputs }))
 }
 

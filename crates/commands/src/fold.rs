@@ -58,7 +58,7 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
             Id::Digit(digit) => style.width = width(&[&[digit], value].concat())?,
         }
     }
-    Ok(Box::new(Fold { style, inputs: Input::stdin_once(Input::from_operands(&parsed.operands()))? }))
+    Ok(Box::new(Fold { style, inputs: Input::from_operands(&parsed.operands()) }))
 }
 
 fn width(text: &[u8]) -> Accept<usize> {

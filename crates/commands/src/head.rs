@@ -75,7 +75,7 @@ impl Head {
         if head.count == 0 && !head.but_last {
             return Declined::because("a count of 0 reads no input");
         }
-        head.inputs = Input::stdin_once(Input::from_operands(&parsed.operands()))?;
+        head.inputs = Input::from_operands(&parsed.operands());
         Ok(head)
     }
 

@@ -96,7 +96,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
         check: Check::Unpaired,
         collation: context.locale.collation()?,
         line_end: b'\n',
-        inputs: Input::stdin_once(Input::from_operands(&parsed.operands()))?,
+        inputs: Input::from_operands(&parsed.operands()),
     };
     if join.inputs.len() != 2 {
         return Declined::because("not two inputs");

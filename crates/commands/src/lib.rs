@@ -188,5 +188,16 @@ pub fn accept_with(
         Acceptor::Alone(accept) => accept(args, context),
         Acceptor::WithScripts(accept) => accept(args, context, scripts),
     };
-    accepted.map_err(|declined| Declined::new(format!("{shown}: {}", declined.reason)))
+    accepted
+        .and_then(stdin_at_most_once)
+        .map_err(|declined| Declined::new(format!("{shown}: {}", declined.reason)))
+}
+
+/// Declines a command that reads standard input as several of its operands: what the second one finds depends on how
+/// far the first has read, and on whether it is a file.
+fn stdin_at_most_once(command: Box<dyn Command>) -> Accept<Box<dyn Command>> {
+    if command.inputs().iter().filter(|input| **input == Input::Stdin).count() > 1 {
+        return Declined::because("standard input twice");
+    }
+    Ok(command)
 }

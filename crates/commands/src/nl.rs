@@ -102,7 +102,7 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
             Id::Delimiter => style.delimiter = delimiter(value)?,
         }
     }
-    Ok(Box::new(Nl { style, inputs: Input::stdin_once(Input::from_operands(&parsed.operands()))? }))
+    Ok(Box::new(Nl { style, inputs: Input::from_operands(&parsed.operands()) }))
 }
 
 fn numbered(value: &[u8]) -> Accept<Numbered> {

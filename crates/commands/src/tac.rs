@@ -41,7 +41,7 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
         Some([byte]) => *byte,
         Some(_) => return Declined::because("a separator of several bytes"),
     };
-    let inputs = Input::stdin_once(Input::from_operands(&parsed.operands()))?;
+    let inputs = Input::from_operands(&parsed.operands());
     if inputs.len() > 1 {
         // After a record of more than 64 KiB it says 'memory exhausted' over the next large file.
         return Declined::because("several inputs, between which the real one may fail");

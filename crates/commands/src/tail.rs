@@ -78,7 +78,7 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
     if tail.count == 0 && !tail.from_start {
         return Declined::because("a count of 0 reads no input");
     }
-    tail.inputs = Input::stdin_once(Input::from_operands(&parsed.operands()))?;
+    tail.inputs = Input::from_operands(&parsed.operands());
     Ok(Box::new(tail))
 }
 

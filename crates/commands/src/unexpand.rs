@@ -41,7 +41,7 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
     let stops = parsed.last_value(Id::Tabs).map_or(Ok(Stops::USUAL), Stops::parse)?;
     // A tab list means whole lines, unless told otherwise.
     let whole_lines = (parsed.has(Id::All) || parsed.has(Id::Tabs)) && !parsed.has(Id::FirstOnly);
-    let inputs = Input::stdin_once(Input::from_operands(&parsed.operands()))?;
+    let inputs = Input::from_operands(&parsed.operands());
     Ok(Box::new(Unexpand { stops, whole_lines, inputs }))
 }
 

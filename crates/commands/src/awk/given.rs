@@ -65,7 +65,7 @@ pub(super) fn parse(args: &[Vec<u8>], dialect: Dialect, scripts: Scripts<'_>) ->
     if operands.iter().any(|name| name.is_empty() || is_assignment(name)) {
         return Declined::because("an assignment among the files");
     }
-    let inputs = Input::stdin_once(Input::from_operands(&operands))?;
+    let inputs = Input::from_operands(&operands);
     Ok(Line { program, script, variables, fs, inputs, resume: args[..at].to_vec() })
 }
 

@@ -79,7 +79,7 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
     let list = parsed.last_value(Id::Bytes).or(parsed.last_value(Id::Fields)).unwrap_or_default();
     let list = List::parse(list)?;
     let list = if parsed.has(Id::Complement) { list.complement() } else { list };
-    let inputs = Input::stdin_once(Input::from_operands(&parsed.operands()))?;
+    let inputs = Input::from_operands(&parsed.operands());
     if line_end == 0 && inputs.len() > 1 {
         return Declined::because("-z over several inputs");
     }

@@ -170,7 +170,7 @@ impl Options {
         if parsed.has(Id::Matches) && parsed.has(Id::Words) && parsed.has(Id::Lines) {
             return Declined::because("-o with both -w and -x");
         }
-        let inputs = Input::stdin_once(Input::from_operands(&operands))?;
+        let inputs = Input::from_operands(&operands);
         let only_names = parsed.has(Id::FilesWith) || parsed.has(Id::FilesWithout);
         if only_names && !parsed.has(Id::Quiet) && inputs.contains(&Input::Stdin) {
             return Declined::because(

@@ -53,10 +53,10 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
     let inputs = Input::from_operands(&parsed.operands());
     let all_stdin = inputs.iter().all(|input| *input == Input::Stdin);
     let (mode, inputs) = match inputs.len() {
-        _ if parsed.has(Id::Serial) => (Mode::Serial, Input::stdin_once(inputs)?),
+        _ if parsed.has(Id::Serial) => (Mode::Serial, inputs),
         columns if all_stdin => (Mode::Columns(columns), vec![Input::Stdin]),
         1 => (Mode::Columns(1), inputs),
-        _ => (Mode::Aside, Input::stdin_once(inputs)?),
+        _ => (Mode::Aside, inputs),
     };
     Ok(Box::new(Paste { mode, delimiters, line_end, inputs }))
 }

@@ -181,7 +181,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Acce
         columns: options.columns.unwrap_or(list::COLUMNS),
     };
     let mut program = Program::new(&script, &Settings { context, extended: options.extended, line_end })?;
-    let inputs = Input::stdin_once(Input::from_operands(&options.operands))?;
+    let inputs = Input::from_operands(&options.operands);
     let map = byte_map(&program, manner).filter(|_| inputs.len() == 1).map(Box::new);
     // A line cut short by the end of a file would join the next file's first in the real sed's standard input.
     let leaves = !program.counts && inputs.len() == 1;

@@ -73,8 +73,10 @@ fn is_space(byte: u8) -> bool {
     byte == b' ' || (b'\t'..=b'\r').contains(&byte)
 }
 
+/// Whether sed skips this byte within a command. Between commands it skips all white space; here a carriage return,
+/// a vertical tab or a form feed is an error.
 pub(super) fn is_blank(byte: u8) -> bool {
-    is_space(byte) && byte != b'\n'
+    matches!(byte, b' ' | b'\t')
 }
 
 impl Reader<'_> {

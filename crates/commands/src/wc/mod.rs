@@ -83,7 +83,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     if operands.iter().any(|name| name.contains(&b'\n')) {
         return Declined::because("a file name that must be quoted");
     }
-    let inputs = Input::stdin_once(Input::from_operands(&operands))?;
+    let inputs = Input::from_operands(&operands);
     let names = match operands.as_slice() {
         [] => vec![None],
         names => names.iter().map(|name| Some(name.to_vec())).collect(),
