@@ -6,9 +6,11 @@
 //! PELTON_FUZZ_CASES=20000 PELTON_SEED=7 PELTON_BIN=target/release/pelton cargo test -p pelton --test random_pipelines
 //! ```
 //!
-//! or `cargo xtask fuzz --only pipelines`. With `PELTON_FUZZ_ONLY=grep` every second stage is a grep. Where pelton differs, the shell is asked again. If it does not agree with
-//! itself, nothing can be said, and the pipeline is counted as skipped. A difference is shrunk and printed as a case for
-//! `cases/native.toml`.
+//! or `cargo xtask fuzz --only pipelines`. With `PELTON_FUZZ_ONLY=grep` every second stage is a grep. Where pelton
+//! differs, both run again several times ([`Again`]). If the shell itself gives several results, one of which is
+//! pelton's, or if it never gives the same result twice, the text is counted as skipped. A difference in some of the
+//! repetitions counts as much as one in all of them, and the report says in how many. What differs every time is shrunk
+//! and printed as a case for `cases/native.toml`.
 #![allow(missing_docs)]
 
 use std::ffi::OsString;
@@ -38,8 +40,10 @@ const LAST_WORDS: [&str; 2] = ["input is not in sorted order", "terminated by si
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// Nor writes nearly so much, unless it reads what it writes.
 const FILE_BYTES: u64 = 64 << 20;
-/// A difference counts if it comes so many times in a row.
-const CONFIRMED: usize = 8;
+/// How often the shell and pelton run again after a difference.
+const REPETITIONS: usize = 8;
+/// How often the shell runs again before a difference in some repetitions counts, to see what else it may give.
+const SHELL_REPETITIONS: usize = 40;
 /// How many samples of a campaign pass between two signs of life.
 const PROGRESS: u64 = 200;
 /// How many smaller samples are tried for each difference, and for how long.
@@ -183,18 +187,22 @@ impl Arena {
         for switches in [vec![], others] {
             let ours = self.pelton(&scene, &switches)?;
             if !differences(&scene.case, &expected, &ours).is_empty() {
-                if self.expected(&scene)?.is_none() {
-                    tally.skipped += 1;
-                    return Ok(());
-                }
-                if self.differs(sample, &switches, CONFIRMED)?.is_some() {
-                    let name = format!("random-{seed}-{at}");
-                    let report = self.report(sample.clone(), &switches, &name)?;
-                    say(&report);
-                    self.campaign.keep(&name, &report);
-                    tally.differences.push(report);
-                    break;
-                }
+                let name = format!("random-{seed}-{at}");
+                let report = match self.again(&scene, &switches, ours)? {
+                    Again::Race => {
+                        tally.skipped += 1;
+                        return Ok(());
+                    }
+                    Again::Always => self.report(sample.clone(), &switches, &name)?,
+                    Again::Sometimes { times, differences } => {
+                        let when = format!("in {times} of {} runs: ", REPETITIONS + 1);
+                        written(sample, &switches, &name, &when, &differences)
+                    }
+                };
+                say(&report);
+                self.campaign.keep(&name, &report);
+                tally.differences.push(report);
+                break;
             }
             tally.comparisons += 1;
         }
@@ -226,18 +234,48 @@ impl Arena {
         self.run(scene, &argv)
     }
 
-    /// How they differ, if they do `times` times in a row while the shell agrees with itself, whatever the run.
-    fn differs(&self, sample: &Sample, switches: &[String], times: usize) -> Result<Option<Vec<String>>> {
-        let scene = Scene::of(sample)?;
-        let mut found = None;
-        let Some(expected) = self.expected(&scene)? else { return Ok(None) };
-        for _ in 0..times {
-            let Some(again) = self.expected(&scene)? else { return Ok(None) };
-            let ours = differences(&scene.case, &expected, &self.pelton(&scene, switches)?);
-            if ours.is_empty() || !differences(&scene.case, &expected, &again).is_empty() {
-                return Ok(None);
+    /// Runs the shell and pelton again after pelton gave `first`, which differs from what the shell gave before.
+    fn again(&self, scene: &Scene, switches: &[String], first: Outcome) -> Result<Again> {
+        let Some(expected) = self.expected(scene)? else { return Ok(Again::Race) };
+        let found = |ours: &Outcome| differences(&scene.case, &expected, ours);
+        let mut deviating: Vec<Outcome> =
+            Some(first).into_iter().filter(|first| !found(first).is_empty()).collect();
+        for _ in 0..REPETITIONS {
+            let (again, ours) = (self.shell(scene)?, self.pelton(scene, switches)?);
+            if !found(&again).is_empty() {
+                return Ok(Again::Race);
             }
-            found = Some(ours);
+            deviating.extend(Some(ours).filter(|ours| !found(ours).is_empty()));
+        }
+        if deviating.len() > REPETITIONS {
+            return Ok(Again::Always);
+        }
+        for _ in 0..SHELL_REPETITIONS {
+            let again = self.shell(scene)?;
+            deviating.retain(|ours| !differences(&scene.case, &again, ours).is_empty());
+            if deviating.is_empty() {
+                return Ok(Again::Race);
+            }
+        }
+        Ok(Again::Sometimes { times: deviating.len(), differences: found(&deviating[0]) })
+    }
+
+    /// How they differ now, if they do while the shell agrees with itself.
+    fn differs(&self, sample: &Sample, switches: &[String]) -> Result<Option<Vec<String>>> {
+        let scene = Scene::of(sample)?;
+        let Some(expected) = self.expected(&scene)? else { return Ok(None) };
+        let ours = differences(&scene.case, &expected, &self.pelton(&scene, switches)?);
+        Ok(Some(ours).filter(|ours| !ours.is_empty()))
+    }
+
+    /// The same for a sample that differs each of several times.
+    fn always_differs(&self, sample: &Sample, switches: &[String]) -> Result<Option<Vec<String>>> {
+        let mut found = None;
+        for _ in 0..REPETITIONS {
+            found = self.differs(sample, switches)?;
+            if found.is_none() {
+                break;
+            }
         }
         Ok(found)
     }
@@ -252,20 +290,18 @@ impl Arena {
                     break 'smaller;
                 }
                 trials -= 1;
-                if self.differs(&smaller, switches, 1)?.is_some() {
+                if self.differs(&smaller, switches)?.is_some() {
                     sample = smaller;
                     continue 'smaller;
                 }
             }
             break;
         }
-        let (sample, differences) = match self.differs(&sample, switches, CONFIRMED)? {
+        let (sample, differences) = match self.always_differs(&sample, switches)? {
             Some(differences) => (sample, differences),
-            None => (whole.clone(), self.differs(&whole, switches, 1)?.unwrap_or_default()),
+            None => (whole.clone(), self.differs(&whole, switches)?.unwrap_or_default()),
         };
-        let differences: String =
-            differences.iter().map(|line| format!("# - {}\n", line.replace('\n', "\n#"))).collect();
-        Ok(format!("# pelton run {}\n{differences}{}", switches.join(" "), sample.toml(name)))
+        Ok(written(&sample, switches, name, "", &differences))
     }
 
     /// One run, in a directory made anew.
@@ -285,6 +321,23 @@ impl Arena {
         let ended = run_briefly(argv, &dir, &case.environment(&dir), &stdin, TIMEOUT)?;
         Ok(Outcome { ended, files: snapshot(&dir)?, report_fault: None, statuses: None })
     }
+}
+
+/// What a difference turned out to be when both ran again.
+enum Again {
+    /// The shell itself gives several results, one of them pelton's, or none of them twice.
+    Race,
+    /// It differed each time.
+    Always,
+    /// It differed so many times of `REPETITIONS + 1`, in a way in which the shell never came out.
+    Sometimes { times: usize, differences: Vec<String> },
+}
+
+/// A sample as a case, below how it differs and `when`.
+fn written(sample: &Sample, switches: &[String], name: &str, when: &str, differences: &[String]) -> String {
+    let differences: String =
+        differences.iter().map(|line| format!("# - {when}{}\n", line.replace('\n', "\n#"))).collect();
+    format!("# pelton run {}\n{differences}{}", switches.join(" "), sample.toml(name))
 }
 
 /// Stages that complain at the same time do so in any order: only that may differ, and what races do.

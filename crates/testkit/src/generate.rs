@@ -370,8 +370,23 @@ impl Pipelines {
             }
             'f' if self.one_in(30) => self.pick(&["missing", "."]).to_owned(),
             'f' => self.pick(&FILES).to_owned(),
+            'x' => {
+                let program = self.pick(grammar::values('x')?);
+                self.with_odd_space(program)
+            }
             other => self.pick(grammar::values(other)?).to_owned(),
         })
+    }
+
+    /// A quoted program, now and then with white space in it that a command may not hold.
+    fn with_odd_space(&mut self, program: &str) -> String {
+        let mut program = program.to_owned();
+        if program.starts_with('\'') && self.one_in(15) {
+            let places: Vec<usize> = program.char_indices().map(|(at, _)| at).skip(1).collect();
+            let at = self.pick(&places);
+            program.insert(at, self.pick(&['\r', '\r', '\x0b', '\x0c', '\t', ' ']));
+        }
+        program
     }
 }
 

@@ -193,36 +193,48 @@ fn refuse_early_use(program: &Program) -> Accept<()> {
     if early { Declined::because("fields in BEGIN, where FS is set") } else { Ok(()) }
 }
 
-/// `$0` is put together late: what stands between must not change before.
+/// Declines a program that sets OFS after it changed fields: mawk puts `$0` together when a field changes, and this
+/// machine when `$0` is read. What BEGIN sets is fine if no field changes there.
 fn refuse_late_ofs(program: &Program) -> Accept<()> {
-    let (mut sets, mut first, mut fields) = (0, 0, false);
-    let is_ofs = |expr: &Expr| match expr {
-        Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => {
-            **place == Expr::Name("OFS".to_owned())
-        }
-        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => {
-            args.get(2) == Some(&Expr::Name("OFS".to_owned()))
-        }
-        _ => false,
-    };
+    let (mut sets, mut fields) = (0, false);
     every_expr(program, &mut |expr| {
-        sets += usize::from(is_ofs(expr));
-        fields |= match expr {
-            Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => {
-                matches!(**place, Expr::Field(_)) || **place == Expr::Name("NF".to_owned())
-            }
-            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => matches!(args.get(2), Some(Expr::Field(_))),
-            _ => false,
-        };
+        sets += usize::from(sets_ofs(expr));
+        fields |= changes_fields(expr);
     });
+    let (mut sets_first, mut fields_first) = (0, false);
     for statement in program.begin.iter().flatten() {
         each_statement(statement, &mut |statement| {
             for expr in statement.parts().0 {
-                super::analyse::each_expr(expr, &mut |expr| first += usize::from(is_ofs(expr)));
+                super::analyse::each_expr(expr, &mut |expr| {
+                    sets_first += usize::from(sets_ofs(expr));
+                    fields_first |= changes_fields(expr) || matches!(expr, Expr::Call(..));
+                });
             }
         });
     }
-    if fields && sets > first { Declined::because("another OFS while fields are changed") } else { Ok(()) }
+    if fields && (sets > sets_first || (sets > 0 && fields_first)) {
+        return Declined::because("another OFS while fields are changed");
+    }
+    Ok(())
+}
+
+fn sets_ofs(expr: &Expr) -> bool {
+    let is_ofs = |place: &Expr| *place == Expr::Name("OFS".to_owned());
+    match expr {
+        Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => is_ofs(place),
+        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => args.get(2).is_some_and(is_ofs),
+        _ => false,
+    }
+}
+
+fn changes_fields(expr: &Expr) -> bool {
+    match expr {
+        Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => {
+            matches!(**place, Expr::Field(_)) || **place == Expr::Name("NF".to_owned())
+        }
+        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => matches!(args.get(2), Some(Expr::Field(_))),
+        _ => false,
+    }
 }
 
 /// Fields whose number is computed: mawk does not always notice that $0 was assigned by its number.

@@ -139,6 +139,13 @@ impl<'a> Lexer<'a> {
         if !value.is_finite() {
             return Declined::because("a number that is too large");
         }
+        let is_zero = text
+            .bytes()
+            .take_while(|byte| !matches!(byte, b'e' | b'E'))
+            .all(|byte| !matches!(byte, b'1'..=b'9'));
+        if !value.is_normal() && !is_zero {
+            return Declined::because("a number that is too small");
+        }
         Ok(Token::Number(value))
     }
 

@@ -27,7 +27,20 @@ pub(super) struct Grammar {
     pub(super) operands: &'static [&'static str],
 }
 
-const FILES: &[&str] = &["@f", "@f", "-", "@f @f", "- @f", "@f -", "-- @f"];
+const FILES: &[&str] = &[
+    "@f",
+    "@f",
+    "-",
+    "@f @f",
+    "- @f",
+    "@f -",
+    "-- @f",
+    "- -",
+    "@f - -",
+    "- @f -",
+    "/dev/stdin",
+    "- /dev/stdin",
+];
 const PAIRS: &[&str] = &["sorted -", "- sorted", "@f @f", "sorted sorted", "- @f", "sorted a"];
 
 const fn reader(
