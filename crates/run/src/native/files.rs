@@ -165,7 +165,6 @@ pub fn script(name: &[u8]) -> Accept<Vec<u8>> {
     if name == b"-" {
         return Declined::because("arguments that go on in the standard input");
     }
-    // What a link such as /dev/stdin leads to may be another file to each process.
     let is_link = std::fs::symlink_metadata(path(name)).is_ok_and(|metadata| metadata.is_symlink());
     if is_link {
         return Declined::because(format!("{shown} is a link"));
@@ -190,6 +189,7 @@ pub(super) fn may_have_holes(file: &Metadata) -> bool {
 
 /// A regular file, open for reading. Looked at before it is opened, since opening a FIFO may block.
 fn open_regular(name: &[u8]) -> Accept<(File, Metadata)> {
+    same_to_each_process(name)?;
     let path = path(name);
     let unreadable = |_| Declined::new(format!("{} cannot be read", name.escape_ascii()));
     if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
@@ -205,6 +205,31 @@ fn open_regular(name: &[u8]) -> Accept<(File, Metadata)> {
     Ok((file, metadata))
 }
 
+/// Declines a name that may be another file to a worker than to the command.
+fn same_to_each_process(name: &[u8]) -> Accept<()> {
+    if leads_to_descriptor(path(name)) {
+        return Declined::because(format!("{} is another file to each process", name.escape_ascii()));
+    }
+    Ok(())
+}
+
+/// Whether a name leads through a link under /proc, as `/dev/stdin` and `/dev/fd/3` do: to what a descriptor of the
+/// process that opens it refers to.
+fn leads_to_descriptor(path: &Path) -> bool {
+    const LINKS_MAX: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        let Ok(target) = std::fs::read_link(&path) else { return false };
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let device = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.dev()).ok();
+        if device(parent) == device(Path::new("/proc")) {
+            return true;
+        }
+        path = parent.join(target);
+    }
+    true
+}
+
 /// Some files of the system open, and then give nothing but errors.
 fn can_be_read(file: &File) -> std::io::Result<usize> {
     file.read_at(&mut [0], 0)
@@ -212,6 +237,7 @@ fn can_be_read(file: &File) -> std::io::Result<usize> {
 
 /// The file that standard output goes to; `None` if it is a device.
 fn output(name: &[u8]) -> Accept<Option<Place>> {
+    same_to_each_process(name)?;
     match std::fs::metadata(path(name)) {
         Ok(_) if !machine::may_write(path(name)) => {
             Declined::because(format!("{} cannot be written", name.escape_ascii()))
@@ -252,6 +278,7 @@ pub fn shares_output_with_errors(own: &[Redirection], position: Position) -> boo
 
 /// A file that gets a copy.
 fn copy(name: &[u8]) -> Accept<Place> {
+    same_to_each_process(name)?;
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_+,./:@%".contains(byte);
     if !name.iter().all(plain) {
         // The real tee would have to quote it if anything goes wrong.
