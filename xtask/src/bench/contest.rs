@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
 use nix::sys::resource::{Usage, UsageWho, getrusage};
@@ -130,6 +130,15 @@ impl Samples {
 
 /// One run: silent, in its locale, and successful or the contest is off.
 pub fn run_once(contender: &Contender, dir: &Path) -> Outcome<Samples> {
+    let (samples, status) = run_to_status(contender, dir)?;
+    if !status.success() {
+        return Err(format!("{} failed ({status}): {:?}", contender.name, contender.argv).into());
+    }
+    Ok(samples)
+}
+
+/// One run, silent and in its locale, and the status that it ended with.
+pub fn run_to_status(contender: &Contender, dir: &Path) -> Outcome<(Samples, ExitStatus)> {
     let mut command = Command::new(&contender.argv[0]);
     command.args(&contender.argv[1..]).current_dir(dir).env("LC_ALL", contender.locale);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -145,17 +154,15 @@ pub fn run_once(contender: &Contender, dir: &Path) -> Outcome<Samples> {
     let status = command.status().map_err(|error| format!("{}: {error}", contender.name))?;
     let real = start.elapsed().as_secs_f64();
     let after = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    if !status.success() {
-        return Err(format!("{} failed ({status}): {:?}", contender.name, contender.argv).into());
-    }
     let (user, sys) = (user(&after) - user(&before), system(&after) - system(&before));
-    Ok(Samples {
+    let samples = Samples {
         name: String::new(),
         real: vec![real],
         user: vec![user],
         sys: vec![sys],
         cpu: vec![user + sys],
-    })
+    };
+    Ok((samples, status))
 }
 
 fn user(usage: &Usage) -> f64 {

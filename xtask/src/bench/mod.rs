@@ -29,6 +29,7 @@ mod size;
 mod startup;
 pub(crate) mod stats;
 mod stats_overhead;
+mod sweep;
 mod tiny;
 pub mod truth;
 mod verdict;
@@ -68,6 +69,7 @@ const ALL: &[Benchmark] = &[
     ("find", find::run),
     ("copy", copy::run),
     ("truth", truth::run),
+    ("sweep", sweep::run),
 ];
 
 /// What was asked for.
@@ -114,8 +116,9 @@ impl Options {
             }
         }
         let chosen = options.chosen()?;
-        if options.only.is_some() && chosen.iter().any(|(name, _)| !["copy", "find"].contains(name)) {
-            return Err("--only is for `bench copy` and `bench find`, which have parts".into());
+        if options.only.is_some() && chosen.iter().any(|(name, _)| !["copy", "find", "sweep"].contains(name))
+        {
+            return Err("--only is for `bench copy`, `bench find` and `bench sweep`, which have parts".into());
         }
         Ok(options)
     }
