@@ -33,15 +33,15 @@ const ORACLES: [(&str, &str); 16] = [
     ("zsh", "zsh"),
 ];
 
-/// A locale whose order is not that of bytes, as `locale -a` shows it: sort, comm and join are compared in it.
-const LOCALE: &str = "en_US.utf8";
-/// What it is made from, and what the package `locales` brings.
-const LOCALE_SOURCE: &str = "/usr/share/i18n/locales/en_US";
+/// Locales whose order is not that of bytes: tools are compared in them.
+const LOCALES: [&str; 3] = ["en_US", "de_DE", "ja_JP"];
+/// What they are made from, and what the package `locales` brings.
+const LOCALE_SOURCES: &str = "/usr/share/i18n/locales";
 
 /// Installs what is missing.
 pub fn run() -> Outcome {
     debian_packages()?;
-    locale()?;
+    locales()?;
     rust_components()?;
     step("fetch the crates that Cargo.lock names", &mut cargo(["fetch", "--locked", "--quiet"]))?;
     cargo_deny()
@@ -49,7 +49,7 @@ pub fn run() -> Outcome {
 
 fn debian_packages() -> Outcome {
     let mut missing: Vec<_> = missing(on_path);
-    if !Path::new(LOCALE_SOURCE).exists() {
+    if !LOCALES.iter().all(|name| Path::new(LOCALE_SOURCES).join(name).exists()) {
         missing.push("locales");
     }
     if missing.is_empty() {
@@ -78,13 +78,15 @@ pub fn install(packages: &[&str]) -> Outcome {
 }
 
 /// Debian makes no locale but C.UTF-8 by itself.
-fn locale() -> Outcome {
+fn locales() -> Outcome {
     let there = Command::new("locale").arg("-a").output()?;
-    if String::from_utf8_lossy(&there.stdout).lines().any(|name| name == LOCALE) {
-        return Ok(());
+    let there = String::from_utf8_lossy(&there.stdout);
+    for name in LOCALES.iter().filter(|name| !there.lines().any(|one| one == format!("{name}.utf8"))) {
+        let whole = format!("{name}.UTF-8");
+        let mut make = as_root(&["localedef", "-i", name, "-f", "UTF-8", &whole], &["locales"])?;
+        step(&format!("make the locale {whole}"), &mut make)?;
     }
-    let mut make = as_root(&["localedef", "-i", "en_US", "-f", "UTF-8", "en_US.UTF-8"], &["locales"])?;
-    step("make the locale en_US.UTF-8", &mut make)
+    Ok(())
 }
 
 /// The packages whose program is not there.

@@ -40,6 +40,8 @@ const LAST_WORDS: [&str; 2] = ["input is not in sorted order", "terminated by si
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// Nor writes nearly so much, unless it reads what it writes.
 const FILE_BYTES: u64 = 64 << 20;
+/// Locales with an order of their own.
+const LOCALES: [&str; 3] = ["en_US.UTF-8", "de_DE.UTF-8", "ja_JP.UTF-8"];
 /// How often the shell and pelton run again after a difference.
 const REPETITIONS: usize = 8;
 /// How often the shell runs again before a difference in some repetitions counts, to see what else it may give.
@@ -142,8 +144,8 @@ struct Arena {
     subject: Subject,
     world: World,
     campaign: Campaign,
-    /// `en_US.UTF-8` is installed.
-    english: bool,
+    /// Those of [`LOCALES`] that are installed.
+    locales: &'static [&'static str],
 }
 
 impl Arena {
@@ -151,8 +153,10 @@ impl Arena {
         limit_files(FILE_BYTES)?;
         let subject = Subject::from_env(env!("CARGO_BIN_EXE_pelton"));
         let installed = std::process::Command::new("locale").arg("-a").output()?.stdout;
-        let english = installed.split(|byte| *byte == b'\n').any(|name| name == b"en_US.utf8");
-        Ok(Arena { subject, world: World::in_memory()?, campaign: Campaign::from_env(), english })
+        let installed = String::from_utf8_lossy(&installed).replace(".utf8", ".UTF-8");
+        let is_there = |locale: &&&str| installed.lines().any(|name| name == **locale);
+        let locales = LOCALES.iter().filter(is_there).copied().collect::<Vec<_>>().leak();
+        Ok(Arena { subject, world: World::in_memory()?, campaign: Campaign::from_env(), locales })
     }
 
     fn campaign(&self, seed: u64, samples: u64) -> Result<Tally> {
@@ -172,7 +176,7 @@ impl Arena {
     /// What `PELTON_FUZZ_ONLY` names is every second stage.
     fn source(&self, seed: u64) -> Pipelines {
         let source = Pipelines::new(seed);
-        let source = if self.english { source.in_english() } else { source };
+        let source = if self.locales.is_empty() { source } else { source.in_locales(self.locales) };
         match std::env::var("PELTON_FUZZ_ONLY") {
             Ok(name) => source.favouring(&name),
             Err(_) => source,

@@ -173,8 +173,8 @@ impl Sample {
 /// An endless supply of samples.
 pub struct Pipelines {
     random: Random,
-    /// Stands for `en_US.UTF-8` where that is not installed.
-    english: &'static str,
+    /// Those with an order of their own.
+    locales: &'static [&'static str],
     /// Every second stage is this command.
     favourite: Option<&'static Grammar>,
 }
@@ -189,12 +189,12 @@ const FILES: [&str; 3] = ["a", "b", "sorted"];
 impl Pipelines {
     /// From this seed.
     pub fn new(seed: u64) -> Self {
-        Pipelines { random: Random::new(seed), english: "C.UTF-8", favourite: None }
+        Pipelines { random: Random::new(seed), locales: &["C.UTF-8"], favourite: None }
     }
 
-    /// In this locale as well, which is installed.
-    pub fn in_english(self) -> Self {
-        Pipelines { english: "en_US.UTF-8", ..self }
+    /// In these locales as well, of which there is at least one.
+    pub fn in_locales(self, locales: &'static [&'static str]) -> Self {
+        Pipelines { locales, ..self }
     }
 
     /// With this command as every second stage, if it is one of [`commands`].
@@ -236,8 +236,11 @@ impl Pipelines {
     }
 
     fn locale(&mut self) -> &'static str {
-        let locale = self.pick(&["C", "C", "C.UTF-8", "C.UTF-8", "en_US.UTF-8"]);
-        if locale == "en_US.UTF-8" { self.english } else { locale }
+        match self.random.below(5) {
+            0 => "C",
+            1 | 2 => "C.UTF-8",
+            _ => self.pick(self.locales),
+        }
     }
 
     fn pipeline(&mut self, short: bool) -> Vec<Stage> {

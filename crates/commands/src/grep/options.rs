@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
 use crate::regex::{self, Flavour, Newline, Regex, Within};
-use crate::{Accept, Charset, Collate, Context, Declined, Input, Scripts};
+use crate::{Accept, Charset, Context, Declined, Input, Scripts};
 
 /// What is printed of the lines that are selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -368,7 +368,7 @@ fn compile(parsed: &Parsed<Id>, expressions: &[&[u8]], context: &Context, spans:
     let options = regex::Options {
         flavour: flavour.unwrap_or(Flavour::GrepBasic),
         charset: context.locale.ctype,
-        collate_bytes: context.locale.collate == Collate::Bytes,
+        ranges: regex::Ranges::of(&context.locale, expressions),
         ignore_case: ignore_case.unwrap_or(false),
         within,
         newline: Newline::EndsLine,

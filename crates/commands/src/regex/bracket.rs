@@ -5,6 +5,7 @@
 
 use crate::{Accept, Declined};
 
+use super::Ranges;
 use super::chars::CharSet;
 use super::classes::{self, Known};
 use super::parse::Parser;
@@ -68,7 +69,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    fn check_range(&self, from: u32, to: u32) -> Accept<()> {
+    fn check_range(&mut self, from: u32, to: u32) -> Accept<()> {
         if from > to || to >= 0x80 {
             return Declined::because("a range of characters outside ASCII, or one that is upside down");
         }
@@ -78,10 +79,13 @@ impl Parser<'_> {
             return Declined::because("a range from or to a hyphen, a bracket or a backslash");
         }
         let within = |low: char, high: char| from >= low as u32 && to <= high as u32;
-        let plain = within('0', '9') || within('a', 'z') || within('A', 'Z');
-        // sed asks the collation even of letters: in en_US.UTF-8, é lies between a and z.
-        if (!plain || self.syntax.sed) && !self.syntax.collate_bytes {
-            return Declined::because("a range whose members depend on the collation");
+        let digits = within('0', '9');
+        let plain = digits || within('a', 'z') || within('A', 'Z');
+        match self.syntax.ranges {
+            Ranges::CodePoints => {}
+            Ranges::AsciiAlike if digits => self.has_digit_range = true,
+            Ranges::AsciiAlike if plain => self.judges_ascii_only = true,
+            _ => return Declined::because("a range whose members depend on the collation"),
         }
         // glibc folds the ends before it asks which of them is greater.
         if !plain && self.syntax.ignore_case {

@@ -275,7 +275,7 @@ mod tests {
             extended: true,
             sed: false,
             utf8: false,
-            collate_bytes: true,
+            ranges: crate::regex::Ranges::CodePoints,
             ignore_case: false,
             stray_backslash_is_quiet: true,
             newline_ends: true,

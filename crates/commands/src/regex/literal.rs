@@ -163,7 +163,7 @@ mod tests {
             extended: true,
             sed: false,
             utf8: true,
-            collate_bytes: true,
+            ranges: crate::regex::Ranges::CodePoints,
             ignore_case,
             stray_backslash_is_quiet: true,
             newline_ends: true,

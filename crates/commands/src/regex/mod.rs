@@ -28,7 +28,7 @@ mod start;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Accept, ByteMap, Charset, Declined};
+use crate::{Accept, ByteMap, Charset, Collate, Declined, Locale};
 
 use chars::CharSet;
 pub use groups::Spans;
@@ -81,8 +81,8 @@ pub struct Options<'a> {
     pub flavour: Flavour,
     /// LC_CTYPE.
     pub charset: Charset,
-    /// LC_COLLATE orders by bytes, so that ranges in brackets follow code points.
-    pub collate_bytes: bool,
+    /// What a range in brackets means.
+    pub ranges: Ranges,
     /// `-i`, or `I` in sed.
     pub ignore_case: bool,
     /// `-w`, `-x`.
@@ -97,13 +97,46 @@ pub struct Options<'a> {
     pub groups: &'a [usize],
 }
 
+/// What a range such as `[a-z]` means in a locale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ranges {
+    /// All characters whose code points lie between its ends.
+    CodePoints,
+    /// A range of digits, of small letters or of capital letters holds of ASCII what lies between its ends there. What
+    /// else it holds, and what other ranges hold, the locale's tables say: `é` lies between `a` and `z` in en_US.
+    AsciiAlike,
+    /// Nothing is known: in Estonian, `z` comes before `t`.
+    Unknown,
+}
+
+impl Ranges {
+    /// What the ranges in some expressions mean: looked up if there may be any.
+    pub fn of(locale: &Locale, expressions: &[&[u8]]) -> Self {
+        let may_have_one = |text: &&[u8]| text.contains(&b'[') && text.contains(&b'-');
+        if locale.collate == Collate::Bytes || !expressions.iter().any(may_have_one) {
+            return Ranges::CodePoints;
+        }
+        let Ok(collation) = locale.collation() else { return Ranges::Unknown };
+        let Some(collation) = collation else { return Ranges::CodePoints };
+        let mut runs = [b'0'..=b'9', b'a'..=b'z', b'A'..=b'Z'].into_iter();
+        let ascending = runs.all(|mut run| {
+            let mut before = run.next().unwrap_or_default();
+            run.all(|byte| {
+                let next = std::mem::replace(&mut before, byte);
+                collation.compare(&[next], &[byte]).is_lt()
+            })
+        });
+        if ascending { Ranges::AsciiAlike } else { Ranges::Unknown }
+    }
+}
+
 impl Options<'_> {
     /// The plainest question in the C locale.
     pub fn new(flavour: Flavour) -> Self {
         Options {
             flavour,
             charset: Charset::C,
-            collate_bytes: true,
+            ranges: Ranges::CodePoints,
             ignore_case: false,
             within: Within::Anywhere,
             newline: Newline::EndsLine,
@@ -255,7 +288,7 @@ fn syntax(options: &Options, utf8: bool) -> Syntax {
         extended: matches!(options.flavour, Flavour::GrepExtended | Flavour::SedExtended),
         sed: matches!(options.flavour, Flavour::SedBasic | Flavour::SedExtended),
         utf8,
-        collate_bytes: options.collate_bytes,
+        ranges: options.ranges,
         ignore_case: options.ignore_case,
         stray_backslash_is_quiet: options.stray_backslash_is_quiet,
         newline_ends: options.newline == Newline::EndsLine,
@@ -266,7 +299,7 @@ fn syntax(options: &Options, utf8: bool) -> Syntax {
 fn read(expressions: &[&[u8]], options: &Options, syntax: Syntax) -> Accept<(Node, usize, Judges)> {
     let mut branches = Vec::new();
     let mut groups = 0;
-    let mut ascii_only = false;
+    let (mut ascii_only, mut foreign_digits) = (false, false);
     let lines = expressions.iter().flat_map(|text| {
         // sed's expressions are not lists; a newline in one is refused by the parser.
         text.split(move |&b| b == b'\n' && !syntax.sed)
@@ -282,6 +315,7 @@ fn read(expressions: &[&[u8]], options: &Options, syntax: Syntax) -> Accept<(Nod
         let parsed = parse::parse(text, syntax)?;
         groups = groups.max(parsed.groups);
         ascii_only |= parsed.judges_ascii_only;
+        foreign_digits |= parsed.has_digit_range;
         branches.push(parsed.node);
     }
     if branches.is_empty() {
@@ -289,6 +323,8 @@ fn read(expressions: &[&[u8]], options: &Options, syntax: Syntax) -> Accept<(Nod
     }
     let node = Node::either(branches);
     let lines_alone = !syntax.sed && !options.spans && !expressions.iter().any(|text| asks_glibc(text));
+    // Of a range of digits, gnulib's matcher knows by itself what it holds; glibc asks the locale.
+    ascii_only |= foreign_digits && !lines_alone;
     let judges = judges(&node, syntax, ascii_only, lines_alone);
     Ok((node, groups, judges))
 }

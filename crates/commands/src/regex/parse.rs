@@ -6,6 +6,7 @@
 
 use crate::{Accept, Declined};
 
+use super::Ranges;
 use super::chars::CharSet;
 use super::classes::{self, Known};
 use super::node::{Look, Node};
@@ -18,8 +19,7 @@ pub(super) struct Syntax {
     /// sed's rules where they differ from grep's.
     pub(super) sed: bool,
     pub(super) utf8: bool,
-    /// Ranges follow code points.
-    pub(super) collate_bytes: bool,
+    pub(super) ranges: Ranges,
     pub(super) ignore_case: bool,
     /// A backslash before an ordinary character is known to be ignored without a warning.
     pub(super) stray_backslash_is_quiet: bool,
@@ -32,8 +32,10 @@ pub(super) struct Syntax {
 pub(super) struct Parsed {
     pub(super) node: Node,
     pub(super) groups: usize,
-    /// Some class is only known for ASCII.
+    /// Some class or range is only known for ASCII.
     pub(super) judges_ascii_only: bool,
+    /// There is a range of digits, and the locale says what else it holds.
+    pub(super) has_digit_range: bool,
 }
 
 /// The largest repetition that is served; beyond it the tools may run out of memory before we do.
@@ -44,6 +46,7 @@ pub(super) struct Parser<'a> {
     pub(super) at: usize,
     pub(super) syntax: Syntax,
     pub(super) judges_ascii_only: bool,
+    pub(super) has_digit_range: bool,
     depth: usize,
     groups: usize,
 }
@@ -69,13 +72,14 @@ impl Operator {
 /// Reads one expression.
 pub(super) fn parse(text: &[u8], syntax: Syntax) -> Accept<Parsed> {
     let text = characters(text, syntax.utf8)?;
-    let mut parser = Parser { text: &text, at: 0, syntax, judges_ascii_only: false, depth: 0, groups: 0 };
+    let mut parser = Parser::new(&text, syntax);
     let node = parser.alternatives()?;
     refuse_conditions_in_repetitions(&node)?;
     if parser.at < parser.text.len() {
         return Declined::because("an unmatched closing parenthesis");
     }
-    Ok(Parsed { node, groups: parser.groups, judges_ascii_only: parser.judges_ascii_only })
+    let Parser { groups, judges_ascii_only, has_digit_range, .. } = parser;
+    Ok(Parsed { node, groups, judges_ascii_only, has_digit_range })
 }
 
 /// glibc copies conditions, and what follows them, for each way to reach them.
@@ -97,7 +101,7 @@ fn refuse_conditions_in_repetitions(node: &Node) -> Accept<()> {
 /// An expression that stands for itself (`-F`).
 pub(super) fn literal(text: &[u8], syntax: Syntax) -> Accept<Node> {
     let text = characters(text, syntax.utf8)?;
-    let parser = Parser { text: &text, at: 0, syntax, judges_ascii_only: false, depth: 0, groups: 0 };
+    let parser = Parser::new(&text, syntax);
     let parts = text.iter().map(|&c| parser.character(c)).collect::<Accept<Vec<Node>>>()?;
     Ok(Node::concat(parts))
 }
@@ -112,6 +116,13 @@ fn characters(text: &[u8], utf8: bool) -> Accept<Vec<u32>> {
     match std::str::from_utf8(text) {
         Ok(text) => Ok(text.chars().map(u32::from).collect()),
         Err(_) => Declined::because("an expression that is not valid UTF-8"),
+    }
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a [u32], syntax: Syntax) -> Self {
+        let (judges_ascii_only, has_digit_range) = (false, false);
+        Parser { text, at: 0, syntax, judges_ascii_only, has_digit_range, depth: 0, groups: 0 }
     }
 }
 

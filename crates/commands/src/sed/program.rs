@@ -236,7 +236,7 @@ impl Compiler<'_> {
         let flavour = if self.settings.extended { Flavour::SedExtended } else { Flavour::SedBasic };
         let options = regex::Options {
             charset: context.locale.ctype,
-            collate_bytes: context.locale.collate == crate::Collate::Bytes,
+            ranges: regex::Ranges::of(&context.locale, &[&pattern.text]),
             ignore_case: pattern.ignore_case,
             newline: if one_line { Newline::EndsLine } else { Newline::IsCharacter },
             spans: true,

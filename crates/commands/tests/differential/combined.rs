@@ -155,12 +155,14 @@ impl Pair {
     }
 }
 
-/// In C and C.UTF-8, and where it is installed in C and en_US.UTF-8.
+/// In C and C.UTF-8, and in each of some other locales that is installed.
 fn campaigns(name: &str, make: fn(&mut Rng) -> Pair) {
     campaign(name, make, ("C.UTF-8", Locale::C_UTF8));
-    match crate::engine::english() {
-        Some(english) => campaign(name, make, english),
-        None => crate::say("SKIPPED: en_US.UTF-8 is not installed"),
+    for locale in ["en_US.UTF-8", "de_DE.UTF-8", "ja_JP.UTF-8"] {
+        match crate::engine::locale(locale) {
+            Some(locale) => campaign(name, make, locale),
+            None => crate::say(&format!("SKIPPED: {locale} is not installed")),
+        }
     }
 }
 

@@ -58,6 +58,15 @@ const WIDE: &[&[u8]] = &[
     b"\xf8\x87",
     b"\xef\xbf\xbf",
     "\u{85}".as_bytes(),
+    // What a range of letters or digits may hold besides ASCII, precomposed and combining.
+    "Ä".as_bytes(),
+    "e\u{301}".as_bytes(),
+    "ő".as_bytes(),
+    "²".as_bytes(),
+    "１ａ".as_bytes(),
+    "\u{212a}".as_bytes(),
+    "ſ".as_bytes(),
+    "٣".as_bytes(),
 ];
 const CONTROLS: &[&[u8]] =
     &[b"\t", b"\x08", b"\r", b"\x0b", b"\x0c", b"\0", b"\x7f", b"\x1b", b"\x01", b" ", b"\r\n"];

@@ -129,9 +129,9 @@ impl Engine {
         })
     }
 
-    /// With en_US.UTF-8 wherever a case says UTF-8; `None` if that is not installed.
-    pub fn in_english(self) -> Option<Self> {
-        Some(Engine { utf8: english()?, ..self })
+    /// With this locale wherever a case says UTF-8; `None` if it is not installed.
+    pub fn in_locale(self, name: &'static str) -> Option<Self> {
+        Some(Engine { utf8: locale(name)?, ..self })
     }
 
     /// In which locale a case runs.
@@ -385,12 +385,11 @@ pub fn means(storage: Option<Arc<dyn Storage>>) -> Means {
     Means { crew: Crew::new(Arc::new(Three)).eager(), storage, ..Means::default() }
 }
 
-/// en_US.UTF-8, if it is installed.
-pub fn english() -> Option<(&'static str, Locale)> {
-    const NAME: &str = "en_US.UTF-8";
-    let variable = |name: &str| (name == "LC_ALL").then(|| NAME.as_bytes().to_vec());
+/// The locale of this name, if it is installed.
+pub fn locale(name: &'static str) -> Option<(&'static str, Locale)> {
+    let variable = |category: &str| (category == "LC_ALL").then(|| name.as_bytes().to_vec());
     let locale = Locale::resolve(variable, &SystemLocales::default()).ok()?;
-    (locale != Locale::C).then_some((NAME, locale))
+    (locale != Locale::C).then_some((name, locale))
 }
 
 /// What the command reads. Standard input can be read to its end only once.

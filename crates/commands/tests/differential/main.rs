@@ -66,7 +66,19 @@ fn generated_cases_agree_with_the_real_tools() {
 /// Where strings have an order of their own, and numbers separators.
 #[test]
 fn generated_cases_agree_in_english() {
-    campaigns(" en_US", Engine::in_english);
+    campaigns(" en_US", |engine| engine.in_locale("en_US.UTF-8"));
+}
+
+/// Where a comma stands before decimals and messages are translated.
+#[test]
+fn generated_cases_agree_in_german() {
+    campaigns(" de_DE", |engine| engine.in_locale("de_DE.UTF-8"));
+}
+
+/// Where the order of ideographs is known and there are no accents.
+#[test]
+fn generated_cases_agree_in_japanese() {
+    campaigns(" ja_JP", |engine| engine.in_locale("ja_JP.UTF-8"));
 }
 
 fn campaigns(place: &str, prepare: fn(Engine) -> Option<Engine>) {
@@ -112,7 +124,8 @@ fn campaigns(place: &str, prepare: fn(Engine) -> Option<Engine>) {
 fn regressions_agree_in_english() {
     let mut found = Vec::new();
     for case in regressions::english() {
-        let Some(mut engine) = Engine::new(&case.command).and_then(Engine::in_english) else {
+        let Some(mut engine) = Engine::new(&case.command).and_then(|engine| engine.in_locale("en_US.UTF-8"))
+        else {
             say("SKIPPED: en_US.UTF-8 is not installed");
             continue;
         };

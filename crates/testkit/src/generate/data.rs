@@ -56,6 +56,8 @@ const PIECES: &[&str] = &[
     "x",
     "ab ",
     "\u{e9}\u{20ac}",
+    "e\u{301}t\u{e9} \u{c4}\u{df}\u{f1} \u{b2}1\n",
+    "\u{65e5}\u{672c} \u{ff41}\u{ff11} \u{663}\n",
     "\n",
     "1,2,3\n",
     "a\tb\tc\n",

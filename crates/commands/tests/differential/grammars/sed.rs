@@ -253,6 +253,8 @@ fn atom(rng: &mut Rng, extended: bool, delimiter: u8, script: &mut Vec<u8>) {
             b"[^ab ]",
             b"[[:space:]]",
             b"[a-z]",
+            b"[A-Z0-9]",
+            b"[^0-9]",
             b"[[:upper:]]",
             b"[\\n]",
         ])),
