@@ -55,9 +55,7 @@ struct Comm {
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
-    if !context.locale.plain_messages {
-        return Declined::because("messages in this locale");
-    }
+    context.locale.messages.in_english()?;
     let mut comm = Comm {
         shown: [true; 3],
         check: Check::Unpaired,

@@ -3,6 +3,7 @@
 use crate::collation::Collation;
 use crate::detect::Implementation;
 use crate::locales::LocaleStore;
+use crate::messages::Messages;
 use crate::{Accept, Declined};
 
 /// What a byte sequence is made of.
@@ -32,8 +33,8 @@ pub struct Locale {
     pub ctype: Charset,
     /// LC_COLLATE.
     pub collate: Collate,
-    /// Messages are the untranslated English ones.
-    pub plain_messages: bool,
+    /// The language of messages (LC_MESSAGES, LANGUAGE).
+    pub messages: Messages,
     /// What stands between thousands, or that nothing does; `None` if the decimal point is not `.`, or if it is not
     /// known (LC_NUMERIC).
     pub thousands: Option<Option<u8>>,
@@ -46,7 +47,7 @@ impl Locale {
     pub const C: Locale = Locale {
         ctype: Charset::C,
         collate: Collate::Bytes,
-        plain_messages: true,
+        messages: Messages::English,
         thousands: Some(None),
         plain_dates: true,
     };
@@ -117,7 +118,14 @@ impl Locale {
             }
         }
         let [ctype, numeric, time, collate, _, messages, ..] = names.as_slice() else { return Ok(Locale::C) };
-        let translated = !is_c(messages) && variable("LANGUAGE").is_some_and(|list| !list.is_empty());
+        let language = match variable("LANGUAGE").filter(|list| !list.is_empty()) {
+            None if is_plain(messages) => Messages::English,
+            _ if is_c(messages) => Messages::English,
+            list => store.messages(messages, list.as_deref(), has_utf8(ctype)),
+        };
+        if language == Messages::Unknown {
+            return Declined::because("the language of its messages is not known");
+        }
         Ok(Locale {
             ctype: charset(ctype),
             collate: if is_plain(collate) {
@@ -125,7 +133,7 @@ impl Locale {
             } else {
                 Collate::Other(String::from_utf8_lossy(collate).into_owned())
             },
-            plain_messages: (is_plain(messages) || store.is_untranslated(messages)) && !translated,
+            messages: language,
             thousands: if is_plain(numeric) { Some(None) } else { store.thousands(numeric) },
             plain_dates: is_plain(time) || store.has_english_months(time),
         })
@@ -166,6 +174,12 @@ fn is_c_utf8(name: &[u8]) -> bool {
 /// C in all but, perhaps, its characters.
 fn is_plain(name: &[u8]) -> bool {
     is_c(name) || is_c_utf8(name)
+}
+
+/// Are its characters in UTF-8, by its name?
+fn has_utf8(name: &[u8]) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.ends_with(b".utf-8") || name.ends_with(b".utf8")
 }
 
 fn charset(name: &[u8]) -> Charset {
@@ -210,7 +224,7 @@ mod tests {
     #[test]
     fn what_is_not_known_of_a_locale_is_not_plain() {
         let locale = resolve(&[("LANG", "en_US.UTF-8")]).unwrap();
-        assert_eq!((locale.plain_messages, locale.thousands, locale.plain_dates), (false, None, false));
+        assert_eq!((locale.thousands, locale.plain_dates), (None, false));
         let numbers = resolve(&[("LANG", "en_US.UTF-8"), ("LC_NUMERIC", "C")]).unwrap();
         assert_eq!(numbers.thousands, Some(None));
     }

@@ -2,6 +2,7 @@
 
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
+use crate::Messages;
 use crate::argv::{Opt, Order, Takes, long, opt, parse};
 use crate::headers::{HeaderPrinter, Headers};
 use crate::held::{Held, Unit};
@@ -36,12 +37,16 @@ pub struct Head {
     but_last: bool,
     line_end: u8,
     headers: Headers,
+    messages: Messages,
     inputs: Vec<Input>,
 }
 
 /// Reads the arguments.
-pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
-    Ok(Box::new(Head::parse(args)?))
+pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
+    let messages = context.locale.messages.clone();
+    let head = Head { messages, ..Head::parse(args)? };
+    head.headers.printer(&head.inputs, &head.messages)?;
+    Ok(Box::new(head))
 }
 
 impl Head {
@@ -53,6 +58,7 @@ impl Head {
             but_last: false,
             line_end: b'\n',
             headers: Headers::Several,
+            messages: Messages::English,
             inputs: Vec::new(),
         };
         let obsolete = args.first().is_some_and(|arg| matches!(arg.as_slice(), [b'-', b'0'..=b'9', ..]));
@@ -106,7 +112,7 @@ impl Head {
 
 impl Command for Head {
     fn facts(&self) -> Facts {
-        let headers = self.headers == Headers::Always || self.inputs.len() > 1;
+        let headers = self.headers.are_shown(self.inputs.len());
         let mut touches = if headers { Touches::anything() } else { Touches::nothing() };
         if !headers {
             touches.lines = if self.bytes { Lines::Any } else { Lines::Fewer };
@@ -124,7 +130,7 @@ impl Command for Head {
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         let unit = if self.bytes { Unit::Bytes } else { Unit::Records(self.line_end) };
-        let headers = HeaderPrinter::new(self.headers, self.inputs.len());
+        let headers = self.headers.printer(&self.inputs, &self.messages)?;
         if self.but_last {
             return Ok(Box::new(ButLastKernel { headers, count: self.count, unit, held: Held::new(unit) }));
         }

@@ -77,9 +77,7 @@ struct Join {
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
-    if !context.locale.plain_messages {
-        return Declined::because("messages in this locale");
-    }
+    context.locale.messages.in_english()?;
     let first_operand = parsed.items.iter().position(|item| matches!(item, Item::Operand(_)));
     let behind = &parsed.items[first_operand.unwrap_or(parsed.items.len())..];
     if behind.iter().any(|item| matches!(item, Item::Option(..))) {

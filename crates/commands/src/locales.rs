@@ -7,6 +7,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use crate::messages::Messages;
 use pelton_sys::collate::Locale;
 
 /// Knows which locales exist. A trait so that tests need no particular machine.
@@ -25,9 +26,9 @@ pub trait LocaleStore {
         false
     }
 
-    /// Are messages certainly as the programs' authors wrote them, for want of a catalogue?
-    fn is_untranslated(&self, _name: &[u8]) -> bool {
-        false
+    /// The language of messages, by the locale's name and LANGUAGE, for output in UTF-8 or not.
+    fn messages(&self, _name: &[u8], _language: Option<&[u8]>, _utf8: bool) -> Messages {
+        Messages::English
     }
 }
 
@@ -85,34 +86,9 @@ impl LocaleStore for SystemLocales {
         locale.is_some_and(|locale| locale.months() == ENGLISH)
     }
 
-    fn is_untranslated(&self, name: &[u8]) -> bool {
-        std::str::from_utf8(name).is_ok_and(|name| is_untranslated_in(&CATALOGUES.map(Path::new), name))
+    fn messages(&self, name: &[u8], language: Option<&[u8]>, utf8: bool) -> Messages {
+        Messages::resolve(name, language, utf8)
     }
-}
-
-/// Where programs look for translations of their messages, in Debian and its relatives.
-const CATALOGUES: [&str; 2] = ["/usr/share/locale", "/usr/share/locale-langpack"];
-
-/// The catalogues of the programs that have kernels, and of the libraries that speak for them.
-const DOMAINS: [&str; 9] =
-    ["coreutils", "grep", "sed", "findutils", "gawk", "bash", "util-linux", "gnulib", "libc"];
-
-/// Looks in the folders that gettext looks in: `en_US.UTF-8`, with the codeset normalised, without it, without the
-/// country, without both.
-fn is_untranslated_in(roots: &[&Path], name: &str) -> bool {
-    let (place, codeset) = name.split_once('.').unwrap_or((name, ""));
-    let language = place.split('_').next().unwrap_or(place);
-    let normal: String = codeset.chars().filter(char::is_ascii_alphanumeric).collect();
-    let codesets = [format!(".{codeset}"), format!(".{}", normal.to_lowercase()), String::new()];
-    let has_catalogue =
-        |folder: PathBuf| DOMAINS.iter().any(|domain| folder.join(format!("{domain}.mo")).exists());
-    !roots.iter().any(|root| {
-        [place, language].iter().any(|place| {
-            codesets
-                .iter()
-                .any(|codeset| has_catalogue(root.join(format!("{place}{codeset}")).join("LC_MESSAGES")))
-        })
-    })
 }
 
 /// glibc stores the codeset in lower case without punctuation: `C.UTF-8` as `C.utf8`.
@@ -153,19 +129,6 @@ mod tests {
         assert_eq!(normalise("en_US.UTF-8"), "en_US.utf8");
         assert_eq!(normalise("C.utf8"), "C.utf8");
         assert_eq!(normalise("de_DE"), "de_DE");
-    }
-
-    #[test]
-    fn catalogues_are_found_under_every_form_of_a_name() {
-        let root = std::env::temp_dir().join(format!("pelton-catalogues-{}", std::process::id()));
-        for folder in ["en_US.UTF-8", "en_US.utf8", "en_US", "en.utf8", "en"] {
-            let folder = root.join(folder).join("LC_MESSAGES");
-            std::fs::create_dir_all(&folder).unwrap();
-            assert!(is_untranslated_in(&[&root], "en_US.UTF-8"), "{folder:?}");
-            std::fs::write(folder.join("coreutils.mo"), b"").unwrap();
-            assert!(!is_untranslated_in(&[&root], "en_US.UTF-8"), "{folder:?}");
-            std::fs::remove_dir_all(&root).unwrap();
-        }
     }
 
     #[test]

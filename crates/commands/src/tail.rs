@@ -2,6 +2,7 @@
 
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
+use crate::Messages;
 use crate::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::headers::{HeaderPrinter, Headers};
 use crate::held::{Held, Unit};
@@ -45,17 +46,19 @@ struct Tail {
     from_start: bool,
     line_end: u8,
     headers: Headers,
+    messages: Messages,
     inputs: Vec<Input>,
 }
 
 /// Reads the arguments.
-pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
+pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let mut tail = Tail {
         count: 10,
         bytes: false,
         from_start: false,
         line_end: b'\n',
         headers: Headers::Several,
+        messages: context.locale.messages.clone(),
         inputs: Vec::new(),
     };
     let obsolete = tail.read_obsolete(args)?;
@@ -79,6 +82,7 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
         return Declined::because("a count of 0 reads no input");
     }
     tail.inputs = Input::from_operands(&parsed.operands());
+    tail.headers.printer(&tail.inputs, &tail.messages)?;
     Ok(Box::new(tail))
 }
 
@@ -118,7 +122,7 @@ impl Tail {
 
 impl Command for Tail {
     fn facts(&self) -> Facts {
-        let headers = self.headers == Headers::Always || self.inputs.len() > 1;
+        let headers = self.headers.are_shown(self.inputs.len());
         let mut touches = if headers { Touches::anything() } else { Touches::nothing() };
         if !headers {
             touches.lines = if self.bytes { Lines::Any } else { Lines::Fewer };
@@ -150,7 +154,7 @@ impl Command for Tail {
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         let unit = if self.bytes { Unit::Bytes } else { Unit::Records(self.line_end) };
-        let headers = HeaderPrinter::new(self.headers, self.inputs.len());
+        let headers = self.headers.printer(&self.inputs, &self.messages)?;
         if self.from_start {
             return Ok(Box::new(FromKernel { headers, skip: self.count.saturating_sub(1), left: 0, unit }));
         }

@@ -53,6 +53,8 @@ pub struct Sample {
     stdin: Option<Data>,
     stdin_is_file: bool,
     locale: &'static str,
+    /// LANGUAGE, which chooses messages in every locale but C.
+    language: Option<&'static str>,
 }
 
 impl Sample {
@@ -79,6 +81,9 @@ impl Sample {
             toml.push_str(&format!("files.{name} = {data}\n"));
         }
         toml.push_str(&format!("env.LC_ALL = \"{}\"\npids = true\n", self.locale));
+        if let Some(language) = self.language {
+            toml.push_str(&format!("env.LANGUAGE = \"{language}\"\n"));
+        }
         toml
     }
 
@@ -141,6 +146,9 @@ impl Sample {
                 }
             }
         }
+        if self.language.is_some() {
+            smaller.push(Sample { language: None, ..self.clone() });
+        }
         if self.locale != "C" {
             smaller.push(Sample { locale: "C", ..self.clone() });
         }
@@ -184,6 +192,10 @@ const BEHIND_ITEMS: &[&str] =
     &["sort", "wc", "tac", "wc -l", "sort -r", "uniq -c | sort", "nl | tac", "tail -n 3"];
 
 /// The files of every sample; `sorted` suits comm and join.
+/// What LANGUAGE may hold: with catalogues and without, aliases, what ends the search.
+const LANGUAGES: &[&str] =
+    &["de", "ja:de", "en:fr", "de_AT:pl", "en_US:en", "C:de", "german", "xx", "pt_BR", "sr@latin"];
+
 const FILES: [&str; 3] = ["a", "b", "sorted"];
 
 impl Pipelines {
@@ -232,6 +244,7 @@ impl Pipelines {
             stdin,
             stdin_is_file: self.one_in(2),
             locale: self.locale(),
+            language: self.one_in(12).then(|| self.pick(LANGUAGES)),
         }
     }
 
@@ -296,7 +309,9 @@ impl Pipelines {
             stage.redirections.push(format!("< {}", self.pick(&["a", "b", "missing"])));
         }
         if self.one_in(if last { 8 } else { 60 }) {
-            stage.redirections.push(self.pick(&["> out", ">> out", "> b", "2> err", "> /dev/null"]).into());
+            stage
+                .redirections
+                .push(self.pick(&["> out", ">> out", "> b", "2> err", "> /dev/null", "> /dev/full"]).into());
         }
         // A variable before a compound command is a syntax error.
         if self.one_in(12) && !stage.command.starts_with(['(', '{']) {

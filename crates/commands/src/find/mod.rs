@@ -84,9 +84,7 @@ fn command(line: &CommandLine, locale: &Locale) -> Accept<Runs> {
 
 impl Find {
     fn query(&self) -> Accept<Query> {
-        if !self.locale.plain_messages {
-            return Declined::because("messages in another language");
-        }
+        self.locale.messages.in_english()?;
         let utf8 = match self.locale.ctype {
             Charset::C => false,
             Charset::Utf8 => true,

@@ -431,7 +431,10 @@ impl GrepKernel {
 
     /// What is said of an input that is not text.
     pub(super) fn is_binary(&self) -> Vec<u8> {
-        [b"grep: ", self.printer.name(), b": binary file matches\n"].concat()
+        let words = &self.options.binary;
+        let at = words.windows(2).position(|part| part == b"%s").unwrap_or(words.len());
+        let (before, behind) = (&words[..at], words.get(at + 2..).unwrap_or_default());
+        [b"grep: ", before, self.printer.name(), behind, b"\n"].concat()
     }
 
     /// What is known now, after so many lines.

@@ -42,9 +42,6 @@ struct Grep {
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
     let options = Options::parse(args, context, scripts)?;
-    if !options.text && !options.is_quiet() && !context.locale.plain_messages {
-        return Declined::because("a message about binary data may be translated");
-    }
     let may_hand_over = options.may_meet_unjudged();
     if may_hand_over && !options.is_resumable() {
         return Declined::because("the real grep could not go on if it met data that only it can judge");

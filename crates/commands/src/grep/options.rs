@@ -43,6 +43,8 @@ pub(super) struct Options {
     pub(super) limit: Option<u64>,
     /// What the standard input is called.
     pub(super) label: Vec<u8>,
+    /// What it says of an input that is not text, `%s` for the name.
+    pub(super) binary: Vec<u8>,
     pub(super) utf8: bool,
     pub(super) inputs: Vec<Input>,
     /// A line that is not selected, if an easy one was found.
@@ -196,6 +198,13 @@ impl Options {
             });
             found.map(<[u8]>::to_vec)
         };
+        let named = names.unwrap_or(inputs.len() > 1);
+        let text = parsed.has(Id::Text) || parsed.has(Id::BinaryFiles);
+        let says_binary = !text && matches!(show, Show::Lines | Show::Matches);
+        let words = |text: &str, printed: bool| match printed {
+            true => context.locale.messages.text("grep", text),
+            false => Ok(text.as_bytes().to_vec()),
+        };
         Ok(Options {
             innocent: find(false),
             guilty: find(true),
@@ -204,10 +213,14 @@ impl Options {
             invert,
             line_numbers: parsed.has(Id::LineNumbers),
             offsets: parsed.has(Id::Offsets),
-            names: names.unwrap_or(inputs.len() > 1),
-            text: parsed.has(Id::Text) || parsed.has(Id::BinaryFiles),
+            names: named,
+            text,
             limit: parsed.last_value(Id::Max).map(limit).transpose()?,
-            label: parsed.last_value(Id::Label).unwrap_or(b"(standard input)").to_vec(),
+            label: match parsed.last_value(Id::Label) {
+                Some(label) => label.to_vec(),
+                None => words("(standard input)", named || says_binary)?,
+            },
+            binary: words("%s: binary file matches", says_binary)?,
             utf8: context.locale.ctype == Charset::Utf8,
             inputs,
             scripts: files.into_iter().map(|(name, _)| name.to_vec()).collect(),

@@ -17,8 +17,7 @@ use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::argv::{Opt, Order, parse};
 use crate::{
-    Accept, ByteSet, Charset, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Locale,
-    Touches,
+    Accept, ByteSet, Charset, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches,
 };
 use buffer::{Buffer, Stop, character_length};
 use fills::{Fills, is_cut_off};
@@ -35,11 +34,8 @@ struct Rev {
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
-    let Locale { ctype, plain_messages, .. } = context.locale;
-    if !plain_messages {
-        return Declined::because("messages in another language");
-    }
-    let utf8 = match ctype {
+    context.locale.messages.in_english()?;
+    let utf8 = match context.locale.ctype {
         Charset::C => false,
         Charset::Utf8 => true,
         Charset::Other => return Declined::because("the characters of this locale"),
@@ -207,6 +203,7 @@ impl Kernel for RevKernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Locale;
     use crate::{Family, Implementation};
 
     fn rev(text: &[u8], locale: Locale) -> (Vec<u8>, String, i32) {

@@ -344,9 +344,7 @@ impl SortOptions {
             Mode::Check | Mode::Report if self.inputs.len() > 1 => {
                 Declined::because("-c or -C of more than one input")
             }
-            Mode::Report if !context.locale.plain_messages => {
-                Declined::because("messages in another language")
-            }
+            Mode::Report => context.locale.messages.in_english(),
             _ => Ok(()),
         }
     }

@@ -52,6 +52,8 @@ impl Columns {
 struct Wc {
     columns: Columns,
     utf8: bool,
+    /// What stands behind the sums of several inputs.
+    total_name: Vec<u8>,
     /// What is printed behind the numbers of each input.
     names: Vec<Option<Vec<u8>>>,
     inputs: Vec<Input>,
@@ -88,7 +90,11 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
         [] => vec![None],
         names => names.iter().map(|name| Some(name.to_vec())).collect(),
     };
-    Ok(Box::new(Wc { columns, utf8, names, inputs }))
+    let total_name = match inputs.len() {
+        0 | 1 => Vec::new(),
+        _ => context.locale.messages.text("coreutils", "total")?,
+    };
+    Ok(Box::new(Wc { columns, utf8, total_name, names, inputs }))
 }
 
 /// `wc -l` of its standard input, and nothing else.
@@ -125,6 +131,7 @@ impl Command for Wc {
         }
         Ok(Box::new(WcKernel {
             columns: self.columns,
+            total_name: self.total_name.clone(),
             names: self.names.clone(),
             index: 0,
             pad: pad(&vec![InputKind::Other; self.inputs.len()], self.columns),
@@ -152,6 +159,7 @@ fn pad(kinds: &[InputKind], columns: Columns) -> usize {
 
 struct WcKernel {
     columns: Columns,
+    total_name: Vec<u8>,
     names: Vec<Option<Vec<u8>>>,
     /// Of the current input.
     index: usize,
@@ -209,6 +217,7 @@ impl Kernel for WcKernel {
     fn another(&self) -> Option<Peer> {
         let kernel = Box::new(WcKernel {
             columns: self.columns,
+            total_name: Vec::new(),
             names: Vec::new(),
             index: 0,
             pad: 0,
@@ -227,7 +236,7 @@ impl Kernel for WcKernel {
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         if self.names.len() > 1 {
-            self.print(&self.total, Some(b"total"), out);
+            self.print(&self.total, Some(&self.total_name), out);
         }
         Ok(Flow::Done)
     }

@@ -1,5 +1,6 @@
 //! What each stage is, and how its pipeline would be run natively.
 
+use super::failure::Caller;
 use super::files::{self, Files, Position};
 use super::prepare::{self, Ready};
 use super::{Native, RowNote, Unit, spawned};
@@ -308,9 +309,10 @@ fn command_of(
         return Declined::because("a file with holes, which it takes for binary");
     }
     let called = String::from_utf8_lossy(&called).into_owned();
+    let caller = Caller { called, messages: locale.messages.clone() };
     Ok((
         command,
-        Ready { called, exec: Some(exec), starts, itself, redirections: native.redirections, files },
+        Ready { caller, exec: Some(exec), starts, itself, redirections: native.redirections, files },
         Some(locale),
     ))
 }
@@ -345,22 +347,13 @@ fn builtin_of(
         return Declined::because("a locale that is not installed, of which the shell warns");
     }
     let locale = Locale::resolve(variable, &locales)?;
+    let caller = Caller { called: name.to_owned(), messages: locale.messages.clone() };
     let context = Context { locale, implementation: detector.identify(&around.shell.path) };
     candidate.implementation = Some(context.implementation.describe());
     let command = pelton_commands::accept(name.as_bytes(), &args, &context)?;
     candidate.args = args;
     let files = files::of_stage(command.as_ref(), &[], position)?;
-    Ok((
-        command,
-        Ready {
-            called: name.to_owned(),
-            exec: None,
-            starts: None,
-            itself: None,
-            redirections: Vec::new(),
-            files,
-        },
-    ))
+    Ok((command, Ready { caller, exec: None, starts: None, itself: None, redirections: Vec::new(), files }))
 }
 
 /// What a pelton is: this one, or one of which nothing is known.
@@ -375,7 +368,7 @@ fn this_program(path: &Path) -> Implementation {
 }
 
 /// The locale that a program finds in this environment.
-fn locale_of(environment: &[CString]) -> Accept<Locale> {
+pub fn locale_of(environment: &[CString]) -> Accept<Locale> {
     let variable = |wanted: &str| {
         let value = |pair: &CString| {
             let rest = pair.as_bytes().strip_prefix(wanted.as_bytes())?;

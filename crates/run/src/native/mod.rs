@@ -12,7 +12,7 @@
 //! The copy is a fork, so k2 goes on with the state that it had.
 
 mod budget;
-mod choose;
+pub mod choose;
 pub(crate) mod elastic;
 pub(crate) mod failure;
 pub(crate) mod files;

@@ -5,6 +5,7 @@ use super::files::Files;
 use super::started::Starts;
 use super::tee::CopyKernel;
 use super::{Native, NativeNode, from_end};
+use pelton_commands::Messages;
 use pelton_plan::{Node, Resume};
 use pelton_stream::{Joined, Kernel, Programs};
 use pelton_sys::spawn::{Exec, Redirection, Tie};
@@ -13,8 +14,8 @@ use std::sync::Arc;
 
 /// A stage that may run natively.
 pub struct Ready {
-    /// What it is called by, which stands in its messages.
-    pub called: String,
+    /// What it is called by and which language it speaks, for its messages.
+    pub caller: Caller,
     /// The real command, if it is a program.
     pub exec: Option<Exec>,
     /// What it starts for what its kernel does not judge, without words.
@@ -37,15 +38,21 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
         let resume = node.resume.iter().map(|resume| Some((resume.stage, real(resume, stages)?)));
         let resume = resume.collect::<Option<_>>()?;
         let itself = stages[node.stages.clone()].iter_mut().flatten().find_map(|stage| stage.itself.take());
+        let messages = stages[node.stages.start].as_ref()?.caller.messages.clone();
         let itself = itself.map(|exec| Arc::new(Starts::new(exec, false)) as Arc<dyn Programs>);
-        made.push(NativeNode { stages: node.stages.clone(), kernel: Some(kernel(node)?), resume, itself });
+        made.push(NativeNode {
+            stages: node.stages.clone(),
+            kernel: Some(kernel(node, &messages)?),
+            resume,
+            itself,
+        });
     }
     let last_copies = nodes.last().is_some_and(|node| node.work.copies().is_some());
     let last_runs = nodes.last().and_then(|node| node.work.runs()).map(str::to_owned);
     let is_last = nodes.len() == 1;
     let starts = stages[range.start].as_mut()?.starts.take();
     let starts = starts.map(|exec| Arc::new(Starts::new(exec, is_last)) as Arc<dyn Programs>);
-    let caller = |stage: usize| Some(Caller { called: stages[stage].as_ref()?.called.clone() });
+    let caller = |stage: usize| Some(stages[stage].as_ref()?.caller.clone());
     let (reading, writing) = (caller(range.start)?, caller(range.end - 1)?);
     // Rules may drop a stage's node, and never what the first stage reads.
     let mut sources = std::mem::take(&mut stages[range.start].as_mut()?.files.sources);
@@ -70,9 +77,9 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
     })
 }
 
-fn kernel(node: &Node) -> Option<Box<dyn Kernel>> {
+fn kernel(node: &Node, messages: &Messages) -> Option<Box<dyn Kernel>> {
     match node.work.copies() {
-        Some(copies) => Some(Box::new(CopyKernel::new(copies.clone()))),
+        Some(copies) => Some(Box::new(CopyKernel::new(copies.clone(), messages.clone()))),
         None => node.work.kernel().ok(),
     }
 }

@@ -6,6 +6,7 @@ use super::join::JoinReader;
 use super::meter;
 use super::out::Out;
 use memchr::memchr;
+use pelton_commands::Messages;
 use pelton_stream::memory::next_block;
 use pelton_stream::team::{Shared, Why};
 use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, Framing, InputKind, Means, Programs, block_bytes};
@@ -203,7 +204,7 @@ impl Reader {
     /// For kernels that have been reading a pipe already: it goes on as this descriptor.
     pub fn going_on(file: File) -> Self {
         let source = Source { name: None, file: Some(file), kind: InputKind::Other, before: None };
-        let caller = Caller { called: "pelton".to_owned() };
+        let caller = Caller { called: "pelton".to_owned(), messages: Messages::English };
         Reader { stage: Stage::Open, ..Reader::new(vec![source], caller) }
     }
 

@@ -5,7 +5,7 @@
 
 use super::failure::reason;
 use super::files;
-use pelton_commands::Copies;
+use pelton_commands::{Copies, Messages};
 use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome};
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,6 +13,8 @@ use std::io::{self, Write};
 /// Passes everything on, and writes it to files.
 pub struct CopyKernel {
     copies: Copies,
+    /// The language of its messages.
+    messages: Messages,
     /// Those that can still be written, with their names.
     open: Vec<(Vec<u8>, File)>,
     failed: bool,
@@ -20,13 +22,13 @@ pub struct CopyKernel {
 
 impl CopyKernel {
     /// Opens nothing yet.
-    pub fn new(copies: Copies) -> Self {
-        CopyKernel { copies, open: Vec::new(), failed: false }
+    pub fn new(copies: Copies, messages: Messages) -> Self {
+        CopyKernel { copies, messages, open: Vec::new(), failed: false }
     }
 
     fn complain(&mut self, name: &[u8], error: &io::Error) {
         self.failed = true;
-        let message = [b"tee: ", name, b": ", reason(error).as_bytes(), b"\n"].concat();
+        let message = [b"tee: ", name, b": ", reason(error, &self.messages).as_bytes(), b"\n"].concat();
         let _ = io::stderr().write_all(&message);
     }
 }
@@ -73,7 +75,7 @@ mod tests {
         let name = |file: &str| folder.join(file).into_os_string().into_encoded_bytes();
         std::fs::write(folder.join("old"), "longer than what comes\n").expect("a file");
         let paths = vec![b"/dev/full".to_vec(), name("old"), name("no/such"), name("new")];
-        let mut kernel = CopyKernel::new(Copies { paths, append: false });
+        let mut kernel = CopyKernel::new(Copies { paths, append: false }, Messages::English);
         kernel.inputs_are(&[InputKind::Other]);
         let mut out = Vec::new();
         for block in [&b"a\nb"[..], b"\nc\n"] {

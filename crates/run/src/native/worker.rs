@@ -137,7 +137,8 @@ impl Worker {
             let called = &self.native.last.called;
             return Some((format!("{called}: {program}: terminated by signal 13\n"), COMMAND_KILLED));
         }
-        let (message, _) = failure::writing(&Caller { called: program.clone() }, failure);
+        let caller = Caller { called: program.clone(), ..self.native.last.clone() };
+        let (message, _) = failure::writing(&caller, failure);
         Some((message, COMMAND_FAILED))
     }
 

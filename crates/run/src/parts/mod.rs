@@ -30,13 +30,14 @@ mod trial;
 pub use settings::{set_declared, set_part_bytes};
 
 use crate::c_string;
+use crate::native::choose;
 use crate::native::elastic;
 use crate::native::failure::Caller;
 use crate::native::files;
 use crate::stage::{Ends, StagePlan, Surroundings};
 use crew::{Crew, End};
-use pelton_commands::Input;
 use pelton_commands::stateless::{Data, Stateless, may_be_stateless};
+use pelton_commands::{Input, Messages};
 use pelton_sys::signals;
 use pelton_sys::spawn::{self, Action, Child, Exec, Redirection, Tie};
 use source::Source;
@@ -161,7 +162,9 @@ impl Parts {
             Verdict::Real => return None,
             Verdict::Parts { grain, first } => {
                 elastic::give_way_as_asked();
-                Crew::new(self, source, grain, first, Caller { called }, out)
+                let locale = choose::locale_of(&self.real.envp);
+                let messages = locale.map_or(Messages::Unknown, |locale| locale.messages);
+                Crew::new(self, source, grain, first, Caller { called, messages }, out)
             }
         };
         if self.stage == 0 {
