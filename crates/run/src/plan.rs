@@ -82,6 +82,9 @@ pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, Syntax
     if let Some(flag) = request.shell_flags.first() {
         return whole(format!("the option {} of its `#!` line", flag.display()));
     }
+    if let Some(reason) = few_descriptors(request) {
+        return whole(reason.into());
+    }
     let Some(dialect) = request.shell.dialect else {
         return whole(format!(
             "the shell: the grammar of `{}` is not modelled",
@@ -111,8 +114,20 @@ pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, Syntax
     }
 }
 
+/// What one pipeline may need at once besides its pipes: files, temporary ones and descriptors set aside.
+const DESCRIPTORS: usize = 48;
+/// For a pipe, or for what stands for a stage.
+const DESCRIPTORS_PER_STAGE: usize = 2;
+
 /// The system takes no longer argument than 128 KiB; some room is left for what is put around a stage's text.
 const LONGEST_SHELL_TEXT: usize = 100 * 1024;
+
+/// Why a text had better be left to the shell, if what is left of the limit on open files is little.
+pub(crate) fn few_descriptors(request: &Request) -> Option<&'static str> {
+    let stages = request.text.as_encoded_bytes().iter().filter(|byte| **byte == b'|').count();
+    let enough = pelton_sys::limits::has_room_for(DESCRIPTORS + DESCRIPTORS_PER_STAGE * stages);
+    (!enough).then_some("the limit on open files, which leaves few descriptors (ulimit -n)")
+}
 
 /// Why the whole text goes to the shell.
 type Reason = String;

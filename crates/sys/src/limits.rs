@@ -1,6 +1,7 @@
 //! The limit on open descriptors: raised for this process, which keeps several per stage; as inherited for children.
 //! The limit on the stack, as it is.
 
+use crate::startup::LOW_DESCRIPTORS;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The inherited soft limit; 0 if it was not raised.
@@ -16,6 +17,29 @@ fn get() -> Option<libc::rlimit> {
 /// The soft limit on open descriptors. `None` if it cannot be had.
 pub fn descriptors() -> Option<u64> {
     get().map(|limit| limit.rlim_cur)
+}
+
+/// Whether this many more descriptors can be opened above those that are the user's to name.
+pub fn has_room_for(descriptors: usize) -> bool {
+    const WINDOW: usize = 128;
+    let Some(limit) = get() else { return true };
+    let limit = usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX).min(libc::c_int::MAX as usize);
+    let mut free = 0;
+    let mut start = LOW_DESCRIPTORS;
+    while free < descriptors && start < limit {
+        let end = limit.min(start + WINDOW);
+        let watch = |fd| libc::pollfd { fd: fd as libc::c_int, events: 0, revents: 0 };
+        let mut window: Vec<libc::pollfd> = (start..end).map(watch).collect();
+        // SAFETY: the pointer and the length are those of one vector; with no time to wait, poll only looks.
+        let answer = unsafe { libc::poll(window.as_mut_ptr(), window.len() as libc::nfds_t, 0) };
+        if answer < 0 {
+            // More than the limit at once.
+            return false;
+        }
+        free += window.iter().filter(|one| one.revents & libc::POLLNVAL != 0).count();
+        start = end;
+    }
+    free >= descriptors
 }
 
 /// The soft limit on the stack, in bytes, a quarter of which a program's arguments and environment may take. The

@@ -233,7 +233,7 @@ pub fn spawn_worker_gated(
     let gate = crate::pipe::pipe()?;
     let image = Image::new(child).tied(tie);
     let ends = (gate.read.as_raw_fd(), gate.write.as_raw_fd());
-    let is_ready = || image.may_live() && image.wire_up(child, Some(ends)).is_some();
+    let is_ready = || image.may_live() && image.wire_up(child, Some(ends)).is_ok();
     let pid = fork(|| if is_ready() { work() } else { 127 })?;
     Ok((pid, Gate(gate.write)))
 }
@@ -355,7 +355,11 @@ impl<'a> Image<'a> {
 
     /// The child's whole life before exec. Returns the code to exit with.
     fn run(&self, child: &Child<'_>, gate: Option<(RawFd, RawFd)>) -> i32 {
-        let Some(saved) = self.wire_up(child, gate) else { return self.fall_back() };
+        let saved = match self.wire_up(child, gate) {
+            Ok(saved) => saved,
+            Err(Unwired::Redirections) => return self.fall_back(),
+            Err(Unwired::Pipes(errno)) => return say_refused(errno),
+        };
         match &child.action {
             Action::Exit(code) => return *code,
             Action::Exec(_) => {
@@ -364,13 +368,14 @@ impl<'a> Image<'a> {
                 }
             }
         }
-        saved.restore();
-        self.fall_back()
+        match saved.restore() {
+            Ok(()) => self.fall_back(),
+            Err(errno) => say_refused(errno),
+        }
     }
 
-    /// Makes signals and descriptors what the program is to find. `None` if a redirection failed: nothing but the
-    /// pipes is then in place.
-    fn wire_up(&self, child: &Child<'_>, gate: Option<(RawFd, RawFd)>) -> Option<Saved> {
+    /// Makes signals and descriptors what the program is to find.
+    fn wire_up(&self, child: &Child<'_>, gate: Option<(RawFd, RawFd)>) -> Result<Saved, Unwired> {
         crate::signals::restore_inherited();
         crate::limits::restore_descriptors();
         if let Some(fd) = child.not_mine {
@@ -384,18 +389,20 @@ impl<'a> Image<'a> {
             }
         }
         close_what_was_closed();
-        if !wire(child) {
-            return None;
-        }
+        wire(child).map_err(Unwired::Pipes)?;
         let mut table = Table::new();
-        child.redirections.iter().all(|redirection| table.apply(redirection)).then(|| table.realise())
+        if !child.redirections.iter().all(|redirection| table.apply(redirection)) {
+            return Err(Unwired::Redirections);
+        }
+        table.realise()
     }
 
     fn work(&self, child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> i32 {
         match self.wire_up(child, None) {
-            Some(_) => work(),
-            None if child.fallback.is_some() => self.fall_back(),
-            None => 127,
+            Ok(_) => work(),
+            Err(Unwired::Redirections) if child.fallback.is_some() => self.fall_back(),
+            Err(Unwired::Redirections) => 127,
+            Err(Unwired::Pipes(errno)) => say_refused(errno),
         }
     }
 
@@ -403,21 +410,33 @@ impl<'a> Image<'a> {
         if let Some(fallback) = &self.fallback {
             fallback.exec();
         }
-        say_exec_failed(io::Error::last_os_error().raw_os_error().unwrap_or(0));
-        126
+        say_refused(errno())
     }
 }
 
-/// A child that can become neither its program nor the shell must not end in silence. Async-signal-safe, so the
-/// reasons that occur are written out instead of asked of the C library.
-fn say_exec_failed(errno: i32) {
+/// Why a child could not be wired.
+enum Unwired {
+    /// A redirection failed: nothing but the pipes is in place, and the shell can do the rest again.
+    Redirections,
+    /// Descriptors could not be moved, for this reason: nobody may go on with those that are there.
+    Pipes(i32),
+}
+
+fn errno() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}
+
+/// A child that can become neither its program nor the shell must not end in silence: says why, and returns the status
+/// to end with. Async-signal-safe, so the reasons that occur are written out instead of asked of the C library.
+fn say_refused(errno: i32) -> i32 {
     let reason: &[u8] = match errno {
         libc::E2BIG => b"Argument list too long",
         libc::ENOEXEC => b"Exec format error",
         libc::ENOENT => b"No such file or directory",
         libc::EACCES => b"Permission denied",
         libc::ENOMEM => b"Cannot allocate memory",
-        libc::EMFILE | libc::ENFILE => b"Too many open files",
+        // EINVAL: the limit on descriptors is not above the first of pelton's own.
+        libc::EMFILE | libc::ENFILE | libc::EINVAL => b"Too many open files",
         libc::ETXTBSY => b"Text file busy",
         _ => b"the system refused",
     };
@@ -425,6 +444,7 @@ fn say_exec_failed(errno: i32) {
         // SAFETY: the pointer and the length are those of one slice. A failed write leaves nothing else to do.
         unsafe { libc::write(2, part.as_ptr().cast(), part.len()) };
     }
+    126
 }
 
 /// Waits for the parent's byte; false if the parent is gone.
@@ -450,14 +470,14 @@ fn close_what_was_closed() {
     }
 }
 
-/// Makes the pipe ends standard input and output.
-fn wire(child: &Child<'_>) -> bool {
+/// Makes the pipe ends standard input and output, or says why it cannot.
+fn wire(child: &Child<'_>) -> Result<(), i32> {
     // Both are first copied out of the way: with descriptors 0 or 1 closed at the start, a pipe end may be 0 or 1.
-    let aside = |fd: Option<BorrowedFd<'_>>| fd.map(|fd| duplicate_above(fd.as_raw_fd()));
-    let (stdin, stdout) = (aside(child.stdin), aside(child.stdout));
-    let place =
-        |source: Option<RawFd>, fd: RawFd| source.is_none_or(|source| source >= 0 && move_to(source, fd));
-    place(stdin, 0) && place(stdout, 1)
+    let aside = |fd: Option<BorrowedFd<'_>>| fd.map(|fd| duplicate_above(fd.as_raw_fd())).transpose();
+    let (stdin, stdout) = (aside(child.stdin)?, aside(child.stdout)?);
+    let place = |source: Option<RawFd>, fd: RawFd| source.map_or(Ok(()), |source| move_to(source, fd));
+    place(stdin, 0)?;
+    place(stdout, 1)
 }
 
 fn close(fd: RawFd) {
@@ -465,18 +485,25 @@ fn close(fd: RawFd) {
     unsafe { libc::close(fd) };
 }
 
-/// A copy of `fd` from [`LOW_DESCRIPTORS`] up that exec closes, or -1.
-fn duplicate_above(fd: RawFd) -> RawFd {
+/// A copy of `fd` from [`LOW_DESCRIPTORS`] up that exec closes, or the error's number.
+fn duplicate_above(fd: RawFd) -> Result<RawFd, i32> {
     // SAFETY: fcntl F_DUPFD_CLOEXEC takes an integer and touches no memory.
-    unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, LOW_DESCRIPTORS as libc::c_int) }
+    let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, LOW_DESCRIPTORS as libc::c_int) };
+    if copy < 0 { Err(errno()) } else { Ok(copy) }
 }
 
-/// Makes `fd` a copy of `source` that exec keeps, and closes `source`.
-fn move_to(source: RawFd, fd: RawFd) -> bool {
-    // SAFETY: dup2 touches no memory.
-    let moved = unsafe { libc::dup2(source, fd) };
+/// Makes `fd` a copy of `source` that exec keeps, and closes `source`. The error is its number.
+fn move_to(source: RawFd, fd: RawFd) -> Result<(), i32> {
+    let moved = loop {
+        // SAFETY: dup2 touches no memory.
+        match unsafe { libc::dup2(source, fd) } {
+            -1 if matches!(errno(), libc::EINTR | libc::EBUSY) => {}
+            -1 => break Err(errno()),
+            _ => break Ok(()),
+        }
+    };
     close(source);
-    moved == fd
+    moved
 }
 
 /// What each low descriptor will be.
@@ -536,49 +563,51 @@ impl Table {
         }
     }
 
-    /// Moves everything into place and returns what undoes it.
-    fn realise(&self) -> Saved {
+    /// Moves everything into place and returns what undoes it. Where it cannot begin, nothing has changed.
+    fn realise(&self) -> Result<Saved, Unwired> {
         let mut saved = Saved([None; LOW_DESCRIPTORS]);
-        let mut sources = [-1; LOW_DESCRIPTORS];
+        let mut sources = [None; LOW_DESCRIPTORS];
         for (fd, slot) in self.0.iter().enumerate() {
             // Copies first, all of them, since what is copied may be overwritten next.
-            sources[fd] = match *slot {
+            let from = match *slot {
                 Slot::Unchanged => continue,
-                Slot::Closed => -1,
-                Slot::CopyOf(from) => duplicate_above(from as RawFd),
-                Slot::Aside(aside) => duplicate_above(aside),
+                Slot::Closed => None,
+                Slot::CopyOf(from) => Some(from as RawFd),
+                Slot::Aside(aside) => Some(aside),
             };
+            sources[fd] = from.map(duplicate_above).transpose().map_err(|_| Unwired::Redirections)?;
             // A low descriptor that was not open at the start can only be pelton's own: nothing to give back.
-            let theirs = fd < 3 || startup::was_open(fd);
-            saved.0[fd] = Some(if theirs { duplicate_above(fd as RawFd) } else { -1 });
+            let theirs = (fd < 3 || startup::was_open(fd)) && is_open(fd as RawFd);
+            let copy = theirs.then(|| duplicate_above(fd as RawFd)).transpose();
+            saved.0[fd] = Some(copy.map_err(|_| Unwired::Redirections)?);
         }
         for (fd, source) in sources.into_iter().enumerate() {
             if saved.0[fd].is_none() {
                 continue;
             }
             close(fd as RawFd);
-            if source >= 0 {
-                move_to(source, fd as RawFd);
+            if let Some(source) = source {
+                move_to(source, fd as RawFd).map_err(Unwired::Pipes)?;
             }
         }
-        saved
+        Ok(saved)
     }
 }
 
-/// Copies of what the low descriptors were: `None` if untouched, -1 if it was closed.
-struct Saved([Option<RawFd>; LOW_DESCRIPTORS]);
+/// Copies of what the low descriptors were: `None` if untouched, `Some(None)` if it was closed.
+struct Saved([Option<Option<RawFd>>; LOW_DESCRIPTORS]);
 
 impl Saved {
-    fn restore(&self) {
-        for (fd, saved) in self.0.iter().enumerate() {
-            match saved {
-                None => {}
-                Some(-1) => close(fd as RawFd),
-                Some(copy) => {
-                    move_to(*copy, fd as RawFd);
-                }
+    /// The error is its number.
+    fn restore(&self) -> Result<(), i32> {
+        self.0.iter().enumerate().try_for_each(|(fd, saved)| match saved {
+            None => Ok(()),
+            Some(None) => {
+                close(fd as RawFd);
+                Ok(())
             }
-        }
+            Some(Some(copy)) => move_to(*copy, fd as RawFd),
+        })
     }
 }
 
@@ -603,7 +632,7 @@ fn open_aside(path: &CString, flags: i32) -> Option<RawFd> {
     }
     let aside = duplicate_above(opened);
     close(opened);
-    (aside >= 0).then_some(aside)
+    aside.ok()
 }
 
 #[cfg(test)]

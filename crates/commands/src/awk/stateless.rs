@@ -67,7 +67,7 @@ pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless
         return Declined::because("several files");
     };
     let errors = match input {
-        Input::File(_) => Errors::ByLine,
+        Input::File(_) => Errors::ByLine { blank: 0 },
         Input::Stdin => Errors::Alike,
     };
     if errors == Errors::Alike && (may_fail || says_something(&program)) {
@@ -154,7 +154,7 @@ mod tests {
             assert!(reads(Family::Mawk, args).is_ok(), "{args:?}: {:?}", reads(Family::Mawk, args).err());
         }
         let read = reads(Family::Gawk, &["-F,", "{printf \"%d\\n\", $1 / $2}", "f"]).expect("stateless");
-        assert_eq!((read.input, read.errors), (Input::File(b"f".to_vec()), Errors::ByLine));
+        assert_eq!((read.input, read.errors), (Input::File(b"f".to_vec()), Errors::ByLine { blank: 0 }));
         assert_eq!(read.args, [&b"-F,"[..], b"{printf \"%d\\n\", $1 / $2}"]);
     }
 

@@ -69,7 +69,7 @@ pub(super) fn stateless(args: &[Vec<u8>], _context: &Context) -> Accept<Stateles
     own.push(filter.to_vec());
     Ok(Stateless {
         data: Data::Json,
-        errors: Errors::ByLine,
+        errors: Errors::ByLine { blank: 0 },
         ..Stateless::lines(input, own, Statuses::First)
     })
 }

@@ -36,9 +36,18 @@ pub enum Errors {
     /// The same, wherever the line stands.
     Alike,
     /// It names the line, and what is one it decides itself. A part that ends with an error, or says something, counts for
-    /// nothing: one process gets it and all the rest, behind as many empty lines, which mean nothing, as there were lines
-    /// before.
-    ByLine,
+    /// nothing: one process gets it and all the rest, behind as many empty lines as there were lines before.
+    ByLine {
+        /// How many bytes it prints for an empty line.
+        blank: u64,
+    },
+}
+
+impl Errors {
+    /// [`Errors::ByLine`].
+    pub fn name_the_line(self) -> bool {
+        matches!(self, Errors::ByLine { .. })
+    }
 }
 
 /// How the statuses of the parts become that of the whole.

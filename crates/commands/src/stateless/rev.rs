@@ -1,12 +1,16 @@
 //! rev, where its kernel is declined.
 
-use super::{Stateless, Statuses};
+use super::{Errors, Stateless, Statuses};
 use crate::{Accept, Context, Declined, Input};
 
 /// Reads the arguments. A file would stand in its messages.
 pub(super) fn stateless(args: &[Vec<u8>], _context: &Context) -> Accept<Stateless> {
     match args {
-        [] => Ok(Stateless::lines(Input::Stdin, Vec::new(), Statuses::AnyIsTheEnd)),
+        // It stops at what is no character, and tells the line.
+        [] => Ok(Stateless {
+            errors: Errors::ByLine { blank: 1 },
+            ..Stateless::lines(Input::Stdin, Vec::new(), Statuses::AnyIsTheEnd)
+        }),
         _ => Declined::because("options or files of rev"),
     }
 }

@@ -302,6 +302,12 @@ fn command_of(
             "its output and its messages may go to the same place, in an order of its own",
         );
     }
+    let is_gawk = context.implementation.is_tested(Family::Gawk);
+    if is_gawk && files::writes_to_a_device(&native.redirections, position) {
+        return Declined::because(
+            "a device that may refuse what it writes: it then tells how far it had read",
+        );
+    }
     if name == b"rev" && files.odd_reads {
         return Declined::because("a file that is read in blocks of another size");
     }

@@ -7,7 +7,7 @@ use pelton_stream::InputKind;
 use pelton_sys::spawn::Redirection;
 use pelton_sys::{machine, startup};
 use std::fs::{File, Metadata};
-use std::io::{Read, Seek};
+use std::io::{IsTerminal, Read, Seek};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
@@ -258,22 +258,37 @@ pub(super) fn inherited_output() -> Option<Place> {
 /// What the stage prints may go where its standard error goes.
 pub fn shares_output_with_errors(own: &[Redirection], position: Position) -> bool {
     let identity = |file: &Metadata| (file.dev(), file.ino());
-    let opened = |wanted: usize| {
-        own.iter().rev().find_map(|redirection| match redirection {
-            Redirection::Open { fd, path, .. } if *fd == wanted => Some(path.as_bytes()),
-            _ => None,
-        })
+    let output = output_file(own, position).as_ref().map(identity);
+    output.is_some() && output == inherited_file(std::io::stderr().as_fd()).as_ref().map(identity)
+}
+
+/// Whether its standard output is a device that may refuse what is written: neither a terminal nor `/dev/null`.
+pub fn writes_to_a_device(own: &[Redirection], position: Position) -> bool {
+    const HARMLESS: [&str; 3] = ["/dev/null", "/dev/tty", "/dev/zero"];
+    let Some(output) = output_file(own, position).filter(|file| file.file_type().is_char_device()) else {
+        return false;
     };
-    let inherited = |fd: std::os::fd::BorrowedFd<'_>| {
-        let file = File::from(fd.try_clone_to_owned().ok()?);
-        file.metadata().ok().as_ref().map(identity)
-    };
-    let output = match opened(1) {
-        Some(name) => std::fs::metadata(path(name)).ok().as_ref().map(identity),
-        None if position.last => inherited(std::io::stdout().as_fd()),
+    let same = |name: &&str| std::fs::metadata(name).is_ok_and(|file| file.rdev() == output.rdev());
+    let own_terminal =
+        || inherited_file(std::io::stdout().as_fd()).is_some_and(|file| file.rdev() == output.rdev());
+    !(std::io::stdout().is_terminal() && own_terminal()) && !HARMLESS.iter().any(|name| same(&name))
+}
+
+/// What its standard output is, unless it is a pipe to the next stage.
+fn output_file(own: &[Redirection], position: Position) -> Option<Metadata> {
+    let opened = own.iter().rev().find_map(|redirection| match redirection {
+        Redirection::Open { fd: 1, path, .. } => Some(path.as_bytes()),
+        _ => None,
+    });
+    match opened {
+        Some(name) => std::fs::metadata(path(name)).ok(),
+        None if position.last => inherited_file(std::io::stdout().as_fd()),
         None => None,
-    };
-    output.is_some() && output == inherited(std::io::stderr().as_fd())
+    }
+}
+
+fn inherited_file(fd: std::os::fd::BorrowedFd<'_>) -> Option<Metadata> {
+    File::from(fd.try_clone_to_owned().ok()?).metadata().ok()
 }
 
 /// A file that gets a copy.

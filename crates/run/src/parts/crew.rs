@@ -304,7 +304,7 @@ impl<'a> Crew<'a> {
         let bytes = &pending.bytes[..n];
         self.within_line = bytes.last() != Some(&b'\n');
         let last = self.source.has_ended() && n == pending.len();
-        let by_line = self.errors == Errors::ByLine;
+        let by_line = self.errors.name_the_line();
         let odd =
             self.data != Data::Bytes && (self.within_line && !(by_line && last) || !is_fit(bytes, self.data));
         open.give(bytes);
@@ -331,7 +331,8 @@ impl<'a> Crew<'a> {
             self.source.leave();
             self.pending.bytes.clear();
         } else {
-            self.skip = self.printed_of_part;
+            let blank = if let Errors::ByLine { blank } = self.errors { blank } else { 0 };
+            self.skip = self.printed_of_part + blank * self.lines;
             one.give(&vec![b'\n'; usize::try_from(self.lines).unwrap_or_default()]);
             all.iter().for_each(|member| one.give(member.kept()));
         }
@@ -364,7 +365,7 @@ impl<'a> Crew<'a> {
     fn start(&mut self) -> Option<End> {
         match Member::start(self.exec) {
             Ok(mut member) => {
-                if self.errors == Errors::ByLine && !self.alone {
+                if self.errors.name_the_line() && !self.alone {
                     member.keep();
                 }
                 if self.elastic.is_polite() && self.at_work() > 0 {
@@ -402,7 +403,7 @@ impl<'a> Crew<'a> {
     /// Prints what is at its turn. `Some` if the command would have ended by now.
     fn collect(&mut self) -> Option<End> {
         while let Some(head) = self.members.front_mut() {
-            if self.errors == Errors::ByLine && !self.alone && head.has_failed() {
+            if self.errors.name_the_line() && !self.alone && head.has_failed() {
                 if let Some(end) = self.start_over() {
                     return Some(end);
                 }

@@ -16,7 +16,7 @@ use super::settings;
 use super::source::Source;
 use crate::native::elastic::Elastic;
 use memchr::{memchr, memrchr};
-use pelton_commands::stateless::{Data, Errors, Stateless, Statuses};
+use pelton_commands::stateless::{Data, Stateless, Statuses};
 use pelton_sys::sched::ThreadFile;
 use pelton_sys::spawn::Exec;
 use pelton_sys::wait::Ended;
@@ -78,7 +78,7 @@ pub fn is_fit(bytes: &[u8], data: Data) -> bool {
 fn try_on(exec: &Exec, stateless: &Stateless, lines: &[u8]) -> Option<(Cost, Member)> {
     let mut member = Member::start(exec).ok()?;
     let start_ns = start_ns(&mut member)?;
-    if stateless.errors == Errors::ByLine {
+    if stateless.errors.name_the_line() {
         member.keep();
     }
     member.give(lines);

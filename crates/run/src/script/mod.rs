@@ -18,7 +18,7 @@ mod refuse;
 mod stages;
 
 use crate::environ::Environment;
-use crate::plan::Request;
+use crate::plan::{Request, few_descriptors};
 use crate::{Plan, Step, c_string};
 use calls::{Edit, Writer};
 use pelton_record::Span;
@@ -79,6 +79,9 @@ pub fn may_hold_pipelines(plan: &Plan) -> bool {
 /// # Errors
 /// The reason why the text had better be left as it is, to follow 'because of'.
 pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) -> Result<Rewritten, String> {
+    if let Some(reason) = few_descriptors(request) {
+        return Err(reason.into());
+    }
     let dialect = request.shell.dialect.ok_or("the shell, whose grammar is not modelled")?;
     if let Some(name) = environment.upsetting(dialect) {
         return Err(format!("the environment ({name}), which changes how the shell works"));
