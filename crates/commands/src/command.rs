@@ -92,6 +92,17 @@ pub struct Copies {
     pub append: bool,
 }
 
+/// Where a command puts what it reads for the time being.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TemporaryFiles<'a> {
+    /// It needs no files.
+    None,
+    /// Into `$TMPDIR`, or `/tmp`.
+    Usual,
+    /// Into this directory.
+    In(&'a [u8]),
+}
+
 /// A command whose arguments have been understood.
 pub trait Command: Send + Sync + fmt::Debug {
     /// What the planner may know.
@@ -118,6 +129,11 @@ pub trait Command: Send + Sync + fmt::Debug {
     /// write them passes the bytes on itself.
     fn copies(&self) -> Option<&Copies> {
         None
+    }
+
+    /// Where the real one puts what it reads, if it does not hold all of it in memory.
+    fn temporary_files(&self) -> TemporaryFiles<'_> {
+        TemporaryFiles::None
     }
 
     /// Its kernel may say something on standard error, which begins with what the command is called.

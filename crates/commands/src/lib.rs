@@ -60,7 +60,9 @@ mod wc;
 mod xargs;
 
 pub use bytes::{ByteMap, ByteSet};
-pub use command::{Accept, AcceptFn, AcceptScriptsFn, Command, Copies, Declined, Ending, Input, Scripts};
+pub use command::{
+    Accept, AcceptFn, AcceptScriptsFn, Command, Copies, Declined, Ending, Input, Scripts, TemporaryFiles,
+};
 pub use context::{Charset, Collate, Context, Locale, locales_are_installed};
 pub use detect::{Family, Implementation};
 pub use facts::{Class, Combiner, Facts, LastLine, Lines, Touches};

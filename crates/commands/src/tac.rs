@@ -7,7 +7,7 @@ use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Outcome};
 
 use crate::argv::{Opt, Order, Takes, opt, parse};
 use crate::gather::Gather;
-use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Lines, Touches};
+use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Lines, TemporaryFiles, Touches};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -65,6 +65,11 @@ impl Command for Tac {
 
     fn inputs(&self) -> &[Input] {
         &self.inputs
+    }
+
+    /// A stream cannot be read from its end: it stores it first.
+    fn temporary_files(&self) -> TemporaryFiles<'_> {
+        if self.inputs.contains(&Input::Stdin) { TemporaryFiles::Usual } else { TemporaryFiles::None }
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {

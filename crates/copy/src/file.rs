@@ -40,7 +40,9 @@ pub fn contents(
     if learned.no_sharing != Some(devices) && shares(from, to, options, devices, learned)? {
         return Ok((Moved { bytes: size, calls: 1 }, "shared blocks (reflink)".to_owned()));
     }
-    let has_holes = meta.is_file() && meta.blocks() * 512 < size && options.sparse == Sparse::Auto;
+    let may_have_holes = meta.blocks() * 512 < size && options.sparse == Sparse::Auto;
+    // Files under /sys claim a page and no blocks, and end where their text does.
+    let has_holes = may_have_holes && from.read_at(&mut [0], size - 1)? > 0;
     if has_holes && let Some(moved) = between_holes(from, to, to_path, size, options)? {
         return Ok((moved, "data copied, holes kept".to_owned()));
     }

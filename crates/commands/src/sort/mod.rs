@@ -49,7 +49,9 @@ pub(crate) use print::{GroupStyle, push_count};
 pub(crate) use text::{LineLength, each_line, window};
 pub use topk::TopK;
 
-use crate::{Accept, Class, Combiner, Command, Context, Facts, Input, LastLine, Lines, Touches};
+use crate::{
+    Accept, Class, Combiner, Command, Context, Facts, Input, LastLine, Lines, TemporaryFiles, Touches,
+};
 
 /// Reads sort's arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
@@ -77,6 +79,14 @@ impl Command for Sort {
 
     fn inputs(&self) -> &[Input] {
         &self.options.inputs
+    }
+
+    fn temporary_files(&self) -> TemporaryFiles<'_> {
+        match (self.options.mode, &self.options.directory) {
+            (Mode::Check | Mode::Report, _) => TemporaryFiles::None,
+            (_, Some(directory)) => TemporaryFiles::In(directory),
+            (_, None) => TemporaryFiles::Usual,
+        }
     }
 
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {

@@ -11,10 +11,13 @@ use crate::rivals;
 use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_commands::detect::Detector;
 use pelton_commands::stateless::{NOT_KNOWN, Stateless};
-use pelton_commands::{Accept, Command, Context, Declined, Family, Implementation, Locale, SystemLocales};
+use pelton_commands::{
+    Accept, Command, Context, Declined, Family, Implementation, Locale, SystemLocales, TemporaryFiles,
+};
 use pelton_plan::{Candidate, Planned, Segment, Switches};
 use pelton_syntax::{Command as SyntaxCommand, Dialect, RedirectKind};
 use pelton_sys::spawn::{Action, Exec};
+use pelton_sys::{machine, scratch};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -265,9 +268,6 @@ fn command_of(
     check_redirects(stage)?;
     let own =
         matches!(&stage.syntax.command, SyntaxCommand::Simple(simple) if !simple.assignments.is_empty());
-    if own && name == b"sort" && has_own_directory(&exec.envp) {
-        return Declined::because("a TMPDIR of its own");
-    }
     let known = (!own).then(|| around.memo.locale.get_or_init(|| locale_of(&exec.envp)).clone());
     let locale = known.unwrap_or_else(|| locale_of(&exec.envp))?;
     let implementation = if name == b"pelton" { this_program(path) } else { detector.identify(path) };
@@ -275,6 +275,7 @@ fn command_of(
     candidate.implementation = Some(context.implementation.describe());
     candidate.locale = Some(locale.clone());
     let command = pelton_commands::accept_with(&name, &candidate.args, &context, &files::script)?;
+    check_temporary(command.temporary_files(), &exec.envp)?;
     let mut starts = None;
     let own_name = exec.argv.first().filter(|_| command.depends_on_reads());
     let mut itself = own_name.and_then(|called| alone(exec.path.as_bytes(), called.as_bytes(), &exec));
@@ -385,10 +386,28 @@ pub fn locale_of(environment: &[CString]) -> Accept<Locale> {
     Locale::resolve(variable, &SystemLocales::default())
 }
 
-/// It is told to put temporary files elsewhere than this process would.
-fn has_own_directory(environment: &[CString]) -> bool {
+/// Declines a directory for temporary files that the real command might fail to use: what it then says names them.
+fn check_temporary(files: TemporaryFiles<'_>, environment: &[CString]) -> Accept<()> {
+    // Above what a pipe or a small file brings; what a larger one does to a disk that is nearly full is the user's to know.
+    const ROOM_BYTES: u64 = 256 << 20;
     let own = environment.iter().find_map(|pair| pair.as_bytes().strip_prefix(b"TMPDIR="));
-    own != std::env::var_os("TMPDIR").as_ref().map(|value| value.as_bytes())
+    let directory = match files {
+        TemporaryFiles::None => return Ok(()),
+        TemporaryFiles::In(directory) => directory,
+        TemporaryFiles::Usual if own != std::env::var_os("TMPDIR").as_ref().map(|value| value.as_bytes()) => {
+            return Declined::because("a TMPDIR of its own");
+        }
+        TemporaryFiles::Usual => own.unwrap_or(b"/tmp"),
+    };
+    let path = Path::new(std::ffi::OsStr::from_bytes(directory));
+    let shown = directory.escape_ascii();
+    if !path.is_dir() || !machine::may_write(path) {
+        return Declined::because(format!("{shown}, where no temporary file can be made"));
+    }
+    if scratch::free_bytes(path).is_some_and(|free| free < ROOM_BYTES) {
+        return Declined::because(format!("{shown}, where little room is left for temporary files"));
+    }
+    Ok(())
 }
 
 /// A command, or a program that it starts, without words.

@@ -153,7 +153,11 @@ fn inherited_input() -> Accept<(Source, Option<Metadata>)> {
         if file.stream_position().map_err(unknown)? != 0 {
             return Declined::because("its standard input was read before");
         }
-        can_be_read(&file).map_err(unknown)?;
+    }
+    if let Some(metadata) = &regular
+        && is_made_as_read(&file, metadata).map_err(unknown)?
+    {
+        return Declined::because("its standard input is made as it is read");
     }
     Ok((Source { name: None, file: None, kind, before: None }, regular))
 }
@@ -196,10 +200,8 @@ fn open_regular(name: &[u8]) -> Accept<(File, Metadata)> {
         return Declined::because(format!("{} is no regular file", name.escape_ascii()));
     }
     let file = File::open(path).map_err(unreadable)?;
-    let read = can_be_read(&file).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
-    if read > 0 && metadata.len() == 0 {
-        // Files under /proc are made when they are read, and some tell of the process that reads.
+    if is_made_as_read(&file, &metadata).map_err(unreadable)? {
         return Declined::because(format!("{} is made as it is read", name.escape_ascii()));
     }
     Ok((file, metadata))
@@ -230,9 +232,16 @@ fn leads_to_descriptor(path: &Path) -> bool {
     true
 }
 
+/// Whether the size of a file is not that of what is read from it: files under /proc, some of which tell of the process
+/// that reads, claim 0 bytes, those under /sys a page.
+///
+/// # Errors
 /// Some files of the system open, and then give nothing but errors.
-fn can_be_read(file: &File) -> std::io::Result<usize> {
-    file.read_at(&mut [0], 0)
+fn is_made_as_read(file: &File, metadata: &Metadata) -> std::io::Result<bool> {
+    let mut byte = [0];
+    let begins = file.read_at(&mut byte, 0)? > 0;
+    let ends = metadata.len() > 0 && file.read_at(&mut byte, metadata.len() - 1)? > 0;
+    Ok(begins != (metadata.len() > 0) || begins != ends)
 }
 
 /// The file that standard output goes to; `None` if it is a device.
