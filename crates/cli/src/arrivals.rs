@@ -5,10 +5,11 @@ use crate::failure::Failure;
 use clap::Args;
 use pelton_record::{Arrivals, Batch, Run};
 use pelton_run::{Environment, Plan, Request, Step};
-use pelton_sys::{clock, signals};
+use pelton_sys::{clock, scratch, signals};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 /// What such a stage is called on the command line; no help mentions it.
@@ -46,7 +47,9 @@ fn stdout() -> std::io::Result<std::os::fd::OwnedFd> {
 
 /// Where the two stages put their notes.
 pub struct Stamps {
-    dir: tempfile::TempDir,
+    /// Nameless files, that nothing is left whatever ends this process.
+    generated: File,
+    arrived: File,
     start_ns: u64,
     /// How many stages the text has by itself.
     stages: usize,
@@ -76,15 +79,23 @@ impl Stamps {
             return Err(refused("its first stage pipes more than its standard output, or it is negated"));
         }
         let cannot = |error: std::io::Error| Failure::io("cannot note the times", &error);
-        let dir = tempfile::tempdir().map_err(cannot)?;
+        let nameless = || scratch::nameless_file(&std::env::temp_dir()).map_err(cannot);
+        let (generated, arrived) = (nameless()?, nameless()?);
         let own = std::env::current_exe().map_err(cannot)?;
-        let stage = |name: &str| format!(" | {} stamp {}", quoted(&own), quoted(&dir.path().join(name)));
+        let path = |file: &File| format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+        let stage = |file: &File| format!(" | {} stamp {}", quoted(&own), path(file));
         let (head, rest) = text.split_at(first.span.end);
         let (middle, tail) = rest.split_at(last.span.end - first.span.end);
-        let stamped = format!("{head}{}{middle}{}{tail}", stage("generated"), stage("arrived"));
+        let stamped = format!("{head}{}{middle}{}{tail}", stage(&generated), stage(&arrived));
         let request = Request { text: OsString::from(stamped), ..request.clone() };
         Ok((
-            Stamps { dir, start_ns: clock::now_ns(), stages: pipeline.stages.len(), text: text.to_owned() },
+            Stamps {
+                generated,
+                arrived,
+                start_ns: clock::now_ns(),
+                stages: pipeline.stages.len(),
+                text: text.to_owned(),
+            },
             request,
         ))
     }
@@ -99,8 +110,8 @@ impl Stamps {
 
     /// Adds what was noted to the record of the run, whose status is that of its own last stage.
     pub fn add_to(self, run: &mut Run) {
-        let read = |name: &str| batches(&self.dir.path().join(name), self.start_ns);
-        run.arrivals = Some(Arrivals { generated: read("generated"), arrived: read("arrived") });
+        let read = |file: &File| batches(file, self.start_ns);
+        run.arrivals = Some(Arrivals { generated: read(&self.generated), arrived: read(&self.arrived) });
         if let Some(own) = run.pipelines.first().and_then(|pipeline| pipeline.stages.get(self.stages)) {
             run.exit_status = own.end.status();
         }
@@ -123,8 +134,10 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
-fn batches(path: &Path, start_ns: u64) -> Vec<Batch> {
-    let bytes = std::fs::read(path).unwrap_or_default();
+fn batches(mut file: &File, start_ns: u64) -> Vec<Batch> {
+    let mut bytes = Vec::new();
+    // What cannot be read is missing in the record.
+    let _ = file.read_to_end(&mut bytes);
     let (notes, _) = bytes.as_chunks::<16>();
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
     let batches = notes

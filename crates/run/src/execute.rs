@@ -21,7 +21,7 @@ use pelton_sys::clock;
 use pelton_sys::follow::LinePlace;
 use pelton_sys::pipe;
 use pelton_sys::procfs::{self, ProcFile};
-use pelton_sys::signals::{self, Interrupts};
+use pelton_sys::signals::{self, Forwarded, Interrupts};
 use pelton_sys::spawn::{self, Action, Child, Exec, OpenMode, Redirection, Tie};
 use pelton_sys::wait::{self, Ended};
 use std::collections::HashMap;
@@ -478,6 +478,8 @@ fn ties(units: &[Unit]) -> Vec<Tie> {
 /// Starts processes and waits for them.
 struct Runner {
     observing: Observing,
+    /// What is started next: whether it may outlive this process.
+    tie: Tie,
     execution: Execution,
     pace: Pace,
     start_ns: u64,
@@ -545,6 +547,7 @@ impl Runner {
         let execution = Execution::default();
         Ok(Runner {
             observing,
+            tie: Tie::None,
             execution,
             pace: Pace::begin(),
             start_ns: clock::now_ns(),
@@ -580,8 +583,12 @@ impl Runner {
             redirections: vec![],
             not_mine: None,
         };
+        // What it does is all that this process was asked to do: whatever ends this process ends it as well.
+        self.tie = Tie::ToParent;
         let started = self.start(&child, how, program, Edges::default(), true)?;
+        let forwarded = Forwarded::to(started.pid);
         let (starts, endings) = self.wait_for(vec![started])?;
+        drop(forwarded);
         let ended = endings[0].ended;
         self.execution.status = ended.status();
         if let Ended::Signalled(signal, _) = ended {
@@ -701,9 +708,10 @@ impl Runner {
         alone: bool,
     ) -> io::Result<Started> {
         let (pid, watched) = match self.observing {
+            Observing::No if self.tie == Tie::ToParent => (spawn::spawn_tied(child)?, None),
             Observing::No => (spawn::spawn(child)?, None),
             observing => {
-                let (pid, gate) = spawn::spawn_gated(child)?;
+                let (pid, gate) = spawn::spawn_gated(child, self.tie)?;
                 if alone && observing.follows() {
                     // Where that is not permitted, it is a row like any other.
                     let course = observing == Observing::Timeline;

@@ -28,6 +28,7 @@ pub mod padded;
 pub mod pages;
 pub mod patterns;
 pub mod pipe;
+pub mod private;
 mod privilege;
 pub mod processes;
 pub mod procfs;

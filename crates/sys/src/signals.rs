@@ -70,6 +70,55 @@ impl Drop for Interrupts {
     }
 }
 
+/// Whom signals that ask this process to end are passed on to: its pidfd. -1: nobody.
+static HEIR: AtomicI32 = AtomicI32::new(-1);
+
+extern "C" fn forward(signal: libc::c_int) {
+    // SAFETY: it has no preconditions.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: the C library gives every thread an errno, at an address that stays, and nobody else has a reference.
+    let errno = unsafe { &mut *errno };
+    let before = *errno;
+    let heir = HEIR.load(Ordering::Relaxed);
+    if heir >= 0 {
+        let nothing = std::ptr::null::<libc::siginfo_t>();
+        // SAFETY: a bare system call, safe in a handler; with no siginfo it touches no memory. A pidfd never means another process.
+        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, heir, signal, nothing, 0) };
+    }
+    *errno = before;
+}
+
+/// While it lives, SIGTERM and SIGHUP go to the child that does what this process was asked to do: what ends that, or what
+/// that makes of them, decides. If they were ignored from the start, they stay so.
+pub struct Forwarded {
+    _child: OwnedFd,
+}
+
+impl Forwarded {
+    const SIGNALS: [i32; 2] = [libc::SIGTERM, libc::SIGHUP];
+
+    /// Starts to pass them on to this child. `None` where the kernel has no descriptors of processes: they then end this
+    /// process, as they would without.
+    pub fn to(pid: u32) -> Option<Self> {
+        let child = crate::spawn::pidfd(pid)?;
+        HEIR.store(child.as_raw_fd(), Ordering::Relaxed);
+        for signal in Self::SIGNALS.into_iter().filter(|signal| !startup::was_ignored(*signal)) {
+            set(signal, forward as extern "C" fn(libc::c_int) as libc::sighandler_t);
+        }
+        Some(Forwarded { _child: child })
+    }
+}
+
+impl Drop for Forwarded {
+    fn drop(&mut self) {
+        for signal in Self::SIGNALS {
+            set_ignored(signal, startup::was_ignored(signal));
+        }
+        // Before the descriptor is closed.
+        HEIR.store(-1, Ordering::Relaxed);
+    }
+}
+
 /// Makes writing beyond the limit on file sizes an error of the write.
 pub fn ignore_file_size_signal() {
     set(libc::SIGXFSZ, libc::SIG_IGN);

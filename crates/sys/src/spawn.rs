@@ -193,11 +193,11 @@ pub fn dies_with(_parent: u32) -> bool {
 }
 
 /// Starts a child that waits until its gate is opened.
-pub fn spawn_gated(child: &Child<'_>) -> io::Result<(u32, Gate)> {
+pub fn spawn_gated(child: &Child<'_>, tie: Tie) -> io::Result<(u32, Gate)> {
     let gate = crate::pipe::pipe()?;
-    let image = Image::new(child);
+    let image = Image::new(child).tied(tie);
     let ends = (gate.read.as_raw_fd(), gate.write.as_raw_fd());
-    let pid = fork(|| image.run(child, Some(ends)))?;
+    let pid = fork(|| if image.may_live() { image.run(child, Some(ends)) } else { 127 })?;
     Ok((pid, Gate(gate.write)))
 }
 
@@ -660,7 +660,7 @@ mod tests {
             redirections,
             not_mine: Some(std::os::fd::AsFd::as_fd(&pipe.read)),
         };
-        let (pid, gate) = spawn_gated(&child).expect("fork");
+        let (pid, gate) = spawn_gated(&child, Tie::None).expect("fork");
         gate.open();
         drop(child);
         drop(pipe.write);
@@ -713,7 +713,7 @@ mod tests {
             redirections: vec![],
             not_mine: None,
         };
-        let (pid, gate) = spawn_gated(&child).expect("fork");
+        let (pid, gate) = spawn_gated(&child, Tie::None).expect("fork");
         drop(gate);
         assert_eq!(crate::wait::reap(pid).expect("reap").0, Ended::Exited(127));
     }

@@ -2,9 +2,9 @@
 //! failure is silent.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+
+use pelton_sys::private::PrivateFolder;
 
 use super::{FIRST_LINES, Implementation, Stamp};
 
@@ -19,10 +19,13 @@ pub trait Store {
 /// A larger file is none of ours.
 const CACHE_BYTES_MAX: u64 = 1 << 20;
 
-/// A file under `$XDG_CACHE_HOME/pelton`.
+const NAME: &str = "implementations";
+
+/// A file under `$XDG_CACHE_HOME/pelton`: what it says decides which kernels run, so that a folder which others can write
+/// is no place for it.
 #[derive(Clone, Debug)]
 pub struct CacheFile {
-    path: PathBuf,
+    folder: PathBuf,
 }
 
 impl CacheFile {
@@ -32,28 +35,17 @@ impl CacheFile {
         let root = variable("XDG_CACHE_HOME")
             .and_then(absolute)
             .or_else(|| variable("HOME").and_then(absolute).map(|home| home.join(".cache")))?;
-        Some(CacheFile { path: root.join("pelton").join("implementations") })
+        Some(CacheFile { folder: root.join("pelton") })
     }
 }
 
 impl Store for CacheFile {
     fn load(&self) -> Option<String> {
-        // A FIFO would keep us waiting.
-        let data = fs::metadata(&self.path).ok()?;
-        let good = data.is_file() && data.len() <= CACHE_BYTES_MAX;
-        good.then(|| fs::read_to_string(&self.path).ok()).flatten()
+        PrivateFolder::open(&self.folder).ok()?.read(NAME, CACHE_BYTES_MAX).ok()
     }
 
     fn save(&self, text: &str) {
-        let Some(folder) = self.path.parent() else { return };
-        static DRAFTS: AtomicU32 = AtomicU32::new(0);
-        let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
-        let draft = folder.join(format!("implementations.{}.{number}", std::process::id()));
-        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&draft, text));
-        // Renamed into place, so that two runs at once never see half a file.
-        if written.and_then(|()| fs::rename(&draft, &self.path)).is_err() {
-            let _ = fs::remove_file(&draft);
-        }
+        let _ = PrivateFolder::make(&self.folder).and_then(|folder| folder.write(NAME, text));
     }
 }
 
@@ -108,6 +100,7 @@ mod tests {
     use super::*;
     use crate::Family;
     use crate::detect::{Detector, SystemProbe};
+    use std::fs;
     use std::path::Path;
 
     /// A folder of its own for each test, removed at the end.

@@ -166,7 +166,7 @@ fn experiment(shell: CString) -> Option<(u64, bool)> {
         redirections: [0, 1, 2].map(null).into(),
         not_mine: None,
     };
-    let (pid, gate) = spawn::spawn_gated(&child).ok()?;
+    let (pid, gate) = spawn::spawn_gated(&child, spawn::Tie::None).ok()?;
     trace::request(libc::PTRACE_SEIZE, pid as libc::pid_t, super::OPTIONS).ok()?;
     trace::request(libc::PTRACE_INTERRUPT, pid as libc::pid_t, 0).ok()?;
     gate.open();
