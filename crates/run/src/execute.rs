@@ -229,6 +229,7 @@ pub fn execute(
                 detector,
                 in_place,
             };
+            runner.only_one = matches!(steps.as_slice(), [Step::List(list)] if list.len() == 1);
             shell.run(steps, &mut runner)?;
         }
         Plan::Whole { reason } => {
@@ -478,8 +479,10 @@ fn ties(units: &[Unit]) -> Vec<Tie> {
 /// Starts processes and waits for them.
 struct Runner {
     observing: Observing,
-    /// What is started next: whether it may outlive this process.
-    tie: Tie,
+    /// There is one pipeline in all.
+    only_one: bool,
+    /// What asks this process to end goes to the command that is all there is to do.
+    forwarded: Option<Forwarded>,
     execution: Execution,
     pace: Pace,
     start_ns: u64,
@@ -547,7 +550,8 @@ impl Runner {
         let execution = Execution::default();
         Ok(Runner {
             observing,
-            tie: Tie::None,
+            only_one: false,
+            forwarded: None,
             execution,
             pace: Pace::begin(),
             start_ns: clock::now_ns(),
@@ -583,12 +587,9 @@ impl Runner {
             redirections: vec![],
             not_mine: None,
         };
-        // What it does is all that this process was asked to do: whatever ends this process ends it as well.
-        self.tie = Tie::ToParent;
+        self.only_one = true;
         let started = self.start(&child, how, program, Edges::default(), true)?;
-        let forwarded = Forwarded::to(started.pid);
         let (starts, endings) = self.wait_for(vec![started])?;
-        drop(forwarded);
         let ended = endings[0].ended;
         self.execution.status = ended.status();
         if let Ended::Signalled(signal, _) = ended {
@@ -707,11 +708,14 @@ impl Runner {
         edges: Edges,
         alone: bool,
     ) -> io::Result<Started> {
+        // What the shell would run itself ends as the shell would, and what is all there is to do takes its place.
+        let by_shell = matches!(how, How::Shell { .. });
+        let tie = if alone && (by_shell || self.only_one) { Tie::ToParent } else { Tie::None };
         let (pid, watched) = match self.observing {
-            Observing::No if self.tie == Tie::ToParent => (spawn::spawn_tied(child)?, None),
+            Observing::No if tie == Tie::ToParent => (spawn::spawn_tied(child)?, None),
             Observing::No => (spawn::spawn(child)?, None),
             observing => {
-                let (pid, gate) = spawn::spawn_gated(child, self.tie)?;
+                let (pid, gate) = spawn::spawn_gated(child, tie)?;
                 if alone && observing.follows() {
                     // Where that is not permitted, it is a row like any other.
                     let course = observing == Observing::Timeline;
@@ -729,6 +733,9 @@ impl Runner {
                 (pid, Some(watched))
             }
         };
+        if alone && self.only_one {
+            self.forwarded = Forwarded::to(pid);
+        }
         Ok(Started { stages: 0..1, statuses: None, pid, watched, how, program, account: None })
     }
 
@@ -771,6 +778,7 @@ impl Runner {
         }
         // bash dies of an interrupt too, unless one of its children made something else of it.
         self.execution.interrupted = interrupts.came() && !outlived_interrupt;
+        self.forwarded = None;
         Ok((starts, endings.into_iter().flatten().collect()))
     }
 

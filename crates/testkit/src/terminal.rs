@@ -41,6 +41,14 @@ impl Terminal {
         Ok(self.keyboard.write_all(keys.as_bytes())?)
     }
 
+    /// How the terminal is set now: modes and special characters.
+    pub fn settings(&self) -> Result<String> {
+        let settings = rustix::termios::tcgetattr(&self.keyboard)?;
+        let modes =
+            (settings.input_modes, settings.output_modes, settings.control_modes, settings.local_modes);
+        Ok(format!("{modes:?} {:?}", settings.special_codes))
+    }
+
     /// The run behind the terminal.
     pub fn running(&self) -> &Running {
         &self.running

@@ -100,7 +100,7 @@ impl JoinReader {
         let source = &mut self.sources[input];
         let regular = source.is_regular();
         let file = source.opened()?;
-        if !regular && out.holds_any() && !reader::comes_soon(file.as_fd()) {
+        if !regular && out.holds_any() && !reader::comes_soon(file.as_fd(), out) {
             out.flush();
         }
         reader::read_some(file, block)

@@ -45,6 +45,11 @@ impl Out {
         !self.buffer.is_empty()
     }
 
+    /// How many bytes have not been written yet.
+    pub fn held(&self) -> usize {
+        self.buffer.len()
+    }
+
     /// Is it `/dev/null`?
     pub fn is_null(&self) -> bool {
         let own = self.file.as_ref().and_then(|file| file.metadata().ok());

@@ -1,6 +1,6 @@
 //! The inputs of a worker, and how they reach its kernels.
 
-use super::failure::{self, Caller};
+use super::failure::{self, BUFFER, Caller};
 use super::growth::{Growth, Stream};
 use super::join::JoinReader;
 use super::meter;
@@ -294,7 +294,7 @@ impl Reader {
             let regular = source.is_regular();
             // A stream that trickles is passed on as it trickles.
             let full = self.block.read == 0 || self.block.read == self.block.bytes.len();
-            if !regular && (!full || out.holds_any()) && !comes_soon(source.opened()?.as_fd()) {
+            if !regular && (!full || out.holds_any()) && !comes_soon(source.opened()?.as_fd(), out) {
                 self.growth.pause();
                 out.flush();
             }
@@ -401,7 +401,7 @@ impl Reader {
             Why::Odd => self.growth.be_wary(),
             Why::Paused => {
                 self.growth.pause();
-                if !regular && !comes_soon(file.as_fd()) {
+                if !regular && !comes_soon(file.as_fd(), out) {
                     out.flush();
                 }
             }
@@ -453,7 +453,12 @@ pub fn read_some(file: &mut File, block: &mut [u8]) -> std::io::Result<usize> {
 
 /// Whether more can be read without a wait. What comes in several pieces at once does not trickle: the real commands
 /// would write it in one, and a reader that takes too much (`sh -c 'head -1; cat'`) can tell.
-pub fn comes_soon(fd: BorrowedFd<'_>) -> bool {
+///
+/// What the real commands would have written by now does not wait: whoever writes the input may wait for it himself.
+pub fn comes_soon(fd: BorrowedFd<'_>, out: &mut Out) -> bool {
+    if out.held() >= BUFFER && !pipe::is_readable_within(fd, Duration::ZERO) {
+        out.flush();
+    }
     meter::reading(|| pipe::is_readable_within(fd, TRICKLE))
 }
 
