@@ -3,6 +3,7 @@
 
 use pelton_testkit::campaign::tally;
 use pelton_testkit::{Campaign, Ending, Launch, Random, Running, Signal, Terminal};
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -91,6 +92,7 @@ fn random_kills_leave_nothing() {
     let count = campaign.cases.unwrap_or(USUAL);
     let mut random = Random::new(campaign.seed);
     let wrong: Vec<String> = (0..count).filter_map(|_| kill_once(&mut random).err()).collect();
-    eprintln!("{}", tally("kills", &[("kills", count), ("differences", wrong.len() as u64)]));
+    let counts = [("kills", count), ("differences", wrong.len() as u64)];
+    writeln!(std::io::stderr(), "{}", tally("kills", &counts)).expect("standard error");
     assert!(wrong.is_empty(), "seed {}:\n{}", campaign.seed, wrong.join("\n"));
 }

@@ -280,7 +280,8 @@ pub fn writes_to_a_device(own: &[Redirection], position: Position) -> bool {
     let same = |name: &&str| std::fs::metadata(name).is_ok_and(|file| file.rdev() == output.rdev());
     let own_terminal =
         || inherited_file(std::io::stdout().as_fd()).is_some_and(|file| file.rdev() == output.rdev());
-    !(std::io::stdout().is_terminal() && own_terminal()) && !HARMLESS.iter().any(|name| same(&name))
+    let harmless = HARMLESS.iter().any(same) || std::io::stdout().is_terminal() && own_terminal();
+    !harmless
 }
 
 /// What its standard output is, unless it is a pipe to the next stage.
