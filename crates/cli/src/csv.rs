@@ -5,7 +5,7 @@ use crate::args::CoreArgs;
 use crate::failure::{Failure, plain};
 use crate::terminal;
 use clap::{Args, ValueEnum};
-use pelton_csv::{CHUNK_BYTES, Columns, Condition, Format, Options, Share, read};
+use pelton_csv::{CHUNK_BYTES, Columns, Condition, Format, Options, RECORD_BYTES_MAX, Share, read};
 use pelton_record::Span;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -37,12 +37,13 @@ CSV comes out with quotes only where a field needs them. In --to tsv, \\t, \\n, 
 would end a field or a line. JSON holds strings, unless --numbers; bytes that are no UTF-8 become U+FFFD.
 
 The text must be what RFC 4180 has it: a quote in a field without quotes around it, something behind a
-closing quote, and a record with more or fewer fields than the first (but see --ragged) are errors.
+closing quote, and a record with more or fewer fields than the first (but see --ragged) are errors, and so is
+a record of more than 64 MiB: quotes that are never closed make one of all that follows.
 Empty lines are skipped, and so is a byte order mark at the beginning. What was printed before an error
 stays printed.
 
 Exit status: 0; 2 if an input is wrong, has no such column or cannot be read. The message names the
-line and the record.")]
+line, the column (the byte, from 1) and the record.")]
 pub struct CsvArgs {
     /// The columns to show, in this order [default: all]
     #[arg(short, long, value_name = "COLUMNS", allow_hyphen_values = true)]
@@ -147,7 +148,7 @@ impl CsvArgs {
 pub fn csv(args: &CsvArgs) -> Result<Ending, Failure> {
     pelton_sys::signals::default_sigpipe();
     let options = args.options()?;
-    let share = Share { threads: args.cores.threads()?, chunk: args.chunk_bytes };
+    let share = Share { threads: args.cores.threads()?, chunk: args.chunk_bytes, record: RECORD_BYTES_MAX };
     let out = io::stdout().as_fd().try_clone_to_owned();
     let mut out =
         out.map(File::from).map_err(|error| Failure::io("cannot write to standard output", &error))?;

@@ -61,7 +61,7 @@ fn what_is_wrong_is_said() {
         "a,b\n1\n",
         2,
         "a,b\n",
-        "pelton: standard input: line 2, record 2: 1 fields, and the first record has 2\n",
+        "pelton: standard input: line 2, column 1, record 2: 1 fields, and the first record has 2\n",
     );
     check(&["nosuch", "-"], "a\n", 2, "a\n", "pelton: cannot read nosuch: No such file or directory\n");
 }

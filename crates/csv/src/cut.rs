@@ -4,10 +4,21 @@ use std::io::{self, Read};
 
 use memchr::{memchr_iter, memchr2_iter};
 
+/// Some records.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Chunk {
+    /// Whole ones; the last one of all may lack its line end, or end within quotes.
+    pub(crate) bytes: Vec<u8>,
+    /// They are the beginning of one record that is longer than records may be: this many bytes.
+    pub(crate) too_long: Option<usize>,
+}
+
 /// Gives out whole records.
 pub(crate) struct Cutter<R> {
     input: R,
     size: usize,
+    /// How long a record may be.
+    record_max: usize,
     /// The beginning of a record whose end was not there.
     rest: Vec<u8>,
     /// Whether the rest ends within quotes.
@@ -16,16 +27,16 @@ pub(crate) struct Cutter<R> {
 }
 
 impl<R: Read> Cutter<R> {
-    pub(crate) fn new(input: R, size: usize) -> Self {
-        Cutter { input, size: size.max(1), rest: Vec::new(), quoted: false, over: false }
+    pub(crate) fn new(input: R, size: usize, record_max: usize) -> Self {
+        Cutter { input, size: size.max(1), record_max, rest: Vec::new(), quoted: false, over: false }
     }
 
-    /// The next records; the last one may lack its line end, or end within quotes.
-    pub(crate) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+    /// The next records. Nothing comes behind one that is too long.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Chunk>> {
         while !self.over {
             let mut bytes = std::mem::take(&mut self.rest);
             let start = bytes.len();
-            bytes.resize((start * 2).max(self.size), 0);
+            bytes.resize((start * 2).max(self.size).min(start + self.record_max.max(self.size)), 0);
             let read = match self.input.read(&mut bytes[start..]) {
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {
@@ -41,7 +52,11 @@ impl<R: Read> Cutter<R> {
             if end > start || self.over && end > 0 {
                 self.rest = bytes[end..].to_vec();
                 bytes.truncate(end);
-                return Ok(Some(bytes));
+                return Ok(Some(Chunk { bytes, too_long: None }));
+            }
+            if bytes.len() > self.record_max {
+                self.over = true;
+                return Ok(Some(Chunk { bytes, too_long: Some(self.record_max) }));
             }
             self.rest = bytes;
         }
@@ -73,9 +88,9 @@ mod tests {
     fn records_stay_whole() {
         let text = b"a,b\n\"x\ny\",\"\"\"\n\"\n\n1,2\r\n\"\n\n\",\"\"\nlast,\"one";
         for size in 1..60 {
-            let mut cutter = Cutter::new(&text[..], size);
+            let mut cutter = Cutter::new(&text[..], size, 1 << 20);
             let mut whole = Vec::new();
-            while let Some(records) = cutter.next().expect("bytes") {
+            while let Some(Chunk { bytes: records, .. }) = cutter.next().expect("bytes") {
                 let quotes = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'"').count();
                 assert!(
                     quotes(&records).is_multiple_of(2) && records.ends_with(b"\n")
@@ -85,6 +100,6 @@ mod tests {
             }
             assert_eq!(whole, text, "{size}");
         }
-        assert_eq!(Cutter::new(&b""[..], 9).next().expect("bytes"), None);
+        assert_eq!(Cutter::new(&b""[..], 9, 1 << 20).next().expect("bytes"), None);
     }
 }

@@ -24,5 +24,8 @@ pub use output::Format;
 pub use read::{Options, Share, read};
 pub use select::{ColumnError, Columns};
 
+/// How many bytes a record may have: with quotes that are never closed, all that follows would be one.
+pub const RECORD_BYTES_MAX: usize = 64 << 20;
+
 /// How many bytes a thread is given at once, unless a record is longer.
 pub const CHUNK_BYTES: usize = 256 * 1024;

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use memchr::memchr_iter;
+use memchr::{memchr_iter, memrchr};
 use pelton_stream::ordered::ordered;
 use pelton_sys::fields::{Fields, index};
 
-use crate::cut::Cutter;
+use crate::cut::{Chunk, Cutter};
 use crate::error::{Failure, Fault, SyntaxError};
 use crate::filter::Condition;
 use crate::header::Header;
@@ -48,6 +48,8 @@ pub struct Share {
     pub threads: usize,
     /// How many bytes each is given at once.
     pub chunk: usize,
+    /// How many bytes a record may have, [`crate::RECORD_BYTES_MAX`] for users.
+    pub record: usize,
 }
 
 /// Reads all records of `input`; `print` is given what comes of them, in order. `begun` says whether something was printed
@@ -62,25 +64,25 @@ pub fn read(
     begun: &mut bool,
     mut print: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let mut cutter = Cutter::new(input, share.chunk);
+    let mut cutter = Cutter::new(input, share.chunk, share.record);
     let Some((first, header)) = first_records(&mut cutter, options)? else { return Ok(()) };
     let plan = Arc::new(Plan::new(options, &header).map_err(Failure::Columns)?);
     let mut tally = Tally { begun, array: options.format == Format::Array, records: 0, lines: 0 };
-    let mut read = first.len() as u64;
+    let mut read = first.bytes.len() as u64;
     let mut top = Vec::new();
     if !*tally.begun && options.header && options.named {
-        plan.print_header(&first, &mut top);
+        plan.print_header(&first.bytes, &mut top);
         print(&top).map_err(Failure::Write)?;
     }
     let mut finish = |done: Done| tally.finish(done, &mut print);
     finish(plan.work(first, options.named))?;
     while share.threads < 2 || read < SMALL_BYTES {
         let Some(chunk) = cutter.next().map_err(Failure::Read)? else { return Ok(()) };
-        read += chunk.len() as u64;
+        read += chunk.bytes.len() as u64;
         finish(plan.work(chunk, false))?;
     }
     let mut outcome = Ok(());
-    let worker = move |chunk: io::Result<Vec<u8>>| match chunk {
+    let worker = move |chunk: io::Result<Chunk>| match chunk {
         Ok(chunk) => plan.work(chunk, false),
         Err(error) => Done { unread: Some(error), ..Done::default() },
     };
@@ -101,10 +103,16 @@ pub fn read(
 fn first_records(
     cutter: &mut Cutter<impl Read>,
     options: &Options,
-) -> Result<Option<(Vec<u8>, Header)>, Failure> {
+) -> Result<Option<(Chunk, Header)>, Failure> {
     let mut text = Vec::new();
     while let Some(more) = cutter.next().map_err(Failure::Read)? {
-        text.extend(more);
+        text.extend(more.bytes);
+        if more.too_long.is_some() {
+            return Ok(Some((
+                Chunk { bytes: text, too_long: more.too_long },
+                Header { names: Vec::new(), count: 0 },
+            )));
+        }
         if text.starts_with(BYTE_ORDER_MARK) {
             text.drain(..BYTE_ORDER_MARK.len());
         }
@@ -115,11 +123,12 @@ fn first_records(
         if let Some(record) = records.into_iter().find(|record| !record.is_blank()) {
             let fields: Vec<&[u8]> = (0..record.count).map(|number| record.field(number)).collect();
             let header = Header::of(&fields, options.named);
-            return Ok(Some((text, header)));
+            return Ok(Some((Chunk { bytes: text, too_long: None }, header)));
         }
         if found.open || !found.stray.as_slice().is_empty() {
             // The first record itself is wrong, which its worker will say.
-            return Ok(Some((text, Header { names: Vec::new(), count: 0 })));
+            let chunk = Chunk { bytes: text, too_long: None };
+            return Ok(Some((chunk, Header { names: Vec::new(), count: 0 })));
         }
     }
     Ok(None)
@@ -150,9 +159,34 @@ struct Done {
     printed: Vec<u8>,
     records: u64,
     lines: u64,
-    /// With the record and the line, from 0.
-    flaw: Option<(Fault, u64, u64)>,
+    flaw: Option<Flaw>,
     unread: Option<io::Error>,
+}
+
+/// What is wrong with a chunk, and where in it, all from 0.
+struct Flaw {
+    fault: Fault,
+    record: u64,
+    line: u64,
+    column: u64,
+}
+
+impl Flaw {
+    fn at(text: &[u8], at: usize, fault: Fault, record: u64) -> Self {
+        let before = &text[..at];
+        let line_start = memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+        let line = memchr_iter(b'\n', before).count() as u64;
+        Flaw { fault, record, line, column: (at - line_start) as u64 }
+    }
+}
+
+/// Where the quotes open in which a text from `start` ends. `None` if it does not.
+fn open_quote(text: &[u8], start: usize) -> Option<usize> {
+    let mut open = None;
+    for at in memchr_iter(b'"', &text[start..]) {
+        open = if open.is_some() { None } else { Some(start + at) };
+    }
+    open
 }
 
 thread_local! {
@@ -198,7 +232,13 @@ impl Plan {
     }
 
     /// Prints what is wanted of whole records.
-    fn work(&self, mut text: Vec<u8>, skip_first: bool) -> Done {
+    fn work(&self, chunk: Chunk, skip_first: bool) -> Done {
+        let mut text = chunk.bytes;
+        if let Some(limit) = chunk.too_long {
+            let quote = open_quote(&text, 0);
+            let fault = Fault::TooLong { limit, quoted: quote.is_some() };
+            return Done { flaw: Some(Flaw::at(&text, quote.unwrap_or(0), fault, 0)), ..Done::default() };
+        }
         complete(&mut text);
         FOUND.with_borrow_mut(|found| {
             index(&text, self.delimiter, found);
@@ -211,7 +251,6 @@ impl Plan {
     fn records(&self, text: &[u8], found: &Fields, mut skip: bool) -> Done {
         let mut done = Done { printed: Vec::with_capacity(text.len() / 2), ..Done::default() };
         let stray = found.stray.as_slice().first().map_or(usize::MAX, |at| *at as usize);
-        let line_of = |at: usize| memchr_iter(b'\n', &text[..at]).count() as u64;
         let mut records = Records { text, found, next: 0, first: 0, start: 0 };
         for record in records.by_ref() {
             if record.line_end > stray {
@@ -222,7 +261,7 @@ impl Plan {
             }
             if record.count != self.count && !self.ragged {
                 let fault = Fault::Fields { found: record.count, wanted: self.count };
-                done.flaw = Some((fault, done.records, line_of(record.start)));
+                done.flaw = Some(Flaw::at(text, record.start, fault, done.records));
                 return done;
             }
             done.records += 1;
@@ -239,9 +278,10 @@ impl Plan {
             }
         }
         if stray != usize::MAX {
-            done.flaw = Some((Fault::Quote, done.records, line_of(stray)));
+            done.flaw = Some(Flaw::at(text, stray, Fault::Quote, done.records));
         } else if found.open {
-            done.flaw = Some((Fault::Unclosed, done.records, line_of(records.start)));
+            let at = open_quote(text, records.start).unwrap_or(records.start);
+            done.flaw = Some(Flaw::at(text, at, Fault::Unclosed, done.records));
         }
         done
     }
@@ -328,9 +368,9 @@ impl Tally<'_> {
             *self.begun = true;
             print(&done.printed).map_err(Failure::Write)?;
         }
-        if let Some((fault, record, line)) = done.flaw {
+        if let Some(Flaw { fault, record, line, column }) = done.flaw {
             let (record, line) = (self.records + record + 1, self.lines + line + 1);
-            return Err(Failure::Syntax(SyntaxError { fault, record, line }));
+            return Err(Failure::Syntax(SyntaxError { fault, record, line, column: column + 1 }));
         }
         self.records += done.records;
         self.lines += done.lines;

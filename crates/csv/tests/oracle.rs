@@ -3,9 +3,11 @@
 //! `cargo test` runs a slice; PELTON_FUZZ_CASES says how many tables, PELTON_SEED which.
 #![allow(missing_docs)]
 
-use pelton_csv::{Columns, Condition, Failure, Fault, Format, Options, Share, SyntaxError, read};
+use pelton_csv::{
+    Columns, Condition, Failure, Fault, Format, Options, RECORD_BYTES_MAX, Share, SyntaxError, read,
+};
 use pelton_testkit::Random;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 
 fn options() -> Options {
     Options {
@@ -24,10 +26,11 @@ fn run_by(text: &[u8], options: &Options, threads: usize, chunk: usize) -> (Stri
     let mut printed = Vec::new();
     let mut begun = false;
     let input = std::io::Cursor::new(text.to_vec());
-    let outcome = read(input, options, Share { threads, chunk }, &mut begun, |bytes| {
-        printed.extend_from_slice(bytes);
-        Ok(())
-    });
+    let outcome =
+        read(input, options, Share { threads, chunk, record: RECORD_BYTES_MAX }, &mut begun, |bytes| {
+            printed.extend_from_slice(bytes);
+            Ok(())
+        });
     printed.extend_from_slice(options.format.ending(begun));
     (String::from_utf8_lossy(&printed).into_owned(), outcome.err())
 }
@@ -85,18 +88,44 @@ fn columns_and_conditions() {
 
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
-    let error = |fault, record, line| SyntaxError { fault, record, line };
-    assert_eq!(flaw("a,b\n1,2\n\n3\n", &options()), error(Fault::Fields { found: 1, wanted: 2 }, 3, 4));
-    assert_eq!(flaw("a,b\n1,5\" pipe\n", &options()), error(Fault::Quote, 2, 2));
-    assert_eq!(flaw("a,b\n\"1\n\"x,2\n", &options()), error(Fault::Quote, 2, 3));
-    assert_eq!(flaw("a,b\n\"1\"\rx,2\n", &options()), error(Fault::Quote, 2, 2));
-    assert_eq!(flaw("a,b\n1,\"2\n3,4\n", &options()), error(Fault::Unclosed, 2, 2));
-    assert_eq!(flaw("\"a", &options()), error(Fault::Unclosed, 1, 1));
-    assert_eq!(flaw("a\"", &options()), error(Fault::Quote, 1, 1));
+    let error = |fault, record, line, column| SyntaxError { fault, record, line, column };
+    assert_eq!(flaw("a,b\n1,2\n\n3\n", &options()), error(Fault::Fields { found: 1, wanted: 2 }, 3, 4, 1));
+    assert_eq!(flaw("a,b\n1,5\" pipe\n", &options()), error(Fault::Quote, 2, 2, 4));
+    assert_eq!(flaw("a,b\n\"1\n\"x,2\n", &options()), error(Fault::Quote, 2, 3, 2));
+    assert_eq!(flaw("a,b\n\"1\"\rx,2\n", &options()), error(Fault::Quote, 2, 2, 5));
+    assert_eq!(flaw("a,b\n1,\"2\n3,4\n", &options()), error(Fault::Unclosed, 2, 2, 3));
+    assert_eq!(flaw("\"a", &options()), error(Fault::Unclosed, 1, 1, 1));
+    assert_eq!(flaw("a\"", &options()), error(Fault::Quote, 1, 1, 2));
     let ragged = Options { ragged: true, ..options() };
     assert_eq!(run("a,b\n1\n2,3,4\n", &ragged), "a,b\n1,\n2,3\n");
     let (printed, _) = run_by(b"a\n1\n2\n\"x\"y\n3\n", &options(), 1, 64);
     assert_eq!(printed, "a\n1\n2\n");
+}
+
+/// How an endless input is refused.
+fn refused(beginning: &'static str, share: Share) -> (String, Option<Failure>) {
+    let (mut printed, mut begun) = (Vec::new(), false);
+    let endless = std::io::Cursor::new(beginning.as_bytes()).chain(std::io::repeat(b'x'));
+    let outcome = read(endless, &options(), share, &mut begun, |bytes| {
+        printed.extend_from_slice(bytes);
+        Ok(())
+    });
+    (String::from_utf8_lossy(&printed).into_owned(), outcome.err())
+}
+
+#[test]
+fn a_record_without_an_end_is_said_before_memory_is_full() {
+    let record = 1 << 16;
+    let is = |failure: Option<Failure>, wanted: SyntaxError| matches!(failure, Some(Failure::Syntax(error)) if error == wanted);
+    for threads in [1, 2] {
+        let (printed, failure) = refused("a,b\n1,2\n3,\"y\nz", Share { threads, chunk: 1 << 12, record });
+        assert_eq!(printed, "a,b\n1,2\n");
+        let fault = Fault::TooLong { limit: record, quoted: true };
+        assert!(is(failure, SyntaxError { fault, record: 3, line: 3, column: 3 }));
+    }
+    let fault = Fault::TooLong { limit: record, quoted: false };
+    let failure = refused("", Share { threads: 1, chunk: 1 << 12, record }).1;
+    assert!(is(failure, SyntaxError { fault, record: 1, line: 1, column: 1 }));
 }
 
 /// A table as text, with quotes where they must be and here and there.
