@@ -29,4 +29,4 @@ mod threads;
 pub mod units;
 
 pub use comparison::{comparison, growths};
-pub use formats::{Format, Style, UnknownFormat, json::pretty, json::schema, render};
+pub use formats::{Format, Style, UnknownFormat, json::compact, json::pretty, json::schema, render};

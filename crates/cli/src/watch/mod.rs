@@ -97,7 +97,7 @@ pub fn watch(args: &WatchArgs, color: When) -> Result<Ending, Failure> {
 /// A snapshot as a line, or lines.
 pub fn shown(now: &Snapshot, json: bool, color: When) -> String {
     if json {
-        return serde_json::to_string(now).map(|text| text + "\n").unwrap_or_default();
+        return pelton_report::compact(now);
     }
     live::lines(now, &Look::of_stdout(color).style(false))
 }

@@ -17,11 +17,13 @@
 //! | `stands_for` … `handed_over` | of `pelton run --stats`: how many stages the row stands for, which native pass of its pipeline it ran in, from 1, the rewrites that made it, and whether the real command took over |
 //!
 //! Lines end in LF where the RFC says CRLF: every reader takes both, and `awk -F,` keeps no carriage return in the
-//! last field. A command is given as it is, control characters included; it is quoted where it has to be.
+//! last field. Texts of the user's are made harmless, as in the table: controls and invisible characters are written out,
+//! and a `'` stands before what a spreadsheet would take for a formula (OWASP, 'CSV Injection'). As they are they stand
+//! in the JSON.
 
 use pelton_record::{Cost, End, How, Run, Stage, Waits};
 
-use crate::{lines, spread};
+use crate::{lines, spread, text};
 
 /// Shows `run` as CSV.
 pub fn render(run: &Run) -> String {
@@ -77,15 +79,15 @@ type Field = fn(&Row<'_>) -> Option<String>;
 const FIELDS: &[(&str, Field)] = &[
     ("pipeline", |row| row.place.map(|(pipeline, _)| pipeline.to_string())),
     ("stage", |row| row.place.map(|(_, stage)| stage.to_string())),
-    ("name", |row| Some(row.stage.map_or("ALL", |stage| &stage.name).to_owned())),
-    ("command", |row| row.stage.map(|stage| stage.text.clone())),
-    ("program", |row| row.stage?.program.clone()),
+    ("name", |row| Some(harmless(row.stage.map_or("ALL", |stage| &stage.name)))),
+    ("command", |row| row.stage.map(|stage| harmless(&stage.text))),
+    ("program", |row| row.stage?.program.as_deref().map(harmless)),
     ("ran_by", |row| row.stage.map(|stage| lines::ran_by(&stage.how).to_owned())),
     ("pid", |row| row.stage.map(|stage| stage.pid.to_string())),
     ("status", |row| Some(row.status.to_string())),
     ("signal", |row| match &row.stage?.end {
         End::Exited(_) => None,
-        End::Killed { name, .. } => Some(name.clone()),
+        End::Killed { name, .. } => Some(harmless(name)),
     }),
     ("start_ns", |row| row.stage.map(|stage| stage.start_ns.to_string())),
     ("wall_ns", |row| Some(row.cost.wall_ns.to_string())),
@@ -119,7 +121,7 @@ const FIELDS: &[(&str, Field)] = &[
     ("bottleneck", |row| Some(row.bottleneck.to_string())),
     ("stands_for", |row| row.stage.map(|stage| stage.stands_for.to_string())),
     ("pass", |row| native(row).map(|(pass, _, _)| (pass + 1).to_string())),
-    ("rules", |row| native(row).map(|(_, rules, _)| rules.join(" "))),
+    ("rules", |row| native(row).map(|(_, rules, _)| harmless(&rules.join(" ")))),
     ("handed_over", |row| native(row).map(|(_, _, handed_over)| handed_over.to_string())),
 ];
 
@@ -138,6 +140,13 @@ fn native<'a>(row: &Row<'a>) -> Option<(usize, &'a [String], bool)> {
 
 fn waits<'a>(row: &Row<'a>) -> Option<&'a Waits> {
     row.stage?.waits.as_ref()
+}
+
+/// A text that no terminal obeys, and no spreadsheet.
+pub(crate) fn harmless(text: &str) -> String {
+    const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+    let shown = text::printable(text, true);
+    if shown.trim_start().starts_with(FORMULA) { format!("'{shown}") } else { shown }
 }
 
 fn line(fields: impl Iterator<Item = String>) -> String {
@@ -170,8 +179,8 @@ mod tests {
             assert_eq!(reader.headers().unwrap(), header, "{name}");
             let records: Vec<_> = reader.records().collect::<Result<_, _>>().unwrap();
             let stages = run.pipelines.iter().flat_map(|pipeline| &pipeline.stages);
-            let commands = stages.map(|stage| stage.text.as_str()).chain([""]);
-            assert!(records.iter().map(|record| &record[3]).eq(commands), "{name}");
+            let commands = stages.map(|stage| harmless(&stage.text)).chain([String::new()]);
+            assert!(records.iter().map(|record| record[3].to_owned()).eq(commands), "{name}");
         }
     }
 

@@ -6,6 +6,7 @@ use pelton_record::{Pipeline, Run, Slice, Stage};
 use serde_json::{Value, json};
 
 use super::{Style, table};
+use crate::text;
 
 const PAGE: &str = include_str!("timeline.html");
 
@@ -18,10 +19,10 @@ pub fn render(run: &Run, whole: &Run) -> String {
         "pipelines": run.pipelines.iter().map(pipeline).collect::<Vec<_>>(),
     });
     // Without this character nothing can end the script element, or begin a comment in it.
-    let data = data.to_string().replace('<', "\\u003c");
+    let data = super::json::compact(&data).trim_end().replace('<', "\\u003c");
     filled(&[
-        ("title", escaped(&run.text)),
-        ("headline", escaped(&run.verdict.headline)),
+        ("title", shown(&run.text)),
+        ("headline", shown(&run.verdict.headline)),
         ("table", escaped(&table::render(run, whole, &style))),
         ("data", data),
     ])
@@ -46,7 +47,7 @@ fn pipeline(pipeline: &Pipeline) -> Value {
         json!({"writer": pipe.writer, "capacity": pipe.capacity_bytes.unwrap_or(65_536), "fills": fills.collect::<Vec<_>>()})
     }).collect();
     json!({
-        "text": pipeline.text,
+        "text": text::printable(&pipeline.text, true),
         "stages": pipeline.stages.iter().map(stage).collect::<Vec<_>>(),
         "pipes": pipes,
     })
@@ -67,11 +68,16 @@ fn stage(stage: &Stage) -> Value {
         ])
     };
     json!({
-        "text": stage.text,
+        "text": text::printable(&stage.text, true),
         "start": stage.start_ns,
         "wall": stage.cost.wall_ns,
         "slices": stage.timeline.iter().flatten().map(slice).collect::<Vec<_>>(),
     })
+}
+
+/// A text of the user's.
+fn shown(text: &str) -> String {
+    escaped(&text::printable(text, true))
 }
 
 fn escaped(text: &str) -> String {

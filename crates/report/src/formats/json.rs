@@ -1,13 +1,16 @@
 //! JSON: the record itself, indented, in the order in which the record declares its fields.
 //!
 //! What the fields mean is in the record's documentation and in [`schema`]. Characters that a terminal would obey
-//! are escaped, all of them: JSON asks for that only below U+0020, but U+009B starts an escape sequence as well.
+//! are escaped, all of them, and those that are not seen or turn the line round: JSON asks for that only below U+0020,
+//! but U+009B starts an escape sequence as well. Who reads the JSON gets the text as it is.
 
 use std::fmt::Write as _;
 
 use pelton_record::Run;
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::text;
 
 /// Shows `run` as JSON.
 pub fn render(run: &Run) -> String {
@@ -19,9 +22,14 @@ pub fn pretty(record: &impl Serialize) -> String {
     // A record has string keys only and no failing serializer, so the error is out of reach; it still gets a form.
     let text = serde_json::to_string_pretty(record)
         .unwrap_or_else(|error| Value::String(error.to_string()).to_string());
-    let mut safe = escape_controls(&text);
-    safe.push('\n');
-    safe
+    escaped(&text) + "\n"
+}
+
+/// Any record as JSON on one line.
+pub fn compact(record: &impl Serialize) -> String {
+    let text =
+        serde_json::to_string(record).unwrap_or_else(|error| Value::String(error.to_string()).to_string());
+    escaped(&text) + "\n"
 }
 
 /// The JSON Schema of the record, for those who read `--format json` by program.
@@ -29,13 +37,15 @@ pub fn schema() -> Value {
     schemars::schema_for!(Run).to_value()
 }
 
-/// Escapes DEL and the C1 controls. They can only stand inside of strings, where JSON allows the escape.
-fn escape_controls(json: &str) -> String {
+/// Escapes what a terminal would obey or not show. It can only stand inside of strings, where JSON allows the escape, which
+/// is one of UTF-16.
+fn escaped(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + 1);
     for c in json.chars() {
-        match c {
-            '\u{7f}'..='\u{9f}' => _ = write!(out, "\\u{:04x}", u32::from(c)),
-            _ => out.push(c),
+        if c == '\u{7f}' || text::is_invisible(c) {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| _ = write!(out, "\\u{unit:04x}"));
+        } else {
+            out.push(c);
         }
     }
     out

@@ -27,7 +27,7 @@ pub fn render(run: &Run) -> String {
     let other =
         json!({"text": run.text, "verdict": run.verdict.headline, "record_version": run.record_version});
     let trace = json!({"displayTimeUnit": "ms", "otherData": other, "traceEvents": events});
-    format!("{trace}\n")
+    super::json::compact(&trace)
 }
 
 fn us(ns: u64) -> f64 {
