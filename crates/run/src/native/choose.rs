@@ -148,7 +148,9 @@ pub fn plan_pipeline(
                 match prepare::segment(range.clone(), nodes, &mut ready) {
                     Some(native) => {
                         let rows = nodes.iter().map(|node| RowNote::of(node, &planned)).collect();
-                        units.push(Unit::Native(Box::new(Native { rows, ..native })));
+                        let into_pipe = range.end < stages.len() || files::inherits_a_pipe();
+                        let holds_back = pipefail && into_pipe && native.last.is_buffered();
+                        units.push(Unit::Native(Box::new(Native { rows, holds_back, ..native })));
                     }
                     None => units.extend(range.clone().map(Unit::Process)),
                 }

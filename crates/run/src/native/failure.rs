@@ -18,6 +18,11 @@ impl Caller {
         self.called.rsplit('/').next().unwrap_or_default()
     }
 
+    /// Whether the C library holds what it prints into a pipe until a buffer is full ([`BUFFER`]), or until its end.
+    pub fn is_buffered(&self) -> bool {
+        !matches!(self.name(), "cat" | "tee" | "pelton")
+    }
+
     /// As it says why something failed.
     fn reason(&self, error: &io::Error) -> String {
         match self.name() {

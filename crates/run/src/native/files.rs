@@ -284,6 +284,11 @@ pub fn writes_to_a_device(own: &[Redirection], position: Position) -> bool {
     !harmless
 }
 
+/// Whether standard output of the whole run is a pipe: a shell that calls pelton for some stages has the others behind it.
+pub(super) fn inherits_a_pipe() -> bool {
+    inherited_file(std::io::stdout().as_fd()).is_some_and(|file| file.file_type().is_fifo())
+}
+
 /// What its standard output is, unless it is a pipe to the next stage.
 fn output_file(own: &[Redirection], position: Position) -> Option<Metadata> {
     let opened = own.iter().rev().find_map(|redirection| match redirection {

@@ -101,7 +101,7 @@ impl JoinReader {
         let regular = source.is_regular();
         let file = source.opened()?;
         if !regular && out.holds_any() && !reader::comes_soon(file.as_fd(), out) {
-            out.flush();
+            out.let_out();
         }
         reader::read_some(file, block)
     }

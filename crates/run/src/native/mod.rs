@@ -81,6 +81,8 @@ pub struct Native {
     last: Caller,
     /// The last stage goes on for the sake of its copies, even if its output cannot be written.
     last_copies: bool,
+    /// What is printed goes on when the real command would let it go, and no sooner: its reader may leave, and the status shows.
+    holds_back: bool,
     /// The program that the last stage would start, and see end, for what it reads.
     last_runs: Option<String>,
     /// What the first stage starts by itself, and sees end.

@@ -1,6 +1,6 @@
 //! Where a worker writes.
 
-use super::failure::{self, Failure};
+use super::failure::{self, BUFFER, Failure};
 use super::meter;
 use pelton_stream::{Flow, Sink};
 use std::fs::File;
@@ -17,6 +17,8 @@ pub struct Out {
     written: u64,
     /// Whoever writes goes on although nobody takes it: a tee has copies to write.
     pub insists: bool,
+    /// Less than a buffer is let out at the end only.
+    pub holds_back: bool,
 }
 
 const OUT_BYTES: usize = 64 * 1024;
@@ -33,11 +35,12 @@ impl Out {
             failure: None,
             written: 0,
             insists: false,
+            holds_back: false,
         }
     }
 
     pub fn to_nobody() -> Self {
-        Out { file: None, buffer: Vec::new(), failure: None, written: 0, insists: false }
+        Out { file: None, buffer: Vec::new(), failure: None, written: 0, insists: false, holds_back: false }
     }
 
     /// Something has not been written yet.
@@ -55,6 +58,13 @@ impl Out {
         let own = self.file.as_ref().and_then(|file| file.metadata().ok());
         let null = std::fs::metadata("/dev/null");
         own.zip(null.ok()).is_some_and(|(own, null)| (own.dev(), own.ino()) == (null.dev(), null.ino()))
+    }
+
+    /// Lets out what was printed, before a wait for input.
+    pub fn let_out(&mut self) {
+        if !self.holds_back || self.buffer.len() >= BUFFER {
+            self.flush();
+        }
     }
 
     /// Drops what is buffered: a copy of this process writes it.

@@ -70,6 +70,7 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
         first: reading,
         last: writing,
         last_copies,
+        holds_back: false,
         last_runs,
         starts,
         tie: Tie::None,

@@ -296,7 +296,7 @@ impl Reader {
             let full = self.block.read == 0 || self.block.read == self.block.bytes.len();
             if !regular && (!full || out.holds_any()) && !comes_soon(source.opened()?.as_fd(), out) {
                 self.growth.pause();
-                out.flush();
+                out.let_out();
             }
             source.read(&mut self.block)?;
             if self.block.read == 0 {
@@ -402,7 +402,7 @@ impl Reader {
             Why::Paused => {
                 self.growth.pause();
                 if !regular && !comes_soon(file.as_fd(), out) {
-                    out.flush();
+                    out.let_out();
                 }
             }
             Why::Stopped => return Ok(left.fed),

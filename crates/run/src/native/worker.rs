@@ -52,6 +52,7 @@ impl Worker {
         }
         let Ok(mut out) = Out::stdout() else { return 127 };
         out.insists = self.native.last_copies;
+        out.holds_back = self.native.holds_back;
         if out.is_null() {
             chain.nobody_reads();
         }
