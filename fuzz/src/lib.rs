@@ -222,7 +222,7 @@ pub fn json(data: &[u8]) {
 
 /// What is printed does not depend on where the table is cut; any columns and conditions are read or refused.
 pub fn csv(data: &[u8]) {
-    use pelton_csv::{Columns, Condition, Format, Options, Share, read};
+    use pelton_csv::{Columns, Condition, Format, Options, RECORD_BYTES_MAX, Share, read};
 
     let mut parts = data.splitn(3, |byte| *byte == b'\n');
     let mut part = || parts.next().unwrap_or_default();
@@ -243,10 +243,16 @@ pub fn csv(data: &[u8]) {
         let printed = |chunk: usize| {
             let (mut printed, mut begun) = (Vec::new(), false);
             let input = std::io::Cursor::new(text.to_vec());
-            let outcome = read(input, &options, Share { threads: 1, chunk }, &mut begun, |bytes| {
-                printed.extend_from_slice(bytes);
-                Ok(())
-            });
+            let outcome = read(
+                input,
+                &options,
+                Share { threads: 1, chunk, record: RECORD_BYTES_MAX },
+                &mut begun,
+                |bytes| {
+                    printed.extend_from_slice(bytes);
+                    Ok(())
+                },
+            );
             (printed, format!("{outcome:?}"))
         };
         assert_eq!(printed(1 << 18), printed(3));
