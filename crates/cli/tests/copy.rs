@@ -55,3 +55,71 @@ fn a_report_has_every_way_and_leaves_nothing() {
     let table = said(&copy(dir.path(), &["--report", "--runs", "1", "f"]));
     assert!(table.lines().count() == 12 && table.contains("copy_file_range "), "{table}");
 }
+
+/// What a directory holds: names, kinds, permissions, sizes, what links lead to, and how many names a file has.
+fn listed(dir: &Path) -> String {
+    let find = Command::new("find").args([".", "-printf", "%p %y %m %s %l %n\n"]).current_dir(dir).output();
+    let text = String::from_utf8_lossy(&find.expect("find runs").stdout).into_owned();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines.join("\n")
+}
+
+#[test]
+fn options_leave_what_cp_leaves() {
+    const WORLD: &str = "ln -s loop2 loop1; ln -s loop1 loop2; echo aa > a; echo bb > b; mkdir d e; echo dd > d/f; mkdir d/sub; \
+        echo x > d/sub/g; ln -s a la; ln -s nowhere dang; ln a ha; chmod 640 b";
+    for words in [
+        "-f a loop1",
+        "a loop1",
+        "-f a dang",
+        "a a d",
+        "a ./a d",
+        "a b a d",
+        "a ha d",
+        "a la",
+        "-f a ha",
+        "--remove-destination a la",
+        "--remove-destination a b",
+        "--remove-destination a loop1",
+        "--remove-destination a dang",
+        "-l a c",
+        "-l a b",
+        "-lf a b",
+        "-l a ha",
+        "-l la c",
+        "-lP la c",
+        "-l d/f e",
+        "-lr d e",
+        "-s a c",
+        "-s d/f c",
+        "-s a d",
+        "-s a b",
+        "-sf a b",
+        "-x a c",
+        "-rx d e",
+        "--preserve=mode b c",
+        "--preserve=all a ha d",
+        "--preserve=links a ha d",
+        "--preserve b c",
+        "--no-preserve=mode b c",
+        "-p --no-preserve=mode,ownership b c",
+        "-a --no-preserve=links a ha d",
+    ] {
+        let [theirs, ours] = ["cp", "pelton"].map(|who| {
+            let dir = tempfile::tempdir().expect("a directory");
+            let made =
+                Command::new("bash").args(["-c", WORLD]).current_dir(dir.path()).status().expect("bash runs");
+            assert!(made.success());
+            let args: Vec<&str> = words.split(' ').collect();
+            let good = match who {
+                "cp" => {
+                    Command::new("cp").args(&args).current_dir(dir.path()).output().expect("cp runs").status
+                }
+                _ => copy(dir.path(), &args).status,
+            };
+            (good.code(), listed(dir.path()))
+        });
+        assert_eq!(ours, theirs, "cp {words}");
+    }
+}

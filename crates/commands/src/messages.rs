@@ -99,8 +99,9 @@ fn is_untranslated_in(roots: &[&Path], name: &str) -> bool {
     let language = place.split('_').next().unwrap_or(place);
     let normal: String = codeset.chars().filter(char::is_ascii_alphanumeric).collect();
     let codesets = [format!(".{codeset}"), format!(".{}", normal.to_lowercase()), String::new()];
-    let has_catalogue =
-        |folder: PathBuf| DOMAINS.iter().any(|domain| folder.join(format!("{domain}.mo")).exists());
+    let has_catalogue = |folder: PathBuf| {
+        folder.is_dir() && DOMAINS.iter().any(|domain| folder.join(format!("{domain}.mo")).exists())
+    };
     !roots.iter().any(|root| {
         [place, language].iter().any(|place| {
             codesets

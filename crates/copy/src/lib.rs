@@ -9,6 +9,6 @@ mod options;
 mod tree;
 mod ways;
 
-pub use options::{Options, Overwrite, Preserve, Reflink, Sparse, Talk};
+pub use options::{Link, Options, Overwrite, Preserve, Reflink, Sparse, Talk};
 pub use tree::Copier;
 pub use ways::{Moved, Way};

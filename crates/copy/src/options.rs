@@ -55,6 +55,18 @@ pub struct Preserve {
     pub attributes: bool,
 }
 
+/// Whether names are made instead of copies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Link {
+    /// Copies.
+    #[default]
+    None,
+    /// Another name for the same file.
+    Hard,
+    /// A symbolic link to it.
+    Symbolic,
+}
+
 /// How to copy.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -66,12 +78,20 @@ pub struct Options {
     pub follow_operands: bool,
     /// What is kept.
     pub preserve: Preserve,
+    /// Copies have the permissions of any new file, not those of their sources (`--no-preserve=mode`).
+    pub new_mode: bool,
     /// Only what is newer than what is there.
     pub update: bool,
     /// What is there already.
     pub overwrite: Overwrite,
     /// What is there and cannot be opened is removed first.
     pub force: bool,
+    /// What is there is removed first, whether it can be opened or not.
+    pub remove_first: bool,
+    /// Names instead of copies.
+    pub link: Link,
+    /// Directories of other file systems are made, and nothing in them is copied.
+    pub one_file_system: bool,
     /// Holes.
     pub sparse: Sparse,
     /// Sharing.

@@ -1,9 +1,9 @@
 //! What is copied where, and what stands in the way, decided as GNU cp decides it.
 
-use crate::{Options, Overwrite, Talk, attributes, file};
+use crate::{Link, Options, Overwrite, Talk, attributes, file};
 use pelton_sys::copying;
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
@@ -14,6 +14,15 @@ type Identity = (u64, u64);
 
 fn identity(meta: &Metadata) -> Identity {
     (meta.dev(), meta.ino())
+}
+
+/// Too many symbolic links.
+const ELOOP: i32 = 40;
+
+/// The directory that a name stands in.
+fn folder_of(path: &Path) -> Option<Identity> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    fs::metadata(parent.unwrap_or(Path::new("."))).ok().map(|meta| identity(&meta))
 }
 
 /// Copies one operand after another.
@@ -29,6 +38,10 @@ pub struct Copier<'a> {
     operands: HashMap<Identity, PathBuf>,
     /// Files made here: not to be overwritten by another of the same name.
     files: HashSet<PathBuf>,
+    /// Files that were operands: which they are, and their names in which directories.
+    sources: HashSet<(Identity, Option<Identity>, OsString)>,
+    /// The file system of the operand at hand.
+    device: u64,
     learned: file::Learned,
 }
 
@@ -74,6 +87,8 @@ impl<'a> Copier<'a> {
             made: HashSet::new(),
             operands: HashMap::new(),
             files: HashSet::new(),
+            sources: HashSet::new(),
+            device: 0,
             learned: file::Learned::default(),
         }
     }
@@ -117,6 +132,13 @@ impl<'a> Copier<'a> {
         if meta.is_dir() && !self.options.recursive {
             return self.refuse("-r not given; omitting the directory", from);
         }
+        if operand {
+            self.device = meta.dev();
+        }
+        if operand && !meta.is_dir() && !self.is_new(from, &meta) {
+            self.refuse("warning: given more than once", from);
+            return true;
+        }
         let item = Item { from, to, meta, operand, fresh, above };
         let there = match self.there(&item) {
             There::Stays => return true,
@@ -143,6 +165,12 @@ impl<'a> Copier<'a> {
         }
     }
 
+    /// Whether this operand was none before, under the same name in the same directory.
+    fn is_new(&mut self, from: &Path, meta: &Metadata) -> bool {
+        let name = from.file_name().unwrap_or_default().to_owned();
+        self.sources.insert((identity(meta), folder_of(from), name))
+    }
+
     /// Looks at what is at the target, and clears it away where cp does.
     fn there(&mut self, item: &Item<'_>) -> There {
         if item.fresh {
@@ -153,6 +181,15 @@ impl<'a> Copier<'a> {
         let found = if as_file { fs::metadata(item.to) } else { fs::symlink_metadata(item.to) };
         let found = match found {
             Ok(found) => found,
+            Err(error)
+                if error.raw_os_error() == Some(ELOOP)
+                    && (self.options.force || self.options.remove_first) =>
+            {
+                return self.removed(item);
+            }
+            Err(_) if self.options.remove_first && fs::symlink_metadata(item.to).is_ok() => {
+                return self.removed(item);
+            }
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 self.fail("cannot stat", item.to, &error);
                 return There::InTheWay;
@@ -163,6 +200,11 @@ impl<'a> Copier<'a> {
             }
             Err(_) => return There::Nothing,
         };
+        let itself =
+            || fs::symlink_metadata(item.to).is_ok_and(|there| identity(&there) == identity(&item.meta));
+        if self.options.link == Link::Hard && !kind.is_dir() && itself() {
+            return There::Stays;
+        }
         if self.options.overwrite != Overwrite::Never && self.is_same(item, &found) {
             self.refuse(&format!("`{}` is the same file as", item.from.display()), item.to);
             return There::InTheWay;
@@ -192,9 +234,14 @@ impl<'a> Copier<'a> {
     fn cleared(&mut self, item: &Item<'_>, found: Metadata) -> There {
         let shared = self.options.preserve.links && found.nlink() > 1;
         let special = !self.options.follow && !item.meta.is_file();
-        if !shared && !special {
+        let replaced = self.options.link != Link::None && self.options.force;
+        if !shared && !special && !replaced && !self.options.remove_first {
             return There::Something(found);
         }
+        self.removed(item)
+    }
+
+    fn removed(&mut self, item: &Item<'_>) -> There {
         match fs::remove_file(item.to) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 self.fail("cannot remove", item.to, &error);
@@ -205,13 +252,16 @@ impl<'a> Copier<'a> {
     }
 
     fn is_same(&self, item: &Item<'_>, found: &Metadata) -> bool {
+        let to_a_link = || fs::symlink_metadata(item.to).is_ok_and(|meta| meta.file_type().is_symlink());
+        if self.options.remove_first && !item.meta.file_type().is_symlink() && to_a_link() {
+            return false;
+        }
+        if self.options.link == Link::Hard {
+            return false;
+        }
         let (from_link, to_link) = (item.meta.file_type().is_symlink(), found.file_type().is_symlink());
         if from_link && to_link {
-            let place = |path: &Path| {
-                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-                let parent = fs::metadata(parent.unwrap_or(Path::new("."))).ok().map(|meta| identity(&meta));
-                (parent, path.file_name().map(OsStr::to_owned))
-            };
+            let place = |path: &Path| (folder_of(path), path.file_name().map(OsStr::to_owned));
             return place(item.from) == place(item.to);
         }
         let behind = |link: bool, path: &Path, meta: &Metadata| {
@@ -257,7 +307,34 @@ impl<'a> Copier<'a> {
         })
     }
 
+    /// Another name for the file instead of a copy of it.
+    fn linked(&mut self, item: &Item<'_>) -> bool {
+        let made = match self.options.link {
+            Link::Symbolic => {
+                let here = fs::metadata(".").ok().map(|meta| identity(&meta));
+                if !item.from.is_absolute() && folder_of(item.to) != here {
+                    return self
+                        .refuse("can make relative symbolic links only in the current directory", item.to);
+                }
+                std::os::unix::fs::symlink(item.from, item.to)
+            }
+            // What was followed is linked, not the link to it.
+            _ if item.meta.file_type().is_symlink() => fs::hard_link(item.from, item.to),
+            _ => fs::canonicalize(item.from).and_then(|from| fs::hard_link(from, item.to)),
+        };
+        match made {
+            Ok(()) => {
+                self.talk.made(item.from, item.to, None);
+                true
+            }
+            Err(error) => self.fail("cannot make the link", item.to, &error),
+        }
+    }
+
     fn leaf(&mut self, item: &Item<'_>, there: Option<Metadata>) -> bool {
+        if self.options.link != Link::None {
+            return self.linked(item);
+        }
         let kind = item.meta.file_type();
         if kind.is_symlink() {
             let made =
@@ -380,7 +457,8 @@ impl<'a> Copier<'a> {
 
     /// The permissions of a new file: nobody else's until it has its owner.
     fn first_mode(&self, meta: &Metadata) -> u32 {
-        if self.options.preserve.owner { meta.mode() & 0o700 } else { meta.mode() & 0o777 }
+        let mode = if self.options.new_mode { 0o666 } else { meta.mode() };
+        if self.options.preserve.owner { mode & 0o700 } else { mode & 0o777 }
     }
 
     fn directory(&mut self, item: &Item<'_>, there: Option<Metadata>) -> bool {
@@ -405,7 +483,8 @@ impl<'a> Copier<'a> {
                 Err(error) => return self.fail("cannot make the directory", item.to, &error),
             },
         };
-        let good = self.entries(item, own, restored.is_some());
+        let elsewhere = self.options.one_file_system && item.meta.dev() != self.device;
+        let good = elsewhere || self.entries(item, own, restored.is_some());
         let kept = attributes::keep(item.from, &item.meta, item.to, self.options.preserve, self.talk);
         if let (Some((mode, now)), false) = (restored, self.options.preserve.mode)
             && mode != now
@@ -419,7 +498,7 @@ impl<'a> Copier<'a> {
     /// Makes it such that this process can fill it; the mode that it is to have, and the one that it has now.
     fn make_directory(&mut self, item: &Item<'_>) -> io::Result<(u32, u32)> {
         let hidden = if self.options.preserve.owner { 0o077 } else { 0o022 };
-        let wanted = item.meta.mode() & 0o7777;
+        let wanted = if self.options.new_mode { 0o777 } else { item.meta.mode() & 0o7777 };
         fs::DirBuilder::new().mode(wanted & !hidden).create(item.to)?;
         let made = fs::symlink_metadata(item.to)?;
         self.made.insert(identity(&made));

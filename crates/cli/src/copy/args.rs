@@ -1,7 +1,7 @@
 //! The arguments of `pelton copy`.
 
 use clap::{Args, ValueEnum};
-use pelton_copy::{Options, Overwrite, Preserve, Reflink, Sparse, Way};
+use pelton_copy::{Link, Options, Overwrite, Preserve, Reflink, Sparse, Way};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -33,6 +33,31 @@ pub struct CopyArgs {
     /// Keep permissions, owner and times
     #[arg(short)]
     pub preserve: bool,
+
+    /// Keep these: mode, ownership, timestamps, links, xattr, all; without a list as -p
+    #[arg(long = "preserve", value_name = "LIST", value_delimiter = ',', num_args = 0..=1, require_equals = true,
+          default_missing_value = "mode,ownership,timestamps")]
+    pub keep: Vec<Kept>,
+
+    /// Do not keep these
+    #[arg(long = "no-preserve", value_name = "LIST", value_delimiter = ',', require_equals = true)]
+    pub drop: Vec<Kept>,
+
+    /// Make hard links instead of copies
+    #[arg(short, long, conflicts_with = "symbolic_link")]
+    pub link: bool,
+
+    /// Make symbolic links instead of copies
+    #[arg(short, long)]
+    pub symbolic_link: bool,
+
+    /// Stay on the file system of each source
+    #[arg(short = 'x', long)]
+    pub one_file_system: bool,
+
+    /// Remove what is there first, even if it can be opened
+    #[arg(long)]
+    pub remove_destination: bool,
 
     /// Keep everything: as -d -r, with permissions, owner, times, hard links and extended attributes
     #[arg(short, long)]
@@ -121,6 +146,39 @@ pub struct CopyArgs {
     pub paths: Vec<OsString>,
 }
 
+/// What of a file `--preserve` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kept {
+    /// Permissions and access control lists
+    Mode,
+    /// Owner and group
+    Ownership,
+    /// When it was read and written
+    Timestamps,
+    /// Hard links between what is copied
+    Links,
+    /// Extended attributes
+    Xattr,
+    /// All of these
+    All,
+}
+
+impl Kept {
+    fn set(self, preserve: &mut Preserve, to: bool) {
+        let is = |one: Kept| self == one || self == Kept::All;
+        let Preserve { mode, owner, times, links, attributes } = preserve;
+        for (one, place) in [
+            (Kept::Mode, mode),
+            (Kept::Ownership, owner),
+            (Kept::Timestamps, times),
+            (Kept::Links, links),
+            (Kept::Xattr, attributes),
+        ] {
+            *place = if is(one) { to } else { *place };
+        }
+    }
+}
+
 /// When to do something about holes or shared blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum When {
@@ -142,19 +200,24 @@ impl CopyArgs {
     pub fn options(&self) -> Options {
         let recursive = self.recursive || self.archive;
         let links_as_links = self.no_dereference || self.links || self.archive;
-        let follow = self.dereference || !links_as_links && !self.dereference_arguments && !recursive;
+        let tree = recursive && !self.link;
+        let follow = self.dereference || !links_as_links && !self.dereference_arguments && !tree;
         let basic = self.preserve || self.archive;
+        let mut preserve = Preserve {
+            mode: basic,
+            owner: basic,
+            times: basic,
+            links: self.links || self.archive,
+            attributes: self.archive,
+        };
+        self.keep.iter().for_each(|kept| kept.set(&mut preserve, true));
+        self.drop.iter().for_each(|kept| kept.set(&mut preserve, false));
         Options {
             recursive,
             follow,
             follow_operands: self.dereference_arguments,
-            preserve: Preserve {
-                mode: basic,
-                owner: basic,
-                times: basic,
-                links: self.links || self.archive,
-                attributes: self.archive,
-            },
+            preserve,
+            new_mode: !preserve.mode && self.drop.iter().any(|kept| matches!(kept, Kept::Mode | Kept::All)),
             update: self.update,
             overwrite: match (self.no_clobber, self.interactive) {
                 (true, _) => Overwrite::Never,
@@ -162,6 +225,13 @@ impl CopyArgs {
                 _ => Overwrite::Yes,
             },
             force: self.force,
+            remove_first: self.remove_destination,
+            link: match (self.link, self.symbolic_link) {
+                (true, _) => Link::Hard,
+                (_, true) => Link::Symbolic,
+                _ => Link::None,
+            },
+            one_file_system: self.one_file_system,
             sparse: match self.sparse {
                 When::Auto => Sparse::Auto,
                 When::Always => Sparse::Always,

@@ -233,15 +233,17 @@ fn leads_to_descriptor(path: &Path) -> bool {
 }
 
 /// Whether the size of a file is not that of what is read from it: files under /proc, some of which tell of the process
-/// that reads, claim 0 bytes, those under /sys a page.
+/// that reads, claim 0 bytes, those under /sys a page (and no blocks: who has some is not asked for his end, which may lie on a
+/// slow disk).
 ///
 /// # Errors
 /// Some files of the system open, and then give nothing but errors.
 fn is_made_as_read(file: &File, metadata: &Metadata) -> std::io::Result<bool> {
-    let mut byte = [0];
-    let begins = file.read_at(&mut byte, 0)? > 0;
-    let ends = metadata.len() > 0 && file.read_at(&mut byte, metadata.len() - 1)? > 0;
-    Ok(begins != (metadata.len() > 0) || begins != ends)
+    let begins = file.read_at(&mut [0], 0)? > 0;
+    if metadata.len() == 0 || metadata.blocks() > 0 {
+        return Ok(begins != (metadata.len() > 0));
+    }
+    Ok(file.read_at(&mut [0], metadata.len() - 1)? == 0)
 }
 
 /// The file that standard output goes to; `None` if it is a device.
