@@ -112,8 +112,38 @@ impl Collation {
         if a == b {
             return Ordering::Equal;
         }
-        compare_encoded(a, b, |text, out| self.append_beginning(text, out))
+        self.compare_beginnings(a, b)
             .then_with(|| compare_encoded(a, b, |text, out| self.append_key(text, out)))
+    }
+
+    /// Compares what [`append_beginning`](Self::append_beginning) would append, which is not made.
+    pub(crate) fn compare_beginnings(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let same = self.same_beginning(a, b);
+        let (mut one, mut other) = (FirstWeights::of(self, &a[same..]), FirstWeights::of(self, &b[same..]));
+        loop {
+            match (one.next(), other.next()) {
+                (None, None) => return Ordering::Equal,
+                (a, b) if a != b => return a.cmp(&b),
+                _ => {}
+            }
+        }
+    }
+
+    /// How far both have the same elements, each an ASCII character.
+    fn same_beginning(&self, a: &[u8], b: &[u8]) -> usize {
+        let pairs = a.iter().zip(b).enumerate();
+        let goes_on = |at: usize, byte: u8| {
+            self.short(byte).is_some_and(|short| {
+                let ends = |text: &[u8]| text.get(at + 1).is_none_or(u8::is_ascii);
+                !short.before_ascii || ends(a) && ends(b)
+            })
+        };
+        pairs.take_while(|(at, (one, other))| one == other && **one != 0 && goes_on(*at, **one)).count()
+    }
+
+    #[inline]
+    fn short(&self, byte: u8) -> Option<&Short> {
+        self.short.get(usize::from(byte)).filter(|short| !short.unknown)
     }
 
     /// Appends the beginning of that key: what its first level says. If it is the same for two strings, the rest of
@@ -124,9 +154,8 @@ impl Collation {
         let room = &mut out[start..];
         let (mut at, mut end) = (0, 0);
         while let Some(&byte) = text.get(at) {
-            let short = self.short.get(usize::from(byte)).filter(|short| !short.unknown);
             let next_is_ascii = || text.get(at + 1).is_none_or(u8::is_ascii);
-            match short.filter(|short| !short.before_ascii || next_is_ascii()) {
+            match self.short(byte).filter(|short| !short.before_ascii || next_is_ascii()) {
                 Some(_) if byte == 0 => break,
                 Some(short) => {
                     room[end..end + SHORT_BYTES].copy_from_slice(&short.weights);
@@ -168,6 +197,41 @@ impl Collation {
 
     fn alone(&self) -> &Alone {
         self.alone.get_or_init(|| Alone::new(&self.sequences, &self.levels))
+    }
+}
+
+/// The weights of the first level, one by one, up to the first NUL.
+struct FirstWeights<'a> {
+    collation: &'a Collation,
+    text: &'a [u8],
+    /// Of the current element, that were not given yet.
+    weights: &'static [u8],
+}
+
+impl<'a> FirstWeights<'a> {
+    fn of(collation: &'a Collation, text: &'a [u8]) -> Self {
+        let piece = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        FirstWeights { collation, text: piece, weights: &[] }
+    }
+}
+
+impl Iterator for FirstWeights<'_> {
+    type Item = u8;
+
+    #[inline]
+    fn next(&mut self) -> Option<u8> {
+        loop {
+            if let Some((first, others)) = self.weights.split_first() {
+                self.weights = others;
+                return Some(*first);
+            }
+            if self.text.is_empty() {
+                return None;
+            }
+            let (element, len) = self.collation.sequences.first_of(self.text);
+            self.weights = self.collation.levels.first_weights(element);
+            self.text = &self.text[len..];
+        }
     }
 }
 

@@ -118,16 +118,15 @@ impl Item for Keyed {
 
 /// An entry with another key than its own.
 #[derive(Clone, Copy, Debug)]
-struct Rest {
+struct Rekeyed {
     window: u64,
-    key_at: usize,
-    key_len: usize,
-    line_at: usize,
+    key: (usize, usize),
+    line: (usize, usize),
     /// Of the entry.
     index: usize,
 }
 
-impl Item for Rest {
+impl Item for Rekeyed {
     fn window(&self) -> u64 {
         self.window
     }
@@ -135,10 +134,10 @@ impl Item for Rest {
         self.window = window;
     }
     fn key(&self) -> (usize, usize) {
-        (self.key_at, self.key_len)
+        self.key
     }
     fn line(&self) -> (usize, usize) {
-        (self.line_at, 0)
+        self.line
     }
 }
 
@@ -152,9 +151,9 @@ pub(crate) enum Tie {
         /// In descending order.
         descending: bool,
     },
-    /// The rest of what the lines are compared by, which is made only where the beginning is the same; then which came
+    /// What the order compares from this step on, which is made only where all before was the same; then which came
     /// first.
-    Rests,
+    Step(usize),
     /// Which came first.
     Place,
 }
@@ -172,8 +171,8 @@ const COMPARE_MAX: usize = 24;
 /// each line once and load its next window.
 const COMPARE_EQUAL_MAX: usize = 4;
 
-/// Beyond this many bytes of lines with equal keys, their rests (some seven times that) are not kept all at once.
-const RESTS_BYTES_MAX: usize = 16 << 20;
+/// What a step compares of lines with equal keys is kept for so many bytes at once, at least for one line. In bytes.
+const STEP_BYTES: usize = if cfg!(test) { 200 } else { 64 << 20 };
 
 /// Windows are loaded again if at least this much of them is the same in a whole range.
 const SKIP_BYTES_MIN: usize = 4;
@@ -269,7 +268,7 @@ impl Engine<'_> {
         waiting: &mut Vec<Range>,
     ) {
         let slice = &mut items[range.start..range.end];
-        if slice.len() <= COMPARE_MAX && !self.makes_rests(range.phase) {
+        if slice.len() <= COMPARE_MAX && !self.takes_steps(range.phase) {
             slice.sort_unstable_by(|a, b| self.compare_windows(a, b, range.depth, range.phase));
             return;
         }
@@ -289,7 +288,7 @@ impl Engine<'_> {
     /// Sorts a range whose windows are all the same.
     fn sort_equal_windows<I: Item>(&self, items: &mut [I], range: Range, waiting: &mut Vec<Range>) {
         let slice = &mut items[range.start..range.end];
-        if slice.len() <= COMPARE_EQUAL_MAX && !self.makes_rests(range.phase) {
+        if slice.len() <= COMPARE_EQUAL_MAX && !self.takes_steps(range.phase) {
             slice.sort_unstable_by(|a, b| self.compare_rests(a, b, range.depth, range.phase));
             return;
         }
@@ -427,7 +426,7 @@ impl Engine<'_> {
     fn decide_tie<I: Item>(&self, items: &mut [I], range: Range, waiting: &mut Vec<Range>) {
         match (self.tie, range.phase) {
             (Tie::None, _) | (_, Phase::Line) => {}
-            (Tie::Rests, Phase::Key) => self.sort_by_rests(&mut items[range.start..range.end]),
+            (Tie::Step(first), Phase::Key) => self.sort_by_step(&mut items[range.start..range.end], first),
             (Tie::Place, Phase::Key) => {
                 items[range.start..range.end].sort_unstable_by_key(|item| item.line().0);
             }
@@ -464,46 +463,68 @@ impl Engine<'_> {
             return false;
         }
         let same = len <= WINDOW_BYTES || self.bytes(a, Phase::Key) == self.bytes(b, Phase::Key);
-        same && (self.tie != Tie::Rests || self.compare_rests_of(a, b).is_eq())
+        let Tie::Step(first) = self.tie else { return same };
+        same && self.compare_from_step(first, a, b).is_eq()
     }
 
-    fn compare_rests_of<I: Item>(&self, a: &I, b: &I) -> Ordering {
-        self.order.compare_rests(self.bytes(a, Phase::Line), self.bytes(b, Phase::Line))
+    fn compare_from_step<I: Item>(&self, first: usize, a: &I, b: &I) -> Ordering {
+        self.order.compare_from_step(first, self.bytes(a, Phase::Line), self.bytes(b, Phase::Line))
     }
 
-    /// Comparing two entries may make their rests, which are better made once for each.
-    fn makes_rests(&self, phase: Phase) -> bool {
-        self.tie == Tie::Rests && phase == Phase::Key
+    /// Comparing two entries may compute something of each, which is better done once.
+    fn takes_steps(&self, phase: Phase) -> bool {
+        matches!(self.tie, Tie::Step(_)) && phase == Phase::Key
     }
 
-    /// Sorts entries with equal keys by what decides then.
-    fn sort_by_rests<I: Item>(&self, items: &mut [I]) {
-        let first = self.bytes(&items[0], Phase::Line);
-        if items.iter().all(|item| self.bytes(item, Phase::Line) == first) {
-            return items.sort_unstable_by_key(|item| item.line().0);
-        }
-        let bytes: usize = items.iter().map(|item| item.line().1).sum();
-        if items.len() <= 2 || bytes > RESTS_BYTES_MAX {
+    /// Sorts entries that are equal in all that comes before this step.
+    fn sort_by_step<I: Item>(&self, items: &mut [I], step: usize) {
+        if items.len() <= 2 {
             return items.sort_unstable_by(|a, b| self.compare_ties(a, b));
         }
-        let mut keys = Vec::new();
-        let rest = |(index, item): (usize, &I)| {
-            let key_at = keys.len();
-            self.order.append_rests(self.bytes(item, Phase::Line), &mut keys);
-            let key_len = keys.len() - key_at;
-            Rest { window: window(&keys, key_at, key_len), key_at, key_len, line_at: item.line().0, index }
-        };
-        let mut rests: Vec<Rest> = items.iter().enumerate().map(rest).collect();
-        Engine { keys: &keys, descending: false, tie: Tie::Place, ..*self }.sort(&mut rests);
-        let sorted: Vec<I> = rests.iter().map(|rest| items[rest.index]).collect();
-        items.copy_from_slice(&sorted);
+        let text = |item: &I| self.order.step_text(step, self.bytes(item, Phase::Line));
+        let first = text(&items[0]);
+        if items.iter().all(|item| text(item) == first) {
+            return match self.order.tie_after(step) {
+                Tie::Step(next) => self.sort_by_step(items, next),
+                _ => items.sort_unstable_by_key(|item| item.line().0),
+            };
+        }
+        let mut sorted = 0;
+        while sorted < items.len() {
+            let chunk = self.sort_chunk_by_step(&mut items[sorted..], step);
+            sorted += chunk;
+            if sorted == items.len() && chunk < sorted {
+                // A stable sort merges what is in order already.
+                items.sort_by(|a, b| self.compare_ties(a, b));
+            }
+        }
+    }
+
+    /// Sorts as many of the first entries as [`STEP_BYTES`] allow; returns how many.
+    fn sort_chunk_by_step<I: Item>(&self, items: &mut [I], step: usize) -> usize {
+        let (order, mut keys, mut rekeyed) = (self.order, Vec::new(), Vec::new());
+        for (index, item) in items.iter().enumerate() {
+            if keys.len() >= STEP_BYTES {
+                break;
+            }
+            let start = keys.len();
+            order.append_step(step, order.step_text(step, self.bytes(item, Phase::Line)), &mut keys);
+            rekeyed.push(Rekeyed { window: 0, key: (start, keys.len() - start), line: item.line(), index });
+        }
+        let (descending, tie) = (order.step_descends(step), order.tie_after(step));
+        let engine = Engine { keys: &keys, descending, tie, ..*self };
+        engine.load_windows(&mut rekeyed, 0, Phase::Key);
+        engine.sort(&mut rekeyed);
+        let sorted: Vec<I> = rekeyed.iter().map(|entry| items[entry.index]).collect();
+        items[..sorted.len()].copy_from_slice(&sorted);
+        sorted.len()
     }
 
     fn compare_ties<I: Item>(&self, a: &I, b: &I) -> Ordering {
         match self.tie {
             Tie::None => Ordering::Equal,
             Tie::Place => a.line().0.cmp(&b.line().0),
-            Tie::Rests => self.compare_rests_of(a, b).then_with(|| a.line().0.cmp(&b.line().0)),
+            Tie::Step(first) => self.compare_from_step(first, a, b).then_with(|| a.line().0.cmp(&b.line().0)),
             Tie::Line { descending } => {
                 let order = self.bytes(a, Phase::Line).cmp(self.bytes(b, Phase::Line));
                 if descending { order.reverse() } else { order }
@@ -542,5 +563,73 @@ impl Engine<'_> {
     fn bytes<I: Item>(&self, item: &I, phase: Phase) -> &[u8] {
         let (at, len) = self.place(item, phase);
         &self.arena(phase)[at..at + len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::collation::Collation;
+
+    use super::super::key::{Conventions, Key, Kind, Start};
+    use super::super::order::Judged;
+    use super::*;
+
+    /// Lines of which most are equal in what is compared first.
+    fn lines() -> Vec<Vec<u8>> {
+        let mut state = 7u32;
+        let mut below = |end: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) % end
+        };
+        let words = ["a", "A", "\u{e1}", "b", "ab", "aB", "\u{65e5}\u{672c}", "", "-", "2", "10"];
+        let line = |_| {
+            let words: Vec<&str> = (0..below(4)).map(|_| words[below(11) as usize]).collect();
+            words.join(" ").into_bytes()
+        };
+        (0..3000).map(line).collect()
+    }
+
+    fn sorted(order: &LineOrder, lines: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let (mut keys, mut arena, mut items) = (Vec::new(), Vec::new(), Vec::new());
+        for line in lines {
+            let (line_offset, key_offset, mut computed) = (arena.len() as u32, keys.len() as u32, Vec::new());
+            let judged = Judged::new(line, order, &mut computed);
+            let (line_len, key_len) = (line.len() as u32, judged.key.len() as u32);
+            let window = judged.window ^ order.flip();
+            keys.extend_from_slice(judged.key);
+            arena.extend_from_slice(line);
+            // No two lines begin in one place.
+            arena.push(b'\n');
+            items.push(Keyed { window, line_offset, line_len, key_offset, key_len });
+        }
+        let (descending, tie) = (order.descending(), order.tie());
+        let engine = Engine { keys: &keys, lines: &arena, descending, tie, order };
+        engine.sort(&mut items);
+        items.iter().map(|item| engine.bytes(item, Phase::Line).to_vec()).collect()
+    }
+
+    #[test]
+    fn a_locale_s_order_is_taken_step_by_step() {
+        let Ok(Some(collation)) = Collation::of("en_US.UTF-8") else { return };
+        let conventions = Conventions { collation: Some(collation), ..Conventions::C };
+        let number = Key { kind: Kind::Numeric, ..Key::line() };
+        let folded = Key { fold: true, reverse: true, ..Key::line() };
+        let second = Key { start: Start { fields: 1, bytes: 0, skip_blanks: true }, ..Key::line() };
+        let lines = lines();
+        for keys in [
+            vec![],
+            vec![number.clone()],
+            vec![second.clone()],
+            vec![folded.clone()],
+            vec![second.clone(), number.clone()],
+            vec![number.clone(), second, folded, number],
+        ] {
+            for (reverse, stable) in [(false, false), (true, false), (false, true)] {
+                let order = LineOrder::in_locale(keys.clone(), None, reverse, stable, conventions);
+                let mut wanted = lines.clone();
+                wanted.sort_by(|a, b| order.compare_lines(a, b));
+                assert!(sorted(&order, &lines) == wanted, "{keys:?} {reverse} {stable}");
+            }
+        }
     }
 }

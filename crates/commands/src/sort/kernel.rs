@@ -11,7 +11,7 @@ use pelton_stream::team::Crew;
 
 use super::collect::Collector;
 use super::options::{Mode, SortOptions};
-use super::order::{Judged, LineOrder};
+use super::order::LineOrder;
 use super::output::Output;
 use super::print::{GroupStyle, Style};
 use super::spill::Place;
@@ -249,19 +249,16 @@ struct Previous {
     order: LineOrder,
     line: Vec<u8>,
     any: bool,
-    computed: (Vec<u8>, Vec<u8>),
 }
 
 impl Previous {
     fn new(order: LineOrder) -> Self {
-        Previous { order, line: Vec::new(), any: false, computed: Default::default() }
+        Previous { order, line: Vec::new(), any: false }
     }
 
     /// How the line before compares with this one; `None` for the first.
-    fn compare(&mut self, line: &[u8]) -> Option<Ordering> {
-        let (one, other) = &mut self.computed;
-        let before = Judged::new(&self.line, &self.order, one);
-        self.any.then(|| self.order.compare(&before, &Judged::new(line, &self.order, other)))
+    fn compare(&self, line: &[u8]) -> Option<Ordering> {
+        self.any.then(|| self.order.compare_lines(&self.line, line))
     }
 
     fn replace(&mut self, line: &[u8]) {

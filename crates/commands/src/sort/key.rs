@@ -144,7 +144,7 @@ impl Key {
 
     /// `text` without what is left out, and folded.
     #[inline]
-    fn seen<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
+    pub(crate) fn seen<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
         if self.ignore.is_none() && !self.fold {
             return Cow::Borrowed(text);
         }
@@ -164,10 +164,8 @@ impl Key {
         }
     }
 
-    /// Appends the same so that more keys can follow, and complemented if it is descending.
-    pub(crate) fn encode_before_others(&self, text: &[u8], conventions: Conventions, out: &mut Vec<u8>) {
-        let start = out.len();
-        self.encode(text, conventions, out);
+    /// Makes what was appended from `start` on such that more keys can follow, and complements it if it is descending.
+    pub(crate) fn put_before_others(&self, out: &mut Vec<u8>, start: usize) {
         if self.kind == Kind::Bytes {
             end_bytes(out, start);
         }
@@ -304,7 +302,8 @@ mod tests {
     fn zeros_inside_a_key_do_not_end_it() {
         let encode = |text: &[u8]| {
             let mut out = Vec::new();
-            Key::line().encode_before_others(text, Conventions::C, &mut out);
+            Key::line().encode(text, Conventions::C, &mut out);
+            Key::line().put_before_others(&mut out, 0);
             out
         };
         assert!(encode(b"a") < encode(b"a\0"));

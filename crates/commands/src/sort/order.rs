@@ -21,8 +21,61 @@ enum Shape {
     Computed(Key),
     /// The beginning of what text is compared by in a locale's order.
     Beginning(Key, &'static Collation),
-    /// Something computed from several parts.
-    Several(Vec<Key>),
+    /// Something computed from several parts; of text in a locale's order, that beginning, which ends it.
+    Several,
+}
+
+/// How much of what a key is compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// For text in a locale's order: its beginning, which tells most texts apart and is a seventh of all.
+    Beginning(&'static Collation),
+    /// All of it.
+    Whole,
+}
+
+/// What lines are compared by next, where all before was equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Step {
+    key: Key,
+    extent: Extent,
+}
+
+impl Step {
+    fn whole(key: Key) -> Self {
+        Step { key, extent: Extent::Whole }
+    }
+
+    /// Appends what is compared of `text`, the part that the key takes.
+    fn append(&self, text: &[u8], conventions: Conventions, out: &mut Vec<u8>) {
+        match self.extent {
+            Extent::Beginning(collation) => self.key.encode_beginning(text, collation, out),
+            Extent::Whole => self.key.encode(text, conventions, out),
+        }
+    }
+
+    /// Compares the parts that the key takes of two lines.
+    fn compare(&self, a: &[u8], b: &[u8], conventions: Conventions) -> Ordering {
+        if a == b {
+            return Ordering::Equal;
+        }
+        let order = match self.extent {
+            Extent::Beginning(collation) => {
+                collation.compare_beginnings(&self.key.seen(a), &self.key.seen(b))
+            }
+            Extent::Whole if conventions.collation.is_none() && self.key.is_slice() => a.cmp(b),
+            Extent::Whole => compare_encoded(a, b, |text, out| self.append(text, conventions, out)),
+        };
+        if self.key.reverse { order.reverse() } else { order }
+    }
+}
+
+/// What a key is compared by, one step after another.
+fn steps_of(key: Key, conventions: Conventions) -> impl Iterator<Item = Step> {
+    let collation = conventions.collation.filter(|_| key.kind == Kind::Bytes);
+    let beginning =
+        collation.map(|collation| Step { key: key.clone(), extent: Extent::Beginning(collation) });
+    beginning.into_iter().chain([Step::whole(key)])
 }
 
 /// How lines are ordered, and which of them are the same.
@@ -32,8 +85,10 @@ pub struct LineOrder {
     separator: Option<u8>,
     descending: bool,
     tie: Tie,
-    /// For [`Tie::Rests`]: what decides, first to last.
-    rests: Vec<Key>,
+    /// All that is compared, one after another.
+    steps: Vec<Step>,
+    /// The shape covers so many of them. What follows decides then, for [`Tie::Step`].
+    lead: usize,
     /// Lines with equal keys are compared as a whole.
     whole: bool,
     conventions: Conventions,
@@ -63,34 +118,33 @@ impl LineOrder {
         stable: bool,
         conventions: Conventions,
     ) -> Self {
-        let (whole, mut rests) = (keys.is_empty() || !stable, Vec::new());
-        let (shape, descending) = match (keys.pop(), conventions.collation) {
-            (None, None) => (Shape::Line, reverse),
-            (None, Some(collation)) => (Shape::Beginning(Key { reverse, ..Key::line() }, collation), reverse),
-            (Some(key), _) if !keys.is_empty() => {
-                keys.push(key);
-                (Shape::Several(keys), false)
-            }
-            (Some(key), Some(collation)) if key.kind == Kind::Bytes => {
-                rests.push(key.clone());
-                let descending = key.reverse;
-                (Shape::Beginning(key, collation), descending)
-            }
-            (Some(key), _) => {
-                let descending = key.reverse;
-                (if key.is_slice() { Shape::Slice(key) } else { Shape::Computed(key) }, descending)
-            }
-        };
-        if whole {
-            rests.push(Key { reverse, ..Key::line() });
+        let (by_line, whole) = (keys.is_empty(), keys.is_empty() || !stable);
+        let line = Key { reverse, ..Key::line() };
+        if by_line {
+            keys.push(line.clone());
         }
+        let mut steps: Vec<Step> = keys.into_iter().flat_map(|key| steps_of(key, conventions)).collect();
+        // Up to the first text in a locale's order, all is compared at once; what follows, only where that was equal.
+        let text = steps.iter().position(|step| step.extent != Extent::Whole);
+        let lead = text.map_or(steps.len(), |text| text + 1);
+        if whole && !by_line && conventions.collation.is_some() {
+            steps.extend(steps_of(line, conventions));
+        }
+        let descending = lead == 1 && steps[0].key.reverse;
+        let shape = match &steps[..lead] {
+            [Step { extent: Extent::Beginning(collation), key }] => Shape::Beginning(key.clone(), collation),
+            [_] if by_line => Shape::Line,
+            [Step { key, .. }] if key.is_slice() => Shape::Slice(key.clone()),
+            [Step { key, .. }] => Shape::Computed(key.clone()),
+            _ => Shape::Several,
+        };
         let tie = match conventions.collation {
+            _ if lead < steps.len() => Tie::Step(0),
             None if shape == Shape::Line => Tie::None,
             None if whole => Tie::Line { descending: reverse },
-            Some(_) if !rests.is_empty() => Tie::Rests,
             _ => Tie::Place,
         };
-        LineOrder { shape, separator, descending, tie, rests, whole, conventions }
+        LineOrder { shape, separator, descending, tie, steps, lead, whole, conventions }
     }
 
     /// Whole lines are compared by their bytes: equal lines are identical.
@@ -118,24 +172,19 @@ impl LineOrder {
 
     /// Some key is compared as `-g` does: there may be lines that only the real sort can order.
     pub fn may_meet_nan(&self) -> bool {
-        self.keys().iter().any(|key| key.kind == Kind::General)
+        self.general_keys().next().is_some()
     }
 
     /// Is a number of this line NaN?
     pub(crate) fn has_nan(&self, line: &[u8]) -> bool {
-        let mut numbers = self.keys().iter().filter(|key| key.kind == Kind::General);
-        numbers.any(|key| {
+        self.general_keys().any(|key| {
             let (from, to) = key.range(line, self.separator);
             is_nan(&line[from..to])
         })
     }
 
-    fn keys(&self) -> &[Key] {
-        match &self.shape {
-            Shape::Line => &[],
-            Shape::Slice(key) | Shape::Computed(key) | Shape::Beginning(key, _) => std::slice::from_ref(key),
-            Shape::Several(keys) => keys,
-        }
+    fn general_keys(&self) -> impl Iterator<Item = &Key> {
+        self.steps.iter().map(|step| &step.key).filter(|key| key.kind == Kind::General)
     }
 
     pub(crate) fn descending(&self) -> bool {
@@ -148,7 +197,7 @@ impl LineOrder {
 
     /// Keys are computed, not parts of lines.
     pub(crate) fn is_computed(&self) -> bool {
-        matches!(self.shape, Shape::Computed(_) | Shape::Beginning(..) | Shape::Several(_))
+        matches!(self.shape, Shape::Computed(_) | Shape::Beginning(..) | Shape::Several)
     }
 
     /// What the engine complements windows with.
@@ -175,14 +224,20 @@ impl LineOrder {
                 key.encode_beginning(&line[from..to], collation, computed);
                 KeyPlace::Appended
             }
-            Shape::Several(keys) => {
-                for key in keys {
-                    let (from, to) = key.range(line, self.separator);
-                    key.encode_before_others(&line[from..to], self.conventions, computed);
-                }
+            Shape::Several => {
+                self.steps[..self.lead]
+                    .iter()
+                    .for_each(|step| self.append_before_others(step, line, computed));
                 KeyPlace::Appended
             }
         }
+    }
+
+    fn append_before_others(&self, step: &Step, line: &[u8], out: &mut Vec<u8>) {
+        let (from, to) = step.key.range(line, self.separator);
+        let start = out.len();
+        step.append(&line[from..to], self.conventions, out);
+        step.key.put_before_others(out, start);
     }
 
     /// Compares two lines with their keys at hand; where their order is [`Tie::Place`], equal ones stay equal.
@@ -192,32 +247,73 @@ impl LineOrder {
         order.then_with(|| match self.tie {
             Tie::Line { descending: false } => a.line.cmp(b.line),
             Tie::Line { descending: true } => b.line.cmp(a.line),
-            Tie::Rests => self.compare_rests(a.line, b.line),
+            Tie::Step(first) => self.compare_from_step(first, a.line, b.line),
             Tie::None | Tie::Place => Ordering::Equal,
         })
     }
 
-    /// Appends what decides between lines whose keys are equal: such strings order as the lines do.
-    pub(crate) fn append_rests(&self, line: &[u8], out: &mut Vec<u8>) {
-        for key in &self.rests {
-            let (from, to) = key.range(line, self.separator);
-            key.encode_before_others(&line[from..to], self.conventions, out);
-        }
-    }
-
-    /// Compares lines whose keys are equal, for [`Tie::Rests`].
-    pub(crate) fn compare_rests(&self, a: &[u8], b: &[u8]) -> Ordering {
+    /// What the lines are compared by at this step of [`Tie::Step`] and at all after it.
+    pub(crate) fn compare_from_step(&self, first: usize, a: &[u8], b: &[u8]) -> Ordering {
         if a == b {
             return Ordering::Equal;
         }
-        compare_encoded(a, b, |line, out| self.append_rests(line, out))
+        self.compare_by(&self.later()[first..], a, b)
+    }
+
+    /// Compares two lines of which nothing is known.
+    pub(crate) fn compare_lines(&self, a: &[u8], b: &[u8]) -> Ordering {
+        if a == b {
+            return Ordering::Equal;
+        }
+        self.compare_by(&self.steps, a, b).then_with(|| match self.tie {
+            Tie::Line { descending: false } => a.cmp(b),
+            Tie::Line { descending: true } => b.cmp(a),
+            _ => Ordering::Equal,
+        })
+    }
+
+    fn compare_by(&self, steps: &[Step], a: &[u8], b: &[u8]) -> Ordering {
+        let compared = |step: &Step| step.compare(self.taken(step, a), self.taken(step, b), self.conventions);
+        steps.iter().map(compared).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    }
+
+    fn later(&self) -> &[Step] {
+        &self.steps[self.lead..]
+    }
+
+    /// What decides between lines that are equal at this step.
+    pub(crate) fn tie_after(&self, step: usize) -> Tie {
+        if step + 1 < self.later().len() { Tie::Step(step + 1) } else { Tie::Place }
+    }
+
+    /// Is this step's order descending?
+    pub(crate) fn step_descends(&self, step: usize) -> bool {
+        self.later()[step].key.reverse
+    }
+
+    /// The part of `line` that this step looks at.
+    pub(crate) fn step_text<'a>(&self, step: usize, line: &'a [u8]) -> &'a [u8] {
+        self.taken(&self.later()[step], line)
+    }
+
+    /// Appends what this step compares of the part that it looks at.
+    pub(crate) fn append_step(&self, step: usize, text: &[u8], out: &mut Vec<u8>) {
+        self.later()[step].append(text, self.conventions, out);
+    }
+
+    fn taken<'a>(&self, step: &Step, line: &'a [u8]) -> &'a [u8] {
+        let (from, to) = step.key.range(line, self.separator);
+        &line[from..to]
     }
 
     /// Appends what tells whether lines are the same to `-u`: they are if these strings are.
     pub(crate) fn append_identity(&self, judged: &Judged<'_>, out: &mut Vec<u8>) {
-        match self.tie {
-            Tie::Rests => self.append_rests(judged.line, out),
-            _ => out.extend_from_slice(judged.key),
+        // A beginning is the beginning of what comes later.
+        if !matches!(self.shape, Shape::Beginning(..)) {
+            out.extend_from_slice(judged.key);
+        }
+        for step in self.later().iter().filter(|step| step.extent == Extent::Whole) {
+            self.append_before_others(step, judged.line, out);
         }
     }
 }

@@ -20,7 +20,6 @@ use pelton_stream::team::Crew;
 
 use super::engine::Tie;
 use super::lines::Lines;
-use super::order::Judged;
 use super::ordered::Work;
 use super::print::{Printer, Style, parse_stored};
 use super::render::RunWork;
@@ -274,12 +273,7 @@ impl RangeWork {
 
     /// Compares lines, with their terminators or without.
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        let (mut one, mut other) = (Vec::new(), Vec::new());
-        let order = &self.rules.order;
-        order.compare(
-            &Judged::new(self.bare(a), order, &mut one),
-            &Judged::new(self.bare(b), order, &mut other),
-        )
+        self.rules.order.compare_lines(self.bare(a), self.bare(b))
     }
 
     fn bare<'a>(&self, line: &'a [u8]) -> &'a [u8] {
