@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
-use pelton_stream::{Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer, Programs, known};
+use pelton_stream::{
+    Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer, PlainFile, Programs, known,
+};
 
 use crate::regex::{GaveUp, Judges};
 
@@ -184,6 +186,7 @@ impl GrepKernel {
     fn left(&self) -> u64 {
         let (limit, before) = match (self.options.show, self.progress.binary) {
             (Show::Names { .. } | Show::Nothing, _) => (1, 0),
+            (Show::Count, _) if self.unread => (1, 0),
             (Show::Count, _) => (self.options.limit.unwrap_or(u64::MAX), 0),
             (_, Some(before)) => (1, before),
             _ if self.unread => (1, 0),
@@ -568,6 +571,15 @@ impl Kernel for GrepKernel {
             true => Flow::NextInput,
             false => Flow::More,
         })
+    }
+
+    /// What it reads only to leave nothing of it need not be read at all.
+    fn reads_itself(&self, _bytes: u64) -> bool {
+        self.drains
+    }
+
+    fn read_some(&mut self, _file: &dyn PlainFile, range: Range<u64>) -> (u64, Flow) {
+        (range.end.saturating_sub(range.start), Flow::More)
     }
 
     fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {

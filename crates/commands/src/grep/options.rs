@@ -47,7 +47,7 @@ pub(super) struct Options {
     pub(super) binary: Vec<u8>,
     pub(super) utf8: bool,
     pub(super) inputs: Vec<Input>,
-    /// A line that is not selected, if an easy one was found.
+    /// A line that is not selected, or of which nothing is printed where all are selected, if an easy one was found.
     pub(super) innocent: Option<Vec<u8>>,
     /// A line that is selected, likewise.
     pub(super) guilty: Option<Vec<u8>>,
@@ -198,6 +198,9 @@ impl Options {
             });
             found.map(<[u8]>::to_vec)
         };
+        let (innocent, guilty) = (find(false), find(true));
+        // Where every line is selected, an empty one shows that no more than others, and no match of it is printed.
+        let prints_nothing = show == Show::Matches && !invert && regex.matches_all_lines();
         let named = names.unwrap_or(inputs.len() > 1);
         let text = parsed.has(Id::Text) || parsed.has(Id::BinaryFiles);
         let says_binary = !text && matches!(show, Show::Lines | Show::Matches);
@@ -206,8 +209,8 @@ impl Options {
             false => Ok(text.as_bytes().to_vec()),
         };
         Ok(Options {
-            innocent: find(false),
-            guilty: find(true),
+            innocent: innocent.or_else(|| prints_nothing.then(Vec::new)),
+            guilty,
             regex,
             show,
             invert,

@@ -198,6 +198,7 @@ pub struct Regex {
     sets: Arc<Sets>,
     looks_far: bool,
     nullable: bool,
+    matches_all: bool,
     led_run: Option<Arc<LedRun>>,
 }
 
@@ -274,10 +275,21 @@ pub fn compile(expressions: &[&[u8]], options: &Options) -> Accept<Regex> {
     let judges_all = if utf8 && node.is_nullable() { Judges::Ascii } else { judges };
     let sets = Arc::new(Sets::of(&node, utf8));
     let searcher = Searcher::new(&node, dialect)?;
-    let nullable = node.is_nullable();
+    let (nullable, matches_all) = (node.is_nullable(), node.matches_nothing_anywhere());
     let looks_far = !searcher.never_gives_up() && node.may_look_far();
     let led_run = LedRun::new(&node, utf8).map(Arc::new);
-    Ok(Regex { searcher, tracer, judges, judges_all, groups, sets, looks_far, nullable, led_run })
+    Ok(Regex {
+        searcher,
+        tracer,
+        judges,
+        judges_all,
+        groups,
+        sets,
+        looks_far,
+        nullable,
+        matches_all,
+        led_run,
+    })
 }
 
 /// Characters of an expression after repetitions are written out.
@@ -414,6 +426,11 @@ impl Regex {
     /// Could it match the empty string?
     pub fn may_match_nothing(&self) -> bool {
         self.nullable
+    }
+
+    /// Does it match every line, since it matches the empty string anywhere?
+    pub fn matches_all_lines(&self) -> bool {
+        self.matches_all
     }
 
     /// Could finding all matches take more than linear time? One match never does.

@@ -87,6 +87,18 @@ impl Node {
         }
     }
 
+    /// Does it match the empty string wherever that stands?
+    pub(super) fn matches_nothing_anywhere(&self) -> bool {
+        match self {
+            Node::Empty => true,
+            Node::Set(_) | Node::Look(_) => false,
+            Node::Group(_, body) => body.matches_nothing_anywhere(),
+            Node::Concat(parts) => parts.iter().all(Node::matches_nothing_anywhere),
+            Node::Either(branches) => branches.iter().any(Node::matches_nothing_anywhere),
+            Node::Repeat { body, min, .. } => *min == 0 || body.matches_nothing_anywhere(),
+        }
+    }
+
     /// Could a search that has found a match read far beyond it, in the hope of a longer one, and in vain? Then
     /// finding all matches may take more than linear time. Without alternatives, whatever follows the shortest
     /// match either belongs to a longer one or holds no other.

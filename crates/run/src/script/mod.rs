@@ -14,6 +14,7 @@
 //! PaSh's; that the shell does the expansion, just in time, is PaSh-JIT's.
 
 mod calls;
+mod outlook;
 mod refuse;
 mod stages;
 
@@ -100,9 +101,10 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     let judge = stages::Judge { text, environment, manner: &manner, functions: &functions };
     let writer =
         Writer { text, caller, shell: &request.shell, pipefail: manner.pipefail && dialect == Dialect::Bash };
+    let outlook = outlook::Outlook::new(text, environment);
     let (mut edits, mut considered) = (Vec::new(), Vec::new());
     for one in found.iter().filter(|one| one.pipeline.stages.len() > 1) {
-        let (own, reason) = consider(one, &judge, &writer);
+        let (own, reason) = consider(one, &judge, &outlook, &writer);
         let called = own.iter().map(|edit| edit.stages).sum();
         let line = 1 + text[..one.pipeline.span.start].matches('\n').count();
         considered.push(Considered {
@@ -172,7 +174,12 @@ fn functions(found: &[Found]) -> Vec<String> {
 }
 
 /// The calls of one pipeline, and why it is not one call.
-fn consider(found: &Found, judge: &stages::Judge<'_>, writer: &Writer<'_>) -> (Vec<Edit>, Option<String>) {
+fn consider(
+    found: &Found,
+    judge: &stages::Judge<'_>,
+    outlook: &outlook::Outlook<'_>,
+    writer: &Writer<'_>,
+) -> (Vec<Edit>, Option<String>) {
     let pipeline = &found.pipeline;
     if found.background {
         return (vec![], Some("`&`: its last process is what `$!` names".into()));
@@ -187,13 +194,17 @@ fn consider(found: &Found, judge: &stages::Judge<'_>, writer: &Writer<'_>) -> (V
     let judged: Vec<Result<(), String>> = (pipeline.stages.iter().enumerate())
         .map(|(at, stage)| judge.stage(stage, at == 0, at == last, &found.loop_variables))
         .collect();
-    let reason = judged.iter().find_map(|one| one.clone().err());
+    let mut reason = judged.iter().find_map(|one| one.clone().err());
     let mut edits = Vec::new();
     let mut at = 0;
     while at <= last {
         let run = judged[at..].iter().take_while(|one| one.is_ok()).count();
         if run >= 2 {
-            edits.extend(writer.call(&pipeline.stages[at..at + run]));
+            let stages = &pipeline.stages[at..at + run];
+            match outlook.nothing_gained(stages) {
+                Some(why) => reason = reason.or(Some(format!("stages that no kernel serves ({why})"))),
+                None => edits.extend(writer.call(stages)),
+            }
         }
         at += run.max(1);
     }

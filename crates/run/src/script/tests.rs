@@ -112,3 +112,28 @@ fn what_is_called_is_told() {
     assert_eq!(all[0].reason, None);
     assert_eq!(all[1].reason.as_deref(), Some("`foo`, which has no kernel"));
 }
+
+/// Whatever `$x` is, `sort -R` and `sort --debug` have no kernel.
+#[test]
+fn calls_that_would_gain_nothing_are_not_made() {
+    for text in [
+        "for f in *; do sort -R \"$f\" | sort --random-sort -u | sort --debug; done",
+        "while read -r x; do sort --debug -k \"$x\" f | sort -R; done",
+        "for i in 1 2; do sort -R $x | sort --random-sort; done",
+    ] {
+        let rewritten = rewritten(text).expect("rewritten");
+        assert_eq!(rewritten.text, text);
+        let reason = rewritten.pipelines[0].reason.as_deref().unwrap_or_default();
+        assert!(reason.starts_with("stages that no kernel serves (sort: "), "{reason}");
+    }
+    for text in [
+        "for f in *; do sort -R \"$f\" | sort; done",
+        "for f in *; do sort $options f | grep -P x; done",
+        "for f in *; do head $n | tail -n \"$m\"; done",
+        "for f in *; do sed \"$program\" f | grep -P x; done",
+        // The text may set a locale that has kernels.
+        "LC_ALL=C; for f in *; do sort -R | sort --debug; done",
+    ] {
+        assert_ne!(rewritten(text).expect("rewritten").text, text);
+    }
+}

@@ -1,0 +1,104 @@
+//! Which calls would only start what the shell starts as well: those whose words tell, whatever the shell makes of the others,
+//! that no stage of them runs natively or in parts. A loop pays for such a call each time.
+
+use crate::environ::Environment;
+use crate::lookup;
+use crate::parts;
+use pelton_commands::{
+    Accept, Context, Declined, Locale, SystemLocales, accept_with, detect::Detector, stateless,
+};
+use pelton_syntax::{Command, Part, Simple, Stage, Word};
+use std::cell::{Cell, RefCell};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// What words are taken for that the shell makes when it comes to them: a number, a name, a program of sed, a path, nothing.
+const EXAMPLES: [Option<&str>; 5] = [Some("1"), Some("x"), Some("p"), Some("/x"), None];
+
+/// What is known before the text runs.
+pub struct Outlook<'a> {
+    environment: &'a Environment,
+    /// `None`: the text may set another one.
+    locale: Option<Accept<Locale>>,
+    detector: RefCell<Detector<'static>>,
+}
+
+impl<'a> Outlook<'a> {
+    /// For this text.
+    pub fn new(text: &str, environment: &'a Environment) -> Self {
+        let mut names = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let sets_locale = names.any(|name| name.starts_with("LC_") || name == "LANG" || name == "LANGUAGE");
+        let variable = |name: &str| environment.get(name).map(|value| value.as_bytes().to_vec());
+        let locale = (!sets_locale).then(|| Locale::resolve(variable, &SystemLocales::default()));
+        Outlook { environment, locale, detector: RefCell::new(environment.detector()) }
+    }
+
+    /// Why a call of these stages would gain nothing, if that is certain, to follow 'because of'.
+    pub fn nothing_gained(&self, stages: &[Stage]) -> Option<String> {
+        let reasons: Option<Vec<String>> = stages.iter().map(|stage| self.stays_a_process(stage)).collect();
+        reasons?.into_iter().next()
+    }
+
+    fn stays_a_process(&self, stage: &Stage) -> Option<String> {
+        let (Some(locale), Command::Simple(simple)) = (&self.locale, &stage.command) else { return None };
+        let name = simple.words.first()?.static_text()?;
+        let path = lookup::find(name.as_bytes(), self.environment)?;
+        let path = Path::new(OsStr::from_bytes(&path));
+        let name = path.file_name()?.as_bytes();
+        let locale = match locale {
+            Ok(locale) => locale.clone(),
+            Err(declined) => return Some(declined.reason.clone()),
+        };
+        let context = Context { locale, implementation: self.detector.borrow_mut().identify(path) };
+        let mut reason = None;
+        for args in possible_arguments(simple) {
+            reason = Some(refusal(name, &args, &context)?);
+        }
+        reason
+    }
+}
+
+/// Why a command line would run as it is.
+fn refusal(name: &[u8], args: &[Vec<u8>], context: &Context) -> Option<String> {
+    let reads = Cell::new(false);
+    let no_script = |_: &[u8]| {
+        reads.set(true);
+        Declined::because("what a file says")
+    };
+    let declined = accept_with(name, args, context, &no_script).err()?;
+    let in_parts = || {
+        let declared = || parts::declared(name, args).is_some();
+        parts::may_be(name) && (declared() || stateless::stateless(name, args, context).is_ok())
+    };
+    (!reads.get() && !in_parts()).then_some(declined.reason)
+}
+
+/// The arguments with each example for what the shell makes; one of them, if it makes nothing.
+fn possible_arguments(simple: &Simple) -> Vec<Vec<Vec<u8>>> {
+    let words = &simple.words[1..];
+    let with = |example: &Option<&str>| words.iter().filter_map(|word| filled(word, *example)).collect();
+    if words.iter().all(|word| word.static_text().is_some()) {
+        return vec![with(&None)];
+    }
+    EXAMPLES.iter().map(with).collect()
+}
+
+/// `None`: the word is none.
+fn filled(word: &Word, example: Option<&str>) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut stands = word.parts.is_empty();
+    for part in &word.parts {
+        match part {
+            Part::Bare(own) | Part::Quoted(own) => {
+                stands = true;
+                text.extend_from_slice(own.as_bytes());
+            }
+            _ => {
+                stands |= example.is_some();
+                text.extend_from_slice(example.unwrap_or_default().as_bytes());
+            }
+        }
+    }
+    stands.then_some(text)
+}
