@@ -5,6 +5,7 @@ use crate::polled::polled;
 use pelton_sys::calls::{self, Call};
 use pelton_sys::procfs::{self, ProcFile, Syscall};
 use pelton_sys::{clock, processes};
+use std::collections::BTreeMap;
 
 /// Below this share of the time between two looks, what it is blocked in is not worth a look.
 const WORTH_LOOKING: f64 = 0.05;
@@ -49,7 +50,7 @@ pub struct Edges {
 pub struct Step {
     /// Time on CPUs, of all threads.
     pub running_ns: u64,
-    /// Time ready without one, of the leading thread.
+    /// Time ready without one: of several threads, in which one was ready and none ran.
     pub ready_ns: u64,
     /// What it waits for now; `None` if it runs, or is ready to.
     pub state: Option<State>,
@@ -63,6 +64,24 @@ pub struct Track {
     running_ns: u64,
     ready_ns: u64,
     state: Option<State>,
+    /// All of them, once there are several.
+    threads: BTreeMap<u32, Thread>,
+}
+
+/// One of several threads.
+struct Thread {
+    syscall: Option<ProcFile>,
+    schedstat: Option<ProcFile>,
+    /// How long it has run or been ready.
+    active_ns: u64,
+}
+
+/// What several threads did since the last look.
+struct Together {
+    /// One of them ran, or was ready to, for at least so long.
+    active_ns: u64,
+    /// What they wait for now; `None` if one runs, or is ready to.
+    state: Option<State>,
 }
 
 impl Track {
@@ -75,6 +94,7 @@ impl Track {
             running_ns: 0,
             ready_ns: 0,
             state: None,
+            threads: BTreeMap::new(),
         }
     }
 
@@ -103,36 +123,74 @@ impl Track {
         let ready_ns = ready.saturating_sub(self.ready_ns);
         (self.running_ns, self.ready_ns) = (running, ready);
         let blocked_ns = window_ns.saturating_sub(running_ns + ready_ns);
+        let may_be_blocked = blocked_ns as f64 > WORTH_LOOKING * window_ns as f64;
+        if may_be_blocked && self.has_threads() {
+            let Together { active_ns, state } = self.look_at_threads(edges);
+            self.state = state;
+            // What is ready now may have been so since it last ran: the scheduler counts that when it runs again.
+            let active_ns = if state.is_none() { window_ns } else { active_ns.min(window_ns) };
+            return Some(Step { running_ns, ready_ns: active_ns.saturating_sub(running_ns), state });
+        }
         let slept = running_ns + ready_ns == 0 && self.state.is_some();
-        if !slept && blocked_ns as f64 > WORTH_LOOKING * window_ns as f64 {
-            self.state = self.look(edges);
-        } else if !slept {
-            self.state = None;
+        if !slept {
+            self.state = if may_be_blocked { self.look(edges) } else { None };
         }
         Some(Step { running_ns, ready_ns, state: self.state })
+    }
+
+    /// Whether it was seen with several threads.
+    pub fn is_several(&self) -> bool {
+        !self.threads.is_empty()
+    }
+
+    fn has_threads(&self) -> bool {
+        // Of a directory of directories, there are two links more than of those in it.
+        let several = || {
+            use std::os::unix::fs::MetadataExt;
+            std::fs::metadata(format!("/proc/{}/task", self.pid)).is_ok_and(|task| task.nlink() > 3)
+        };
+        !self.threads.is_empty() || several()
     }
 
     fn look(&self, edges: Edges) -> Option<State> {
         let mut buffer = [0; 256];
         let text = self.syscall.as_ref().and_then(|file| file.read(&mut buffer));
-        let Some(text) = text else { return Some(State::Other) };
-        match seen(self.pid, text, edges) {
-            Some(State::Lock) => self.look_at_threads(edges),
-            state => state,
-        }
+        text.map_or(Some(State::Other), |text| seen(self.pid, text, edges))
     }
 
-    /// A leading thread that waits for a lock may wait for the others to end: what these do counts.
-    fn look_at_threads(&self, edges: Edges) -> Option<State> {
-        let mut found = State::Lock;
-        let others = processes::tasks(self.pid).into_iter().filter(|&thread| thread != self.pid);
-        for thread in others.take(THREADS) {
-            let Some(file) = ProcFile::open(self.pid, &format!("task/{thread}/syscall")) else { continue };
+    /// Looks at all threads: of those that are new, all that they ever did counts.
+    fn look_at_threads(&mut self, edges: Edges) -> Together {
+        let tasks = processes::tasks(self.pid);
+        self.threads.retain(|thread, _| tasks.contains(thread));
+        let (mut active_ns, mut told, mut any_active) = (0, State::Other, false);
+        for task in tasks.into_iter().take(THREADS) {
+            let thread = self.threads.entry(task).or_insert_with(|| Thread::open(self.pid, task));
+            active_ns = active_ns.max(thread.active());
             let mut buffer = [0; 256];
-            let Some(text) = file.read(&mut buffer) else { continue };
-            found = found.min(seen(self.pid, text, edges)?);
+            let text = thread.syscall.as_ref().and_then(|file| file.read(&mut buffer));
+            match text.map(|text| seen(self.pid, text, edges)) {
+                Some(None) => any_active = true,
+                Some(Some(state)) => told = told.min(state),
+                None => {}
+            }
         }
-        Some(found)
+        Together { active_ns, state: (!any_active).then_some(told) }
+    }
+}
+
+impl Thread {
+    fn open(pid: u32, thread: u32) -> Self {
+        let file = |name: &str| ProcFile::open(pid, &format!("task/{thread}/{name}"));
+        Thread { syscall: file("syscall"), schedstat: file("schedstat"), active_ns: 0 }
+    }
+
+    /// How long it has run or been ready since the last look.
+    fn active(&mut self) -> u64 {
+        let mut buffer = [0; 128];
+        let text = self.schedstat.as_ref().and_then(|file| file.read(&mut buffer));
+        let Some(stat) = text.and_then(procfs::parse_schedstat) else { return 0 };
+        let before = std::mem::replace(&mut self.active_ns, stat.running_ns + stat.ready_ns);
+        self.active_ns.saturating_sub(before)
     }
 }
 

@@ -36,6 +36,7 @@ pub struct Sums {
     /// Those that found it blocked.
     blocked_samples: u32,
     had_descendants: bool,
+    had_threads: bool,
     /// Time from the first to the last sample.
     seen_ns: u64,
     /// CPU time in it, and the part of the time in which there was any.
@@ -122,6 +123,7 @@ impl WaitProbe {
                 None => false,
             });
         }
+        self.sums.had_threads |= self.leader.is_several();
         Some(self.sums.add(length_ns, step))
     }
 
@@ -235,11 +237,12 @@ impl Sums {
             return None;
         }
         // One thread of one process: exact. Several overlap in time, by as much as in the samples.
-        let alone = !self.had_descendants && cpu_ns <= fit.wall_ns;
+        let several = self.had_descendants || self.had_threads;
+        let alone = !several && cpu_ns <= fit.wall_ns;
         let overlap = if self.cpu_ns > 0 { self.running_ns as f64 / self.cpu_ns as f64 } else { 1.0 };
         let running_ns = if alone { cpu_ns } else { (cpu_ns as f64 * overlap) as u64 };
         let running_ns = running_ns.min(fit.wall_ns);
-        let ready_ns = match self.had_descendants {
+        let ready_ns = match several {
             false => fit.ready_ns,
             true => (self.ready_ns as f64 * fit.wall_ns as f64 / self.seen_ns.max(1) as f64) as u64,
         };
