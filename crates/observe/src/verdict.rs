@@ -87,13 +87,28 @@ fn find(index: usize, pipeline: &Pipeline) -> Option<Bottleneck> {
     // long as that is the better answer.
     let demand = |i: usize| cpu_demand(&pipeline.stages[i], pipeline);
     let candidates = (0..shares.len()).filter(|&i| shares[i] >= most - CLOSE);
-    let stage = candidates.max_by(|&a, &b| demand(a).total_cmp(&demand(b)))?;
+    let busiest = candidates.max_by(|&a, &b| demand(a).total_cmp(&demand(b)))?;
+    let stage = match kind(&pipeline.stages[busiest]) {
+        BottleneckKind::WaitsForCpu => would_take_longest(pipeline, &shares).unwrap_or(busiest),
+        _ => busiest,
+    };
     Some(Bottleneck {
         pipeline: index,
         stage,
         kind: kind(&pipeline.stages[stage]),
         share: shares[stage].min(1.0),
     })
+}
+
+/// The stage that would take longest if nobody had to wait for a CPU: where many programs want each one, who computes little
+/// and often waits for it longest.
+fn would_take_longest(pipeline: &Pipeline, shares: &[f64]) -> Option<usize> {
+    let quiet_ns = |i: usize| {
+        let stage = &pipeline.stages[i];
+        stage.waits.as_ref().map_or(stage.cost.cpu_ns(), |waits| waits.running_ns + waits.other_ns)
+    };
+    let candidates = (0..shares.len()).filter(|&i| shares[i] >= LEAST_SHARE);
+    candidates.max_by_key(|&i| quiet_ns(i))
 }
 
 fn kind(stage: &Stage) -> BottleneckKind {
@@ -375,6 +390,12 @@ mod tests {
     fn on_a_loaded_machine_readiness_counts() {
         let stages = vec![stage("awk", [400, 550, 0, 50, 0]), stage("wc", [100, 100, 800, 0, 0])];
         assert_eq!(answer(stages), Some((0, BottleneckKind::WaitsForCpu)));
+    }
+
+    #[test]
+    fn on_a_crowded_machine_who_computes_most_counts() {
+        let stages = vec![stage("cat", [80, 620, 0, 300, 0]), stage("sha512sum", [210, 400, 390, 0, 0])];
+        assert_eq!(answer(stages), Some((1, BottleneckKind::WaitsForCpu)));
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub fn cases(bench: &Bench) -> Outcome<Vec<Case>> {
     let big = name(LINES.file(&bench.data, 5 * mb)?);
     let words = name(WORDS.file(&bench.data, mb)?);
     let mut cases = computing(&lines, &big, &words);
+    cases.extend(threaded(&lines, &big));
     cases.extend(waiting(&lines));
     cases.extend(awks(bench)?);
     Ok(cases)
@@ -27,6 +28,16 @@ pub fn cases(bench: &Bench) -> Outcome<Vec<Case>> {
 
 fn case(name: &'static str, right: &[usize], pipeline: String, why: &str) -> Case {
     Case { name, pipeline, right: right.to_vec(), kinds: COMPUTES, why: why.into() }
+}
+
+/// Stages whose threads compute while the first of them waits.
+fn threaded(lines: &str, big: &str) -> Vec<Case> {
+    let why = "its threads compute, and the first of them waits for them";
+    vec![
+        case("threads of xz", &[1], format!("cat {lines} | xz -T2 -1 | wc -c"), why),
+        case("threads of zstd", &[1], format!("cat {big} | zstd -T2 -12 | wc -c"), why),
+        case("threads of sort", &[1], format!("cat {big} | sort --parallel=2 -k2 | wc -c"), why),
+    ]
 }
 
 /// Stages that compute.
