@@ -369,6 +369,34 @@ fn an_event_that_another_process_could_bring_about_is_waited_for() {
     .never_dead();
 }
 
+/// A signal's handler may bring about what is polled for, so only a read shows it for certain.
+#[test]
+fn an_event_that_nobody_else_could_bring_about() {
+    let dead = "waits for what only it itself could bring about";
+    Patient::python("import os\nos.eventfd_read(os.eventfd(0))")
+        .hangs("threads", &["[eventfd] on its descriptor", dead]);
+    Patient::python(
+        "import os, threading, time\ne = os.eventfd(0)\nthreading.Thread(target=time.sleep, args=(100,)).start()\nos.eventfd_read(e)",
+    )
+    .never_dead();
+}
+
+#[test]
+fn it_does_not_tell_of_itself_nor_of_its_reader() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = "\"$0\" doctor --json $$ | cat | cat > told; :";
+    let mut shell = Command::new("bash");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_pelton")]).current_dir(&directory);
+    // Other tests run at the same time, and have its descriptors.
+    shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    assert!(shell.status().unwrap().success());
+    let told: Value = serde_json::from_slice(&fs::read(directory.path().join("told")).unwrap()).unwrap();
+    let headline = told["findings"][0]["headline"].as_str().unwrap();
+    assert!(headline.starts_with("bash (") && !headline.contains("pelton"), "{told:#}");
+    let waits = told["findings"][0]["waits"].as_array().unwrap();
+    assert_eq!(waits.len(), 1, "the shell alone: {told:#}");
+}
+
 #[test]
 fn healthy_programs_in_other_languages() {
     let exists = |name: &str| {

@@ -4,7 +4,7 @@
 //! the advice could change the output.
 
 use crate::verdict::{label, partner};
-use pelton_record::{Bottleneck, BottleneckKind, How, Pipeline, Run, Stage};
+use pelton_record::{Bottleneck, BottleneckKind, Elsewhere, How, Pipeline, Run, Stage};
 
 type Rule = fn(&Scene<'_>) -> Option<String>;
 
@@ -52,6 +52,30 @@ impl Scene<'_> {
     }
 }
 
+/// From this share of the time on, no other stage matters.
+const MOST_OF_THE_TIME: f64 = 0.7;
+
+/// What a stage waits for outside the pipeline.
+pub(crate) enum Awaited {
+    Time,
+    Lock,
+    InputOrOutput,
+    Unknown,
+}
+
+/// The most of it, if that is known.
+pub(crate) fn waits_most_for(stage: &Stage) -> Awaited {
+    let Some(waits) = &stage.waits else { return Awaited::Unknown };
+    let Elsewhere { io_ns, lock_ns, asleep_ns, held_ns } = waits.elsewhere;
+    let most = io_ns.max(lock_ns).max(asleep_ns).max(held_ns);
+    match () {
+        () if most * 2 < waits.other_ns => Awaited::Unknown,
+        () if most == asleep_ns => Awaited::Time,
+        () if most == lock_ns => Awaited::Lock,
+        () => Awaited::InputOrOutput,
+    }
+}
+
 fn threads_in_turns(scene: &Scene<'_>) -> Option<String> {
     let turns = scene.stage.threads.as_ref()?.turns.as_ref()?;
     Some(format!(
@@ -71,16 +95,20 @@ fn others_have_the_cpus(scene: &Scene<'_>) -> Option<String> {
 fn waits_elsewhere(scene: &Scene<'_>) -> Option<String> {
     let held = scene.stage.waits.as_ref().is_some_and(|w| w.elsewhere.held_ns * 2 > w.other_ns);
     (scene.bottleneck.kind == BottleneckKind::WaitsElsewhere).then(|| {
-        if held {
-            return format!(
-                "{} makes too many system calls to be traced: without --exact, what it waits for is sampled",
-                scene.here()
-            );
+        let here = scene.here();
+        match waits_most_for(scene.stage) {
+            _ if held => {
+                format!("{here} makes too many system calls to be traced: without --exact, what it waits for is sampled")
+            }
+            Awaited::Time => format!("let {here} sleep for less, or not at all, if you can: more CPU will not help"),
+            Awaited::Lock => format!("find out who holds what {here} waits for: more CPU will not help"),
+            Awaited::InputOrOutput => {
+                format!("find out which file or host {here} waits for: more CPU will not help")
+            }
+            Awaited::Unknown => format!(
+                "find out what {here} waits for (its input file, a host, a timer); more CPU will not help"
+            ),
         }
-        format!(
-            "find out what {} waits for (its input file, a host, a timer); more CPU will not help",
-            scene.here()
-        )
     })
 }
 
@@ -126,10 +154,8 @@ fn faster_awk(scene: &Scene<'_>) -> Option<String> {
 }
 
 fn loop_of_processes(scene: &Scene<'_>) -> Option<String> {
-    let loops = ["while", "for", "until", "{…}", "(…)"].contains(&scene.stage.name.as_str());
-    let forks = scene.stage.text.contains("$(") || scene.stage.text.contains('`');
-    (loops && forks).then(|| {
-        "the loop starts processes for every line: about a millisecond each. One awk or sed over all lines does without"
+    (scene.computes() && scene.stage.starts_processes).then(|| {
+        "the loop starts processes in each of its rounds: about a millisecond each. One awk or sed over all lines does without"
             .into()
     })
 }
@@ -144,13 +170,20 @@ fn two_share_the_pace(scene: &Scene<'_>) -> Option<String> {
 }
 
 fn idle_cores(scene: &Scene<'_>) -> Option<String> {
-    let idle = f64::from(scene.run.machine.cores) - scene.cores_used;
     if !scene.computes() {
         return None;
     }
+    // Other programs may have what this run left.
+    let left = f64::from(scene.run.machine.cores) - scene.cores_used;
+    let idle = scene.run.observer.idle_cores.map_or(left, |idle| idle.min(left));
+    let others = if scene.bottleneck.share >= MOST_OF_THE_TIME {
+        "work on any other stage is lost".to_owned()
+    } else {
+        format!("that is where most is to be gained, {:.0}% of the time", scene.bottleneck.share * 100.0)
+    };
     Some(if idle >= 0.7 {
         format!(
-            "only a faster {} or splitting its input over the idle core{} helps; work on any other stage is lost",
+            "only a faster {} or splitting its input over the idle core{} helps; {others}",
             scene.here(),
             if idle >= 1.7 { "s" } else { "" }
         )

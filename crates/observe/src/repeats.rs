@@ -76,6 +76,9 @@ pub(crate) fn median(mut values: Vec<u64>) -> u64 {
 fn put_medians(summary: &mut Run, runs: &[Run]) {
     summary.wall_ns = median(runs.iter().map(|run| run.wall_ns).collect());
     summary.total = median_cost(&runs.iter().map(|run| &run.total).collect::<Vec<_>>());
+    let mut idle: Vec<f64> = runs.iter().filter_map(|run| run.observer.idle_cores).collect();
+    idle.sort_by(f64::total_cmp);
+    summary.observer.idle_cores = idle.get(idle.len() / 2).copied();
     summary.observer.cpu_ns = median(runs.iter().map(|run| run.observer.cpu_ns).collect());
     for (p, pipeline) in summary.pipelines.iter_mut().enumerate() {
         let same: Vec<&Pipeline> = runs.iter().map(|run| &run.pipelines[p]).collect();

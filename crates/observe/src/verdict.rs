@@ -4,8 +4,8 @@
 //! outside the pipeline. All others spend theirs starved (waiting for input) or back-pressured (waiting for room).
 //! This is a pure function of the record, so any record can be judged again.
 
-use crate::advice;
-use pelton_record::{Bottleneck, BottleneckKind, Elsewhere, PipeUse, Pipeline, Run, Stage, Verdict};
+use crate::advice::{self, Awaited, waits_most_for};
+use pelton_record::{Bottleneck, BottleneckKind, PipeUse, Pipeline, Run, Stage, Verdict};
 
 /// Below this wall time the start of processes is most of the work, and nothing can be said about pace.
 const TOO_SHORT_NS: u64 = 20_000_000;
@@ -166,14 +166,14 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
 /// What a stage waits for outside the pipeline, in words: the most of it, if that is known.
 fn elsewhere(stage: &Stage) -> &'static str {
     let Some(waits) = &stage.waits else { return "something else" };
-    let Elsewhere { io_ns, lock_ns, asleep_ns, held_ns } = waits.elsewhere;
-    let most = io_ns.max(lock_ns).max(asleep_ns).max(held_ns);
-    match () {
-        () if most * 2 < waits.other_ns => "disk, network, terminal, timer or a child",
-        () if most == held_ns => "tracing holds it up at each of its system calls",
-        () if most == asleep_ns => "it sleeps until a time has passed",
-        () if most == lock_ns => "a lock, or a thread of its own",
-        () => "disk, network or terminal",
+    match waits_most_for(stage) {
+        _ if waits.elsewhere.held_ns * 2 > waits.other_ns => {
+            "tracing holds it up at each of its system calls"
+        }
+        Awaited::Time => "it sleeps until a time has passed",
+        Awaited::Lock => "a lock, or a thread of its own",
+        Awaited::InputOrOutput => "disk, network or terminal",
+        Awaited::Unknown => "disk, network, terminal, timer or a child",
     }
 }
 
@@ -296,6 +296,7 @@ mod tests {
             timeline: None,
             inside: None,
             stands_for: 1,
+            starts_processes: false,
         }
     }
 

@@ -265,7 +265,6 @@ fn tell_estimate(estimate: &Estimate, signs: &Signs) -> String {
     let times = |ratio: f64| format!("{ratio:.*}{}", usize::from(ratio < 9.5), signs.times);
     let what = match estimate.ratio() {
         ratio if ratio >= 1.15 => format!("about {} less CPU than from the shell", times(ratio)),
-        ratio if ratio <= 0.87 => format!("about {} more CPU than from the shell", times(1.0 / ratio)),
         _ => "about as much CPU as from the shell".to_owned(),
     };
     let (shell, plan) = (duration(estimate.shell_cpu_ns as f64), duration(estimate.plan_cpu_ns as f64));

@@ -169,6 +169,9 @@ pub struct Stage {
     /// How many stages of the text this row stands for: 1, or more if a rule of `pelton run` made them one.
     #[serde(default = "one")]
     pub stands_for: u32,
+    /// True if it is a loop of the shell whose text starts processes in its rounds.
+    #[serde(default)]
+    pub starts_processes: bool,
 }
 
 fn one() -> u32 {
@@ -250,6 +253,9 @@ pub struct Observer {
     /// The part of `cpu_ns` that these rounds took.
     #[serde(default)]
     pub sampling_ns: u64,
+    /// Cores that no program used meanwhile, on average over the run, in ticks of 10 ms; `None` if the kernel did not say.
+    #[serde(default)]
+    pub idle_cores: Option<f64>,
 }
 
 /// Raw values of repeated runs; index = run. All lists have the same length.

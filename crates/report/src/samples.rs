@@ -108,6 +108,7 @@ fn stage(text: &str, cost: Cost, percent: Option<[u64; 5]>) -> Stage {
         timeline: None,
         inside: None,
         stands_for: 1,
+        starts_processes: false,
     }
 }
 
@@ -150,7 +151,7 @@ fn run(pipelines: Vec<Pipeline>, bottleneck: Option<(usize, usize)>, headline: &
         wall_ns: total.wall_ns,
         exit_status: 0,
         left_behind: LeftBehind::default(),
-        observer: Observer { cpu_ns: 9_312_000, rounds: 120, sampling_ns: 8_100_000 },
+        observer: Observer { cpu_ns: 9_312_000, rounds: 120, sampling_ns: 8_100_000, idle_cores: None },
         verdict: Verdict {
             bottleneck: bottleneck.map(|(pipeline, stage)| Bottleneck {
                 pipeline,

@@ -21,6 +21,7 @@ use pelton_sys::clock;
 use pelton_sys::follow::LinePlace;
 use pelton_sys::pipe;
 use pelton_sys::procfs::{self, ProcFile};
+use pelton_sys::sched;
 use pelton_sys::signals::{self, Forwarded, Interrupts};
 use pelton_sys::spawn::{self, Action, Child, Exec, OpenMode, Redirection, Tie};
 use pelton_sys::wait::{self, Ended};
@@ -487,6 +488,8 @@ struct Runner {
     pace: Pace,
     start_ns: u64,
     own_cpu_at_start_ns: u64,
+    /// Of the whole machine.
+    idle_at_start_ns: Option<u64>,
     /// Who wants to see how far it is.
     show: Option<ShowProgress>,
     /// How many pipelines have begun.
@@ -556,6 +559,7 @@ impl Runner {
             pace: Pace::begin(),
             start_ns: clock::now_ns(),
             own_cpu_at_start_ns: clock::own_cpu_ns(),
+            idle_at_start_ns: observing.measures().then(sched::idle_ns).flatten(),
             show: None,
             begun: 0,
             total_bytes: None,
@@ -890,6 +894,13 @@ impl Runner {
         });
     }
 
+    /// Since the start.
+    fn idle_cores(&self) -> Option<f64> {
+        let idle_ns = sched::idle_ns()?.checked_sub(self.idle_at_start_ns?)?;
+        let passed_ns = clock::now_ns().checked_sub(self.start_ns).filter(|ns| *ns > 0)?;
+        Some(idle_ns as f64 / passed_ns as f64)
+    }
+
     fn finish(mut self) -> io::Result<Execution> {
         if self.observing.measures() {
             // What was left behind and has ended by now still counts; what still runs is only counted as such.
@@ -903,6 +914,7 @@ impl Runner {
                 cpu_ns: clock::own_cpu_ns() - self.own_cpu_at_start_ns,
                 rounds: self.pace.rounds(),
                 sampling_ns: self.sampling_ns,
+                idle_cores: self.idle_cores(),
             };
         }
         Ok(self.execution)

@@ -16,14 +16,6 @@ pub fn assemble(
     started_unix_ms: u64,
     environment: &Environment,
 ) -> Run {
-    let mut total = Cost::zero();
-    for cost in execution.pipelines.iter().flat_map(Pipeline::costs) {
-        total.add(cost);
-    }
-    if execution.left_behind.ended > 0 {
-        total.add(&execution.left_behind.cost);
-    }
-    total.wall_ns = execution.wall_ns;
     let mut run = Run {
         record_version: RECORD_VERSION,
         pelton_version: env!("CARGO_PKG_VERSION").into(),
@@ -33,7 +25,7 @@ pub fn assemble(
         machine: this_machine(environment),
         pipelines: execution.pipelines.clone(),
         wall_ns: execution.wall_ns,
-        total,
+        total: Cost::zero(),
         exit_status: execution.status,
         left_behind: execution.left_behind.clone(),
         observer: execution.observer.clone(),
@@ -43,10 +35,48 @@ pub fn assemble(
         arrivals: None,
         lines: None,
     };
-    run.notes = notes(&run, execution.launches.is_some());
-    run.verdict = pelton_observe::judge(&run);
-    judge_inside(&mut run);
+    run.pipelines.iter_mut().for_each(forget_what_was_spliced);
+    conclude(&mut run, execution.launches.is_some());
     run
+}
+
+/// Bytes that a stage moves without reading and writing them (splice and its kin) are not counted by the kernel. Where there was
+/// more in the pipe behind it than it is said to have written, or its reader got much from one who wrote nothing, it is not
+/// known how much it wrote; nor how much it read, if that is less than the stage before it wrote.
+fn forget_what_was_spliced(pipeline: &mut Pipeline) {
+    const MUCH: u64 = 64 << 10;
+    for row in 0..pipeline.stages.len().saturating_sub(1) {
+        let Some(written) = pipeline.stages[row].cost.written_bytes else { continue };
+        let pipe = pipeline.pipes.iter().find(|pipe| pipe.writer == row && pipe.samples > 0);
+        let more_in_pipe = pipe.is_some_and(|pipe| pipe.mean_bytes > written);
+        let always_empty = pipe.is_some_and(|pipe| pipe.mean_bytes == 0);
+        let next_read = pipeline.stages[row + 1].cost.read_bytes.unwrap_or(0);
+        let silent = written == 0 && next_read > MUCH && !always_empty;
+        if !(pipeline.stages[row].feeds_next && (more_in_pipe || silent)) {
+            continue;
+        }
+        let before = row.checked_sub(1).and_then(|row| pipeline.stages[row].cost.written_bytes);
+        let cost = &mut pipeline.stages[row].cost;
+        cost.written_bytes = None;
+        cost.read_bytes = cost.read_bytes.filter(|read| before.is_some_and(|before| *read >= before));
+    }
+}
+
+/// Makes what follows from the rows of a record: its notes, its total and the answer. `by_line` says whether each line of
+/// the text has rows of its own.
+pub fn conclude(run: &mut Run, by_line: bool) {
+    run.notes = notes(run, by_line);
+    let mut total = Cost::zero();
+    for cost in run.pipelines.iter().flat_map(Pipeline::costs) {
+        total.add(cost);
+    }
+    if run.left_behind.ended > 0 {
+        total.add(&run.left_behind.cost);
+    }
+    total.wall_ns = run.wall_ns;
+    run.total = total;
+    run.verdict = pelton_observe::judge(run);
+    judge_inside(run);
 }
 
 /// The answer for the pipelines that its only row was found to have inside.

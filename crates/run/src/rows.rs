@@ -1,6 +1,7 @@
 //! From what ended to the rows of the record.
 
 use crate::native::{Meter, RowNote};
+use crate::script;
 use pelton_observe::probes::pipes::PipeProbe;
 use pelton_observe::{Finished, divide};
 use pelton_record::{Cost, End, How, Pass, PipeUse, Span, Stage, Waits};
@@ -143,6 +144,7 @@ impl<'a> Rows<'a> {
             reads_previous: stages.start > 0,
             feeds_next: true,
             stands_for: stages.len() as u32,
+            starts_processes: script::is_loop_of_processes(&join(|words| &words.text)),
         });
     }
 }

@@ -110,6 +110,13 @@ pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
         (Kind::FileLock, _) => {
             format!("the file lock that {} wants is held by one that waits for it", of(|c| *c == Cause::Lock))
         }
+        (Kind::Threads, _)
+            if held
+                .iter()
+                .all(|(pid, _)| world.processes.get(pid).is_some_and(|one| one.tasks.len() == 1)) =>
+        {
+            format!("{all} waits for what only it itself could bring about")
+        }
         (Kind::Threads, _) => format!("all threads of {all} wait, and each for another one"),
         _ => format!("{all} wait for one another in a circle"),
     }
@@ -141,6 +148,9 @@ pub fn cure(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
             let (pid, wait) = find(|c| *c == Cause::Lock)?;
             let holder = wait.by.iter().find(|holder| holder.pid != pid)?.pid;
             format!("in {}, release the lock before waiting for {}", name(world, holder), name(world, pid))
+        }
+        Kind::Threads if held.iter().any(|(_, wait)| wait.object.is_some()) => {
+            "a debugger shows where it waits, and who was to write there".into()
         }
         Kind::Threads => {
             "take locks in the same order everywhere; a debugger shows where each thread stands".into()

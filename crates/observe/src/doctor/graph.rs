@@ -30,15 +30,15 @@ fn collect(wait: &Wait, edges: Edges, found: &mut BTreeSet<u32>) {
 }
 
 /// These processes with all that belongs to them: descendants, and those on the other side of their channels; without
-/// this process, and without those that may not be looked into, unless they are asked about.
-pub fn related(world: &World, seeds: &[u32]) -> BTreeSet<u32> {
+/// those of `own`, and without those that may not be looked into, unless they are asked about.
+pub fn related(world: &World, seeds: &[u32], own: &BTreeSet<u32>) -> BTreeSet<u32> {
     let channels: BTreeMap<u32, BTreeSet<u32>> =
         world.processes.iter().map(|(&pid, process)| (pid, ends(process, Edges::Channels))).collect();
     let mut found: BTreeSet<u32> = BTreeSet::new();
     let mut todo: Vec<u32> = seeds.to_vec();
     while let Some(pid) = todo.pop() {
         let Some(process) = world.processes.get(&pid) else { continue };
-        let told = seeds.contains(&pid) || (!process.hidden && pid != std::process::id());
+        let told = seeds.contains(&pid) || (!process.hidden && !own.contains(&pid));
         if !told || !found.insert(pid) {
             continue;
         }
@@ -135,6 +135,7 @@ mod tests {
     #[test]
     fn neighbours_on_both_sides_are_related() {
         let world = world(&[(1, &[2]), (2, &[3]), (3, &[]), (4, &[])]);
-        assert_eq!(related(&world, &[2]), set(&[1, 2, 3]));
+        assert_eq!(related(&world, &[2], &set(&[])), set(&[1, 2, 3]));
+        assert_eq!(related(&world, &[2], &set(&[1])), set(&[2, 3]));
     }
 }

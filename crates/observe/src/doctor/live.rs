@@ -90,7 +90,7 @@ fn culprit(seen: &Seen, pid: u32) -> u32 {
     while cause_of(seen, now).is_some_and(|cause| !cause.is_outside()) {
         let Some(process) = seen.world.processes.get(&now) else { break };
         let ends = telling(process).map(all_ends).unwrap_or_default();
-        let live = |pid: &u32| !visited.contains(pid) && !seen.dead.contains(pid);
+        let live = |pid: &u32| ![&visited, &seen.dead, &seen.own].iter().any(|of| of.contains(pid));
         match ends.into_iter().find(live) {
             Some(next) => now = next,
             None => break,

@@ -40,6 +40,8 @@ pub enum Scope {
 /// What two looks saw.
 pub struct Seen {
     world: World,
+    /// This process, and those who only wait for what it prints.
+    own: BTreeSet<u32>,
     /// Processes that can never go on.
     dead: BTreeSet<u32>,
     /// CPU time between the looks, nanoseconds.
@@ -89,7 +91,7 @@ pub fn examine(scope: &Scope) -> Diagnosis {
     let start_ns = clock::now_ns();
     let taken_unix_ms = clock::unix_ms();
     let seen = see();
-    let members = members(&seen.world, scope);
+    let members = members(&seen, scope);
     let (findings, idle) = findings(&seen, &members, matches!(scope, Scope::These(_)));
     let health = findings.iter().map(|finding| finding.health).max().unwrap_or(Health::Idle);
     let visible = |process: &&world::Process| !process.hidden;
@@ -127,7 +129,8 @@ fn see() -> Seen {
     let cpu_ns = second.iter().filter_map(|(pid, now)| Some((*pid, now.saturating_sub(*first.get(pid)?))));
     let cpu_ns = cpu_ns.collect();
     let dead = liveness::dead_processes(&world, &dead);
-    Seen { world, dead, cpu_ns, between_ns: second_ns - first_ns }
+    let own = world.leave_out(std::process::id());
+    Seen { world, own, dead, cpu_ns, between_ns: second_ns - first_ns }
 }
 
 /// Looks again. A thread that is not dead in the same way any more, or that has run in between, is live.
@@ -147,14 +150,14 @@ fn confirm(world: &mut World, dead: &BTreeSet<(u32, u32)>) {
     }
 }
 
-fn members(world: &World, scope: &Scope) -> BTreeSet<u32> {
-    let own = std::process::id();
+fn members(seen: &Seen, scope: &Scope) -> BTreeSet<u32> {
     let user = processes::own_user();
-    let visible = world.processes.iter().filter(|(pid, process)| **pid != own && !process.hidden);
+    let all = &seen.world.processes;
+    let visible = all.iter().filter(|(pid, process)| !seen.own.contains(pid) && !process.hidden);
     match scope {
         Scope::All => visible.map(|(pid, _)| *pid).collect(),
         Scope::Own => visible.filter(|(_, process)| process.owner == user).map(|(pid, _)| *pid).collect(),
-        Scope::These(pids) => graph::related(world, pids),
+        Scope::These(pids) => graph::related(&seen.world, pids, &seen.own),
     }
 }
 

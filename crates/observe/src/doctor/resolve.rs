@@ -20,6 +20,8 @@ pub struct Resolver<'w> {
 }
 
 const SIGCHLD_BIT: u64 = 1 << 16;
+/// Signals whose handlers report an error of the program: 4 to 8 and 11.
+const FAULTS: u64 = 0b100_1111_1000;
 
 impl<'w> Resolver<'w> {
     pub fn new(processes: &'w BTreeMap<u32, RawProcess>, holders: &'w Holders) -> Self {
@@ -102,6 +104,8 @@ impl<'w> Resolver<'w> {
         let on = |cause, by| Wait { cause, fd: Some(fd), object: object.clone(), by };
         match &one.target {
             Target::Terminal(_) => on(Cause::Terminal, Vec::new()),
+            // Only the process itself could bring it about: a thread of its own, for one that waits in the call does not.
+            Target::Anonymous(_) if self.owns_event(pid, fd) => on(Cause::Thread, Vec::new()),
             Target::Anonymous(name) => on(anonymous(name), Vec::new()),
             Target::File(path) => on(file(path), Vec::new()),
             Target::Socket(inode) => self.socket(*inode, cause, on),
@@ -159,9 +163,10 @@ impl<'w> Resolver<'w> {
         let mut waits: Vec<Wait> = Vec::new();
         for (fd, reads, writes) in polled {
             let wait = if reads { self.data(pid, fd) } else { self.room(pid, fd) };
-            // A pipe or an event to itself is how a signal handler or another thread wakes an event loop.
+            // A pipe or an event to itself is how a signal handler wakes an event loop.
+            let handles = process.stat.caught & !FAULTS != 0;
             let own_pipe = !wait.by.is_empty() && wait.by.iter().all(|holder| holder.pid == pid);
-            waits.push(if reads && (own_pipe || self.owns_event(pid, fd)) {
+            waits.push(if handles && reads && (own_pipe || self.owns_event(pid, fd)) {
                 Wait { cause: Cause::Signal, by: Vec::new(), ..wait }
             } else {
                 wait

@@ -74,7 +74,7 @@ pub fn wait(world: &World, pid: u32, wait: &Wait, fill: Option<Fill>) -> String 
         Cause::Room => room(world, pid, wait, object, fill),
         Cause::Opener { for_writing } => opener(*for_writing, object),
         Cause::Lock => lock(world, wait, object),
-        Cause::Thread => threads(world, pid),
+        Cause::Thread => threads(world, pid, wait),
         Cause::Any(waits) => any(world, pid, waits),
         Cause::Unknown(reason) => format!("waits for something that cannot be told: {reason}"),
     }
@@ -151,10 +151,15 @@ fn lock(world: &World, wait: &Wait, object: &str) -> String {
     }
 }
 
-fn threads(world: &World, pid: u32) -> String {
-    match world.processes.get(&pid).map_or(1, |process| process.tasks.len()) {
-        0 | 1 => "waits for a lock that no other thread of it could release".into(),
-        n => format!("has {n} threads that wait, one for a lock that another one would release"),
+fn threads(world: &World, pid: u32, wait: &Wait) -> String {
+    let count = world.processes.get(&pid).map_or(1, |process| process.tasks.len());
+    let (awaited, ends) = match (&wait.object, wait.fd) {
+        (Some(object), Some(fd)) => (format!("{object} on its {}", descriptor(fd)), "write to"),
+        _ => ("a lock".to_owned(), "release"),
+    };
+    match count {
+        0 | 1 => format!("waits for {awaited} that only it itself could {ends}"),
+        n => format!("has {n} threads that wait, one for {awaited} that only another one could {ends}"),
     }
 }
 

@@ -3,13 +3,45 @@
 
 use pelton_record::diagnosis::Holder;
 use pelton_sys::processes::Stat;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// All processes, by id.
 #[derive(Clone, Debug, Default)]
 pub struct World {
     /// Those that can be looked into, and those that cannot.
     pub processes: BTreeMap<u32, Process>,
+}
+
+impl World {
+    /// Forgets that others could wait for `observer`, which is about to end and is not what is asked about: as the holder of a
+    /// pipe that others hold as well. Returns those who only wait for its output, such as a pager.
+    pub fn leave_out(&mut self, observer: u32) -> BTreeSet<u32> {
+        let mut readers = BTreeSet::from([observer]);
+        loop {
+            let reads = |process: &Process| {
+                let mut waits = process.tasks.iter().map(|task| &task.wait);
+                let for_them = |wait: &Wait| {
+                    let of_them = wait.by.iter().all(|holder| readers.contains(&holder.pid));
+                    wait.cause == Cause::Data && !wait.by.is_empty() && of_them
+                };
+                process.tasks.len() == 1 && waits.all(for_them)
+            };
+            let more: BTreeSet<u32> = self
+                .processes
+                .iter()
+                .filter(|(pid, process)| !readers.contains(pid) && reads(process))
+                .map(|(&pid, _)| pid)
+                .collect();
+            if more.is_empty() {
+                break;
+            }
+            readers.extend(more);
+        }
+        for task in self.processes.values_mut().flat_map(|process| &mut process.tasks) {
+            task.wait.forget(observer);
+        }
+        readers
+    }
 }
 
 /// One process.
@@ -62,6 +94,16 @@ impl Wait {
     /// A wait that no other process can end, or none.
     pub fn simple(cause: Cause) -> Self {
         Wait { cause, fd: None, object: None, by: Vec::new() }
+    }
+
+    /// Without `pid`, if others could end it too.
+    fn forget(&mut self, pid: u32) {
+        if let Cause::Any(waits) = &mut self.cause {
+            waits.iter_mut().for_each(|wait| wait.forget(pid));
+        }
+        if self.by.iter().any(|holder| holder.pid != pid) {
+            self.by.retain(|holder| holder.pid != pid);
+        }
     }
 }
 

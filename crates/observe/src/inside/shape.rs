@@ -186,6 +186,7 @@ fn stage(family: &Relations<'_>, leader: usize, run_start_ns: u64) -> Stage {
         reads_previous: false,
         feeds_next: false,
         stands_for: 1,
+        starts_processes: false,
     }
 }
 

@@ -33,6 +33,7 @@ pub fn verdict(stages: &[LiveStage], cores: u32) -> Verdict {
                 reads_previous: i > 0,
                 feeds_next: i + 1 < stages.len(),
                 stands_for: 1,
+                starts_processes: false,
             }
         })
         .collect();

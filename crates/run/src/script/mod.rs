@@ -155,6 +155,28 @@ pub(crate) fn pipelines(text: &str, dialect: Dialect, script: &Script) -> Vec<Fo
     top.chain(nested).collect()
 }
 
+/// Whether `text` is a loop of the shell, or a group of commands, that starts processes: for a command that is not the shell's
+/// own, a pipeline or a `$(…)`.
+pub(crate) fn is_loop_of_processes(text: &str) -> bool {
+    let Ok(script) = syntax::parse(text, Dialect::Bash) else { return false };
+    let compound = |stage: &syntax::Stage| matches!(stage.command, Command::Compound(_));
+    let substitutes = |stage: &syntax::Stage| {
+        stage.words().flat_map(|word| &word.parts).any(|part| {
+            use syntax::{Part, Reason};
+            let Part::Opaque { reason, .. } = part else { return false };
+            matches!(reason, Reason::CommandSubstitution | Reason::ProcessSubstitution)
+        })
+    };
+    let starts = |stage: &syntax::Stage| {
+        let name = stage.simple().and_then(|simple| simple.words.first()).and_then(syntax::Word::static_text);
+        substitutes(stage) || name.is_some_and(|name| !crate::is_builtin(&name))
+    };
+    script.stages().all(compound)
+        && pipelines(text, Dialect::Bash, &script)
+            .iter()
+            .any(|found| found.pipeline.stages.len() > 1 || found.pipeline.stages.iter().any(starts))
+}
+
 /// The one pipeline that `text` is.
 fn alone(text: &str, dialect: Dialect) -> Option<Pipeline> {
     let script = syntax::parse(text, dialect).ok().filter(|script| script.unmodelled().is_none())?;

@@ -137,3 +137,28 @@ fn calls_that_would_gain_nothing_are_not_made() {
         assert_ne!(rewritten(text).expect("rewritten").text, text);
     }
 }
+
+#[test]
+fn loops_that_start_processes_are_told_from_those_that_compute() {
+    for text in [
+        "while read -r x; do echo $((x + 1)); done",
+        "for ((i = 0; i < 9; i++)); do n=$((n * 2)); (( n > 5 )) && echo $n; done",
+        "until [ $i -ge 5 ]; do i=$((i+1)); printf '%s; sed x\\n' \"$i\"; done",
+        "while read x; do echo \"a; sed $((x)) b\"; done",
+        "{ read x; while IFS= read -r y; do echo \"$y\"; done; }",
+        "expr 1 + 1",
+    ] {
+        assert!(!is_loop_of_processes(text), "{text}");
+    }
+    for text in [
+        "while read -r x; do expr $x + 1; done",
+        "for f in *; do wc -l $f; done",
+        "while read x; do y=$(cut -c1 <<< $x); echo $y; done",
+        "for i in 1 2; do x=1 /bin/true | cat; done",
+        "while read x; do if grep -q a $x; then echo; fi; done",
+        "while read x; do echo `date`; done",
+        "while read x; do echo \"a $(date)\"; done",
+    ] {
+        assert!(is_loop_of_processes(text), "{text}");
+    }
+}
