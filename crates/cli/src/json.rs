@@ -111,9 +111,10 @@ pub struct JsonArgs {
     #[arg(long, conflicts_with = "ndjson")]
     one: bool,
 
-    /// Refuse documents with more levels of objects and arrays
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-    max_depth: usize,
+    /// Refuse documents with more levels of objects and arrays [default: 10000 where paths are printed, which grow with
+    /// each level; else 1000000]
+    #[arg(long, value_name = "N")]
+    max_depth: Option<usize>,
 
     #[command(flatten)]
     cores: CoreArgs,
@@ -134,7 +135,7 @@ pub struct JsonArgs {
 pub fn json(args: &JsonArgs) -> Result<Ending, Failure> {
     pelton_sys::signals::default_sigpipe();
     let plan = Plan::of(args)?;
-    let rules = Rules { max_depth: args.max_depth, single: args.one };
+    let rules = Rules { max_depth: args.max_depth.unwrap_or(plan.show.max_depth()), single: args.one };
     let threads = if args.ndjson { args.cores.threads()? } else { 1 };
     let reading =
         Reading { plan: &plan, rules, window: args.window_bytes, threads: args.ndjson.then_some(threads) };

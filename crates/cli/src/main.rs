@@ -48,10 +48,17 @@ pub enum Ending {
 }
 
 fn main() -> ExitCode {
+    pelton_sys::stack::with_room(work)
+}
+
+fn work() -> ExitCode {
     if let Some(args) = pipe::written_call(std::env::args_os().skip(1)) {
         return end(pipe::pipe(&args), args::When::Auto);
     }
-    let cli = Cli::parse();
+    let cli = match arguments() {
+        Ok(cli) => cli,
+        Err(status) => return status,
+    };
     let ending = match cli.verb {
         Verb::Run(args) => run::run(&args, cli.color),
         Verb::Time(args) => time::time(&args, cli.color),
@@ -73,6 +80,19 @@ fn main() -> ExitCode {
         Verb::Line(args) => init::line(&args),
     };
     end(ending, cli.color)
+}
+
+/// clap writes what is wrong piece by piece, and what others say could come between.
+fn arguments() -> Result<Cli, ExitCode> {
+    Cli::try_parse().map_err(|error| {
+        if !error.use_stderr() {
+            error.exit();
+        }
+        let text = error.render();
+        let color = terminal::Look::of_stderr(args::When::Auto).color;
+        terminal::say(&if color { text.ansi().to_string() } else { text.to_string() });
+        ExitCode::from(error.exit_code() as u8)
+    })
 }
 
 fn end(ending: Result<Ending, failure::Failure>, color: args::When) -> ExitCode {

@@ -13,6 +13,7 @@
 //! and printed as a case for `cases/native.toml`.
 #![allow(missing_docs)]
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -58,17 +59,24 @@ struct Tally {
     samples: u64,
     pipelines: u64,
     comparisons: u64,
-    skipped: u64,
+    /// How many texts, by why.
+    skipped: BTreeMap<Reason, u64>,
     differences: Vec<String>,
 }
 
 impl Tally {
     fn shown(&self) -> String {
         let Tally { samples, pipelines, comparisons, skipped, differences } = self;
-        let found = differences.len();
+        let (found, all) = (differences.len(), self.skipped());
+        let why: Vec<String> = skipped.iter().map(|(reason, times)| format!("{times}: {reason}")).collect();
+        let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
         format!(
-            "{samples} texts, {pipelines} pipelines, {comparisons} comparisons, {skipped} texts skipped, {found} differences"
+            "{samples} texts, {pipelines} pipelines, {comparisons} comparisons, {all} texts skipped{why}, {found} differences"
         )
+    }
+
+    fn skipped(&self) -> u64 {
+        self.skipped.values().sum()
     }
 }
 
@@ -90,7 +98,7 @@ fn random_pipelines_agree_with_the_shell() {
         all.samples += tally.samples;
         all.pipelines += tally.pipelines;
         all.comparisons += tally.comparisons;
-        all.skipped += tally.skipped;
+        tally.skipped.iter().for_each(|(reason, times)| *all.skipped.entry(reason).or_default() += times);
         all.differences.extend(tally.differences);
     }
     say(&format!("seed {seed}: {} in {:.1} s", all.shown(), begun.elapsed().as_secs_f64()));
@@ -99,7 +107,7 @@ fn random_pipelines_agree_with_the_shell() {
         &[
             ("pipelines", all.pipelines),
             ("comparisons", all.comparisons),
-            ("skipped", all.skipped),
+            ("skipped", all.skipped()),
             ("differences", all.differences.len() as u64),
         ],
     ));
@@ -193,8 +201,8 @@ impl Arena {
             if !differences(&scene.case, &expected, &ours).is_empty() {
                 let name = format!("random-{seed}-{at}");
                 let report = match self.again(&scene, &switches, ours)? {
-                    Again::Race => {
-                        tally.skipped += 1;
+                    Again::Race(reason) => {
+                        *tally.skipped.entry(reason).or_default() += 1;
                         return Ok(());
                     }
                     Again::Always => self.report(sample.clone(), &switches, &name)?,
@@ -240,29 +248,30 @@ impl Arena {
 
     /// Runs the shell and pelton again after pelton gave `first`, which differs from what the shell gave before.
     fn again(&self, scene: &Scene, switches: &[String], first: Outcome) -> Result<Again> {
-        let Some(expected) = self.expected(scene)? else { return Ok(Again::Race) };
+        let Some(expected) = self.expected(scene)? else { return Ok(Again::Race(SHELL_DIFFERS)) };
         let found = |ours: &Outcome| differences(&scene.case, &expected, ours);
         let mut deviating: Vec<Outcome> =
             Some(first).into_iter().filter(|first| !found(first).is_empty()).collect();
         for _ in 0..REPETITIONS {
             let (again, ours) = (self.shell(scene)?, self.pelton(scene, switches)?);
             if !found(&again).is_empty() {
-                return Ok(Again::Race);
+                return Ok(Again::Race(SHELL_DIFFERS));
             }
             deviating.extend(Some(ours).filter(|ours| !found(ours).is_empty()));
         }
         if deviating.len() > REPETITIONS {
-            return Ok(Again::Always);
+            deviating.retain(|ours| !is_told_in_pieces(&scene.case, &expected, ours));
+            return Ok(if deviating.is_empty() { Again::Race(IN_PIECES) } else { Again::Always });
         }
         for _ in 0..SHELL_REPETITIONS {
             let again = self.shell(scene)?;
             deviating.retain(|ours| !differences(&scene.case, &again, ours).is_empty());
             if deviating.is_empty() {
-                return Ok(Again::Race);
+                return Ok(Again::Race(SHELL_DIFFERS));
             }
         }
-        deviating.retain(|ours| !is_told_in_pieces(&expected, ours));
-        let Some(one) = deviating.first() else { return Ok(Again::Race) };
+        deviating.retain(|ours| !is_told_in_pieces(&scene.case, &expected, ours));
+        let Some(one) = deviating.first() else { return Ok(Again::Race(IN_PIECES)) };
         Ok(Again::Sometimes { times: deviating.len(), differences: found(one) })
     }
 
@@ -329,11 +338,18 @@ impl Arena {
     }
 }
 
+/// Why a difference says nothing, as it stands in the tally.
+type Reason = &'static str;
+/// None of the shell's results came twice, or one of them was pelton's.
+const SHELL_DIFFERS: Reason = "the shell itself differs from run to run";
+/// Several processes complained at the same time: the C library writes a message in pieces, and those of others come
+/// between them.
+const IN_PIECES: Reason = "messages of several processes, in pieces";
+
 /// What a difference turned out to be when both ran again.
 enum Again {
-    /// The shell itself gives several results, one of them pelton's, or none of them twice. Or several processes
-    /// complained at the same time: the C library writes a message in pieces, and those of others come between them.
-    Race,
+    /// Nothing.
+    Race(Reason),
     /// It differed each time.
     Always,
     /// It differed so many times of `REPETITIONS + 1`, in a way in which the shell never came out.
@@ -342,20 +358,42 @@ enum Again {
 
 /// Whether two outcomes differ in nothing but the order in which the pieces of several messages came, or in whole
 /// messages of commands that may leave early.
-fn is_told_in_pieces(expected: &Outcome, actual: &Outcome) -> bool {
+fn is_told_in_pieces(case: &Case, expected: &Outcome, actual: &Outcome) -> bool {
     let pieces = |outcome: &Outcome| {
-        let pieces = outcome.ended.stderr.split(|byte| matches!(byte, b'\n' | b':'));
+        let pieces = outcome.ended.stderr.split(|byte| matches!(byte, b'\n' | b':' | b'('));
         let mut pieces: Vec<Vec<u8>> = pieces.map(|piece| piece.trim_ascii().to_vec()).collect();
         pieces.sort_unstable();
         pieces.dedup();
         pieces
     };
-    let (ours, theirs) = (pieces(actual), pieces(expected));
-    let several = speakers(&expected.ended.stderr).len() > 1;
+    let bytes = |outcome: &Outcome| {
+        let mut bytes = outcome.ended.stderr.clone();
+        bytes.sort_unstable();
+        bytes
+    };
     let same_besides = expected.ended.stdout == actual.ended.stdout
         && expected.ended.ending == actual.ended.ending
         && expected.files == actual.files;
-    several && same_besides && theirs.iter().all(|piece| ours.contains(piece))
+    let same_pieces = || {
+        let (ours, theirs) = (pieces(actual), pieces(expected));
+        bytes(expected) == bytes(actual) || theirs.iter().all(|piece| ours.contains(piece))
+    };
+    several_speak(case, &expected.ended.stderr) && same_besides && same_pieces()
+}
+
+/// Whether several processes say something: commands of several names, of one name in several stages, or the shell for
+/// several of its children.
+fn several_speak(case: &Case, stderr: &[u8]) -> bool {
+    let speakers = speakers(stderr);
+    let stages = || case.text.split(['|', ';', '&', '\n']);
+    let stages_with =
+        |name: &str| stages().filter(|stage| stage.split_whitespace().any(|word| word == name)).count();
+    let lines = || stderr.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"bash: ")).count();
+    match &speakers[..] {
+        [one] if one == "bash" => lines() > 1,
+        [one] => stages_with(one) > 1,
+        several => several.len() > 1,
+    }
 }
 
 /// A sample as a case, below how it differs and `when`.
@@ -380,7 +418,7 @@ fn differences(case: &Case, expected: &Outcome, actual: &Outcome) -> Vec<String>
         actual.ended.stderr = without_last_words(&actual.ended.stderr, &left);
     }
     let mut case = case.clone();
-    if self::speakers(&expected.ended.stderr).len() > 1 {
+    if several_speak(&case, &expected.ended.stderr) {
         case.stderr = pelton_testkit::Strictness::Lines;
     }
     compare(&case, &expected, &actual)

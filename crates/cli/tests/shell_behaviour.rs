@@ -407,6 +407,29 @@ fn limits_and_masks_are_inherited() {
     agree_through("umask 0; exec \"$@\"", &texts);
 }
 
+/// Where the shell's own programs still work (under 64 KiB, `wc` of Debian 12 does not).
+#[test]
+fn a_small_stack_is_enough() {
+    let texts = [
+        "seq 5 | sort -r | head -n 2",
+        "for i in 1 2; do echo $i; done | wc -l",
+        "f() { [ $1 -gt 200 ] && return; f $(($1+1)); }; f 1; echo done | cat",
+        "seq 100000 | awk '{s+=$1} END{print s}' | cat",
+        "seq 10000 | tac | sort -n | uniq -c | tail -n 1; ulimit -s | cat; grep Stop /proc/self/status",
+        "seq 3 | (read a; kill -TERM $BASHPID); echo ${PIPESTATUS[*]}",
+    ];
+    agree_through("ulimit -s 64; exec \"$@\"", &texts);
+    agree_through("ulimit -s 200; exec \"$@\"", &texts);
+}
+
+#[test]
+fn few_descriptors_end_as_in_the_shell() {
+    let texts = ["seq 3 | cat", "seq 3 > a; cat a a | wc -c; echo ${PIPESTATUS[*]}"];
+    for limit in 5..12 {
+        agree_through(&format!("ulimit -n {limit}; exec \"$@\""), &texts);
+    }
+}
+
 #[test]
 fn a_file_size_limit_kills_the_stage_that_breaks_it() {
     let texts = ["head -c 300000 /dev/zero | cat > big; echo ${PIPESTATUS[1]}; wc -c < big"];
@@ -482,7 +505,13 @@ fn complaints_stand_where_they_were_made() {
 // --- output that cannot be written -----------------------------------------------------------------------------------
 
 /// Commands that print what they read, and some that print something of their own.
-const PRINTING: [&str; 20] = [
+const PRINTING: [&str; 26] = [
+    "awk 1",
+    "comm - e",
+    "gawk '{print $1}'",
+    "join -a 1 - e",
+    "mawk 1",
+    "original-awk 1",
     "cat -n",
     "comm --nocheck-order - e",
     "cut -c 1-9",

@@ -53,7 +53,7 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
     if operands.len() > 1 {
         return Declined::because("json of several inputs");
     }
-    let rules = Rules { single: parsed.has(Id::One), ..Rules::default() };
+    let rules = Rules { single: parsed.has(Id::One), max_depth: Rules::MAX_DEPTH_OF_PATHS };
     Ok(Box::new(Json { gron: parsed.has(Id::Gron), rules, inputs: Input::from_operands(&operands) }))
 }
 

@@ -104,6 +104,12 @@ pub struct Rules {
     pub single: bool,
 }
 
+impl Rules {
+    /// How many levels there may be where paths are printed: a path is as long as its value is deep, so what is printed
+    /// grows with the square of the depth.
+    pub const MAX_DEPTH_OF_PATHS: usize = 10_000;
+}
+
 impl Default for Rules {
     fn default() -> Self {
         Rules { max_depth: 1_000_000, single: false }

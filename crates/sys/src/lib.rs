@@ -39,6 +39,7 @@ pub mod shared;
 pub mod signals;
 pub mod sockets;
 pub mod spawn;
+pub mod stack;
 pub mod startup;
 pub mod stdio;
 pub mod structure;

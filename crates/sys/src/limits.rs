@@ -51,6 +51,11 @@ pub fn stack_bytes() -> Option<u64> {
     (answer == 0).then_some(limit.rlim_cur)
 }
 
+/// The soft limit on the size of files that are written, in bytes, if there is one.
+pub fn file_bytes() -> Option<u64> {
+    soft_bytes(libc::RLIMIT_FSIZE)
+}
+
 /// The soft limit on a resource, if there is one.
 pub(crate) fn soft_bytes(resource: libc::__rlimit_resource_t) -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

@@ -239,14 +239,17 @@ pub fn spawn_worker_gated(
 }
 
 /// Who has joined a thread may still find it among its tasks, for as long as the kernel takes to clear it away: it holds no
-/// lock any more, and is waited for.
+/// lock any more, and is waited for. So does one that is parked.
 fn check_single_thread() -> io::Result<()> {
     const PATIENCE: u32 = 1000;
+    let at_rest = crate::stack::threads_at_rest();
     for _ in 0..PATIENCE {
         // Each thread is a directory in this one, and so a link to it; the other two are its own. Not everything that passes for
         // Linux counts links there: entries then.
         const THREADS: &str = "/proc/self/task";
-        if std::fs::metadata(THREADS)?.nlink() == 1 + 2 || std::fs::read_dir(THREADS)?.count() == 1 {
+        if std::fs::metadata(THREADS)?.nlink() == at_rest + 2
+            || std::fs::read_dir(THREADS)?.count() as u64 == at_rest
+        {
             return Ok(());
         }
         std::thread::sleep(std::time::Duration::from_millis(1));
@@ -263,7 +266,10 @@ pub fn fork_copy() -> io::Result<Option<u32>> {
     // SAFETY: this process has one thread, so the copy is whole: no lock is held by a thread that it lacks.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
-        0 => Ok(None),
+        0 => {
+            crate::stack::nobody_is_parked();
+            Ok(None)
+        }
         pid => Ok(Some(pid as u32)),
     }
 }
@@ -297,6 +303,7 @@ fn fork(child: impl FnOnce() -> i32) -> io::Result<u32> {
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
+            crate::stack::nobody_is_parked();
             let code = child();
             // SAFETY: _exit ends the process without running anything of the parent's.
             unsafe { libc::_exit(code) }

@@ -2,6 +2,7 @@
 
 use super::JsonArgs;
 use crate::failure::Failure;
+use pelton_json::Rules;
 use pelton_json::formats::{Part, Piece, Shown, parse_template};
 use pelton_json::select::{PathError, Paths, Step, parse, parse_list};
 use pelton_record::Span;
@@ -26,6 +27,22 @@ pub enum Show {
     Values { raw: bool },
     Records { fields: Paths, count: usize, parts: Vec<Part>, shown: Shown },
     Template { value: Vec<Piece>, open: Vec<Piece>, close: Vec<Piece> },
+}
+
+impl Show {
+    /// How many levels a document may have if nobody says.
+    pub fn max_depth(&self) -> usize {
+        let is_path = |piece: &Piece| matches!(piece, Piece::Path);
+        match self {
+            Show::Lines | Show::Gron => Rules::MAX_DEPTH_OF_PATHS,
+            Show::Template { value, open, close }
+                if [value, open, close].into_iter().flatten().any(is_path) =>
+            {
+                Rules::MAX_DEPTH_OF_PATHS
+            }
+            _ => Rules::default().max_depth,
+        }
+    }
 }
 
 impl Plan {

@@ -305,10 +305,16 @@ fn command_of(
             "its output and its messages may go to the same place, in an order of its own",
         );
     }
-    let is_gawk = context.implementation.is_tested(Family::Gawk);
-    if is_gawk && files::writes_to_a_device(&native.redirections, position) {
+    let awk = [Family::Gawk, Family::Mawk, Family::OriginalAwk]
+        .into_iter()
+        .find(|family| context.implementation.is_tested(*family));
+    let tells_how_far = awk.is_some() || matches!(&name[..], b"comm" | b"join");
+    if tells_how_far && files::may_be_refused(&native.redirections, position) {
+        return Declined::because("what it writes may be refused: it then tells how far it had read");
+    }
+    if awk.is_some() && position.first && files::inherits_a_socket() {
         return Declined::because(
-            "a device that may refuse what it writes: it then tells how far it had read",
+            "a connection that may break off: it then prints less, and tells how far it had read",
         );
     }
     if name == b"rev" && files.odd_reads {
@@ -318,7 +324,7 @@ fn command_of(
         return Declined::because("a file with holes, which it takes for binary");
     }
     let called = String::from_utf8_lossy(&called).into_owned();
-    let caller = Caller { called, messages: locale.messages.clone() };
+    let caller = Caller { called, awk, messages: locale.messages.clone() };
     Ok((
         command,
         Ready { caller, exec: Some(exec), starts, itself, redirections: native.redirections, files },
@@ -356,7 +362,7 @@ fn builtin_of(
         return Declined::because("a locale that is not installed, of which the shell warns");
     }
     let locale = Locale::resolve(variable, &locales)?;
-    let caller = Caller { called: name.to_owned(), messages: locale.messages.clone() };
+    let caller = Caller { called: name.to_owned(), awk: None, messages: locale.messages.clone() };
     let context = Context { locale, implementation: detector.identify(&around.shell.path) };
     candidate.implementation = Some(context.implementation.describe());
     let command = pelton_commands::accept(name.as_bytes(), &args, &context)?;

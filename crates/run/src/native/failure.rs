@@ -1,6 +1,7 @@
 //! What the real commands say if they cannot read or write, and the status they end with.
 
 use pelton_commands::Messages;
+use pelton_commands::detect::Family;
 use std::io;
 
 /// A command, for its messages.
@@ -8,14 +9,21 @@ use std::io;
 pub struct Caller {
     /// What it is called by: its path, perhaps.
     pub called: String,
+    /// Which awk it is, if it is one.
+    pub awk: Option<Family>,
     /// The language of its messages.
     pub messages: Messages,
 }
 
 impl Caller {
-    /// Which command it is.
+    /// Which command it is: of the awks, whatever it is called, the implementation's usual name.
     pub fn name(&self) -> &str {
-        self.called.rsplit('/').next().unwrap_or_default()
+        match self.awk {
+            Some(Family::Gawk) => "gawk",
+            Some(Family::Mawk) => "mawk",
+            Some(Family::OriginalAwk) => "original-awk",
+            _ => self.called.rsplit('/').next().unwrap_or_default(),
+        }
     }
 
     /// Whether the C library holds what it prints into a pipe until a buffer is full ([`BUFFER`]), or until its end.
@@ -27,7 +35,7 @@ impl Caller {
     fn reason(&self, error: &io::Error) -> String {
         match self.name() {
             // mawk leaves LC_MESSAGES alone.
-            "awk" | "mawk" => untranslated(error),
+            "mawk" => untranslated(error),
             _ => reason(error, &self.messages),
         }
     }
@@ -90,11 +98,15 @@ pub fn writing(caller: &Caller, failure: &Failure) -> (String, i32) {
             let what = what.replacen("%s", "stdout", 1).replacen("%s", &reason, 1);
             (format!("{called}: {what}\n"), 4)
         }
-        "awk" | "mawk" => {
+        "mawk" => {
             let close = format!("{called}: close failed on file /dev/stdout ({reason})\n");
             let print = if large { format!("{called}: write failure ({reason})\n") } else { String::new() };
             (print + &close, 2)
         }
+        // The real ones say how far they had read, too.
+        "gawk" if large => (format!("{called}: fatal: print to \"standard output\" failed: {reason}\n"), 2),
+        "gawk" => (format!("{called}: warning: error writing standard output: {reason}\n"), 1),
+        "original-awk" => (format!("{called}: write error on /dev/stdout\n source line number 1\n"), 2),
         "grep" => (at_end, 2),
         "pelton" => (format!("{called}: cannot write to standard output: {reason}\n"), 2),
         "tee" => (format!("{called}: 'standard output': {reason}\n"), 1),
@@ -149,7 +161,10 @@ pub fn reading(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unre
     let file = |stdin: &str| input.map_or(stdin.to_owned(), |name| name.escape_ascii().to_string());
     let stdin = || caller.said("standard input");
     let quoted = || format!("'{}'", file(&stdin()));
-    let dies = matches!(caller.name(), "sort" | "uniq" | "tail" | "tac" | "comm" | "join" | "awk" | "mawk");
+    let dies = matches!(
+        caller.name(),
+        "sort" | "uniq" | "tail" | "tac" | "comm" | "join" | "mawk" | "gawk" | "original-awk"
+    );
     let (message, status) = match caller.name() {
         "tr" | "tee" | "join" => (format!("{called}: {}: {reason}\n", caller.said("read error")), 1),
         "sort" => (format!("{called}: {}: {}: {reason}\n", caller.said("read failed"), file("-")), 2),
@@ -169,7 +184,7 @@ pub fn reading(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unre
         }
         "wc" => (format!("{called}: {}: {reason}\n", file(&quoted_if_needed(&stdin()))), 1),
         "grep" => (format!("{called}: {}: {reason}\n", file(&caller.said("(standard input)"))), 2),
-        "awk" | "mawk" => (format!("{called}: read error ({reason})\n"), 2),
+        "mawk" => (format!("{called}: read error ({reason})\n"), 2),
         "pelton" => (format!("{called}: cannot read {}: {reason}\n", file("standard input")), 2),
         "sed" => {
             let what = caller.said("read error on %s: %s").replacen("%s", &file("stdin"), 1);

@@ -273,12 +273,14 @@ pub fn shares_output_with_errors(own: &[Redirection], position: Position) -> boo
     output.is_some() && output == inherited_file(std::io::stderr().as_fd()).as_ref().map(identity)
 }
 
-/// Whether its standard output is a device that may refuse what is written: neither a terminal nor `/dev/null`.
-pub fn writes_to_a_device(own: &[Redirection], position: Position) -> bool {
+/// Whether its standard output may refuse what is written: a device that is neither a terminal nor `/dev/null`, or a file
+/// where there is a limit on the size of files.
+pub fn may_be_refused(own: &[Redirection], position: Position) -> bool {
     const HARMLESS: [&str; 3] = ["/dev/null", "/dev/tty", "/dev/zero"];
-    let Some(output) = output_file(own, position).filter(|file| file.file_type().is_char_device()) else {
-        return false;
-    };
+    let Some(output) = output_file(own, position) else { return false };
+    if !output.file_type().is_char_device() {
+        return output.is_file() && pelton_sys::limits::file_bytes().is_some();
+    }
     let same = |name: &&str| std::fs::metadata(name).is_ok_and(|file| file.rdev() == output.rdev());
     let own_terminal =
         || inherited_file(std::io::stdout().as_fd()).is_some_and(|file| file.rdev() == output.rdev());
@@ -289,6 +291,11 @@ pub fn writes_to_a_device(own: &[Redirection], position: Position) -> bool {
 /// Whether standard output of the whole run is a pipe: a shell that calls pelton for some stages has the others behind it.
 pub(super) fn inherits_a_pipe() -> bool {
     inherited_file(std::io::stdout().as_fd()).is_some_and(|file| file.file_type().is_fifo())
+}
+
+/// Whether standard input of the whole run is a connection, which may break off.
+pub fn inherits_a_socket() -> bool {
+    inherited_file(std::io::stdin().as_fd()).is_some_and(|file| file.file_type().is_socket())
 }
 
 /// What its standard output is, unless it is a pipe to the next stage.

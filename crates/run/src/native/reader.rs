@@ -204,7 +204,7 @@ impl Reader {
     /// For kernels that have been reading a pipe already: it goes on as this descriptor.
     pub fn going_on(file: File) -> Self {
         let source = Source { name: None, file: Some(file), kind: InputKind::Other, before: None };
-        let caller = Caller { called: "pelton".to_owned(), messages: Messages::English };
+        let caller = Caller { called: "pelton".to_owned(), awk: None, messages: Messages::English };
         Reader { stage: Stage::Open, ..Reader::new(vec![source], caller) }
     }
 

@@ -164,7 +164,7 @@ impl Parts {
                 elastic::give_way_as_asked();
                 let locale = choose::locale_of(&self.real.envp);
                 let messages = locale.map_or(Messages::Unknown, |locale| locale.messages);
-                Crew::new(self, source, grain, first, Caller { called, messages }, out)
+                Crew::new(self, source, grain, first, Caller { called, awk: None, messages }, out)
             }
         };
         if self.stage == 0 {
