@@ -1,11 +1,14 @@
 //! `cargo xtask test`: everything that continuous integration runs, from nothing but Debian and Rust.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::steps::{all, seconds, step};
-use crate::workspace::{cargo, static_options};
+use crate::workspace::{cargo, static_options, target_dir};
 use crate::{Outcome, quick, setup};
 
 /// Sets up, checks, tests: all of it, whatever fails. The last lines are cargo test's own, and their sum.
@@ -13,9 +16,63 @@ pub fn run() -> Outcome {
     let start = Instant::now();
     setup::run()?;
     let checks = checks();
-    let counts = tests()?;
+    let seed = seed();
+    let skips = Skips::new()?;
+    let counts = tests(&[("PELTON_SEED", &seed), ("PELTON_SKIPS", &skips.0.to_string_lossy())])?;
     eprintln!("    all of it took {}", seconds(start.elapsed()));
-    all([checks, counts.close()])
+    let skipped = skips.close(&counts.ignored_tests);
+    println!("random cases: seed {seed}; PELTON_SEED={seed} makes the same again");
+    all([checks, skipped, counts.close()])
+}
+
+/// Which random cases are tried: others with each commit. As `PELTON_SEED` says, if it is set.
+fn seed() -> String {
+    if let Ok(seed) = std::env::var("PELTON_SEED") {
+        return seed;
+    }
+    let commit = Command::new("git").args(["rev-parse", "--short=8", "HEAD"]).output();
+    let commit = commit.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default();
+    // Small enough to be multiplied.
+    u32::from_str_radix(&commit, 16).map_or(1, |hash| hash >> 8).to_string()
+}
+
+/// What a machine may lack: large, and no part of what is tested.
+const MAY_LACK: [&str; 5] = ["a browser", "go", "javac", "node", "ruby"];
+
+/// Tests with a command of their own, which take minutes or need another machine.
+const LONG: [&str; 4] = [
+    "five_hundred_points_of_harm",
+    "those_that_print_a_help_do_so",
+    "ten_thousand_stops_leave_nothing_running",
+    "ten_thousand_random_stops_leave_nothing_running",
+];
+
+/// The file in which tests note what they left out.
+struct Skips(PathBuf);
+
+impl Skips {
+    fn new() -> Outcome<Self> {
+        let path = target_dir()?.join("skips");
+        fs::write(&path, "")?;
+        Ok(Skips(path))
+    }
+
+    /// Fails if something was left out that may not be.
+    fn close(self, ignored_tests: &[String]) -> Outcome {
+        let skipped = fs::read_to_string(&self.0)?;
+        let skipped: BTreeSet<&str> = skipped.lines().collect();
+        for what in &skipped {
+            println!("SKIPPED: {what}");
+        }
+        let missing = skipped.into_iter().filter(|what| !MAY_LACK.contains(what)).map(str::to_owned);
+        let is_long = |test: &&String| LONG.iter().any(|name| test.ends_with(name));
+        let ignored = ignored_tests.iter().filter(|test| !is_long(test)).cloned();
+        let unlisted: Vec<String> = missing.chain(ignored).collect();
+        if unlisted.is_empty() {
+            return Ok(());
+        }
+        Err(format!("left out, which xtask/src/test.rs does not allow: {}", unlisted.join("; ")).into())
+    }
 }
 
 fn checks() -> Outcome {
@@ -28,14 +85,14 @@ fn checks() -> Outcome {
 }
 
 /// Doc examples first: cargo test closes on the suite that ran last, which should be one that has tests.
-fn tests() -> Outcome<Counts> {
+fn tests(environment: &[(&str, &str)]) -> Outcome<Counts> {
     let mut counts = Counts::default();
     counts.run("doc examples", cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--doc"]))?;
     // The C library is another one where it is linked statically, as in the release: that is what is tested. What asks it, in both ways.
     let asks = ["test", "-p", "pelton-sys", "--locked", "--no-fail-fast", "--lib"];
     counts.run("tests of the C library, linked dynamically", cargo(asks))?;
     let mut tests = cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--all-targets"]);
-    tests.args(static_options()?);
+    tests.args(static_options()?).envs(environment.iter().copied());
     counts.run("tests, linked as the release is", tests)?;
     Ok(counts)
 }
@@ -54,6 +111,8 @@ struct Counts {
     failed: u64,
     ignored: u64,
     broken: bool,
+    /// By name.
+    ignored_tests: Vec<String>,
 }
 
 impl Counts {
@@ -76,7 +135,11 @@ impl Counts {
 
     /// `test result: ok. 3 passed; 0 failed; 1 ignored; …`
     fn count(&mut self, line: &str) {
-        let Some(rest) = line.strip_prefix("test result: ") else { return };
+        let Some(rest) = line.strip_prefix("test result: ") else {
+            let test = line.strip_prefix("test ").and_then(|line| line.split_once(" ... ignored"));
+            self.ignored_tests.extend(test.map(|(name, _)| name.to_owned()));
+            return;
+        };
         let Some((_, figures)) = rest.split_once(". ") else { return };
         for figure in figures.split("; ") {
             let Some((number, word)) = figure.split_once(' ') else { continue };
@@ -108,11 +171,21 @@ mod tests {
     fn closing_lines_add_up() {
         let mut counts = Counts::default();
         counts.count("running 3 tests");
+        counts.count("test slow ... ignored, some minutes");
         counts.count(
             "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s",
         );
         counts.count("test result: FAILED. 5 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.2s");
-        assert_eq!(counts, Counts { passed: 8, failed: 2, ignored: 1, broken: false });
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 8,
+                failed: 2,
+                ignored: 1,
+                broken: false,
+                ignored_tests: vec!["slow".to_owned()]
+            }
+        );
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! awaited for as long as a loaded machine may take to get there; of a healthy one it is asked repeatedly whether it
 //! was ever called dead.
 
+use pelton_testkit::skips::has_program;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -402,11 +402,7 @@ fn it_does_not_tell_of_itself_nor_of_its_reader() {
 
 #[test]
 fn healthy_programs_in_other_languages() {
-    let exists = |name: &str| {
-        std::env::split_paths(&std::env::var_os("PATH").unwrap())
-            .any(|directory| Path::new(&directory).join(name).exists())
-    };
-    if exists("node") {
+    if has_program("node") {
         Patient::start(&[
             "node",
             "-e",
@@ -414,10 +410,10 @@ fn healthy_programs_in_other_languages() {
         ])
         .never_dead();
     }
-    if exists("ruby") {
+    if has_program("ruby") {
         Patient::start(&["ruby", "-e", "require 'open3'; Open3.capture3('sleep 100')"]).never_dead();
     }
-    if exists("make") {
+    if has_program("make") {
         Patient::bash("printf 'all: a b\\na b:\\n\\tsleep 100\\n' > Makefile; make -j2").never_dead();
     }
 }

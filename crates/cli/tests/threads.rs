@@ -3,8 +3,8 @@
 //! What a program can show depends on the CPU that the machine has to spare: under a load that leaves it less than what
 //! turns look like, nothing is asserted but that no alarm is raised where there is no cause.
 
+use pelton_testkit::skips::has_program;
 use serde_json::Value;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Runs `program` under `pelton time --threads`; the threads of its only stage.
@@ -102,12 +102,8 @@ fn threads_of_one_worker_do_not() {
 
 #[test]
 fn go_and_java_do_not() {
-    let exists = |name: &str| {
-        std::env::split_paths(&std::env::var_os("PATH").unwrap())
-            .any(|directory| Path::new(&directory).join(name).exists())
-    };
     let directory = tempfile::tempdir().unwrap();
-    if exists("go") {
+    if has_program("go") {
         let source = directory.path().join("main.go");
         let program = directory.path().join("spin");
         std::fs::write(
@@ -125,7 +121,8 @@ fn go_and_java_do_not() {
         assert!(built.success());
         run_at_once(&[program.to_str().unwrap()]);
     }
-    if exists("java") {
+    // A runtime without a compiler cannot run a source file.
+    if has_program("javac") {
         let source = directory.path().join("Spin.java");
         std::fs::write(
             &source,
@@ -135,10 +132,6 @@ fn go_and_java_do_not() {
              for (Thread x : t) x.join(); } }\n",
         )
         .unwrap();
-        // A runtime without a compiler cannot run a source file.
-        let runs = exists("javac");
-        if runs {
-            run_at_once(&["java", source.to_str().unwrap()]);
-        }
+        run_at_once(&["java", source.to_str().unwrap()]);
     }
 }

@@ -25,6 +25,7 @@ mod process;
 mod random;
 mod recipe;
 mod session;
+pub mod skips;
 mod snapshot;
 mod subject;
 pub mod suite;

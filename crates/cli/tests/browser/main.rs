@@ -21,7 +21,8 @@ fn browser() -> Option<Browser> {
         Ok(browser) => Some(browser),
         Err(why) if std::env::var_os("PELTON_PICTURES").is_some() => panic!("{why}"),
         Err(why) => {
-            println!("skipped: {why}; `cargo xtask pictures` installs what is missing");
+            println!("{why}; `cargo xtask pictures` installs what is missing");
+            pelton_testkit::skips::skip("a browser");
             None
         }
     }

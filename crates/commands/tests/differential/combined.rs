@@ -161,7 +161,7 @@ fn campaigns(name: &str, make: fn(&mut Rng) -> Pair) {
     for locale in ["en_US.UTF-8", "de_DE.UTF-8", "ja_JP.UTF-8"] {
         match crate::engine::locale(locale) {
             Some(locale) => campaign(name, make, locale),
-            None => crate::say(&format!("SKIPPED: {locale} is not installed")),
+            None => pelton_testkit::skips::skip(&format!("locale {locale}")),
         }
     }
 }

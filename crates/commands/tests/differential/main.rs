@@ -29,6 +29,7 @@ use std::time::Instant;
 use engine::{Engine, Found, Tally};
 use pelton_testkit::Campaign;
 use pelton_testkit::campaign;
+use pelton_testkit::skips::skip;
 
 /// Of a campaign.
 struct Settings {
@@ -88,7 +89,7 @@ fn campaigns(place: &str, prepare: fn(Engine) -> Option<Engine>) {
     for grammar in grammars::ALL.iter().filter(|grammar| settings.wants(grammar.command)) {
         let name = format!("{}{place}", grammar.command);
         let Some(mut engine) = Engine::new(grammar.command).and_then(prepare) else {
-            say(&format!("{name:14} SKIPPED: the tool is not a tested version, or the locale not installed"));
+            skip(&format!("{name}: the tool is not a tested version, or the locale is not installed"));
             continue;
         };
         let start = Instant::now();
@@ -126,7 +127,7 @@ fn regressions_agree_in_english() {
     for case in regressions::english() {
         let Some(mut engine) = Engine::new(&case.command).and_then(|engine| engine.in_locale("en_US.UTF-8"))
         else {
-            say("SKIPPED: en_US.UTF-8 is not installed");
+            skip("locale en_US.UTF-8");
             continue;
         };
         found.extend(engine.check(&case).map(|difference| difference.show()));
@@ -138,7 +139,10 @@ fn regressions_agree_in_english() {
 fn regressions_agree_with_the_real_tools() {
     let mut found = Vec::new();
     for case in regressions::all() {
-        let Some(mut engine) = Engine::new(&case.command) else { continue };
+        let Some(mut engine) = Engine::new(&case.command) else {
+            skip(&case.command);
+            continue;
+        };
         found.extend(engine.check(&case).map(|difference| difference.show()));
     }
     assert!(found.is_empty(), "\n{}", found.join("\n"));
@@ -147,7 +151,7 @@ fn regressions_agree_with_the_real_tools() {
 /// The classes and widths of all of Unicode, as wc sums them up.
 #[test]
 fn every_character_counts_as_the_real_wc_counts_it() {
-    let Some(mut engine) = Engine::new("wc") else { return };
+    let Some(mut engine) = Engine::new("wc") else { return skip("wc") };
     let mut found = Vec::new();
     // All of Unicode in a campaign, else the planes that hold nearly all of it that is assigned.
     let end = if std::env::var_os("PELTON_FUZZ_CASES").is_some() { 0x11_0000 } else { 0x3_2000 };
