@@ -31,9 +31,9 @@ const SLICE: u64 = 170;
 /// Unless `PELTON_FUZZ_THREADS` says otherwise.
 const THREADS: u64 = 2;
 /// Signs of a stage that may end before its input does: it wants no more, reads something else, or cannot start.
-const MAY_LEAVE: [&str; 16] = [
+const MAY_LEAVE: [&str; 18] = [
     "head", "<", "true", "false", "nosuch", "join", "comm", "paste", "missing", "grep", "sed", "find",
-    "xargs", "pelton", " -c", " -C",
+    "xargs", "pelton", " -c", " -C", "read", "sleep",
 ];
 /// What a command says only if it still lives at its end, or because its reader has left: who is first decides.
 const LAST_WORDS: [&str; 2] = ["input is not in sorted order", "terminated by signal 13"];
@@ -333,7 +333,8 @@ impl Arena {
                 BriefStdin::File(&path)
             }
         };
-        let ended = run_briefly(argv, &dir, &case.environment(&dir), &stdin, TIMEOUT)?;
+        let ended =
+            run_briefly(&case.started(argv.to_vec()), &dir, &case.environment(&dir), &stdin, TIMEOUT)?;
         Ok(Outcome { ended, files: snapshot(&dir)?, report_fault: None, statuses: None })
     }
 }

@@ -1,6 +1,7 @@
 //! A case: a shell text, and the world in which the shell and pelton must agree on it. Read from `cases/*.toml`.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
@@ -47,6 +48,8 @@ pub struct Case {
     /// Changes to [`crate::base_environment`]: a value, or `false` to unset.
     #[serde(default)]
     pub env: BTreeMap<String, EnvValue>,
+    /// What sh does before it becomes the shell or pelton: limits, ignored signals, a variable that names the wrong thing.
+    pub before: Option<String>,
     /// The shells it runs under: `bash`, `dash`, `sh`.
     #[serde(default = "bash_alone")]
     pub shells: Vec<String>,
@@ -164,6 +167,13 @@ impl Case {
     pub fn known_difference(&self, mode: Mode) -> Option<&str> {
         let modes = self.known_in.as_ref().unwrap_or(&self.modes);
         self.known.as_deref().filter(|_| modes.contains(&mode))
+    }
+
+    /// The same command, behind what is done before.
+    pub fn started(&self, argv: Vec<OsString>) -> Vec<OsString> {
+        let Some(before) = &self.before else { return argv };
+        let through = format!("{before}; exec \"$@\"");
+        ["sh", "-c", &through, "sh"].into_iter().map(OsString::from).chain(argv).collect()
     }
 
     /// Says what is wrong with the case as written, if anything is.

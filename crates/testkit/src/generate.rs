@@ -53,6 +53,8 @@ pub struct Sample {
     stdin: Option<Data>,
     stdin_is_file: bool,
     locale: &'static str,
+    /// What is done before: one of [`BEFORE`].
+    before: Option<&'static str>,
     /// LANGUAGE, which chooses messages in every locale but C.
     language: Option<&'static str>,
 }
@@ -81,6 +83,9 @@ impl Sample {
             toml.push_str(&format!("files.{name} = {data}\n"));
         }
         toml.push_str(&format!("env.LC_ALL = \"{}\"\npids = true\n", self.locale));
+        if let Some(before) = self.before {
+            toml.push_str(&format!("before = {}\n", toml::Value::String(before.to_owned())));
+        }
         if let Some(language) = self.language {
             toml.push_str(&format!("env.LANGUAGE = \"{language}\"\n"));
         }
@@ -146,6 +151,9 @@ impl Sample {
                 }
             }
         }
+        if self.before.is_some() {
+            smaller.push(Sample { before: None, ..self.clone() });
+        }
         if self.language.is_some() {
             smaller.push(Sample { language: None, ..self.clone() });
         }
@@ -191,11 +199,33 @@ pub struct Pipelines {
 const BEHIND_ITEMS: &[&str] =
     &["sort", "wc", "tac", "wc -l", "sort -r", "uniq -c | sort", "nl | tac", "tail -n 3"];
 
-/// The files of every sample; `sorted` suits comm and join.
+/// Hard places: few descriptors, a small stack, small files (with the signal that kills, and without), no place for
+/// temporary files, a broken pipe that is an error.
+const BEFORE: &[&str] = &[
+    "ulimit -n 10",
+    "ulimit -n 14",
+    "ulimit -n 30",
+    "ulimit -s 128",
+    "ulimit -s 1000",
+    "ulimit -f 8",
+    "ulimit -f 8; trap '' XFSZ",
+    "TMPDIR=/nonexistent; export TMPDIR",
+    "TMPDIR=/proc; export TMPDIR",
+    "trap '' PIPE",
+];
+
+/// First stages that write now and then.
+const SLOW: &[&str] = &[
+    "(for i in 3 1 2; do echo \"$i a\"; sleep .01; done)",
+    "(head -n 2 a; sleep .02; cat b)",
+    "{ cat sorted; sleep .01; echo; sleep .01; printf x; }",
+];
+
 /// What LANGUAGE may hold: with catalogues and without, aliases, what ends the search.
 const LANGUAGES: &[&str] =
     &["de", "ja:de", "en:fr", "de_AT:pl", "en_US:en", "C:de", "german", "xx", "pt_BR", "sr@latin"];
 
+/// The files of every sample; `sorted` suits comm and join.
 const FILES: [&str; 3] = ["a", "b", "sorted"];
 
 impl Pipelines {
@@ -244,6 +274,7 @@ impl Pipelines {
             stdin,
             stdin_is_file: self.one_in(2),
             locale: self.locale(),
+            before: self.one_in(8).then(|| self.pick(BEFORE)),
             language: self.one_in(12).then(|| self.pick(LANGUAGES)),
         }
     }
@@ -296,6 +327,9 @@ impl Pipelines {
     }
 
     fn stage(&mut self, first: bool, last: bool) -> Stage {
+        if first && self.one_in(25) {
+            return Stage { command: self.pick(SLOW).to_owned(), ..Stage::default() };
+        }
         let mut stage = if self.one_in(7) { self.foreign() } else { self.known(first) };
         if first
             && stage.redirections.is_empty()

@@ -27,10 +27,10 @@ impl Subject {
 
     /// The command that runs a case; `report` is where `pelton time` writes.
     pub fn argv(&self, case: &Case, shell: &str, mode: Mode, report: &Path) -> Vec<OsString> {
-        match self {
+        case.started(match self {
             Subject::Shell => shell_argv(case, shell),
             Subject::Pelton(bin) => pelton_argv(bin, case, shell, mode, report),
-        }
+        })
     }
 }
 

@@ -308,7 +308,7 @@ fn command_of(
     let awk = [Family::Gawk, Family::Mawk, Family::OriginalAwk]
         .into_iter()
         .find(|family| context.implementation.is_tested(*family));
-    let tells_how_far = awk.is_some() || matches!(&name[..], b"comm" | b"join");
+    let tells_how_far = awk.is_some() || matches!(&name[..], b"comm" | b"join" | b"pelton");
     if tells_how_far && files::may_be_refused(&native.redirections, position) {
         return Declined::because("what it writes may be refused: it then tells how far it had read");
     }
