@@ -1,6 +1,6 @@
 //! What can be asked for.
 
-use crate::Way;
+use crate::{Backup, Way};
 use std::io;
 use std::path::Path;
 
@@ -88,6 +88,10 @@ pub struct Options {
     pub force: bool,
     /// What is there is removed first, whether it can be opened or not.
     pub remove_first: bool,
+    /// What is there is kept under another name.
+    pub backup: Option<Backup>,
+    /// What is copied into a directory has the directories above it there as well.
+    pub parents: bool,
     /// Names instead of copies.
     pub link: Link,
     /// Directories of other file systems are made, and nothing in them is copied.
@@ -108,6 +112,8 @@ pub trait Talk {
     fn may_overwrite(&mut self, path: &Path) -> bool;
     /// This was made; `how` says which way its bytes were moved, and why, if it has any.
     fn made(&mut self, from: &Path, to: &Path, how: Option<&str>);
+    /// What was there has another name now.
+    fn kept(&mut self, path: &Path, aside: &Path);
     /// So many bytes more were copied.
     fn copied(&mut self, bytes: u64);
     /// This went wrong.

@@ -1,23 +1,44 @@
 //! What is copied where, and what stands in the way, decided as GNU cp decides it.
 
-use crate::{Link, Options, Overwrite, Talk, attributes, file};
+use crate::{Backup, Link, Naming, Options, Overwrite, Talk, attributes, file};
 use pelton_sys::copying;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, DirEntryExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// A device and an inode: what a file is, whatever it is called.
 type Identity = (u64, u64);
 
-fn identity(meta: &Metadata) -> Identity {
+pub(crate) fn identity(meta: &Metadata) -> Identity {
     (meta.dev(), meta.ino())
 }
 
 /// Too many symbolic links.
 const ELOOP: i32 = 40;
+
+/// What stands behind the last slash, but for slashes at the end: `.` is a name as well.
+fn last_name(path: &Path) -> &[u8] {
+    let bytes = path.as_os_str().as_bytes();
+    let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
+    let start = bytes[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+    &bytes[start..end]
+}
+
+/// A hidden name that nobody else has, in the same directory.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let short: String = name.chars().take(40).collect();
+    path.with_file_name(format!(".{short}.{}-{:x}", std::process::id(), pelton_sys::clock::now_ns()))
+}
+
+fn is_plain_file(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|meta| meta.is_file())
+}
 
 /// The directory that a name stands in.
 fn folder_of(path: &Path) -> Option<Identity> {
@@ -27,13 +48,15 @@ fn folder_of(path: &Path) -> Option<Identity> {
 
 /// Copies one operand after another.
 pub struct Copier<'a> {
-    options: &'a Options,
-    talk: &'a mut dyn Talk,
+    pub(crate) options: &'a Options,
+    pub(crate) talk: &'a mut dyn Talk,
+    /// As in the options, but for a copy that is itself one.
+    backup: Option<&'a Backup>,
     umask: u32,
     /// Where the first of several links to a file was copied to.
     links: HashMap<Identity, PathBuf>,
     /// Directories made here: not to be copied into themselves.
-    made: HashSet<Identity>,
+    pub(crate) made: HashSet<Identity>,
     /// Directories that were operands, and where they went.
     operands: HashMap<Identity, PathBuf>,
     /// Files made here: not to be overwritten by another of the same name.
@@ -42,19 +65,25 @@ pub struct Copier<'a> {
     sources: HashSet<(Identity, Option<Identity>, OsString)>,
     /// The file system of the operand at hand.
     device: u64,
+    /// What was there has this name now.
+    aside: Option<PathBuf>,
+    /// The operand at hand reached a directory that was made for it, and ends there.
+    into_itself: bool,
+    /// The copy at hand is there, whatever of its attributes could not be kept.
+    arrived: bool,
     learned: file::Learned,
 }
 
 /// One thing to be copied.
-struct Item<'p> {
-    from: &'p Path,
-    to: &'p Path,
-    meta: Metadata,
-    operand: bool,
+pub(crate) struct Item<'p> {
+    pub(crate) from: &'p Path,
+    pub(crate) to: &'p Path,
+    pub(crate) meta: Metadata,
+    pub(crate) operand: bool,
     /// It goes into a directory that was made for what is beside it: nothing can be there.
-    fresh: bool,
+    pub(crate) fresh: bool,
     /// What follows symbolic links must see when it goes round.
-    above: &'p [Identity],
+    pub(crate) above: &'p [Identity],
 }
 
 /// Where something stands among what is copied.
@@ -82,6 +111,7 @@ impl<'a> Copier<'a> {
         Copier {
             options,
             talk,
+            backup: options.backup.as_ref(),
             umask: copying::umask(),
             links: HashMap::new(),
             made: HashSet::new(),
@@ -89,6 +119,9 @@ impl<'a> Copier<'a> {
             files: HashSet::new(),
             sources: HashSet::new(),
             device: 0,
+            aside: None,
+            into_itself: false,
+            arrived: false,
             learned: file::Learned::default(),
         }
     }
@@ -97,27 +130,46 @@ impl<'a> Copier<'a> {
     pub fn into_directory(&mut self, sources: &[PathBuf], directory: &Path) -> bool {
         let mut good = true;
         for from in sources {
-            let name = from.components().next_back().map(|part| part.as_os_str().to_owned());
-            let to = match name.as_deref() {
-                Some(name) if name != OsStr::new("..") && name != OsStr::new("/") => directory.join(name),
-                _ => directory.to_path_buf(),
+            if self.options.parents {
+                good &= self.with_parents(from, directory);
+                continue;
+            }
+            let to = match last_name(from) {
+                b"" | b"." | b".." => directory.to_path_buf(),
+                name => directory.join(OsStr::from_bytes(name)),
             };
-            good &= self.onto(from, &to);
+            good &= self.operand(from, &to);
         }
         good
     }
 
     /// Copies `from` to `to`, which is no directory to copy it into; false if anything went wrong.
     pub fn onto(&mut self, from: &Path, to: &Path) -> bool {
+        let itself = self.backup.filter(|_| self.options.force && from == to && is_plain_file(to));
+        let Some(backup) = itself else { return self.operand(from, to) };
+        // Onto itself, by force: the copy is the backup.
+        match backup.name(to) {
+            Ok(aside) => {
+                self.backup = None;
+                let good = self.operand(from, &aside);
+                self.backup = Some(backup);
+                good
+            }
+            Err(error) => self.fail("cannot keep what is there:", to, &error),
+        }
+    }
+
+    pub(crate) fn operand(&mut self, from: &Path, to: &Path) -> bool {
+        self.into_itself = false;
         self.copy(from, to, Position { operand: true, fresh: false }, &[])
     }
 
-    fn fail(&mut self, doing: &str, path: &Path, reason: &io::Error) -> bool {
+    pub(crate) fn fail(&mut self, doing: &str, path: &Path, reason: &io::Error) -> bool {
         self.talk.failed(doing, path, Some(reason));
         false
     }
 
-    fn refuse(&mut self, doing: &str, path: &Path) -> bool {
+    pub(crate) fn refuse(&mut self, doing: &str, path: &Path) -> bool {
         self.talk.failed(doing, path, None);
         false
     }
@@ -135,11 +187,13 @@ impl<'a> Copier<'a> {
         if operand {
             self.device = meta.dev();
         }
-        if operand && !meta.is_dir() && !self.is_new(from, &meta) {
+        if operand && !meta.is_dir() && self.backup.is_none() && !self.is_new(from, &meta) {
             self.refuse("warning: given more than once", from);
             return true;
         }
         let item = Item { from, to, meta, operand, fresh, above };
+        self.aside = None;
+        self.arrived = false;
         let there = match self.there(&item) {
             There::Stays => return true,
             There::InTheWay => return false,
@@ -152,7 +206,7 @@ impl<'a> Copier<'a> {
         if operand {
             self.files.insert(to.to_path_buf());
         }
-        match self.as_a_link(&item, there.is_some()) {
+        let good = match self.as_a_link(&item, there.is_some()) {
             Some(good) => good,
             None => {
                 let good = self.leaf(&item, there);
@@ -162,7 +216,13 @@ impl<'a> Copier<'a> {
                 }
                 good
             }
+        };
+        if let Some(aside) = self.aside.take().filter(|_| !good && !self.arrived)
+            && let Err(error) = fs::rename(&aside, to)
+        {
+            self.fail("cannot give its name back to", &aside, &error);
         }
+        good
     }
 
     /// Whether this operand was none before, under the same name in the same directory.
@@ -178,6 +238,7 @@ impl<'a> Copier<'a> {
         }
         let kind = item.meta.file_type();
         let as_file = kind.is_file() || !self.options.recursive && !kind.is_dir() && !kind.is_symlink();
+        let as_file = as_file && self.backup.is_none();
         let found = if as_file { fs::metadata(item.to) } else { fs::symlink_metadata(item.to) };
         let found = match found {
             Ok(found) => found,
@@ -209,7 +270,10 @@ impl<'a> Copier<'a> {
             self.refuse(&format!("`{}` is the same file as", item.from.display()), item.to);
             return There::InTheWay;
         }
-        if !kind.is_dir() && self.stays(item, &found) {
+        if !kind.is_dir() && self.is_up_to_date(item, &found) {
+            return self.linked_to_an_earlier(item);
+        }
+        if !kind.is_dir() && self.stays(item) {
             return There::Stays;
         }
         match (kind.is_dir(), found.is_dir()) {
@@ -222,7 +286,11 @@ impl<'a> Copier<'a> {
                 There::InTheWay
             }
             (true, true) => There::Something(found),
-            (false, false) if item.operand && self.files.contains(item.to) => {
+            (false, false)
+                if item.operand
+                    && self.files.contains(item.to)
+                    && self.backup.is_none_or(|backup| backup.naming != Naming::Numbered) =>
+            {
                 self.refuse(&format!("just made, not overwritten with `{}`", item.from.display()), item.to);
                 There::InTheWay
             }
@@ -232,6 +300,11 @@ impl<'a> Copier<'a> {
 
     /// What is in the way of something that is no plain file, or shares its contents with other names, goes.
     fn cleared(&mut self, item: &Item<'_>, found: Metadata) -> There {
+        if let Some(backup) = self.backup
+            && !matches!(last_name(item.from), b"." | b"..")
+        {
+            return self.set_aside(item, backup);
+        }
         let shared = self.options.preserve.links && found.nlink() > 1;
         let special = !self.options.follow && !item.meta.is_file();
         let replaced = self.options.link != Link::None && self.options.force;
@@ -239,6 +312,35 @@ impl<'a> Copier<'a> {
             return There::Something(found);
         }
         self.removed(item)
+    }
+
+    /// What is in the way gets another name.
+    fn set_aside(&mut self, item: &Item<'_>, backup: &Backup) -> There {
+        let itself = || {
+            fs::symlink_metadata(backup.simple(item.to))
+                .is_ok_and(|there| identity(&there) == identity(&item.meta))
+        };
+        let name = |path: &Path| path.file_name().map(OsStr::to_owned);
+        if backup.naming != Naming::Numbered && name(&backup.simple(item.to)) == name(item.from) && itself() {
+            self.refuse(
+                &format!("not copied: `{}` would be lost, as the backup of", item.from.display()),
+                item.to,
+            );
+            return There::InTheWay;
+        }
+        match backup.set_aside(item.to) {
+            Ok(aside) => {
+                if let Some(aside) = &aside {
+                    self.talk.kept(item.to, aside);
+                }
+                self.aside = aside;
+                There::Nothing
+            }
+            Err(error) => {
+                self.fail("cannot keep what is there:", item.to, &error);
+                There::InTheWay
+            }
+        }
     }
 
     fn removed(&mut self, item: &Item<'_>) -> There {
@@ -260,9 +362,12 @@ impl<'a> Copier<'a> {
             return false;
         }
         let (from_link, to_link) = (item.meta.file_type().is_symlink(), found.file_type().is_symlink());
+        let place = |path: &Path| (folder_of(path), path.file_name().map(OsStr::to_owned));
         if from_link && to_link {
-            let place = |path: &Path| (folder_of(path), path.file_name().map(OsStr::to_owned));
             return place(item.from) == place(item.to);
+        }
+        if self.backup.is_some() && !item.meta.is_dir() {
+            return self.is_moved_with_it(item, found);
         }
         let behind = |link: bool, path: &Path, meta: &Metadata| {
             if link { fs::metadata(path).ok().map(|meta| identity(&meta)) } else { Some(identity(meta)) }
@@ -273,12 +378,50 @@ impl<'a> Copier<'a> {
         }
     }
 
-    /// Whether what is there is to stay.
-    fn stays(&mut self, item: &Item<'_>, found: &Metadata) -> bool {
-        let time = |meta: &Metadata| (meta.mtime(), meta.mtime_nsec());
-        if self.options.update && time(found) >= time(&item.meta) {
-            return true;
+    /// With a backup, what is there may be the same file under another name: but not under the same one, nor where the source is
+    /// a symbolic link to it, which would lead nowhere.
+    fn is_moved_with_it(&self, item: &Item<'_>, found: &Metadata) -> bool {
+        let Ok(source) = fs::symlink_metadata(item.from) else { return false };
+        if identity(&source) != identity(found) {
+            let leads_here = identity(&item.meta) == identity(found);
+            return leads_here && source.file_type().is_symlink() && !found.file_type().is_symlink();
         }
+        let place = |path: &Path| (folder_of(path), path.file_name().map(OsStr::to_owned));
+        place(item.from) == place(item.to)
+    }
+
+    fn is_up_to_date(&self, item: &Item<'_>, found: &Metadata) -> bool {
+        let time = |meta: &Metadata| (meta.mtime(), meta.mtime_nsec());
+        self.options.update && self.options.overwrite != Overwrite::Never && time(found) >= time(&item.meta)
+    }
+
+    /// With `--update`, what is up to date stays; but if another name of the source was copied or stayed, what is there becomes
+    /// another name of that, as cp has it.
+    fn linked_to_an_earlier(&mut self, item: &Item<'_>) -> There {
+        let earlier = match self.links.entry(identity(&item.meta)) {
+            Entry::Occupied(earlier) => earlier.get().clone(),
+            Entry::Vacant(place) => {
+                place.insert(item.to.to_path_buf());
+                return There::Stays;
+            }
+        };
+        let beside = beside(item.to);
+        match fs::hard_link(&earlier, &beside).and_then(|()| fs::rename(&beside, item.to)) {
+            Ok(()) => {
+                // Nothing happened if both are the same file.
+                let _ = fs::remove_file(&beside);
+                There::Stays
+            }
+            Err(error) => {
+                let _ = fs::remove_file(&beside);
+                self.fail("cannot make the hard link", item.to, &error);
+                There::InTheWay
+            }
+        }
+    }
+
+    /// Whether what is there is to stay.
+    fn stays(&mut self, item: &Item<'_>) -> bool {
         match self.options.overwrite {
             Overwrite::Yes => false,
             Overwrite::Never => true,
@@ -372,6 +515,7 @@ impl<'a> Copier<'a> {
     fn finish(&mut self, item: &Item<'_>, made: io::Result<Option<String>>, doing: &str) -> bool {
         match made {
             Ok(how) => {
+                self.arrived = true;
                 self.talk.made(item.from, item.to, how.as_deref());
                 attributes::keep(item.from, &item.meta, item.to, self.options.preserve, self.talk)
             }
@@ -398,10 +542,7 @@ impl<'a> Copier<'a> {
             Some(_) => fs::canonicalize(item.to).map_err(|error| Some(("cannot resolve", error)))?,
             None => item.to.to_path_buf(),
         };
-        let name = place.file_name().unwrap_or_default().to_string_lossy();
-        let short: String = name.chars().take(40).collect();
-        let hidden = format!(".{short}.{}-{:x}", std::process::id(), pelton_sys::clock::now_ns());
-        let aside = place.with_file_name(hidden);
+        let aside = beside(&place);
         let mode = there.map_or(self.first_mode(&item.meta), |there| there.mode() & 0o700);
         let made = self.write_aside(item, source, there, &aside, mode);
         let moved = made.and_then(|how| match fs::rename(&aside, &place) {
@@ -464,6 +605,7 @@ impl<'a> Copier<'a> {
     fn directory(&mut self, item: &Item<'_>, there: Option<Metadata>) -> bool {
         let own = identity(&item.meta);
         if self.made.contains(&own) {
+            self.into_itself = true;
             return self.refuse(&format!("cannot copy `{}` into itself, as", item.from.display()), item.to);
         }
         if item.above.contains(&own) {
@@ -496,7 +638,7 @@ impl<'a> Copier<'a> {
     }
 
     /// Makes it such that this process can fill it; the mode that it is to have, and the one that it has now.
-    fn make_directory(&mut self, item: &Item<'_>) -> io::Result<(u32, u32)> {
+    pub(crate) fn make_directory(&mut self, item: &Item<'_>) -> io::Result<(u32, u32)> {
         let hidden = if self.options.preserve.owner { 0o077 } else { 0o022 };
         let wanted = if self.options.new_mode { 0o777 } else { item.meta.mode() & 0o7777 };
         fs::DirBuilder::new().mode(wanted & !hidden).create(item.to)?;
@@ -523,13 +665,18 @@ impl<'a> Copier<'a> {
         let mut good = true;
         for entry in entries {
             match entry {
-                Ok(entry) => names.push(entry.file_name()),
+                Ok(entry) => names.push((entry.ino(), entry.file_name())),
                 Err(error) => good = self.fail("cannot read the directory", item.from, &error),
             }
         }
+        // In the order in which they lie on a disk, as cp does it.
+        names.sort_unstable();
         let position = Position { operand: false, fresh };
-        for name in names {
+        for (_, name) in names {
             good &= self.copy(&item.from.join(&name), &item.to.join(&name), position, &above);
+            if self.into_itself {
+                break;
+            }
         }
         good
     }

@@ -150,7 +150,22 @@ pub fn will_read_in_order(file: &File) {
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Sequential);
 }
 
-/// Sets both times of what is at `path`, not of what a link there leads to.
+/// Renames, unless there is something of the new name.
+///
+/// # Errors
+/// `AlreadyExists` then; and all that rename(2) may say.
+pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
+    match rustix::fs::renameat_with(CWD, from, CWD, to, rustix::fs::RenameFlags::NOREPLACE) {
+        // A file system that knows no flags.
+        Err(Errno::INVAL | Errno::NOSYS) if std::fs::symlink_metadata(to).is_ok() => {
+            Err(io::ErrorKind::AlreadyExists.into())
+        }
+        Err(Errno::INVAL | Errno::NOSYS) => std::fs::rename(from, to),
+        done => Ok(done?),
+    }
+}
+
+/// Sets both times of what is at `path`; of a link there, if `like` is one, else of what it leads to, which was written.
 ///
 /// # Errors
 /// Those of utimensat(2).
@@ -160,16 +175,20 @@ pub fn set_times(path: &Path, like: &Metadata) -> io::Result<()> {
         last_access: time(like.atime(), like.atime_nsec()),
         last_modification: time(like.mtime(), like.mtime_nsec()),
     };
-    Ok(rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+    Ok(rustix::fs::utimensat(CWD, path, &times, following_unless_link(like))?)
 }
 
-/// Gives what is at `path`, not what a link there leads to, the owner and group of `like`.
+/// Gives what is at `path` the owner and group of `like`; a link there, if `like` is one, else what it leads to.
 ///
 /// # Errors
 /// Those of chown(2).
 pub fn set_owner(path: &Path, like: &Metadata) -> io::Result<()> {
     let (owner, group) = (Uid::from_raw(like.uid()), Gid::from_raw(like.gid()));
-    Ok(rustix::fs::chownat(CWD, path, Some(owner), Some(group), AtFlags::SYMLINK_NOFOLLOW)?)
+    Ok(rustix::fs::chownat(CWD, path, Some(owner), Some(group), following_unless_link(like))?)
+}
+
+fn following_unless_link(like: &Metadata) -> AtFlags {
+    if like.file_type().is_symlink() { AtFlags::SYMLINK_NOFOLLOW } else { AtFlags::empty() }
 }
 
 /// Sets the permissions of the file at `path`, all 12 bits.

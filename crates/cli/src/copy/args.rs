@@ -1,8 +1,10 @@
 //! The arguments of `pelton copy`.
 
+use crate::failure::Failure;
 use clap::{Args, ValueEnum};
-use pelton_copy::{Link, Options, Overwrite, Preserve, Reflink, Sparse, Way};
+use pelton_copy::{Backup, Link, Naming, Options, Overwrite, Preserve, Reflink, Sparse, Way};
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 /// Copy files and trees as cp does, choosing among the ways that Linux has of moving bytes; or compare those ways.
@@ -58,6 +60,23 @@ pub struct CopyArgs {
     /// Remove what is there first, even if it can be opened
     #[arg(long)]
     pub remove_destination: bool,
+
+    /// Keep what is there under another name, as --backup does without a word
+    #[arg(short)]
+    pub backup_existing: bool,
+
+    /// Keep what is there under another name: name~ (simple), name.~1~ and so on (numbered), numbers only where there
+    /// are some (existing), or not at all (none). VERSION_CONTROL says which without a word
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub backup: Option<String>,
+
+    /// Put this behind the name, not ~ or what SIMPLE_BACKUP_SUFFIX says
+    #[arg(short = 'S', long, value_name = "SUFFIX")]
+    pub suffix: Option<OsString>,
+
+    /// Make the directories that stand in the name of a source, in the target directory
+    #[arg(long, conflicts_with = "no_target_directory")]
+    pub parents: bool,
 
     /// Keep everything: as -d -r, with permissions, owner, times, hard links and extended attributes
     #[arg(short, long)]
@@ -197,7 +216,10 @@ fn parse_way(name: &str) -> Result<Way, String> {
 
 impl CopyArgs {
     /// What all options together mean.
-    pub fn options(&self) -> Options {
+    ///
+    /// # Errors
+    /// Where they contradict each other.
+    pub fn options(&self) -> Result<Options, Failure> {
         let recursive = self.recursive || self.archive;
         let links_as_links = self.no_dereference || self.links || self.archive;
         let tree = recursive && !self.link;
@@ -212,7 +234,11 @@ impl CopyArgs {
         };
         self.keep.iter().for_each(|kept| kept.set(&mut preserve, true));
         self.drop.iter().for_each(|kept| kept.set(&mut preserve, false));
-        Options {
+        let backup = self.backups()?;
+        if backup.is_some() && self.no_clobber {
+            return Err(Failure::new("what is never overwritten needs no backup: -n or -b").with_status(1));
+        }
+        Ok(Options {
             recursive,
             follow,
             follow_operands: self.dereference_arguments,
@@ -244,6 +270,47 @@ impl CopyArgs {
             },
             via: self.via,
             atomic: self.atomic,
-        }
+            backup,
+            parents: self.parents,
+        })
     }
+
+    fn backups(&self) -> Result<Option<Backup>, Failure> {
+        if !self.backup_existing && self.backup.is_none() && self.suffix.is_none() {
+            return Ok(None);
+        }
+        let said = self.backup.clone().filter(|word| !word.is_empty());
+        let word = said.or_else(|| std::env::var("VERSION_CONTROL").ok()).filter(|word| !word.is_empty());
+        let naming = match &word {
+            None => Some(Naming::Existing),
+            Some(word) => naming(word).ok_or_else(|| {
+                Failure::new(format!("`{word}` says nothing about backups"))
+                    .with_help("none, simple, numbered or existing")
+                    .with_status(1)
+            })?,
+        };
+        let set = self.suffix.clone().or_else(|| std::env::var_os("SIMPLE_BACKUP_SUFFIX"));
+        let suffix = set.filter(|suffix| !suffix.is_empty() && !suffix.as_bytes().contains(&b'/'));
+        Ok(naming.map(|naming| Backup { naming, suffix: suffix.unwrap_or_else(|| "~".into()) }))
+    }
+}
+
+/// What a word, or its beginning, says of backups: `Some(None)` for none.
+fn naming(word: &str) -> Option<Option<Naming>> {
+    const WORDS: [(&str, Option<Naming>); 8] = [
+        ("none", None),
+        ("off", None),
+        ("simple", Some(Naming::Simple)),
+        ("never", Some(Naming::Simple)),
+        ("existing", Some(Naming::Existing)),
+        ("nil", Some(Naming::Existing)),
+        ("numbered", Some(Naming::Numbered)),
+        ("t", Some(Naming::Numbered)),
+    ];
+    if let Some((_, naming)) = WORDS.iter().find(|(name, _)| *name == word) {
+        return Some(*naming);
+    }
+    let mut meant = WORDS.iter().filter(|(name, _)| name.starts_with(word)).map(|(_, naming)| *naming);
+    let first = meant.next()?;
+    meant.all(|other| other == first).then_some(first)
 }

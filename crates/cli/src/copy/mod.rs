@@ -16,7 +16,7 @@ pub fn copy(args: &CopyArgs) -> Result<Ending, Failure> {
     if args.report {
         return report::report(args);
     }
-    let options = args.options();
+    let options = args.options()?;
     let mut teller = Teller::new(args.verbose, args.progress);
     let good = operands(args, &options, &mut teller)?;
     teller.end();
@@ -35,6 +35,9 @@ fn operands(args: &CopyArgs, options: &Options, teller: &mut Teller) -> Result<b
         return Err(refusal("it is not said where to copy to").with_help("pelton copy SOURCE TARGET"));
     };
     let mut copier = Copier::new(options, teller);
+    if args.parents && !target.is_dir() {
+        return Err(refusal(&format!("with --parents, `{}` has to be a directory", target.display())));
+    }
     match (&paths[..], target.is_dir() && !args.no_target_directory) {
         (_, true) => Ok(copier.into_directory(&paths, &target)),
         ([source], false) => Ok(copier.onto(source, &target)),

@@ -92,6 +92,13 @@ impl Talk for Teller {
         }
     }
 
+    fn kept(&mut self, path: &Path, aside: &Path) {
+        if self.verbose {
+            let line = format!("`{}` is kept as `{}`\n", path.display(), aside.display());
+            let _ = io::stdout().write_all(line.as_bytes());
+        }
+    }
+
     fn copied(&mut self, bytes: u64) {
         self.files += 1;
         self.bytes += bytes;
