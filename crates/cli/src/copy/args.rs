@@ -9,7 +9,8 @@ use std::path::PathBuf;
 
 /// Copy files and trees as cp does, choosing among the ways that Linux has of moving bytes; or compare those ways.
 ///
-/// Options, results and exit status are those of GNU cp 9.1.
+/// Options, results and exit status are those of GNU cp 9.1; but simple backups lie beside what they are of, as from
+/// cp 9.2 on.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
