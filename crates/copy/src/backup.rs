@@ -1,5 +1,6 @@
 //! What was there before a copy, kept under another name.
 
+use crate::tree::parent_of;
 use pelton_sys::copying;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -74,10 +75,9 @@ impl Backup {
 
 /// The highest number of those that are there.
 fn last_number(path: &Path) -> io::Result<Option<u64>> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let base = path.file_name().unwrap_or_default();
     let mut last = None;
-    for entry in fs::read_dir(folder)? {
+    for entry in fs::read_dir(parent_of(path))? {
         last = last.max(number(&entry?.file_name(), base));
     }
     Ok(last)

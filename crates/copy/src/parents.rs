@@ -1,8 +1,6 @@
 //! The directories above a source, made again above its copy (`--parents`).
 
-use crate::attributes;
 use crate::tree::{Copier, Item, identity};
-use pelton_sys::copying;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -25,7 +23,9 @@ impl Copier<'_> {
         let good = self.make_parents(from.has_root(), above, directory, &mut parents)
             && self.operand(from, &directory.join(&inside));
         // Also above a copy that failed.
-        parents.iter().fold(good, |good, parent| self.finish_parent(parent) && good)
+        parents.iter().fold(good, |good, Parent { from, to, meta, made }| {
+            self.finish_directory((from, meta), to, *made) && good
+        })
     }
 
     fn make_parents(&mut self, root: bool, above: &Path, directory: &Path, made: &mut Vec<Parent>) -> bool {
@@ -86,17 +86,5 @@ impl Copier<'_> {
         }
         self.refuse("it is there, and is no directory:", path);
         Err(())
-    }
-
-    fn finish_parent(&mut self, parent: &Parent) -> bool {
-        let Parent { from, to, meta, made } = parent;
-        let kept = attributes::keep(from, meta, to, self.options.preserve, self.talk);
-        match made {
-            Some((mode, now)) if !self.options.preserve.mode && mode != now => {
-                let set = copying::set_mode(to, *mode);
-                set.is_ok_and(|()| kept) || self.refuse("cannot set the mode of", to)
-            }
-            _ => kept,
-        }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn identity(meta: &Metadata) -> Identity {
 /// Too many symbolic links.
 const ELOOP: i32 = 40;
 
-/// What stands behind the last slash, but for slashes at the end: `.` is a name as well.
+/// Returns the last component, without trailing slashes. Unlike [`Path::file_name`], it keeps `.` and `..`.
 fn last_name(path: &Path) -> &[u8] {
     let bytes = path.as_os_str().as_bytes();
     let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
@@ -41,9 +41,34 @@ fn is_plain_file(path: &Path) -> bool {
 }
 
 /// The directory that a name stands in.
+pub(crate) fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 fn folder_of(path: &Path) -> Option<Identity> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    fs::metadata(parent.unwrap_or(Path::new("."))).ok().map(|meta| identity(&meta))
+    fs::metadata(parent_of(path)).ok().map(|meta| identity(&meta))
+}
+
+/// Whether both paths name the same directory entry.
+fn is_same_entry(one: &Path, other: &Path) -> bool {
+    one.file_name() == other.file_name() && folder_of(one) == folder_of(other)
+}
+
+/// Makes `to` another name of `from`, in place of what is there.
+///
+/// # Errors
+/// Those of link(2) and rename(2); what is there then stays.
+fn hard_link_over(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        done => return done,
+    }
+    let beside = beside(to);
+    fs::hard_link(from, &beside)?;
+    let renamed = fs::rename(&beside, to);
+    // It is still there if that failed, or if both were the same file.
+    let _ = fs::remove_file(&beside);
+    renamed
 }
 
 /// Copies one operand after another.
@@ -206,7 +231,7 @@ impl<'a> Copier<'a> {
         if operand {
             self.files.insert(to.to_path_buf());
         }
-        let good = match self.as_a_link(&item, there.is_some()) {
+        let good = match self.as_a_link(&item) {
             Some(good) => good,
             None => {
                 let good = self.leaf(&item, there);
@@ -320,8 +345,8 @@ impl<'a> Copier<'a> {
             fs::symlink_metadata(backup.simple(item.to))
                 .is_ok_and(|there| identity(&there) == identity(&item.meta))
         };
-        let name = |path: &Path| path.file_name().map(OsStr::to_owned);
-        if backup.naming != Naming::Numbered && name(&backup.simple(item.to)) == name(item.from) && itself() {
+        let same_name = backup.simple(item.to).file_name() == item.from.file_name();
+        if backup.naming != Naming::Numbered && same_name && itself() {
             self.refuse(
                 &format!("not copied: `{}` would be lost, as the backup of", item.from.display()),
                 item.to,
@@ -362,9 +387,8 @@ impl<'a> Copier<'a> {
             return false;
         }
         let (from_link, to_link) = (item.meta.file_type().is_symlink(), found.file_type().is_symlink());
-        let place = |path: &Path| (folder_of(path), path.file_name().map(OsStr::to_owned));
         if from_link && to_link {
-            return place(item.from) == place(item.to);
+            return is_same_entry(item.from, item.to);
         }
         if self.backup.is_some() && !item.meta.is_dir() {
             return self.is_moved_with_it(item, found);
@@ -386,8 +410,7 @@ impl<'a> Copier<'a> {
             let leads_here = identity(&item.meta) == identity(found);
             return leads_here && source.file_type().is_symlink() && !found.file_type().is_symlink();
         }
-        let place = |path: &Path| (folder_of(path), path.file_name().map(OsStr::to_owned));
-        place(item.from) == place(item.to)
+        is_same_entry(item.from, item.to)
     }
 
     fn is_up_to_date(&self, item: &Item<'_>, found: &Metadata) -> bool {
@@ -405,15 +428,9 @@ impl<'a> Copier<'a> {
                 return There::Stays;
             }
         };
-        let beside = beside(item.to);
-        match fs::hard_link(&earlier, &beside).and_then(|()| fs::rename(&beside, item.to)) {
-            Ok(()) => {
-                // Nothing happened if both are the same file.
-                let _ = fs::remove_file(&beside);
-                There::Stays
-            }
+        match hard_link_over(&earlier, item.to) {
+            Ok(()) => There::Stays,
             Err(error) => {
-                let _ = fs::remove_file(&beside);
                 self.fail("cannot make the hard link", item.to, &error);
                 There::InTheWay
             }
@@ -430,7 +447,7 @@ impl<'a> Copier<'a> {
     }
 
     /// A second name of what was copied already becomes a second name there; `None` if it is none.
-    fn as_a_link(&mut self, item: &Item<'_>, is_there: bool) -> Option<bool> {
+    fn as_a_link(&mut self, item: &Item<'_>) -> Option<bool> {
         if !self.options.preserve.links || item.meta.nlink() < 2 && !self.options.follow {
             return None;
         }
@@ -438,10 +455,7 @@ impl<'a> Copier<'a> {
             self.links.insert(identity(&item.meta), item.to.to_path_buf());
             return None;
         };
-        if is_there {
-            let _ = fs::remove_file(item.to);
-        }
-        Some(match fs::hard_link(&first, item.to) {
+        Some(match hard_link_over(&first, item.to) {
             Ok(()) => {
                 self.talk.made(item.from, item.to, None);
                 true
@@ -627,14 +641,25 @@ impl<'a> Copier<'a> {
         };
         let elsewhere = self.options.one_file_system && item.meta.dev() != self.device;
         let good = elsewhere || self.entries(item, own, restored.is_some());
-        let kept = attributes::keep(item.from, &item.meta, item.to, self.options.preserve, self.talk);
-        if let (Some((mode, now)), false) = (restored, self.options.preserve.mode)
+        self.finish_directory((item.from, &item.meta), item.to, restored) && good
+    }
+
+    /// Gives a directory what it keeps of its source. `made`: the mode that it is to have and the one that it has, if it was made
+    /// here.
+    pub(crate) fn finish_directory(
+        &mut self,
+        (from, meta): (&Path, &Metadata),
+        to: &Path,
+        made: Option<(u32, u32)>,
+    ) -> bool {
+        let kept = attributes::keep(from, meta, to, self.options.preserve, self.talk);
+        if let (Some((mode, now)), false) = (made, self.options.preserve.mode)
             && mode != now
-            && let Err(error) = copying::set_mode(item.to, mode)
+            && let Err(error) = copying::set_mode(to, mode)
         {
-            return self.fail("cannot set the mode of", item.to, &error);
+            return self.fail("cannot set the mode of", to, &error);
         }
-        good && kept
+        kept
     }
 
     /// Makes it such that this process can fill it; the mode that it is to have, and the one that it has now.

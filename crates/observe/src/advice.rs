@@ -59,6 +59,8 @@ const MOST_OF_THE_TIME: f64 = 0.7;
 pub(crate) enum Awaited {
     Time,
     Lock,
+    /// The tracer, at each of its system calls.
+    Tracer,
     InputOrOutput,
     Unknown,
 }
@@ -69,6 +71,7 @@ pub(crate) fn waits_most_for(stage: &Stage) -> Awaited {
     let Elsewhere { io_ns, lock_ns, asleep_ns, held_ns } = waits.elsewhere;
     let most = io_ns.max(lock_ns).max(asleep_ns).max(held_ns);
     match () {
+        () if held_ns * 2 > waits.other_ns => Awaited::Tracer,
         () if most * 2 < waits.other_ns => Awaited::Unknown,
         () if most == asleep_ns => Awaited::Time,
         () if most == lock_ns => Awaited::Lock,
@@ -93,15 +96,14 @@ fn others_have_the_cpus(scene: &Scene<'_>) -> Option<String> {
 }
 
 fn waits_elsewhere(scene: &Scene<'_>) -> Option<String> {
-    let held = scene.stage.waits.as_ref().is_some_and(|w| w.elsewhere.held_ns * 2 > w.other_ns);
     (scene.bottleneck.kind == BottleneckKind::WaitsElsewhere).then(|| {
         let here = scene.here();
         match waits_most_for(scene.stage) {
-            _ if held => {
+            Awaited::Tracer => {
                 format!("{here} makes too many system calls to be traced: without --exact, what it waits for is sampled")
             }
             Awaited::Time => format!("let {here} sleep for less, or not at all, if you can: more CPU will not help"),
-            Awaited::Lock => format!("find out who holds what {here} waits for: more CPU will not help"),
+            Awaited::Lock => format!("find the process or thread that holds the lock {here} waits for: more CPU will not help"),
             Awaited::InputOrOutput => {
                 format!("find out which file or host {here} waits for: more CPU will not help")
             }

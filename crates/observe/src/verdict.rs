@@ -165,11 +165,11 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
 
 /// What a stage waits for outside the pipeline, in words: the most of it, if that is known.
 fn elsewhere(stage: &Stage) -> &'static str {
-    let Some(waits) = &stage.waits else { return "something else" };
+    if stage.waits.is_none() {
+        return "something else";
+    }
     match waits_most_for(stage) {
-        _ if waits.elsewhere.held_ns * 2 > waits.other_ns => {
-            "tracing holds it up at each of its system calls"
-        }
+        Awaited::Tracer => "tracing holds it up at each of its system calls",
         Awaited::Time => "it sleeps until a time has passed",
         Awaited::Lock => "a lock, or a thread of its own",
         Awaited::InputOrOutput => "disk, network or terminal",

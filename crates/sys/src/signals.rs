@@ -36,6 +36,23 @@ pub(crate) fn restore_inherited() {
     }
 }
 
+/// Blocks every signal for the calling thread. Returns what was blocked before. Async-signal-safe.
+pub(crate) fn block_all() -> libc::sigset_t {
+    // SAFETY: an all-zero set is a valid value for sigfillset to fill.
+    let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = unsafe { std::mem::zeroed() };
+    // SAFETY: `all` is writable.
+    unsafe { libc::sigfillset(&mut all) };
+    // SAFETY: `all` was filled; `before` is writable.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &all, &mut before) };
+    before
+}
+
+/// Sets which signals are blocked for the calling thread.
+pub(crate) fn set_mask(mask: &libc::sigset_t) {
+    // SAFETY: the mask is a whole set; the old one is not asked for.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut()) };
+}
+
 /// Treats signals as a shell does that runs pipelines: SIGQUIT is for the children alone, and children are waited for
 /// even if the parent left SIGCHLD ignored, under which they would vanish without a status.
 pub fn behave_as_a_shell() {

@@ -264,6 +264,15 @@ fn check_single_thread() -> io::Result<()> {
 pub fn fork_copy() -> io::Result<Option<u32>> {
     check_single_thread()?;
     // SAFETY: this process has one thread, so the copy is whole: no lock is held by a thread that it lacks.
+    unsafe { fork_here() }
+}
+
+/// fork(2); `Ok(None)` in the copy, which has one thread.
+///
+/// # Safety
+/// If this process has other threads, the copy may only run what is async-signal-safe.
+unsafe fn fork_here() -> io::Result<Option<u32>> {
+    // SAFETY: as the caller promises.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
@@ -300,15 +309,9 @@ pub fn pidfd(pid: u32) -> Option<OwnedFd> {
 fn fork(child: impl FnOnce() -> i32) -> io::Result<u32> {
     // SAFETY: the child runs only `child`, which is async-signal-safe (no allocation, no locks, libc calls only) as
     // is required if the process has other threads, and then leaves by _exit without unwinding.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        0 => {
-            crate::stack::nobody_is_parked();
-            let code = child();
-            // SAFETY: _exit ends the process without running anything of the parent's.
-            unsafe { libc::_exit(code) }
-        }
-        pid => Ok(pid as u32),
+    match unsafe { fork_here() }? {
+        None => exit_now(child()),
+        Some(pid) => Ok(pid),
     }
 }
 

@@ -27,10 +27,11 @@ pub fn with_room<T: Send + 'static>(work: fn() -> T) -> T {
     if crate::limits::stack_bytes().is_none_or(|limit| limit >= SMALL_BYTES) {
         return work();
     }
-    let inherited = block_signals();
+    // No signal is for this thread.
+    let inherited = crate::signals::block_all();
     PARKED.store(1, Ordering::Relaxed);
     let thread = std::thread::Builder::new().stack_size(OWN_BYTES).spawn(move || {
-        set_mask(&inherited);
+        crate::signals::set_mask(&inherited);
         work()
     });
     match thread.map(std::thread::JoinHandle::join) {
@@ -38,26 +39,8 @@ pub fn with_room<T: Send + 'static>(work: fn() -> T) -> T {
         Ok(Err(panic)) => std::panic::resume_unwind(panic),
         Err(_) => {
             nobody_is_parked();
-            set_mask(&inherited);
+            crate::signals::set_mask(&inherited);
             work()
         }
     }
-}
-
-/// No signal is for this thread. What was blocked before.
-fn block_signals() -> libc::sigset_t {
-    let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: the set is writable.
-    unsafe { libc::sigfillset(all.as_mut_ptr()) };
-    // SAFETY: sigfillset has filled all of it.
-    let mut all = unsafe { all.assume_init() };
-    let every = all;
-    // SAFETY: both point to whole sets, which are not the same.
-    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &every, &mut all) };
-    all
-}
-
-fn set_mask(mask: &libc::sigset_t) {
-    // SAFETY: the mask is a whole set; the old one is not asked for.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut()) };
 }

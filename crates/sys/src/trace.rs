@@ -139,12 +139,7 @@ pub(crate) fn alone(ready: i32) -> io::Result<()> {
         return Err(io::Error::last_os_error());
     }
     close_from(1);
-    // SAFETY: an all-zero set is a valid value for sigfillset to fill.
-    let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `all` is writable.
-    unsafe { libc::sigfillset(&mut all) };
-    // SAFETY: `all` was filled; the old set is not asked for.
-    unsafe { libc::sigprocmask(libc::SIG_BLOCK, &all, std::ptr::null_mut()) };
+    crate::signals::block_all();
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::process::shell_before;
 use crate::{Recipe, Result};
 
 /// One file of cases.
@@ -173,7 +174,7 @@ impl Case {
     pub fn started(&self, argv: Vec<OsString>) -> Vec<OsString> {
         let Some(before) = &self.before else { return argv };
         let through = format!("{before}; exec \"$@\"");
-        ["sh", "-c", &through, "sh"].into_iter().map(OsString::from).chain(argv).collect()
+        shell_before(&through).into_iter().chain(argv).collect()
     }
 
     /// Says what is wrong with the case as written, if anything is.

@@ -89,6 +89,11 @@ pub struct Running {
     done: bool,
 }
 
+/// What stands before a command that starts through this sh text, which ends in `exec "$@"`.
+pub(crate) fn shell_before(sh_text: &str) -> [OsString; 4] {
+    ["sh", "-c", sh_text, "sh"].map(OsString::from)
+}
+
 impl Launch {
     /// This command in this directory, with the [`crate::base_environment`], no input and generous limits.
     pub fn new<I: IntoIterator<Item = S>, S: Into<OsString>>(argv: I, dir: impl Into<PathBuf>) -> Self {
@@ -106,8 +111,7 @@ impl Launch {
     /// Starts it through this sh text, which ends in `exec "$@"`: the way to close descriptors, ignore signals and
     /// set limits without unsafe code.
     pub fn through(mut self, sh_text: &str) -> Self {
-        let wrapper = ["sh", "-c", sh_text, "sh"].map(OsString::from);
-        self.argv.splice(0..0, wrapper);
+        self.argv.splice(0..0, shell_before(sh_text));
         self
     }
 
