@@ -76,12 +76,15 @@ impl Patient {
         }
     }
 
-    /// It hangs in this way, and these words are said of it.
+    /// It hangs in this way, and these words are said of it, as soon as the last of its processes waits.
     #[track_caller]
     fn hangs(&self, kind: &str, words: &[&str]) {
-        let said = self.await_finding("dead", kind);
-        for one in words {
-            assert!(said.contains(one), "`{one}` is missing in:\n{said}");
+        let start = Instant::now();
+        loop {
+            let said = self.await_finding("dead", kind);
+            let Some(missing) = words.iter().find(|word| !said.contains(**word)) else { return };
+            assert!(start.elapsed() < PATIENCE, "`{missing}` is missing in:\n{said}");
+            std::thread::sleep(Duration::from_millis(50));
         }
     }
 
