@@ -123,6 +123,8 @@ fn options_leave_what_cp_leaves() {
         "--backup=existing a n",
         "--backup=nil a b",
         "--backup=none a b",
+        "--backup=simple --backup=numbered a b",
+        "-S x -S y a b",
         "--backup=num a b",
         "--backup=n a b",
         "--backup=xyz a b",

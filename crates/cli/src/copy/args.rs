@@ -68,11 +68,12 @@ pub struct CopyArgs {
 
     /// Keep what is there under another name: name~ (simple), name.~1~ and so on (numbered), numbers only where there
     /// are some (existing), or not at all (none). VERSION_CONTROL says which without a word
-    #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "",
+          overrides_with = "backup")]
     pub backup: Option<String>,
 
     /// Put this behind the name, not ~ or what SIMPLE_BACKUP_SUFFIX says
-    #[arg(short = 'S', long, value_name = "SUFFIX")]
+    #[arg(short = 'S', long, value_name = "SUFFIX", overrides_with = "suffix")]
     pub suffix: Option<OsString>,
 
     /// Make the directories that stand in the name of a source, in the target directory
