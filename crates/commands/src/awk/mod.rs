@@ -50,7 +50,7 @@ mod value;
 use pelton_stream::Kernel;
 
 use crate::{
-    Accept, Charset, Class, Collate, Combiner, Command, Context, Declined, Facts, Family, Input, Scripts,
+    Accept, Charset, Class, Combiner, Command, Context, Declined, Facts, Family, Input, Scripts,
     Touches,
 };
 
@@ -129,8 +129,13 @@ fn accept_as(
     scripts: Scripts<'_>,
 ) -> Accept<Box<dyn Command>> {
     let locale = &context.locale;
-    if locale.ctype == Charset::Other || locale.collate != Collate::Bytes || locale.thousands.is_none() {
-        return Declined::because("the order of strings, or the numbers, of this locale");
+    // No awk that is served orders strings by the locale: mawk and original-awk compare bytes, gawk does so unless
+    // it is told to be POSIX.
+    if locale.ctype == Charset::Other {
+        return Declined::because("the characters of this locale");
+    }
+    if locale.thousands.is_none() {
+        return Declined::because("the decimal point of this locale");
     }
     let dialect = Dialect::of(context)?;
     let line = given::parse(args, dialect, scripts)?;
