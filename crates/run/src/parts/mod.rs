@@ -49,8 +49,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use trial::Verdict;
 
-/// Less input is not worth it.
-const WORTH_BYTES: u64 = 4 << 20;
+/// Less input does not pay for the trial, which costs two starts of the command.
+const WORTH_BYTES: u64 = 16 << 20;
 
 /// Whether several processes of a command with this name may share its lines.
 pub fn may_be(name: &[u8]) -> bool {
