@@ -140,3 +140,17 @@ fn who_is_traced_already_is_told_what_to_do() {
         "{told}"
     );
 }
+
+/// Start-up reads of a program (its loader, its locale) are no input from the pipe; a file that it reads is input.
+#[test]
+fn the_input_of_a_stage_that_reads_a_pipe_is_what_the_stage_before_it_wrote() {
+    let bytes = |stage: &Value, field: &str| stage["cost"][field].as_u64().unwrap();
+    let rows = stages(&[], "seq 10000 | sort | uniq -c | wc -l");
+    for pair in rows.windows(2) {
+        assert_eq!(bytes(&pair[1], "read_bytes"), bytes(&pair[0], "written_bytes"), "{pair:?}");
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), vec![b'x'; 1 << 20]).unwrap();
+    let rows = stages(&[], &format!("seq 10 | cat - {}", file.path().display()));
+    assert!(bytes(&rows[1], "read_bytes") > 1 << 20, "{rows:?}");
+}

@@ -35,7 +35,10 @@ pub fn assemble(
         arrivals: None,
         lines: None,
     };
-    run.pipelines.iter_mut().for_each(forget_what_was_spliced);
+    for pipeline in &mut run.pipelines {
+        forget_what_was_spliced(pipeline);
+        exclude_start_up_reads(pipeline);
+    }
     conclude(&mut run, execution.launches.is_some());
     run
 }
@@ -59,6 +62,22 @@ fn forget_what_was_spliced(pipeline: &mut Pipeline) {
         let cost = &mut pipeline.stages[row].cost;
         cost.written_bytes = None;
         cost.read_bytes = cost.read_bytes.filter(|read| before.is_some_and(|before| *read >= before));
+    }
+}
+
+/// Limits the input of a stage that reads a pipe to what the stage before it wrote. The kernel also counts what a program's
+/// loader and the C library read (some 7 kB). An excess of more than 64 KiB comes from files that the command itself reads
+/// (`join - FILE`), and stays.
+fn exclude_start_up_reads(pipeline: &mut Pipeline) {
+    const START_UP_BYTES: u64 = 64 << 10;
+    for row in 1..pipeline.stages.len() {
+        let [before, stage] = &mut pipeline.stages[row - 1..=row] else { continue };
+        let Some(written) = before.cost.written_bytes.filter(|_| stage.reads_previous) else { continue };
+        let read = &mut stage.cost.read_bytes;
+        *read =
+            read.map(
+                |read| if read.saturating_sub(written) <= START_UP_BYTES { read.min(written) } else { read },
+            );
     }
 }
 

@@ -50,8 +50,7 @@ mod value;
 use pelton_stream::Kernel;
 
 use crate::{
-    Accept, Charset, Class, Combiner, Command, Context, Declined, Facts, Family, Input, Scripts,
-    Touches,
+    Accept, Charset, Class, Combiner, Command, Context, Declined, Facts, Family, Input, Scripts, Touches,
 };
 
 use analyse::{Analysis, LAST_RECORD};
