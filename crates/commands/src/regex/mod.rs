@@ -16,6 +16,7 @@ mod engine;
 mod escape;
 mod groups;
 mod hir;
+mod lines;
 mod literal;
 mod members;
 mod node;
@@ -24,6 +25,7 @@ mod run;
 mod search;
 mod sets;
 mod start;
+mod windows;
 
 use std::ops::Range;
 use std::sync::Arc;
