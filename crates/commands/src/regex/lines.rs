@@ -43,15 +43,18 @@ struct Held {
     suffice: bool,
     /// A window may begin with the end of the line before.
     begins_before: bool,
-    /// The windows are one byte, and only these bytes suffice: others belong to characters of several bytes.
-    narrow: Option<Narrow>,
+    /// The windows are one byte, and only these of ASCII suffice: others belong to characters of several bytes.
+    ascii: Option<Sequences>,
 }
 
-/// One character of ASCII, or one of several bytes.
-#[derive(Debug)]
-struct Narrow {
-    ascii: Sequences,
-    wide: Sequences,
+/// Which characters of the line they are.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    All,
+    /// Those at its start will do.
+    First,
+    /// Those at its end.
+    Last,
 }
 
 /// So many characters out of a set.
@@ -61,6 +64,7 @@ struct Length {
     max: usize,
     /// ASCII alone is judged here.
     utf8: bool,
+    part: Part,
     /// Bytes that are not in the set. `None`: there are none, newlines aside.
     others: Option<Arc<Sequences>>,
 }
@@ -71,6 +75,12 @@ const DISTRUST_MAX: u32 = 64;
 const SKIPPED_MIN: usize = 64;
 /// Bytes of the longest character.
 const CHAR_BYTES_MAX: usize = 4;
+/// Words of bits that are at hand at once.
+const WORDS: usize = 128;
+/// Lines that show whether those that match are close to each other.
+const SAMPLE: usize = 8;
+/// Bytes from one to the next, if they are.
+const DENSE_BYTES: usize = 256;
 /// Lines that are wanted at least before they are counted a block at a time.
 const COUNTED_MIN: u64 = 64;
 
@@ -127,7 +137,7 @@ impl Lines {
                 false => engine.first_end(block, line.clone()).is_some(),
             });
             if let (None, How::Windows(held)) = (verdict, &self.how)
-                && held.narrow.is_none()
+                && held.ascii.is_none()
             {
                 let pays = line.start - at >= SKIPPED_MIN;
                 self.distrust = if pays { self.distrust.saturating_sub(1) } else { self.distrust + 1 };
@@ -143,21 +153,37 @@ impl Lines {
         Ok(None)
     }
 
-    /// How many lines match, if that is known without finding them.
-    pub(super) fn count(&self, engine: &mut Engine, block: &[u8], wanted: u64) -> Option<u64> {
-        let How::Windows(held) = &self.how else { return None };
-        if wanted < COUNTED_MIN || !held.counts() {
+    /// How many lines match, if that is known without finding all of them.
+    pub(super) fn count(&mut self, engine: &mut Engine, block: &[u8], wanted: u64) -> Option<u64> {
+        if wanted < COUNTED_MIN {
             return None;
         }
-        let whole = memrchr(b'\n', block).map_or(0, |newline| newline + 1);
-        let (block, rest) = block.split_at(whole);
-        let last = match Some(rest).filter(|rest| !rest.is_empty()).and_then(|rest| held.next(rest, 0)) {
-            Some((line, None)) => u64::from(engine.first_end(rest, line).is_some()),
-            Some((_, Some(matches))) => u64::from(matches),
-            None => 0,
-        };
-        let maybe = |line: Range<usize>| engine.first_end(block, line).is_some();
-        Some(held.count(block, maybe) + last)
+        match self.how.clone() {
+            How::Length(length) => Some(length.count(block, |line| engine.first_end(block, line).is_some())),
+            How::Windows(held) if held.counts() => Some(self.count_held(&held, engine, block)),
+            How::Windows(_) => None,
+        }
+    }
+
+    fn count_held(&mut self, held: &Held, engine: &mut Engine, block: &[u8]) -> u64 {
+        let (mut count, mut at) = (0, 0);
+        loop {
+            let from = at;
+            for _ in 0..SAMPLE {
+                let Ok(Some(line)) = self.next(engine, block, at) else { return count };
+                at = (line.end + 1).min(block.len());
+                count += 1;
+            }
+            if at - from < SAMPLE * DENSE_BYTES {
+                break;
+            }
+        }
+        let whole = memrchr(b'\n', &block[at..]).map_or(at, |newline| at + newline + 1);
+        if let Ok(Some(_)) = self.next(engine, &block[whole..], 0) {
+            count += 1;
+        }
+        let block = &block[at..whole];
+        count + held.count(block, |line| engine.first_end(block, line).is_some())
     }
 }
 
@@ -165,7 +191,7 @@ impl Held {
     fn new(found: &Windows) -> Option<Held> {
         let begins_before = found.windows.iter().any(|window| window[0].contains(b'\n'));
         let windows = sequences(&found.windows)?;
-        Some(Held { windows, suffice: found.suffice, begins_before, narrow: None })
+        Some(Held { windows, suffice: found.suffice, begins_before, ascii: None })
     }
 
     /// One character of a set, perhaps with others of it, which has many of several bytes.
@@ -181,12 +207,11 @@ impl Held {
             return None;
         }
         let one = |set: ByteSet| sequences(&[vec![set]]);
-        let narrow = Narrow { ascii: one(ascii)?, wide: one(wide)? };
         Some(Held {
             windows: one(ascii.union(&wide))?,
             suffice: true,
             begins_before: false,
-            narrow: Some(narrow),
+            ascii: Some(one(ascii)?),
         })
     }
 
@@ -202,7 +227,7 @@ impl Held {
             }
         };
         let end = memchr(b'\n', &block[from..]).map_or(block.len(), |newline| from + newline);
-        let sure = self.suffice && (self.narrow.is_none() || block[from].is_ascii());
+        let sure = self.suffice && (self.ascii.is_none() || block[from].is_ascii());
         Some((start..end, sure.then_some(true)))
     }
 
@@ -236,40 +261,41 @@ impl Held {
 
     /// Lines that match can be counted without finding them.
     fn counts(&self) -> bool {
-        self.suffice && self.narrow.as_ref().map_or(&self.windows, |narrow| &narrow.ascii).is_exact()
+        self.suffice && self.sure().is_exact()
     }
 
-    /// Lines that match among whole ones. `maybe` judges what is not known.
+    /// The windows that suffice.
+    fn sure(&self) -> &Sequences {
+        self.ascii.as_ref().unwrap_or(&self.windows)
+    }
+
+    /// Lines that match among whole ones. `maybe` judges those of which that is not known.
     fn count(&self, block: &[u8], mut maybe: impl FnMut(Range<usize>) -> bool) -> u64 {
-        let (found, wide) = match &self.narrow {
-            Some(narrow) => (&narrow.ascii, Some(&narrow.wide).filter(|_| !block.is_ascii())),
-            None => (&self.windows, None),
-        };
-        let (mut hits, mut others) = (Vec::new(), Vec::new());
-        let mut newlines = vec![0; block.len().div_ceil(STEP)];
-        found.mark(block, &mut hits);
-        bits::equal(block, b'\n', &mut newlines);
-        if let Some(wide) = wide {
-            wide.mark(block, &mut others);
-        }
-        let (mut in_match, mut in_other) = (Carry::default(), Carry::default());
+        let (mut count, mut carry, mut at) = (0, Carry::default(), 0);
         let mut from_before = u64::from(self.begins_before && self.begins_with_line(block));
-        let mut count = 0;
-        for (at, (hits, ends)) in hits.iter().zip(&newlines).enumerate() {
-            // What begins with the end of a line is in the next one.
-            let before = hits & ends;
-            let hits = hits & !ends | before << 1 | from_before;
-            from_before = before >> 63;
-            let matching = in_match.ends(hits, *ends);
-            count += u64::from(matching.count_ones());
-            let Some(others) = others.get(at) else { continue };
-            let mut doubtful = in_other.ends(*others, *ends) & !matching;
-            while doubtful != 0 {
-                let end = at * STEP + doubtful.trailing_zeros() as usize;
-                let start = memrchr(b'\n', &block[..end]).map_or(0, |newline| newline + 1);
-                count += u64::from(maybe(start..end));
-                doubtful &= doubtful - 1;
+        while at < block.len() {
+            let (mut hits, mut ends) = ([0; WORDS], [0; WORDS]);
+            let part = &block[at..block.len().min(at + WORDS * STEP)];
+            let words = part.len().div_ceil(STEP);
+            let reach = &block[at..block.len().min(at + part.len() + self.windows.longest() - 1)];
+            self.sure().mark(reach, &mut hits[..words]);
+            bits::equal(part, b'\n', &mut ends[..words]);
+            for (word, (hits, ends)) in hits.iter().zip(&ends).take(words).enumerate() {
+                // What begins with the end of a line is in the next one.
+                let before = hits & ends;
+                let hits = hits & !ends | before << 1 | from_before;
+                from_before = before >> 63;
+                let matching = carry.ends(hits, *ends);
+                count += u64::from(matching.count_ones());
+                let mut doubtful = if self.ascii.is_some() { ends & !matching } else { 0 };
+                while doubtful != 0 {
+                    let end = at + word * STEP + doubtful.trailing_zeros() as usize;
+                    let start = memrchr(b'\n', &block[..end]).map_or(0, |newline| newline + 1);
+                    count += u64::from(!block[start..end].is_ascii() && maybe(start..end));
+                    doubtful &= doubtful - 1;
+                }
             }
+            at += part.len();
         }
         count
     }
@@ -316,9 +342,14 @@ impl Length {
             }
             max = None;
         }
+        let part = match (starts, ends) {
+            (true, true) => Part::All,
+            (_, false) => Part::First,
+            (false, true) => Part::Last,
+        };
         let others = ByteSet::where_(|byte| (!utf8 || byte.is_ascii()) && !set.contains(u32::from(byte)));
         let others = if all { None } else { Some(Arc::new(sequences(&[vec![others]])?)) };
-        Some(Length { min, max: max.unwrap_or(usize::MAX), utf8, others })
+        Some(Length { min, max: max.unwrap_or(usize::MAX), utf8, part, others })
     }
 
     /// Whether the line matches, if that is known.
@@ -328,11 +359,37 @@ impl Length {
         if line.len() < self.min || line.len() > most {
             return Some(false);
         }
-        if self.utf8 && !line.is_ascii() {
+        let part = match self.part {
+            Part::All => line,
+            Part::First => &line[..self.min],
+            Part::Last => &line[line.len() - self.min..],
+        };
+        if self.utf8 && !is_ascii(part) {
             return None;
         }
         Some(line.len() <= self.max && self.others.as_ref().is_none_or(|others| others.find(line).is_none()))
     }
+
+    /// Lines that match. `maybe` judges those of which that is not known.
+    fn count(&self, block: &[u8], mut maybe: impl FnMut(Range<usize>) -> bool) -> u64 {
+        let (mut count, mut start) = (0, 0);
+        while start < block.len() {
+            let end = memchr(b'\n', &block[start..]).map_or(block.len(), |end| start + end);
+            let matches = self.judge(&block[start..end]).unwrap_or_else(|| maybe(start..end));
+            count += u64::from(matches);
+            start = end + 1;
+        }
+        count
+    }
+}
+
+/// For short texts.
+#[inline]
+fn is_ascii(text: &[u8]) -> bool {
+    let (eights, rest) = text.as_chunks::<8>();
+    let all = eights.iter().fold(0, |all, eight| all | u64::from_ne_bytes(*eight));
+    let last = rest.iter().fold(0, |all, byte| all | byte);
+    all & 0x8080_8080_8080_8080 == 0 && last.is_ascii()
 }
 
 /// Parts that are all of one set.

@@ -114,6 +114,8 @@ const DISTRUST_MAX: u32 = 64;
 const LONG: usize = 1 << 13;
 /// Bytes of a line in which looking for a literal costs more than it saves.
 const DISTRUST_BYTES: usize = 64;
+/// The same where there is another way than the automaton.
+const RARE_BYTES: usize = 1024;
 
 impl Plan {
     fn new(node: &Node, utf8: bool, newline_ends: bool) -> Accept<Plan> {
@@ -168,6 +170,17 @@ impl Plan {
 
     fn is_anchored(&self) -> bool {
         matches!(self, Plan::LineStart { .. })
+    }
+
+    /// A byte is looked for, which is faster than anything as long as it is rare.
+    fn goes_first(&self) -> bool {
+        let (Plan::Contains { literals, distrust } | Plan::LineStart { literals: Some(literals), distrust }) =
+            self
+        else {
+            return false;
+        };
+        let is_byte = matches!(literals, Literals::One(finder) if finder.needle().len() == 1);
+        is_byte && *distrust < DISTRUST_MAX
     }
 }
 
@@ -301,7 +314,7 @@ impl Searcher {
     }
 
     pub(super) fn next_line(&mut self, block: &[u8], mut at: usize) -> Option<Range<usize>> {
-        if let Some(lines) = self.lines.as_mut().filter(|lines| !lines.fail()) {
+        if let Some(lines) = self.lines.as_mut().filter(|lines| !self.plan.goes_first() && !lines.fail()) {
             match lines.next(&mut self.engine, block, at) {
                 Ok(found) => return found,
                 Err(from) => at = from,
@@ -333,7 +346,7 @@ impl Searcher {
     /// How many lines match, up to as many as are wanted. Where a line starts need not be known for that, unless
     /// finding something in it does not mean that it matches.
     pub(super) fn count_lines(&mut self, block: &[u8], wanted: u64) -> u64 {
-        if let Some(lines) = self.lines.as_ref().filter(|lines| !lines.fail()) {
+        if let Some(lines) = self.lines.as_mut().filter(|lines| !self.plan.goes_first() && !lines.fail()) {
             let counted = lines.count(&mut self.engine, block, wanted);
             return counted.map_or_else(|| self.count_one_by_one(block, wanted), |count| count.min(wanted));
         }
@@ -363,6 +376,17 @@ impl Searcher {
 
     /// Where finding something in a line does not mean that the line matches: does it?
     fn confirms(&mut self, block: &[u8], line: Range<usize>, from: usize, found: usize) -> bool {
+        if self.lines.is_some()
+            && self.plan.goes_first()
+            && let Plan::Contains { distrust, .. } | Plan::LineStart { distrust, .. } = &mut self.plan
+        {
+            *distrust =
+                if line.start - from < RARE_BYTES { *distrust + 1 } else { distrust.saturating_sub(1) };
+            return match self.plan.is_anchored() {
+                true => self.engine.matches_at(block, line),
+                false => self.engine.first_end(block, line).is_some(),
+            };
+        }
         match &mut self.plan {
             Plan::Exact(_) | Plan::Run(_) | Plan::Start(_) | Plan::Nothing => true,
             Plan::LineStart { literals, distrust } => {
@@ -535,7 +559,7 @@ mod tests {
                     assert_eq!(count, wanted.min(expected.len() as u64), "{shown}");
                 }
                 let Searcher { lines, engine, .. } = &mut regex.searcher;
-                let count = lines.as_ref().map(|lines| lines.count(engine, &block, u64::MAX));
+                let count = lines.as_mut().map(|lines| lines.count(engine, &block, u64::MAX));
                 counted += usize::from(count.flatten().is_some());
             }
         }
