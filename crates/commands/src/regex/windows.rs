@@ -112,7 +112,7 @@ fn of_concat(mut parts: &[Node], utf8: bool) -> Option<Windows> {
     let mut best = known.best.clone();
     better(&mut best, product(&before, &first_of(known.first())));
     better(&mut best, product(&last_of(known.last()), &behind));
-    Some(Windows { windows: best?.iter().map(|window| rarest(window)).collect(), suffice: false })
+    Some(Windows { windows: best?.iter().map(rarest).collect(), suffice: false })
 }
 
 /// Repeats a part as seldom as may be where nothing has to stand next to it: the line matches all the same.
