@@ -59,6 +59,11 @@ impl ByteSet {
         self.0 == [0; 4]
     }
 
+    /// A bit for each byte value.
+    pub(crate) fn words(&self) -> [u64; 4] {
+        self.0
+    }
+
     /// In ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u8> + '_ {
         (0..=255).filter(|&byte| self.contains(byte))

@@ -35,6 +35,7 @@ pub mod procfs;
 pub mod read;
 pub mod sched;
 pub mod scratch;
+pub mod sequences;
 pub mod shared;
 pub mod signals;
 pub mod sockets;

@@ -79,7 +79,7 @@ impl GrepKernel {
             } else if done < lines && ends && self.progress.reads.are_known() {
                 self.search_sure(block, done..lines, out)?;
             } else if done < lines {
-                self.search_unsure(block, done..lines)?;
+                self.search_unsure(block, done..lines, ends)?;
             }
             (done, seen) = (lines, within);
             if !ends {
@@ -123,7 +123,7 @@ impl GrepKernel {
         let mut done = range.start;
         let lines = memrchr(b'\n', &block[range]).map_or(done, |newline| done + newline + 1);
         if done < lines && self.progress.stuck.is_none() && !self.progress.full {
-            self.search_unsure(block, done..lines)?;
+            self.search_unsure(block, done..lines, true)?;
             if self.progress.stuck.is_none() {
                 done = lines;
             }
@@ -242,14 +242,15 @@ impl GrepKernel {
         Ok(())
     }
 
-    /// Lines of a read that is not over.
-    fn search_unsure(&mut self, block: &[u8], lines: Range<usize>) -> Result<(), HandOver> {
+    /// Lines of a read of which it is not known yet that it is text. `ends`: they are the last of it.
+    fn search_unsure(&mut self, block: &[u8], lines: Range<usize>, ends: bool) -> Result<(), HandOver> {
         let mut unsure = std::mem::take(&mut self.progress.unsure);
         let found = self.search(&block[lines.clone()], &mut unsure);
         self.progress.unsure = unsure;
         match found {
             Ok(full) => {
-                if self.keeps {
+                // A read that ends without a NUL is never given to the real grep.
+                if self.keeps && !ends {
                     self.progress.kept.extend_from_slice(&block[lines]);
                 }
                 self.progress.full = full;

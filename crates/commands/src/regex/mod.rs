@@ -2,7 +2,8 @@
 //!
 //! The path of an expression: text → [`parse`] (with [`bracket`], [`escape`], [`classes`]) → [`node`], a tree over
 //! sets of characters → [`hir`] → [`engine`], lazily made automata, and [`dense`], whole ones; [`literal`] finds strings to look for first,
-//! [`search`] chooses how to search, [`groups`] retraces a match for its groups. Each step may decline: what cannot
+//! [`windows`] sequences of sets of bytes, by which [`lines`] finds lines; [`search`] chooses how to search, [`groups`]
+//! retraces a match for its groups. Each step may decline: what cannot
 //! be shown equal to the real tool runs in the real tool. `tests/regex_oracle.rs` compares with it.
 //!
 //! No search takes more than linear time in the length of a line, except that finding *all* matches may look ahead
@@ -16,6 +17,7 @@ mod engine;
 mod escape;
 mod groups;
 mod hir;
+mod lines;
 mod literal;
 mod members;
 mod node;
@@ -24,6 +26,7 @@ mod run;
 mod search;
 mod sets;
 mod start;
+mod windows;
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -11,6 +11,7 @@ use crate::{Accept, Declined};
 
 use super::engine::Engine;
 use super::hir::Dialect;
+use super::lines::Lines;
 use super::literal;
 use super::members::Members;
 use super::node::Node;
@@ -22,6 +23,8 @@ use super::{GaveUp, Shape};
 pub(super) struct Searcher {
     engine: Engine,
     plan: Plan,
+    /// How lines are found, if not by `plan`.
+    lines: Option<Lines>,
     newline_ends: bool,
     /// Finding all matches takes linear time, whatever the automata look like.
     linear: bool,
@@ -111,6 +114,8 @@ const DISTRUST_MAX: u32 = 64;
 const LONG: usize = 1 << 13;
 /// Bytes of a line in which looking for a literal costs more than it saves.
 const DISTRUST_BYTES: usize = 64;
+/// The same where there is another way than the automaton.
+const RARE_BYTES: usize = 1024;
 
 impl Plan {
     fn new(node: &Node, utf8: bool, newline_ends: bool) -> Accept<Plan> {
@@ -143,12 +148,50 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Whether lines are found faster without it.
+    fn gives_way(&self, lines: &Lines) -> bool {
+        match self {
+            Plan::Exact(Literals::One(_) | Literals::Few(_)) => false,
+            Plan::Exact(_) | Plan::Run(_) => lines.suffice(),
+            Plan::Start(start) => lines.suffice() && !start.is_text(),
+            Plan::Contains { literals, .. } | Plan::LineStart { literals: Some(literals), .. } => {
+                match literals {
+                    Literals::One(finder) if finder.needle().len() > 1 => {
+                        lines.suffice() && self.is_anchored()
+                    }
+                    Literals::Few(_) => lines.suffice(),
+                    _ => true,
+                }
+            }
+            Plan::LineStart { .. } | Plan::Nothing => true,
+        }
+    }
+
+    fn is_anchored(&self) -> bool {
+        matches!(self, Plan::LineStart { .. })
+    }
+
+    /// A byte is looked for, which is faster than anything as long as it is rare.
+    fn goes_first(&self) -> bool {
+        let (Plan::Contains { literals, distrust } | Plan::LineStart { literals: Some(literals), distrust }) =
+            self
+        else {
+            return false;
+        };
+        let is_byte = matches!(literals, Literals::One(finder) if finder.needle().len() == 1);
+        is_byte && *distrust < DISTRUST_MAX
+    }
+}
+
 impl Searcher {
     pub(super) fn new(node: &Node, dialect: Dialect) -> Accept<Searcher> {
         let plan = Plan::new(node, dialect.utf8, dialect.newline_ends)?;
         let bytes = if dialect.utf8 && !node.is_ascii() { None } else { node.fixed_len() };
         let engine = Engine::new(&dialect.translate(node), bytes)?;
-        Ok(Searcher { engine, plan, newline_ends: dialect.newline_ends, linear: !node.may_look_far() })
+        let lines =
+            Lines::new(node, dialect.utf8).filter(|lines| dialect.newline_ends && plan.gives_way(lines));
+        Ok(Searcher { engine, plan, lines, newline_ends: dialect.newline_ends, linear: !node.may_look_far() })
     }
 
     pub(super) fn be_patient(&mut self) {
@@ -271,6 +314,12 @@ impl Searcher {
     }
 
     pub(super) fn next_line(&mut self, block: &[u8], mut at: usize) -> Option<Range<usize>> {
+        if let Some(lines) = self.lines.as_mut().filter(|lines| !self.plan.goes_first() && !lines.fail()) {
+            match lines.next(&mut self.engine, block, at) {
+                Ok(found) => return found,
+                Err(from) => at = from,
+            }
+        }
         while at < block.len() {
             let found = match &self.plan {
                 Plan::Exact(literals) => literals.find(block, at..block.len())?.0,
@@ -297,6 +346,10 @@ impl Searcher {
     /// How many lines match, up to as many as are wanted. Where a line starts need not be known for that, unless
     /// finding something in it does not mean that it matches.
     pub(super) fn count_lines(&mut self, block: &[u8], wanted: u64) -> u64 {
+        if let Some(lines) = self.lines.as_mut().filter(|lines| !self.plan.goes_first() && !lines.fail()) {
+            let counted = lines.count(&mut self.engine, block, wanted);
+            return counted.map_or_else(|| self.count_one_by_one(block, wanted), |count| count.min(wanted));
+        }
         let rest = |at: usize| at..block.len();
         match &self.plan {
             Plan::Exact(literals) => {
@@ -305,20 +358,35 @@ impl Searcher {
             Plan::Run(run) => count_hits(block, wanted, |at| run.find(block, rest(at)).map(|found| found.0)),
             Plan::Start(start) => count_hits(block, wanted, |at| start.first(block, rest(at))),
             Plan::Contains { .. } | Plan::LineStart { .. } | Plan::Nothing => {
-                let (mut count, mut at) = (0, 0);
-                while count < wanted
-                    && let Some(line) = self.next_line(block, at)
-                {
-                    count += 1;
-                    at = line.end + 1;
-                }
-                count
+                self.count_one_by_one(block, wanted)
             }
         }
     }
 
+    fn count_one_by_one(&mut self, block: &[u8], wanted: u64) -> u64 {
+        let (mut count, mut at) = (0, 0);
+        while count < wanted
+            && let Some(line) = self.next_line(block, at)
+        {
+            count += 1;
+            at = line.end + 1;
+        }
+        count
+    }
+
     /// Where finding something in a line does not mean that the line matches: does it?
     fn confirms(&mut self, block: &[u8], line: Range<usize>, from: usize, found: usize) -> bool {
+        if self.lines.is_some()
+            && self.plan.goes_first()
+            && let Plan::Contains { distrust, .. } | Plan::LineStart { distrust, .. } = &mut self.plan
+        {
+            *distrust =
+                if line.start - from < RARE_BYTES { *distrust + 1 } else { distrust.saturating_sub(1) };
+            return match self.plan.is_anchored() {
+                true => self.engine.matches_at(block, line),
+                false => self.engine.first_end(block, line).is_some(),
+            };
+        }
         match &mut self.plan {
             Plan::Exact(_) | Plan::Run(_) | Plan::Start(_) | Plan::Nothing => true,
             Plan::LineStart { literals, distrust } => {
@@ -363,8 +431,11 @@ fn line_around(block: &[u8], from: usize, at: usize) -> Range<usize> {
 
 #[cfg(test)]
 mod tests {
+    use pelton_testkit::Random;
+
     use super::*;
-    use crate::regex::{Flavour, Options, Regex, compile};
+    use crate::Charset;
+    use crate::regex::{Flavour, Options, Regex, Within, compile};
 
     fn regex(expression: &str) -> Regex {
         let options = Options { spans: true, ..Options::new(Flavour::GrepExtended) };
@@ -385,6 +456,114 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Expressions of a few parts, with anchors here and there.
+    fn expression(random: &mut Random) -> String {
+        const PARTS: &[&str] = &[
+            "a",
+            "b",
+            "[0-9]",
+            "[ab]",
+            ".",
+            "[^a]",
+            "[^a-z]",
+            "[.,]",
+            "\\.",
+            "-",
+            "\u{e9}",
+            "(a|bc)",
+            "(ab|[0-9]-)",
+            "X",
+            "([0-9]{1,2}\\.)",
+            "\\b",
+            "[a-z0-9]",
+            "(^|b)",
+            "(a|$)",
+        ];
+        const TIMES: &[&str] = &["", "", "", "*", "+", "?", "{2}", "{1,3}", "{3,}", "{2,5}", "{0,4}"];
+        let mut text = String::new();
+        for branch in 0..1 + random.below(8) / 5 {
+            text += if branch > 0 { "|" } else { "" };
+            text += random.pick(&["", "", "^"]);
+            for _ in 0..1 + random.below(3) {
+                text += random.pick(PARTS);
+                text += random.pick(TIMES);
+            }
+            text += random.pick(&["", "", "$"]);
+        }
+        text
+    }
+
+    #[test]
+    fn lines_are_those_that_the_automaton_accepts() {
+        let mut random = Random::new(5);
+        let pieces: [&[u8]; 16] = [
+            b"a",
+            b"b",
+            b"1",
+            b"23",
+            b".",
+            b",",
+            b"-",
+            b"\n",
+            b"\n",
+            b"ab",
+            b"bc",
+            b"X",
+            "\u{e9}".as_bytes(),
+            "\u{65e5}".as_bytes(),
+            b"\xff",
+            b"  ",
+        ];
+        let (mut without_plan, mut counted) = (0, 0);
+        for _ in 0..4000 {
+            let expression = expression(&mut random);
+            let charset = random.pick(&[Charset::C, Charset::Utf8]);
+            let within = random.pick(&[Within::Anywhere, Within::Anywhere, Within::Line]);
+            let ignore_case = random.below(4) == 0;
+            let options = Options { charset, within, ignore_case, ..Options::new(Flavour::GrepExtended) };
+            let Ok(mut regex) = compile(&[expression.as_bytes()], &options) else { continue };
+            without_plan += usize::from(regex.searcher.lines.is_some());
+            for _ in 0..4 {
+                let kinds = 1 + random.below(pieces.len());
+                let few = random.pick(&[b"a" as &[u8], b"1", b"\n", b"-", b"."]);
+                let mut block = Vec::new();
+                for _ in 0..random.below(200) {
+                    let piece = random.pick(&pieces[..kinds]);
+                    block.extend_from_slice(if random.below(3) == 0 { few } else { piece });
+                }
+                if random.below(3) > 0 && !block.is_empty() {
+                    block.push(b'\n');
+                }
+                let mut expected = Vec::new();
+                let mut at = 0;
+                while at < block.len() {
+                    let end = memchr(b'\n', &block[at..]).map_or(block.len(), |end| at + end);
+                    if regex.searcher.engine.first_end(&block, at..end).is_some() {
+                        expected.push(at..end);
+                    }
+                    at = end + 1;
+                }
+                let shown =
+                    format!("{expression} {charset:?} {within:?} {:?}", block.escape_ascii().to_string());
+                let mut found = Vec::new();
+                let mut at = 0;
+                while let Some(line) = regex.next_line(&block, at) {
+                    at = line.end + 1;
+                    found.push(line);
+                }
+                assert_eq!(found, expected, "{shown}");
+                for wanted in [1, 70, u64::MAX] {
+                    let count = regex.count_lines(&block, wanted);
+                    assert_eq!(count, wanted.min(expected.len() as u64), "{shown}");
+                }
+                let Searcher { lines, engine, .. } = &mut regex.searcher;
+                let count = lines.as_mut().map(|lines| lines.count(engine, &block, u64::MAX));
+                counted += usize::from(count.flatten().is_some());
+            }
+        }
+        assert!(without_plan > 1500 && counted > 1500, "{without_plan}, {counted}");
     }
 
     #[test]

@@ -87,6 +87,11 @@ impl Start {
         Some(Start { head, tail })
     }
 
+    /// They begin at the places of a string.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.head, Head::Text(_))
+    }
+
     /// Where the first match begins.
     pub(super) fn first(&self, text: &[u8], span: Range<usize>) -> Option<usize> {
         self.head.find(&text[span.clone()]).map(|at| span.start + at)

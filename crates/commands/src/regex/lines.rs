@@ -1,0 +1,436 @@
+//! Which lines match, where that can be told without finding the matches: from [`windows`](super::windows) of sets of bytes, line ends
+//! among them, or from the length of the line.
+//!
+//! For counts, no line is looked at: a match is a carry that goes through the line to its end, so that one addition tells for 64 bytes
+//! which of the lines that end there match.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use memchr::{memchr, memrchr};
+use pelton_sys::bits;
+use pelton_sys::sequences::{STEP, Sequences};
+
+use crate::ByteSet;
+
+use super::chars::CharSet;
+use super::engine::Engine;
+use super::node::{Look, Node};
+use super::windows::{Window, Windows};
+
+/// How to find the lines that match.
+#[derive(Clone, Debug)]
+pub(super) struct Lines {
+    how: How,
+    /// A match starts where its line does.
+    anchored: bool,
+    /// Candidates close to each other that were none, less those that were.
+    distrust: u32,
+}
+
+#[derive(Clone, Debug)]
+enum How {
+    /// Lines that hold one of these windows are candidates.
+    Windows(Arc<Held>),
+    /// A line is so many characters out of a set.
+    Length(Length),
+}
+
+#[derive(Debug)]
+struct Held {
+    windows: Sequences,
+    /// Candidates match.
+    suffice: bool,
+    /// A window may begin with the end of the line before.
+    begins_before: bool,
+    /// The windows are one byte, and only these of ASCII suffice: others belong to characters of several bytes.
+    ascii: Option<Sequences>,
+}
+
+/// Which characters of the line they are.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    All,
+    /// Those at its start will do.
+    First,
+    /// Those at its end.
+    Last,
+}
+
+/// So many characters out of a set.
+#[derive(Clone, Debug)]
+struct Length {
+    min: usize,
+    max: usize,
+    /// ASCII alone is judged here.
+    utf8: bool,
+    part: Part,
+    /// Bytes that are not in the set. `None`: there are none, newlines aside.
+    others: Option<Arc<Sequences>>,
+}
+
+/// After so many close candidates that were none, they are not looked for any more.
+const DISTRUST_MAX: u32 = 64;
+/// Bytes that a candidate must skip to pay.
+const SKIPPED_MIN: usize = 64;
+/// Bytes of the longest character.
+const CHAR_BYTES_MAX: usize = 4;
+/// Words of bits that are at hand at once.
+const WORDS: usize = 128;
+/// Lines that show whether those that match are close to each other.
+const SAMPLE: usize = 8;
+/// Bytes from one to the next, if they are.
+const DENSE_BYTES: usize = 256;
+/// Lines that are wanted at least before they are counted a block at a time.
+const COUNTED_MIN: u64 = 64;
+
+impl Lines {
+    /// `None` if the lines that match cannot be found so. Lines end at newlines.
+    pub(super) fn new(node: &Node, utf8: bool) -> Option<Lines> {
+        let held = |windows: &Windows| Some(How::Windows(Arc::new(Held::new(windows)?)));
+        let of_char = Held::of_char(node, utf8).map(|held| How::Windows(Arc::new(held)));
+        let how = match (of_char, Length::new(node, utf8), Windows::new(node, utf8)) {
+            (Some(of_char), ..) => of_char,
+            // Where nothing but the length decides, a window would be everywhere.
+            (_, Some(length), _) if length.others.is_none() => How::Length(length),
+            (_, _, Some(windows)) if windows.suffice => held(&windows)?,
+            (_, Some(length), _) => How::Length(length),
+            (.., windows) => held(&windows?)?,
+        };
+        Some(Lines { how, anchored: node.is_line_anchored(), distrust: 0 })
+    }
+
+    /// Every candidate matches, unless it has characters beyond ASCII.
+    pub(super) fn suffice(&self) -> bool {
+        match &self.how {
+            How::Windows(held) => held.suffice,
+            How::Length(_) => true,
+        }
+    }
+
+    /// The candidates are not worth looking for.
+    pub(super) fn fail(&self) -> bool {
+        self.distrust >= DISTRUST_MAX
+    }
+
+    /// The first line at or after `at` that matches. `Err`: candidates [fail](Self::fail), and no line before this place matches.
+    #[inline]
+    pub(super) fn next(
+        &mut self,
+        engine: &mut Engine,
+        block: &[u8],
+        mut at: usize,
+    ) -> Result<Option<Range<usize>>, usize> {
+        while at < block.len() {
+            let (line, verdict) = match &self.how {
+                How::Length(length) => {
+                    let end = memchr(b'\n', &block[at..]).map_or(block.len(), |end| at + end);
+                    (at..end, length.judge(&block[at..end]))
+                }
+                How::Windows(held) => match held.next(block, at) {
+                    None => return Ok(None),
+                    Some(found) => found,
+                },
+            };
+            let matches = verdict.unwrap_or_else(|| match self.anchored {
+                true => engine.matches_at(block, line.clone()),
+                false => engine.first_end(block, line.clone()).is_some(),
+            });
+            if let (None, How::Windows(held)) = (verdict, &self.how)
+                && held.ascii.is_none()
+            {
+                let pays = line.start - at >= SKIPPED_MIN;
+                self.distrust = if pays { self.distrust.saturating_sub(1) } else { self.distrust + 1 };
+            }
+            if matches {
+                return Ok(Some(line));
+            }
+            at = line.end + 1;
+            if self.fail() {
+                return Err(at.min(block.len()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many lines match, if that is known without finding all of them.
+    pub(super) fn count(&mut self, engine: &mut Engine, block: &[u8], wanted: u64) -> Option<u64> {
+        if wanted < COUNTED_MIN {
+            return None;
+        }
+        match self.how.clone() {
+            How::Length(length) => Some(length.count(block, |line| engine.first_end(block, line).is_some())),
+            How::Windows(held) if held.counts() => Some(self.count_held(&held, engine, block)),
+            How::Windows(_) => None,
+        }
+    }
+
+    fn count_held(&mut self, held: &Held, engine: &mut Engine, block: &[u8]) -> u64 {
+        let (mut count, mut at) = (0, 0);
+        loop {
+            let from = at;
+            for _ in 0..SAMPLE {
+                let Ok(Some(line)) = self.next(engine, block, at) else { return count };
+                at = (line.end + 1).min(block.len());
+                count += 1;
+            }
+            if at - from < SAMPLE * DENSE_BYTES {
+                break;
+            }
+        }
+        let whole = memrchr(b'\n', &block[at..]).map_or(at, |newline| at + newline + 1);
+        if let Ok(Some(_)) = self.next(engine, &block[whole..], 0) {
+            count += 1;
+        }
+        let block = &block[at..whole];
+        count + held.count(block, |line| engine.first_end(block, line).is_some())
+    }
+}
+
+impl Held {
+    fn new(found: &Windows) -> Option<Held> {
+        let begins_before = found.windows.iter().any(|window| window[0].contains(b'\n'));
+        let windows = sequences(&found.windows)?;
+        Some(Held { windows, suffice: found.suffice, begins_before, ascii: None })
+    }
+
+    /// One character of a set, perhaps with others of it, which has many of several bytes.
+    fn of_char(node: &Node, utf8: bool) -> Option<Held> {
+        let set = match node {
+            Node::Group(_, body) | Node::Repeat { body, min: 1, .. } => return Held::of_char(body, utf8),
+            Node::Set(set) if utf8 && !set.is_ascii() => set,
+            _ => return None,
+        };
+        let ascii = ascii(set);
+        let wide = ByteSet::where_(|byte| !byte.is_ascii());
+        if ascii.is_empty() {
+            return None;
+        }
+        let one = |set: ByteSet| sequences(&[vec![set]]);
+        Some(Held {
+            windows: one(ascii.union(&wide))?,
+            suffice: true,
+            begins_before: false,
+            ascii: Some(one(ascii)?),
+        })
+    }
+
+    /// The next line that may match, from the start of a line on, and whether it does, if that is known.
+    #[inline]
+    fn next(&self, block: &[u8], at: usize) -> Option<(Range<usize>, Option<bool>)> {
+        let (start, from) = match self.find(block, at)? {
+            None => (at, at),
+            Some(found) if block[found] == b'\n' => (found + 1, found + 1),
+            Some(found) => {
+                let before = memrchr(b'\n', &block[at..found]);
+                (before.map_or(at, |newline| at + newline + 1), found)
+            }
+        };
+        let end = memchr(b'\n', &block[from..]).map_or(block.len(), |newline| from + newline);
+        let sure = self.suffice && (self.ascii.is_none() || block[from].is_ascii());
+        Some((start..end, sure.then_some(true)))
+    }
+
+    /// Where the next window is; `Some(None)`: at the start of the line, of which the newline before is part.
+    #[inline]
+    fn find(&self, block: &[u8], at: usize) -> Option<Option<usize>> {
+        if self.begins_before && self.begins_with_line(&block[at..]) {
+            return Some(None);
+        }
+        if let Some((found, _)) = self.windows.find(&block[at..]) {
+            return Some(Some(at + found));
+        }
+        if block.ends_with(b"\n") {
+            return None;
+        }
+        // The last line has no newline, but an end all the same.
+        let near = at.max(block.len().saturating_sub(self.windows.longest()));
+        let mut ends = (near..block.len())
+            .filter(|from| self.windows.length(block[*from..].iter().copied().chain([b'\n'])).is_some());
+        ends.next().map(Some)
+    }
+
+    /// Whether the line that starts here has a window that the newline before is part of.
+    #[inline]
+    fn begins_with_line(&self, block: &[u8]) -> bool {
+        let near = &block[..block.len().min(self.windows.longest())];
+        let is_last = near.len() == block.len() && !block.ends_with(b"\n");
+        let behind = is_last.then_some(b'\n');
+        self.windows.length([b'\n'].into_iter().chain(near.iter().copied()).chain(behind)).is_some()
+    }
+
+    /// Lines that match can be counted without finding them.
+    fn counts(&self) -> bool {
+        self.suffice && self.sure().is_exact()
+    }
+
+    /// The windows that suffice.
+    fn sure(&self) -> &Sequences {
+        self.ascii.as_ref().unwrap_or(&self.windows)
+    }
+
+    /// Lines that match among whole ones. `maybe` judges those of which that is not known.
+    fn count(&self, block: &[u8], mut maybe: impl FnMut(Range<usize>) -> bool) -> u64 {
+        let (mut count, mut carry, mut at) = (0, Carry::default(), 0);
+        let mut from_before = u64::from(self.begins_before && self.begins_with_line(block));
+        while at < block.len() {
+            let (mut hits, mut ends) = ([0; WORDS], [0; WORDS]);
+            let part = &block[at..block.len().min(at + WORDS * STEP)];
+            let words = part.len().div_ceil(STEP);
+            let reach = &block[at..block.len().min(at + part.len() + self.windows.longest() - 1)];
+            self.sure().mark(reach, &mut hits[..words]);
+            bits::equal(part, b'\n', &mut ends[..words]);
+            for (word, (hits, ends)) in hits.iter().zip(&ends).take(words).enumerate() {
+                // What begins with the end of a line is in the next one.
+                let before = hits & ends;
+                let hits = hits & !ends | before << 1 | from_before;
+                from_before = before >> 63;
+                let matching = carry.ends(hits, *ends);
+                count += u64::from(matching.count_ones());
+                let mut doubtful = if self.ascii.is_some() { ends & !matching } else { 0 };
+                while doubtful != 0 {
+                    let end = at + word * STEP + doubtful.trailing_zeros() as usize;
+                    let start = memrchr(b'\n', &block[..end]).map_or(0, |newline| newline + 1);
+                    count += u64::from(!block[start..end].is_ascii() && maybe(start..end));
+                    doubtful &= doubtful - 1;
+                }
+            }
+            at += part.len();
+        }
+        count
+    }
+}
+
+/// Whether there was a hit in the line that goes on.
+#[derive(Default)]
+struct Carry(bool);
+
+impl Carry {
+    /// Which of these ends belong to lines with hits: to all but ends, a carry is passed on.
+    #[inline]
+    fn ends(&mut self, hits: u64, ends: u64) -> u64 {
+        let (sum, first) = hits.overflowing_add(!ends);
+        let (sum, second) = sum.overflowing_add(u64::from(self.0));
+        self.0 = first | second;
+        sum & ends
+    }
+}
+
+impl Length {
+    fn new(node: &Node, utf8: bool) -> Option<Length> {
+        let mut parts = match node {
+            Node::Group(_, body) => return Length::new(body, utf8),
+            Node::Concat(parts) => parts.as_slice(),
+            other => std::slice::from_ref(other),
+        };
+        let (mut starts, mut ends) = (false, false);
+        while let [Node::Look(Look::LineStart), rest @ ..] = parts {
+            (parts, starts) = (rest, true);
+        }
+        while let [rest @ .., Node::Look(Look::LineEnd)] = parts {
+            (parts, ends) = (rest, true);
+        }
+        let mut run = Run { set: None, min: 0, max: Some(0) };
+        parts.iter().try_for_each(|part| run.add(part))?;
+        let Run { set: Some(set), min, mut max } = run else { return None };
+        let is_all = |range: Range<u32>| range.filter(|c| *c != u32::from(b'\n')).all(|c| set.contains(c));
+        let all = is_all(0..if utf8 { 0x80 } else { 0x100 });
+        if !(starts && ends) {
+            // Part of a line is enough, of any line that is long enough.
+            if !all || min == 0 {
+                return None;
+            }
+            max = None;
+        }
+        let part = match (starts, ends) {
+            (true, true) => Part::All,
+            (_, false) => Part::First,
+            (false, true) => Part::Last,
+        };
+        let others = ByteSet::where_(|byte| (!utf8 || byte.is_ascii()) && !set.contains(u32::from(byte)));
+        let others = if all { None } else { Some(Arc::new(sequences(&[vec![others]])?)) };
+        Some(Length { min, max: max.unwrap_or(usize::MAX), utf8, part, others })
+    }
+
+    /// Whether the line matches, if that is known.
+    #[inline]
+    fn judge(&self, line: &[u8]) -> Option<bool> {
+        let most = if self.utf8 { self.max.saturating_mul(CHAR_BYTES_MAX) } else { self.max };
+        if line.len() < self.min || line.len() > most {
+            return Some(false);
+        }
+        let part = match self.part {
+            Part::All => line,
+            Part::First => &line[..self.min],
+            Part::Last => &line[line.len() - self.min..],
+        };
+        if self.utf8 && !is_ascii(part) {
+            return None;
+        }
+        Some(line.len() <= self.max && self.others.as_ref().is_none_or(|others| others.find(line).is_none()))
+    }
+
+    /// Lines that match. `maybe` judges those of which that is not known.
+    fn count(&self, block: &[u8], mut maybe: impl FnMut(Range<usize>) -> bool) -> u64 {
+        let (mut count, mut start) = (0, 0);
+        while start < block.len() {
+            let end = memchr(b'\n', &block[start..]).map_or(block.len(), |end| start + end);
+            let matches = self.judge(&block[start..end]).unwrap_or_else(|| maybe(start..end));
+            count += u64::from(matches);
+            start = end + 1;
+        }
+        count
+    }
+}
+
+/// For short texts.
+#[inline]
+fn is_ascii(text: &[u8]) -> bool {
+    let (eights, rest) = text.as_chunks::<8>();
+    let all = eights.iter().fold(0, |all, eight| all | u64::from_ne_bytes(*eight));
+    let last = rest.iter().fold(0, |all, byte| all | byte);
+    all & 0x8080_8080_8080_8080 == 0 && last.is_ascii()
+}
+
+/// Parts that are all of one set.
+struct Run<'n> {
+    set: Option<&'n CharSet>,
+    min: usize,
+    max: Option<usize>,
+}
+
+impl<'n> Run<'n> {
+    fn add(&mut self, part: &'n Node) -> Option<()> {
+        let (body, min, max) = match part {
+            Node::Group(_, body) => return self.add(body),
+            Node::Concat(parts) => return parts.iter().try_for_each(|part| self.add(part)),
+            Node::Repeat { body, min, max } => (&**body, *min as usize, max.map(|max| max as usize)),
+            other => (other, 1, Some(1)),
+        };
+        let set = match body {
+            Node::Set(set) => set,
+            Node::Group(_, body) => match &**body {
+                Node::Set(set) => set,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        if self.set.get_or_insert(set) != &set {
+            return None;
+        }
+        self.min += min;
+        self.max = self.max.zip(max).map(|(one, other)| one + other);
+        Some(())
+    }
+}
+
+/// Its members in ASCII, but for the newline.
+fn ascii(set: &CharSet) -> ByteSet {
+    ByteSet::where_(|byte| byte.is_ascii() && byte != b'\n' && set.contains(u32::from(byte)))
+}
+
+fn sequences(windows: &[Window]) -> Option<Sequences> {
+    let sets: Vec<Vec<_>> =
+        windows.iter().map(|window| window.iter().map(ByteSet::words).collect()).collect();
+    Sequences::new(&sets)
+}
