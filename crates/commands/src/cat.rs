@@ -3,7 +3,10 @@
 //! Without options it is the identity. With them it is a small state machine that lives across files: line numbers,
 //! blank lines squeezed, ends and invisible bytes shown.
 
+use std::ops::Range;
+
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
+use pelton_sys::bits::{self, RANGES, STEP};
 
 use crate::argv::{Opt, Order, Takes, opt, parse, short};
 use crate::decimal::Decimal;
@@ -127,6 +130,8 @@ impl Command for Cat {
 
 struct CatKernel {
     style: Style,
+    /// For a style that shows each byte by itself.
+    each_byte: Option<EachByte>,
     /// How each byte is shown, if some are shown otherwise than they are.
     shown: Option<(Box<[Shown; 256]>, Members)>,
     /// The number before the next line: `%6d` and a tab.
@@ -149,7 +154,15 @@ impl CatKernel {
         let changed = ByteSet::where_(|byte| shown(byte, style).len > 1 || byte >= 0x80 && style.nonprinting);
         let table = || Box::new(std::array::from_fn(|byte| shown(byte as u8, style)));
         let shown = special.then(|| (table(), Members::new(&changed)));
-        CatKernel { style, shown, number: Decimal::new(1, 6, b' ', b"\t"), newlines: 0, pending_cr: false }
+        let each_byte = EachByte::of(style);
+        CatKernel {
+            style,
+            each_byte,
+            shown,
+            number: Decimal::new(1, 6, b' ', b"\t"),
+            newlines: 0,
+            pending_cr: false,
+        }
     }
 
     /// Bytes of one line, without its newline. `ends` tells whether the newline is next.
@@ -250,6 +263,10 @@ impl Kernel for CatKernel {
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        if let Some(each_byte) = &self.each_byte {
+            each_byte.push(block, &mut self.pending_cr, out);
+            return Ok(Flow::More);
+        }
         if self.only_numbers() {
             self.push_numbered(block, out);
             return Ok(Flow::More);
@@ -268,10 +285,127 @@ impl Kernel for CatKernel {
         Ok(Flow::More)
     }
 
+    fn pass_on(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Option<Range<usize>> {
+        let same =
+            !self.pending_cr && self.each_byte.as_ref().is_some_and(|each_byte| each_byte.keeps(block));
+        same.then_some(0..block.len())
+    }
+
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         self.flush_cr(out);
         Ok(Flow::Done)
     }
+}
+
+/// Shows bytes that neither lines nor numbers depend on: what is shown as it is gets copied in whole runs, line ends included.
+struct EachByte {
+    shown: Box<[Shown; 256]>,
+    /// The bytes that are shown otherwise than they are.
+    changed: [(u8, u8); RANGES],
+    /// A carriage return before the end of a line is shown, others stay.
+    keeps_cr: bool,
+}
+
+/// How many bytes are looked at before they are copied.
+const PIECE: usize = 4096;
+/// With more changes than this among 64 bytes, each byte is looked up.
+const DENSE: u32 = 16;
+
+impl EachByte {
+    fn of(style: Style) -> Option<Self> {
+        if style.numbering != Numbering::None || style.squeeze_blank {
+            return None;
+        }
+        let mut table = Box::new(std::array::from_fn(|byte| shown(byte as u8, style)));
+        table[usize::from(b'\n')] = match style.ends {
+            true => Shown { bytes: *b"$\n\0\0", len: 2 },
+            false => Shown { bytes: *b"\n\0\0\0", len: 1 },
+        };
+        let is_changed = |byte: u8| {
+            let Shown { bytes, len } = table[usize::from(byte)];
+            bytes[..usize::from(len)] != [byte]
+        };
+        let changed = ranges(is_changed)?;
+        Some(EachByte { shown: table, changed, keeps_cr: style.ends && !style.nonprinting })
+    }
+
+    /// Whether all of `block` is shown as it is.
+    fn keeps(&self, block: &[u8]) -> bool {
+        let mut words = [0; PIECE / STEP];
+        let ends_with_cr = self.keeps_cr && block.last() == Some(&b'\r');
+        !ends_with_cr
+            && block.chunks(PIECE).all(|piece| {
+                let words = &mut words[..piece.len().div_ceil(STEP)];
+                bits::within(piece, &self.changed, words);
+                words.iter().fold(0, |any, word| any | word) == 0
+            })
+    }
+
+    fn push(&self, block: &[u8], pending_cr: &mut bool, out: &mut Vec<u8>) {
+        let mut end = block.len();
+        let mut pending = std::mem::replace(pending_cr, self.keeps_cr && block.last() == Some(&b'\r'));
+        end -= usize::from(*pending_cr);
+        if pending && block.first() != Some(&b'\n') {
+            out.push(b'\r');
+            pending = false;
+        }
+        let mut out = Gather::new(out, block.len() + block.len() / 8);
+        let mut words = [0; PIECE / STEP];
+        // Up to here it has been shown.
+        let mut done = 0;
+        for (index, piece) in block[..end].chunks(PIECE).enumerate() {
+            let words = &mut words[..piece.len().div_ceil(STEP)];
+            bits::within(piece, &self.changed, words);
+            for (start, &word) in (index * PIECE..).step_by(STEP).zip(&*words) {
+                let mut hits = word;
+                if hits.count_ones() > DENSE && !self.keeps_cr {
+                    out.make_room(start - done + STEP * 4);
+                    out.slice(block, done, start);
+                    done = end.min(start + STEP);
+                    block[start..done].iter().for_each(|&byte| self.put(byte, &mut out));
+                    continue;
+                }
+                while hits != 0 {
+                    let at = start + hits.trailing_zeros() as usize;
+                    hits &= hits - 1;
+                    out.make_room(at - done + 4);
+                    if self.keeps_cr && block[at] == b'\n' {
+                        let cr = if at > 0 { block[at - 1] == b'\r' } else { std::mem::take(&mut pending) };
+                        out.slice(block, done, at - usize::from(cr && at > 0));
+                        out.bytes(if cr { b"^M$\n" } else { b"$\n" });
+                    } else {
+                        out.slice(block, done, at);
+                        self.put(block[at], &mut out);
+                    }
+                    done = at + 1;
+                }
+            }
+        }
+        out.make_room(end - done);
+        out.slice(block, done, end);
+        out.finish();
+    }
+
+    /// Always writes four bytes and steps on by as many as count.
+    #[inline(always)]
+    fn put(&self, byte: u8, out: &mut Gather<'_>) {
+        let Shown { bytes, len } = self.shown[usize::from(byte)];
+        out.some_of(bytes, usize::from(len));
+    }
+}
+
+/// The runs of such bytes, the last one repeated. `None` if there are none, or too many.
+fn ranges(is_one: impl Fn(u8) -> bool) -> Option<[(u8, u8); RANGES]> {
+    let mut found: Vec<(u8, u8)> = Vec::new();
+    for byte in (0..=255).filter(|byte| is_one(*byte)) {
+        match found.last_mut() {
+            Some((_, high)) if byte - *high == 1 => *high = byte,
+            _ => found.push((byte, byte)),
+        }
+    }
+    let last = *found.last().filter(|_| found.len() <= RANGES)?;
+    found.resize(RANGES, last);
+    found.try_into().ok()
 }
 
 /// As `cat -v` writes a byte: `^A`, `^?`, `M-a`, `M-^A`.
@@ -309,6 +443,39 @@ fn put_shown(shown: &[Shown; 256], text: &[u8], out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// All bytes, in runs of any length, cut anywhere, against one byte at a time.
+    #[test]
+    fn runs_are_copied_as_single_bytes_are_shown() {
+        let mut data: Vec<u8> = (0..=255).chain(b'\n'..=b'\r').chain(*b"\r\r\n\n\r").collect();
+        for (length, byte) in (0..200u8).zip((0..=255u8).rev().cycle().step_by(7)) {
+            data.extend(std::iter::repeat_n(b'x', usize::from(length)));
+            data.extend_from_slice(&[byte, b'\r', b'\n'][usize::from(length % 3)..]);
+        }
+        for style in (0..8).map(|of| Style {
+            ends: of & 1 > 0,
+            tabs: of & 2 > 0,
+            nonprinting: of & 4 > 0,
+            ..Style::default()
+        }) {
+            let mut plain = CatKernel { each_byte: None, ..CatKernel::new(style) };
+            let mut expected = Vec::new();
+            plain.push(&data, &mut expected).expect("taken");
+            plain.finish(&mut expected).expect("done");
+            for size in [1, 2, 63, 64, 65, 300, 5000, data.len()] {
+                let mut kernel = CatKernel::new(style);
+                let mut out = Vec::new();
+                for block in data.chunks(size) {
+                    match kernel.pass_on(block, &mut out) {
+                        Some(piece) => out.extend_from_slice(&block[piece]),
+                        None => _ = kernel.push(block, &mut out).expect("taken"),
+                    }
+                }
+                kernel.finish(&mut out).expect("done");
+                assert!(out == expected, "{style:?}, blocks of {size}");
+            }
+        }
+    }
 
     #[test]
     fn invisible_bytes_are_shown() {

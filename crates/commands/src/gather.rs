@@ -65,6 +65,13 @@ impl<'a> Gather<'a> {
         self.end += bytes.len();
     }
 
+    /// Appends the first `length` of these. All of them are written: there must be room.
+    #[inline(always)]
+    pub(crate) fn some_of<const N: usize>(&mut self, bytes: [u8; N], length: usize) {
+        self.out[self.end..self.end + N].copy_from_slice(&bytes);
+        self.end += length;
+    }
+
     /// Appends one.
     #[inline(always)]
     pub(crate) fn byte(&mut self, byte: u8) {

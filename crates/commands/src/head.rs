@@ -1,5 +1,7 @@
 //! `head`: GNU coreutils.
 
+use std::ops::Range;
+
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::Messages;
@@ -184,6 +186,13 @@ impl Kernel for FirstKernel {
             _ => Flow::More,
         })
     }
+
+    /// Until the last block that is wanted.
+    fn pass_on(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Option<Range<usize>> {
+        let (_, units) = self.take(block);
+        self.left = self.left.checked_sub(units).filter(|left| *left > 0)?;
+        Some(0..block.len())
+    }
 }
 
 struct ButLastKernel {
@@ -191,14 +200,6 @@ struct ButLastKernel {
     count: u64,
     unit: Unit,
     held: Held,
-}
-
-impl ButLastKernel {
-    fn release(&mut self, open: bool, out: &mut Vec<u8>) {
-        let length = self.held.surplus(self.count, open);
-        out.extend_from_slice(&self.held.all()[..length]);
-        self.held.forget(length);
-    }
 }
 
 impl Kernel for ButLastKernel {
@@ -211,21 +212,26 @@ impl Kernel for ButLastKernel {
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
-        if let Some(start) = self.unit.last(self.count, block) {
-            // What is kept lies in this block: the rest of it is printed from where it is.
-            out.extend_from_slice(self.held.all());
-            out.extend_from_slice(&block[..start]);
-            self.held.clear();
-            self.held.append(&block[start..]);
-        } else {
-            self.held.append(block);
-            self.release(true, out);
+        match self.pass_on(block, out) {
+            Some(piece) => out.extend_from_slice(&block[piece]),
+            None => {
+                self.held.append(block);
+                self.held.release(self.count, true, |piece| out.extend_from_slice(piece));
+            }
         }
         Ok(Flow::More)
     }
 
+    /// If what is kept lies in this block, the rest of it is printed from where it is.
+    fn pass_on(&mut self, block: &[u8], out: &mut Vec<u8>) -> Option<Range<usize>> {
+        let start = self.unit.last(self.count, block)?;
+        self.held.take_all(|piece| out.extend_from_slice(piece));
+        self.held.append(&block[start..]);
+        Some(0..start)
+    }
+
     fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
-        self.release(false, out);
+        self.held.release(self.count, false, |piece| out.extend_from_slice(piece));
         self.held.clear();
         Ok(Flow::More)
     }

@@ -1,16 +1,36 @@
-//! Bytes held back: the last so many lines or bytes of what came so far.
+//! Tail buffer: the last so many lines or bytes of what came so far.
+//!
+//! Bytes are kept in chunks, each with the number of its units, and dropped by whole chunks: nothing is moved, and nothing is
+//! counted twice.
+
+use std::collections::VecDeque;
 
 use crate::scan;
 
 /// A queue of bytes that forgets from the front.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
-    bytes: Vec<u8>,
-    start: usize,
-    /// Records that are complete.
-    ends: u64,
+    chunks: VecDeque<Chunk>,
+    /// Memory of chunks that were dropped.
+    spare: Vec<Vec<u8>>,
+    /// Units that are complete, in all chunks.
+    units: u64,
     unit: Unit,
 }
+
+#[derive(Clone, Debug, Default)]
+struct Chunk {
+    bytes: Vec<u8>,
+    /// What comes before was forgotten.
+    start: usize,
+    /// Units that end behind `start`.
+    units: u64,
+}
+
+/// How much a chunk holds.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// How many chunks' memory is kept to be used again.
+const SPARE_MAX: usize = 2;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,57 +55,105 @@ impl Unit {
             }
         }
     }
+
+    fn count(self, bytes: &[u8]) -> u64 {
+        match self {
+            Unit::Bytes => bytes.len() as u64,
+            Unit::Records(end) => scan::count(bytes, end) as u64,
+        }
+    }
 }
 
 impl Held {
     pub(crate) fn new(unit: Unit) -> Self {
-        Held { bytes: Vec::new(), start: 0, ends: 0, unit }
+        Held { chunks: VecDeque::new(), spare: Vec::new(), units: 0, unit }
     }
 
-    pub(crate) fn append(&mut self, block: &[u8]) {
-        self.bytes.extend_from_slice(block);
-        if let Unit::Records(end) = self.unit {
-            self.ends += scan::count(block, end) as u64;
+    pub(crate) fn append(&mut self, mut block: &[u8]) {
+        while !block.is_empty() {
+            let room = self.chunks.back().map_or(0, |last| CHUNK_BYTES - last.bytes.len());
+            if room == 0 {
+                let bytes = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK_BYTES));
+                self.chunks.push_back(Chunk { bytes, start: 0, units: 0 });
+                continue;
+            }
+            let (now, later) = block.split_at(room.min(block.len()));
+            let units = self.unit.count(now);
+            self.units += units;
+            if let Some(last) = self.chunks.back_mut() {
+                last.bytes.extend_from_slice(now);
+                last.units += units;
+            }
+            block = later;
         }
-    }
-
-    pub(crate) fn all(&self) -> &[u8] {
-        &self.bytes[self.start..]
     }
 
     pub(crate) fn clear(&mut self) {
-        (self.start, self.ends) = (0, 0);
-        self.bytes.clear();
+        while self.drop_first() {}
     }
 
-    /// How long the front is that lies before the last `keep` units. While more may come (`open`), an incomplete last
-    /// record does not count.
-    pub(crate) fn surplus(&self, keep: u64, open: bool) -> usize {
-        let held = self.all();
-        let Unit::Records(end) = self.unit else {
-            return usize::try_from(keep).map_or(0, |keep| held.len().saturating_sub(keep));
-        };
-        let incomplete = !open && held.last().is_some_and(|&last| last != end);
-        let too_many = (self.ends + u64::from(incomplete)).saturating_sub(keep);
-        match too_many {
-            0 => 0,
+    /// Forgets what surely lies before the last `keep` units, as far as that costs nothing.
+    pub(crate) fn forget_chunks(&mut self, keep: u64) {
+        // One more than is kept: where the first of them begins must stay known.
+        while self.chunks.front().is_some_and(|first| self.units - first.units > keep) {
+            self.drop_first();
+        }
+    }
+
+    /// Removes all that lies before the last `keep` units, and calls `each` with it, piece by piece. While more may come
+    /// (`open`), an incomplete last record does not count.
+    pub(crate) fn release(&mut self, keep: u64, open: bool, mut each: impl FnMut(&[u8])) {
+        let incomplete = !open && self.ends_within_record();
+        let mut too_many = (self.units + u64::from(incomplete)).saturating_sub(keep);
+        if too_many > self.units {
             // All of them, with the incomplete one.
-            _ if too_many > self.ends => held.len(),
-            _ => scan::end_of_nth(held, end, too_many).unwrap_or(held.len()),
+            self.take_all(each);
+            return;
+        }
+        while let Some(first) = self.chunks.front_mut().filter(|_| too_many > 0) {
+            let held = &first.bytes[first.start..];
+            let (length, units) = match self.unit {
+                _ if first.units < too_many => (held.len(), first.units),
+                Unit::Bytes => (too_many as usize, too_many),
+                Unit::Records(end) => (scan::end_of_nth(held, end, too_many).unwrap_or(held.len()), too_many),
+            };
+            each(&held[..length]);
+            first.start += length;
+            first.units -= units;
+            self.units -= units;
+            too_many -= units;
+            if first.start == first.bytes.len() {
+                self.drop_first();
+            }
         }
     }
 
-    /// Forgets the first `length` bytes, which must end with a unit.
-    pub(crate) fn forget(&mut self, length: usize) {
-        if let Unit::Records(end) = self.unit {
-            self.ends -= scan::count(&self.all()[..length], end) as u64;
+    /// Removes the first piece of what is held, and calls `each` with it. Returns whether there was one.
+    pub(crate) fn take_first(&mut self, each: impl FnOnce(&[u8])) -> bool {
+        if let Some(first) = self.chunks.front() {
+            each(&first.bytes[first.start..]);
         }
-        self.start += length;
-        // Moved down only now and then, so that each byte moves about once.
-        if self.start > self.bytes.len() / 2 {
-            self.bytes.drain(..self.start);
-            self.start = 0;
+        self.drop_first()
+    }
+
+    /// Removes all that is held, and calls `each` with it, piece by piece.
+    pub(crate) fn take_all(&mut self, mut each: impl FnMut(&[u8])) {
+        while self.take_first(&mut each) {}
+    }
+
+    fn ends_within_record(&self) -> bool {
+        let last = self.chunks.back().and_then(|chunk| chunk.bytes.last());
+        matches!((self.unit, last), (Unit::Records(end), Some(&last)) if last != end)
+    }
+
+    fn drop_first(&mut self) -> bool {
+        let Some(Chunk { mut bytes, units, .. }) = self.chunks.pop_front() else { return false };
+        self.units -= units;
+        if self.spare.len() < SPARE_MAX {
+            bytes.clear();
+            self.spare.push(bytes);
         }
+        true
     }
 }
 
@@ -93,15 +161,51 @@ impl Held {
 mod tests {
     use super::*;
 
+    fn released(held: &mut Held, keep: u64, open: bool) -> Vec<u8> {
+        let mut all = Vec::new();
+        held.release(keep, open, |piece| all.extend_from_slice(piece));
+        all
+    }
+
+    fn rest(mut held: Held) -> Vec<u8> {
+        let mut all = Vec::new();
+        held.take_all(|piece| all.extend_from_slice(piece));
+        all
+    }
+
     #[test]
     fn the_last_lines_stay() {
         let mut held = Held::new(Unit::Records(b'\n'));
         held.append(b"a\nb\nc\nd");
-        assert_eq!(held.surplus(2, true), 2);
-        assert_eq!(held.surplus(2, false), 4);
-        assert_eq!(held.surplus(0, false), 7);
-        held.forget(4);
-        assert_eq!(held.all(), b"c\nd");
-        assert_eq!(held.surplus(9, false), 0);
+        assert_eq!(released(&mut held.clone(), 2, true), b"a\n");
+        assert_eq!(released(&mut held.clone(), 2, false), b"a\nb\n");
+        assert_eq!(released(&mut held.clone(), 0, false), b"a\nb\nc\nd");
+        assert_eq!(released(&mut held, 1, true), b"a\nb\n");
+        assert_eq!(released(&mut held.clone(), 9, false), b"");
+        assert_eq!(rest(held), b"c\nd");
+    }
+
+    #[test]
+    fn chunks_hold_as_much_as_one_text() {
+        let text: Vec<u8> = (0..60_000u32).flat_map(|i| format!("{}\n", i * i).into_bytes()).collect();
+        for unit in [Unit::Records(b'\n'), Unit::Bytes] {
+            for (keep, block) in [(0, 1000), (1, 70_000), (5000, 999), (50_000, 65_536), (u64::MAX, 4096)] {
+                let mut whole = Held::new(unit);
+                whole.append(&text);
+                let front = released(&mut whole, keep, false);
+                let (mut shed, mut given) = (Held::new(unit), Vec::new());
+                let mut lazy = Held::new(unit);
+                for block in text.chunks(block) {
+                    shed.append(block);
+                    given.extend(released(&mut shed, keep, true));
+                    lazy.append(block);
+                    lazy.forget_chunks(keep);
+                }
+                given.extend(released(&mut shed, keep, false));
+                lazy.release(keep, false, |_| {});
+                assert!(given == front && rest(shed) == text[front.len()..], "{keep} {block}");
+                assert!(rest(lazy) == text[front.len()..], "{keep} {block}");
+            }
+        }
     }
 }

@@ -107,6 +107,10 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
         seen.push(id);
         join.option(id, value)?;
     }
+    let has_two_meanings = |arg: &Vec<u8>| matches!(arg.as_slice(), [b'-', .., b'j', b'1' | b'2']);
+    if seen.contains(&Id::Fields) && args.iter().any(has_two_meanings) {
+        return Declined::because("-j1 and -j2, which have two meanings");
+    }
     if seen.contains(&Id::Fields) && (seen.contains(&Id::Field1) || seen.contains(&Id::Field2)) {
         return Declined::because("-j with -1 or -2");
     }
@@ -123,9 +127,6 @@ impl Join {
             }
             Id::Field1 => self.keys[0] = field(value)?,
             Id::Field2 => self.keys[1] = field(value)?,
-            Id::Fields if matches!(value, b"1" | b"2") => {
-                return Declined::because("-j1 and -j2, which have two meanings");
-            }
             Id::Fields => self.keys = [field(value)?; 2],
             Id::Empty => self.empty = value.to_vec(),
             Id::Format => self.format = Some(format(value)?),

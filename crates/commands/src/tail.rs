@@ -1,5 +1,7 @@
 //! `tail`: GNU coreutils, without following.
 
+use std::ops::Range;
+
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::Messages;
@@ -158,7 +160,8 @@ impl Command for Tail {
         if self.from_start {
             return Ok(Box::new(FromKernel { headers, skip: self.count.saturating_sub(1), left: 0, unit }));
         }
-        Ok(Box::new(LastKernel { headers, count: self.count, unit, held: Held::new(unit) }))
+        let inputs_left = self.inputs.len();
+        Ok(Box::new(LastKernel { headers, count: self.count, unit, held: Held::new(unit), inputs_left }))
     }
 }
 
@@ -180,7 +183,20 @@ impl Kernel for FromKernel {
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
-        let skipped = match self.unit {
+        let skipped = self.skip(block);
+        out.extend_from_slice(&block[skipped..]);
+        Ok(Flow::More)
+    }
+
+    fn pass_on(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Option<Range<usize>> {
+        Some(self.skip(block)..block.len())
+    }
+}
+
+impl FromKernel {
+    /// How much of the block is not printed.
+    fn skip(&mut self, block: &[u8]) -> usize {
+        match self.unit {
             _ if self.left == 0 => 0,
             Unit::Bytes => {
                 let length = usize::try_from(self.left).map_or(block.len(), |left| left.min(block.len()));
@@ -197,9 +213,7 @@ impl Kernel for FromKernel {
                     block.len()
                 }
             },
-        };
-        out.extend_from_slice(&block[skipped..]);
-        Ok(Flow::More)
+        }
     }
 }
 
@@ -208,6 +222,8 @@ struct LastKernel {
     count: u64,
     unit: Unit,
     held: Held,
+    /// Inputs that have not begun.
+    inputs_left: usize,
 }
 
 impl Kernel for LastKernel {
@@ -216,7 +232,9 @@ impl Kernel for LastKernel {
     }
 
     fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
+        self.held.take_all(|piece| out.extend_from_slice(piece));
         self.headers.begin(name, out);
+        self.inputs_left = self.inputs_left.saturating_sub(1);
     }
 
     fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
@@ -226,16 +244,22 @@ impl Kernel for LastKernel {
             self.held.append(&block[start..]);
         } else {
             self.held.append(block);
-            let surplus = self.held.surplus(self.count, true);
-            self.held.forget(surplus);
+            self.held.forget_chunks(self.count);
         }
         Ok(Flow::More)
     }
 
     fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
-        let surplus = self.held.surplus(self.count, false);
-        out.extend_from_slice(&self.held.all()[surplus..]);
-        self.held.clear();
+        self.held.release(self.count, false, |_| {});
+        if self.inputs_left > 0 {
+            self.held.take_all(|piece| out.extend_from_slice(piece));
+        }
         Ok(Flow::More)
+    }
+
+    /// Prints what is held of the last input.
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        let more = self.held.take_first(|piece| out.extend_from_slice(piece));
+        Ok(if more { Flow::More } else { Flow::Done })
     }
 }

@@ -4,6 +4,8 @@
 //! vector arithmetic; others use a table. Deletion uses vector instructions where the machine has them; elsewhere it
 //! compacts byte by byte, but only where there is something to delete.
 
+use std::ops::Range;
+
 use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer};
 use pelton_sys::compact::{self, Run};
 
@@ -105,6 +107,11 @@ impl Kernel for ByteMapKernel {
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         self.apply(block, out);
         Ok(Flow::More)
+    }
+
+    fn pass_on(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Option<Range<usize>> {
+        let same = matches!(self.mapper, Mapper::Identity) && self.deletes.is_none();
+        same.then_some(0..block.len())
     }
 
     fn another(&self) -> Option<Peer> {

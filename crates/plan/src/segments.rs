@@ -31,7 +31,7 @@ pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Verdict]) -> Ve
         let Run::Native(stages) = run else { continue };
         let at = stages.start;
         if stages.len() == 1
-            && let Some(reason) = no_use_alone(&candidates[at], &verdicts[at])
+            && let Some(reason) = no_use_alone(at, &candidates[at], &verdicts[at])
         {
             verdicts[at] = Verdict::Process(reason.to_owned());
             *run = Run::Process(at);
@@ -41,10 +41,15 @@ pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Verdict]) -> Ve
 }
 
 /// Why a native stage without native neighbours had better stay a process.
-fn no_use_alone(candidate: &Candidate, verdict: &Verdict) -> Option<&'static str> {
+fn no_use_alone(at: usize, candidate: &Candidate, verdict: &Verdict) -> Option<&'static str> {
     let command = candidate.command.as_ref().ok()?;
     if command.copies().is_some() || verdict.native().is_some_and(only_copies) {
         return Some("alone it only copies, which the real one does as well");
+    }
+    let takes_pipe = at > 0 && reads_only_pipe(candidate) && !candidate.redirects_stdin;
+    if takes_pipe && command.needs_only_end().is_some() {
+        // A pipe is read from its beginning, by the real one in small pieces.
+        return None;
     }
     command.gains_nothing_alone()
 }

@@ -303,7 +303,10 @@ fn push_bytes(link: &mut Link, block: &[u8], rest: &mut [Link], sink: &mut dyn S
         let block = std::mem::take(&mut link.pending);
         return if flow == Flow::More { push_bytes(link, &block, rest, sink) } else { Ok(flow) };
     }
-    let flow = link.step(|kernel, out| kernel.push(block, out), &[block], rest, sink)?;
+    let flow = match link.pass_on(block, rest, sink) {
+        Some(passed) => passed?,
+        None => link.step(|kernel, out| kernel.push(block, out), &[block], rest, sink)?,
+    };
     if flow == Flow::More { link.pay(rest, sink) } else { Ok(flow) }
 }
 
@@ -433,16 +436,7 @@ impl Link {
             false if out.is_empty() => Ok(Flow::More),
             false => push(rest, &out, sink),
         };
-        let passed = match passed {
-            Ok(Flow::More) if !self.unread && self.kernel.wants_written() => Ok(sink.flush()),
-            passed => passed,
-        };
-        out.clear();
-        self.out = out;
-        let said = self.kernel.complaints();
-        if !said.is_empty() {
-            sink.complain(&said);
-        }
+        let passed = self.after_call(passed, out, sink);
         if let Err(hand_over) = outcome {
             let mut left = self.kernel.held();
             left.extend_from_slice(&given.concat()[hand_over.consumed..]);
@@ -457,14 +451,8 @@ impl Link {
             Ok(Flow::NextInput) if self.input == Input::Open => self.input = Input::Enough,
             _ => {}
         }
-        if passed? == Flow::Done {
-            if !self.ended && self.kernel.insists() {
-                self.unread = true;
-            } else {
-                // Whoever reads from this kernel has ended: so has it, as by a broken pipe.
-                self.ended = true;
-                return Ok(Flow::Done);
-            }
+        if passed? == Flow::Done && !self.goes_on_unread() {
+            return Ok(Flow::Done);
         }
         match outcome {
             Ok(Flow::Done) => {
@@ -475,6 +463,55 @@ impl Link {
             Ok(flow) => Ok(flow),
             Err(_) => Ok(Flow::More),
         }
+    }
+
+    /// Passes on a piece of `block`, where the kernel prints just that of it. `None`: it has not been called.
+    fn pass_on(&mut self, block: &[u8], rest: &mut [Link], sink: &mut dyn Sink) -> Option<Fed> {
+        if self.unread {
+            return None;
+        }
+        let mut out = std::mem::take(&mut self.out);
+        let Some(piece) = self.kernel.pass_on(block, &mut out) else {
+            self.out = out;
+            return None;
+        };
+        let mut piece = &block[piece];
+        if !out.is_empty() && !rest.is_empty() {
+            // A kernel further on may hand over: it is given all at once, as nothing would keep the piece meanwhile.
+            out.extend_from_slice(std::mem::take(&mut piece));
+        }
+        let mut passed = if out.is_empty() { Ok(Flow::More) } else { push(rest, &out, sink) };
+        if passed == Ok(Flow::More) && !piece.is_empty() {
+            passed = push(rest, piece, sink);
+        }
+        Some(match self.after_call(passed, out, sink) {
+            Ok(Flow::Done) if self.goes_on_unread() => Ok(Flow::More),
+            passed => passed,
+        })
+    }
+
+    /// What follows on each call of the kernel, once what it printed was passed on. `out` is used again.
+    fn after_call(&mut self, passed: Fed, mut out: Vec<u8>, sink: &mut dyn Sink) -> Fed {
+        let passed = match passed {
+            Ok(Flow::More) if !self.unread && self.kernel.wants_written() => Ok(sink.flush()),
+            passed => passed,
+        };
+        out.clear();
+        self.out = out;
+        let said = self.kernel.complaints();
+        if !said.is_empty() {
+            sink.complain(&said);
+        }
+        passed
+    }
+
+    /// Whoever reads from this kernel has ended: whether it goes on all the same. Otherwise it has ended as well, as by a
+    /// broken pipe.
+    fn goes_on_unread(&mut self) -> bool {
+        let goes_on = !self.ended && self.kernel.insists();
+        self.unread |= goes_on;
+        self.ended |= !goes_on;
+        goes_on
     }
 
     /// Lets the kernel do what it owes.
@@ -551,6 +588,7 @@ fn end(links: &mut [Link], sink: &mut dyn Sink) -> Fed {
 mod tests {
     use super::*;
     use crate::HandOver;
+    use std::ops::Range;
 
     /// Upper-cases lines; hands over at a line that begins with `!`, wants no more after one that begins with `.`.
     struct Upper {
@@ -779,5 +817,52 @@ mod tests {
     #[test]
     fn an_empty_chain_passes_bytes() {
         assert_eq!(run(0, b"ab\ncd", 2).0, b"ab\ncd");
+    }
+
+    /// Prints `<` and all but the last byte of each block, which it passes on or copies.
+    struct AllButLast {
+        passes: bool,
+    }
+
+    impl Kernel for AllButLast {
+        fn framing(&self) -> Framing {
+            Framing::Bytes
+        }
+
+        fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+            out.push(b'<');
+            out.extend_from_slice(&block[..block.len() - 1]);
+            Ok(Flow::More)
+        }
+
+        fn pass_on(&mut self, block: &[u8], out: &mut Vec<u8>) -> Option<Range<usize>> {
+            self.passes.then(|| {
+                out.push(b'<');
+                0..block.len() - 1
+            })
+        }
+    }
+
+    #[test]
+    fn a_piece_is_passed_on_as_if_it_were_printed() {
+        for input in [&b"a\nbc\nd"[..], b"ab\n!c\nd\ne\n", b"a\n.b\nc\n", b"\n\n\n\n!\n\n"] {
+            for block in 1..=input.len() {
+                for behind in [0, 1] {
+                    let of = |passes| {
+                        let mut kernels: Vec<Box<dyn Kernel>> = vec![Box::new(AllButLast { passes })];
+                        kernels.extend((0..behind).map(|_| Box::new(Upper { lines: 0 }) as Box<dyn Kernel>));
+                        let mut chain = Chain::new(kernels);
+                        let mut sink = Vec::new();
+                        let mut fed = chain.begin(&[InputKind::Other], &mut sink);
+                        let mut blocks = input.chunks(block);
+                        while let (Ok(Flow::More), Some(block)) = (&fed, blocks.next()) {
+                            fed = chain.push(block, &mut sink);
+                        }
+                        (sink, fed)
+                    };
+                    assert_eq!(of(true), of(false), "{input:?} {block} {behind}");
+                }
+            }
+        }
     }
 }

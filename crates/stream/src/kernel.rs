@@ -161,6 +161,14 @@ pub trait Kernel: Any + Send {
     /// Does the command's work on `block`, appending to `out` what it prints. Must not assume `out` is empty.
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome;
 
+    /// Does the work of [`push`](Kernel::push) for a block of which it prints one piece as it stands: appends to `out` what
+    /// comes before the piece, and returns where the piece lies. The driver passes it on from there, so that nothing is
+    /// copied, and the kernel wants more. `None`: nothing was done, and `push` is called. For kernels that take
+    /// [`Framing::Bytes`].
+    fn pass_on(&mut self, _block: &[u8], _out: &mut Vec<u8>) -> Option<Range<usize>> {
+        None
+    }
+
     /// It may take long over few records (a program with loops): it is given no more of them at once than it does in some
     /// milliseconds, as a reader that wants no more (`head`) should not have to wait for the end of a block.
     fn dawdles(&self) -> bool {

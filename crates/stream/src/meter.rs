@@ -93,6 +93,16 @@ impl Kernel for Metered {
         self.measure(block.len(), out, |kernel, out| kernel.push(block, out))
     }
 
+    fn pass_on(&mut self, block: &[u8], out: &mut Vec<u8>) -> Option<Range<usize>> {
+        let before = out.len();
+        let start = Instant::now();
+        let piece = self.kernel.pass_on(block, out)?;
+        let ns = start.elapsed().as_nanos() as u64;
+        let printed = out.len().saturating_sub(before) + piece.len();
+        (self.tell)(Call { ns, given: block.len(), printed, handed_over: false });
+        Some(piece)
+    }
+
     fn owes(&self) -> bool {
         self.kernel.owes()
     }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use pelton_sys::compact::{self, Run};
+
 use super::float::encode_general;
 use super::month::month;
 use super::number::{STRAY_SEPARATOR, encode_human, encode_numeric, is_blank};
@@ -50,6 +52,26 @@ pub enum Ignore {
 }
 
 impl Ignore {
+    /// The runs of bytes that it ignores.
+    fn runs(self) -> &'static [Run] {
+        const fn run(low: u8, high: u8) -> Run {
+            Run { low, span: high - low, shift: 0 }
+        }
+        const BUT_DICTIONARY: [Run; 6] = [
+            run(0, b'\t' - 1),
+            run(b'\n' + 1, b' ' - 1),
+            run(b' ' + 1, b'0' - 1),
+            run(b'9' + 1, b'A' - 1),
+            run(b'Z' + 1, b'a' - 1),
+            run(b'z' + 1, 255),
+        ];
+        const NONPRINTING: [Run; 2] = [run(0, b' ' - 1), run(b'~' + 1, 255)];
+        match self {
+            Ignore::ButDictionary => &BUT_DICTIONARY,
+            Ignore::Nonprinting => &NONPRINTING,
+        }
+    }
+
     fn ignores(self, byte: u8) -> bool {
         match self {
             Ignore::ButDictionary => !byte.is_ascii_alphanumeric() && !is_blank(byte),
@@ -154,10 +176,20 @@ impl Key {
     }
 
     fn append_seen(&self, text: &[u8], out: &mut Vec<u8>) {
+        const FOLDED: [Run; 1] = [Run { low: b'a', span: b'z' - b'a', shift: b'A'.wrapping_sub(b'a') }];
         let start = out.len();
         match self.ignore {
             None => out.extend_from_slice(text),
-            Some(ignore) => out.extend(text.iter().filter(|byte| !ignore.ignores(**byte))),
+            Some(ignore) => {
+                let moved: &[Run] = if self.fold { &FOLDED } else { &[] };
+                out.resize(start + text.len() + compact::ROOM, 0);
+                let length = compact::move_and_drop(text, moved, ignore.runs(), &mut out[start..]);
+                out.truncate(start + length.unwrap_or(0));
+                if length.is_some() {
+                    return;
+                }
+                out.extend(text.iter().filter(|byte| !ignore.ignores(**byte)));
+            }
         }
         if self.fold {
             out[start..].make_ascii_uppercase();
@@ -296,6 +328,19 @@ mod tests {
         assert_eq!(taken(line, Some(b','), start(1, 0, false), end(2, 1, false)), b",b");
         assert_eq!(taken(line, Some(b','), start(2, 1, false), None), b"b,c");
         assert_eq!(taken(line, Some(b','), start(2, 3, false), None), b"c");
+    }
+
+    #[test]
+    fn ignored_bytes_are_left_out() {
+        let text: Vec<u8> = (0..=255).cycle().step_by(37).take(1000).chain(0..=255).collect();
+        for (ignore, fold) in [(Ignore::ButDictionary, false), (Ignore::Nonprinting, true)] {
+            for length in [0, 1, 15, 64, 100, text.len()] {
+                let key = Key { ignore: Some(ignore), fold, ..Key::line() };
+                let kept = text[..length].iter().copied().filter(|byte| !ignore.ignores(*byte));
+                let kept = kept.map(|byte| if fold { byte.to_ascii_uppercase() } else { byte });
+                assert_eq!(*key.seen(&text[..length]), kept.collect::<Vec<u8>>());
+            }
+        }
     }
 
     #[test]

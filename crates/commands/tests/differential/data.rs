@@ -145,6 +145,29 @@ pub fn any(rng: &mut Rng) -> Vec<u8> {
     finish(rng, data)
 }
 
+/// Plain text with few bytes that are anything else, sometimes more than a block of it.
+pub fn mostly_plain(rng: &mut Rng) -> Vec<u8> {
+    let bytes = match rng.below(40) {
+        0 => 130_000 + rng.below(150_000),
+        1..6 => 4_000 + rng.below(20_000),
+        _ => rng.below(1_000),
+    };
+    let (odd, long) = (rng.pick(&[0, 0, 1, 5]), rng.pick(&[1, 3, 12, 80]));
+    let mut data = Vec::new();
+    while data.len() < bytes as usize {
+        for _ in 0..rng.below(long) {
+            data.extend_from_slice(rng.pick(WORDS));
+            data.push(b' ');
+        }
+        if rng.chance(odd) {
+            let kind = 2 + rng.below(3);
+            data.extend(piece(rng, kind));
+        }
+        data.extend_from_slice(if rng.chance(odd) { b"\r\n" } else { b"\n" });
+    }
+    finish(rng, data)
+}
+
 /// The same, mostly with its lines in the order of their bytes.
 pub fn sorted_lines(rng: &mut Rng) -> Vec<u8> {
     let data = any(rng);

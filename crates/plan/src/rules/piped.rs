@@ -1,5 +1,7 @@
 //! A kernel that takes its inputs for one pipe.
 
+use std::ops::Range;
+
 use pelton_stream::{Flow, Framing, InputKind, Kernel, Means, Outcome, Peer};
 
 /// Hides from a kernel that it reads files: no names, no sizes, no borders between them.
@@ -53,6 +55,10 @@ impl Kernel for Piped {
         let flow = self.kernel.push(block, out)?;
         self.satisfied = flow == Flow::NextInput;
         Ok(flow)
+    }
+
+    fn pass_on(&mut self, block: &[u8], out: &mut Vec<u8>) -> Option<Range<usize>> {
+        if self.satisfied { None } else { self.kernel.pass_on(block, out) }
     }
 
     fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {

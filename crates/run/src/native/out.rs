@@ -4,7 +4,7 @@ use super::failure::{self, BUFFER, Failure};
 use super::meter;
 use pelton_stream::{Flow, Sink};
 use std::fs::File;
-use std::io::Write;
+use std::io::{IoSlice, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
@@ -22,6 +22,8 @@ pub struct Out {
 }
 
 const OUT_BYTES: usize = 64 * 1024;
+/// As much as this is written from where it lies: to collect it would cost more than a call.
+const DIRECT_BYTES: usize = 32 * 1024;
 
 impl Out {
     pub fn stdout() -> std::io::Result<Self> {
@@ -79,14 +81,36 @@ impl Out {
         self.buffer.clear();
     }
 
-    /// A broken pipe ends this process, as it would the real command, unless SIGPIPE is ignored by now.
     fn write(&mut self, bytes: &[u8]) {
+        self.write_rest(bytes, 0);
+    }
+
+    /// Writes these, one behind the other, at once if the system takes that much.
+    fn write_both(&mut self, first: &[u8], second: &[u8]) {
+        let mut done = 0;
+        if let (false, None, Some(file)) = (first.is_empty(), &self.failure, &mut self.file) {
+            let both = [IoSlice::new(first), IoSlice::new(second)];
+            // An error comes again below.
+            done = meter::writing(|| file.write_vectored(&both)).unwrap_or(0);
+        }
+        let failed_before = self.failure.is_some();
+        self.write_rest(first, done.min(first.len()));
+        if let Some(failure) = self.failure.as_mut().filter(|_| !failed_before) {
+            // All of it was printed.
+            failure.printed += second.len() as u64;
+        }
+        self.write_rest(second, done.saturating_sub(first.len()));
+    }
+
+    /// Writes what follows on the first `done` bytes, which were written already. A broken pipe ends this process, as it would
+    /// the real command, unless SIGPIPE is ignored by now.
+    fn write_rest(&mut self, bytes: &[u8], done: usize) {
         if self.failure.is_some() || bytes.is_empty() {
             return;
         }
         let printed = self.written + bytes.len() as u64;
         if let Some(file) = &mut self.file
-            && let Err(error) = meter::writing(|| file.write_all(bytes))
+            && let Err(error) = meter::writing(|| file.write_all(&bytes[done..]))
         {
             self.failure = Some(Failure { error, printed, item: failure::item(bytes) });
         }
@@ -106,16 +130,17 @@ impl Out {
 
 impl Sink for Out {
     fn take(&mut self, bytes: &[u8]) -> Flow {
-        if self.buffer.len() + bytes.len() <= OUT_BYTES {
-            self.buffer.extend_from_slice(bytes);
+        if bytes.len() >= DIRECT_BYTES {
+            let buffer = std::mem::take(&mut self.buffer);
+            self.write_both(&buffer, bytes);
+            self.buffer = buffer;
+            self.buffer.clear();
             return self.wanted();
         }
-        self.flush();
-        if bytes.len() >= OUT_BYTES {
-            self.write(bytes);
-        } else {
-            self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() + bytes.len() > OUT_BYTES {
+            self.flush();
         }
+        self.buffer.extend_from_slice(bytes);
         self.wanted()
     }
 

@@ -10,7 +10,7 @@ use pelton_commands::Messages;
 use pelton_stream::memory::next_block;
 use pelton_stream::team::{Shared, Why};
 use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, Framing, InputKind, Means, Programs, block_bytes};
-use pelton_sys::pipe;
+use pelton_sys::{clock, pipe};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -293,12 +293,17 @@ impl Reader {
             let source = &mut self.sources[self.at];
             let regular = source.is_regular();
             // A stream that trickles is passed on as it trickles.
-            let full = self.block.read == 0 || self.block.read == self.block.bytes.len();
-            if !regular && (!full || out.holds_any()) && !comes_soon(source.opened()?.as_fd(), out) {
+            let waits = !regular && out.holds_any();
+            if waits && !comes_soon(source.opened()?.as_fd(), out) {
                 self.growth.pause();
                 out.let_out();
             }
+            // Where nothing has to be let out before a wait, the read itself waits, which saves a call.
+            let since_ns = if regular || waits { None } else { Some(clock::now_ns()) };
             source.read(&mut self.block)?;
+            if since_ns.is_some_and(|since_ns| clock::now_ns() - since_ns >= TRICKLE.as_nanos() as u64) {
+                self.growth.pause();
+            }
             if self.block.read == 0 {
                 return Ok(Ok(Flow::More));
             }

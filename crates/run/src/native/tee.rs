@@ -9,6 +9,7 @@ use pelton_commands::{Copies, Messages};
 use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome};
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::Range;
 
 /// Passes everything on, and writes it to files.
 pub struct CopyKernel {
@@ -24,6 +25,16 @@ impl CopyKernel {
     /// Opens nothing yet.
     pub fn new(copies: Copies, messages: Messages) -> Self {
         CopyKernel { copies, messages, open: Vec::new(), failed: false }
+    }
+
+    /// Writes the block to all files that can still be written.
+    fn copy(&mut self, block: &[u8]) {
+        for (name, mut file) in std::mem::take(&mut self.open) {
+            match file.write_all(block) {
+                Ok(()) => self.open.push((name, file)),
+                Err(error) => self.complain(&name, &error),
+            }
+        }
     }
 
     fn complain(&mut self, name: &[u8], error: &io::Error) {
@@ -49,14 +60,14 @@ impl Kernel for CopyKernel {
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
-        for (name, mut file) in std::mem::take(&mut self.open) {
-            match file.write_all(block) {
-                Ok(()) => self.open.push((name, file)),
-                Err(error) => self.complain(&name, &error),
-            }
-        }
+        self.copy(block);
         out.extend_from_slice(block);
         Ok(Flow::More)
+    }
+
+    fn pass_on(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Option<Range<usize>> {
+        self.copy(block);
+        Some(0..block.len())
     }
 
     fn status(&self) -> i32 {

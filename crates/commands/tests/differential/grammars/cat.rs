@@ -1,4 +1,4 @@
-use super::{flags, on_files};
+use super::{flags, on_plain_files};
 use crate::case::Case;
 use crate::rng::Rng;
 
@@ -24,5 +24,5 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         ],
         percent,
     );
-    on_files(rng, command, args)
+    on_plain_files(rng, command, args)
 }

@@ -1,4 +1,4 @@
-use super::{flags, on_files, valued};
+use super::{flags, on_plain_files, valued};
 use crate::case::Case;
 use crate::rng::Rng;
 
@@ -6,7 +6,8 @@ pub fn count(rng: &mut Rng, signs: &[&str]) -> String {
     let sign = rng.pick(signs);
     let number = match rng.below(10) {
         0 => rng.below(3000),
-        1 => rng.below(100),
+        1 => rng.below(300_000),
+        2 => rng.below(100),
         _ => rng.below(8),
     };
     let suffix = rng.pick(&["", "", "", "", "", "", "", "K", "b", "kB", "M", "KiB"]);
@@ -25,5 +26,5 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         valued(rng, &mut args, short, long, count.as_bytes());
     }
     args.extend(flags(rng, &["-q", "-v", "-z", "--silent"], 10));
-    on_files(rng, command, args)
+    on_plain_files(rng, command, args)
 }

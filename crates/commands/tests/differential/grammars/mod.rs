@@ -119,6 +119,20 @@ pub fn on_files(rng: &mut Rng, command: &str, args: Vec<Vec<u8>>) -> Case {
     case
 }
 
+/// The same, often over plain text.
+pub fn on_plain_files(rng: &mut Rng, command: &str, args: Vec<Vec<u8>>) -> Case {
+    let mut case = on_files(rng, command, args);
+    if rng.chance(30) {
+        case.stdin = data::mostly_plain(rng);
+    }
+    for (_, content) in &mut case.files {
+        if rng.chance(30) {
+            *content = data::mostly_plain(rng);
+        }
+    }
+    case
+}
+
 /// Some of these flags.
 pub fn flags(rng: &mut Rng, flags: &[&str], percent: u64) -> Vec<Vec<u8>> {
     flags.iter().filter(|_| rng.chance(percent)).map(|flag| flag.as_bytes().to_vec()).collect()

@@ -1,4 +1,4 @@
-use super::{flags, head, on_files, valued};
+use super::{flags, head, on_plain_files, valued};
 use crate::case::Case;
 use crate::rng::Rng;
 
@@ -17,5 +17,5 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
     if rng.chance(60) {
         args.extend(flags(rng, &["-q", "-v", "-z", "--silent"], 10));
     }
-    on_files(rng, command, args)
+    on_plain_files(rng, command, args)
 }
