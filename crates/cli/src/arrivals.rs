@@ -4,7 +4,7 @@ use crate::Ending;
 use crate::failure::Failure;
 use clap::Args;
 use pelton_record::{Arrivals, Batch, Run};
-use pelton_run::{Environment, Plan, Request, Step};
+use pelton_run::{Environment, ListItem, Plan, Request};
 use pelton_sys::{clock, scratch, signals};
 use std::ffi::OsString;
 use std::fs::File;
@@ -68,7 +68,9 @@ impl Stamps {
                 .with_help("pelton time --arrivals 'producer | sort | head'")
         };
         let Plan::Steps(steps) = plan else { return Err(refused("the shell would run this text whole")) };
-        let [Step::List(list)] = steps.as_slice() else { return Err(refused("these are several commands")) };
+        let [ListItem::List(list)] = steps.as_slice() else {
+            return Err(refused("these are several commands"));
+        };
         let [(None, pipeline)] = list.as_slice() else { return Err(refused("these are several pipelines")) };
         let [first, .., last] = pipeline.stages.as_slice() else {
             return Err(refused("this is a single command"));

@@ -12,12 +12,12 @@ pub struct Failure {
     pub status: u8,
     message: String,
     help: Option<String>,
-    place: Option<Box<Place>>,
+    place: Option<Box<TextLocation>>,
 }
 
 /// Where in a text an error lies.
 #[derive(Debug)]
-struct Place {
+struct TextLocation {
     text: String,
     /// Each with what is to be said of it; may be empty.
     spans: Vec<(Span, String)>,
@@ -52,7 +52,7 @@ impl Failure {
 
     /// The same for several places, each with what is to be said of it.
     pub fn at_each(self, text: &str, spans: Vec<(Span, String)>, origin: Option<String>) -> Self {
-        Failure { place: Some(Box::new(Place { text: text.into(), spans, origin })), ..self }
+        Failure { place: Some(Box::new(TextLocation { text: text.into(), spans, origin })), ..self }
     }
 
     /// As text that ends with a newline.

@@ -11,7 +11,7 @@ use pelton_json::feed::WINDOW_BYTES;
 use pelton_json::formats::{Gron, Lines, Records, Template, Tokens, Values};
 use pelton_json::ndjson::{CHUNK_BYTES, Share, read_lines};
 use pelton_json::{Format, Out, Prints, Rules, Selected, Visitor};
-use plan::{Plan, Show};
+use plan::{JsonPlan, Show};
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -134,7 +134,7 @@ pub struct JsonArgs {
 /// If the command line makes no sense. What is wrong with an input is said, and the next one is read.
 pub fn json(args: &JsonArgs) -> Result<Ending, Failure> {
     pelton_sys::signals::default_sigpipe();
-    let plan = Plan::of(args)?;
+    let plan = JsonPlan::of(args)?;
     let rules = Rules { max_depth: args.max_depth.unwrap_or(plan.show.max_depth()), single: args.one };
     let threads = if args.ndjson { args.cores.threads()? } else { 1 };
     let reading =
@@ -175,7 +175,7 @@ fn write(out: &mut File, bytes: &[u8]) -> io::Result<()> {
 
 /// How the inputs are read.
 struct Reading<'a> {
-    plan: &'a Plan,
+    plan: &'a JsonPlan,
     rules: Rules,
     window: Option<usize>,
     /// With that many threads, line by line.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// A place for a report, looked at before anything runs, so that a bad one is noticed while nothing is lost. Nothing is
 /// made there until the pipeline has ended: it may list, count or copy the directory.
-pub enum Place {
+pub enum OutputTarget {
     /// Standard error.
     Stderr,
     /// Standard output, behind what the pipeline printed there.
@@ -19,13 +19,13 @@ pub enum Place {
     Device(PathBuf),
 }
 
-impl Place {
+impl OutputTarget {
     /// Checks that `path` can be written, or takes standard error.
     pub fn prepare(path: Option<&Path>) -> Result<Self, Failure> {
-        let Some(path) = path else { return Ok(Place::Stderr) };
+        let Some(path) = path else { return Ok(OutputTarget::Stderr) };
         match path.to_str() {
-            Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => return Ok(Place::Stdout),
-            Some("/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2") => return Ok(Place::Stderr),
+            Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => return Ok(OutputTarget::Stdout),
+            Some("/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2") => return Ok(OutputTarget::Stderr),
             _ => {}
         }
         let path = behind_links(path);
@@ -35,7 +35,7 @@ impl Place {
             Ok(meta) if meta.is_dir() => {
                 Err(cannot("it is a directory").with_help(format!("-o {}", path.join("report").display())))
             }
-            Ok(meta) if !meta.is_file() => Ok(Place::Device(path)),
+            Ok(meta) if !meta.is_file() => Ok(OutputTarget::Device(path)),
             _ if path.as_os_str().as_encoded_bytes().ends_with(b"/") => {
                 Err(cannot("there is no such directory"))
             }
@@ -44,28 +44,28 @@ impl Place {
             _ if !machine::may_write(directory_of(&path)) => {
                 Err(cannot("its directory may not be written to"))
             }
-            _ => Ok(Place::File(path)),
+            _ => Ok(OutputTarget::File(path)),
         }
     }
 
     /// Writes the report.
     pub fn write(self, text: &str) -> Result<(), Failure> {
         match self {
-            Place::Stderr => {
+            OutputTarget::Stderr => {
                 crate::terminal::say(text);
                 Ok(())
             }
-            Place::Stdout => {
+            OutputTarget::Stdout => {
                 let mut stdout = std::io::stdout().lock();
                 let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
                 written.map_err(|error| lost(Path::new("/dev/stdout"), &error))
             }
-            Place::Device(path) => {
+            OutputTarget::Device(path) => {
                 let device = std::fs::OpenOptions::new().append(true).open(&path);
                 let written = device.and_then(|mut file| file.write_all(text.as_bytes()));
                 written.map_err(|error| lost(&path, &error))
             }
-            Place::File(path) => replace(&path, text).map_err(|error| lost(&path, &error)),
+            OutputTarget::File(path) => replace(&path, text).map_err(|error| lost(&path, &error)),
         }
     }
 }

@@ -13,7 +13,7 @@ const FIRST_NS: u64 = 500_000_000;
 /// The rate is that of the last seconds.
 const RATE_NS: u64 = 5_000_000_000;
 
-static METER: Mutex<Meter> = Mutex::new(Meter::new());
+static METER: Mutex<PipelineProgress> = Mutex::new(PipelineProgress::new());
 
 /// Says how far it is, if it is time to.
 pub fn show(progress: &Progress) {
@@ -36,7 +36,7 @@ pub fn show(progress: &Progress) {
 }
 
 /// What was seen of the pipeline at hand.
-struct Meter {
+struct PipelineProgress {
     pipeline: usize,
     /// Times and bytes, the oldest first.
     seen: VecDeque<(u64, u64)>,
@@ -44,15 +44,15 @@ struct Meter {
     drawn: bool,
 }
 
-impl Meter {
+impl PipelineProgress {
     const fn new() -> Self {
-        Meter { pipeline: 0, seen: VecDeque::new(), said_ns: 0, drawn: false }
+        PipelineProgress { pipeline: 0, seen: VecDeque::new(), said_ns: 0, drawn: false }
     }
 
     /// What to say now, if anything.
     fn line(&mut self, now: &Progress, redrawn: bool) -> Option<String> {
         if now.pipeline != self.pipeline {
-            *self = Meter { pipeline: now.pipeline, drawn: self.drawn, ..Meter::new() };
+            *self = PipelineProgress { pipeline: now.pipeline, drawn: self.drawn, ..PipelineProgress::new() };
         }
         self.seen.push_back((now.elapsed_ns, now.done_bytes));
         while self.seen.len() > 2 && self.seen[1].0 + RATE_NS < now.elapsed_ns {
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_line_says_how_far_it_is() {
-        let mut meter = Meter::new();
+        let mut meter = PipelineProgress::new();
         assert_eq!(meter.line(&at(1, 10_000_000, Some(100_000_000)), false), None);
         assert_eq!(
             meter.line(&at(3, 30_000_000, Some(100_000_000)), false).as_deref(),

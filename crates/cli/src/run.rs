@@ -3,7 +3,7 @@
 use crate::Ending;
 use crate::args::{PassArgs, ReportArgs, RunArgs, ShArgs, SourceArgs, SwitchArgs, When};
 use crate::failure::{Failure, plain};
-use crate::output::Place;
+use crate::output::OutputTarget;
 use crate::source::{self, Source};
 use crate::terminal::{self, Look};
 use crate::{check, progress, scripts, stateless, strict, time};
@@ -114,7 +114,7 @@ fn cannot_start(request: &Request, error: &std::io::Error) -> Failure {
 /// Runs it measured, and shows what it cost.
 fn stats(args: &RunArgs, source: &Source, environment: &Environment, color: When) -> Result<Ending, Failure> {
     let native = native(args)?;
-    let place = Place::prepare(args.report.output.as_deref())?;
+    let place = OutputTarget::prepare(args.report.output.as_deref())?;
     if let Source::Text(request, plan) = source
         && terminal::stderr_is_terminal()
     {

@@ -6,7 +6,7 @@ use crate::arrivals::Stamps;
 use crate::failure::Failure;
 use crate::inside;
 use crate::lines::Scripted;
-use crate::output::Place;
+use crate::output::OutputTarget;
 use crate::source::{self, Source};
 use crate::syscalls;
 use crate::terminal::{self, Look};
@@ -29,11 +29,11 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         syscalls::check_exact()?;
     }
     let (mut source, stamps) = if args.arrivals { stamped(source, &environment)? } else { (source, None) };
-    let place = Place::prepare(args.report.output.as_deref())?;
+    let place = OutputTarget::prepare(args.report.output.as_deref())?;
     let pages = [(&args.html, Format::Html), (&args.trace, Format::Trace)]
         .into_iter()
         .filter_map(|(path, format)| Some((path.as_deref()?, format)))
-        .map(|(path, format)| Ok((Place::prepare(Some(path))?, format)))
+        .map(|(path, format)| Ok((OutputTarget::prepare(Some(path))?, format)))
         .collect::<Result<Vec<_>, Failure>>()?;
     // With -o, standard error is the pipeline's own.
     let may_speak = args.report.output.is_none() || terminal::stderr_is_terminal();
@@ -252,10 +252,10 @@ impl Drop for Drain {
 }
 
 /// Shows the record where, and as, the user asked for it.
-pub fn show(place: Place, args: &ReportArgs, color: When, run: &Run) -> Result<(), Failure> {
+pub fn show(place: OutputTarget, args: &ReportArgs, color: When, run: &Run) -> Result<(), Failure> {
     let look = match place {
-        Place::Stderr => Look::of_stderr(color),
-        Place::File(_) | Place::Device(_) | Place::Stdout => Look::of_file(color),
+        OutputTarget::Stderr => Look::of_stderr(color),
+        OutputTarget::File(_) | OutputTarget::Device(_) | OutputTarget::Stdout => Look::of_file(color),
     };
     let text = pelton_report::render(run, args.format(), &look.style(args.all));
     place.write(&text).inspect_err(|_| {

@@ -1,6 +1,6 @@
 //! `pelton buffer` between real writers and real readers: nothing lost, nothing reordered, nobody kept waiting.
 
-use pelton_testkit::{Ended, Ending, Launch, Member, Running, Signal, Terminal};
+use pelton_testkit::{Ended, Ending, Launch, Running, SessionProcess, Signal, Terminal};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -254,7 +254,8 @@ fn a_second_interrupt_ends_it_at_once() {
     signal_buffer(dir.path(), "-INT");
     std::thread::sleep(std::time::Duration::from_millis(100));
     signal_buffer(dir.path(), "-INT");
-    let ended = |members: &[Member]| members.iter().all(|one| one.name != "pelton" || one.state == 'Z');
+    let ended =
+        |members: &[SessionProcess]| members.iter().all(|one| one.name != "pelton" || one.state == 'Z');
     running.await_members(ended).expect("it ends");
 }
 

@@ -7,8 +7,8 @@ use std::io::Write;
 use std::time::Duration;
 
 use pelton_testkit::{
-    Duel, Ended, Ending, Launch, Member, Result, Running, Signal, Stdin, Subject, Terminal, make_fifo,
-    without_pids,
+    Duel, Ended, Ending, Launch, Result, Running, SessionProcess, Signal, Stdin, Subject, Terminal,
+    make_fifo, without_pids,
 };
 
 /// A pipeline that says `ready` and then lasts until something happens to it.
@@ -187,7 +187,7 @@ fn control_z_stops_everything_and_fg_resumes_it() {
 
 /// Stopped, also as one whose tracer listens (`t`). The process that follows others (`pelton time` of a single command) waits on
 /// for what they do, beside pelton itself, which is stopped.
-fn is_stopped(member: &Member, members: &[Member]) -> bool {
+fn is_stopped(member: &SessionProcess, members: &[SessionProcess]) -> bool {
     let pelton_is = |state: char| members.iter().any(|one| one.name == "pelton" && one.state == state);
     "Tt".contains(member.state) || (member.name == "pelton" && member.state == 'S' && pelton_is('T'))
 }
@@ -379,7 +379,7 @@ fn a_long_list_collects_its_dead() {
         agree(&format!("{list}{last}"), |launch| {
             before_release(&launch, |running| {
                 running.await_words("ready")?;
-                let dead = |member: &Member| member.state == 'Z';
+                let dead = |member: &SessionProcess| member.state == 'Z';
                 running.await_members(|members| !members.iter().any(dead))
             })
         });

@@ -165,7 +165,7 @@ fn kernel(name: &str, args: &[Vec<u8>], data: &[u8], locale: Locale) -> Option<D
         return Some(thread_cpu() - start);
     }
     let mut kernel = command.kernel().ok()?;
-    kernel.inputs_are(&[InputKind::Regular { bytes: data.len() as u64 }]);
+    kernel.set_inputs(&[InputKind::Regular { bytes: data.len() as u64 }]);
     kernel.begin_input(None, &mut out);
     let mut done = 0;
     while done < data.len() && !command.inputs().is_empty() {

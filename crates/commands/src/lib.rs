@@ -4,79 +4,35 @@
 //! what they mean becomes [`Facts`] for the planner and a kernel for the runner. No command here reads, writes or
 //! prints by itself. To add one: a file with an `accept`, and a line in [`COMMANDS`].
 
-pub mod argv;
 mod awk;
 mod bytes;
-mod cat;
-mod collation;
-mod comm;
-mod command;
-mod context;
-mod count;
-mod cut;
-mod decimal;
-mod decode;
-pub mod detect;
-mod echo;
-mod encoded;
-mod escapes;
-mod expand;
-mod facts;
-mod find;
-mod fold;
-mod gather;
 mod grep;
-mod group;
-mod head;
-mod headers;
-mod held;
-mod join;
-mod json;
-mod line_count;
-mod locales;
-mod messages;
-mod nl;
-mod paste;
-mod printed;
-mod printf;
+mod locale;
 pub mod regex;
-mod rev;
-mod runs;
-mod scan;
 mod sed;
-mod seq;
-mod side;
 mod sort;
-pub mod stateless;
-mod tabs;
-mod tac;
-mod tail;
-mod tee;
-mod tr;
-mod translate;
-mod unexpand;
-mod uniq;
-mod wc;
-mod xargs;
+mod tool;
+mod tools;
 
-pub use bytes::{ByteMap, ByteSet};
-pub use command::{
-    Accept, AcceptFn, AcceptScriptsFn, Command, Copies, Declined, Ending, Input, Scripts, TemporaryFiles,
-};
-pub use context::{Charset, Collate, Context, Locale, locales_are_installed};
-pub use detect::{Family, Implementation};
-pub use facts::{Class, Combiner, Facts, LastLine, Lines, Touches};
-pub use group::sort_uniq;
-pub use head::Head;
-pub use line_count::LineCount;
-pub use locales::{LocaleStore, SystemLocales};
-pub use messages::Messages;
+pub use bytes::distinct_lines::sort_uniq;
+pub use bytes::line_count::LineCount;
+pub use bytes::sets::{ByteMap, ByteSet};
+pub use bytes::translate::ByteMapKernel;
+pub use locale::installed::{LocaleStore, SystemLocales};
+pub use locale::messages::Messages;
 pub use sed::only_prints as sed_that_only_prints;
 pub use sort::{DistinctCount, Mode as SortMode, Sort, SortOptions, TopK};
-pub use tac::reverses_lines;
-pub use translate::ByteMapKernel;
-pub use uniq::{Uniq, UniqKernel, UniqOptions};
-pub use wc::counts_only_lines;
+pub use tool::command::{
+    Accept, AcceptFn, AcceptScriptsFn, Command, Copies, Declined, Ending, Input, Scripts, TemporaryFiles,
+};
+pub use tool::context::{Charset, Collate, Context, Locale, locales_are_installed};
+pub use tool::detect::{Family, Implementation};
+pub use tool::facts::{Class, Combiner, Facts, LastLine, Lines, Touches};
+pub use tool::{argv, detect, stateless};
+pub use tools::head::Head;
+pub use tools::tac::reverses_lines;
+pub use tools::uniq::{Uniq, UniqKernel, UniqOptions};
+pub use tools::wc::counts_only_lines;
 
 /// A command that pelton knows.
 #[derive(Clone, Copy, Debug)]
@@ -114,36 +70,36 @@ pub enum Acceptor {
 pub const COMMANDS: &[Entry] = &[
     // One line per command.
     Entry { others: &[Family::Gawk, Family::OriginalAwk], ..scripted("awk", Family::Mawk, awk::accept) },
-    coreutils("cat", cat::accept),
-    coreutils("comm", comm::accept),
-    coreutils("cut", cut::accept),
-    builtin("echo", echo::accept),
-    coreutils("expand", expand::accept),
-    native("find", Family::GnuFindutils, Acceptor::Alone(find::accept)),
-    coreutils("fold", fold::accept),
+    coreutils("cat", tools::cat::accept),
+    coreutils("comm", tools::comm::accept),
+    coreutils("cut", tools::cut::accept),
+    builtin("echo", tools::echo::accept),
+    coreutils("expand", tools::expand::accept),
+    native("find", Family::GnuFindutils, Acceptor::Alone(tools::find::accept)),
+    coreutils("fold", tools::fold::accept),
     scripted("grep", Family::GnuGrep, grep::accept),
     scripted("gawk", Family::Gawk, awk::accept_gawk),
-    coreutils("head", head::accept),
-    coreutils("join", join::accept),
+    coreutils("head", tools::head::accept),
+    coreutils("join", tools::join::accept),
     scripted("nawk", Family::OriginalAwk, awk::accept_original),
-    coreutils("nl", nl::accept),
+    coreutils("nl", tools::nl::accept),
     scripted("original-awk", Family::OriginalAwk, awk::accept_original),
-    coreutils("paste", paste::accept),
+    coreutils("paste", tools::paste::accept),
     scripted("mawk", Family::Mawk, awk::accept_mawk),
-    native("pelton", Family::Pelton, Acceptor::Alone(json::accept)),
-    builtin("printf", printf::accept),
-    native("rev", Family::UtilLinux, Acceptor::Alone(rev::accept)),
+    native("pelton", Family::Pelton, Acceptor::Alone(tools::json::accept)),
+    builtin("printf", tools::printf::accept),
+    native("rev", Family::UtilLinux, Acceptor::Alone(tools::rev::accept)),
     scripted("sed", Family::GnuSed, sed::accept),
-    coreutils("seq", seq::accept),
+    coreutils("seq", tools::seq::accept),
     coreutils("sort", sort::accept),
-    coreutils("tac", tac::accept),
-    coreutils("tail", tail::accept),
-    coreutils("tee", tee::accept),
-    coreutils("tr", tr::accept),
-    coreutils("unexpand", unexpand::accept),
-    coreutils("uniq", uniq::accept),
-    coreutils("wc", wc::accept),
-    native("xargs", Family::GnuFindutils, Acceptor::Alone(xargs::accept)),
+    coreutils("tac", tools::tac::accept),
+    coreutils("tail", tools::tail::accept),
+    coreutils("tee", tools::tee::accept),
+    coreutils("tr", tools::tr::accept),
+    coreutils("unexpand", tools::unexpand::accept),
+    coreutils("uniq", tools::uniq::accept),
+    coreutils("wc", tools::wc::accept),
+    native("xargs", Family::GnuFindutils, Acceptor::Alone(tools::xargs::accept)),
 ];
 
 const fn native(name: &'static str, family: Family, accept: Acceptor) -> Entry {

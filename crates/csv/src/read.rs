@@ -66,7 +66,7 @@ pub fn read(
 ) -> Result<(), Failure> {
     let mut cutter = Cutter::new(input, share.chunk, share.record);
     let Some((first, header)) = first_records(&mut cutter, options)? else { return Ok(()) };
-    let plan = Arc::new(Plan::new(options, &header).map_err(Failure::Columns)?);
+    let plan = Arc::new(ThreadPlan::new(options, &header).map_err(Failure::Columns)?);
     let mut tally = Tally { begun, array: options.format == Format::Array, records: 0, lines: 0 };
     let mut read = first.bytes.len() as u64;
     let mut top = Vec::new();
@@ -142,7 +142,7 @@ fn complete(text: &mut Vec<u8>) {
 }
 
 /// What the threads know.
-struct Plan {
+struct ThreadPlan {
     delimiter: u8,
     ragged: bool,
     /// How many fields a record must have.
@@ -194,7 +194,7 @@ thread_local! {
     static FOUND: RefCell<Fields> = RefCell::default();
 }
 
-impl Plan {
+impl ThreadPlan {
     fn new(options: &Options, header: &Header) -> Result<Self, String> {
         let wrong = header.count == 0;
         let columns = match &options.columns {
@@ -206,7 +206,7 @@ impl Plan {
             conditions.push((condition.resolve(header)?, condition.clone()));
         }
         let printer = Printer::new(options.format, options.delimiter, options.numbers, header, &columns);
-        Ok(Plan {
+        Ok(ThreadPlan {
             delimiter: options.delimiter,
             ragged: options.ragged,
             count: header.count,

@@ -1,8 +1,8 @@
 //! -exec: a command for each file, or for as many as fit.
 
 use crate::message;
-use crate::query::{CommandLine, Manner};
-use crate::subject::Said;
+use crate::query::{CommandLine, NameStyle};
+use crate::subject::Evaluation;
 use crate::walk::Sink;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +16,7 @@ const CHARACTERS: usize = 128 * 1024;
 pub(crate) struct Commands<'q> {
     lines: &'q [CommandLine],
     gathered: Vec<Gathered>,
-    manner: Manner,
+    manner: NameStyle,
     sink: &'q dyn Sink,
     /// One that takes many files did not end with 0.
     pub failed: bool,
@@ -29,13 +29,13 @@ struct Gathered {
 }
 
 impl<'q> Commands<'q> {
-    pub fn new(lines: &'q [CommandLine], manner: Manner, sink: &'q dyn Sink) -> Self {
+    pub fn new(lines: &'q [CommandLine], manner: NameStyle, sink: &'q dyn Sink) -> Self {
         let gathered = lines.iter().map(|_| Gathered::default()).collect();
         Commands { lines, gathered, manner, sink, failed: false }
     }
 
     /// Runs the command of this number, or gathers the path for it; whether that is a success.
-    pub fn run(&mut self, number: usize, path: &[u8], said: &mut Said) -> bool {
+    pub fn run(&mut self, number: usize, path: &[u8], said: &mut Evaluation) -> bool {
         let line = &self.lines[number];
         if !line.gathers {
             if self.leave(vec![path.to_vec()], said).is_ok() {
@@ -55,11 +55,11 @@ impl<'q> Commands<'q> {
     }
 
     /// Runs what has been gathered.
-    pub fn finish(&mut self, said: &mut Said) {
+    pub fn finish(&mut self, said: &mut Evaluation) {
         (0..self.lines.len()).for_each(|number| self.flush(number, said));
     }
 
-    fn flush(&mut self, number: usize, said: &mut Said) {
+    fn flush(&mut self, number: usize, said: &mut Evaluation) {
         let gathered = std::mem::take(&mut self.gathered[number]);
         if gathered.paths.is_empty() {
             return;
@@ -71,12 +71,12 @@ impl<'q> Commands<'q> {
     }
 
     /// Leaves a command to the sink. Who does not want it gives the paths back.
-    fn leave(&self, paths: Vec<Vec<u8>>, said: &mut Said) -> Result<(), Vec<Vec<u8>>> {
+    fn leave(&self, paths: Vec<Vec<u8>>, said: &mut Evaluation) -> Result<(), Vec<Vec<u8>>> {
         said.tell(self.sink);
         self.sink.command(paths)
     }
 
-    fn start(&self, words: &[Vec<u8>], said: &mut Said) -> Option<ExitStatus> {
+    fn start(&self, words: &[Vec<u8>], said: &mut Evaluation) -> Option<ExitStatus> {
         said.tell(self.sink);
         let mut command = Command::new(OsStr::from_bytes(&words[0]));
         let command = command.args(words[1..].iter().map(|word| OsStr::from_bytes(word)));

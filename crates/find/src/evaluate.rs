@@ -3,7 +3,7 @@
 use crate::command::Commands;
 use crate::message;
 use crate::query::{Action, Expr, Match, Query, Stamp, Test};
-use crate::subject::{Said, Subject};
+use crate::subject::{Evaluation, Subject};
 use crate::walk::Sink;
 use pelton_sys::directories::{self, Kind, Status, Time};
 use std::ffi::CStr;
@@ -15,7 +15,7 @@ pub(crate) struct Quits;
 /// Evaluates a query's expression, over and over.
 pub(crate) struct Evaluator<'q> {
     query: &'q Query,
-    pub said: Said,
+    pub said: Evaluation,
     pub commands: Commands<'q>,
     /// Room for a path.
     path: Vec<u8>,
@@ -25,7 +25,7 @@ impl<'q> Evaluator<'q> {
     pub fn new(query: &'q Query, sink: &'q dyn Sink) -> Self {
         Evaluator {
             query,
-            said: Said::default(),
+            said: Evaluation::default(),
             commands: Commands::new(&query.commands, query.manner, sink),
             path: Vec::new(),
         }

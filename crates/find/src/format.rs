@@ -1,19 +1,19 @@
 //! -printf.
 
 use crate::message;
-use crate::query::{Manner, Stamp};
-use crate::subject::{Said, Subject};
+use crate::query::{NameStyle, Stamp};
+use crate::subject::{Evaluation, Subject};
 use pelton_sys::directories::{self, Kind, Status};
 use pelton_sys::users;
 
 /// A format that has been read.
 #[derive(Debug)]
 pub(crate) struct Format {
-    parts: Vec<Part>,
+    parts: Vec<FormatPart>,
 }
 
 #[derive(Debug, PartialEq)]
-enum Part {
+enum FormatPart {
     Text(Vec<u8>),
     Field { left: bool, width: usize, what: Field },
 }
@@ -63,13 +63,15 @@ impl Format {
 
     /// Whether it names the last part of a path, or what stands before it.
     pub fn splits_paths(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Field { what: Field::Name | Field::Directory, .. }))
+        self.parts
+            .iter()
+            .any(|part| matches!(part, FormatPart::Field { what: Field::Name | Field::Directory, .. }))
     }
 
     fn literal(&mut self, byte: u8) {
         match self.parts.last_mut() {
-            Some(Part::Text(text)) => text.push(byte),
-            _ => self.parts.push(Part::Text(vec![byte])),
+            Some(FormatPart::Text(text)) => text.push(byte),
+            _ => self.parts.push(FormatPart::Text(vec![byte])),
         }
     }
 
@@ -122,25 +124,27 @@ impl Format {
             // How wide a name is depends on its characters.
             return Err(odd());
         }
-        self.parts.push(Part::Field { left, width, what });
+        self.parts.push(FormatPart::Field { left, width, what });
         Ok(&text[digits + used..])
     }
 
     /// Prints an entry. False if it could not be.
-    pub fn print(&self, subject: &mut Subject<'_>, said: &mut Said, manner: Manner) -> bool {
-        let wants_status =
-            self.parts.iter().any(|part| matches!(part, Part::Field { what, .. } if what.wants_status()));
+    pub fn print(&self, subject: &mut Subject<'_>, said: &mut Evaluation, manner: NameStyle) -> bool {
+        let wants_status = self
+            .parts
+            .iter()
+            .any(|part| matches!(part, FormatPart::Field { what, .. } if what.wants_status()));
         let status = if wants_status { subject.status(said, manner) } else { None };
         if wants_status && status.is_none() {
             return false;
         }
         for part in &self.parts {
             match part {
-                Part::Text(text) => said.text.extend(text),
-                Part::Field { left, width, what } => {
+                FormatPart::Text(text) => said.text.extend(text),
+                FormatPart::Field { left, width, what } => {
                     let shown = shown(*what, subject, status.as_ref());
                     let padding = width.saturating_sub(shown.len());
-                    let pad = |said: &mut Said| said.text.resize(said.text.len() + padding, b' ');
+                    let pad = |said: &mut Evaluation| said.text.resize(said.text.len() + padding, b' ');
                     if !left {
                         pad(said);
                     }
@@ -310,9 +314,12 @@ mod tests {
     #[test]
     fn formats_are_read_or_refused() {
         let format = Format::new(b"%-5s\\t%p%%\\101\\n").expect("modelled");
-        let size = Part::Field { left: true, width: 5, what: Field::Size };
-        let path = Part::Field { left: false, width: 0, what: Field::Path };
-        assert_eq!(format.parts, [size, Part::Text(b"\t".to_vec()), path, Part::Text(b"%A\n".to_vec())]);
+        let size = FormatPart::Field { left: true, width: 5, what: Field::Size };
+        let path = FormatPart::Field { left: false, width: 0, what: Field::Path };
+        assert_eq!(
+            format.parts,
+            [size, FormatPart::Text(b"\t".to_vec()), path, FormatPart::Text(b"%A\n".to_vec())]
+        );
         for odd in ["%Tc", "%05d", "%10p", "\\c", "%", "\\", "%q"] {
             assert!(Format::new(odd.as_bytes()).is_err(), "{odd}");
         }

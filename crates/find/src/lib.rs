@@ -19,4 +19,6 @@ mod walk;
 
 pub use parse::{Surroundings, Unmodelled, parse};
 pub use query::{CommandLine, Follow, Query};
-pub use walk::{ALONE, Event, Order, Report, Settings, Sink, Step, Stroll, Tally, Walk, default_slots, walk};
+pub use walk::{
+    ALONE, Event, IncrementalWalk, NextEntry, Order, Report, Settings, Sink, Tally, Walk, default_slots, walk,
+};

@@ -1,12 +1,12 @@
 //! What is said of what went wrong, in GNU find's words and quotes.
 
-use crate::query::Manner;
+use crate::query::NameStyle;
 use pelton_sys::errors::words;
 use pelton_sys::patterns::{Shown, characters};
 use std::io;
 
 /// `find: ‘PATH’: REASON`
-pub(crate) fn failed(path: &[u8], error: &io::Error, manner: Manner, into: &mut Vec<u8>) {
+pub(crate) fn failed(path: &[u8], error: &io::Error, manner: NameStyle, into: &mut Vec<u8>) {
     into.extend(b"find: ");
     quoted(path, manner, into);
     into.extend(b": ");
@@ -15,14 +15,14 @@ pub(crate) fn failed(path: &[u8], error: &io::Error, manner: Manner, into: &mut 
 }
 
 /// The same of something that was tried.
-pub(crate) fn cannot(doing: &str, path: &[u8], error: &io::Error, manner: Manner, into: &mut Vec<u8>) {
+pub(crate) fn cannot(doing: &str, path: &[u8], error: &io::Error, manner: NameStyle, into: &mut Vec<u8>) {
     into.extend(format!("find: cannot {doing} ").as_bytes());
     quoted(path, manner, into);
     into.extend(format!(": {}\n", words(error)).as_bytes());
 }
 
 /// A directory that is one of those it is in.
-pub(crate) fn is_loop(path: &[u8], ancestor: &[u8], manner: Manner, into: &mut Vec<u8>) {
+pub(crate) fn is_loop(path: &[u8], ancestor: &[u8], manner: NameStyle, into: &mut Vec<u8>) {
     into.extend(b"find: File system loop detected; ");
     quoted(path, manner, into);
     into.extend(b" is part of the same file system loop as ");
@@ -31,20 +31,20 @@ pub(crate) fn is_loop(path: &[u8], ancestor: &[u8], manner: Manner, into: &mut V
 }
 
 /// A command that did not end by itself.
-pub(crate) fn killed(command: &[u8], signal: i32, manner: Manner, into: &mut Vec<u8>) {
+pub(crate) fn killed(command: &[u8], signal: i32, manner: NameStyle, into: &mut Vec<u8>) {
     into.extend(b"find: ");
     quoted(command, manner, into);
     into.extend(format!(" terminated by signal {signal}\n").as_bytes());
 }
 
 /// Output that could not be written.
-pub(crate) fn unwritten(error: &io::Error, manner: Manner, into: &mut Vec<u8>) {
+pub(crate) fn unwritten(error: &io::Error, manner: NameStyle, into: &mut Vec<u8>) {
     failed(b"standard output", error, manner, into);
     into.extend(b"find: write error\n");
 }
 
 /// In the quotes of the character set, with what cannot be shown as C writes it.
-pub(crate) fn quoted(text: &[u8], manner: Manner, into: &mut Vec<u8>) {
+pub(crate) fn quoted(text: &[u8], manner: NameStyle, into: &mut Vec<u8>) {
     let (open, close) = if manner.utf8 { ("‘", "’") } else { ("'", "'") };
     into.extend(open.as_bytes());
     characters(text, |bytes, shown| match (shown, bytes) {
@@ -90,7 +90,7 @@ mod tests {
     fn quotes_are_those_of_the_character_set() {
         let quote = |text: &[u8], utf8| {
             let mut into = Vec::new();
-            quoted(text, Manner { utf8, terminal: false }, &mut into);
+            quoted(text, NameStyle { utf8, terminal: false }, &mut into);
             String::from_utf8(into).expect("UTF-8")
         };
         assert_eq!(quote(b"a\nb'\\\x01", true), "‘a\\nb'\\\\\\001’");

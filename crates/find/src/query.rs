@@ -27,7 +27,7 @@ pub struct Query {
     pub(crate) acts: bool,
     /// It may end before its end.
     pub(crate) quits: bool,
-    pub(crate) manner: Manner,
+    pub(crate) manner: NameStyle,
 }
 
 impl Query {
@@ -93,7 +93,7 @@ pub enum Follow {
 
 /// How names are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Manner {
+pub(crate) struct NameStyle {
     /// Characters are encoded in UTF-8; else they are ASCII.
     pub utf8: bool,
     /// Output goes to a terminal, which must not be sent what it would obey.

@@ -1,7 +1,7 @@
 //! The entry that an expression is asked about. What is not known of it is asked of the system when it is wanted.
 
 use crate::message;
-use crate::query::Manner;
+use crate::query::NameStyle;
 use crate::walk::Sink;
 use pelton_sys::directories::{self, Kind, Status};
 use pelton_sys::errors;
@@ -11,7 +11,7 @@ use std::os::fd::BorrowedFd;
 
 /// What evaluating an entry says.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct Evaluation {
     /// For standard output.
     pub text: Vec<u8>,
     /// For standard error.
@@ -24,7 +24,7 @@ pub(crate) struct Said {
     pub lost: Option<io::Error>,
 }
 
-impl Said {
+impl Evaluation {
     /// Passes on what was said.
     pub fn tell(&mut self, sink: &dyn Sink) {
         if !self.text.is_empty() {
@@ -88,7 +88,7 @@ impl<'a> Subject<'a> {
     }
 
     /// What stat(2) says of it. If nothing, that is said, once.
-    pub fn status(&mut self, said: &mut Said, manner: Manner) -> Option<Status> {
+    pub fn status(&mut self, said: &mut Evaluation, manner: NameStyle) -> Option<Status> {
         if let Asked::NotYet = self.status {
             said.asked += 1;
             self.status = match self.ask(said, manner) {
@@ -107,7 +107,7 @@ impl<'a> Subject<'a> {
 
     /// A link that leads nowhere is the link, if links are followed; one that leads through a file is as well, but that is
     /// said.
-    fn ask(&self, said: &mut Said, manner: Manner) -> io::Result<Status> {
+    fn ask(&self, said: &mut Evaluation, manner: NameStyle) -> io::Result<Status> {
         let follow = self.location.follow;
         let error = match directories::status(self.location.at, self.name, follow) {
             Err(error) if follow => error,
@@ -126,7 +126,7 @@ impl<'a> Subject<'a> {
 
     /// Finds out what it is, where its directory does not say: links are, if they are followed, what they lead to.
     /// False if it is not to be evaluated: it is a link that leads to itself.
-    pub fn resolve(&mut self, said: &mut Said, manner: Manner) -> bool {
+    pub fn resolve(&mut self, said: &mut Evaluation, manner: NameStyle) -> bool {
         let wanted = match self.kind {
             Kind::Unknown => true,
             Kind::Link | Kind::Directory => self.location.follow,
@@ -140,7 +140,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Says that something of it went wrong.
-    pub fn complain(&self, error: &io::Error, said: &mut Said, manner: Manner) {
+    pub fn complain(&self, error: &io::Error, said: &mut Evaluation, manner: NameStyle) {
         let mut path = Vec::new();
         self.path(&mut path);
         message::failed(&path, error, manner, &mut said.errors);

@@ -2,7 +2,7 @@
 
 use crate::compact::Compact;
 use crate::select::{Paths, States};
-use crate::visit::{Interest, Kind, Place};
+use crate::visit::{Interest, Kind, StringPosition};
 use pelton_sys::padded::{Raw, Text};
 
 /// Holds what is wanted until it is taken. Values within wanted values are parts of the same text.
@@ -123,15 +123,15 @@ impl Collector {
         self.end(found);
     }
 
-    pub(crate) fn piece(&mut self, raw: &[u8], place: Place) {
-        if place == Place::First {
+    pub(crate) fn piece(&mut self, raw: &[u8], place: StringPosition) {
+        if place == StringPosition::First {
             let found = self.note();
             self.levels.push(Level { states: 0, index: 0, found });
         }
         if self.open > 0 {
             self.compact.piece(raw, &mut self.text);
         }
-        if place == Place::Last
+        if place == StringPosition::Last
             && let Some(level) = self.levels.pop()
         {
             self.end(level.found);

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use memchr::{memchr_iter, memrchr};
-use pelton_sys::structure::{Carry, Found, index};
+use pelton_sys::json_tokens::{Carry, Found, index};
 
 use crate::error::{Failure, Fault, SyntaxError};
 use crate::machine::{Cursor, Flaw, Machine, Rules, View};

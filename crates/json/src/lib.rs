@@ -5,7 +5,7 @@
 //!   64 at a time, by bits       grammar          formats
 //! ```
 //!
-//! The [window](feed) moves over the input; `pelton_sys::structure` finds where tokens begin in it; the machine checks the
+//! The [window](feed) moves over the input; `pelton_sys::json_tokens` finds where tokens begin in it; the machine checks the
 //! grammar of RFC 8259 and tells a [`Visitor`], which prints. Nothing is recursive, and nothing is kept but the path.
 
 mod collect;
@@ -32,4 +32,4 @@ pub use out::Out;
 pub use pelton_sys::padded::{Raw, Text};
 pub use selected::{Format, Prints, Selected};
 pub use skim::Names;
-pub use visit::{Interest, Kind, Place, Visitor};
+pub use visit::{Interest, Kind, StringPosition, Visitor};

@@ -4,7 +4,7 @@ use crate::error::{Fault, found};
 use crate::levels::Levels;
 use crate::scalar::{self, Scalar};
 use crate::skim::{self, Limits, Outcome, Reached};
-use crate::visit::{Interest, Kind, Nobody, Place, Visitor};
+use crate::visit::{Interest, Kind, Nobody, StringPosition, Visitor};
 use pelton_sys::padded::Raw;
 
 /// What has been read of the text, and what was found in it.
@@ -12,7 +12,7 @@ pub(crate) struct View<'a> {
     pub(crate) text: &'a [u8],
     /// The same with padding behind it.
     pub(crate) padded: &'a [u8],
-    /// As [`pelton_sys::structure::Found`] has them.
+    /// As [`pelton_sys::json_tokens::Found`] has them.
     pub(crate) tokens: &'a [u32],
     pub(crate) odd: &'a [u32],
     /// Nothing comes behind it.
@@ -506,7 +506,7 @@ impl Machine {
         }
         let end = whole_escapes(view);
         check_string(view, cursor, end)?;
-        visitor.piece(&view.text[at..end], Place::First);
+        visitor.piece(&view.text[at..end], StringPosition::First);
         cursor.token += 1;
         cursor.told = end;
         self.long = true;
@@ -522,18 +522,18 @@ impl Machine {
         visitor: &mut V,
     ) -> Result<bool, Flaw> {
         let (end, place) = match view.tokens.get(cursor.token) {
-            Some(quote) => (*quote as usize + 1, Place::Last),
-            None => (whole_escapes(view).max(cursor.told), Place::Middle),
+            Some(quote) => (*quote as usize + 1, StringPosition::Last),
+            None => (whole_escapes(view).max(cursor.told), StringPosition::Middle),
         };
         check_string(view, cursor, end)?;
         visitor.piece(&view.text[cursor.told..end], place);
         cursor.told = end;
-        if place == Place::Last {
+        if place == StringPosition::Last {
             cursor.token += 1;
             self.long = false;
             self.end_value();
         }
-        Ok(place == Place::Last)
+        Ok(place == StringPosition::Last)
     }
 
     #[cold]

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 use memchr::memrchr;
 use pelton_stream::ordered::ordered;
-use pelton_sys::structure::Found;
+use pelton_sys::json_tokens::Found;
 
 use crate::error::Failure;
 use crate::feed::{BYTE_ORDER_MARK, Origin, read_text};

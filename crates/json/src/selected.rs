@@ -2,7 +2,7 @@
 
 use std::io;
 
-use pelton_sys::structure::Found;
+use pelton_sys::json_tokens::Found;
 
 use crate::collect::{enters, interest, step_to_member};
 use crate::compact::Compact;
@@ -11,7 +11,7 @@ use crate::feed::read_text;
 use crate::machine::{Machine, Rules};
 use crate::select::{Paths, States};
 use crate::skim::Names;
-use crate::visit::{Interest, Kind, Place, Visitor};
+use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{PADDING, Raw, Text};
 
 /// A visitor that can be told to follow the document without printing.
@@ -229,22 +229,22 @@ impl<F: Format> Visitor for Selected<F> {
         self.end(wanted);
     }
 
-    fn piece(&mut self, raw: &[u8], place: Place) {
+    fn piece(&mut self, raw: &[u8], place: StringPosition) {
         if let Some(held) = &mut self.held {
             held.compact.piece(raw, &mut held.text);
-            if place == Place::Last && held.depth == 0 {
+            if place == StringPosition::Last && held.depth == 0 {
                 self.release();
             }
             return;
         }
-        if place == Place::First {
+        if place == StringPosition::First {
             let wanted = self.begin();
             self.levels.push(Level { states: 0, index: 0, wanted, chooses: false });
         }
         if self.open > 0 {
             self.format.piece(raw, place);
         }
-        if place == Place::Last
+        if place == StringPosition::Last
             && let Some(level) = self.levels.pop()
         {
             self.end(level.wanted);
@@ -295,7 +295,7 @@ impl<F: Format> Visitor for Again<'_, F> {
     fn scalar(&mut self, raw: Raw<'_>) {
         self.0.scalar(raw);
     }
-    fn piece(&mut self, raw: &[u8], place: Place) {
+    fn piece(&mut self, raw: &[u8], place: StringPosition) {
         self.0.piece(raw, place);
     }
     fn path(&self) -> Vec<u8> {

@@ -8,7 +8,7 @@
 //! It only ever says yes. Where it is not sure, an error included, it goes back to the last place between two tokens that it
 //! was sure of, and the [machine](crate::machine) goes on from there, which knows what to say.
 
-use pelton_sys::structure::{Block, See, blocks};
+use pelton_sys::json_tokens::{Block, See, blocks};
 
 use crate::machine::{State, check_odd};
 use crate::scalar::{self, Scalar};

@@ -53,7 +53,7 @@ pub trait Visitor {
     fn scalar(&mut self, raw: Raw<'_>);
     /// A piece of a string that is too long to be held: the first begins with its quote, the last ends with it. No escape
     /// is torn apart.
-    fn piece(&mut self, raw: &[u8], place: Place);
+    fn piece(&mut self, raw: &[u8], place: StringPosition);
     /// The path of the value that is being read.
     fn path(&self) -> Vec<u8>;
     /// More will be read, which may take long: what was printed should be seen.
@@ -78,7 +78,7 @@ pub trait Visitor {
 
 /// Where a piece stands in its string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum StringPosition {
     /// At its beginning.
     First,
     /// Neither.
@@ -105,7 +105,7 @@ impl Visitor for Nobody {
     }
     fn close(&mut self, _: Kind) {}
     fn scalar(&mut self, _: Raw<'_>) {}
-    fn piece(&mut self, _: &[u8], _: Place) {}
+    fn piece(&mut self, _: &[u8], _: StringPosition) {}
     fn path(&self) -> Vec<u8> {
         Vec::new()
     }

@@ -4,13 +4,13 @@
 mod common;
 
 use common::{Random, Trickle, document};
-use pelton_json::formats::{Lines, Part, Records, Shown, Values};
-use pelton_json::select::{Paths, Step, parse, parse_list};
+use pelton_json::formats::{Lines, OutputField, Records, Shown, Values};
+use pelton_json::select::{PathStep, Paths, parse, parse_list};
 use pelton_json::{Failure, Out, Rules, Selected, Visitor};
 use serde_json::Value;
 
 fn paths(texts: &[&str]) -> Paths {
-    let steps: Vec<Vec<Step>> = texts.iter().map(|text| parse(text).expect(text)).collect();
+    let steps: Vec<Vec<PathStep>> = texts.iter().map(|text| parse(text).expect(text)).collect();
     Paths::new(&steps).expect("few steps")
 }
 
@@ -110,8 +110,12 @@ fn table(text: &str, records: &str, columns: &str, window: usize) -> String {
     let columns = parse_list(columns).expect("columns");
     let mut parts = Vec::new();
     for number in 0..columns.len() {
-        parts.push(Part::Field(number));
-        parts.push(Part::Text(if number + 1 < columns.len() { b"\t".to_vec() } else { b"\n".to_vec() }));
+        parts.push(OutputField::Field(number));
+        parts.push(OutputField::Text(if number + 1 < columns.len() {
+            b"\t".to_vec()
+        } else {
+            b"\n".to_vec()
+        }));
     }
     let mut bytes = Vec::new();
     let fields = Paths::new(&columns).expect("few steps");
@@ -133,7 +137,7 @@ fn records_become_rows() {
 }
 
 /// The values that steps lead to, by the book: a value, then what is in it.
-fn evaluate<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
+fn evaluate<'a>(value: &'a Value, steps: &[PathStep], found: &mut Vec<&'a Value>) {
     let Some((first, rest)) = steps.split_first() else { return found.push(value) };
     let children: Vec<(Option<&str>, u64, &Value)> = match value {
         Value::Object(members) => {
@@ -142,15 +146,15 @@ fn evaluate<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
         Value::Array(elements) => (0..).zip(elements).map(|(index, value)| (None, index, value)).collect(),
         _ => Vec::new(),
     };
-    if *first == Step::Deep {
+    if *first == PathStep::Deep {
         evaluate(value, rest, found);
     }
     for (name, index, child) in children {
         match first {
-            Step::Deep => evaluate(child, steps, found),
-            Step::Any => evaluate(child, rest, found),
-            Step::Key(key) if name.map(str::as_bytes) == Some(key) => evaluate(child, rest, found),
-            Step::Slice(from, to) if name.is_none() && (*from..*to).contains(&index) => {
+            PathStep::Deep => evaluate(child, steps, found),
+            PathStep::Any => evaluate(child, rest, found),
+            PathStep::Key(key) if name.map(str::as_bytes) == Some(key) => evaluate(child, rest, found),
+            PathStep::Slice(from, to) if name.is_none() && (*from..*to).contains(&index) => {
                 evaluate(child, rest, found)
             }
             _ => {}

@@ -6,7 +6,7 @@ mod common;
 use common::{Random, document, lines, mutate, printed, skipped};
 use pelton_json::formats::Values;
 use pelton_json::select::{Paths, parse};
-use pelton_json::{Fault, Interest, Kind, Out, Place, Raw, Rules, Selected, Visitor};
+use pelton_json::{Fault, Interest, Kind, Out, Raw, Rules, Selected, StringPosition, Visitor};
 
 /// So many bytes are looked at token by token before anything is skipped by bits.
 const BEFORE: usize = 5000;
@@ -42,7 +42,7 @@ impl<V: Visitor> Visitor for Told<'_, V> {
     fn scalar(&mut self, raw: Raw<'_>) {
         self.0.scalar(raw);
     }
-    fn piece(&mut self, raw: &[u8], place: Place) {
+    fn piece(&mut self, raw: &[u8], place: StringPosition) {
         self.0.piece(raw, place);
     }
     fn path(&self) -> Vec<u8> {

@@ -3,25 +3,25 @@
 //! observe knows nothing of shell text; it is given processes and pipes. It never changes what it watches.
 
 mod advice;
+mod bounded_timeline;
 mod compare;
-mod course;
 pub mod doctor;
-mod growth;
 pub mod inside;
 mod live;
-mod pass;
+mod native_pass;
 mod polled;
 pub mod probes;
 mod repeats;
+mod scaling_exponent;
 mod verdict;
 mod watch;
 mod wiring;
 
+pub use bounded_timeline::{Course, Stretch};
 pub use compare::{Compared, compare};
-pub use course::{Course, Stretch};
-pub use growth::growth;
 pub use live::Live;
-pub use pass::{Around, Tally, divide};
+pub use native_pass::{Around, Tally, divide};
 pub use repeats::summarise;
+pub use scaling_exponent::scaling_exponent;
 pub use verdict::judge;
 pub use watch::{Edges, Finished, Pace, Watched};

@@ -1,7 +1,7 @@
 //! The descriptors that a process polls, read from its memory.
 
 use pelton_sys::calls::Polled;
-use pelton_sys::{descriptors, elsewhere};
+use pelton_sys::{descriptors, other_process};
 
 /// Descriptors of one poll that are looked at, at most.
 const POLLED: usize = 1024;
@@ -13,7 +13,7 @@ pub fn polled(pid: u32, set: Polled) -> Option<Vec<(u32, bool, bool)>> {
         Polled::Array { count: 0, .. } => Some(Vec::new()),
         Polled::Array { address, count } => {
             let mut buffer = vec![0; 8 * (count as usize).min(POLLED)];
-            Some(array(elsewhere::memory(pid, address, &mut buffer)?))
+            Some(array(other_process::memory(pid, address, &mut buffer)?))
         }
         Polled::Sets { addresses, limit } => {
             let bytes = (limit as usize).min(POLLED).div_ceil(64) * 8;
@@ -22,7 +22,7 @@ pub fn polled(pid: u32, set: Polled) -> Option<Vec<(u32, bool, bool)>> {
                 if address == 0 || bytes == 0 {
                     return Some(buffer);
                 }
-                (elsewhere::memory(pid, address, &mut buffer)?.len() == bytes).then_some(buffer)
+                (other_process::memory(pid, address, &mut buffer)?.len() == bytes).then_some(buffer)
             };
             let (reads, writes) = (read(addresses[0])?, read(addresses[1])?);
             let has = |bits: &[u8], fd: usize| bits[fd / 8] >> (fd % 8) & 1 == 1;

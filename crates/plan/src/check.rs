@@ -1,11 +1,11 @@
 //! What must hold after every rule.
 
-use crate::step::Step;
+use crate::step::Operator;
 use pelton_stream::Framing;
 use std::ops::Range;
 
 /// What is wrong with the steps of a segment, if anything.
-pub(crate) fn fault(steps: &[Step], segment: &Range<usize>) -> Option<String> {
+pub(crate) fn fault(steps: &[Operator], segment: &Range<usize>) -> Option<String> {
     let mut next = segment.start;
     for (at, step) in steps.iter().enumerate() {
         if step.stages.start != next || step.stages.is_empty() {
@@ -31,9 +31,9 @@ mod tests {
     use crate::step::Shape;
     use pelton_commands::{ByteMap, Input};
 
-    fn map(stages: Range<usize>, inputs: Vec<Input>) -> Step {
+    fn map(stages: Range<usize>, inputs: Vec<Input>) -> Operator {
         let shape = Shape::Map { map: Box::new(ByteMap::identity()), real: Vec::new() };
-        Step {
+        Operator {
             stages,
             inputs,
             as_pipe: false,

@@ -3,7 +3,7 @@
 use crate::graph::{Candidate, Decision, Node, Outcome, Planned, Segment, StageNote, Surroundings, Switches};
 use crate::rules::{self, RULES, Site, SiteStage};
 use crate::segments::{self, Run};
-use crate::step::Step;
+use crate::step::Operator;
 use crate::verdict::{self, Verdict};
 use crate::{advice, check, cost, parts};
 use pelton_commands::{COMMANDS, Command};
@@ -112,9 +112,10 @@ fn native(
     switches: &Switches,
     decisions: &mut Vec<Decision>,
 ) -> Vec<Node> {
-    let own =
-        |stage: usize| Some(Step::own(stage, Arc::clone(commands[stage].as_ref()?), site.stages[stage].rate));
-    let mut steps: Vec<Step> = stages.clone().filter_map(own).collect();
+    let own = |stage: usize| {
+        Some(Operator::own(stage, Arc::clone(commands[stage].as_ref()?), site.stages[stage].rate))
+    };
+    let mut steps: Vec<Operator> = stages.clone().filter_map(own).collect();
     for rule in RULES.iter().filter(|rule| switches.is_on(rule.name)) {
         decisions.extend(rules::apply(rule, &mut steps, site));
         debug_assert_eq!(check::fault(&steps, stages), None, "after {}", rule.name);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// One kernel of a segment.
 #[derive(Clone)]
-pub struct Step {
+pub struct Operator {
     /// The stages it stands for.
     pub stages: Range<usize>,
     /// What it reads.
@@ -45,7 +45,7 @@ pub enum Shape {
     Map {
         /// All of them in one.
         map: Box<ByteMap>,
-        /// See [`Step::real_maps`].
+        /// See [`Operator::real_maps`].
         real: Vec<Resume>,
     },
     /// What a rule made.
@@ -72,12 +72,12 @@ impl Shape {
 /// Makes a fresh kernel, for several owners.
 pub type SharedMake = Arc<dyn Fn() -> Accept<Box<dyn Kernel>> + Send + Sync>;
 
-impl Step {
+impl Operator {
     /// For a stage by itself.
-    pub fn own(stage: usize, command: Arc<dyn Command>, rate: Option<Rate>) -> Step {
+    pub fn own(stage: usize, command: Arc<dyn Command>, rate: Option<Rate>) -> Operator {
         let resume = command.resume_args().map(|args| Resume { stage, args }).into_iter().collect();
         let inputs = command.inputs().to_vec();
-        Step {
+        Operator {
             stages: stage..stage + 1,
             inputs,
             as_pipe: false,
@@ -90,11 +90,20 @@ impl Step {
     }
 
     /// This step and the one behind it as one that never hands over and costs so much for each byte, in ns.
-    pub fn with(&self, next: &Step, shape: Shape, ns_per_byte: Option<f64>) -> Step {
-        let Step { inputs, as_pipe, .. } = self.clone();
+    pub fn with(&self, next: &Operator, shape: Shape, ns_per_byte: Option<f64>) -> Operator {
+        let Operator { inputs, as_pipe, .. } = self.clone();
         let stages = self.stages.start..next.stages.end;
         let needs_pipe = self.needs_pipe || next.needs_pipe;
-        Step { stages, inputs, as_pipe, shape, resume: Vec::new(), from_end: None, needs_pipe, ns_per_byte }
+        Operator {
+            stages,
+            inputs,
+            as_pipe,
+            shape,
+            resume: Vec::new(),
+            from_end: None,
+            needs_pipe,
+            ns_per_byte,
+        }
     }
 
     /// It passes on what it reads, and nothing else.
@@ -186,7 +195,7 @@ impl Step {
             },
         };
         let from_end = if work.inputs().len() == 1 || !self.as_pipe { self.from_end } else { None };
-        let Step { stages, resume, needs_pipe, ns_per_byte, .. } = self;
+        let Operator { stages, resume, needs_pipe, ns_per_byte, .. } = self;
         Node { stages, work, resume, from_end, needs_pipe, ns_per_byte }
     }
 }

@@ -1,10 +1,10 @@
 //! Doing what was planned: starting stages, waiting for them, and keeping a shell's account of statuses.
 
 use crate::environ::Environment;
-use crate::native::{self, Meter, Native, Unit};
-use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
+use crate::native::{self, Native, PassCounters, Unit};
+use crate::plan::{ListItem, PipelinePlan, Plan, Request, ShellOption};
 use crate::progress::{self, ShowProgress};
-use crate::rows::{Account, Described, Part, Rows};
+use crate::rows::{Account, Described, EndedProcess, Rows};
 use crate::stage::{Ends, Kind, Memo, StagePlan, Surroundings};
 use crate::{c_string, jobs, lookup, parts};
 use pelton_commands::detect::Detector;
@@ -133,7 +133,7 @@ pub fn replacement(
     match plan {
         Plan::Whole { .. } => whole(request, environment),
         Plan::Steps(steps) => {
-            let [Step::List(list)] = steps.as_slice() else { return None };
+            let [ListItem::List(list)] = steps.as_slice() else { return None };
             let [(None, pipeline)] = list.as_slice() else { return None };
             let [stage] = pipeline.stages.as_slice() else { return None };
             if stage.kind.shell_reason().is_some() {
@@ -230,7 +230,7 @@ pub fn execute(
                 detector,
                 in_place,
             };
-            runner.only_one = matches!(steps.as_slice(), [Step::List(list)] if list.len() == 1);
+            runner.only_one = matches!(steps.as_slice(), [ListItem::List(list)] if list.len() == 1);
             shell.run(steps, &mut runner)?;
         }
         Plan::Whole { reason } => {
@@ -326,14 +326,14 @@ struct ShellState<'a> {
 }
 
 impl ShellState<'_> {
-    fn run(&mut self, steps: &[Step], runner: &mut Runner) -> io::Result<()> {
+    fn run(&mut self, steps: &[ListItem], runner: &mut Runner) -> io::Result<()> {
         for (i, step) in steps.iter().enumerate() {
             match step {
-                Step::Set(options) => {
+                ListItem::Set(options) => {
                     self.set(options);
                     runner.execution.status = 0;
                 }
-                Step::List(list) => {
+                ListItem::List(list) => {
                     let decided = self.run_list(list, i + 1 == steps.len(), runner)?;
                     let failed = runner.execution.status != 0 && decided;
                     if runner.execution.interrupted || (self.errexit && failed) {
@@ -872,7 +872,7 @@ impl Runner {
         let mut rows = Rows::new(described, ends, self.start_ns);
         for (start, finished) in starts.into_iter().zip(finished) {
             let Start { stages, pid, how, program, account } = start;
-            rows.add(Part { stages, pid, how, program, account, finished });
+            rows.add(EndedProcess { stages, pid, how, program, account, finished });
         }
         let pipes = self.pipes.drain(..).enumerate();
         let pipes = pipes.filter_map(|(i, pipe)| rows.pipe(i, &pipe)).collect();
@@ -941,7 +941,8 @@ fn start_native(native: Native, ends: Ends<'_>) -> io::Result<Started> {
 fn start_metered(mut native: Native, ends: Ends<'_>, edges: Edges) -> io::Result<Started> {
     let statuses = pipe::pipe()?;
     let stages = native.stages.clone();
-    let account = Account { meter: Meter::new(stages.clone())?, rows: std::mem::take(&mut native.rows) };
+    let account =
+        Account { meter: PassCounters::new(stages.clone())?, rows: std::mem::take(&mut native.rows) };
     let (pid, gate) = native.spawn_metered(ends, statuses.write.as_fd(), &account.meter)?;
     Ok(Started {
         stages,

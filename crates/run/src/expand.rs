@@ -3,7 +3,7 @@
 //! Files are looked at when a stage starts, not before: an earlier command may have made them.
 
 use crate::environ::{self, Environment};
-use pelton_syntax::{Part, Word};
+use pelton_syntax::{Word, WordPart};
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
@@ -61,18 +61,18 @@ fn pieces(word: &Word, environment: &Environment, splitting: Splitting) -> Resul
     let mut pieces = Vec::with_capacity(word.parts.len());
     for part in &word.parts {
         pieces.push(match part {
-            Part::Bare(text) | Part::Quoted(text) => Piece::Text(text.clone().into_bytes()),
-            Part::AnyText => Piece::AnyText,
-            Part::AnyChar => Piece::AnyChar,
-            Part::Tilde => Piece::Text(home(environment)?),
-            Part::Variable { name, quoted } => {
+            WordPart::Bare(text) | WordPart::Quoted(text) => Piece::Text(text.clone().into_bytes()),
+            WordPart::AnyText => Piece::AnyText,
+            WordPart::AnyChar => Piece::AnyChar,
+            WordPart::Tilde => Piece::Text(home(environment)?),
+            WordPart::Variable { name, quoted } => {
                 let value = variable(name, environment)?;
                 if splitting == Splitting::Matters && !quoted {
                     check_unsplit(name, &value)?;
                 }
                 Piece::Text(value)
             }
-            Part::Opaque { reason, .. } => return Err(reason.describe().into()),
+            WordPart::Opaque { reason, .. } => return Err(reason.describe().into()),
         });
     }
     Ok(pieces)
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
     use pelton_record::Span;
 
-    fn word(parts: Vec<Part>) -> Word {
+    fn word(parts: Vec<WordPart>) -> Word {
         Word { parts, span: Span::default() }
     }
 
@@ -254,14 +254,14 @@ mod tests {
         Environment::from_pairs(pairs.iter().map(|(n, v)| (n.into(), v.into())).collect())
     }
 
-    fn variable(name: &str, quoted: bool) -> Part {
-        Part::Variable { name: name.into(), quoted }
+    fn variable(name: &str, quoted: bool) -> WordPart {
+        WordPart::Variable { name: name.into(), quoted }
     }
 
     #[test]
     fn quoted_variables_keep_everything() {
         let env = environment(&[("X", "a  b*")]);
-        let parts = vec![Part::Bare("<".into()), variable("X", true), Part::Bare(">".into())];
+        let parts = vec![WordPart::Bare("<".into()), variable("X", true), WordPart::Bare(">".into())];
         assert_eq!(arguments(&[word(parts)], &env), Ok(vec![b"<a  b*>".to_vec()]));
     }
 
@@ -278,10 +278,10 @@ mod tests {
     fn tilde_is_home() {
         let env = environment(&[("HOME", "/h")]);
         assert_eq!(
-            arguments(&[word(vec![Part::Tilde, Part::Bare("/x".into())])], &env),
+            arguments(&[word(vec![WordPart::Tilde, WordPart::Bare("/x".into())])], &env),
             Ok(vec![b"/h/x".to_vec()])
         );
-        assert!(arguments(&[word(vec![Part::Tilde])], &environment(&[])).is_err());
+        assert!(arguments(&[word(vec![WordPart::Tilde])], &environment(&[])).is_err());
     }
 
     #[test]
@@ -291,27 +291,27 @@ mod tests {
             std::fs::write(dir.path().join(name), "").expect("writable");
         }
         let base = format!("{}/", dir.path().display());
-        let pattern = |parts: Vec<Part>| {
-            let parts = std::iter::once(Part::Bare(base.clone())).chain(parts).collect();
+        let pattern = |parts: Vec<WordPart>| {
+            let parts = std::iter::once(WordPart::Bare(base.clone())).chain(parts).collect();
             let found = arguments(&[word(parts)], &environment(&[])).expect("modelled");
             let strip = |path: &Vec<u8>| String::from_utf8_lossy(&path[base.len()..]).into_owned();
             found.iter().map(strip).collect::<Vec<_>>()
         };
-        assert_eq!(pattern(vec![Part::AnyText, Part::Bare(".log".into())]), ["a.log", "b.log"]);
-        assert_eq!(pattern(vec![Part::AnyChar, Part::Quoted(".txt".into())]), ["d.txt"]);
-        assert_eq!(pattern(vec![Part::AnyText, Part::Bare(".none".into())]), ["*.none"]);
+        assert_eq!(pattern(vec![WordPart::AnyText, WordPart::Bare(".log".into())]), ["a.log", "b.log"]);
+        assert_eq!(pattern(vec![WordPart::AnyChar, WordPart::Quoted(".txt".into())]), ["d.txt"]);
+        assert_eq!(pattern(vec![WordPart::AnyText, WordPart::Bare(".none".into())]), ["*.none"]);
         assert_eq!(
-            pattern(vec![Part::Bare(".".into()), Part::AnyText, Part::Bare("log".into())]),
+            pattern(vec![WordPart::Bare(".".into()), WordPart::AnyText, WordPart::Bare("log".into())]),
             [".c.log"]
         );
         let foreign = environment(&[("LC_ALL", "de_DE.UTF-8")]);
-        let parts = vec![Part::Bare(base.clone()), Part::AnyText, Part::Bare(".log".into())];
+        let parts = vec![WordPart::Bare(base.clone()), WordPart::AnyText, WordPart::Bare(".log".into())];
         assert!(arguments(&[word(parts)], &foreign).is_err());
     }
 
     #[test]
     fn redirection_targets_are_plain_files() {
-        let name = |text: &str| file_name(&word(vec![Part::Bare(text.into())]), &environment(&[]));
+        let name = |text: &str| file_name(&word(vec![WordPart::Bare(text.into())]), &environment(&[]));
         assert_eq!(name("out"), Ok(b"out".to_vec()));
         assert_eq!(name("/dev/null"), Ok(b"/dev/null".to_vec()));
         assert!(name("/dev/stdin").is_err());

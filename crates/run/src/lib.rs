@@ -4,6 +4,7 @@
 //! fully modelled goes to the shell: a stage on its own where that cannot be noticed, else the whole text.
 //! run prints nothing, except what a shell itself would print to standard error about its children.
 
+mod alternatives;
 mod environ;
 mod execute;
 mod expand;
@@ -15,12 +16,11 @@ mod native;
 mod parts;
 mod plan;
 mod progress;
-mod rivals;
+mod rerun_safety;
 mod rows;
 pub mod script;
 mod shell;
 mod stage;
-mod twice;
 
 pub use environ::Environment;
 pub use execute::{
@@ -32,14 +32,14 @@ pub use native::{Explained, Jobs, Stays, explain, set_jobs, set_memory, set_nice
 pub use parts::{set_declared, set_part_bytes};
 pub use pelton_commands::stateless::Declared;
 pub use pelton_observe::inside::Launches;
-pub use pelton_observe::{Compared, compare, growth, summarise};
+pub use pelton_observe::{Compared, compare, scaling_exponent, summarise};
 pub use pelton_plan::{Drawing, Named, Planned, Switches, describe_names, list_names};
 pub use pelton_stream::set_block_bytes;
-pub use plan::{PipelinePlan, Plan, Request, ShellOption, Step, plan};
+pub use plan::{ListItem, PipelinePlan, Plan, Request, ShellOption, plan};
 pub use progress::{Progress, ShowProgress};
+pub use rerun_safety::{RerunHazards, rerun_hazards};
 pub use shell::{Shell, UnknownShell};
 pub use stage::{Kind, StagePlan, is_builtin};
-pub use twice::{TwiceHazards, twice_hazards};
 
 use std::ffi::CString;
 

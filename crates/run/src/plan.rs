@@ -35,7 +35,7 @@ pub struct Request {
 #[derive(Debug)]
 pub enum Plan {
     /// pelton starts the stages.
-    Steps(Vec<Step>),
+    Steps(Vec<ListItem>),
     /// The shell runs the text whole.
     Whole {
         /// Why, to follow 'because of'.
@@ -45,7 +45,7 @@ pub enum Plan {
 
 /// One item of the text's list.
 #[derive(Debug)]
-pub enum Step {
+pub enum ListItem {
     /// Pipelines joined by `&&` and `||`.
     List(Vec<(Option<Connector>, PipelinePlan)>),
     /// `set -e`, `set -o pipefail` and so on, in order.
@@ -145,7 +145,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn plan(mut self, script: Script) -> Result<Vec<Step>, Reason> {
+    fn plan(mut self, script: Script) -> Result<Vec<ListItem>, Reason> {
         let mut steps = Vec::new();
         let count = script.items.len();
         for (i, item) in script.items.into_iter().enumerate() {
@@ -158,10 +158,10 @@ impl Planner<'_> {
             if item.and_or.rest.is_empty()
                 && let Some(options) = set_options(&item.and_or.first, self.dialect)
             {
-                steps.push(Step::Set(options));
+                steps.push(ListItem::Set(options));
                 continue;
             }
-            steps.push(Step::List(self.list(item.and_or, i + 1 == count)?));
+            steps.push(ListItem::List(self.list(item.and_or, i + 1 == count)?));
         }
         check_options(&steps)?;
         Ok(steps)
@@ -351,10 +351,10 @@ fn option<'w>(
 }
 
 /// Under `-e` and `-u` the inside of a stage that a shell runs could end the whole text: left to the shell.
-fn check_options(steps: &[Step]) -> Result<(), Reason> {
-    let strict = |step: &Step| match step {
-        Step::Set(options) => options.iter().any(|(option, _)| *option != ShellOption::Pipefail),
-        Step::List(_) => false,
+fn check_options(steps: &[ListItem]) -> Result<(), Reason> {
+    let strict = |step: &ListItem| match step {
+        ListItem::Set(options) => options.iter().any(|(option, _)| *option != ShellOption::Pipefail),
+        ListItem::List(_) => false,
     };
     match steps.iter().find_map(reason_for_a_shell) {
         Some(reason) if steps.iter().any(strict) => Err(format!("{reason} under `set -e` or `set -u`")),
@@ -362,8 +362,8 @@ fn check_options(steps: &[Step]) -> Result<(), Reason> {
     }
 }
 
-fn reason_for_a_shell(step: &Step) -> Option<Reason> {
-    let Step::List(list) = step else { return None };
+fn reason_for_a_shell(step: &ListItem) -> Option<Reason> {
+    let ListItem::List(list) = step else { return None };
     list.iter().flat_map(|(_, pipeline)| &pipeline.stages).find_map(|stage| stage.kind.shell_reason())
 }
 
@@ -372,8 +372,8 @@ impl Plan {
     pub fn missing_commands(&self, environment: &Environment) -> Vec<(String, Span)> {
         let Plan::Steps(steps) = self else { return Vec::new() };
         let lists = steps.iter().filter_map(|step| match step {
-            Step::List(list) => Some(list),
-            Step::Set(_) => None,
+            ListItem::List(list) => Some(list),
+            ListItem::Set(_) => None,
         });
         let pipelines = lists.flatten().map(|(_, pipeline)| pipeline).enumerate();
         let stages = pipelines.flat_map(|(i, pipeline)| pipeline.stages.iter().map(move |stage| (i, stage)));

@@ -1,6 +1,6 @@
 //! From what ended to the rows of the record.
 
-use crate::native::{Meter, RowNote};
+use crate::native::{PassCounters, RowNote};
 use crate::script;
 use pelton_observe::probes::pipes::PipeProbe;
 use pelton_observe::{Finished, divide};
@@ -20,7 +20,7 @@ pub struct Described {
 }
 
 /// A process that ended, and what it stood for.
-pub struct Part {
+pub struct EndedProcess {
     /// The stages of the pipeline.
     pub stages: Range<usize>,
     /// Its process id.
@@ -38,7 +38,7 @@ pub struct Part {
 /// What is known of a worker's kernels.
 pub struct Account {
     /// What they did.
-    pub meter: Meter,
+    pub meter: PassCounters,
     /// A note on each.
     pub rows: Vec<RowNote>,
 }
@@ -61,7 +61,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Adds the rows of the next process.
-    pub fn add(&mut self, part: Part) {
+    pub fn add(&mut self, part: EndedProcess) {
         let first = self.stages.len();
         self.add_rows(&part);
         self.parts.push(first..self.stages.len());
@@ -73,7 +73,7 @@ impl<'a> Rows<'a> {
         probe.finish(writer, reader, self.start_ns)
     }
 
-    fn add_rows(&mut self, part: &Part) {
+    fn add_rows(&mut self, part: &EndedProcess) {
         match &part.account {
             Some(account) => self.add_pass(part, account),
             None => {
@@ -92,7 +92,7 @@ impl<'a> Rows<'a> {
         (self.stages, self.passes)
     }
 
-    fn add_pass(&mut self, part: &Part, account: &Account) {
+    fn add_pass(&mut self, part: &EndedProcess, account: &Account) {
         let finished = &part.finished;
         let tallies: Vec<_> =
             account.rows.iter().map(|row| account.meter.tally(&row.stages, finished.start_ns)).collect();
@@ -122,7 +122,14 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn push(&mut self, stages: &Range<usize>, part: &Part, how: How, cost: Cost, waits: Option<Waits>) {
+    fn push(
+        &mut self,
+        stages: &Range<usize>,
+        part: &EndedProcess,
+        how: How,
+        cost: Cost,
+        waits: Option<Waits>,
+    ) {
         let words = &self.described[stages.clone()];
         let join = |word: fn(&Described) -> &str| words.iter().map(word).collect::<Vec<_>>().join(" | ");
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return };

@@ -6,7 +6,9 @@ use crate::shell::Shell;
 use crate::{c_string, expand, lookup};
 use pelton_commands::{Accept, Locale};
 use pelton_record::{How, Span};
-use pelton_syntax::{self as syntax, Command, CompoundKind, Dialect, Part, Reason, Redirect, RedirectKind};
+use pelton_syntax::{
+    self as syntax, Command, CompoundKind, Dialect, Reason, Redirect, RedirectKind, WordPart,
+};
 use pelton_sys::spawn::{Action, Child, Exec, OpenMode, Redirection, open_flags};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -179,7 +181,7 @@ pub fn classify(stage: &syntax::Stage, functions: &[String], environment: &Envir
 /// The first thing in the stage that pelton cannot expand now. File names are matched later, when it starts.
 fn opaque(stage: &syntax::Stage, simple: &syntax::Simple, environment: &Environment) -> Option<String> {
     let is_pattern =
-        |word: &&syntax::Word| word.parts.iter().any(|p| matches!(p, Part::AnyText | Part::AnyChar));
+        |word: &&syntax::Word| word.parts.iter().any(|p| matches!(p, WordPart::AnyText | WordPart::AnyChar));
     let arguments = simple.words.iter().filter(|word| !is_pattern(word));
     for word in arguments {
         if let Err(reason) = expand::arguments(std::slice::from_ref(word), environment) {
@@ -193,8 +195,8 @@ fn opaque(stage: &syntax::Stage, simple: &syntax::Simple, environment: &Environm
     }
     for (i, assignment) in simple.assignments.iter().enumerate() {
         let earlier = &simple.assignments[..i];
-        let sees = |part: &Part| match part {
-            Part::Variable { name, .. } => earlier.iter().any(|other| other.name == *name),
+        let sees = |part: &WordPart| match part {
+            WordPart::Variable { name, .. } => earlier.iter().any(|other| other.name == *name),
             _ => false,
         };
         if assignment.value.parts.iter().any(sees) {
@@ -234,8 +236,8 @@ pub fn has_lasting_effect(stage: &syntax::Stage, functions: &[String]) -> bool {
         Command::Compound(compound) => return compound.kind != CompoundKind::Subshell,
         Command::Function { .. } => return true,
     };
-    let assigns = |part: &Part| {
-        matches!(part, Part::Opaque { reason: Reason::Arithmetic | Reason::ParameterOperator, .. })
+    let assigns = |part: &WordPart| {
+        matches!(part, WordPart::Opaque { reason: Reason::Arithmetic | Reason::ParameterOperator, .. })
     };
     if simple.words.iter().flat_map(|word| &word.parts).any(assigns) {
         return true;

@@ -11,7 +11,7 @@
 //! yet, inputs that they were not told the end of. Each link keeps what it has still to be told, so that whoever drives
 //! just calls again what was interrupted.
 
-use crate::{Flow, Framing, InputKind, Kernel, Means, Outcome, PlainFile, Programs};
+use crate::{Flow, Framing, InputKind, Kernel, Outcome, PlainFile, Programs, Resources};
 use memchr::{memchr, memrchr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -109,9 +109,9 @@ impl Chain {
                 continue;
             }
             if i == 0 {
-                link.kernel.inputs_are(kinds);
+                link.kernel.set_inputs(kinds);
             } else {
-                link.kernel.inputs_are(&[InputKind::Other]);
+                link.kernel.set_inputs(&[InputKind::Other]);
                 link.say(|kernel, out| kernel.begin_input(None, out), rest, sink)?;
             }
         }
@@ -119,23 +119,23 @@ impl Chain {
     }
 
     /// Tells the first kernel what its next input is, if [`begin`](Chain::begin) did not.
-    pub fn input_is(&mut self, kind: InputKind) {
+    pub fn set_input(&mut self, kind: InputKind) {
         if let Some(first) = self.links.first_mut() {
-            first.kernel.input_is(kind);
+            first.kernel.set_input(kind);
         }
     }
 
-    /// All kernels may use this of the machine from now on, and each what starts its own command, if that is there ([`Means::itself`]).
-    pub fn lend(&mut self, means: &Means, itself: &[Option<Arc<dyn Programs>>]) {
+    /// All kernels may use this of the machine from now on, and each what starts its own command, if that is there ([`Resources::itself`]).
+    pub fn attach(&mut self, means: &Resources, itself: &[Option<Arc<dyn Programs>>]) {
         for (at, link) in self.links.iter_mut().enumerate() {
             let itself = itself.get(at).cloned().flatten();
-            link.kernel.lend(&Means { itself, ..means.clone() });
+            link.kernel.attach(&Resources { itself, ..means.clone() });
         }
     }
 
     /// This process is about to be copied: no kernel may keep a thread.
-    pub fn call_back(&mut self) {
-        self.links.iter_mut().for_each(|link| link.kernel.call_back());
+    pub fn detach(&mut self) {
+        self.links.iter_mut().for_each(|link| link.kernel.detach());
     }
 
     /// An input of the first kernel starts.
@@ -149,10 +149,10 @@ impl Chain {
         }
     }
 
-    /// Whether the first kernel wants the input that was begun from its end (see [`Kernel::takes_from_end`]): it is then
+    /// Whether the first kernel wants the input that was begun from its end (see [`Kernel::reads_backwards`]): it is then
     /// given so.
-    pub fn takes_from_end(&mut self) -> bool {
-        self.links.first_mut().is_some_and(|link| !link.ended && link.kernel.takes_from_end())
+    pub fn reads_backwards(&mut self) -> bool {
+        self.links.first_mut().is_some_and(|link| !link.ended && link.kernel.reads_backwards())
     }
 
     /// Gives the first kernel a block that came at once, cut anywhere.
@@ -174,7 +174,7 @@ impl Chain {
 
     /// Lets the first kernel read some of a plain file itself, which it has been given up to `at` and which ends at `end`: up to
     /// where it has it then. `None`: it wants a block.
-    pub fn read_some(
+    pub fn read_range(
         &mut self,
         file: &dyn PlainFile,
         at: u64,
@@ -189,7 +189,7 @@ impl Chain {
         let mut taken = 0;
         let call = |kernel: &mut dyn Kernel, _: &mut Vec<u8>| {
             let flow;
-            (taken, flow) = kernel.read_some(file, from..end);
+            (taken, flow) = kernel.read_range(file, from..end);
             Ok(flow)
         };
         let fed = link.step(call, &[], rest, sink);
@@ -199,9 +199,9 @@ impl Chain {
         ((taken > 0).then_some(from + taken), fed)
     }
 
-    /// Whether the first kernel would rather read than be given blocks (see [`Kernel::reads_itself`]).
-    pub fn reads_itself(&self, bytes: u64) -> bool {
-        self.links.first().is_some_and(|link| link.reads_on() && link.kernel.reads_itself(bytes))
+    /// Whether the first kernel would rather read than be given blocks (see [`Kernel::prefers_reading_itself`]).
+    pub fn prefers_reading_itself(&self, bytes: u64) -> bool {
+        self.links.first().is_some_and(|link| link.reads_on() && link.kernel.prefers_reading_itself(bytes))
     }
 
     /// Gives a block to the kernel of this index, as if the one before it had printed it. Behind the last one is the
@@ -244,9 +244,9 @@ impl Chain {
     }
 
     /// Standard output is `/dev/null`.
-    pub fn nobody_reads(&mut self) {
+    pub fn output_is_discarded(&mut self) {
         if let Some(last) = self.links.last_mut() {
-            last.kernel.nobody_reads();
+            last.kernel.output_is_discarded();
         }
     }
 
@@ -297,7 +297,7 @@ fn feed(links: &mut [Link], block: &[u8], sink: &mut dyn Sink) -> Fed {
 
 /// What it owes comes first: a hand-over further on may have come between.
 fn push_bytes(link: &mut Link, block: &[u8], rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
-    if link.kernel.owes() {
+    if link.kernel.has_pending_output() {
         link.pending.extend_from_slice(block);
         let flow = link.pay(rest, sink)?;
         let block = std::mem::take(&mut link.pending);
@@ -335,7 +335,7 @@ fn push_records(link: &mut Link, end: u8, block: &[u8], rest: &mut [Link], sink:
     }
     while !whole.is_empty() {
         let (piece, later) = whole.split_at(link.piece_of(whole, end));
-        let begun = link.kernel.dawdles().then(Instant::now);
+        let begun = link.kernel.is_slow_per_record().then(Instant::now);
         let flow = link.step(|kernel, out| kernel.push(piece, out), &[piece, later, tail], rest, sink);
         if link.is_interrupted(&flow) {
             link.pending.extend([later, tail].concat());
@@ -369,7 +369,7 @@ impl Link {
 
     /// How much of these records it is given at once: at least one of them.
     fn piece_of(&self, records: &[u8], end: u8) -> usize {
-        if records.len() <= self.piece_bytes || !self.kernel.dawdles() {
+        if records.len() <= self.piece_bytes || !self.kernel.is_slow_per_record() {
             return records.len();
         }
         let last = memrchr(end, &records[..self.piece_bytes]).or_else(|| memchr(end, records));
@@ -431,7 +431,7 @@ impl Link {
         let room = if rest.is_empty() && !self.unread { sink.room() } else { None };
         let outcome = call(self.kernel.as_mut(), room.unwrap_or(&mut out));
         let passed = match self.unread {
-            true if self.kernel.insists() => Ok(Flow::More),
+            true if self.kernel.ignores_epipe() => Ok(Flow::More),
             true => Ok(Flow::Done),
             false if out.is_empty() => Ok(Flow::More),
             false => push(rest, &out, sink),
@@ -493,7 +493,7 @@ impl Link {
     /// What follows on each call of the kernel, once what it printed was passed on. `out` is used again.
     fn after_call(&mut self, passed: Fed, mut out: Vec<u8>, sink: &mut dyn Sink) -> Fed {
         let passed = match passed {
-            Ok(Flow::More) if !self.unread && self.kernel.wants_written() => Ok(sink.flush()),
+            Ok(Flow::More) if !self.unread && self.kernel.requires_flush() => Ok(sink.flush()),
             passed => passed,
         };
         out.clear();
@@ -508,7 +508,7 @@ impl Link {
     /// Whoever reads from this kernel has ended: whether it goes on all the same. Otherwise it has ended as well, as by a
     /// broken pipe.
     fn goes_on_unread(&mut self) -> bool {
-        let goes_on = !self.ended && self.kernel.insists();
+        let goes_on = !self.ended && self.kernel.ignores_epipe();
         self.unread |= goes_on;
         self.ended |= !goes_on;
         goes_on
@@ -516,7 +516,7 @@ impl Link {
 
     /// Lets the kernel do what it owes.
     fn pay(&mut self, rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
-        while self.kernel.owes() && !self.ended {
+        while self.kernel.has_pending_output() && !self.ended {
             let pending = std::mem::take(&mut self.pending);
             let fed = self.step(|kernel, out| kernel.go_on(out), &[&pending], rest, sink);
             self.pending = pending;
@@ -699,11 +699,11 @@ mod tests {
             Framing::Records(b'\n')
         }
 
-        fn dawdles(&self) -> bool {
+        fn is_slow_per_record(&self) -> bool {
             self.enough % 2 == 1
         }
 
-        fn inputs_are(&mut self, _kinds: &[InputKind]) {
+        fn set_inputs(&mut self, _kinds: &[InputKind]) {
             self.lines = 0;
         }
 

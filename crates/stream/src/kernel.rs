@@ -1,6 +1,6 @@
 //! The contract between a command's inner loop and whoever drives it.
 
-use crate::{Means, PlainFile};
+use crate::{PlainFile, Resources};
 use std::any::Any;
 use std::ops::Range;
 
@@ -54,11 +54,11 @@ pub enum InputKind {
 
 /// How a second kernel may share the work of a first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Share {
+pub enum Sharing {
     /// What it prints of one block depends on that block alone: what both print, in the order of the blocks, is what
     /// one of them would print.
     Blocks,
-    /// The same, if it is told the byte that stands before the block (see [`Kernel::comes_after`]).
+    /// The same, if it is told the byte that stands before the block (see [`Kernel::set_preceding_byte`]).
     After,
     /// It prints nothing before the end, and what it knows then does not depend on the order of the blocks: the first
     /// one takes over what the others know ([`Kernel::absorb`]).
@@ -77,7 +77,7 @@ pub struct Peer {
     /// Knows of no block yet. It is only ever pushed to; its input neither begins nor ends.
     pub kernel: Box<dyn Kernel>,
     /// What it may be given.
-    pub share: Share,
+    pub share: Sharing,
     /// The blocks must end with this byte, if there is one, whatever the framing says.
     pub whole: Option<u8>,
     /// What was read with this byte in it, if there is one, must be given to the first kernel, as it arrived.
@@ -87,25 +87,25 @@ pub struct Peer {
 impl Peer {
     /// Works on blocks, cut as its framing says.
     pub fn of_blocks(kernel: impl Kernel) -> Self {
-        Peer::cut_as_framed(Box::new(kernel), Share::Blocks)
+        Peer::cut_as_framed(Box::new(kernel), Sharing::Blocks)
     }
 
     /// Sieves blocks, cut as its framing says.
     pub fn of_sieve(kernel: impl Kernel) -> Self {
-        Peer::cut_as_framed(Box::new(kernel), Share::Sieve)
+        Peer::cut_as_framed(Box::new(kernel), Sharing::Sieve)
     }
 
     /// Folds blocks, cut as its framing says.
     pub fn of_fold(kernel: impl Kernel) -> Self {
-        Peer::cut_as_framed(Box::new(kernel), Share::Fold)
+        Peer::cut_as_framed(Box::new(kernel), Sharing::Fold)
     }
 
     /// Adds up blocks, cut as its framing says.
     pub fn of_sums(kernel: impl Kernel) -> Self {
-        Peer::cut_as_framed(Box::new(kernel), Share::Sums)
+        Peer::cut_as_framed(Box::new(kernel), Sharing::Sums)
     }
 
-    fn cut_as_framed(kernel: Box<dyn Kernel>, share: Share) -> Self {
+    fn cut_as_framed(kernel: Box<dyn Kernel>, share: Sharing) -> Self {
         let whole = match kernel.framing() {
             Framing::Bytes => None,
             Framing::Records(end) => Some(end),
@@ -122,7 +122,7 @@ pub fn known<K: Kernel>(peer: Box<dyn Kernel>) -> Option<Box<K>> {
 
 /// A command's inner loop.
 ///
-/// The driver calls [`inputs_are`](Kernel::inputs_are) once; then, for each input in order (a stage that reads a pipe has one): [`begin_input`](Kernel::begin_input),
+/// The driver calls [`set_inputs`](Kernel::set_inputs) once; then, for each input in order (a stage that reads a pipe has one): [`begin_input`](Kernel::begin_input),
 /// then [`push`](Kernel::push) for each block (never an empty one), then [`end_input`](Kernel::end_input); and
 /// [`finish`](Kernel::finish) at the end, until it wants no more, unless a push returned [`Flow::Done`] or an error.
 /// A kernel is made for one run and driven by one thread at a time.
@@ -132,10 +132,10 @@ pub trait Kernel: Any + Send {
 
     /// What the inputs are, in order. Few kernels care (`wc` aligns its columns by the sizes); one that is not told
     /// takes them for pipes.
-    fn inputs_are(&mut self, _kinds: &[InputKind]) {}
+    fn set_inputs(&mut self, _kinds: &[InputKind]) {}
 
     /// What the next input is, where that was not known at the beginning.
-    fn input_is(&mut self, _kind: InputKind) {}
+    fn set_input(&mut self, _kind: InputKind) {}
 
     /// A new input starts. `name` is the file operand as written, `None` for standard input.
     fn begin_input(&mut self, _name: Option<&[u8]>, _out: &mut Vec<u8>) {}
@@ -143,7 +143,7 @@ pub trait Kernel: Any + Send {
     /// The input that was begun can be read from its end. If `true`, [`push`](Kernel::push) gets its blocks in that
     /// order, the last one first; each is a piece of the input as it stands there. For kernels that take
     /// [`Framing::Bytes`].
-    fn takes_from_end(&mut self) -> bool {
+    fn reads_backwards(&mut self) -> bool {
         false
     }
 
@@ -152,11 +152,11 @@ pub trait Kernel: Any + Send {
     fn arrives(&mut self, _bytes: &[u8]) {}
 
     /// From now on it may use this of the machine. Told before anything else, and again where another driver goes on.
-    fn lend(&mut self, _means: &Means) {}
+    fn attach(&mut self, _means: &Resources) {}
 
     /// This process is about to be copied, and copies have one thread: those that it keeps between two calls must have
     /// ended when this returns. What was lent is taken back.
-    fn call_back(&mut self) {}
+    fn detach(&mut self) {}
 
     /// Does the command's work on `block`, appending to `out` what it prints. Must not assume `out` is empty.
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome;
@@ -171,13 +171,13 @@ pub trait Kernel: Any + Send {
 
     /// It may take long over few records (a program with loops): it is given no more of them at once than it does in some
     /// milliseconds, as a reader that wants no more (`head`) should not have to wait for the end of a block.
-    fn dawdles(&self) -> bool {
+    fn is_slow_per_record(&self) -> bool {
         false
     }
 
     /// It has more to do for what it was given than fits well in a block (`xargs cat`): the driver writes `out` and calls
     /// [`go_on`](Kernel::go_on) until it has not. For kernels that take [`Framing::Bytes`].
-    fn owes(&self) -> bool {
+    fn has_pending_output(&self) -> bool {
         false
     }
 
@@ -187,14 +187,14 @@ pub trait Kernel: Any + Send {
     }
 
     /// Of a plain file so long as this, it would rather read parts itself, with those it was lent, than be given blocks.
-    fn reads_itself(&self, _bytes: u64) -> bool {
+    fn prefers_reading_itself(&self, _bytes: u64) -> bool {
         false
     }
 
     /// Takes some of what stands in this range of the current input, from its start on, where a record begins, to the end of a
     /// record: so many bytes, as if they had been given by [`push`](Kernel::push). None, if it had better be given blocks:
     /// what cannot be read, say, is not for it to report.
-    fn read_some(&mut self, _file: &dyn PlainFile, _range: Range<u64>) -> (u64, Flow) {
+    fn read_range(&mut self, _file: &dyn PlainFile, _range: Range<u64>) -> (u64, Flow) {
         (0, Flow::More)
     }
 
@@ -216,17 +216,17 @@ pub trait Kernel: Any + Send {
     }
 
     /// Standard output is `/dev/null`: `grep` then needs no more than the first line that it would print.
-    fn nobody_reads(&mut self) {}
+    fn output_is_discarded(&mut self) {}
 
     /// Its reader has left, but the command could not know that yet: what it printed is still in its buffer, and it reads
     /// on, with something to say at the end perhaps. Asked after each call; what it prints meanwhile is dropped.
-    fn insists(&mut self) -> bool {
+    fn ignores_epipe(&mut self) -> bool {
         false
     }
 
     /// What it printed must be written before it is called again, because a program that it starts then may print as well. Asked
     /// after each call.
-    fn wants_written(&self) -> bool {
+    fn requires_flush(&self) -> bool {
         false
     }
 
@@ -256,11 +256,11 @@ pub trait Kernel: Any + Send {
     /// knowing it twice must be as good as knowing it once: a block may be given to a peer, and then to the first one.
     fn absorb(&mut self, _peer: Box<dyn Kernel>) {}
 
-    /// The next block comes after this byte. Told to peers that share as [`Share::After`].
-    fn comes_after(&mut self, _last: u8) {}
+    /// The next block comes after this byte. Told to peers that share as [`Sharing::After`].
+    fn set_preceding_byte(&mut self, _last: u8) {}
 
     /// Of blocks that end with `end` it prints nothing, or something that ends with `end`.
-    fn keeps_whole(&self, end: u8) -> bool {
+    fn keeps_records_whole(&self, end: u8) -> bool {
         self.framing() == Framing::Records(end)
     }
 }

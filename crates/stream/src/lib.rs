@@ -7,23 +7,23 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 mod chain;
-mod holding;
 mod joined;
 mod kernel;
-mod means;
 pub mod memory;
+mod memory_share;
 mod meter;
 pub mod ordered;
+mod resources;
 pub mod team;
 
 pub use chain::{Chain, Fed, Interruption, Sink};
-pub use holding::Holding;
 pub use joined::Joined;
 pub use kernel::{
-    Complaint, Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Outcome, Peer, Share, known,
+    Complaint, Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Outcome, Peer, Sharing, known,
 };
-pub use means::{Files, Means, PlainFile, Programs, Started, Storage, Stored};
+pub use memory_share::Holding;
 pub use meter::{Call, Metered, Tell};
+pub use resources::{Files, PlainFile, Programs, Resources, Started, Storage, Stored};
 
 /// The size of a block, in bytes, unless a single line is longer. 64–256 KiB measured best on the machines at hand.
 pub const BLOCK_BYTES: usize = 128 * 1024;

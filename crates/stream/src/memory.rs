@@ -45,7 +45,7 @@ pub fn next_block(rest: &[u8], framing: Framing, block_bytes: usize) -> usize {
 /// Runs a kernel over its inputs, in blocks of about `block_bytes`, appending to `out`.
 pub fn run(kernel: &mut dyn Kernel, sources: &[Source<'_>], block_bytes: usize, out: &mut Vec<u8>) -> Ended {
     let kinds: Vec<InputKind> = sources.iter().map(|source| source.kind).collect();
-    kernel.inputs_are(&kinds);
+    kernel.set_inputs(&kinds);
     for (input, source) in sources.iter().enumerate() {
         kernel.begin_input(source.name, out);
         let handed = |HandOver { consumed, reason }, done: usize| Ended::HandedOver {

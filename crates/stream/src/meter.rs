@@ -4,7 +4,7 @@
 //! A chain without meters has none of it.
 
 use crate::{
-    Complaint, Flow, Framing, InputKind, JoinKernel, Kernel, Means, Outcome, Peer, PlainFile, known,
+    Complaint, Flow, Framing, InputKind, JoinKernel, Kernel, Outcome, Peer, PlainFile, Resources, known,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,8 +61,8 @@ impl Kernel for Metered {
         self.kernel.framing()
     }
 
-    fn inputs_are(&mut self, kinds: &[InputKind]) {
-        self.kernel.inputs_are(kinds);
+    fn set_inputs(&mut self, kinds: &[InputKind]) {
+        self.kernel.set_inputs(kinds);
     }
 
     fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
@@ -73,20 +73,20 @@ impl Kernel for Metered {
         });
     }
 
-    fn takes_from_end(&mut self) -> bool {
-        self.kernel.takes_from_end()
+    fn reads_backwards(&mut self) -> bool {
+        self.kernel.reads_backwards()
     }
 
     fn arrives(&mut self, bytes: &[u8]) {
         self.kernel.arrives(bytes);
     }
 
-    fn lend(&mut self, means: &Means) {
-        self.kernel.lend(means);
+    fn attach(&mut self, means: &Resources) {
+        self.kernel.attach(means);
     }
 
-    fn call_back(&mut self) {
-        self.kernel.call_back();
+    fn detach(&mut self) {
+        self.kernel.detach();
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
@@ -103,21 +103,21 @@ impl Kernel for Metered {
         Some(piece)
     }
 
-    fn owes(&self) -> bool {
-        self.kernel.owes()
+    fn has_pending_output(&self) -> bool {
+        self.kernel.has_pending_output()
     }
 
     fn go_on(&mut self, out: &mut Vec<u8>) -> Outcome {
         self.measure(0, out, |kernel, out| kernel.go_on(out))
     }
 
-    fn reads_itself(&self, bytes: u64) -> bool {
-        self.kernel.reads_itself(bytes)
+    fn prefers_reading_itself(&self, bytes: u64) -> bool {
+        self.kernel.prefers_reading_itself(bytes)
     }
 
-    fn read_some(&mut self, file: &dyn PlainFile, range: Range<u64>) -> (u64, Flow) {
+    fn read_range(&mut self, file: &dyn PlainFile, range: Range<u64>) -> (u64, Flow) {
         let start = Instant::now();
-        let (taken, flow) = self.kernel.read_some(file, range);
+        let (taken, flow) = self.kernel.read_range(file, range);
         let ns = start.elapsed().as_nanos() as u64;
         (self.tell)(Call { ns, given: taken as usize, printed: 0, handed_over: false });
         (taken, flow)
@@ -135,16 +135,16 @@ impl Kernel for Metered {
         self.kernel.held()
     }
 
-    fn nobody_reads(&mut self) {
-        self.kernel.nobody_reads();
+    fn output_is_discarded(&mut self) {
+        self.kernel.output_is_discarded();
     }
 
-    fn insists(&mut self) -> bool {
-        self.kernel.insists()
+    fn ignores_epipe(&mut self) -> bool {
+        self.kernel.ignores_epipe()
     }
 
-    fn wants_written(&self) -> bool {
-        self.kernel.wants_written()
+    fn requires_flush(&self) -> bool {
+        self.kernel.requires_flush()
     }
 
     fn complaints(&mut self) -> Vec<u8> {
@@ -171,12 +171,12 @@ impl Kernel for Metered {
         }
     }
 
-    fn comes_after(&mut self, last: u8) {
-        self.kernel.comes_after(last);
+    fn set_preceding_byte(&mut self, last: u8) {
+        self.kernel.set_preceding_byte(last);
     }
 
-    fn keeps_whole(&self, end: u8) -> bool {
-        self.kernel.keeps_whole(end)
+    fn keeps_records_whole(&self, end: u8) -> bool {
+        self.kernel.keeps_records_whole(end)
     }
 }
 

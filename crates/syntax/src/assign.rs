@@ -3,7 +3,7 @@
 use crate::error::{Read, Stop};
 use crate::grammar::Reader;
 use crate::word::{Builder, starts_name};
-use crate::{Assignment, Dialect, Part, Reason, Unmodelled, Word};
+use crate::{Assignment, Dialect, Reason, Unmodelled, Word, WordPart};
 use pelton_record::Span;
 
 /// Commands whose arguments bash reads as assignments.
@@ -26,7 +26,7 @@ pub(crate) fn is_declaration(before: &[Word]) -> bool {
 
 /// True if the word begins like an assignment.
 pub(crate) fn looks_assigned(word: &Word) -> bool {
-    let Some(Part::Bare(text)) = word.parts.first() else { return false };
+    let Some(WordPart::Bare(text)) = word.parts.first() else { return false };
     let (name, rest) = split_name(text);
     is_name(name) && (rest.is_empty() || rest.starts_with('=') || rest.starts_with("+="))
 }
@@ -82,7 +82,7 @@ impl<'t> Reader<'t> {
         self.c.pos += 1;
         while let Some(byte) = self.c.peek().filter(|b| *b != b']') {
             if byte == b'$' {
-                self.dollar(true, &mut Builder::new(crate::word::Place::Value))?;
+                self.dollar(true, &mut Builder::new(crate::word::WordContext::Value))?;
             } else if byte.is_ascii_alphanumeric() || b"_+-*@.".contains(&byte) {
                 self.c.pos += 1;
             } else {
@@ -123,7 +123,7 @@ impl<'t> Reader<'t> {
                 Some(b'[') => return Stop::unsure(Unmodelled::RareForm),
                 Some(_) => {}
             }
-            if self.word(crate::word::Place::Argument)?.is_none() {
+            if self.word(crate::word::WordContext::Argument)?.is_none() {
                 return Stop::unsure(Unmodelled::RareForm);
             }
         }
@@ -136,5 +136,5 @@ impl<'t> Reader<'t> {
 }
 
 fn opaque_value(value: Word) -> Word {
-    Word { parts: vec![Part::Opaque { reason: Reason::Array, span: value.span }], span: value.span }
+    Word { parts: vec![WordPart::Opaque { reason: Reason::Array, span: value.span }], span: value.span }
 }

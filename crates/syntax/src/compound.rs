@@ -2,7 +2,7 @@
 
 use crate::error::{Read, Stop};
 use crate::grammar::Reader;
-use crate::word::Place;
+use crate::word::WordContext;
 use crate::{Command, Compound, CompoundKind, Dialect, Unmodelled, Word};
 use pelton_record::Span;
 
@@ -150,7 +150,8 @@ impl<'t> Reader<'t> {
         if kind == CompoundKind::For && self.c.peek() == Some(b'(') {
             return self.arithmetic_for(open);
         }
-        let plain = self.word(Place::Value)?.filter(|w| w.is_plain_name()).and_then(|w| w.static_text());
+        let plain =
+            self.word(WordContext::Value)?.filter(|w| w.is_plain_name()).and_then(|w| w.static_text());
         let Some(name) = plain.filter(|name| crate::assign::is_name(name)) else {
             return Stop::unsure(Unmodelled::RareForm);
         };
@@ -174,7 +175,7 @@ impl<'t> Reader<'t> {
     fn for_words(&mut self, open: Span) -> Read<()> {
         loop {
             self.skip_gap();
-            if self.word(Place::Argument)?.is_none() {
+            if self.word(WordContext::Argument)?.is_none() {
                 break;
             }
         }
@@ -218,7 +219,7 @@ impl<'t> Reader<'t> {
 
     fn case(&mut self, open: Span) -> Read<()> {
         self.c.skip_blanks();
-        if self.word(Place::Value)?.is_none() {
+        if self.word(WordContext::Value)?.is_none() {
             return Stop::unsure(Unmodelled::RareForm);
         }
         self.skip_newlines()?;
@@ -248,7 +249,7 @@ impl<'t> Reader<'t> {
         }
         loop {
             self.c.skip_blanks();
-            let none = self.c.peek() == Some(b'#') || self.word(Place::Value)?.is_none();
+            let none = self.c.peek() == Some(b'#') || self.word(WordContext::Value)?.is_none();
             if none {
                 return Stop::unsure(Unmodelled::RareForm);
             }
@@ -299,7 +300,7 @@ impl<'t> Reader<'t> {
         self.bash_only()?;
         self.take_keyword("function");
         self.c.skip_blanks();
-        let Some(word) = self.word(Place::Value)? else { return Stop::unsure(Unmodelled::RareForm) };
+        let Some(word) = self.word(WordContext::Value)? else { return Stop::unsure(Unmodelled::RareForm) };
         self.c.skip_blanks();
         // `function f (a)` is a subshell as body, `function f ()` needs another one.
         let parentheses = self.c.peek() == Some(b'(');

@@ -2,7 +2,7 @@
 
 use crate::error::{Read, Stop};
 use crate::grammar::Reader;
-use crate::word::Place;
+use crate::word::WordContext;
 use crate::{Unmodelled, Word};
 
 /// Operators before one word.
@@ -87,7 +87,7 @@ impl<'t> Reader<'t> {
         if self.keyword().is_some_and(|word| word == "]]" || word == "!") || self.c.peek() == Some(b'#') {
             return Stop::unsure(Unmodelled::RareForm);
         }
-        match self.word(Place::Value)? {
+        match self.word(WordContext::Value)? {
             Some(word) => Ok(word),
             None => Stop::unsure(Unmodelled::RareForm),
         }

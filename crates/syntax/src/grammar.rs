@@ -7,7 +7,7 @@
 use crate::cursor::Cursor;
 use crate::error::{Read, Stop};
 use crate::heredoc::Pending;
-use crate::word::{Place, ends_word};
+use crate::word::{WordContext, ends_word};
 use crate::{
     AndOr, Command, CompoundKind, Connector, Dialect, Item, Nested, Pipeline, Redirect, Script, Simple,
     Stage, Unmodelled, Word,
@@ -390,7 +390,7 @@ impl<'t> Reader<'t> {
     /// A word of a command, knowing the words before it.
     fn argument(&mut self, before: &[Word]) -> Read<Option<Word>> {
         let start = self.c.pos;
-        let Some(mut word) = self.word(Place::Argument)? else { return Ok(None) };
+        let Some(mut word) = self.word(WordContext::Argument)? else { return Ok(None) };
         if self.c.peek() == Some(b'(') && word.span.of(self.c.text).ends_with('=') {
             // An array, if the command is one of those that declare; an error otherwise. Both are rare.
             return Stop::unsure(Unmodelled::RareForm);
@@ -401,7 +401,7 @@ impl<'t> Reader<'t> {
         {
             // The value expands as an assignment's does, or not, depending on the release.
             let span = self.span_of(start, &word);
-            word.parts = vec![crate::Part::Opaque { reason: crate::Reason::Array, span }];
+            word.parts = vec![crate::WordPart::Opaque { reason: crate::Reason::Array, span }];
         }
         Ok(Some(word))
     }

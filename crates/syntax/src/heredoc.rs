@@ -2,7 +2,7 @@
 
 use crate::error::{Read, Stop};
 use crate::grammar::Reader;
-use crate::{Item, Part, Reason, RedirectKind, Unmodelled, Word};
+use crate::{Item, Reason, RedirectKind, Unmodelled, Word, WordPart};
 use pelton_record::Span;
 
 /// A here-document whose body has not been reached.
@@ -59,7 +59,7 @@ impl<'t> Reader<'t> {
             if content == pending.delimiter {
                 let span = Span::new(start, line_start);
                 let parts = body_parts(&body, pending.literal, span);
-                if parts.iter().any(|part| matches!(part, Part::Opaque { .. })) {
+                if parts.iter().any(|part| matches!(part, WordPart::Opaque { .. })) {
                     // dash parses what expands in a body at once.
                     self.bash_only()?;
                 }
@@ -99,16 +99,16 @@ impl<'t> Reader<'t> {
     }
 }
 
-fn body_parts(body: &str, literal: bool, span: Span) -> Vec<Part> {
+fn body_parts(body: &str, literal: bool, span: Span) -> Vec<WordPart> {
     if body.is_empty() {
         return Vec::new();
     }
     if literal {
-        return vec![Part::Quoted(body.to_owned())];
+        return vec![WordPart::Quoted(body.to_owned())];
     }
     vec![match unescaped(body) {
-        Some(text) => Part::Quoted(text),
-        None => Part::Opaque { reason: Reason::UnusualRedirect, span },
+        Some(text) => WordPart::Quoted(text),
+        None => WordPart::Opaque { reason: Reason::UnusualRedirect, span },
     }]
 }
 

@@ -2,8 +2,8 @@
 
 use crate::error::{Read, Stop};
 use crate::grammar::Reader;
-use crate::word::{Place, ends_word, starts_name};
-use crate::{Dialect, Part, Reason, Redirect, RedirectKind, Unmodelled, Word};
+use crate::word::{WordContext, ends_word, starts_name};
+use crate::{Dialect, Reason, Redirect, RedirectKind, Unmodelled, Word, WordPart};
 use pelton_record::Span;
 
 /// The operators, longest first.
@@ -123,11 +123,11 @@ impl<'t> Reader<'t> {
             return self.duplicate(operator == "<&", at);
         }
         let place = match operator {
-            "<<<" => Place::HereString,
-            "<<" | "<<-" => Place::Value,
+            "<<<" => WordContext::HereString,
+            "<<" | "<<-" => WordContext::Value,
             // dash expands no file names here.
-            _ if self.dialect == Dialect::Posix => Place::HereString,
-            _ => Place::Argument,
+            _ if self.dialect == Dialect::Posix => WordContext::HereString,
+            _ => WordContext::Argument,
         };
         let word = self.target(place, at);
         // dash reads a here-document's delimiter without looking for expansions.
@@ -152,7 +152,7 @@ impl<'t> Reader<'t> {
         Ok((kind, end))
     }
 
-    fn target(&mut self, place: Place, operator: Span) -> Read<Word> {
+    fn target(&mut self, place: WordContext, operator: Span) -> Read<Word> {
         self.c.skip_blanks();
         let comment = self.c.peek() == Some(b'#');
         let word = if comment { None } else { self.word(place)? };
@@ -181,11 +181,12 @@ impl<'t> Reader<'t> {
             }
             return Ok((RedirectKind::Close(input), end));
         }
-        let word = self.target(Place::Argument, at)?;
+        let word = self.target(WordContext::Argument, at)?;
         let end = word.span.end;
         let unusual = RedirectKind::Opaque(Reason::UnusualRedirect);
         let kind = match word.parts.as_slice() {
-            [Part::Bare(digits)] if digits.bytes().all(|b| b.is_ascii_digit()) => match digits.as_bytes() {
+            [WordPart::Bare(digits)] if digits.bytes().all(|b| b.is_ascii_digit()) => match digits.as_bytes()
+            {
                 // To dash, the digits in `>&1>x` belong to the second operator.
                 _ if self.dialect == Dialect::Posix && matches!(self.c.peek(), Some(b'<' | b'>')) => {
                     return Stop::unsure(Unmodelled::Dialect);

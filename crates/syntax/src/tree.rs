@@ -1,6 +1,6 @@
 //! The tree of a shell text, in our own types.
 //!
-//! What the tree says, it says completely: a [`Part`] or a [`Command`] that is not fully modelled is *opaque* and
+//! What the tree says, it says completely: a [`WordPart`] or a [`Command`] that is not fully modelled is *opaque* and
 //! carries its [`Reason`]. Nothing here is a guess; whoever reads the tree can rely on what is not opaque.
 
 use pelton_record::Span;
@@ -202,14 +202,14 @@ pub struct Assignment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
     /// In order. Empty only for the empty word of a here-document's empty body or of `NAME=`.
-    pub parts: Vec<Part>,
+    pub parts: Vec<WordPart>,
     /// Where it stands (for a here-document: its body).
     pub span: Span,
 }
 
 /// A piece of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum WordPart {
     /// Text that stands for itself and was not quoted. It holds no character special to expansion.
     Bare(String),
     /// Text that stands for itself because it was quoted: by `'…'`, `"…"`, `$'…'` or a backslash, already removed.

@@ -1,8 +1,8 @@
 //! Ways through the tree, and questions to it.
 
 use crate::{
-    AndOr, Command, CompoundKind, Part, Pipeline, Reason, Redirect, RedirectKind, Script, Simple, Stage,
-    Unmodelled, Word,
+    AndOr, Command, CompoundKind, Pipeline, Reason, Redirect, RedirectKind, Script, Simple, Stage,
+    Unmodelled, Word, WordPart,
 };
 use pelton_record::Span;
 
@@ -94,7 +94,7 @@ impl Word {
         let mut text = String::new();
         for part in &self.parts {
             match part {
-                Part::Bare(piece) | Part::Quoted(piece) => text.push_str(piece),
+                WordPart::Bare(piece) | WordPart::Quoted(piece) => text.push_str(piece),
                 _ => return None,
             }
         }
@@ -103,13 +103,13 @@ impl Word {
 
     /// True if the word was written without any quoting or expansion, as an alias or a keyword must be.
     pub fn is_plain_name(&self) -> bool {
-        matches!(self.parts.as_slice(), [Part::Bare(_)])
+        matches!(self.parts.as_slice(), [WordPart::Bare(_)])
     }
 
     /// The first part that is left to the shell.
     pub fn opaque(&self) -> Option<(Reason, Span)> {
         self.parts.iter().find_map(|part| match part {
-            Part::Opaque { reason, span } => Some((*reason, *span)),
+            WordPart::Opaque { reason, span } => Some((*reason, *span)),
             _ => None,
         })
     }

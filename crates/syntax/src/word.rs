@@ -6,12 +6,12 @@
 
 use crate::error::{Read, Stop};
 use crate::grammar::Reader;
-use crate::{Dialect, Part, Reason, Unmodelled, Word};
+use crate::{Dialect, Reason, Unmodelled, Word, WordPart};
 use pelton_record::Span;
 
 /// Where a word stands decides what expands in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum WordContext {
     /// An argument, a command's name, a redirection's target: everything expands.
     Argument,
     /// The value of an assignment: no splitting, no file names, no braces; `~` also after a colon.
@@ -26,7 +26,7 @@ const PIECES_MAX: usize = 500;
 /// A part, or a byte whose meaning is known only when the word is complete.
 #[derive(Debug)]
 enum Piece {
-    Done(Part),
+    Done(WordPart),
     /// An unquoted `[` at this offset.
     Bracket(usize),
     /// An unquoted `{` at this offset.
@@ -36,7 +36,7 @@ enum Piece {
 /// A word in the making.
 #[derive(Debug)]
 pub(crate) struct Builder {
-    place: Place,
+    place: WordContext,
     pieces: Vec<Piece>,
     /// How many unquoted `{` there are.
     braces: usize,
@@ -47,23 +47,23 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    pub(crate) fn new(place: Place) -> Self {
+    pub(crate) fn new(place: WordContext) -> Self {
         Builder { place, pieces: Vec::new(), braces: 0, last_bare: None, end: 0 }
     }
 
     fn bare(&mut self, c: char) {
         self.last_bare = u8::try_from(c).ok();
         match self.pieces.last_mut() {
-            Some(Piece::Done(Part::Bare(text))) => text.push(c),
-            _ => self.pieces.push(Piece::Done(Part::Bare(c.into()))),
+            Some(Piece::Done(WordPart::Bare(text))) => text.push(c),
+            _ => self.pieces.push(Piece::Done(WordPart::Bare(c.into()))),
         }
     }
 
     fn quoted(&mut self, text: &str) {
         self.last_bare = None;
         match self.pieces.last_mut() {
-            Some(Piece::Done(Part::Quoted(old))) => old.push_str(text),
-            _ => self.pieces.push(Piece::Done(Part::Quoted(text.into()))),
+            Some(Piece::Done(WordPart::Quoted(old))) => old.push_str(text),
+            _ => self.pieces.push(Piece::Done(WordPart::Quoted(text.into()))),
         }
     }
 
@@ -71,18 +71,18 @@ impl Builder {
         self.quoted(c.encode_utf8(&mut [0; 4]));
     }
 
-    fn part(&mut self, part: Part) {
+    fn part(&mut self, part: WordPart) {
         self.last_bare = None;
         self.pieces.push(Piece::Done(part));
     }
 
     fn opaque(&mut self, reason: Reason, span: Span) {
-        self.part(Part::Opaque { reason, span });
+        self.part(WordPart::Opaque { reason, span });
     }
 
     /// A glob character: literal where file names do not expand.
     fn glob(&mut self, c: char, piece: Piece) {
-        if self.place == Place::Argument {
+        if self.place == WordContext::Argument {
             self.last_bare = u8::try_from(c).ok();
             self.pieces.push(piece);
         } else {
@@ -92,7 +92,7 @@ impl Builder {
 
     /// True if the word so far reads `NAME=…`, `NAME+=…` or `NAME[…`.
     fn looks_assigned(&self) -> bool {
-        let Some(Piece::Done(Part::Bare(text))) = self.pieces.first() else { return false };
+        let Some(Piece::Done(WordPart::Bare(text))) = self.pieces.first() else { return false };
         let after = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
         after.len() < text.len() && (after.is_empty() || after.starts_with('=') || after.starts_with("+="))
     }
@@ -103,7 +103,7 @@ impl Builder {
         let expands = self.pieces.iter().any(expands_to_anything);
         let last_bracket = span.of(text).rfind(']').map_or(0, |at| span.start + at);
         let last_brace = last_brace_sign(span.of(text)).map_or(0, |at| span.start + at);
-        let mut parts: Vec<Part> = Vec::with_capacity(self.pieces.len());
+        let mut parts: Vec<WordPart> = Vec::with_capacity(self.pieces.len());
         for piece in self.pieces {
             let (at, c, reason) = match piece {
                 Piece::Done(part) => {
@@ -116,10 +116,10 @@ impl Builder {
                 Piece::Brace(at) => (at, "{", (at < last_brace).then_some(Reason::BraceExpansion)),
             };
             if let Some(reason) = reason {
-                parts.push(Part::Opaque { reason, span: Span::new(at, span.end) });
+                parts.push(WordPart::Opaque { reason, span: Span::new(at, span.end) });
                 break;
             }
-            push_merged(&mut parts, Part::Bare(c.into()));
+            push_merged(&mut parts, WordPart::Bare(c.into()));
         }
         Word { parts, span }
     }
@@ -128,7 +128,7 @@ impl Builder {
 /// True if what the piece stands for may hold a `]`, or makes the word a pattern anyway.
 fn expands_to_anything(piece: &Piece) -> bool {
     match piece {
-        Piece::Done(part) => !matches!(part, Part::Bare(_) | Part::Quoted(_)),
+        Piece::Done(part) => !matches!(part, WordPart::Bare(_) | WordPart::Quoted(_)),
         _ => false,
     }
 }
@@ -142,9 +142,9 @@ fn last_brace_sign(word: &str) -> Option<usize> {
     inside.rfind(',').max(points)
 }
 
-fn push_merged(parts: &mut Vec<Part>, part: Part) {
+fn push_merged(parts: &mut Vec<WordPart>, part: WordPart) {
     match (parts.last_mut(), &part) {
-        (Some(Part::Bare(old)), Part::Bare(new)) => old.push_str(new),
+        (Some(WordPart::Bare(old)), WordPart::Bare(new)) => old.push_str(new),
         _ => parts.push(part),
     }
 }
@@ -160,7 +160,7 @@ pub(crate) fn starts_name(byte: u8) -> bool {
 
 impl<'t> Reader<'t> {
     /// Reads the word that begins here, if one does. Blanks before it must be gone.
-    pub(crate) fn word(&mut self, place: Place) -> Read<Option<Word>> {
+    pub(crate) fn word(&mut self, place: WordContext) -> Read<Option<Word>> {
         self.c.peek();
         let start = self.c.pos;
         let mut builder = Builder::new(place);
@@ -177,7 +177,7 @@ impl<'t> Reader<'t> {
     /// Reads the value of an assignment, which may be empty.
     pub(crate) fn value(&mut self) -> Read<Word> {
         let start = self.c.pos;
-        let mut builder = Builder::new(Place::Value);
+        let mut builder = Builder::new(WordContext::Value);
         // A `~` right after the `=` expands.
         builder.last_bare = Some(b'=');
         self.word_into(&mut builder)?;
@@ -237,8 +237,8 @@ impl<'t> Reader<'t> {
     fn literal(&mut self, builder: &mut Builder) {
         let at = self.c.pos;
         match self.c.take_char() {
-            Some('*') => builder.glob('*', Piece::Done(Part::AnyText)),
-            Some('?') => builder.glob('?', Piece::Done(Part::AnyChar)),
+            Some('*') => builder.glob('*', Piece::Done(WordPart::AnyText)),
+            Some('?') => builder.glob('?', Piece::Done(WordPart::AnyChar)),
             Some('[') => builder.glob('[', Piece::Bracket(at)),
             // dash has no brace expansion.
             Some('{') if self.dialect == Dialect::Bash => builder.glob('{', Piece::Brace(at)),
@@ -250,13 +250,13 @@ impl<'t> Reader<'t> {
     fn tilde(&mut self, builder: &mut Builder) {
         let start = self.c.pos;
         self.c.pos += 1;
-        let first = builder.pieces.is_empty() && builder.place != Place::Value;
+        let first = builder.pieces.is_empty() && builder.place != WordContext::Value;
         let after_sign = matches!(builder.last_bare, Some(b':' | b'='));
-        let assigned = after_sign && (builder.place == Place::Value || builder.looks_assigned());
+        let assigned = after_sign && (builder.place == WordContext::Value || builder.looks_assigned());
         if !first && !assigned {
             builder.bare('~');
         } else if first && self.c.peek().is_none_or(|b| b == b'/' || ends_word(b)) {
-            builder.part(Part::Tilde);
+            builder.part(WordPart::Tilde);
         } else {
             builder.opaque(Reason::NamedHome, self.c.since(start));
         }
@@ -303,7 +303,7 @@ impl<'t> Reader<'t> {
         self.c.pos += 1;
         let pieces = builder.pieces.len();
         // An empty pair of quotes makes a part as well; what follows merges into it.
-        builder.part(Part::Quoted(String::new()));
+        builder.part(WordPart::Quoted(String::new()));
         loop {
             let start = self.c.pos;
             match self.c.peek() {
@@ -327,8 +327,7 @@ impl<'t> Reader<'t> {
             self.crosses_lines(&self.c.text[start..self.c.pos])?;
         }
         self.c.pos += 1;
-        let empty =
-            matches!(builder.pieces.get(pieces), Some(Piece::Done(Part::Quoted(text))) if text.is_empty());
+        let empty = matches!(builder.pieces.get(pieces), Some(Piece::Done(WordPart::Quoted(text))) if text.is_empty());
         if empty && builder.pieces.len() > pieces + 1 {
             builder.pieces.remove(pieces);
         }
@@ -374,7 +373,7 @@ impl<'t> Reader<'t> {
             Some(b'\'') if !quoted => self.ansi_quoted(start, builder)?,
             Some(b'"') if !quoted => {
                 self.bash_only()?;
-                self.double_quoted(&mut Builder::new(Place::Value))?;
+                self.double_quoted(&mut Builder::new(WordContext::Value))?;
                 builder.opaque(Reason::Translation, self.c.since(start));
             }
             Some(b) if starts_name(b) => {
@@ -410,8 +409,8 @@ impl<'t> Reader<'t> {
         if name == "_" {
             return builder.opaque(Reason::SpecialParameter, span);
         }
-        let quoted = quoted || builder.place != Place::Argument;
-        builder.part(Part::Variable { name, quoted });
+        let quoted = quoted || builder.place != WordContext::Argument;
+        builder.part(WordPart::Variable { name, quoted });
     }
 
     /// `$(…)` or `$((…))`, from `start`; stands at the first parenthesis.
@@ -450,7 +449,7 @@ impl<'t> Reader<'t> {
                 b'$' if close == b']' && !self.c.peek_second().is_some_and(starts_name) => {
                     return Stop::unsure(Unmodelled::Nesting);
                 }
-                b'$' => match self.dollar(true, &mut Builder::new(Place::Value)) {
+                b'$' => match self.dollar(true, &mut Builder::new(WordContext::Value)) {
                     Err(Stop::Wrong { .. }) => return Stop::unsure(Unmodelled::Nesting),
                     read => read?,
                 },
@@ -513,7 +512,7 @@ impl<'t> Reader<'t> {
     /// The rest of `${…}` after its name.
     fn braced(&mut self, start: usize, quoted: bool) -> Read<()> {
         self.enter()?;
-        let mut ignored = Builder::new(Place::Value);
+        let mut ignored = Builder::new(WordContext::Value);
         loop {
             match self.c.peek() {
                 None => {

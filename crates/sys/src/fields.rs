@@ -1,9 +1,9 @@
 //! Where the fields and records of separated values (RFC 4180) end, found 64 bytes at a time.
 //!
-//! As [`structure`](crate::structure) does it: what lies between quotes is the parity of the quotes before, so a separator
+//! As [`structure`](crate::json_tokens) does it: what lies between quotes is the parity of the quotes before, so a separator
 //! in quotes is told from one that separates without a branch. A doubled quote closes and opens again, which changes nothing.
 
-use crate::structure::{Positions, parity_by_shifts};
+use crate::json_tokens::{Positions, parity_by_shifts};
 
 const STEP: usize = 64;
 

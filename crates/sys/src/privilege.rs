@@ -10,7 +10,7 @@
 //! Its arguments are where the kernel has put them; nothing of it has run, so nothing is done twice.
 
 #[cfg(target_arch = "x86_64")]
-use crate::elsewhere;
+use crate::other_process;
 use std::os::unix::fs::MetadataExt;
 
 const SET_USER: u32 = 0o4000;
@@ -91,7 +91,7 @@ fn exec_call(pid: u32, stack: u64) -> Option<ExecCall> {
     let value = |key: u64| words.chunks(2).find(|pair| pair[0] == key).and_then(|pair| pair.get(1).copied());
     let path = value(AT_EXECFN)?;
     // The same name must still lead to the same file, or the second exec would fail where nothing can be done about it.
-    let name = String::from_utf8(elsewhere::string(pid, path)?).ok()?;
+    let name = String::from_utf8(other_process::string(pid, path)?).ok()?;
     let seen = match name.strip_prefix('/') {
         Some(rest) => format!("/proc/{pid}/root/{rest}"),
         None => format!("/proc/{pid}/cwd/{name}"),
@@ -110,7 +110,7 @@ fn exec_call(pid: u32, stack: u64) -> Option<ExecCall> {
 #[cfg(target_arch = "x86_64")]
 fn word(pid: u32, address: u64) -> Option<u64> {
     let mut buffer = [0; 8];
-    Some(u64::from_ne_bytes(*elsewhere::memory(pid, address, &mut buffer)?.first_chunk()?))
+    Some(u64::from_ne_bytes(*other_process::memory(pid, address, &mut buffer)?.first_chunk()?))
 }
 
 /// A `syscall` instruction in the code that the kernel lends to every process.
@@ -120,9 +120,9 @@ fn syscall_instruction(pid: u32, vdso: u64) -> Option<u64> {
     let mut code = [0; 8192];
     let half = code.len() / 2;
     // What lies behind its first page may not be there.
-    let size = match elsewhere::memory(pid, vdso, &mut code).map(<[u8]>::len) {
+    let size = match other_process::memory(pid, vdso, &mut code).map(<[u8]>::len) {
         Some(size) => size,
-        None => elsewhere::memory(pid, vdso, &mut code[..half])?.len(),
+        None => other_process::memory(pid, vdso, &mut code[..half])?.len(),
     };
     let at = code[..size].windows(2).position(|bytes| bytes == SYSCALL)?;
     Some(vdso + at as u64)

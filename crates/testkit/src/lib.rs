@@ -44,7 +44,7 @@ pub use process::{Ended, Ending, Launch, Running, Stdin};
 pub use random::Random;
 pub use recipe::Recipe;
 pub use rustix::process::Signal;
-pub use session::{Member, has_file_in, members};
+pub use session::{SessionProcess, has_file_in, members};
 pub use snapshot::{Entry, snapshot};
 pub use subject::Subject;
 pub use suite::{Findings, check_case, check_topic};

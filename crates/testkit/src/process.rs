@@ -20,7 +20,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use crate::collect::Collector;
-use crate::{Error, Member, Result, session};
+use crate::{Error, Result, SessionProcess, session};
 
 /// A command and the circumstances it starts in.
 #[derive(Clone, Debug)]
@@ -181,7 +181,7 @@ impl Running {
     }
 
     /// Waits until the processes of the session are as wished; an error, with how they are, if they never are.
-    pub fn await_members(&self, wish: impl Fn(&[Member]) -> bool) -> Result<()> {
+    pub fn await_members(&self, wish: impl Fn(&[SessionProcess]) -> bool) -> Result<()> {
         loop {
             let members = session::members(self.pid);
             if wish(&members) {
@@ -196,7 +196,8 @@ impl Running {
 
     /// Waits until nothing happens any more: in two looks in a row, every process of the session sleeps.
     pub fn await_quiet(&self) -> Result<()> {
-        let quiet = |members: &[Member]| members.iter().all(|member| matches!(member.state, 'S' | 'Z'));
+        let quiet =
+            |members: &[SessionProcess]| members.iter().all(|member| matches!(member.state, 'S' | 'Z'));
         loop {
             self.await_members(quiet)?;
             std::thread::sleep(Duration::from_millis(10));

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// A live process of a session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Member {
+pub struct SessionProcess {
     /// Its program's name, as the kernel keeps it (15 bytes).
     pub name: String,
     /// Its state letter: `R`, `S`, `T`, `Z` …
@@ -20,15 +20,15 @@ pub struct Member {
 }
 
 /// The processes of a session, zombies included, sorted by name.
-pub fn members(session: Pid) -> Vec<Member> {
+pub fn members(session: Pid) -> Vec<SessionProcess> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let mut found: Vec<Member> = pids.filter_map(|pid| member(pid, session)).collect();
+    let mut found: Vec<SessionProcess> = pids.filter_map(|pid| member(pid, session)).collect();
     found.sort();
     found
 }
 
-fn member(pid: i32, session: Pid) -> Option<Member> {
+fn member(pid: i32, session: Pid) -> Option<SessionProcess> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
     let (head, tail) = stat.rsplit_once(')')?;
@@ -37,7 +37,7 @@ fn member(pid: i32, session: Pid) -> Option<Member> {
     let mut fields = tail.split_ascii_whitespace();
     let state = fields.next()?.chars().next()?;
     let its_session: i32 = fields.nth(2)?.parse().ok()?;
-    (its_session == session.as_raw_nonzero().get()).then_some(Member { name, state, pid })
+    (its_session == session.as_raw_nonzero().get()).then_some(SessionProcess { name, state, pid })
 }
 
 /// Whether a process has a file open that lies in `directory`, whose path has no links in it, or lay there and has lost its name.

@@ -23,22 +23,22 @@ const DEEPEST: usize = 12;
 const STOPS: usize = 10_000;
 
 /// A part: what `--only` calls it, its title, and how it is measured over its tree.
-struct Part {
+struct WordPart {
     key: &'static str,
     title: &'static str,
     /// Directories and files.
     tree: (usize, usize),
-    measure: fn(&Bench, &Part, &Path) -> Outcome<Value>,
+    measure: fn(&Bench, &WordPart, &Path) -> Outcome<Value>,
 }
 
 const MANY: (usize, usize) = (35_000, 31_000);
 
-const PARTS: [Part; 5] = [
-    Part { key: "directories", title: "35,000 directories, 66,000 entries", tree: MANY, measure: absent },
-    Part { key: "files", title: "1,000,000 entries", tree: (60_000, 940_000), measure: absent },
-    Part { key: "first", title: "The first match", tree: MANY, measure: first },
-    Part { key: "ways", title: "Ways, two threads", tree: MANY, measure: ways },
-    Part { key: "stops", title: "Stops", tree: (600, 1400), measure: stops },
+const PARTS: [WordPart; 5] = [
+    WordPart { key: "directories", title: "35,000 directories, 66,000 entries", tree: MANY, measure: absent },
+    WordPart { key: "files", title: "1,000,000 entries", tree: (60_000, 940_000), measure: absent },
+    WordPart { key: "first", title: "The first match", tree: MANY, measure: first },
+    WordPart { key: "ways", title: "Ways, two threads", tree: MANY, measure: ways },
+    WordPart { key: "stops", title: "Stops", tree: (600, 1400), measure: stops },
 ];
 
 /// All of it. Trees are made in memory, where every contender finds them as fast as can be.
@@ -53,7 +53,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
         data: json!({}),
         claims: Vec::new(),
     };
-    let asked = |part: &Part| bench.only.as_ref().is_none_or(|only| only == part.key);
+    let asked = |part: &WordPart| bench.only.as_ref().is_none_or(|only| only == part.key);
     if !PARTS.iter().any(asked) {
         return Err("the parts are directories, files, first, ways and stops".into());
     }
@@ -70,7 +70,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     Ok(results)
 }
 
-fn over(bench: &Bench, part: &Part, place: &Path) -> Outcome<Value> {
+fn over(bench: &Bench, part: &WordPart, place: &Path) -> Outcome<Value> {
     let (directories, files) = part.tree;
     let tree = tree(place, directories, files)?;
     let mut measured = (part.measure)(bench, part, &tree)?;
@@ -114,7 +114,7 @@ fn words(program: &Path, words: &[&str]) -> Vec<OsString> {
 }
 
 /// A name that is not there.
-fn absent(bench: &Bench, part: &Part, tree: &Path) -> Outcome<Value> {
+fn absent(bench: &Bench, part: &WordPart, tree: &Path) -> Outcome<Value> {
     let samples = contest(&contenders(bench, &floor(bench)?, tree), &bench.data, bench.runs(7), 1)?;
     Ok(kept(&table(&samples, Unit::Milliseconds), &claims_of(part.title, &samples), &samples))
 }
@@ -178,7 +178,7 @@ fn claims_of(name: &str, samples: &[Samples]) -> Vec<Claim> {
 }
 
 /// The last directory made is near the start only by chance; the one made first is not.
-fn first(bench: &Bench, _: &Part, tree: &Path) -> Outcome<Value> {
+fn first(bench: &Bench, _: &WordPart, tree: &Path) -> Outcome<Value> {
     let tree = tree.to_string_lossy();
     let ours = ["find", "--first", &tree, "-name", "dir1"];
     let mut all = vec![Contender::new("pelton find --first", words(&bench.pelton, &ours))];
@@ -220,7 +220,7 @@ fn system_calls(bench: &Bench, tree: &Path) -> Outcome<f64> {
 }
 
 /// The statistics of each way, and how many system calls one thread needs.
-fn ways(bench: &Bench, part: &Part, tree: &Path) -> Outcome<Value> {
+fn ways(bench: &Bench, part: &WordPart, tree: &Path) -> Outcome<Value> {
     let calls = system_calls(bench, tree)? / (part.tree.0 + 1) as f64;
     let mut claims = vec![Claim::at_most("system calls per directory, start included", calls, 4.0, "")];
     let ways = statistics(bench, tree)?;
@@ -283,7 +283,7 @@ fn ways_table(ways: &[Value]) -> String {
 }
 
 /// Searches that end at a random place, in random ways: each says one name and nothing else, and none leaves a process behind.
-fn stops(bench: &Bench, part: &Part, tree: &Path) -> Outcome<Value> {
+fn stops(bench: &Bench, part: &WordPart, tree: &Path) -> Outcome<Value> {
     let mut rng = Rng::new(11);
     let mut wrong = 0;
     let began = Instant::now();

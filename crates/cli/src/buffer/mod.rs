@@ -5,7 +5,7 @@ mod watch;
 use crate::Ending;
 use crate::args::BufferArgs;
 use crate::failure::{Failure, plain};
-use crate::output::Place;
+use crate::output::OutputTarget;
 use crate::terminal;
 use pelton_buffer::{Child, Ends, Error, Finish, Limits, Setting, Store, pump};
 use pelton_record::{Buffered, RECORD_VERSION};
@@ -27,7 +27,7 @@ const MEMORY_DEFAULT: u64 = 64 << 20;
 /// Runs it.
 pub fn buffer(args: &BufferArgs) -> Result<Ending, Failure> {
     let limits = limits(args)?;
-    let place = args.json.then(|| Place::prepare(args.output.as_deref())).transpose()?;
+    let place = args.json.then(|| OutputTarget::prepare(args.output.as_deref())).transpose()?;
     let descriptor = |number| if startup::was_open(number) { Ok(()) } else { Err(closed(number)) };
     descriptor(1)?;
     signals::ignore_file_size_signal();

@@ -66,7 +66,7 @@ fn refuse(args: &RunArgs, request: &Request, plan: &Plan, environment: &Environm
         return Err(Failure::new("--check runs the script twice, and this one can be read only once")
             .with_help("a regular file: pelton run --check -f FILE"));
     }
-    let hazards = pelton_run::twice_hazards(plan, request, environment);
+    let hazards = pelton_run::rerun_hazards(plan, request, environment);
     let refusal = |message: &str, stages: &[Stays]| {
         let spans = stages.iter().map(|stage| (stage.span, stage.reason.clone())).collect();
         let origin = request.script.as_ref().map(|file| file.display().to_string());

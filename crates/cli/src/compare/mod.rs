@@ -1,6 +1,6 @@
 //! `pelton compare`: two texts in turns, and whether the change helped.
 
-mod aside;
+mod hidden_output;
 mod scale;
 
 use crate::Ending;
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::source::{self, Source};
 use crate::terminal::{self, Look};
 use crate::time::{Input, Measured, measure};
-use aside::{Kept, quietly};
+use hidden_output::{Kept, quietly};
 use pelton_record::{Comparison, JudgementKind, Outputs, Run};
 use pelton_run::{Compared, Environment, Options};
 use std::ffi::OsStr;

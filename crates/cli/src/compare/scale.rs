@@ -1,6 +1,6 @@
 //! `pelton compare --input-scale`: each text on growing parts of standard input.
 
-use super::aside::quietly;
+use super::hidden_output::quietly;
 use super::{INTERRUPTED, resolve};
 use crate::Ending;
 use crate::args::{CompareArgs, When};
@@ -37,7 +37,7 @@ pub fn run(args: &CompareArgs, environment: &Environment, color: When) -> Result
             };
             points.push(point);
         }
-        growths.push(pelton_run::growth(name(text), points));
+        growths.push(pelton_run::scaling_exponent(name(text), points));
     }
     bar.finish_and_clear();
     let text = match args.json {

@@ -8,7 +8,7 @@ mod timeline;
 use crate::Ending;
 use crate::args::When;
 use crate::failure::Failure;
-use crate::output::Place;
+use crate::output::OutputTarget;
 use crate::terminal::{self, Look};
 pub use args::FindArgs;
 use pelton_find::{Query, Surroundings, Unmodelled};
@@ -20,7 +20,7 @@ use std::os::unix::ffi::OsStrExt;
 
 /// Runs it.
 pub fn find(args: &FindArgs, color: When) -> Result<Ending, Failure> {
-    let place = Place::prepare(args.output.as_deref())?;
+    let place = OutputTarget::prepare(args.output.as_deref())?;
     let terminal = std::io::stdout().is_terminal();
     let query = match read(args, terminal) {
         Ok(query) => query,

@@ -5,7 +5,7 @@
 
 use crate::manual::Completing;
 use pelton_syntax::{
-    Command, Dialect, Part, Reason, Redirect, RedirectKind, Simple, Stage, Word, is_set_by_shell, parse,
+    Command, Dialect, Reason, Redirect, RedirectKind, Simple, Stage, Word, WordPart, is_set_by_shell, parse,
 };
 
 /// What the shell says that it knows.
@@ -130,7 +130,7 @@ impl<'t> Judge<'t> {
         };
         let Some(first) = simple.words.first() else { return Err("the variable that it sets".into()) };
         match first.parts.as_slice() {
-            [Part::Bare(name)] => Ok(Judge { simple, name: name.clone() }),
+            [WordPart::Bare(name)] => Ok(Judge { simple, name: name.clone() }),
             _ => Err("a command whose name is expanded or quoted".into()),
         }
     }
@@ -165,15 +165,15 @@ fn command(name: &str, shell: Completing, known: &Known) -> Result<Option<String
 fn plain_words(stage: &Stage, shell: Completing, exported: &dyn Fn(&str) -> bool) -> Result<(), String> {
     for part in stage.words().flat_map(|word| &word.parts) {
         match part {
-            Part::Bare(_) | Part::Quoted(_) => {}
+            WordPart::Bare(_) | WordPart::Quoted(_) => {}
             _ if shell != Completing::Bash => return Err("an expansion".into()),
-            Part::Tilde | Part::AnyText | Part::AnyChar => {}
-            Part::Variable { name, .. } if is_set_by_shell(name, true) || !exported(name) => {
+            WordPart::Tilde | WordPart::AnyText | WordPart::AnyChar => {}
+            WordPart::Variable { name, .. } if is_set_by_shell(name, true) || !exported(name) => {
                 return Err(format!("`${name}`, a variable of this shell"));
             }
-            Part::Variable { .. } => {}
-            Part::Opaque { reason: Reason::BraceExpansion | Reason::BracketPattern, .. } => {}
-            Part::Opaque { reason, .. } => return Err(reason.describe().into()),
+            WordPart::Variable { .. } => {}
+            WordPart::Opaque { reason: Reason::BraceExpansion | Reason::BracketPattern, .. } => {}
+            WordPart::Opaque { reason, .. } => return Err(reason.describe().into()),
         }
     }
     let opaque = |redirect: &Redirect| matches!(redirect.kind, RedirectKind::Opaque(_));
@@ -189,10 +189,10 @@ fn alike(stage: &Stage, first: bool, last: bool) -> Result<(), String> {
     let quoted = |c: char| !"\\!$`\n".contains(c);
     let same = |word: &Word| {
         word.parts.iter().enumerate().all(|(at, part)| match part {
-            Part::Bare(text) => {
+            WordPart::Bare(text) => {
                 text.chars().all(|c| bare(c) || c == '=') && !(at == 0 && text.starts_with('='))
             }
-            Part::Quoted(text) => text.chars().all(quoted),
+            WordPart::Quoted(text) => text.chars().all(quoted),
             _ => false,
         })
     };

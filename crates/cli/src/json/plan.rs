@@ -3,13 +3,13 @@
 use super::JsonArgs;
 use crate::failure::Failure;
 use pelton_json::Rules;
-use pelton_json::formats::{Part, Piece, Shown, parse_template};
-use pelton_json::select::{PathError, Paths, Step, parse, parse_list};
+use pelton_json::formats::{OutputField, Piece, Shown, parse_template};
+use pelton_json::select::{PathError, PathStep, Paths, parse, parse_list};
 use pelton_record::Span;
 use std::ffi::OsString;
 
 /// What to read, what to select, and how to show it.
-pub struct Plan {
+pub struct JsonPlan {
     pub files: Vec<OsString>,
     /// `None`: everything.
     pub paths: Option<Paths>,
@@ -25,7 +25,7 @@ pub enum Show {
     Tokens,
     Gron,
     Values { raw: bool },
-    Records { fields: Paths, count: usize, parts: Vec<Part>, shown: Shown },
+    Records { fields: Paths, count: usize, parts: Vec<OutputField>, shown: Shown },
     Template { value: Vec<Piece>, open: Vec<Piece>, close: Vec<Piece> },
 }
 
@@ -45,7 +45,7 @@ impl Show {
     }
 }
 
-impl Plan {
+impl JsonPlan {
     /// Reads it.
     pub fn of(args: &JsonArgs) -> Result<Self, Failure> {
         let (mut paths, mut files) = (Vec::new(), Vec::new());
@@ -75,7 +75,7 @@ impl Plan {
             let message = "records are selected by one path without `..`, so that none lies within another";
             return Err(Failure::new(message).with_help("pelton json '.items[]' --tsv .id,.name"));
         }
-        Ok(Plan { files, paths, show, header: header.into_bytes() })
+        Ok(JsonPlan { files, paths, show, header: header.into_bytes() })
     }
 }
 
@@ -89,10 +89,10 @@ fn show(args: &JsonArgs, selects: bool) -> Result<Show, Failure> {
         let columns = parse_list(list).map_err(|error| wrong("list of columns", list, &error))?;
         let mut parts = Vec::new();
         for number in 0..columns.len() {
-            parts.extend([Part::Field(number), Part::Text(b"\t".to_vec())]);
+            parts.extend([OutputField::Field(number), OutputField::Text(b"\t".to_vec())]);
         }
         parts.pop();
-        parts.push(Part::Text(b"\n".to_vec()));
+        parts.push(OutputField::Text(b"\n".to_vec()));
         return records(&columns, parts, Shown::Columns);
     }
     if let Some(text) = &args.format {
@@ -137,10 +137,10 @@ fn fields_of(args: &JsonArgs, pieces: Vec<Piece>) -> Result<Show, Failure> {
     let (mut columns, mut parts) = (Vec::new(), Vec::new());
     for piece in pieces {
         parts.push(match piece {
-            Piece::Text(text) => Part::Text(text),
+            Piece::Text(text) => OutputField::Text(text),
             Piece::Field(steps) => {
                 columns.push(steps);
-                Part::Field(columns.len() - 1)
+                OutputField::Field(columns.len() - 1)
             }
             _ => {
                 let message =
@@ -153,8 +153,8 @@ fn fields_of(args: &JsonArgs, pieces: Vec<Piece>) -> Result<Show, Failure> {
     records(&columns, parts, Shown::Plain)
 }
 
-fn records(columns: &[Vec<Step>], parts: Vec<Part>, shown: Shown) -> Result<Show, Failure> {
-    if columns.iter().flatten().any(|step| matches!(step, Step::If(_))) {
+fn records(columns: &[Vec<PathStep>], parts: Vec<OutputField>, shown: Shown) -> Result<Show, Failure> {
+    if columns.iter().flatten().any(|step| matches!(step, PathStep::If(_))) {
         return Err(Failure::new(
             "a condition cannot stand in a column: it belongs into the PATH of the records",
         ));

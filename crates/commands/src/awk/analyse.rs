@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::Accept;
 
+use super::effects::{Looker, Thing, Uses};
 use super::names::{Names, Owner, bodies, patterns};
 use super::tree::{Arith, Builtin, Expr, Order, Pattern, Program, Statement};
-use super::uses::{Looker, Thing, Uses};
 
 /// How [`Analysis::joined`] calls `$0` and what comes of it.
 pub(super) const LAST_RECORD: &str = "the last record";
@@ -44,14 +44,14 @@ pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Ve
     let mut analysis = Analysis {
         ranges: program.rules.iter().any(|rule| matches!(rule.pattern, Pattern::Range(..))),
         has_end: !program.end.is_empty(),
-        whole_lines: super::lines::prints_whole_lines(program),
-        may_fail: super::bounds::may_fail(program, variables),
+        whole_lines: super::whole_lines::prints_whole_lines(program),
+        may_fail: super::can_fail::may_fail(program, variables),
         ..Analysis::default()
     };
     let is_counter = |thing: &Thing| matches!(thing, Thing::Variable(Owner::Program, name) if matches!(name.as_str(), "NR" | "FNR"));
     let mut main = Uses::default();
     for rule in &program.rules {
-        super::uses::merge(&mut main, looker.rule(rule)?);
+        super::effects::merge(&mut main, looker.rule(rule)?);
     }
     analysis.prints_records = main.prints || program.rules.iter().any(|rule| rule.action.is_none());
     analysis.counts = main.reads.iter().any(is_counter);
@@ -64,7 +64,7 @@ pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Ve
     analysis.carried = carried(program, &mut looker, &written)?;
     let mut end = Uses::default();
     for statement in program.end.iter().flatten() {
-        super::uses::merge(&mut end, looker.statement(Owner::Program, statement)?);
+        super::effects::merge(&mut end, looker.statement(Owner::Program, statement)?);
     }
     analysis.joined = end.reads.iter().filter(|thing| written.contains(thing)).map(name_of).collect();
     if end.reads.iter().any(|thing| *thing == Thing::Record) {
@@ -79,18 +79,18 @@ pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Ve
         each_statement(statement, &mut |statement| exits |= matches!(statement, Statement::Exit(_)));
     }
     analysis.exits = exits;
-    analysis.any_order = super::order::check(program, names, &mut looker)?;
-    super::lines::check_loops(program, &mut looker)?;
+    analysis.any_order = super::for_in_order::check(program, names, &mut looker)?;
+    super::whole_lines::check_loops(program, &mut looker)?;
     Ok(analysis)
 }
 
 fn everything(program: &Program, looker: &mut Looker) -> Accept<Uses> {
     let mut all = Uses::default();
     for (owner, statement) in bodies(program) {
-        super::uses::merge(&mut all, looker.statement(owner, statement)?);
+        super::effects::merge(&mut all, looker.statement(owner, statement)?);
     }
     for pattern in patterns(program) {
-        super::uses::merge(&mut all, looker.expr(Owner::Program, pattern)?);
+        super::effects::merge(&mut all, looker.expr(Owner::Program, pattern)?);
     }
     Ok(all)
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::array::Array;
-use super::choice::Choice;
 use super::fields::Separator;
 use super::format::Piece;
+use super::string_switch::Choice;
 use super::tree::{Arith, Order};
 use super::value::{Text, Value, same};
 
@@ -125,10 +125,10 @@ fn weight(expr: &Get) -> Option<usize> {
     Some(below + 1)
 }
 
-fn weight_of_place(place: &Place) -> Option<usize> {
+fn weight_of_place(place: &LValue) -> Option<usize> {
     match place {
-        Place::Element(_, index) => index.iter().map(weight).sum(),
-        Place::FieldAt(index) => weight(index),
+        LValue::Element(_, index) => index.iter().map(weight).sum(),
+        LValue::FieldAt(index) => weight(index),
         _ => Some(0),
     }
 }
@@ -155,13 +155,13 @@ pub(super) enum Do {
     /// The same.
     Printf(Vec<Piece>, Vec<Get>, bool),
     /// To a sum that is read at the end only; times 1 or -1.
-    Add(Place, Get, f64),
+    Add(LValue, Get, f64),
     If(Get, Vec<Do>, Vec<Do>),
     /// Test before, body, step.
     Loop(Option<Get>, Vec<Do>, Vec<Do>),
     /// `do … while`.
     Again(Vec<Do>, Get),
-    Each(Place, Table, Vec<Do>),
+    Each(LValue, Table, Vec<Do>),
     Delete(Table, Vec<Get>),
     Clear(Table),
     Next,
@@ -181,7 +181,7 @@ pub(super) enum Table {
 
 /// What can be assigned.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum LValue {
     Global(usize),
     Local(usize),
     Record,
@@ -196,15 +196,15 @@ pub(super) enum Place {
 pub(super) enum Get {
     Number(f64),
     Text(Text),
-    Of(Place),
+    Of(LValue),
     RecordNumber,
     FileRecordNumber,
     FileName,
     In(Table, Vec<Get>),
-    Assign(Box<Place>, Box<Get>),
-    Update(Arith, Box<Place>, Box<Get>),
+    Assign(Box<LValue>, Box<Get>),
+    Update(Arith, Box<LValue>, Box<Get>),
     Step {
-        place: Box<Place>,
+        place: Box<LValue>,
         by: f64,
         before: bool,
     },
@@ -238,7 +238,7 @@ pub(super) enum Get {
         all: bool,
         pattern: usize,
         by: Replacement,
-        place: Box<Place>,
+        place: Box<LValue>,
     },
     Find(Box<Get>, usize),
     Sprintf(Vec<Piece>, Vec<Get>),
@@ -295,13 +295,13 @@ pub(super) enum Argument {
 #[derive(Clone, Debug)]
 pub(super) enum Replacement {
     /// Read already.
-    Fixed(Vec<Part>),
+    Fixed(Vec<ReplacementPart>),
     Made(Box<Get>),
 }
 
 /// A piece of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ReplacementPart {
     Text(Vec<u8>),
     /// What matched.
     Match,
@@ -326,7 +326,7 @@ impl Code {
 /// The pattern that the record must match for this to be true; what comes before it changes nothing.
 fn required(test: &Get) -> Option<usize> {
     match test {
-        Get::Match { negated: false, text, pattern } if matches!(**text, Get::Of(Place::Record)) => {
+        Get::Match { negated: false, text, pattern } if matches!(**text, Get::Of(LValue::Record)) => {
             Some(*pattern)
         }
         Get::And(left, right) if is_still(left) => required(left).or_else(|| required(right)),
@@ -365,16 +365,16 @@ pub(super) fn either(left: Get, right: Get) -> Get {
 }
 
 fn is_variable(expr: &Get) -> bool {
-    matches!(expr, Get::Of(Place::Global(_) | Place::Local(_) | Place::Record | Place::Field(_)))
+    matches!(expr, Get::Of(LValue::Global(_) | LValue::Local(_) | LValue::Record | LValue::Field(_)))
 }
 
 fn is_same_variable(left: &Get, right: &Get) -> bool {
     match (left, right) {
         (Get::Of(left), Get::Of(right)) => match (left, right) {
-            (Place::Global(left), Place::Global(right))
-            | (Place::Local(left), Place::Local(right))
-            | (Place::Field(left), Place::Field(right)) => left == right,
-            (Place::Record, Place::Record) => true,
+            (LValue::Global(left), LValue::Global(right))
+            | (LValue::Local(left), LValue::Local(right))
+            | (LValue::Field(left), LValue::Field(right)) => left == right,
+            (LValue::Record, LValue::Record) => true,
             _ => false,
         },
         _ => false,
@@ -383,10 +383,10 @@ fn is_same_variable(left: &Get, right: &Get) -> bool {
 
 /// Evaluating it shows nowhere. Says no if in doubt.
 pub(super) fn is_still(expr: &Get) -> bool {
-    let is_simple = |place: &Place| {
+    let is_simple = |place: &LValue| {
         matches!(
             place,
-            Place::Global(_) | Place::Local(_) | Place::Record | Place::Field(_) | Place::FieldCount
+            LValue::Global(_) | LValue::Local(_) | LValue::Record | LValue::Field(_) | LValue::FieldCount
         )
     };
     match expr {
@@ -406,7 +406,7 @@ pub(super) fn is_still(expr: &Get) -> bool {
 }
 
 /// Reads a replacement: `&` is what matched, a backslash before it or before itself takes its meaning away.
-pub(super) fn replacement(text: &[u8]) -> Vec<Part> {
+pub(super) fn replacement(text: &[u8]) -> Vec<ReplacementPart> {
     let mut parts = Vec::new();
     let mut plain = Vec::new();
     let mut at = 0;
@@ -419,15 +419,15 @@ pub(super) fn replacement(text: &[u8]) -> Vec<Part> {
             }
             (b'&', _) => {
                 if !plain.is_empty() {
-                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                    parts.push(ReplacementPart::Text(std::mem::take(&mut plain)));
                 }
-                parts.push(Part::Match);
+                parts.push(ReplacementPart::Match);
             }
             _ => plain.push(byte),
         }
     }
     if !plain.is_empty() {
-        parts.push(Part::Text(plain));
+        parts.push(ReplacementPart::Text(plain));
     }
     parts
 }

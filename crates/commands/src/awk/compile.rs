@@ -6,13 +6,13 @@ use std::sync::Arc;
 use crate::{Accept, Declined};
 
 use super::Dialect;
-use super::choice::Choice;
-use super::code::{self, Argument, Code, Do, Function, Get, Place, Replacement, Rule, Table, When};
+use super::code::{self, Argument, Code, Do, Function, Get, LValue, Replacement, Rule, Table, When};
 use super::fields::Separator;
 use super::fold;
 use super::format::{self, Piece};
 use super::names::{Names, Owner};
 use super::pattern::Pattern;
+use super::string_switch::Choice;
 use super::tree::{Expr, Pattern as Test, Program, Redirect, Statement};
 use super::value::{Text, Value};
 
@@ -25,7 +25,7 @@ pub(super) struct Compiled {
 }
 
 /// What is known before the program runs.
-pub(super) struct Given<'a> {
+pub(super) struct InitialState<'a> {
     pub(super) dialect: Dialect,
     /// Assigned on the command line.
     pub(super) variables: &'a [(String, Vec<u8>)],
@@ -38,7 +38,7 @@ pub(super) struct Given<'a> {
 
 pub(super) struct Compiler<'a> {
     pub(super) names: &'a Names,
-    pub(super) given: &'a Given<'a>,
+    pub(super) given: &'a InitialState<'a>,
     pub(super) inside: Owner,
     pub(super) places: BTreeMap<(Owner, String), usize>,
     pub(super) tables: BTreeMap<String, usize>,
@@ -56,7 +56,7 @@ pub(super) struct Compiler<'a> {
 }
 
 /// Compiles a program.
-pub(super) fn compile(program: &Program, names: &Names, given: &Given) -> Accept<Compiled> {
+pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) -> Accept<Compiled> {
     let mut compiler = Compiler {
         names,
         given,
@@ -127,7 +127,7 @@ pub(super) fn separator(text: &[u8], dialect: Dialect) -> Accept<Separator> {
             if anchored {
                 return Declined::because("an anchor in FS");
             }
-            super::unsure::check_find(expression)?;
+            super::exact_patterns::check_find(expression)?;
             let pattern = Pattern::new(expression, dialect)?;
             if pattern.may_match_nothing() {
                 return Declined::because("an FS that may match nothing");
@@ -203,15 +203,15 @@ impl Compiler<'_> {
     }
 
     /// The place of a variable.
-    pub(super) fn place(&mut self, name: &str) -> Place {
+    pub(super) fn place(&mut self, name: &str) -> LValue {
         if let Some(place) = code::KNOWN.iter().position(|(known, _)| *known == name) {
-            return Place::Global(place);
+            return LValue::Global(place);
         }
         let owner = self.names.owner(self.inside, name);
         let next = self.globals;
         let place = *self.places.entry((owner, name.to_owned())).or_insert(next);
         self.globals += usize::from(place == next && owner == Owner::Program);
-        if owner == Owner::Program { Place::Global(place) } else { Place::Local(place) }
+        if owner == Owner::Program { LValue::Global(place) } else { LValue::Local(place) }
     }
 
     pub(super) fn table(&mut self, name: &str) -> Table {
@@ -379,9 +379,9 @@ impl Compiler<'_> {
     }
 
     /// A variable that can be assigned.
-    pub(super) fn variable(&mut self, name: &str) -> Accept<Place> {
+    pub(super) fn variable(&mut self, name: &str) -> Accept<LValue> {
         match name {
-            "NF" => Ok(Place::FieldCount),
+            "NF" => Ok(LValue::FieldCount),
             "NR" | "FNR" | "FILENAME" => Declined::because(format!("an assignment to {name}")),
             "CONVFMT" | "OFMT" => Declined::because(format!("another {name}")),
             _ => Ok(self.place(name)),
@@ -417,7 +417,7 @@ impl Compiler<'_> {
             Expr::Regex(text) => text.clone(),
             other => self.known_text(other).unwrap_or_default(),
         };
-        super::unsure::check_find(&text)?;
+        super::exact_patterns::check_find(&text)?;
         self.pattern(expr)
     }
 
@@ -430,7 +430,7 @@ impl Compiler<'_> {
                 None => return Declined::because("a regular expression that is made while the program runs"),
             },
         };
-        super::unsure::check_match(&text)?;
+        super::exact_patterns::check_match(&text)?;
         self.patterns.push(Pattern::new(&text, self.given.dialect)?);
         Ok(self.patterns.len() - 1)
     }
@@ -472,7 +472,7 @@ impl Compiler<'_> {
             None => Replacement::Made(Box::new(self.get(&args[1])?)),
         };
         let place = match args.get(2) {
-            None => Place::Record,
+            None => LValue::Record,
             Some(place) if place.is_place() => self.assignable(place)?,
             Some(_) => return Declined::because("sub or gsub in something that is no variable"),
         };
@@ -480,20 +480,20 @@ impl Compiler<'_> {
     }
 
     /// Something that is assigned.
-    pub(super) fn assignable(&mut self, expr: &Expr) -> Accept<Place> {
+    pub(super) fn assignable(&mut self, expr: &Expr) -> Accept<LValue> {
         match expr {
             Expr::Name(name) => self.variable(name),
             Expr::Field(index) => match self.get(index)? {
-                Get::Number(0.0) => Ok(Place::Record),
+                Get::Number(0.0) => Ok(LValue::Record),
                 Get::Number(number) if (1.0..=10_000.0).contains(&number) && number.fract() == 0.0 => {
-                    Ok(Place::Field(number as usize))
+                    Ok(LValue::Field(number as usize))
                 }
                 Get::Number(_) => Declined::because("a field with an unusual number"),
-                index => Ok(Place::FieldAt(Box::new(index))),
+                index => Ok(LValue::FieldAt(Box::new(index))),
             },
             Expr::Element(array, index) => {
                 let table = self.table(array);
-                Ok(Place::Element(table, self.gets(index)?))
+                Ok(LValue::Element(table, self.gets(index)?))
             }
             Expr::Group(inner) if inner.len() == 1 => self.assignable(&inner[0]),
             _ => Declined::because("an assignment to something that is no variable"),

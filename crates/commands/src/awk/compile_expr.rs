@@ -2,7 +2,7 @@
 
 use crate::{Accept, Declined};
 
-use super::code::{Get, Place, comparison, either};
+use super::code::{Get, LValue, comparison, either};
 use super::compile::Compiler;
 use super::names::Owner;
 use super::tree::{Builtin, Expr};
@@ -22,7 +22,7 @@ impl Compiler<'_> {
             Expr::Text(text) => Compiler::constant(text),
             // By itself, it is matched against the record.
             Expr::Regex(_) => {
-                let text = Box::new(Get::Of(Place::Record));
+                let text = Box::new(Get::Of(LValue::Record));
                 Get::Match { negated: false, text, pattern: self.pattern(expr)? }
             }
             Expr::Name(name) => self.read(name),
@@ -75,7 +75,7 @@ impl Compiler<'_> {
                 Get::If(test, yes, self.boxed(no)?)
             }
             Expr::Concat(left, right) => self.concat(left, right)?,
-            Expr::LengthAlone => Get::Length(Box::new(Get::Of(Place::Record))),
+            Expr::LengthAlone => Get::Length(Box::new(Get::Of(LValue::Record))),
             Expr::Builtin(builtin, args) => self.builtin(*builtin, args)?,
             Expr::Call(name, args) => {
                 let Some(number) = self.names.function(name) else {
@@ -93,7 +93,7 @@ impl Compiler<'_> {
             "NR" => Get::RecordNumber,
             "FNR" => Get::FileRecordNumber,
             "FILENAME" => Get::FileName,
-            "NF" => Get::Of(Place::FieldCount),
+            "NF" => Get::Of(LValue::FieldCount),
             _ => Get::Of(self.place(name)),
         }
     }

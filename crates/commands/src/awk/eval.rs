@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use super::code::{Get, OFS, Place, is_still};
+use super::code::{Get, LValue, OFS, is_still};
 
 use super::machine::{Machine, Ran};
 use super::number;
@@ -21,10 +21,10 @@ impl Machine {
     pub(super) fn quick(&mut self, expr: &Get) -> Option<f64> {
         match expr {
             Get::Number(number) => Some(*number),
-            Get::Of(Place::Global(place)) => number_in(&self.globals[*place]),
+            Get::Of(LValue::Global(place)) => number_in(&self.globals[*place]),
             // The most frequent index of arrays.
-            Get::Of(Place::Field(_)) => None,
-            Get::Of(Place::FieldCount) => Some(self.record.count() as f64),
+            Get::Of(LValue::Field(_)) => None,
+            Get::Of(LValue::FieldCount) => Some(self.record.count() as f64),
             _ => self.quick_made(expr),
         }
     }
@@ -32,9 +32,9 @@ impl Machine {
     #[inline]
     fn quick_made(&mut self, expr: &Get) -> Option<f64> {
         match expr {
-            Get::Of(Place::Local(place)) => number_in(&self.locals[self.base + *place]),
+            Get::Of(LValue::Local(place)) => number_in(&self.locals[self.base + *place]),
             Get::RecordNumber => Some(self.records as f64),
-            Get::Length(of) if matches!(**of, Get::Of(Place::Record)) => {
+            Get::Length(of) if matches!(**of, Get::Of(LValue::Record)) => {
                 self.record.whole(&self.globals[OFS]).bytes().map(|text| text.len() as f64)
             }
             _ => None,
@@ -45,8 +45,8 @@ impl Machine {
     #[inline]
     fn is_number_now(&self, expr: &Get) -> bool {
         match expr {
-            Get::Of(Place::Global(place)) => matches!(self.globals[*place], Value::Number(_)),
-            Get::Of(Place::Local(place)) => matches!(self.locals[self.base + *place], Value::Number(_)),
+            Get::Of(LValue::Global(place)) => matches!(self.globals[*place], Value::Number(_)),
+            Get::Of(LValue::Local(place)) => matches!(self.locals[self.base + *place], Value::Number(_)),
             expr => is_number(expr),
         }
     }
@@ -56,8 +56,8 @@ impl Machine {
     pub(super) fn number(&mut self, expr: &Get) -> Ran<f64> {
         match expr {
             Get::Number(number) => Ok(*number),
-            Get::Of(Place::Field(field)) => Ok(self.record.field(*field).number()),
-            Get::Of(Place::Global(place)) => Ok(self.globals[*place].number()),
+            Get::Of(LValue::Field(field)) => Ok(self.record.field(*field).number()),
+            Get::Of(LValue::Global(place)) => Ok(self.globals[*place].number()),
             Get::Length(inner) => self.length(inner).map(|length| length as f64),
             _ => self.number_made(expr),
         }
@@ -66,12 +66,12 @@ impl Machine {
     fn number_made(&mut self, expr: &Get) -> Ran<f64> {
         Ok(match expr {
             Get::Number(number) => *number,
-            Get::Of(Place::Field(field)) => self.record.field(*field).number(),
-            Get::Of(Place::Global(place)) => self.globals[*place].number(),
-            Get::Of(Place::Local(place)) => self.locals[self.base + *place].number(),
-            Get::Of(Place::FieldCount) => self.record.count() as f64,
-            Get::Of(Place::Element(table, index)) => self.element(*table, index, |value| value.number())?,
-            Get::Of(Place::FieldAt(index)) => {
+            Get::Of(LValue::Field(field)) => self.record.field(*field).number(),
+            Get::Of(LValue::Global(place)) => self.globals[*place].number(),
+            Get::Of(LValue::Local(place)) => self.locals[self.base + *place].number(),
+            Get::Of(LValue::FieldCount) => self.record.count() as f64,
+            Get::Of(LValue::Element(table, index)) => self.element(*table, index, |value| value.number())?,
+            Get::Of(LValue::FieldAt(index)) => {
                 let field = self.field_number(index)?;
                 self.found(field).number()
             }
@@ -136,7 +136,7 @@ impl Machine {
             }
             Get::CompareText(order, left, right) => self.compare_text(*order, left, right.bytes()),
             Get::OneOf(of, texts) => self.with_text(of, |text| texts.contains(text)),
-            Get::Of(Place::Global(place)) => Ok(self.globals[*place].is_true()),
+            Get::Of(LValue::Global(place)) => Ok(self.globals[*place].is_true()),
             _ => self.is_true_made(expr),
         }
     }
@@ -152,16 +152,16 @@ impl Machine {
             Get::And(left, right) => self.is_true(left)? && self.is_true(right)?,
             Get::Or(left, right) => self.is_true(left)? || self.is_true(right)?,
             Get::In(table, index) => self.at_key(*table, index, |array, key| array.contains(key))?,
-            Get::Of(Place::Field(field)) => self.record.field(*field).is_true(),
-            Get::Of(Place::Record) => self.record.whole(&self.globals[OFS]).is_true(),
-            Get::Of(Place::Global(place)) => self.globals[*place].is_true(),
-            Get::Of(Place::Local(place)) => self.locals[self.base + *place].is_true(),
-            Get::Of(Place::Element(table, index)) => self.element(*table, index, |value| value.is_true())?,
+            Get::Of(LValue::Field(field)) => self.record.field(*field).is_true(),
+            Get::Of(LValue::Record) => self.record.whole(&self.globals[OFS]).is_true(),
+            Get::Of(LValue::Global(place)) => self.globals[*place].is_true(),
+            Get::Of(LValue::Local(place)) => self.locals[self.base + *place].is_true(),
+            Get::Of(LValue::Element(table, index)) => self.element(*table, index, |value| value.is_true())?,
             Get::Number(_)
             | Get::Arith(..)
             | Get::RecordNumber
             | Get::FileRecordNumber
-            | Get::Of(Place::FieldCount)
+            | Get::Of(LValue::FieldCount)
             | Get::Length(_)
             | Get::Step { .. }
             | Get::Update(..)
@@ -204,7 +204,7 @@ impl Machine {
     }
 
     fn length(&mut self, expr: &Get) -> Ran<usize> {
-        if let Get::Of(Place::FieldAt(index)) = expr
+        if let Get::Of(LValue::FieldAt(index)) = expr
             && let Some(number) = self.quick(index)
             && number >= 1.0
             && let Some(length) = self.record.known_length(number as usize)
@@ -222,7 +222,7 @@ impl Machine {
                 <[u8]>::len,
             ));
         }
-        if let Get::Of(Place::Global(place)) = expr
+        if let Get::Of(LValue::Global(place)) = expr
             && let Some(text) = self.globals[*place].bytes()
         {
             return Ok(text.len());
@@ -244,7 +244,7 @@ impl Machine {
             if let Some(left) = variables.operand(left) {
                 return Ok(holds(order, compare(left, right)));
             }
-            if let Get::Of(Place::Field(field)) = left {
+            if let Get::Of(LValue::Field(field)) = left {
                 return Ok(holds(order, compare(self.record.field(*field).operand(), right)));
             }
         }
@@ -259,10 +259,10 @@ impl Machine {
         }
         let right = Operand::Number(right);
         match left {
-            Get::Of(Place::Field(field)) => {
+            Get::Of(LValue::Field(field)) => {
                 Ok(holds(order, compare(self.record.field(*field).operand(), right)))
             }
-            Get::Of(place @ (Place::Global(_) | Place::Local(_) | Place::Element(..))) => {
+            Get::Of(place @ (LValue::Global(_) | LValue::Local(_) | LValue::Element(..))) => {
                 self.with(place, |left| holds(order, compare(left.as_operand(), right)))
             }
             left => Ok(holds(order, compare(self.value(left)?.as_operand(), right))),
@@ -296,7 +296,7 @@ impl Machine {
             None => with(&written(value.number())),
         };
         match expr {
-            Get::Of(place @ (Place::Global(_) | Place::Local(_) | Place::Element(..))) => {
+            Get::Of(place @ (LValue::Global(_) | LValue::Local(_) | LValue::Element(..))) => {
                 self.with(place, of_value)
             }
             expr => Ok(of_value(&self.value(expr)?)),
@@ -305,11 +305,11 @@ impl Machine {
 
     /// What a variable or an element holds, without a copy.
     #[inline]
-    fn with<T>(&mut self, place: &Place, with: impl FnOnce(&Value) -> T) -> Ran<T> {
+    fn with<T>(&mut self, place: &LValue, with: impl FnOnce(&Value) -> T) -> Ran<T> {
         Ok(match place {
-            Place::Global(place) => with(&self.globals[*place]),
-            Place::Local(place) => with(&self.locals[self.base + *place]),
-            Place::Element(table, index) => self.element(*table, index, |value| with(value))?,
+            LValue::Global(place) => with(&self.globals[*place]),
+            LValue::Local(place) => with(&self.locals[self.base + *place]),
+            LValue::Element(table, index) => self.element(*table, index, |value| with(value))?,
             place => with(&self.get(place)?),
         })
     }
@@ -318,7 +318,7 @@ impl Machine {
     #[inline(always)]
     pub(super) fn write(&mut self, expr: &Get, out: &mut Vec<u8>) -> Ran<()> {
         match expr {
-            Get::Of(Place::Field(field)) => self.record.field(*field).write(out),
+            Get::Of(LValue::Field(field)) => self.record.field(*field).write(out),
             Get::Text(text) => text.write(out),
             Get::Of(place) if let Some(value) = self.at_once(place) => value.write(out),
             _ => return self.write_made(expr, out),
@@ -328,12 +328,14 @@ impl Machine {
 
     fn write_made(&mut self, expr: &Get, out: &mut Vec<u8>) -> Ran<()> {
         match expr {
-            Get::Of(Place::Record) => self.record.whole(&self.globals[OFS]).write(out),
-            Get::Of(Place::FieldAt(index)) => {
+            Get::Of(LValue::Record) => self.record.whole(&self.globals[OFS]).write(out),
+            Get::Of(LValue::FieldAt(index)) => {
                 let field = self.field_number(index)?;
                 self.found(field).write(out);
             }
-            Get::Of(Place::Element(table, index)) => self.element(*table, index, |value| value.write(out))?,
+            Get::Of(LValue::Element(table, index)) => {
+                self.element(*table, index, |value| value.write(out))?
+            }
             Get::Concat(parts) => parts.iter().try_for_each(|part| self.write(part, out))?,
             Get::If(test, yes, no) => {
                 let branch = if self.is_true(test)? { yes } else { no };
@@ -376,8 +378,8 @@ impl Machine {
     pub(super) fn value(&mut self, expr: &Get) -> Ran<Value> {
         match expr {
             Get::Number(number) => Ok(Value::Number(*number)),
-            Get::Of(Place::Global(place)) => Ok(self.globals[*place].clone()),
-            Get::Of(Place::Local(place)) => Ok(self.locals[self.base + *place].clone()),
+            Get::Of(LValue::Global(place)) => Ok(self.globals[*place].clone()),
+            Get::Of(LValue::Local(place)) => Ok(self.locals[self.base + *place].clone()),
             Get::Arith(..) | Get::RecordNumber => Ok(Value::Number(self.number_made(expr)?)),
             _ => self.value_made(expr),
         }
@@ -418,8 +420,8 @@ impl<'a> Variables<'a> {
     #[inline]
     fn operand(&self, expr: &Get) -> Option<Operand<'a>> {
         match expr {
-            Get::Of(Place::Global(place)) => Some(self.globals[*place].as_operand()),
-            Get::Of(Place::Local(place)) => Some(self.locals[*place].as_operand()),
+            Get::Of(LValue::Global(place)) => Some(self.globals[*place].as_operand()),
+            Get::Of(LValue::Local(place)) => Some(self.locals[*place].as_operand()),
             _ => None,
         }
     }
@@ -454,7 +456,7 @@ pub(super) fn is_number(expr: &Get) -> bool {
             | Get::Split(..)
             | Get::Substitute { .. }
             | Get::Find(..)
-            | Get::Of(Place::FieldCount)
+            | Get::Of(LValue::FieldCount)
     )
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pelton_sys::{bits, marks};
+use pelton_sys::{bits, byte_class_bits};
 
 use super::pattern::Pattern;
 
@@ -38,7 +38,7 @@ pub(super) struct Block {
     is_uneven_known: bool,
 }
 
-const BITS: usize = marks::STEP;
+const BITS: usize = byte_class_bits::STEP;
 
 impl Block {
     /// Other records.
@@ -82,7 +82,7 @@ impl Block {
 pub(super) fn mark_uneven(bytes: &[u8], words: &mut Vec<u64>) {
     let mut spaces = vec![0; bytes.len().div_ceil(BITS)];
     bits::equal(bytes, b' ', &mut spaces);
-    marks::mark(bytes, [b' ', b'\t', b'\n', b' '], words);
+    byte_class_bits::mark(bytes, [b' ', b'\t', b'\n', b' '], words);
     // As if a blank stood before.
     let mut before = 1;
     for (word, spaces) in words.iter_mut().zip(spaces) {
@@ -143,9 +143,9 @@ fn count(words: &[u64], span: &Range<usize>) -> usize {
 pub(super) fn mark(bytes: &[u8], separator: &Separator, record_end: u8, words: &mut Vec<u64>) -> bool {
     match separator {
         Separator::Pattern(_) => return false,
-        Separator::Byte(byte) => marks::mark(bytes, [*byte, *byte, *byte, record_end], words),
+        Separator::Byte(byte) => byte_class_bits::mark(bytes, [*byte, *byte, *byte, record_end], words),
         Separator::Blanks => {
-            marks::mark(bytes, [b' ', b'\t', b'\n', record_end], words);
+            byte_class_bits::mark(bytes, [b' ', b'\t', b'\n', record_end], words);
             // As if a blank stood before.
             let mut before = 1;
             for word in words {

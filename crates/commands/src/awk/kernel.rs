@@ -6,14 +6,14 @@ use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer, known};
 
 use crate::regex::Regex;
 
-use super::assigned::Assigned;
 use super::code::{ORS, SUBSEP};
 use super::compile::Compiled;
+use super::constant_field::Assigned;
 use super::fields::each_record;
-use super::firsts::Firsts;
-use super::lengths::Lengths;
+use super::first_of_each_key::FirstOfEachKey;
+use super::length_filter::Lengths;
 use super::machine::{Machine, Ran, Stop};
-use super::printed::Printed;
+use super::print_fields::Printed;
 use super::substitute::Passes;
 
 /// Why a helper refuses a block.
@@ -21,7 +21,7 @@ const ORDER: &str = "a sum that depends on the order";
 
 /// What is known of the program, for whoever drives it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Manner {
+pub(super) struct ProgramTraits {
     /// How it is called, in messages.
     pub(super) name: &'static str,
     pub(super) record_end: u8,
@@ -47,7 +47,7 @@ pub(super) struct Manner {
 #[derive(Clone, Debug)]
 pub(super) struct AwkKernel {
     machine: Machine,
-    manner: Manner,
+    manner: ProgramTraits,
     /// What a record must match for anything to be done, over whole lines.
     gate: Option<Regex>,
     /// All that the program does.
@@ -56,7 +56,7 @@ pub(super) struct AwkKernel {
     assigned: Option<Assigned>,
     printed: Option<Printed>,
     /// Nothing is done for other records.
-    firsts: Option<Firsts>,
+    firsts: Option<FirstOfEachKey>,
     /// What it leaves of a block.
     left: Vec<u8>,
     /// Where records end, as bits.
@@ -67,7 +67,7 @@ pub(super) struct AwkKernel {
 }
 
 impl AwkKernel {
-    pub(super) fn new(compiled: &Compiled, manner: Manner, firsts: Option<Firsts>) -> Self {
+    pub(super) fn new(compiled: &Compiled, manner: ProgramTraits, firsts: Option<FirstOfEachKey>) -> Self {
         let machine = Machine::new(compiled);
         let gate = compiled.code.gate.filter(|_| manner.record_end == b'\n');
         let gate = gate.and_then(|pattern| compiled.patterns[pattern].over_lines());
@@ -221,7 +221,7 @@ impl Kernel for AwkKernel {
         Framing::Records(self.manner.record_end)
     }
 
-    fn dawdles(&self) -> bool {
+    fn is_slow_per_record(&self) -> bool {
         self.manner.loops
     }
 
@@ -297,7 +297,7 @@ impl Kernel for AwkKernel {
 
     fn absorb(&mut self, peer: Box<dyn Kernel>) {
         if let Some(firsts) = &mut self.firsts {
-            firsts.in_vain |= known::<Firsts>(peer).is_some_and(|peer| peer.in_vain);
+            firsts.in_vain |= known::<FirstOfEachKey>(peer).is_some_and(|peer| peer.in_vain);
             return;
         }
         if let Some(helper) = known::<AwkKernel>(peer).filter(|helper| helper.manner.folds) {
@@ -305,7 +305,7 @@ impl Kernel for AwkKernel {
         }
     }
 
-    fn keeps_whole(&self, end: u8) -> bool {
+    fn keeps_records_whole(&self, end: u8) -> bool {
         end == b'\n' && self.manner.record_end == end && self.manner.whole_lines
     }
 }

@@ -4,8 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::array::{Array, Seed};
-use super::choice::Choice;
-use super::code::{self, Argument, Code, Do, Function, Get, OFS, ORS, Place, Rule, SUBSEP, Table, When};
+use super::code::{self, Argument, Code, Do, Function, Get, LValue, OFS, ORS, Rule, SUBSEP, Table, When};
 use super::compile::Compiled;
 use super::eval::{calculate, is_number};
 use super::fields::Separator;
@@ -13,6 +12,7 @@ use super::format::{Piece, Size};
 use super::number;
 use super::pattern::Pattern;
 use super::record::Record;
+use super::string_switch::Choice;
 use super::value::Value;
 
 /// Why a program ends before its input does.
@@ -204,7 +204,7 @@ impl Machine {
                     continue;
                 }
                 Do::Run(Get::Update(arith, place, value))
-                    if matches!(**place, Place::Global(_) | Place::Local(_)) =>
+                    if matches!(**place, LValue::Global(_) | LValue::Local(_)) =>
                 {
                     let by = self.number(value)?;
                     match self.number_at(place) {
@@ -312,7 +312,7 @@ impl Machine {
     }
 
     fn print(&mut self, args: &[Get], calls: bool) -> Ran<()> {
-        if let [Get::Of(Place::Field(field))] = args {
+        if let [Get::Of(LValue::Field(field))] = args {
             self.record.field(*field).write(&mut self.out);
             self.globals[ORS].write(&mut self.out);
             return Ok(());
@@ -407,7 +407,7 @@ impl Machine {
         }
     }
 
-    fn each(&mut self, place: &Place, table: Table, body: &[Do]) -> Ran<Flow> {
+    fn each(&mut self, place: &LValue, table: Table, body: &[Do]) -> Ran<Flow> {
         for key in self.table(table).keys().iter() {
             self.set(place, Value::Text(key.clone()))?;
             match self.run(body)? {
@@ -472,7 +472,7 @@ impl Machine {
     #[inline]
     fn give_back_value(&mut self, value: &Get) -> Ran<()> {
         match value {
-            Get::Of(Place::Local(place)) => self.returned.be_like(&self.locals[self.base + *place]),
+            Get::Of(LValue::Local(place)) => self.returned.be_like(&self.locals[self.base + *place]),
             value if is_number(value) => {
                 let number = self.number(value)?;
                 self.returned.be_number(number);
@@ -568,6 +568,6 @@ fn character(value: &Value) -> u8 {
 }
 
 /// The text of a replacement, read while the program runs.
-pub(super) fn parts_of(text: &[u8]) -> Vec<code::Part> {
+pub(super) fn parts_of(text: &[u8]) -> Vec<code::ReplacementPart> {
     code::replacement(text)
 }

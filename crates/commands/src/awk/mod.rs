@@ -8,44 +8,44 @@
 //! escapes mean, in which order `for (k in a)` goes. What is declined and why stands where it is declined.
 
 mod analyse;
+mod arguments;
 mod array;
-mod assigned;
-mod bounds;
-mod choice;
+mod can_fail;
 mod code;
 mod compile;
 mod compile_expr;
+mod constant_field;
+mod deterministic;
+mod effects;
 mod eval;
+mod exact_patterns;
 mod expression;
 mod fields;
-mod firsts;
+mod first_of_each_key;
 mod fold;
+mod for_in_order;
 mod format;
-mod given;
 mod kernel;
-mod lengths;
+mod length_filter;
 mod lex;
-mod lines;
+mod lvalues;
 mod machine;
 mod names;
 mod number;
-mod one_way;
-mod order;
-mod others;
 mod parse;
 mod pattern;
-mod places;
-mod printed;
+mod portable_subset;
+mod print_fields;
 mod record;
-mod seen;
 mod stateless;
+mod string_functions;
+mod string_set;
+mod string_switch;
 mod substitute;
 mod sums;
-mod texts;
 mod tree;
-mod unsure;
-mod uses;
 mod value;
+mod whole_lines;
 
 use pelton_stream::Kernel;
 
@@ -55,8 +55,8 @@ use crate::{
 
 use analyse::{Analysis, LAST_RECORD};
 use compile::Compiled;
-use firsts::Firsts;
-use kernel::{AwkKernel, Manner};
+use first_of_each_key::FirstOfEachKey;
+use kernel::{AwkKernel, ProgramTraits};
 use names::Names;
 pub(crate) use stateless::stateless;
 
@@ -85,8 +85,8 @@ impl Dialect {
 struct Awk {
     compiled: Compiled,
     analysis: Analysis,
-    manner: Manner,
-    firsts: Option<Firsts>,
+    manner: ProgramTraits,
+    firsts: Option<FirstOfEachKey>,
     inputs: Vec<Input>,
     scripts: Vec<Vec<u8>>,
     resume: Option<Vec<Vec<u8>>>,
@@ -137,16 +137,16 @@ fn accept_as(
         return Declined::because("the decimal point of this locale");
     }
     let dialect = Dialect::of(context)?;
-    let line = given::parse(args, dialect, scripts)?;
+    let line = arguments::parse(args, dialect, scripts)?;
     let program = parse::parse(&line.program, dialect)?;
     let names = Names::of(&program)?;
-    lines::check_lengths(&program, &line.program, &names)?;
+    whole_lines::check_lengths(&program, &line.program, &names)?;
     let is_no_variable = |name: &String| lex::is_taken(name) || names.is_no_variable(name);
     if line.variables.iter().any(|(name, _)| is_no_variable(name)) {
         return Declined::because("-v gives a value to what is no variable");
     }
     let analysis = analyse::analyse(&program, &names, &line.variables)?;
-    let mut given = given::given(&line, &program, dialect)?;
+    let mut given = arguments::given(&line, &program, dialect)?;
     let names_a_file = mentions(&program, &["FILENAME"]);
     let sums = fold::sums(&program, &analysis).and_then(|sums| match names_a_file {
         true => Err("it asks for the name of its input".to_owned()),
@@ -177,7 +177,7 @@ fn accept_as(
     // Whoever goes on reads a pipe.
     let resumes = alone && one_input && !analysis.has_end && !begin_prints && reads && !names_a_file;
     if dialect != Dialect::Mawk {
-        others::check(&program, &line, locale.ctype)?;
+        portable_subset::check(&program, &line, locale.ctype)?;
         if !resumes {
             return Declined::because(
                 "records that know of each other, or several inputs, where the awks were not compared",
@@ -189,7 +189,7 @@ fn accept_as(
             "tolower, toupper or a replacement from the input, which mawk cuts at a NUL",
         );
     }
-    let manner = Manner {
+    let manner = ProgramTraits {
         name,
         record_end: compiled.code.record_end,
         reads,
@@ -211,7 +211,7 @@ fn accept_as(
         && !analysis.counts
         && !warns
         && analysis.joined.iter().all(|name| name != LAST_RECORD);
-    let firsts = Firsts::of(&program, &line.program, &compiled.code.fields)
+    let firsts = FirstOfEachKey::of(&program, &line.program, &compiled.code.fields)
         .filter(|_| by_kind && manner.record_end == b'\n');
     let inputs = if reads { line.inputs } else { Vec::new() };
     let resume = resumes.then_some(line.resume);

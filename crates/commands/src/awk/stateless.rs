@@ -6,11 +6,11 @@
 //! anything to say.
 
 use super::analyse::every_expr;
-use super::given::Line;
+use super::arguments::Line;
 use super::names::{Names, bodies};
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
-use super::{Dialect, analyse, given, lines, parse, prints};
-use crate::stateless::{Data, Errors, Stateless, Statuses, names_in};
+use super::{Dialect, analyse, arguments, parse, prints, whole_lines};
+use crate::tool::stateless::{Data, Errors, Stateless, Statuses, names_in};
 use crate::{Accept, Charset, Context, Declined, Input};
 
 /// Names by which a program learns of more than its record, in one awk or another, or does more than print.
@@ -54,7 +54,7 @@ const CONNECTING: [&str; 33] = [
 pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless> {
     let dialect = Dialect::of(context)?;
     let no_scripts = |_: &[u8]| Declined::because("a program in a file, which each process would read anew");
-    let mut line = given::parse(args, dialect, &no_scripts)?;
+    let mut line = arguments::parse(args, dialect, &no_scripts)?;
     if let Some(word) = names_in(&line.program).find(|word| CONNECTING.contains(word)) {
         return Declined::because(format!("{word} asks for more than its record, or does more than print"));
     }
@@ -86,7 +86,7 @@ pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless
 /// Declines a program that does not treat each record by itself, or does more than print. Tells whether it may fail.
 fn alone(program: &Program, line: &Line) -> Accept<bool> {
     let names = Names::of(program)?;
-    lines::check_lengths(program, &line.program, &names)?;
+    whole_lines::check_lengths(program, &line.program, &names)?;
     let analysis = analyse::analyse(program, &names, &line.variables)?;
     if analysis.has_end || program.rules.is_empty() {
         return Declined::because("END, or nothing that is done for each record");

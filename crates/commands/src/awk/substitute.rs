@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::regex::Regex;
 
-use super::code::{Code, Do, Get, ORS, Part, Place, Replacement, When};
+use super::code::{Code, Do, Get, LValue, ORS, Replacement, ReplacementPart, When};
 use super::pattern::Pattern;
 use super::value::{self, Value, append_part};
 
@@ -12,7 +12,7 @@ use super::value::{self, Value, append_part};
 pub(super) fn replace(
     pattern: &mut Pattern,
     all: bool,
-    parts: &[Part],
+    parts: &[ReplacementPart],
     text: &[u8],
     out: &mut Vec<u8>,
 ) -> usize {
@@ -53,7 +53,7 @@ pub(super) fn replace(
     count
 }
 
-fn replace_first(pattern: &mut Pattern, parts: &[Part], text: &[u8], out: &mut Vec<u8>) -> usize {
+fn replace_first(pattern: &mut Pattern, parts: &[ReplacementPart], text: &[u8], out: &mut Vec<u8>) -> usize {
     let Some((start, end)) = pattern.find(text, 0..text.len()) else { return 0 };
     out.extend_from_slice(&text[..start]);
     write(parts, &text[start..end], out);
@@ -76,7 +76,7 @@ enum Last {
 
 impl Last {
     #[inline]
-    fn is(&self, matched: &[u8], parts: &[Part], out: &[u8]) -> bool {
+    fn is(&self, matched: &[u8], parts: &[ReplacementPart], out: &[u8]) -> bool {
         match self {
             Last::None => false,
             Last::Made(range) => range.len() == matched.len() && out[range.clone()] == *matched,
@@ -85,7 +85,7 @@ impl Last {
     }
 }
 
-fn made_of_nothing(parts: &[Part]) -> Vec<u8> {
+fn made_of_nothing(parts: &[ReplacementPart]) -> Vec<u8> {
     let mut made = Vec::new();
     write(parts, b"", &mut made);
     made
@@ -101,26 +101,26 @@ fn append(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-fn write(parts: &[Part], matched: &[u8], out: &mut Vec<u8>) {
+fn write(parts: &[ReplacementPart], matched: &[u8], out: &mut Vec<u8>) {
     write_part(parts, matched, 0..matched.len(), out);
 }
 
 /// What is made of a match that lies in a text.
 #[inline]
-fn write_part(parts: &[Part], text: &[u8], matched: Range<usize>, out: &mut Vec<u8>) {
+fn write_part(parts: &[ReplacementPart], text: &[u8], matched: Range<usize>, out: &mut Vec<u8>) {
     for part in parts {
         match part {
-            Part::Text(text) => append(text, out),
-            Part::Match => append_part(text, matched.clone(), out),
+            ReplacementPart::Text(text) => append(text, out),
+            ReplacementPart::Match => append_part(text, matched.clone(), out),
         }
     }
 }
 
 /// A replacement that is always the same.
-fn fixed(parts: &[Part]) -> Option<&[u8]> {
+fn fixed(parts: &[ReplacementPart]) -> Option<&[u8]> {
     match parts {
         [] => Some(b""),
-        [Part::Text(text)] => Some(text),
+        [ReplacementPart::Text(text)] => Some(text),
         _ => None,
     }
 }
@@ -241,7 +241,7 @@ struct Pass {
     single: Option<Single>,
     lines: Regex,
     all: bool,
-    parts: Vec<Part>,
+    parts: Vec<ReplacementPart>,
 }
 
 /// A program that only substitutes and prints: `{gsub(/a/, "b")} 1`.
@@ -306,9 +306,11 @@ impl Pass {
         let Do::Run(Get::Substitute { all, pattern, by: Replacement::Fixed(parts), place }) = step else {
             return None;
         };
-        let has_newline = |part: &Part| matches!(part, Part::Text(text) if text.contains(&b'\n'));
+        let has_newline =
+            |part: &ReplacementPart| matches!(part, ReplacementPart::Text(text) if text.contains(&b'\n'));
         let pattern = &patterns[*pattern];
-        if !matches!(**place, Place::Record) || pattern.may_match_nothing() || parts.iter().any(has_newline) {
+        if !matches!(**place, LValue::Record) || pattern.may_match_nothing() || parts.iter().any(has_newline)
+        {
             return None;
         }
         let serves = |single: &&Single| *all && fixed(parts).is_some_and(|by| single.serves(by));

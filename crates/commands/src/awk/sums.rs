@@ -1,6 +1,6 @@
 //! Runs a program: what is added up, alone or as one of several.
 
-use super::code::{Get, Place};
+use super::code::{Get, LValue};
 use super::eval::calculate;
 use super::fold::{self, SUM_MAX};
 use super::machine::{Machine, Ran, Stop};
@@ -10,7 +10,7 @@ use super::value::Value;
 impl Machine {
     /// Adds to a sum.
     #[inline]
-    pub(super) fn add(&mut self, place: &Place, value: &Get, sign: f64) -> Ran<()> {
+    pub(super) fn add(&mut self, place: &LValue, value: &Get, sign: f64) -> Ran<()> {
         if self.exactly {
             return self.add_exactly(place, value, sign);
         }
@@ -29,11 +29,11 @@ impl Machine {
     }
 
     /// The same, as long as it does not matter in which order.
-    fn add_exactly(&mut self, place: &Place, value: &Get, sign: f64) -> Ran<()> {
+    fn add_exactly(&mut self, place: &LValue, value: &Get, sign: f64) -> Ran<()> {
         let by = self.number(value)? * sign;
         match place {
-            Place::Global(place) => add_small(&mut self.globals[*place], by),
-            Place::Element(table, index) => {
+            LValue::Global(place) => add_small(&mut self.globals[*place], by),
+            LValue::Element(table, index) => {
                 self.at_key(*table, index, |array, key| add_small(array.entry(key), by))?
             }
             _ => Err(Stop::Inexact),

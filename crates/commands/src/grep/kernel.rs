@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
 use pelton_stream::{
-    Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer, PlainFile, Programs, known,
+    Flow, Framing, HandOver, InputKind, Kernel, Outcome, Peer, PlainFile, Programs, Resources, known,
 };
 
 use crate::regex::{GaveUp, Judges};
 
+use super::binary_lookahead::{Again, take_all};
 use super::options::{Options, Show};
 use super::print::{Printer, has_invalid};
 use super::reads::Reads;
-use super::unsure::{Again, take_all};
 
 /// What was found of an input so far.
 #[derive(Debug)]
@@ -507,11 +507,11 @@ impl Kernel for GrepKernel {
         Framing::Records(b'\n')
     }
 
-    fn inputs_are(&mut self, kinds: &[InputKind]) {
+    fn set_inputs(&mut self, kinds: &[InputKind]) {
         self.kinds = kinds.to_vec();
     }
 
-    fn input_is(&mut self, kind: InputKind) {
+    fn set_input(&mut self, kind: InputKind) {
         self.kinds.push(kind);
     }
 
@@ -528,7 +528,7 @@ impl Kernel for GrepKernel {
         self.begun += 1;
     }
 
-    fn lend(&mut self, means: &Means) {
+    fn attach(&mut self, means: &Resources) {
         self.itself = means.itself.clone();
     }
 
@@ -574,11 +574,11 @@ impl Kernel for GrepKernel {
     }
 
     /// What it reads only to leave nothing of it need not be read at all.
-    fn reads_itself(&self, _bytes: u64) -> bool {
+    fn prefers_reading_itself(&self, _bytes: u64) -> bool {
         self.drains
     }
 
-    fn read_some(&mut self, _file: &dyn PlainFile, range: Range<u64>) -> (u64, Flow) {
+    fn read_range(&mut self, _file: &dyn PlainFile, range: Range<u64>) -> (u64, Flow) {
         (range.end.saturating_sub(range.start), Flow::More)
     }
 
@@ -630,11 +630,11 @@ impl Kernel for GrepKernel {
         std::mem::take(&mut self.held)
     }
 
-    fn insists(&mut self) -> bool {
+    fn ignores_epipe(&mut self) -> bool {
         !self.options.text && !self.options.is_quiet() && self.printed <= BUFFER_BYTES
     }
 
-    fn nobody_reads(&mut self) {
+    fn output_is_discarded(&mut self) {
         self.unread = true;
     }
 

@@ -13,12 +13,12 @@
 //!
 //! Declined: `-P`, `-z`, `-Z`, `-T`, `-I`, context lines, directories, colours, `--line-buffered`, `-m 0`.
 
+mod binary_lookahead;
 mod kernel;
 mod options;
 mod print;
 mod reads;
 mod stateless;
-mod unsure;
 
 pub(crate) use stateless::stateless;
 

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
 use crate::regex::{self, Flavour, Newline, Regex, Within};
+use crate::tool::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
 use crate::{Accept, Charset, Context, Declined, Input, Scripts};
 
 /// What is printed of the lines that are selected.

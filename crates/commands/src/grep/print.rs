@@ -1,6 +1,6 @@
 //! What stands before a line, and what grep takes for an invalid character.
 
-use crate::decode::{Decoded, decode};
+use crate::locale::characters::{Decoded, decode};
 
 use super::options::Options;
 

@@ -1,7 +1,7 @@
 //! Whether grep treats each line by itself, whatever its expression says: `-P` and all that no kernel can judge.
 
-use crate::argv::{Opt, Order, Takes, long, opt, parse, short};
-use crate::stateless::{Data, Stateless, Statuses};
+use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
+use crate::tool::stateless::{Data, Stateless, Statuses};
 use crate::{Accept, Charset, Context, Declined, Input};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

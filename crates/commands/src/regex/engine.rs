@@ -28,7 +28,7 @@ pub(super) struct Engine {
     backward: Cache,
     /// Bytes that all matches have, if one number.
     bytes: Option<usize>,
-    meter: Meter,
+    meter: RescanCounter,
     trust: Trust,
     /// Bytes searched with the lazy automaton.
     searched: usize,
@@ -36,7 +36,7 @@ pub(super) struct Engine {
 
 /// How much of a long line was read again, over all searches in it.
 #[derive(Clone, Debug, Default)]
-struct Meter {
+struct RescanCounter {
     /// Where the last search started; one that starts before it is in another line.
     at: usize,
     left: usize,
@@ -94,7 +94,7 @@ impl Engine {
             backward: shared.backward.create_cache(),
             shared: Arc::new(shared),
             bytes,
-            meter: Meter::default(),
+            meter: RescanCounter::default(),
             trust: Trust::default(),
             searched: 0,
         })

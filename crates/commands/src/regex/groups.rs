@@ -19,7 +19,7 @@ pub type Spans = [Option<(usize, usize)>];
 /// An expression as steps, for one pass along a known match.
 #[derive(Clone, Debug)]
 pub(super) struct Tracer {
-    steps: Vec<Step>,
+    steps: Vec<GroupStep>,
     sets: Vec<Members>,
     utf8: bool,
     newline_ends: bool,
@@ -32,7 +32,7 @@ pub(super) struct Tracer {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum GroupStep {
     Set(usize),
     Look(Look),
     /// The first is preferred.
@@ -71,7 +71,7 @@ impl Tracer {
             spans: vec![None; groups + 1],
         };
         tracer.emit(node);
-        tracer.steps.push(Step::Done);
+        tracer.steps.push(GroupStep::Done);
         tracer
     }
 
@@ -84,16 +84,16 @@ impl Tracer {
         match node {
             Node::Empty => {}
             Node::Set(set) => {
-                self.steps.push(Step::Set(self.sets.len()));
+                self.steps.push(GroupStep::Set(self.sets.len()));
                 let limit = if self.utf8 { 0x80 } else { 0x100 };
                 let bytes = std::array::from_fn(|b| b < limit && set.contains(b as u32));
                 self.sets.push(Members { bytes, wide: set.clone() });
             }
-            Node::Look(look) => self.steps.push(Step::Look(*look)),
+            Node::Look(look) => self.steps.push(GroupStep::Look(*look)),
             Node::Group(number, body) => {
-                self.steps.push(Step::Save(2 * number));
+                self.steps.push(GroupStep::Save(2 * number));
                 self.emit(body);
-                self.steps.push(Step::Save(2 * number + 1));
+                self.steps.push(GroupStep::Save(2 * number + 1));
             }
             Node::Concat(parts) => parts.iter().for_each(|part| self.emit(part)),
             Node::Either(branches) => self.emit_either(branches),
@@ -111,39 +111,39 @@ impl Tracer {
             order.remove(0);
             let fork = self.steps.len();
             if !order.is_empty() {
-                self.steps.push(Step::Done);
+                self.steps.push(GroupStep::Done);
             }
             self.emit(branch);
             if !order.is_empty() {
                 ends.push(self.steps.len());
-                self.steps.push(Step::Done);
-                self.steps[fork] = Step::Fork(fork + 1, self.steps.len());
+                self.steps.push(GroupStep::Done);
+                self.steps[fork] = GroupStep::Fork(fork + 1, self.steps.len());
             }
         }
         let end = self.steps.len();
-        ends.into_iter().for_each(|at| self.steps[at] = Step::Go(end));
+        ends.into_iter().for_each(|at| self.steps[at] = GroupStep::Go(end));
     }
 
     fn emit_repeat(&mut self, body: &Node, min: u32, max: Option<u32>) {
         (0..min).for_each(|_| self.emit(body));
         let Some(max) = max else {
             let fork = self.steps.len();
-            self.steps.push(Step::Done);
+            self.steps.push(GroupStep::Done);
             self.emit(body);
-            self.steps.push(Step::Go(fork));
-            self.steps[fork] = Step::Fork(fork + 1, self.steps.len());
+            self.steps.push(GroupStep::Go(fork));
+            self.steps[fork] = GroupStep::Fork(fork + 1, self.steps.len());
             return;
         };
         let forks: Vec<usize> = (min..max)
             .map(|_| {
-                self.steps.push(Step::Done);
+                self.steps.push(GroupStep::Done);
                 let fork = self.steps.len() - 1;
                 self.emit(body);
                 fork
             })
             .collect();
         let end = self.steps.len();
-        forks.into_iter().for_each(|fork| self.steps[fork] = Step::Fork(fork + 1, end));
+        forks.into_iter().for_each(|fork| self.steps[fork] = GroupStep::Fork(fork + 1, end));
     }
 
     /// The groups of the match `span`. `None` if the match is too long to retrace.
@@ -188,23 +188,23 @@ impl Tracer {
             }
             self.visited[visit / 64] |= 1 << (visit % 64);
             match self.steps[step] {
-                Step::Set(set) => match self.taken(text, span.end, set, at) {
+                GroupStep::Set(set) => match self.taken(text, span.end, set, at) {
                     Some(len) => (step, at) = (step + 1, at + len),
                     None => return false,
                 },
-                Step::Look(look) if holds(look, text, at, self.newline_ends) => step += 1,
-                Step::Look(_) => return false,
-                Step::Fork(first, second) => {
+                GroupStep::Look(look) if holds(look, text, at, self.newline_ends) => step += 1,
+                GroupStep::Look(_) => return false,
+                GroupStep::Fork(first, second) => {
                     self.jobs.push(Job::Try { step: second, at });
                     step = first;
                 }
-                Step::Go(target) => step = target,
-                Step::Save(slot) => {
+                GroupStep::Go(target) => step = target,
+                GroupStep::Save(slot) => {
                     self.jobs.push(Job::Restore { slot, old: self.slots[slot] });
                     self.slots[slot] = Some(at);
                     step += 1;
                 }
-                Step::Done => return at == span.end,
+                GroupStep::Done => return at == span.end,
             }
         }
     }

@@ -22,7 +22,7 @@ use super::{GaveUp, Shape};
 #[derive(Clone, Debug)]
 pub(super) struct Searcher {
     engine: Engine,
-    plan: Plan,
+    plan: MatchStrategy,
     /// How lines are found, if not by `plan`.
     lines: Option<Lines>,
     newline_ends: bool,
@@ -32,7 +32,7 @@ pub(super) struct Searcher {
 
 /// What is known about every match.
 #[derive(Clone, Debug)]
-enum Plan {
+enum MatchStrategy {
     /// It is one of these strings, and each of them is a match.
     Exact(Literals),
     /// It is a run of members of one set.
@@ -117,65 +117,62 @@ const DISTRUST_BYTES: usize = 64;
 /// The same where there is another way than the automaton.
 const RARE_BYTES: usize = 1024;
 
-impl Plan {
-    fn new(node: &Node, utf8: bool, newline_ends: bool) -> Accept<Plan> {
+impl MatchStrategy {
+    fn new(node: &Node, utf8: bool, newline_ends: bool) -> Accept<MatchStrategy> {
         let run = Run::new(node, utf8);
         if let Some(run) = run.as_ref().filter(|run| run.is_one_of_several()) {
-            return Ok(Plan::Run(run.clone()));
+            return Ok(MatchStrategy::Run(run.clone()));
         }
         if let Some(strings) = literal::exact(node, utf8) {
-            return Ok(Plan::Exact(Literals::new(&strings)?));
+            return Ok(MatchStrategy::Exact(Literals::new(&strings)?));
         }
         if let Some(run) = run {
-            return Ok(Plan::Run(run));
+            return Ok(MatchStrategy::Run(run));
         }
         if let Some(start) = Start::new(node, utf8, newline_ends) {
-            return Ok(Plan::Start(start));
+            return Ok(MatchStrategy::Start(start));
         }
         if node.is_line_anchored() {
             let literals =
                 literal::required(node, utf8).map(|strings| Literals::new(&strings)).transpose()?;
-            return Ok(Plan::LineStart { literals, distrust: 0 });
+            return Ok(MatchStrategy::LineStart { literals, distrust: 0 });
         }
         if let Some(bytes) = literal::required_set(node, utf8) {
             let literals = Literals::Set(Arc::new(Members::new(|byte| bytes.contains(&byte))));
-            return Ok(Plan::Contains { literals, distrust: 0 });
+            return Ok(MatchStrategy::Contains { literals, distrust: 0 });
         }
         Ok(match literal::required(node, utf8) {
-            Some(strings) => Plan::Contains { literals: Literals::new(&strings)?, distrust: 0 },
-            None => Plan::Nothing,
+            Some(strings) => MatchStrategy::Contains { literals: Literals::new(&strings)?, distrust: 0 },
+            None => MatchStrategy::Nothing,
         })
     }
 }
 
-impl Plan {
+impl MatchStrategy {
     /// Whether lines are found faster without it.
     fn gives_way(&self, lines: &Lines) -> bool {
         match self {
-            Plan::Exact(Literals::One(_) | Literals::Few(_)) => false,
-            Plan::Exact(_) | Plan::Run(_) => lines.suffice(),
-            Plan::Start(start) => lines.suffice() && !start.is_text(),
-            Plan::Contains { literals, .. } | Plan::LineStart { literals: Some(literals), .. } => {
-                match literals {
-                    Literals::One(finder) if finder.needle().len() > 1 => {
-                        lines.suffice() && self.is_anchored()
-                    }
-                    Literals::Few(_) => lines.suffice(),
-                    _ => true,
-                }
-            }
-            Plan::LineStart { .. } | Plan::Nothing => true,
+            MatchStrategy::Exact(Literals::One(_) | Literals::Few(_)) => false,
+            MatchStrategy::Exact(_) | MatchStrategy::Run(_) => lines.suffice(),
+            MatchStrategy::Start(start) => lines.suffice() && !start.is_text(),
+            MatchStrategy::Contains { literals, .. }
+            | MatchStrategy::LineStart { literals: Some(literals), .. } => match literals {
+                Literals::One(finder) if finder.needle().len() > 1 => lines.suffice() && self.is_anchored(),
+                Literals::Few(_) => lines.suffice(),
+                _ => true,
+            },
+            MatchStrategy::LineStart { .. } | MatchStrategy::Nothing => true,
         }
     }
 
     fn is_anchored(&self) -> bool {
-        matches!(self, Plan::LineStart { .. })
+        matches!(self, MatchStrategy::LineStart { .. })
     }
 
     /// A byte is looked for, which is faster than anything as long as it is rare.
     fn goes_first(&self) -> bool {
-        let (Plan::Contains { literals, distrust } | Plan::LineStart { literals: Some(literals), distrust }) =
-            self
+        let (MatchStrategy::Contains { literals, distrust }
+        | MatchStrategy::LineStart { literals: Some(literals), distrust }) = self
         else {
             return false;
         };
@@ -186,7 +183,7 @@ impl Plan {
 
 impl Searcher {
     pub(super) fn new(node: &Node, dialect: Dialect) -> Accept<Searcher> {
-        let plan = Plan::new(node, dialect.utf8, dialect.newline_ends)?;
+        let plan = MatchStrategy::new(node, dialect.utf8, dialect.newline_ends)?;
         let bytes = if dialect.utf8 && !node.is_ascii() { None } else { node.fixed_len() };
         let engine = Engine::new(&dialect.translate(node), bytes)?;
         let lines =
@@ -200,46 +197,50 @@ impl Searcher {
 
     pub(super) fn shape(&self) -> Shape {
         match &self.plan {
-            Plan::Exact(Literals::One(finder)) => Shape::Literal(finder.needle().to_vec()),
-            Plan::Run(run) => run.single().map_or(Shape::Other, |set| Shape::OneOf(Box::new(*set))),
+            MatchStrategy::Exact(Literals::One(finder)) => Shape::Literal(finder.needle().to_vec()),
+            MatchStrategy::Run(run) => run.single().map_or(Shape::Other, |set| Shape::OneOf(Box::new(*set))),
             _ => Shape::Other,
         }
     }
 
     pub(super) fn required(&self) -> Option<Vec<u8>> {
         match &self.plan {
-            Plan::Exact(Literals::One(finder))
-            | Plan::Contains { literals: Literals::One(finder), .. }
-            | Plan::LineStart { literals: Some(Literals::One(finder)), .. } => Some(finder.needle().to_vec()),
+            MatchStrategy::Exact(Literals::One(finder))
+            | MatchStrategy::Contains { literals: Literals::One(finder), .. }
+            | MatchStrategy::LineStart { literals: Some(Literals::One(finder)), .. } => {
+                Some(finder.needle().to_vec())
+            }
             _ => None,
         }
     }
 
     pub(super) fn never_gives_up(&self) -> bool {
-        matches!(self.plan, Plan::Exact(_) | Plan::Run(_) | Plan::Start(_))
+        matches!(self.plan, MatchStrategy::Exact(_) | MatchStrategy::Run(_) | MatchStrategy::Start(_))
     }
 
     pub(super) fn is_match(&mut self, text: &[u8], line: Range<usize>) -> bool {
         match &self.plan {
-            Plan::Exact(literals) => literals.find(text, line).is_some(),
-            Plan::Run(run) => run.find(text, line).is_some(),
-            Plan::Start(start) => start.first(text, line).is_some(),
-            Plan::LineStart { .. } => self.engine.matches_at(text, line),
-            Plan::Contains { literals, .. } if literals.find(text, line.clone()).is_none() => false,
-            Plan::Contains { .. } | Plan::Nothing => self.engine.first_end(text, line).is_some(),
+            MatchStrategy::Exact(literals) => literals.find(text, line).is_some(),
+            MatchStrategy::Run(run) => run.find(text, line).is_some(),
+            MatchStrategy::Start(start) => start.first(text, line).is_some(),
+            MatchStrategy::LineStart { .. } => self.engine.matches_at(text, line),
+            MatchStrategy::Contains { literals, .. } if literals.find(text, line.clone()).is_none() => false,
+            MatchStrategy::Contains { .. } | MatchStrategy::Nothing => {
+                self.engine.first_end(text, line).is_some()
+            }
         }
     }
 
     pub(super) fn find(&mut self, text: &[u8], span: Range<usize>) -> Result<Option<(usize, usize)>, GaveUp> {
         match &self.plan {
-            Plan::Exact(literals) => Ok(literals.find(text, span)),
-            Plan::Run(run) => Ok(run.find(text, span)),
-            Plan::Start(start) => Ok(start.find(&mut self.engine, text, span)),
-            Plan::LineStart { .. } => Ok(self.find_at_line_start(text, span)),
-            Plan::Contains { distrust, .. } if self.newline_ends && *distrust < DISTRUST_MAX => {
+            MatchStrategy::Exact(literals) => Ok(literals.find(text, span)),
+            MatchStrategy::Run(run) => Ok(run.find(text, span)),
+            MatchStrategy::Start(start) => Ok(start.find(&mut self.engine, text, span)),
+            MatchStrategy::LineStart { .. } => Ok(self.find_at_line_start(text, span)),
+            MatchStrategy::Contains { distrust, .. } if self.newline_ends && *distrust < DISTRUST_MAX => {
                 self.find_around_literal(text, span)
             }
-            Plan::Contains { .. } | Plan::Nothing => self.find_anywhere(text, span),
+            MatchStrategy::Contains { .. } | MatchStrategy::Nothing => self.find_anywhere(text, span),
         }
     }
 
@@ -247,8 +248,8 @@ impl Searcher {
     pub(super) fn each(&mut self, text: &[u8], mut at: usize, mut found: impl FnMut(usize, usize)) {
         while at <= text.len() {
             let anywhere = match self.plan {
-                Plan::Nothing => true,
-                Plan::Contains { .. } => !self.newline_ends,
+                MatchStrategy::Nothing => true,
+                MatchStrategy::Contains { .. } => !self.newline_ends,
                 _ => false,
             };
             if anywhere {
@@ -281,7 +282,7 @@ impl Searcher {
         text: &[u8],
         mut span: Range<usize>,
     ) -> Result<Option<(usize, usize)>, GaveUp> {
-        while let Plan::Contains { literals, distrust } = &mut self.plan {
+        while let MatchStrategy::Contains { literals, distrust } = &mut self.plan {
             let Some((literal, _)) = literals.find(text, span.clone()) else { return Ok(None) };
             if *distrust >= DISTRUST_MAX {
                 break;
@@ -322,17 +323,21 @@ impl Searcher {
         }
         while at < block.len() {
             let found = match &self.plan {
-                Plan::Exact(literals) => literals.find(block, at..block.len())?.0,
-                Plan::Run(run) => run.find(block, at..block.len())?.0,
-                Plan::Start(start) => start.first(block, at..block.len())?,
-                Plan::Contains { literals, distrust } if *distrust < DISTRUST_MAX => {
+                MatchStrategy::Exact(literals) => literals.find(block, at..block.len())?.0,
+                MatchStrategy::Run(run) => run.find(block, at..block.len())?.0,
+                MatchStrategy::Start(start) => start.first(block, at..block.len())?,
+                MatchStrategy::Contains { literals, distrust } if *distrust < DISTRUST_MAX => {
                     literals.find(block, at..block.len())?.0
                 }
-                Plan::LineStart { literals: Some(literals), distrust } if *distrust < DISTRUST_MAX => {
+                MatchStrategy::LineStart { literals: Some(literals), distrust }
+                    if *distrust < DISTRUST_MAX =>
+                {
                     literals.find(block, at..block.len())?.0
                 }
-                Plan::LineStart { .. } => at,
-                Plan::Contains { .. } | Plan::Nothing => self.engine.first_end(block, at..block.len())?,
+                MatchStrategy::LineStart { .. } => at,
+                MatchStrategy::Contains { .. } | MatchStrategy::Nothing => {
+                    self.engine.first_end(block, at..block.len())?
+                }
             };
             let line = line_around(block, at, found);
             if self.confirms(block, line.clone(), at, found) {
@@ -352,12 +357,14 @@ impl Searcher {
         }
         let rest = |at: usize| at..block.len();
         match &self.plan {
-            Plan::Exact(literals) => {
+            MatchStrategy::Exact(literals) => {
                 count_hits(block, wanted, |at| literals.find(block, rest(at)).map(|found| found.0))
             }
-            Plan::Run(run) => count_hits(block, wanted, |at| run.find(block, rest(at)).map(|found| found.0)),
-            Plan::Start(start) => count_hits(block, wanted, |at| start.first(block, rest(at))),
-            Plan::Contains { .. } | Plan::LineStart { .. } | Plan::Nothing => {
+            MatchStrategy::Run(run) => {
+                count_hits(block, wanted, |at| run.find(block, rest(at)).map(|found| found.0))
+            }
+            MatchStrategy::Start(start) => count_hits(block, wanted, |at| start.first(block, rest(at))),
+            MatchStrategy::Contains { .. } | MatchStrategy::LineStart { .. } | MatchStrategy::Nothing => {
                 self.count_one_by_one(block, wanted)
             }
         }
@@ -378,7 +385,8 @@ impl Searcher {
     fn confirms(&mut self, block: &[u8], line: Range<usize>, from: usize, found: usize) -> bool {
         if self.lines.is_some()
             && self.plan.goes_first()
-            && let Plan::Contains { distrust, .. } | Plan::LineStart { distrust, .. } = &mut self.plan
+            && let MatchStrategy::Contains { distrust, .. } | MatchStrategy::LineStart { distrust, .. } =
+                &mut self.plan
         {
             *distrust =
                 if line.start - from < RARE_BYTES { *distrust + 1 } else { distrust.saturating_sub(1) };
@@ -388,16 +396,19 @@ impl Searcher {
             };
         }
         match &mut self.plan {
-            Plan::Exact(_) | Plan::Run(_) | Plan::Start(_) | Plan::Nothing => true,
-            Plan::LineStart { literals, distrust } => {
+            MatchStrategy::Exact(_)
+            | MatchStrategy::Run(_)
+            | MatchStrategy::Start(_)
+            | MatchStrategy::Nothing => true,
+            MatchStrategy::LineStart { literals, distrust } => {
                 if literals.is_some() && *distrust < DISTRUST_MAX {
                     // It pays as long as it skips lines.
                     *distrust = if line.start == from { *distrust + 1 } else { distrust.saturating_sub(1) };
                 }
                 self.engine.matches_at(block, line)
             }
-            Plan::Contains { distrust, .. } if *distrust >= DISTRUST_MAX => true,
-            Plan::Contains { literals, distrust } => {
+            MatchStrategy::Contains { distrust, .. } if *distrust >= DISTRUST_MAX => true,
+            MatchStrategy::Contains { literals, distrust } => {
                 // A set is found more slowly than a string, and says less.
                 let skipped = if matches!(literals, Literals::Set(_)) { found } else { line.end };
                 if skipped - from < DISTRUST_BYTES {

@@ -4,7 +4,7 @@ use pelton_stream::Flow;
 
 use super::list::list;
 use super::machine::Machine;
-use super::program::{Select, State, Step, Work};
+use super::program::{Instruction, Select, State, Work};
 use super::script::{Action, Hold, When};
 use super::substitute::Stop;
 
@@ -151,7 +151,7 @@ impl Machine {
 
     fn step(&mut self, at: usize, line: &Line, out: &mut Vec<u8>) -> Result<Next, Stop> {
         let Machine { program, space, spare, .. } = self;
-        let Step { lines, negated, work } = &mut program.steps[at];
+        let Instruction { lines, negated, work } = &mut program.steps[at];
         let chosen = lines.chooses(space.text(line), *line) != *negated;
         match work {
             Work::Plain(Action::Block(end)) => return Ok(Next::Go(if chosen { at + 1 } else { *end })),
@@ -184,7 +184,7 @@ impl Machine {
 
     /// What needs no expression.
     fn plain(&mut self, at: usize, line: &Line, out: &mut Vec<u8>) -> Next {
-        let Step { lines, negated, work: Work::Plain(action) } = &self.program.steps[at] else {
+        let Instruction { lines, negated, work: Work::Plain(action) } = &self.program.steps[at] else {
             return Next::Go(at + 1);
         };
         match action {

@@ -6,11 +6,11 @@ use super::cycle::{Held, Line, Space, Waits};
 use super::program::{Program, Work};
 use super::script::Action;
 use super::substitute::Stop;
-use crate::scan;
+use crate::bytes::scan;
 
 /// How sed was asked to run it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Manner {
+pub(super) struct SedMode {
     /// `-n`
     pub(super) quiet: bool,
     /// `-s`: each file by itself.
@@ -24,7 +24,7 @@ pub(super) struct Manner {
 #[derive(Debug)]
 pub(super) struct Machine {
     pub(super) program: Program,
-    pub(super) manner: Manner,
+    pub(super) manner: SedMode,
     /// Lines so far (of this input, with `-s`).
     number: u64,
     /// The line that may turn out to be the last, with its end if it has one.
@@ -48,7 +48,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn new(program: Program, manner: Manner) -> Self {
+    pub(super) fn new(program: Program, manner: SedMode) -> Self {
         Machine {
             program,
             manner,

@@ -6,6 +6,7 @@
 //! command over whole blocks. Where a script does less than sed can do, it is more to the planner: a byte map, a line
 //! filter, a map of lines.
 
+mod appended_text;
 mod cycle;
 mod flow;
 mod list;
@@ -18,22 +19,22 @@ mod replacement;
 mod script;
 mod stateless;
 mod substitute;
-mod texts;
 
 pub(crate) use stateless::stateless;
 
 use pelton_stream::Kernel;
 
-use crate::argv::{Opt, Order, Takes, long, opt, short};
 use crate::regex::{Judges, Shape};
+use crate::tool::argv;
+use crate::tool::argv::{Opt, Order, Takes, long, opt, short};
 use crate::{
     Accept, ByteMap, ByteMapKernel, ByteSet, Class, Combiner, Command, Context, Declined, Facts, Input,
-    Lines, Scripts, Touches, argv,
+    Lines, Scripts, Touches,
 };
 
-use machine::{Machine, Manner};
+use machine::{Machine, SedMode};
 use passes::Passes;
-use program::{At, Program, Select, Settings, Step, Substitution, Work};
+use program::{At, Instruction, Program, Select, Settings, Substitution, Work};
 use script::{Action, Script};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +77,7 @@ const OPTIONS: &[Opt<Id>] = &[
 #[derive(Debug)]
 struct Sed {
     program: Program,
-    manner: Manner,
+    manner: SedMode,
     inputs: Vec<Input>,
     /// Where the script came from (`-f`).
     scripts: Vec<Vec<u8>>,
@@ -174,7 +175,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Acce
         return Declined::because("a, i or c with -z");
     }
     let line_end = if options.null_data { 0 } else { b'\n' };
-    let manner = Manner {
+    let manner = SedMode {
         quiet: options.quiet || script.quiet,
         separate: options.separate,
         line_end,
@@ -256,13 +257,13 @@ impl Command for Sed {
 }
 
 /// The whole script as one map of bytes, if it is one: `s/a/b/g`, `s/[0-9]//g`, `y/ab/ba/`.
-fn byte_map(program: &Program, manner: Manner) -> Option<ByteMap> {
+fn byte_map(program: &Program, manner: SedMode) -> Option<ByteMap> {
     if manner.quiet {
         return None;
     }
     let mut map = ByteMap::identity();
     for step in &program.steps {
-        let Step { lines: Select::All, negated: false, work } = step else { return None };
+        let Instruction { lines: Select::All, negated: false, work } = step else { return None };
         let next = match work {
             Work::Substitute(substitution) => substitution_map(substitution, manner.line_end)?,
             Work::Plain(Action::Translate(to)) => translation_map(to, manner.line_end)?,
@@ -309,8 +310,9 @@ fn substitution_map(substitution: &Substitution, line_end: u8) -> Option<ByteMap
 }
 
 /// The address by which whole lines are kept or dropped, if that is all that happens.
-fn filter(program: &Program, manner: Manner) -> Option<&At> {
-    let [Step { lines: Select::At(at), work: Work::Plain(action), .. }] = program.steps.as_slice() else {
+fn filter(program: &Program, manner: SedMode) -> Option<&At> {
+    let [Instruction { lines: Select::At(at), work: Work::Plain(action), .. }] = program.steps.as_slice()
+    else {
         return None;
     };
     match action {
@@ -320,7 +322,7 @@ fn filter(program: &Program, manner: Manner) -> Option<&At> {
     }
 }
 
-fn facts(script: &Script, program: &Program, manner: Manner, map: Option<&ByteMap>, inputs: usize) -> Facts {
+fn facts(script: &Script, program: &Program, manner: SedMode, map: Option<&ByteMap>, inputs: usize) -> Facts {
     if let Some(map) = map {
         let touches = Touches { creates: map.creates(), removes: map.removes(), ..Touches::nothing() };
         return Facts::stateless(Class::ByteMap(Box::new(map.clone())), touches);
@@ -336,7 +338,7 @@ fn facts(script: &Script, program: &Program, manner: Manner, map: Option<&ByteMa
 }
 
 /// What can happen to bytes and lines.
-fn touches(script: &Script, program: &Program, manner: Manner, inputs: usize) -> Touches {
+fn touches(script: &Script, program: &Program, manner: SedMode, inputs: usize) -> Touches {
     if inputs > 1 || !program.plain_lines {
         return Touches::anything();
     }

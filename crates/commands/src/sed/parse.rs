@@ -1,8 +1,8 @@
 //! Reads a script as GNU sed reads it. What it would complain of is declined: it does so in its own words.
 
+use super::appended_text;
 use super::replacement;
 use super::script::{Action, Address, Command, End, Hold, Lines, Pattern, Script, Substitute, When};
-use super::texts;
 use crate::{Accept, Declined};
 
 /// A script being read.
@@ -170,7 +170,7 @@ impl Reader<'_> {
             return match self.number()? {
                 None => Declined::because("a step without a number"),
                 Some(0) => Ok(Some(Address::Number(first))),
-                Some(step) => Ok(Some(Address::Step(first, step))),
+                Some(step) => Ok(Some(Address::Instruction(first, step))),
             };
         }
         if self.eat(b'$') {
@@ -193,7 +193,7 @@ impl Reader<'_> {
             Some(Address::Number(line)) => Ok(End::Number(line)),
             Some(Address::Last) => Ok(End::Last),
             Some(Address::Matching(pattern)) => Ok(End::Matching(pattern)),
-            Some(Address::Step(..)) => Declined::because("a range that ends at a step"),
+            Some(Address::Instruction(..)) => Declined::because("a range that ends at a step"),
             None => Declined::because("a range without an end"),
         }
     }
@@ -333,7 +333,7 @@ impl Reader<'_> {
     /// The text of `a`, `i`, `c`: on the same line, or behind a backslash on the next.
     fn lines_of_text(&mut self) -> Accept<Vec<u8>> {
         self.skip(is_blank);
-        let (length, made) = texts::read(&self.text[self.at..], self.pieces)?;
+        let (length, made) = appended_text::read(&self.text[self.at..], self.pieces)?;
         self.at += length;
         Ok(made)
     }

@@ -6,8 +6,8 @@
 
 use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
 
-use super::machine::{LEFT, Manner, UNJUDGED};
-use super::program::{At, Program, Select, Step, Substitution, Work};
+use super::machine::{LEFT, SedMode, UNJUDGED};
+use super::program::{At, Instruction, Program, Select, Substitution, Work};
 use super::script::Action;
 use super::substitute::Stop;
 use crate::regex::{Judges, Regex};
@@ -47,7 +47,7 @@ pub(super) struct Passes {
 
 impl Passes {
     /// `None` if the script is not of this kind.
-    pub(super) fn new(program: &Program, manner: Manner) -> Option<Passes> {
+    pub(super) fn new(program: &Program, manner: SedMode) -> Option<Passes> {
         if program.counts || !program.plain_lines || manner.separate {
             return None;
         }
@@ -139,7 +139,7 @@ impl Kernel for Passes {
 }
 
 /// A command that prints nothing by itself.
-fn pass(step: &Step) -> Option<Pass> {
+fn pass(step: &Instruction) -> Option<Pass> {
     let negated = step.negated;
     Some(match (&step.lines, &step.work) {
         (Select::All, Work::Substitute(substitution)) if !negated && !substitution.says.prints() => {
@@ -163,7 +163,7 @@ fn pass(step: &Step) -> Option<Pass> {
 }
 
 /// The last command of a script with `-n`, if it prints.
-fn printing_pass(step: &Step) -> Option<Pass> {
+fn printing_pass(step: &Instruction) -> Option<Pass> {
     match (&step.lines, &step.work) {
         (Select::At(At::Matching(regex)), Work::Plain(Action::Print)) => {
             Some(Pass::Keep { lines: regex.clone(), negated: step.negated })

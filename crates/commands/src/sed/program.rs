@@ -18,7 +18,7 @@ pub(super) struct Settings<'a> {
 /// A script ready to run. Clones are cheap; each kernel wants its own.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<Instruction>,
     /// In which data all its expressions can be trusted.
     pub(super) judges: Judges,
     /// Running it may fail for a line: what it judges aside, a search may give up.
@@ -35,7 +35,7 @@ pub(super) struct Program {
 
 /// A command.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct Instruction {
     pub(super) lines: Select,
     pub(super) negated: bool,
     pub(super) work: Work,
@@ -52,7 +52,7 @@ pub(super) enum Select {
 #[derive(Clone, Debug)]
 pub(super) enum At {
     Number(u64),
-    Step(u64, u64),
+    Instruction(u64, u64),
     Last,
     Matching(Box<Regex>),
 }
@@ -110,9 +110,9 @@ impl Program {
                     Action::Unserved(what) => return Declined::because(*what),
                     other => Work::Plain(other.clone()),
                 };
-                Ok(Step { lines: compiler.select(&command.lines)?, negated: command.negated, work })
+                Ok(Instruction { lines: compiler.select(&command.lines)?, negated: command.negated, work })
             })
-            .collect::<Accept<Vec<Step>>>()?;
+            .collect::<Accept<Vec<Instruction>>>()?;
         let mut program = Program {
             judges: Judges::AnyBytes,
             may_stop: false,
@@ -260,7 +260,7 @@ impl Compiler<'_> {
     fn at(&self, address: &Address) -> Accept<At> {
         Ok(match address {
             Address::Number(line) => At::Number(*line),
-            Address::Step(first, step) => At::Step(*first, *step),
+            Address::Instruction(first, step) => At::Instruction(*first, *step),
             Address::Last => At::Last,
             Address::Matching(pattern) => At::Matching(self.address(pattern)?),
         })

@@ -98,7 +98,9 @@ impl At {
     fn is(&mut self, text: &[u8], line: Line) -> bool {
         match self {
             At::Number(number) => line.number == *number,
-            At::Step(first, step) => line.number >= *first && (line.number - *first).is_multiple_of(*step),
+            At::Instruction(first, step) => {
+                line.number >= *first && (line.number - *first).is_multiple_of(*step)
+            }
             At::Last => line.last,
             At::Matching(regex) => regex.is_match(text, 0..text.len()),
         }
@@ -109,8 +111,8 @@ impl At {
         match self {
             At::Number(wanted) if *wanted > number => wanted - number - 1,
             At::Number(_) | At::Last => u64::MAX,
-            At::Step(first, _) if *first > number => first - number - 1,
-            At::Step(first, step) => step - 1 - (number - first) % step,
+            At::Instruction(first, _) if *first > number => first - number - 1,
+            At::Instruction(first, step) => step - 1 - (number - first) % step,
             At::Matching(_) => 0,
         }
     }

@@ -1,12 +1,12 @@
 //! The right side of `s`: how it is written, and what it makes of a match.
 
-use super::script::{Case, Letters, Part};
+use super::script::{Case, Letters, ReplacementPart};
 use crate::{Accept, Declined};
 
 /// Reads a replacement in which delimiters and newlines have lost their backslash.
-pub(super) fn parse(text: &[u8]) -> Accept<Vec<Part>> {
+pub(super) fn parse(text: &[u8]) -> Accept<Vec<ReplacementPart>> {
     let mut parts = Vec::new();
-    let mut part = Part::default();
+    let mut part = ReplacementPart::default();
     // What holds again after the next piece.
     let mut lasting = Case::default();
     let mut at = 0;
@@ -44,8 +44,8 @@ pub(super) fn parse(text: &[u8]) -> Accept<Vec<Part>> {
 
 /// Ends a piece; the next has the case that lasts. A piece that says nothing is dropped, even if it had asked for a
 /// change of its first letter.
-fn end_part(parts: &mut Vec<Part>, part: &mut Part, lasting: Case) {
-    let done = std::mem::replace(part, Part { case: lasting, ..Part::default() });
+fn end_part(parts: &mut Vec<ReplacementPart>, part: &mut ReplacementPart, lasting: Case) {
+    let done = std::mem::replace(part, ReplacementPart { case: lasting, ..ReplacementPart::default() });
     if !done.text.is_empty() || done.group.is_some() {
         parts.push(done);
     }
@@ -109,7 +109,7 @@ pub(super) struct NotAscii;
 
 /// Appends what the parts make of a match; `group(n)` is the text of a group.
 pub(super) fn append<'a>(
-    parts: &[Part],
+    parts: &[ReplacementPart],
     group: impl Fn(usize) -> &'a [u8],
     out: &mut Vec<u8>,
 ) -> Result<(), NotAscii> {

@@ -32,7 +32,7 @@ pub(super) enum Address {
     /// The line of this number, from 1; 0 only before a range's end that is an expression.
     Number(u64),
     /// `first~step`, the step not 0.
-    Step(u64, u64),
+    Instruction(u64, u64),
     /// `$`
     Last,
     Matching(Pattern),
@@ -141,7 +141,7 @@ pub(super) enum When {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Substitute {
     pub(super) pattern: Pattern,
-    pub(super) replacement: Vec<Part>,
+    pub(super) replacement: Vec<ReplacementPart>,
     pub(super) global: bool,
     /// The first match that is replaced, from 1.
     pub(super) nth: u64,
@@ -152,7 +152,7 @@ pub(super) struct Substitute {
 
 /// A piece of a replacement: a text, then perhaps a group (0 is the whole match).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct ReplacementPart {
     pub(super) text: Vec<u8>,
     pub(super) group: Option<usize>,
     pub(super) case: Case,
@@ -186,7 +186,7 @@ impl Substitute {
     pub(super) fn fixed(&self) -> Option<&[u8]> {
         match self.replacement.as_slice() {
             [] => Some(b""),
-            [Part { text, group: None, case }] if *case == Case::default() => Some(text),
+            [ReplacementPart { text, group: None, case }] if *case == Case::default() => Some(text),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@
 //! several times.
 
 use super::{Options, flow, parse};
-use crate::stateless::{Stateless, Statuses};
+use crate::tool::stateless::{Stateless, Statuses};
 use crate::{Accept, Context, Declined, Input};
 
 /// Reads the arguments.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use pelton_stream::team::Crew;
+use pelton_stream::team::Helpers;
 use pelton_stream::{Holding, PlainFile};
 
 use super::engine::Engine;
@@ -15,7 +15,7 @@ use super::output::Output;
 use super::parts::sort_lists;
 use super::print::Style;
 use super::run::{Index, SortedRun};
-use super::spill::{Complaint, Place, Rules, Spill};
+use super::spill::{Complaint, Rules, Spill, SpillDirectory};
 use super::table::Table;
 use super::text::LineLength;
 
@@ -48,9 +48,9 @@ pub(crate) struct Collector {
     nans: usize,
     building: Building,
     runs: Vec<SortedRun>,
-    crew: Crew,
+    crew: Helpers,
     /// Where lines go that memory does not hold.
-    place: Option<Place>,
+    place: Option<SpillDirectory>,
     /// Of the memory there.
     held: Option<Holding>,
     spill: Option<Spill>,
@@ -92,7 +92,7 @@ impl Trial {
 impl Collector {
     /// For lines in this order; of equal ones only the first is kept, if `unique`.
     pub(crate) fn new(order: LineOrder, terminator: u8, unique: bool) -> Self {
-        let crew = Crew::default();
+        let crew = Helpers::default();
         let building = Building::new(&order, terminator, unique, &crew);
         let length = LineLength::new();
         Collector {
@@ -115,15 +115,15 @@ impl Collector {
     }
 
     /// Others may help from now on.
-    pub(crate) fn lend(&mut self, crew: &Crew) {
+    pub(crate) fn attach(&mut self, crew: &Helpers) {
         self.crew = crew.clone();
         if let Building::Listing(lines) = &mut self.building {
-            lines.lend(crew);
+            lines.attach(crew);
         }
     }
 
     /// What does not fit goes here.
-    pub(crate) fn spill_to(&mut self, place: Option<Place>) {
+    pub(crate) fn spill_to(&mut self, place: Option<SpillDirectory>) {
         let open = || place.as_ref().map(|place| Holding::new(&place.storage));
         self.held = self.held.take().or_else(open);
         self.place = place;
@@ -157,7 +157,7 @@ impl Collector {
     }
 
     /// Of a peer: memory holds no more, or counting does not pay. Lists would have to be put together, by one alone; and a file is
-    /// better read to where its lines are kept (see [`reads_itself`](Collector::reads_itself)).
+    /// better read to where its lines are kept (see [`prefers_reading_itself`](Collector::prefers_reading_itself)).
     pub(crate) fn wants_no_more(&mut self) -> bool {
         matches!(self.building, Building::Listing(_)) || self.is_full()
     }
@@ -243,12 +243,12 @@ impl Collector {
 
     /// How much of a file is read in common.
     fn wave_bytes(&self) -> usize {
-        wave_bytes(&self.crew, self.place.as_ref().map(Place::memory_bytes))
+        wave_bytes(&self.crew, self.place.as_ref().map(SpillDirectory::memory_bytes))
     }
 
     /// Whether so much of a file had better be read by several, each a part of it, to where it is kept: lines that are
     /// listed, and enough of them.
-    pub(crate) fn reads_itself(&self, bytes: u64) -> bool {
+    pub(crate) fn prefers_reading_itself(&self, bytes: u64) -> bool {
         // How long lines are is learnt from the first block. How much memory there is is asked last: that takes files to be read.
         matches!(self.building, Building::Listing(_))
             && self.building.bytes() > 0
@@ -259,7 +259,7 @@ impl Collector {
     }
 
     /// Reads lines from the beginning of this range of a file on: so many bytes.
-    pub(crate) fn read_some(&mut self, file: &dyn PlainFile, range: Range<u64>) -> u64 {
+    pub(crate) fn read_range(&mut self, file: &dyn PlainFile, range: Range<u64>) -> u64 {
         let wave = self.wave_bytes();
         let most = usize::try_from(range.end - range.start).map_or(wave, |bytes| bytes.min(wave));
         if self.building.bytes() + most > self.run_bytes {
@@ -366,7 +366,7 @@ impl Collector {
     /// costs more than sharing the little that is done to a line before it is sorted.
     pub(crate) fn another(&self) -> Option<Collector> {
         let first_counts = self.unique && !self.order.is_by_line();
-        let little = |place: &Place| place.is_too_much(SHARED_BYTES_MIN);
+        let little = |place: &SpillDirectory| place.is_too_much(SHARED_BYTES_MIN);
         if self.place.as_ref().is_some_and(little)
             || self.counts().is_none()
             || !self.order.is_total()
@@ -460,7 +460,7 @@ impl Collector {
 
 impl Building {
     /// Counting forgets where identical lines stood; that must not matter, which in some orders depends on the lines.
-    fn new(order: &LineOrder, terminator: u8, unique: bool, crew: &Crew) -> Self {
+    fn new(order: &LineOrder, terminator: u8, unique: bool, crew: &Helpers) -> Self {
         if (order.is_total_if_alone() || unique) && !order.may_meet_nan() {
             Building::Counting { table: Table::new(terminator), trial: Trial::default() }
         } else {
@@ -489,7 +489,7 @@ impl Building {
         }
     }
 
-    fn give_up_counting(&mut self, order: &LineOrder, terminator: u8, crew: &Crew) {
+    fn give_up_counting(&mut self, order: &LineOrder, terminator: u8, crew: &Helpers) {
         if matches!(self, Building::Listing(_)) {
             return;
         }
@@ -501,7 +501,7 @@ impl Building {
         *self = Building::Listing(lines);
     }
 
-    fn into_lines(mut self, order: &LineOrder, terminator: u8, crew: &Crew) -> Lines {
+    fn into_lines(mut self, order: &LineOrder, terminator: u8, crew: &Helpers) -> Lines {
         self.give_up_counting(order, terminator, crew);
         match self {
             Building::Listing(lines) => lines,
@@ -509,7 +509,7 @@ impl Building {
         }
     }
 
-    fn sort(self, order: &LineOrder, terminator: u8, unique: bool, crew: &Crew) -> SortedRun {
+    fn sort(self, order: &LineOrder, terminator: u8, unique: bool, crew: &Helpers) -> SortedRun {
         match self {
             Building::Listing(lines) => lines.sort(order, unique),
             Building::Counting { table, .. } => sort_table(table, order, terminator, unique, crew),
@@ -523,7 +523,7 @@ pub(super) fn sort_table(
     order: &LineOrder,
     terminator: u8,
     unique: bool,
-    crew: &Crew,
+    crew: &Helpers,
 ) -> SortedRun {
     if order.is_by_line() {
         return sort_distinct(table, order, crew);
@@ -533,7 +533,7 @@ pub(super) fn sort_table(
     lines.sort_counted(order, unique)
 }
 
-fn sort_distinct(table: Table, order: &LineOrder, crew: &Crew) -> SortedRun {
+fn sort_distinct(table: Table, order: &LineOrder, crew: &Helpers) -> SortedRun {
     let (arena, mut items) = table.into_parts();
     items.iter_mut().for_each(|item| item.plain.window ^= order.flip());
     let engine =
@@ -569,12 +569,12 @@ mod tests {
     }
 
     fn sorted(order: &LineOrder, unique: bool, run_bytes: usize, text: &[u8]) -> Vec<u8> {
-        sorted_by(&Crew::default(), order, unique, run_bytes, text)
+        sorted_by(&Helpers::default(), order, unique, run_bytes, text)
     }
 
-    fn sorted_by(crew: &Crew, order: &LineOrder, unique: bool, run_bytes: usize, text: &[u8]) -> Vec<u8> {
+    fn sorted_by(crew: &Helpers, order: &LineOrder, unique: bool, run_bytes: usize, text: &[u8]) -> Vec<u8> {
         let mut collector = Collector::new(order.clone(), b'\n', unique).with_run_bytes(run_bytes);
-        collector.lend(crew);
+        collector.attach(crew);
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             collector.push(line);
         }
@@ -618,7 +618,7 @@ mod tests {
     fn what_several_sort_is_what_one_would() {
         let kind = |kind| vec![Key { kind, ..Key::line() }];
         let second = Key { start: Start { fields: 1, bytes: 0, skip_blanks: false }, ..Key::line() };
-        let eager = Crew::new(Arc::new(Three)).eager();
+        let eager = Helpers::new(Arc::new(Three)).eager();
         let same = b"all of it is the same\n".repeat(500);
         let prefixed: Vec<u8> = numbers(3000, 1 << 40)
             .split_inclusive(|byte| *byte == b'\n')
@@ -642,7 +642,7 @@ mod tests {
     #[test]
     fn what_is_read_is_what_is_given() {
         let second = Key { start: Start { fields: 1, bytes: 0, skip_blanks: false }, ..Key::line() };
-        let eager = Crew::new(Arc::new(Three)).eager();
+        let eager = Helpers::new(Arc::new(Three)).eager();
         let long = [numbers(50, 9), vec![b'7'; 9000], b"\n".to_vec(), numbers(50, 1 << 40), b"last".to_vec()]
             .concat();
         let path = std::env::temp_dir().join(format!("pelton-sort-reads-{}", std::process::id()));
@@ -654,11 +654,11 @@ mod tests {
             {
                 let order = order(keys, true);
                 let mut collector = Collector::new(order.clone(), b'\n', false).with_run_bytes(2000);
-                collector.lend(&eager);
+                collector.attach(&eager);
                 let (mut at, end, mut read) = (0, text.len() + said, 0);
                 while at < text.len() {
-                    let taken = match collector.reads_itself((end - at) as u64) {
-                        true => collector.read_some(&file, at as u64..end as u64) as usize,
+                    let taken = match collector.prefers_reading_itself((end - at) as u64) {
+                        true => collector.read_range(&file, at as u64..end as u64) as usize,
                         false => 0,
                     };
                     read += taken;
@@ -683,7 +683,7 @@ mod tests {
     #[test]
     fn enough_to_be_worth_sharing() {
         let (text, order) = (numbers(100_000, 1 << 40), order(Vec::new(), false));
-        let crew = Crew::new(Arc::new(Three));
+        let crew = Helpers::new(Arc::new(Three));
         assert!(
             sorted_by(&crew, &order, false, usize::MAX, &text) == sorted(&order, false, usize::MAX, &text)
         );
@@ -693,7 +693,7 @@ mod tests {
     #[test]
     fn little_memory_gives_the_same() {
         let numeric = |stable| order(vec![Key { kind: Kind::Numeric, ..Key::line() }], stable);
-        let eager = Crew::new(Arc::new(Three)).eager();
+        let eager = Helpers::new(Arc::new(Three)).eager();
         let long = [numbers(40, 9), vec![b'7'; 5000], b"\n".to_vec(), numbers(40, 1 << 40)].concat();
         for text in [numbers(200, 1 << 40), numbers(200, 3), b"same\n".repeat(300), b"\n".repeat(100), long] {
             for (order, unique) in [
@@ -704,11 +704,11 @@ mod tests {
             ] {
                 let alone = sorted(&order, unique, usize::MAX, &text);
                 for bytes in [1, 3000] {
-                    for crew in [&eager, &Crew::default()] {
+                    for crew in [&eager, &Helpers::default()] {
                         let storage: Arc<dyn Storage> = Arc::new(Little(bytes));
-                        let place = Place { storage, directory: None, size_bytes: None };
+                        let place = SpillDirectory { storage, directory: None, size_bytes: None };
                         let mut collector = Collector::new(order.clone(), b'\n', unique);
-                        collector.lend(crew);
+                        collector.attach(crew);
                         collector.spill_to(Some(place));
                         text.split_inclusive(|byte| *byte == b'\n').for_each(|line| collector.push(line));
                         assert!(collector.failed().is_none());
@@ -728,7 +728,7 @@ mod tests {
         let order = order(Vec::new(), false);
         let mut first = Collector::new(order.clone(), b'\n', false);
         let storage: Arc<dyn Storage> = Arc::new(Little(SHARED_BYTES_MIN));
-        first.spill_to(Some(Place { storage, directory: None, size_bytes: None }));
+        first.spill_to(Some(SpillDirectory { storage, directory: None, size_bytes: None }));
         let text = numbers(60_000, 1 << 40);
         let mut peer = first.another().expect("it counts");
         let mut refused = 0;
@@ -760,7 +760,7 @@ mod tests {
         for (bytes, is_stored) in [(15 << 20, true), (60 << 20, false)] {
             let mut collector = Collector::new(order.clone(), b'\n', false);
             let storage: Arc<dyn Storage> = Arc::new(Little(bytes));
-            collector.spill_to(Some(Place { storage, directory: None, size_bytes: None }));
+            collector.spill_to(Some(SpillDirectory { storage, directory: None, size_bytes: None }));
             lines.chunks(200).for_each(|block| collector.push(block.concat().as_bytes()));
             assert_eq!(collector.spill.is_some(), is_stored);
             assert!(!matches!(collector.building, Building::Counting { .. }));

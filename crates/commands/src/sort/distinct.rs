@@ -3,11 +3,12 @@
 //! While identical lines are counted as they arrive, the answer stands in the table and nothing is ordered. Data with
 //! few identical lines is sorted, as it takes less memory than a table of all of it; it is only not printed then.
 
-use pelton_stream::{Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer};
+use pelton_stream::{Flow, Framing, HandOver, InputKind, Kernel, Outcome, Peer, Resources};
 
 use super::kernel::SortKernel;
 use super::options::{Mode, SortOptions};
-use crate::{Accept, Declined, UniqOptions, scan, sort_uniq};
+use crate::bytes::scan;
+use crate::{Accept, Declined, UniqOptions, sort_uniq};
 
 /// Prints how many lines sort, or sort and uniq, would print.
 #[derive(Debug)]
@@ -57,16 +58,16 @@ impl Kernel for DistinctCount {
         self.kernel.framing()
     }
 
-    fn inputs_are(&mut self, kinds: &[InputKind]) {
-        self.kernel.inputs_are(kinds);
+    fn set_inputs(&mut self, kinds: &[InputKind]) {
+        self.kernel.set_inputs(kinds);
     }
 
-    fn lend(&mut self, means: &Means) {
-        self.kernel.lend(means);
+    fn attach(&mut self, means: &Resources) {
+        self.kernel.attach(means);
     }
 
-    fn call_back(&mut self) {
-        self.kernel.call_back();
+    fn detach(&mut self) {
+        self.kernel.detach();
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {

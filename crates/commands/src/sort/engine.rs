@@ -15,7 +15,7 @@ use std::ops;
 use std::sync::atomic::{self, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 
-use pelton_stream::team::Crew;
+use pelton_stream::team::Helpers;
 
 use super::order::LineOrder;
 use super::radix::sort_windows;
@@ -356,7 +356,7 @@ impl Engine<'_> {
         &self,
         pieces: &mut [&mut [I]],
         mut depth: usize,
-        crew: &Crew,
+        crew: &Helpers,
     ) -> (usize, u64) {
         let (phase, mut windows_same) = (Phase::Key, 0);
         loop {
@@ -385,7 +385,7 @@ impl Engine<'_> {
         pieces: &[&mut [I]],
         depth: usize,
         phase: Phase,
-        crew: &Crew,
+        crew: &Helpers,
     ) -> usize {
         let Some(first) = pieces.first().and_then(|piece| piece.first()) else { return 0 };
         let first = &self.bytes(first, phase)[depth..];
@@ -568,7 +568,7 @@ impl Engine<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::collation::Collation;
+    use crate::locale::collation::Collation;
 
     use super::super::key::{Conventions, Key, Kind, Start};
     use super::super::order::Judged;

@@ -8,7 +8,7 @@
 //! that what it prints can differ from one run to the next. Nobody can equal that but the same program: see
 //! [`is_nan`].
 
-use super::big::Big;
+use super::big_integer::Big;
 
 /// Binary digits of the mantissa.
 const MANTISSA_BITS: i64 = 64;

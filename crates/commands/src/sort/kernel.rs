@@ -4,17 +4,17 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use pelton_stream::{
-    BLOCK_BYTES, Flow, Framing, HandOver, InputKind, Kernel, Means, Outcome, Peer, PlainFile, known,
+    BLOCK_BYTES, Flow, Framing, HandOver, InputKind, Kernel, Outcome, Peer, PlainFile, Resources, known,
 };
 
-use pelton_stream::team::Crew;
+use pelton_stream::team::Helpers;
 
 use super::collect::Collector;
 use super::options::{Mode, SortOptions};
 use super::order::LineOrder;
 use super::output::Output;
 use super::print::{GroupStyle, Style};
-use super::spill::Place;
+use super::spill::SpillDirectory;
 
 /// sort's status when it cannot go on.
 pub(super) const FAILURE: i32 = 2;
@@ -26,7 +26,7 @@ pub struct SortKernel {
     unique: bool,
     style: Style,
     limit: u64,
-    crew: Crew,
+    crew: Helpers,
     /// `-S`, in bytes, and `-T`.
     memory: (Option<usize>, Option<Vec<u8>>),
     /// What sort says before it gives up.
@@ -53,7 +53,7 @@ impl SortKernel {
             unique: options.unique,
             style,
             limit: u64::MAX,
-            crew: Crew::default(),
+            crew: Helpers::default(),
             memory: (options.size_bytes, options.directory.clone()),
             complaint: Vec::new(),
             failed: false,
@@ -106,7 +106,7 @@ impl Kernel for SortKernel {
         Framing::Records(self.terminator)
     }
 
-    fn inputs_are(&mut self, kinds: &[InputKind]) {
+    fn set_inputs(&mut self, kinds: &[InputKind]) {
         let bytes = |kind: &InputKind| match kind {
             InputKind::Regular { bytes } => Some(*bytes),
             InputKind::Other => None,
@@ -118,19 +118,19 @@ impl Kernel for SortKernel {
         }
     }
 
-    fn lend(&mut self, means: &Means) {
+    fn attach(&mut self, means: &Resources) {
         self.crew = means.crew.clone();
         if let State::Reading(collector) = &mut self.state {
-            collector.lend(&self.crew);
-            collector.spill_to(Place::of(means, &self.memory));
+            collector.attach(&self.crew);
+            collector.spill_to(SpillDirectory::of(means, &self.memory));
         }
     }
 
-    fn call_back(&mut self) {
-        self.crew = Crew::default();
+    fn detach(&mut self) {
+        self.crew = Helpers::default();
         match &mut self.state {
-            State::Reading(collector) => collector.lend(&self.crew),
-            State::Printing(output) => output.call_back(),
+            State::Reading(collector) => collector.attach(&self.crew),
+            State::Printing(output) => output.detach(),
             State::Ended => {}
         }
     }
@@ -152,13 +152,13 @@ impl Kernel for SortKernel {
         Ok(Flow::More)
     }
 
-    fn reads_itself(&self, bytes: u64) -> bool {
-        matches!(&self.state, State::Reading(collector) if collector.reads_itself(bytes))
+    fn prefers_reading_itself(&self, bytes: u64) -> bool {
+        matches!(&self.state, State::Reading(collector) if collector.prefers_reading_itself(bytes))
     }
 
-    fn read_some(&mut self, file: &dyn PlainFile, range: Range<u64>) -> (u64, Flow) {
+    fn read_range(&mut self, file: &dyn PlainFile, range: Range<u64>) -> (u64, Flow) {
         let State::Reading(collector) = &mut self.state else { return (0, Flow::More) };
-        let taken = collector.read_some(file, range);
+        let taken = collector.read_range(file, range);
         if let Some(complaint) = collector.failed() {
             self.give_up(complaint);
             return (taken, Flow::Done);
@@ -212,7 +212,7 @@ impl Kernel for SortKernel {
         let State::Reading(collector) = &self.state else { return None };
         let state = State::Reading(Box::new(collector.another()?));
         let SortKernel { terminator, unique, style, limit, .. } = *self;
-        let (crew, memory, complaint) = (Crew::default(), self.memory.clone(), Vec::new());
+        let (crew, memory, complaint) = (Helpers::default(), self.memory.clone(), Vec::new());
         let (failed, is_peer) = (false, true);
         Some(Peer::of_fold(SortKernel {
             terminator,
@@ -481,7 +481,7 @@ mod tests {
             (true, "sort: read failed: /tmp: Input/output error\n"),
         ] {
             let mut kernel = SortKernel::new(&SortOptions::default());
-            kernel.lend(&Means { storage: Some(Arc::new(Faulty { writes })), ..Means::default() });
+            kernel.attach(&Resources { storage: Some(Arc::new(Faulty { writes })), ..Resources::default() });
             let mut out = Vec::new();
             let flow = kernel.push(b"b\na\nand others that are longer\n", &mut out);
             assert_eq!(flow, Ok(if writes { Flow::More } else { Flow::Done }));

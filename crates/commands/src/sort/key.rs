@@ -9,7 +9,7 @@ use super::month::month;
 use super::number::{STRAY_SEPARATOR, encode_human, encode_numeric, is_blank};
 use super::version::encode_version;
 
-use crate::collation::Collation;
+use crate::locale::collation::Collation;
 
 /// What a locale says of text and of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,13 +13,13 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pelton_stream::PlainFile;
-use pelton_stream::team::Crew;
+use pelton_stream::team::Helpers;
 use pelton_sys::read::append_parts;
 
 use super::engine::{Engine, Item, Keyed, Plain};
+use super::memory_budget::make_room;
 use super::order::{KeyPlace, LineOrder};
 use super::parts::sort_lists;
-use super::room::make_room;
 use super::run::{Index, SortedRun};
 use super::text::{LineLength, WINDOW_BYTES, each_line, window};
 
@@ -53,7 +53,7 @@ pub(crate) struct Lines {
     /// How many lines have a NaN among their numbers.
     nans: usize,
     terminator: u8,
-    crew: Crew,
+    crew: Helpers,
 }
 
 #[derive(Debug)]
@@ -101,14 +101,14 @@ impl Indexed for Keyed {
 
 impl Lines {
     /// None yet; those of `crew` may help.
-    pub(crate) fn new(order: &LineOrder, terminator: u8, crew: &Crew) -> Self {
+    pub(crate) fn new(order: &LineOrder, terminator: u8, crew: &Helpers) -> Self {
         let index =
             if order.is_by_line() { Unsorted::Plain(Vec::new()) } else { Unsorted::Keyed(Vec::new()) };
         Lines { index, terminator, crew: crew.clone(), ..Lines::default() }
     }
 
     /// Others may help from now on.
-    pub(crate) fn lend(&mut self, crew: &Crew) {
+    pub(crate) fn attach(&mut self, crew: &Helpers) {
         self.crew = crew.clone();
     }
 
@@ -361,7 +361,7 @@ struct Wave<'a> {
     from: usize,
     terminator: u8,
     order: &'a LineOrder,
-    crew: &'a Crew,
+    crew: &'a Helpers,
 }
 
 /// What one of them made of a part of it.
@@ -410,7 +410,7 @@ impl Wave<'_> {
 
 /// How much is read in common, one part each, before it is seen whether memory holds more, where there is so much memory: all wait for
 /// the last part.
-pub(super) fn wave_bytes(crew: &Crew, memory_bytes: Option<usize>) -> usize {
+pub(super) fn wave_bytes(crew: &Helpers, memory_bytes: Option<usize>) -> usize {
     crew.worth((memory_bytes.unwrap_or(0) / WAVES).clamp(WAVE_BYTES, WAVE_BYTES_MAX))
 }
 
@@ -421,7 +421,7 @@ fn cut(
     range: Range<u64>,
     wave_bytes: usize,
     terminator: u8,
-    crew: &Crew,
+    crew: &Helpers,
 ) -> Vec<Range<u64>> {
     const SOON_BYTES: usize = 4096;
     let mut ahead = [0; SOON_BYTES];
@@ -446,7 +446,7 @@ struct Parts<'a> {
     terminator: u8,
     mean: usize,
     order: &'a LineOrder,
-    crew: &'a Crew,
+    crew: &'a Helpers,
 }
 
 /// What was made of a part.

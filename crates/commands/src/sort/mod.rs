@@ -10,7 +10,7 @@
 //! `--files0-from`, `--compress-program`, obsolete keys, `-g` with `-m` or `-C`, and whatever sort would complain about.
 //! Handed over at the end of input: two NaNs or more under `-g`.
 
-mod big;
+mod big_integer;
 mod collect;
 mod distinct;
 mod engine;
@@ -18,25 +18,25 @@ mod float;
 mod kernel;
 mod key;
 mod lines;
+mod memory_budget;
 mod merge;
-mod merging;
+mod merge_inputs;
 mod month;
 mod number;
 mod options;
 mod order;
-mod ordered;
+mod ordered_jobs;
 mod output;
 mod parts;
 mod print;
 mod radix;
 mod ranges;
 mod render;
-mod room;
 mod run;
 mod spill;
+mod stored_lines;
 mod table;
 mod text;
-mod texts;
 mod topk;
 mod version;
 
@@ -104,7 +104,7 @@ impl Command for Sort {
         let options = &self.options;
         Ok(match options.mode {
             Mode::Sort => Box::new(SortKernel::new(options)),
-            Mode::Merge if options.inputs.len() > 1 => Box::new(merging::MergeKernel::new(options)),
+            Mode::Merge if options.inputs.len() > 1 => Box::new(merge_inputs::MergeKernel::new(options)),
             Mode::Merge => Box::new(kernel::PassKernel::new(options)),
             Mode::Check | Mode::Report => Box::new(kernel::CheckKernel::new(options)),
         })

@@ -1,6 +1,6 @@
 //! sort's arguments, as GNU sort 9.1 reads them; what it would complain about is declined.
 
-use crate::argv::{Opt, Order, Takes, long, opt, parse, short};
+use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::{Accept, Charset, Context, Declined, Input};
 
 use super::key::{Conventions, End, Ignore, Key, Kind, Start};

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::collation::Collation;
-use crate::encoded::compare_encoded;
+use crate::locale::collation::Collation;
+use crate::locale::encodings::compare_encoded;
 
 use super::engine::Tie;
 use super::float::is_nan;
@@ -36,14 +36,14 @@ enum Extent {
 
 /// What lines are compared by next, where all before was equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Step {
+struct Comparison {
     key: Key,
     extent: Extent,
 }
 
-impl Step {
+impl Comparison {
     fn whole(key: Key) -> Self {
-        Step { key, extent: Extent::Whole }
+        Comparison { key, extent: Extent::Whole }
     }
 
     /// Appends what is compared of `text`, the part that the key takes.
@@ -71,11 +71,11 @@ impl Step {
 }
 
 /// What a key is compared by, one step after another.
-fn steps_of(key: Key, conventions: Conventions) -> impl Iterator<Item = Step> {
+fn steps_of(key: Key, conventions: Conventions) -> impl Iterator<Item = Comparison> {
     let collation = conventions.collation.filter(|_| key.kind == Kind::Bytes);
     let beginning =
-        collation.map(|collation| Step { key: key.clone(), extent: Extent::Beginning(collation) });
-    beginning.into_iter().chain([Step::whole(key)])
+        collation.map(|collation| Comparison { key: key.clone(), extent: Extent::Beginning(collation) });
+    beginning.into_iter().chain([Comparison::whole(key)])
 }
 
 /// How lines are ordered, and which of them are the same.
@@ -86,7 +86,7 @@ pub struct LineOrder {
     descending: bool,
     tie: Tie,
     /// All that is compared, one after another.
-    steps: Vec<Step>,
+    steps: Vec<Comparison>,
     /// The shape covers so many of them. What follows decides then, for [`Tie::Step`].
     lead: usize,
     /// Lines with equal keys are compared as a whole.
@@ -123,7 +123,8 @@ impl LineOrder {
         if by_line {
             keys.push(line.clone());
         }
-        let mut steps: Vec<Step> = keys.into_iter().flat_map(|key| steps_of(key, conventions)).collect();
+        let mut steps: Vec<Comparison> =
+            keys.into_iter().flat_map(|key| steps_of(key, conventions)).collect();
         // Up to the first text in a locale's order, all is compared at once; what follows, only where that was equal.
         let text = steps.iter().position(|step| step.extent != Extent::Whole);
         let lead = text.map_or(steps.len(), |text| text + 1);
@@ -132,10 +133,12 @@ impl LineOrder {
         }
         let descending = lead == 1 && steps[0].key.reverse;
         let shape = match &steps[..lead] {
-            [Step { extent: Extent::Beginning(collation), key }] => Shape::Beginning(key.clone(), collation),
+            [Comparison { extent: Extent::Beginning(collation), key }] => {
+                Shape::Beginning(key.clone(), collation)
+            }
             [_] if by_line => Shape::Line,
-            [Step { key, .. }] if key.is_slice() => Shape::Slice(key.clone()),
-            [Step { key, .. }] => Shape::Computed(key.clone()),
+            [Comparison { key, .. }] if key.is_slice() => Shape::Slice(key.clone()),
+            [Comparison { key, .. }] => Shape::Computed(key.clone()),
             _ => Shape::Several,
         };
         let tie = match conventions.collation {
@@ -233,7 +236,7 @@ impl LineOrder {
         }
     }
 
-    fn append_before_others(&self, step: &Step, line: &[u8], out: &mut Vec<u8>) {
+    fn append_before_others(&self, step: &Comparison, line: &[u8], out: &mut Vec<u8>) {
         let (from, to) = step.key.range(line, self.separator);
         let start = out.len();
         step.append(&line[from..to], self.conventions, out);
@@ -272,12 +275,13 @@ impl LineOrder {
         })
     }
 
-    fn compare_by(&self, steps: &[Step], a: &[u8], b: &[u8]) -> Ordering {
-        let compared = |step: &Step| step.compare(self.taken(step, a), self.taken(step, b), self.conventions);
+    fn compare_by(&self, steps: &[Comparison], a: &[u8], b: &[u8]) -> Ordering {
+        let compared =
+            |step: &Comparison| step.compare(self.taken(step, a), self.taken(step, b), self.conventions);
         steps.iter().map(compared).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     }
 
-    fn later(&self) -> &[Step] {
+    fn later(&self) -> &[Comparison] {
         &self.steps[self.lead..]
     }
 
@@ -301,7 +305,7 @@ impl LineOrder {
         self.later()[step].append(text, self.conventions, out);
     }
 
-    fn taken<'a>(&self, step: &Step, line: &'a [u8]) -> &'a [u8] {
+    fn taken<'a>(&self, step: &Comparison, line: &'a [u8]) -> &'a [u8] {
         let (from, to) = step.key.range(line, self.separator);
         &line[from..to]
     }

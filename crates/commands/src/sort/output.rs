@@ -1,11 +1,11 @@
 //! Printing sorted runs, a block at a time, so that nobody needs room for all of it twice.
 
 use pelton_stream::Holding;
-use pelton_stream::team::Crew;
+use pelton_stream::team::Helpers;
 
 use super::merge::{Merge, RunSource};
 use super::order::LineOrder;
-use super::ordered::Ordered;
+use super::ordered_jobs::Ordered;
 use super::print::{Printer, Style};
 use super::ranges::RangeWork;
 use super::render::RunWork;
@@ -56,7 +56,7 @@ impl Output {
     }
 
     /// Others may help to print all of it. To be said last.
-    pub(crate) fn with_crew(mut self, crew: &Crew) -> Self {
+    pub(crate) fn with_crew(mut self, crew: &Helpers) -> Self {
         if self.limit < u64::MAX {
             return self;
         }
@@ -78,10 +78,10 @@ impl Output {
     }
 
     /// Nobody helps from now on.
-    pub(crate) fn call_back(&mut self) {
+    pub(crate) fn detach(&mut self) {
         match &mut self.lines {
-            Lines::Shared(work) => work.call_back(),
-            Lines::Stored(work) => work.call_back(),
+            Lines::Shared(work) => work.detach(),
+            Lines::Stored(work) => work.detach(),
             Lines::One(..) | Lines::Many(_) => {}
         }
     }

@@ -9,12 +9,12 @@
 
 use std::ops::Range;
 
-use pelton_stream::team::Crew;
+use pelton_stream::team::Helpers;
 use pelton_sys::read::append_parts;
 
 use super::engine::{Engine, Item};
+use super::memory_budget::make_room;
 use super::radix::{Digit, deal_from_aside};
-use super::room::make_room;
 
 /// Fewer entries than this are sorted by one.
 const TOGETHER_MIN: usize = 1 << 16;
@@ -35,7 +35,7 @@ pub(super) fn sort_lists<I: Item>(
     engine: &Engine<'_>,
     lists: Vec<Vec<I>>,
     unique: bool,
-    crew: &Crew,
+    crew: &Helpers,
 ) -> Vec<Vec<I>> {
     let mut sorted = Vec::new();
     let total: usize = lists.iter().map(Vec::len).sum();
@@ -73,7 +73,7 @@ fn drop_equal<I: Item>(engine: &Engine<'_>, items: &mut Vec<I>, unique: bool) {
 struct Sharing<'a> {
     engine: &'a Engine<'a>,
     unique: bool,
-    crew: &'a Crew,
+    crew: &'a Helpers,
 }
 
 /// Parts, as they were dealt, that are gathered and sorted by one worker.

@@ -10,7 +10,7 @@
 //! ranges are dealt in place, which costs more for each entry but no memory.
 
 use super::engine::Item;
-use super::room::make_room;
+use super::memory_budget::make_room;
 
 /// Ranges up to this are sorted by comparing windows.
 const COMPARE_MAX: usize = 96;

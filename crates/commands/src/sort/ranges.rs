@@ -16,11 +16,11 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pelton_stream::Stored;
-use pelton_stream::team::Crew;
+use pelton_stream::team::Helpers;
 
 use super::engine::Tie;
 use super::lines::Lines;
-use super::ordered::Work;
+use super::ordered_jobs::Work;
 use super::print::{Printer, Style, parse_stored};
 use super::render::RunWork;
 use super::run::SortedRun;
@@ -331,7 +331,7 @@ impl RangeWork {
 
     fn sort_lines(&self, parts: &Parts) -> io::Result<SortedRun> {
         let Rules { order, terminator, unique } = &self.rules;
-        let mut lines = Lines::new(order, *terminator, &Crew::default());
+        let mut lines = Lines::new(order, *terminator, &Helpers::default());
         let mut length = LineLength::new();
         lines.expect(size(parts) as usize);
         for part in parts.iter().filter(|part| !part.is_empty()) {
@@ -352,7 +352,7 @@ impl RangeWork {
                 table.add_counted(line, count);
             }
         }
-        Ok(super::collect::sort_table(table, order, *terminator, false, &Crew::default()))
+        Ok(super::collect::sort_table(table, order, *terminator, false, &Helpers::default()))
     }
 }
 

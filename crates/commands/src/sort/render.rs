@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use pelton_stream::team::Crew;
+use pelton_stream::team::Helpers;
 
-use super::ordered::{Ordered, Work};
+use super::ordered_jobs::{Ordered, Work};
 use super::print::{Printer, Style};
 use super::run::{Index, Short, SortedRun};
 
@@ -54,7 +54,7 @@ impl RunWork {
     }
 
     /// Shared, if it is worth it: else the run is given back.
-    pub(super) fn shared(self, crew: &Crew) -> Result<Ordered<RunWork>, SortedRun> {
+    pub(super) fn shared(self, crew: &Helpers) -> Result<Ordered<RunWork>, SortedRun> {
         if !crew.may_help() || self.run.arena.len() < crew.worth(TOGETHER_MIN) {
             return Err(self.run);
         }

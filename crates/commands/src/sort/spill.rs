@@ -6,11 +6,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use pelton_stream::team::Crew;
-use pelton_stream::{Holding, Means, Storage, Stored};
+use pelton_stream::team::Helpers;
+use pelton_stream::{Holding, Resources, Storage, Stored};
 
 use super::order::LineOrder;
-use super::ordered::Ordered;
+use super::ordered_jobs::Ordered;
 use super::print::Style;
 use super::ranges::RangeWork;
 use super::render::RunWork;
@@ -34,7 +34,7 @@ pub(super) struct Rules {
 
 /// Where sort may put what it cannot keep.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct SpillDirectory {
     pub(super) storage: Arc<dyn Storage>,
     /// `-T`.
     pub(super) directory: Option<Vec<u8>>,
@@ -42,14 +42,14 @@ pub(super) struct Place {
     pub(super) size_bytes: Option<usize>,
 }
 
-impl Place {
+impl SpillDirectory {
     /// What was lent, and what `-S` and `-T` say of it. None if nothing was lent.
     pub(super) fn of(
-        means: &Means,
+        means: &Resources,
         (size_bytes, directory): &(Option<usize>, Option<Vec<u8>>),
     ) -> Option<Self> {
         let storage = Arc::clone(means.storage.as_ref()?);
-        Some(Place { storage, directory: directory.clone(), size_bytes: *size_bytes })
+        Some(SpillDirectory { storage, directory: directory.clone(), size_bytes: *size_bytes })
     }
 
     /// There is no more memory than so much, or `-S` allows no more.
@@ -68,7 +68,7 @@ impl Place {
 
     /// The same for one of those who share the work: less memory.
     pub(super) fn share(&self, parts: usize) -> Self {
-        Place { size_bytes: Some(self.memory_bytes() / parts), ..self.clone() }
+        SpillDirectory { size_bytes: Some(self.memory_bytes() / parts), ..self.clone() }
     }
 
     /// A file for what memory does not hold.
@@ -102,7 +102,7 @@ struct StoredRun {
 #[derive(Debug)]
 pub(super) struct Spill {
     rules: Rules,
-    place: Place,
+    place: SpillDirectory,
     file: Arc<dyn Stored>,
     end: u64,
     runs: Vec<StoredRun>,
@@ -112,7 +112,7 @@ pub(super) struct Spill {
 
 impl Spill {
     /// For runs like this first one.
-    pub(super) fn new(rules: Rules, place: &Place, first: &SortedRun) -> Result<Self, Complaint> {
+    pub(super) fn new(rules: Rules, place: &SpillDirectory, first: &SortedRun) -> Result<Self, Complaint> {
         let file = place.create()?;
         let counts = matches!(first.pieces.first(), Some(Index::Counted(_) | Index::KeyedCounted(_)));
         let counted = counts && !rules.unique && rules.order.is_total();
@@ -120,7 +120,7 @@ impl Spill {
     }
 
     /// Writes a run behind the others.
-    pub(super) fn push(&mut self, run: SortedRun, crew: &Crew) -> Result<(), Complaint> {
+    pub(super) fn push(&mut self, run: SortedRun, crew: &Helpers) -> Result<(), Complaint> {
         let style = match (self.counted, self.rules.unique) {
             (true, _) => Style::Stored,
             (false, true) => Style::Once,
@@ -148,7 +148,7 @@ impl Spill {
     }
 
     /// Makes one run of many of the same level, as long as there are so many.
-    fn gather(&mut self, crew: &Crew) -> Result<(), Complaint> {
+    fn gather(&mut self, crew: &Helpers) -> Result<(), Complaint> {
         while let Some(level) = self.runs.last().map(|run| run.level) {
             let same = self.runs.iter().rev().take_while(|run| run.level == level).count();
             if same < FAN_IN {
@@ -170,7 +170,7 @@ impl Spill {
         Ok(())
     }
 
-    fn merging(&self, runs: &[StoredRun], style: Style, crew: &Crew) -> Ordered<RangeWork> {
+    fn merging(&self, runs: &[StoredRun], style: Style, crew: &Helpers) -> Ordered<RangeWork> {
         let share = self.place.memory_bytes() / RANGE_SHARE;
         let work = RangeWork {
             rules: self.rules.clone(),
@@ -186,7 +186,7 @@ impl Spill {
     }
 
     /// All lines, in order.
-    pub(super) fn into_merging(self, style: Style, crew: &Crew) -> Ordered<RangeWork> {
+    pub(super) fn into_merging(self, style: Style, crew: &Helpers) -> Ordered<RangeWork> {
         self.merging(&self.runs, style, crew)
     }
 }

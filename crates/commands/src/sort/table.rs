@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
 use super::engine::{Counted, Plain};
-use super::room::{filled, make_room};
+use super::memory_budget::{filled, make_room};
 use super::text::{WINDOW_BYTES, each_line, window};
 
 /// What the table starts with: little, since a call over a few lines makes several of them and fills none.

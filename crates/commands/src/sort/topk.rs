@@ -4,7 +4,7 @@
 //! passes is pooled; a full pool is sorted and cut back to K. That keeps the order, the ties and the stability of the
 //! whole sort, since it is the same sort.
 
-use pelton_stream::{Flow, Framing, Holding, Kernel, Means, Outcome};
+use pelton_stream::{Flow, Framing, Holding, Kernel, Outcome, Resources};
 
 use super::engine::{Engine, Keyed};
 use super::kernel::SortKernel;
@@ -28,7 +28,7 @@ const BLOCK_BYTES_MAX: usize = 16 << 20;
 #[derive(Debug)]
 pub struct TopK {
     terminator: u8,
-    means: Means,
+    means: Resources,
     /// Of the memory that is shared, for the pool.
     held: Option<Holding>,
     state: State,
@@ -53,7 +53,7 @@ impl TopK {
             return Declined::because(format!("more than {LINES_MAX} lines are kept"));
         }
         let state = State::Pooling(Box::new(Pool::new(options, lines)));
-        Ok(TopK { terminator: options.terminator, means: Means::default(), held: None, state })
+        Ok(TopK { terminator: options.terminator, means: Resources::default(), held: None, state })
     }
 }
 
@@ -62,20 +62,20 @@ impl Kernel for TopK {
         Framing::Records(self.terminator)
     }
 
-    fn lend(&mut self, means: &Means) {
+    fn attach(&mut self, means: &Resources) {
         self.means = means.clone();
         match &mut self.state {
-            State::Sorting(kernel) => kernel.lend(means),
+            State::Sorting(kernel) => kernel.attach(means),
             State::Pooling(_) => {
                 self.held = self.held.take().or_else(|| means.storage.as_ref().map(Holding::new));
             }
         }
     }
 
-    fn call_back(&mut self) {
-        self.means = Means::default();
+    fn detach(&mut self) {
+        self.means = Resources::default();
         if let State::Sorting(kernel) = &mut self.state {
-            kernel.call_back();
+            kernel.detach();
         }
     }
 
@@ -89,7 +89,7 @@ impl Kernel for TopK {
             }
             let mut kernel = SortKernel::new(&pool.options).with_limit(pool.lines as u64);
             self.held = None;
-            kernel.lend(&self.means);
+            kernel.attach(&self.means);
             if !pool.arena.is_empty() {
                 kernel.push(&pool.arena, out)?;
             }

@@ -8,7 +8,7 @@ use pelton_commands::{
     Accept, Context, Family, Implementation, Locale, SortOptions, TopK, UniqOptions, sort_uniq,
 };
 use pelton_stream::memory::{self, Ended, Little, Source};
-use pelton_stream::{BLOCK_BYTES, InputKind, Kernel, Means};
+use pelton_stream::{BLOCK_BYTES, InputKind, Kernel, Resources};
 use pelton_testkit::Campaign;
 use pelton_testkit::campaign::{Lone, tally};
 
@@ -94,7 +94,7 @@ impl Pair {
         let expected = self.expected(oracles.utf8.0, &oracles.sort, &oracles.uniq);
         SIZES.into_iter().find_map(|block_bytes| {
             *comparisons += 1;
-            let mut got = self.run(oracles, block_bytes, &Means::default());
+            let mut got = self.run(oracles, block_bytes, &Resources::default());
             if got == expected && block_bytes == LENT_BYTES {
                 let storage = Arc::new(Little([1, 50, 500, 4000][self.text.len() % 4]));
                 got = self.run(oracles, block_bytes, &means(Some(storage)));
@@ -103,12 +103,12 @@ impl Pair {
         })
     }
 
-    fn run(&self, oracles: &Oracles, block_bytes: usize, means: &Means) -> Vec<u8> {
+    fn run(&self, oracles: &Oracles, block_bytes: usize, means: &Resources) -> Vec<u8> {
         let source = Source { name: None, bytes: &self.text, kind: InputKind::Other };
         let run = || {
             let mut kernel = self.kernel(&oracles.utf8).unwrap_or_else(|declined| panic!("{declined}"));
             let mut out = Vec::new();
-            kernel.lend(means);
+            kernel.attach(means);
             assert_eq!(memory::run(&mut *kernel, &[source], block_bytes, &mut out), Ended::Whole);
             out
         };

@@ -10,8 +10,8 @@ use pelton_commands::{
     Command, Context, Declined, Family, Implementation, Input, Locale, SystemLocales, lookup,
 };
 use pelton_stream::memory::{self, Ended, Little, Source};
-use pelton_stream::team::{self, Crew, Policy, memory::Together};
-use pelton_stream::{BLOCK_BYTES, InputKind, Means, Storage};
+use pelton_stream::team::{self, Helpers, Policy, memory::Together};
+use pelton_stream::{BLOCK_BYTES, InputKind, Resources, Storage};
 
 use crate::case::Case;
 use crate::grammars::{Grammar, without_chance};
@@ -304,7 +304,7 @@ impl Engine {
         command: &dyn Command,
         case: &Case,
         block_bytes: usize,
-        means: Option<&Means>,
+        means: Option<&Resources>,
     ) -> Answer {
         let sources = sources(command, case);
         let mut stdout = Vec::new();
@@ -315,7 +315,7 @@ impl Engine {
             return Answer { stdout, stderr, status: kernel.status() };
         };
         if let Some(means) = means {
-            kernel.lend(means);
+            kernel.attach(means);
         }
         match memory::run(&mut *kernel, &sources, block_bytes, &mut stdout) {
             Ended::Whole => Answer { stdout, stderr: kernel.complaints(), status: kernel.status() },
@@ -375,14 +375,14 @@ const LENT: [&str; 1] = ["sort"];
 pub const LENT_BYTES: usize = 7;
 
 /// Three workers, who share whatever there is, and perhaps little memory.
-pub fn means(storage: Option<Arc<dyn Storage>>) -> Means {
+pub fn means(storage: Option<Arc<dyn Storage>>) -> Resources {
     struct Three;
     impl Policy for Three {
         fn wanted(&self, _at_work: usize) -> usize {
             3
         }
     }
-    Means { crew: Crew::new(Arc::new(Three)).eager(), storage, ..Means::default() }
+    Resources { crew: Helpers::new(Arc::new(Three)).eager(), storage, ..Resources::default() }
 }
 
 /// The locale of this name, if it is installed.

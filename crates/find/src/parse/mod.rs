@@ -3,7 +3,7 @@
 mod numbers;
 mod predicate;
 
-use crate::query::{Action, CommandLine, Expr, Follow, Manner, Query, Test};
+use crate::query::{Action, CommandLine, Expr, Follow, NameStyle, Query, Test};
 use pelton_sys::directories::{self, Time};
 use pelton_sys::patterns::Syntax;
 use std::ffi::CString;
@@ -84,7 +84,7 @@ pub fn parse(args: &[Vec<u8>], around: Surroundings) -> Result<Query, Unmodelled
         commands: Vec::new(),
         acts: false,
         quits: false,
-        manner: Manner { utf8: around.utf8, terminal: around.output_is_terminal },
+        manner: NameStyle { utf8: around.utf8, terminal: around.output_is_terminal },
     };
     let mut parser = Parser {
         words: &rest[count..],

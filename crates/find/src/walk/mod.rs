@@ -7,17 +7,18 @@
 //! private deques* (2013). So one thread alone pays a read of one number per directory.
 
 mod bound;
+mod incremental;
 mod items;
 mod outlet;
 mod pool;
 mod sequence;
-mod stroll;
 mod tally;
 mod worker;
 
 use crate::message;
 use crate::query::Query;
 use bound::Bound;
+pub use incremental::{IncrementalWalk, NextEntry};
 use pelton_sys::directories::End;
 use pelton_sys::{clock, directories};
 use pool::Pool;
@@ -27,7 +28,6 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
-pub use stroll::{Step, Stroll};
 pub use tally::{Event, Tally};
 use worker::Worker;
 
@@ -281,7 +281,7 @@ impl Drop for Held {
 
 /// Where the names of a listing are.
 #[derive(Clone)]
-enum Place {
+enum NameStorage {
     /// Starting points: in the working directory.
     Here,
     Open(Arc<Held>),

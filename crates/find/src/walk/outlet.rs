@@ -1,6 +1,6 @@
 //! A worker's output on its way out.
 
-use super::sequence::Part;
+use super::sequence::SequenceSlot;
 use super::{Event, Run, Tally};
 use pelton_sys::clock;
 
@@ -14,7 +14,7 @@ pub(super) struct Outlet {
     pub text: Vec<u8>,
     pub errors: Vec<u8>,
     /// Where it belongs, if that matters.
-    pub part: Option<Part>,
+    pub part: Option<SequenceSlot>,
     flushed_ns: u64,
 }
 

@@ -1,8 +1,8 @@
 //! Tasks that wait for a worker, and workers that wait for a task.
 
-use super::Place;
+use super::NameStorage;
 use super::bound::Slot;
-use super::sequence::Part;
+use super::sequence::SequenceSlot;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ pub(super) struct Task {
     pub items: Vec<u8>,
     /// Whether the directory has not been read to its end.
     pub more: bool,
-    pub place: Place,
+    pub place: NameStorage,
     /// Its path, with what separates it from names.
     pub path: Vec<u8>,
     /// How much of that is the starting point.
@@ -25,7 +25,7 @@ pub(super) struct Task {
     /// The directories it is in, itself included, if loops are possible.
     pub ancestors: Vec<Ancestor>,
     /// Where its output belongs, if that matters.
-    pub part: Option<Part>,
+    pub part: Option<SequenceSlot>,
     /// What is given back at its end.
     pub slot: Slot,
 }

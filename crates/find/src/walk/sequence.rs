@@ -18,13 +18,13 @@ const MOST_HELD: usize = 64 << 20;
 
 /// A worker's place in the sequence.
 #[derive(Clone)]
-pub(super) struct Part {
+pub(super) struct SequenceSlot {
     index: usize,
     /// The search ends before this part.
     dead: Arc<AtomicBool>,
 }
 
-impl Part {
+impl SequenceSlot {
     /// Whether nobody wants it any more.
     pub fn is_dead(&self) -> bool {
         self.dead.load(Ordering::Relaxed)
@@ -69,12 +69,12 @@ impl<'r> Sequence<'r> {
     }
 
     /// The only part there is at first.
-    pub fn first(&self) -> Part {
-        Part { index: 0, dead: Arc::clone(&self.lock().parts[0].dead) }
+    pub fn first(&self) -> SequenceSlot {
+        SequenceSlot { index: 0, dead: Arc::clone(&self.lock().parts[0].dead) }
     }
 
     /// A new part right behind this one.
-    pub fn split(&self, part: &Part) -> Part {
+    pub fn split(&self, part: &SequenceSlot) -> SequenceSlot {
         let mut state = self.lock();
         let next = state.parts[part.index].next;
         let slot = Slot { next, dead: Arc::new(AtomicBool::new(part.is_dead())), ..Slot::default() };
@@ -90,13 +90,13 @@ impl<'r> Sequence<'r> {
             }
         };
         state.parts[part.index].next = Some(index);
-        Part { index, dead }
+        SequenceSlot { index, dead }
     }
 
     /// Hands in output; who is not the head waits while too much is held, if it `may_wait`, until `stop` is set.
     pub fn put(
         &self,
-        part: &Part,
+        part: &SequenceSlot,
         text: &mut Vec<u8>,
         errors: &mut Vec<u8>,
         wait: Option<&AtomicBool>,
@@ -136,7 +136,7 @@ impl<'r> Sequence<'r> {
     }
 
     /// Nothing more comes from this part; with `last`, nor from those behind it. True once the last one was written.
-    pub fn close(&self, part: &Part, last: bool) -> io::Result<bool> {
+    pub fn close(&self, part: &SequenceSlot, last: bool) -> io::Result<bool> {
         let mut state = self.lock();
         let slot = &mut state.parts[part.index];
         (slot.closed, slot.last) = (true, last);
@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    fn put(sequence: &Sequence<'_>, part: &Part, text: &str) {
+    fn put(sequence: &Sequence<'_>, part: &SequenceSlot, text: &str) {
         sequence.put(part, &mut text.into(), &mut Vec::new(), None).expect("written");
     }
 

@@ -13,7 +13,7 @@ use crate::decode::Decoder;
 use crate::out::Out;
 use crate::selected::{Format, Prints};
 use crate::trail::{Style, Trail, push_number};
-use crate::visit::{Interest, Kind, Place, Visitor};
+use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{PADDING, Raw, Text};
 use unicode_general_category::{GeneralCategory as Category, get_general_category};
 
@@ -88,26 +88,26 @@ impl Visitor for Gron<'_> {
     #[inline(always)]
     fn scalar(&mut self, raw: Raw<'_>) {
         if raw[0] == b'"' && !is_quoted_alike(raw) {
-            self.piece(&raw, Place::First);
-            self.piece(b"", Place::Last);
+            self.piece(&raw, StringPosition::First);
+            self.piece(b"", StringPosition::Last);
         } else {
             self.assignment(raw);
         }
     }
 
-    fn piece(&mut self, raw: &[u8], place: Place) {
-        if place == Place::First {
+    fn piece(&mut self, raw: &[u8], place: StringPosition) {
+        if place == StringPosition::First {
             self.decoder = Decoder::default();
             self.out.text().put((self.trail.path(),));
             self.out.text().extend(b" = \"");
         }
         let mut text = Vec::new();
         self.decoder.add(raw, &mut text);
-        if place == Place::Last {
+        if place == StringPosition::Last {
             self.decoder.end(&mut text);
         }
         quote(&text, self.out.text());
-        if place == Place::Last {
+        if place == StringPosition::Last {
             self.out.text().extend(b"\";\n");
         }
         self.out.relieve();
@@ -365,8 +365,8 @@ mod tests {
             let raw = Raw::of(&text, 0, text.len() - PADDING);
             let [mut short, mut long] = [(); 2].map(|()| Gron::new(Out::kept()));
             short.scalar(raw);
-            long.piece(&raw, Place::First);
-            long.piece(b"", Place::Last);
+            long.piece(&raw, StringPosition::First);
+            long.piece(b"", StringPosition::Last);
             assert_eq!(short.out.text().bytes(), long.out.text().bytes(), "{}", raw.escape_ascii());
             let [mut short, mut long] = [(); 2].map(|()| Text::default());
             JavaScript::key(&mut short, raw);

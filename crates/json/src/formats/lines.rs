@@ -11,7 +11,7 @@ use std::io;
 use crate::out::Out;
 use crate::selected::{Format, Prints};
 use crate::trail::{Trail, Written};
-use crate::visit::{Interest, Kind, Place, Visitor};
+use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{Raw, Text};
 
 /// Names, strings and numbers as written.
@@ -86,13 +86,13 @@ impl Visitor for Lines<'_> {
         self.out.relieve();
     }
 
-    fn piece(&mut self, raw: &[u8], place: Place) {
-        if place == Place::First {
+    fn piece(&mut self, raw: &[u8], place: StringPosition) {
+        if place == StringPosition::First {
             self.out.text().put((self.trail.path(),));
             self.out.text().extend(b": ");
         }
         self.out.text().extend(raw);
-        if place == Place::Last {
+        if place == StringPosition::Last {
             self.out.text().push(b'\n');
         }
         self.out.relieve();

@@ -11,7 +11,7 @@ use memchr::memmem::Finder;
 use crate::out::Out;
 use crate::selected::Prints;
 use crate::trail::{Trail, Written};
-use crate::visit::{Interest, Kind, Place, Visitor};
+use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{PADDING, Raw, Text};
 
 /// Lines with a text in them. Of one whose value is too long to be held, that is not judged: it is printed.
@@ -120,13 +120,13 @@ impl Visitor for Matching<'_> {
         self.keep_from(start);
     }
 
-    fn piece(&mut self, raw: &[u8], place: Place) {
+    fn piece(&mut self, raw: &[u8], place: StringPosition) {
         let text = self.out.text();
-        if place == Place::First {
+        if place == StringPosition::First {
             text.put((self.trail.path(), *b": "));
         }
         text.extend(raw);
-        if place == Place::Last {
+        if place == StringPosition::Last {
             text.push(b'\n');
         }
         self.out.relieve();

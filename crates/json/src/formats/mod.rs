@@ -11,7 +11,7 @@ mod values;
 pub use gron::Gron;
 pub use lines::Lines;
 pub use matching::Matching;
-pub use records::{Part, Records, Shown};
+pub use records::{OutputField, Records, Shown};
 pub use template::{Piece, Template, parse_template};
 pub use tokens::Tokens;
 pub use values::Values;

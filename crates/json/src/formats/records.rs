@@ -8,12 +8,12 @@ use crate::out::Out;
 use crate::select::Paths;
 use crate::selected::{Format, Prints};
 use crate::trail::{Trail, Written};
-use crate::visit::{Interest, Kind, Place, Visitor};
+use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{Raw, Text};
 
 /// What is printed of a record, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum OutputField {
     /// This text.
     Text(Vec<u8>),
     /// What the path with this number leads to.
@@ -33,7 +33,7 @@ pub enum Shown {
 pub struct Records<'a> {
     trail: Trail<Written>,
     collector: Collector,
-    parts: Vec<Part>,
+    parts: Vec<OutputField>,
     shown: Shown,
     fields: Vec<Vec<u8>>,
     shows: bool,
@@ -43,7 +43,7 @@ pub struct Records<'a> {
 
 impl<'a> Records<'a> {
     /// Prints `parts` of each record, with the fields that `paths` lead to.
-    pub fn new(out: Out<'a>, paths: Paths, count: usize, parts: Vec<Part>, shown: Shown) -> Self {
+    pub fn new(out: Out<'a>, paths: Paths, count: usize, parts: Vec<OutputField>, shown: Shown) -> Self {
         let fields = vec![Vec::new(); count];
         let collector = Collector::new(paths);
         Records { trail: Trail::new(), collector, parts, shown, fields, shows: true, begins: true, out }
@@ -63,8 +63,8 @@ impl<'a> Records<'a> {
         let text = self.out.text();
         for part in &self.parts {
             match part {
-                Part::Text(bytes) => text.extend(bytes),
-                Part::Field(number) => {
+                OutputField::Text(bytes) => text.extend(bytes),
+                OutputField::Field(number) => {
                     let field = &self.fields[*number];
                     let mut meant = Vec::new();
                     let value = match field.first() {
@@ -171,7 +171,7 @@ impl Visitor for Records<'_> {
         self.take();
     }
 
-    fn piece(&mut self, raw: &[u8], place: Place) {
+    fn piece(&mut self, raw: &[u8], place: StringPosition) {
         self.begin();
         self.collector.piece(raw, place);
         self.take();

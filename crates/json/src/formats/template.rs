@@ -5,10 +5,10 @@ use std::io;
 
 use crate::decode::decode;
 use crate::out::Out;
-use crate::select::{PathError, Step, parse};
+use crate::select::{PathError, PathStep, parse};
 use crate::selected::{Format, Prints};
 use crate::trail::{Trail, Written};
-use crate::visit::{Interest, Kind, Place, Visitor};
+use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{Raw, Text};
 
 /// A part of a template.
@@ -29,7 +29,7 @@ pub enum Piece {
     /// `{depth}`: how many containers are around it.
     Depth,
     /// `{.name}`: what the path leads to in a record.
-    Field(Vec<Step>),
+    Field(Vec<PathStep>),
 }
 
 /// Reads a template: places in braces, `{{` and `}}` for braces, `\n`, `\t` and `\\`.
@@ -212,9 +212,9 @@ impl Visitor for Template<'_> {
         self.scalar_bytes(&raw);
     }
 
-    fn piece(&mut self, raw: &[u8], place: Place) {
+    fn piece(&mut self, raw: &[u8], place: StringPosition) {
         self.long.extend_from_slice(raw);
-        if place == Place::Last {
+        if place == StringPosition::Last {
             let long = std::mem::take(&mut self.long);
             self.scalar_bytes(&long);
         }

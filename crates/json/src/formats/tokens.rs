@@ -5,7 +5,7 @@ use std::io;
 use crate::out::Out;
 use crate::selected::{Format, Prints};
 use crate::trail::{Trail, Written};
-use crate::visit::{Interest, Kind, Place, Visitor};
+use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{Raw, Text};
 
 /// Tokens as written.
@@ -94,10 +94,10 @@ impl Visitor for Tokens<'_> {
         self.out.relieve();
     }
 
-    fn piece(&mut self, raw: &[u8], place: Place) {
+    fn piece(&mut self, raw: &[u8], place: StringPosition) {
         self.begun = true;
         self.out.text().extend(raw);
-        if place == Place::Last {
+        if place == StringPosition::Last {
             self.out.text().push(b'\n');
         }
         self.out.relieve();

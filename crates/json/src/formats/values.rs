@@ -7,7 +7,7 @@ use crate::decode::{Decoder, decode};
 use crate::out::Out;
 use crate::selected::{Format, Prints};
 use crate::trail::{Trail, Written};
-use crate::visit::{Interest, Kind, Place, Visitor};
+use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{Raw, Text};
 
 /// Strings and numbers as written; strings that stand alone can be shown as they are meant.
@@ -177,11 +177,11 @@ impl Visitor for Values<'_> {
         self.out.relieve();
     }
 
-    fn piece(&mut self, raw: &[u8], place: Place) {
+    fn piece(&mut self, raw: &[u8], place: StringPosition) {
         if self.raw && self.depth == 0 && self.held.is_none() {
             let mut meant = Vec::new();
             self.decoder.add(raw, &mut meant);
-            if place == Place::Last {
+            if place == StringPosition::Last {
                 self.decoder.end(&mut meant);
             }
             self.out.text().extend(&meant);

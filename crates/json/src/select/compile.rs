@@ -1,7 +1,7 @@
 //! Several paths as one automaton: a trie whose nodes are bits, so that a set of nodes is a number.
 
 use super::condition::Condition;
-use super::parse::Step;
+use super::parse::PathStep;
 use crate::skim::Names;
 
 /// A set of nodes: where the value that is being read stands on the paths.
@@ -30,7 +30,7 @@ pub struct Paths {
 
 #[derive(Clone, Debug, Default)]
 struct Node {
-    steps: Vec<(Step, usize)>,
+    steps: Vec<(PathStep, usize)>,
     /// The numbers of the paths that end here.
     ends: Vec<usize>,
     /// What is inside stands here as well.
@@ -49,7 +49,7 @@ impl Paths {
     ///
     /// # Errors
     /// If they have too many steps together.
-    pub fn new(paths: &[Vec<Step>]) -> Result<Self, String> {
+    pub fn new(paths: &[Vec<PathStep>]) -> Result<Self, String> {
         let mut nodes = vec![Node::default()];
         for (number, path) in paths.iter().enumerate() {
             let mut at = 0;
@@ -59,7 +59,7 @@ impl Paths {
                     None => {
                         let next = nodes.len();
                         nodes[at].steps.push((step.clone(), next));
-                        nodes.push(Node { deep: *step == Step::Deep, ..Node::default() });
+                        nodes.push(Node { deep: *step == PathStep::Deep, ..Node::default() });
                         next
                     }
                 };
@@ -69,8 +69,8 @@ impl Paths {
         if nodes.len() > MOST {
             return Err(format!("the paths have more than {MOST} steps together"));
         }
-        let deep = paths.iter().flatten().any(|step| *step == Step::Deep);
-        let conditions = paths.iter().flatten().any(|step| matches!(step, Step::If(_)));
+        let deep = paths.iter().flatten().any(|step| *step == PathStep::Deep);
+        let conditions = paths.iter().flatten().any(|step| matches!(step, PathStep::If(_)));
         let nests = deep || paths.len() > 1;
         let mut compiled =
             Paths { root: 0, ends: 0, into_objects: 0, into_arrays: 0, nests, conditions, nodes };
@@ -83,7 +83,7 @@ impl Paths {
 
     /// The node, and those behind its `..`.
     fn reached(&self, at: usize) -> States {
-        let deep = self.nodes[at].steps.iter().filter(|(step, _)| *step == Step::Deep);
+        let deep = self.nodes[at].steps.iter().filter(|(step, _)| *step == PathStep::Deep);
         deep.fold(1 << at, |states, (_, next)| states | self.reached(*next))
     }
 
@@ -92,11 +92,11 @@ impl Paths {
         for (step, next) in &node.steps {
             let states = self.reached(*next);
             match step {
-                Step::Key(name) => node.keys.push((name.clone(), states)),
-                Step::Any => node.any |= states,
-                Step::Slice(from, to) => node.slices.push((*from, *to, states)),
-                Step::If(condition) => node.conditions.push((condition.clone(), states)),
-                Step::Deep => {}
+                PathStep::Key(name) => node.keys.push((name.clone(), states)),
+                PathStep::Any => node.any |= states,
+                PathStep::Slice(from, to) => node.slices.push((*from, *to, states)),
+                PathStep::If(condition) => node.conditions.push((condition.clone(), states)),
+                PathStep::Deep => {}
             }
         }
         if node.deep {

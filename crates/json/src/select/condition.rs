@@ -2,14 +2,14 @@
 
 use std::cmp::Ordering;
 
-use pelton_sys::structure::Found;
+use pelton_sys::json_tokens::Found;
 
 use super::compile::Paths;
-use super::parse::Step;
+use super::parse::PathStep;
 use crate::collect::Collector;
 use crate::decode::decode;
 use crate::machine::{Machine, Rules};
-use crate::visit::{Interest, Kind, Place, Visitor};
+use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::Raw;
 
 /// How two values are compared.
@@ -30,7 +30,7 @@ pub enum Comparison {
 }
 
 /// A path, and what its value is compared with: a string behind a quote, or a number or word as written.
-pub(super) type Test = (Vec<Step>, Option<(Comparison, Vec<u8>)>);
+pub(super) type Test = (Vec<PathStep>, Option<(Comparison, Vec<u8>)>);
 
 /// Tests that must all hold. A test holds if it does for one of the values that its path leads to; numbers are ordered as
 /// double-precision numbers are, strings by their characters; values of different kinds are unequal and in no order.
@@ -49,7 +49,7 @@ impl PartialEq for Condition {
 
 impl Condition {
     pub(super) fn new(tests: Vec<Test>) -> Result<Self, String> {
-        let paths: Vec<Vec<Step>> = tests.iter().map(|(path, _)| path.clone()).collect();
+        let paths: Vec<Vec<PathStep>> = tests.iter().map(|(path, _)| path.clone()).collect();
         let paths = Paths::new(&paths)?;
         Ok(Condition { tests: tests.iter().map(|(_, test)| test.clone()).collect(), texts: tests, paths })
     }
@@ -104,7 +104,7 @@ impl Visitor for Finder<'_> {
         self.collector.scalar(raw);
         self.judge();
     }
-    fn piece(&mut self, raw: &[u8], place: Place) {
+    fn piece(&mut self, raw: &[u8], place: StringPosition) {
         self.collector.piece(raw, place);
         self.judge();
     }

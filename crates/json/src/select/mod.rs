@@ -6,4 +6,4 @@ mod parse;
 
 pub use compile::{Paths, States};
 pub use condition::{Comparison, Condition};
-pub use parse::{PathError, Step, parse, parse_list};
+pub use parse::{PathError, PathStep, parse, parse_list};

@@ -16,7 +16,7 @@ use crate::decode::decode;
 
 /// A step of a path.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum PathStep {
     /// To the member with this name, without quotes and escapes.
     Key(Vec<u8>),
     /// To every member and element.
@@ -48,7 +48,7 @@ impl fmt::Display for PathError {
 ///
 /// # Errors
 /// What is wrong with it, and where.
-pub fn parse(text: &str) -> Result<Vec<Step>, PathError> {
+pub fn parse(text: &str) -> Result<Vec<PathStep>, PathError> {
     let mut reader = Reader { text, at: 0 };
     let steps = reader.path(false)?;
     if reader.at < text.len() {
@@ -61,7 +61,7 @@ pub fn parse(text: &str) -> Result<Vec<Step>, PathError> {
 ///
 /// # Errors
 /// What is wrong with one of them, and where.
-pub fn parse_list(text: &str) -> Result<Vec<Vec<Step>>, PathError> {
+pub fn parse_list(text: &str) -> Result<Vec<Vec<PathStep>>, PathError> {
     let mut reader = Reader { text, at: 0 };
     let mut paths = Vec::new();
     loop {
@@ -103,7 +103,7 @@ impl Reader<'_> {
     }
 
     /// Steps, as far as they go; in a condition a first name needs no point.
-    fn path(&mut self, bare: bool) -> Result<Vec<Step>, PathError> {
+    fn path(&mut self, bare: bool) -> Result<Vec<PathStep>, PathError> {
         let mut steps = Vec::new();
         let rooted = self.take("$") || bare && self.take("@");
         if bare && !rooted && !self.rest().starts_with(['.', '[']) {
@@ -114,7 +114,7 @@ impl Reader<'_> {
         }
         loop {
             if self.take("..") {
-                steps.push(Step::Deep);
+                steps.push(PathStep::Deep);
                 if !self.rest().is_empty() && !self.rest().starts_with('[') {
                     steps.push(self.name()?);
                 } else if self.rest().is_empty() {
@@ -138,12 +138,12 @@ impl Reader<'_> {
     }
 
     /// What stands behind a point.
-    fn name(&mut self) -> Result<Step, PathError> {
+    fn name(&mut self) -> Result<PathStep, PathError> {
         if self.take("*") {
-            return Ok(Step::Any);
+            return Ok(PathStep::Any);
         }
         if self.rest().starts_with(['"', '\'']) {
-            return self.quoted().map(Step::Key);
+            return self.quoted().map(PathStep::Key);
         }
         let end = self.rest().find(|c| !is_in_name(c)).unwrap_or(self.rest().len());
         if end == 0 {
@@ -151,7 +151,7 @@ impl Reader<'_> {
         }
         let name = self.rest().as_bytes()[..end].to_vec();
         self.at += end;
-        Ok(Step::Key(name))
+        Ok(PathStep::Key(name))
     }
 
     /// A name in quotes of either kind, with the escapes of JSON.
@@ -176,14 +176,14 @@ impl Reader<'_> {
     }
 
     /// What stands in brackets, and the closing one.
-    fn bracket(&mut self) -> Result<Step, PathError> {
+    fn bracket(&mut self) -> Result<PathStep, PathError> {
         self.blanks();
         let step = if self.take("*") || self.rest().starts_with(']') {
-            Step::Any
+            PathStep::Any
         } else if self.take("?") {
-            Step::If(self.condition()?)
+            PathStep::If(self.condition()?)
         } else if self.rest().starts_with(['"', '\'']) {
-            Step::Key(self.quoted()?)
+            PathStep::Key(self.quoted()?)
         } else {
             self.slice()?
         };
@@ -194,13 +194,13 @@ impl Reader<'_> {
         if self.take("]") { Ok(step) } else { self.fails("`]` is expected") }
     }
 
-    fn slice(&mut self) -> Result<Step, PathError> {
+    fn slice(&mut self) -> Result<PathStep, PathError> {
         let start = self.at;
         let from = self.number()?;
         self.blanks();
         if !self.take(":") {
             return match from {
-                Some(from) => Ok(Step::Slice(from, from + 1)),
+                Some(from) => Ok(PathStep::Slice(from, from + 1)),
                 None => self
                     .fails("a number, a slice `2:5`, a name in quotes, `*` or `?` is expected in brackets"),
             };
@@ -212,7 +212,7 @@ impl Reader<'_> {
             self.at = start;
             return self.fails("this slice is empty");
         }
-        Ok(Step::Slice(from, to))
+        Ok(PathStep::Slice(from, to))
     }
 
     fn number(&mut self) -> Result<Option<u64>, PathError> {
@@ -241,7 +241,7 @@ impl Reader<'_> {
         loop {
             self.blanks();
             let path = self.path(true)?;
-            if path.iter().any(|step| matches!(step, Step::If(_))) {
+            if path.iter().any(|step| matches!(step, PathStep::If(_))) {
                 return self.fails("a condition within a condition is not supported");
             }
             self.blanks();
@@ -304,29 +304,29 @@ fn begins_name(character: char) -> bool {
 mod tests {
     use super::*;
 
-    fn key(name: &str) -> Step {
-        Step::Key(name.into())
+    fn key(name: &str) -> PathStep {
+        PathStep::Key(name.into())
     }
 
     #[test]
     fn paths_of_all_kinds() {
-        let cases: [(&str, &[Step]); 16] = [
+        let cases: [(&str, &[PathStep]); 16] = [
             (".", &[]),
             ("$", &[]),
             (".a", &[key("a")]),
             ("$.a.b-c", &[key("a"), key("b-c")]),
             (".\"a b\".'c.d'", &[key("a b"), key("c.d")]),
             ("[\"a\\u0062\"]", &[key("ab")]),
-            (".[]", &[Step::Any]),
-            (".a[]", &[key("a"), Step::Any]),
-            (".a[*].*", &[key("a"), Step::Any, Step::Any]),
-            (".a.[3]", &[key("a"), Step::Slice(3, 4)]),
-            ("[ 2 : 5 ]", &[Step::Slice(2, 5)]),
-            ("[:5][2:]", &[Step::Slice(0, 5), Step::Slice(2, u64::MAX)]),
-            ("..a", &[Step::Deep, key("a")]),
-            ("$..*", &[Step::Deep, Step::Any]),
-            (".a..[0]", &[key("a"), Step::Deep, Step::Slice(0, 1)]),
-            ("..", &[Step::Deep]),
+            (".[]", &[PathStep::Any]),
+            (".a[]", &[key("a"), PathStep::Any]),
+            (".a[*].*", &[key("a"), PathStep::Any, PathStep::Any]),
+            (".a.[3]", &[key("a"), PathStep::Slice(3, 4)]),
+            ("[ 2 : 5 ]", &[PathStep::Slice(2, 5)]),
+            ("[:5][2:]", &[PathStep::Slice(0, 5), PathStep::Slice(2, u64::MAX)]),
+            ("..a", &[PathStep::Deep, key("a")]),
+            ("$..*", &[PathStep::Deep, PathStep::Any]),
+            (".a..[0]", &[key("a"), PathStep::Deep, PathStep::Slice(0, 1)]),
+            ("..", &[PathStep::Deep]),
         ];
         for (text, steps) in cases {
             assert_eq!(parse(text).as_deref(), Ok(steps), "{text}");

@@ -18,7 +18,7 @@ mod world;
 use crate::probes::threads::ThreadProbe;
 use graph::Edges;
 use pelton_record::diagnosis::{DIAGNOSIS_VERSION, Diagnosis, Finding, Health, Kind, Process, Wait};
-use pelton_sys::{clock, elsewhere, processes};
+use pelton_sys::{clock, other_process, processes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use world::{Cause, World};
@@ -243,9 +243,9 @@ fn told(world: &World, pid: u32, wait: &world::Wait) -> Wait {
     // Of a socket, what waits to be read is at the reader's end.
     let fill = match (&wait.cause, wait.fd, wait.by.iter().find_map(|one| Some((one.pid, one.fd?)))) {
         (Cause::Room, Some(fd), Some((reader, end))) if is_socket(wait) => {
-            elsewhere::fill(reader, end).or_else(|| elsewhere::fill(pid, fd))
+            other_process::fill(reader, end).or_else(|| other_process::fill(pid, fd))
         }
-        (_, Some(fd), _) if asks => elsewhere::fill(pid, fd),
+        (_, Some(fd), _) if asks => other_process::fill(pid, fd),
         _ => None,
     };
     let task = world.processes.get(&pid).and_then(|one| one.tasks.iter().find(|task| task.wait == *wait));

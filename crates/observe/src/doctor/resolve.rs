@@ -8,7 +8,7 @@ use pelton_record::diagnosis::Holder;
 use pelton_sys::calls::{self, Call, Child, Polled};
 use pelton_sys::descriptors::{self, Descriptor, Target};
 use pelton_sys::locks::{self, Blocked};
-use pelton_sys::{elsewhere, procfs};
+use pelton_sys::{other_process, procfs};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
@@ -243,7 +243,7 @@ impl<'w> Resolver<'w> {
     fn opens(&self, pid: u32, process: &RawProcess, path: u64, directory: i32, flags: u64) -> Wait {
         let outside = || Wait::simple(Cause::Disk);
         let Some(for_writing) = calls::opens_for_writing(flags) else { return outside() };
-        let Some(name) = elsewhere::string(pid, path) else {
+        let Some(name) = other_process::string(pid, path) else {
             return unknown("the name of the file that it opens is not to be seen");
         };
         let name = String::from_utf8_lossy(&name).into_owned();

@@ -2,7 +2,7 @@
 
 use super::world::{Cause, Wait, World};
 use pelton_record::diagnosis::{Holder, What};
-use pelton_sys::elsewhere::Fill;
+use pelton_sys::other_process::Fill;
 
 /// Holders named in one sentence, at most.
 const NAMED: usize = 3;

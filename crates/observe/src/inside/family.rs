@@ -24,7 +24,7 @@ const SAMPLED: usize = 64;
 /// A process and all that it starts.
 pub struct Family {
     follow: Follow,
-    members: Vec<Member>,
+    members: Vec<FamilyProcess>,
     live: HashMap<u32, usize>,
     pipes: HashMap<u64, PipeProbe>,
     /// Whether the course of time is kept.
@@ -34,7 +34,7 @@ pub struct Family {
 }
 
 /// One process.
-pub struct Member {
+pub struct FamilyProcess {
     pub pid: u32,
     pub parent: Option<usize>,
     pub start_ns: u64,
@@ -70,9 +70,9 @@ struct Watch {
     pidfd: Option<OwnedFd>,
 }
 
-impl Member {
+impl FamilyProcess {
     fn new(pid: u32, parent: Option<usize>, start_ns: u64) -> Self {
-        Member {
+        FamilyProcess {
             pid,
             parent,
             start_ns,
@@ -135,7 +135,7 @@ impl Family {
     /// If the system does not permit it.
     pub fn follow(pid: u32, course: bool, place: Option<LinePlace>) -> io::Result<Self> {
         let follow = Follow::attach(pid, place)?;
-        let members = vec![Member::new(pid, None, clock::now_ns())];
+        let members = vec![FamilyProcess::new(pid, None, clock::now_ns())];
         let (live, pipes) = (HashMap::from([(pid, 0)]), HashMap::new());
         Ok(Family { follow, members, live, pipes, course, left: 0 })
     }
@@ -210,7 +210,7 @@ impl Family {
     /// The process that is called `pid` now.
     fn member(&mut self, pid: u32, now_ns: u64) -> usize {
         *self.live.entry(pid).or_insert_with(|| {
-            self.members.push(Member::new(pid, None, now_ns));
+            self.members.push(FamilyProcess::new(pid, None, now_ns));
             self.members.len() - 1
         })
     }
@@ -257,7 +257,7 @@ impl Family {
     }
 }
 
-impl Member {
+impl FamilyProcess {
     fn end(&mut self, at_ns: u64, ended: Ended, cpu_ns: u64, usage: &Usage) {
         self.end_ns = at_ns;
         self.ended = ended;
@@ -273,12 +273,12 @@ impl Member {
 
 /// The processes that have ended, and who started whom.
 pub struct Relations<'a> {
-    pub members: &'a [Member],
+    pub members: &'a [FamilyProcess],
     pub children: Vec<Vec<usize>>,
 }
 
 impl<'a> Relations<'a> {
-    pub fn of(members: &'a [Member]) -> Self {
+    pub fn of(members: &'a [FamilyProcess]) -> Self {
         let mut children = vec![Vec::new(); members.len()];
         for (index, member) in members.iter().enumerate() {
             if let Some(parent) = member.parent {
@@ -359,17 +359,17 @@ pub mod tests {
     use super::*;
 
     /// A process for tests: who started it, its command line, its pipes, and its own CPU time in milliseconds.
-    pub fn member(parent: Option<usize>, line: &str, pipes: [u64; 2], cpu_ms: u64) -> Member {
+    pub fn member(parent: Option<usize>, line: &str, pipes: [u64; 2], cpu_ms: u64) -> FamilyProcess {
         let inode = |number: u64| (number > 0).then_some(number);
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        Member {
+        FamilyProcess {
             before_exec_ns: (!words.is_empty()).then_some(500_000),
             words,
             pipes: pipes.map(inode),
             end_ns: 100,
             cpu_ns: cpu_ms * 1_000_000,
             inclusive: Cost { user_ns: cpu_ms * 1_000_000, wall_ns: 100, ..Cost::zero() },
-            ..Member::new(7, parent, 0)
+            ..FamilyProcess::new(7, parent, 0)
         }
     }
 

@@ -175,10 +175,10 @@ impl<'a> Found<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::family::{Member, tests::member};
+    use super::super::family::{FamilyProcess, tests::member};
     use super::*;
 
-    fn at(line: u32, mut member: Member) -> Member {
+    fn at(line: u32, mut member: FamilyProcess) -> FamilyProcess {
         member.line = Some(line);
         member
     }
@@ -186,7 +186,7 @@ mod tests {
     /// Lines and programs of the stages, within what, how often, CPU time with all and without, in milliseconds.
     type Shown = (Vec<(u32, String)>, Option<usize>, u64, u64, u64);
 
-    fn found(members: &[Member]) -> (Vec<Shown>, u64) {
+    fn found(members: &[FamilyProcess]) -> (Vec<Shown>, u64) {
         let family = Relations::of(members);
         let (_, places) = shape::pipelines(&family, &HashMap::new(), 0);
         let Launches { launched, shell_cpu_ns } = launches(&family, &places);

@@ -2,7 +2,7 @@
 //!
 //! Pipelines that look the same, in the same place, are one with several runs: a loop's.
 
-use super::family::{Member, Relations};
+use super::family::{FamilyProcess, Relations};
 use crate::probes::pipes::PipeProbe;
 use crate::probes::waits::Sums;
 use crate::wiring::{self, OUT, Wired};
@@ -190,7 +190,7 @@ fn stage(family: &Relations<'_>, leader: usize, run_start_ns: u64) -> Stage {
     }
 }
 
-fn end(member: &Member) -> End {
+fn end(member: &FamilyProcess) -> End {
     match member.ended {
         Ended::Exited(code) => End::Exited(code),
         Ended::Signalled(signal, core) => End::Killed { signal, name: signals::name(signal), core },
@@ -232,7 +232,7 @@ mod tests {
     /// How often, within what, and the stages with what they cost.
     type Shown = (u64, Option<(usize, usize)>, Vec<(String, u64)>);
 
-    fn found(members: &[Member]) -> Vec<Shown> {
+    fn found(members: &[FamilyProcess]) -> Vec<Shown> {
         let (inner, _) = pipelines(&Relations::of(members), &HashMap::new(), 0);
         let stages = |inner: &Inner| {
             let stages = inner.pipeline.stages.iter();

@@ -11,7 +11,7 @@ use pelton_record::{Exact, Waits};
 use pelton_sys::procfs::{self, ProcFile, SchedStat};
 use pelton_sys::shared::Counters;
 use pelton_sys::trace::{Onward, Stop, Trace, Watcher};
-use pelton_sys::{calls, clock, elsewhere};
+use pelton_sys::{calls, clock, other_process};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -160,7 +160,7 @@ fn account(file: Option<&ProcFile>) -> Option<SchedStat> {
 
 /// Of one that is about to move bytes from pipe to pipe: it waits for input first.
 fn between_pipes(pid: u32, from: u32) -> State {
-    match elsewhere::is_readable(pid, from) {
+    match other_process::is_readable(pid, from) {
         Some(true) => State::Backpressured,
         Some(false) => State::Starved,
         None => State::Other,

@@ -38,41 +38,42 @@ pub struct Balance {
 
 /// Where a thread is between two stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ThreadState {
     Program,
     Call(State),
     Held,
     Stopped,
 }
 
-impl Place {
+impl ThreadState {
     /// Of several threads, one with the least of this speaks.
     fn rank(self) -> u8 {
         match self {
-            Place::Program => 0,
-            Place::Held => 1,
-            Place::Call(State::Backpressured) => 2,
-            Place::Call(State::Starved) => 3,
+            ThreadState::Program => 0,
+            ThreadState::Held => 1,
+            ThreadState::Call(State::Backpressured) => 2,
+            ThreadState::Call(State::Starved) => 3,
             // It may as well run in there: that is only known at its end.
-            Place::Call(State::Io | State::Asleep | State::Other | State::Held) | Place::Stopped => 4,
-            Place::Call(State::Lock) => 5,
-            Place::Call(State::Child) => 6,
+            ThreadState::Call(State::Io | State::Asleep | State::Other | State::Held)
+            | ThreadState::Stopped => 4,
+            ThreadState::Call(State::Lock) => 5,
+            ThreadState::Call(State::Child) => 6,
         }
     }
 
     /// What one that slept there waited for: in its program, a page of a file.
     fn wait(self) -> State {
         match self {
-            Place::Program => State::Io,
-            Place::Call(state) => state,
-            Place::Held => State::Held,
-            Place::Stopped => State::Other,
+            ThreadState::Program => State::Io,
+            ThreadState::Call(state) => state,
+            ThreadState::Held => State::Held,
+            ThreadState::Stopped => State::Other,
         }
     }
 }
 
 struct Thread {
-    place: Place,
+    place: ThreadState,
     /// The call that it is in, even while it is held.
     call: Option<State>,
     since: Reading,
@@ -94,7 +95,7 @@ impl Ledger {
         self.pass(reading.now_ns);
         self.close(thread, reading, late_ns);
         let call = self.threads.get(&thread).and_then(|thread| thread.call);
-        self.threads.insert(thread, Thread { place: Place::Held, call, since: reading, spoke_ns: 0 });
+        self.threads.insert(thread, Thread { place: ThreadState::Held, call, since: reading, spoke_ns: 0 });
         self.balance.several |= self.threads.len() > 1;
     }
 
@@ -112,9 +113,9 @@ impl Ledger {
         self.close(thread, Reading { now_ns, account }, 0);
         if let Some(thread) = self.threads.get_mut(&thread) {
             thread.place = match thread.call {
-                _ if stopped => Place::Stopped,
-                Some(state) => Place::Call(state),
-                None => Place::Program,
+                _ if stopped => ThreadState::Stopped,
+                Some(state) => ThreadState::Call(state),
+                None => ThreadState::Program,
             };
         }
     }

@@ -1,9 +1,9 @@
 //! How full the pipe between two stages is: its writer's end is duplicated for a few microseconds, asked, and closed. Kept, it
 //! would hold back the end of file.
 
-use crate::course::Course;
+use crate::bounded_timeline::Course;
 use pelton_record::{PipeFill, PipeUse};
-use pelton_sys::elsewhere::{self, PipeState};
+use pelton_sys::other_process::{self, PipeState};
 use std::os::fd::BorrowedFd;
 
 /// Stretches of time that are kept of a pipe.
@@ -50,7 +50,7 @@ impl PipeProbe {
     /// Looks at it through its writer, or through its reader if that has ended.
     pub fn sample(&mut self, now_ns: u64, writer: Option<BorrowedFd<'_>>, reader: Option<BorrowedFd<'_>>) {
         let through = |process: Option<BorrowedFd<'_>>, fd: u32| {
-            elsewhere::pipe_state(process?, fd).filter(|state| state.inode == self.inode)
+            other_process::pipe_state(process?, fd).filter(|state| state.inode == self.inode)
         };
         // A reading end is always ready for nothing, and so would look full.
         let at_reader = || through(reader, STDIN).map(|state| PipeState { is_full: false, ..state });
@@ -104,7 +104,7 @@ impl PipeProbe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pelton_sys::elsewhere::Fill;
+    use pelton_sys::other_process::Fill;
 
     #[test]
     fn fills_are_weighed_by_time() {

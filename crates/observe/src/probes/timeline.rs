@@ -2,7 +2,7 @@
 
 use super::track::State;
 use super::waits::Window;
-use crate::course::Course;
+use crate::bounded_timeline::Course;
 use pelton_record::Slice;
 use pelton_sys::procfs::Io;
 

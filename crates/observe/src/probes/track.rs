@@ -47,7 +47,7 @@ pub struct Edges {
 
 /// What happened since the last look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct StateChange {
     /// Time on CPUs, of all threads.
     pub running_ns: u64,
     /// Time ready without one: of several threads, in which one was ready and none ran.
@@ -116,7 +116,7 @@ impl Track {
     }
 
     /// Looks again, `window_ns` after the last time; `None` if it is gone.
-    pub fn step(&mut self, window_ns: u64, edges: Edges) -> Option<Step> {
+    pub fn step(&mut self, window_ns: u64, edges: Edges) -> Option<StateChange> {
         let running = clock::process_cpu_ns(self.pid)?;
         let ready = self.ready().unwrap_or(self.ready_ns);
         let running_ns = running.saturating_sub(self.running_ns);
@@ -129,13 +129,13 @@ impl Track {
             self.state = state;
             // What is ready now may have been so since it last ran: the scheduler counts that when it runs again.
             let active_ns = if state.is_none() { window_ns } else { active_ns.min(window_ns) };
-            return Some(Step { running_ns, ready_ns: active_ns.saturating_sub(running_ns), state });
+            return Some(StateChange { running_ns, ready_ns: active_ns.saturating_sub(running_ns), state });
         }
         let slept = running_ns + ready_ns == 0 && self.state.is_some();
         if !slept {
             self.state = if may_be_blocked { self.look(edges) } else { None };
         }
-        Some(Step { running_ns, ready_ns, state: self.state })
+        Some(StateChange { running_ns, ready_ns, state: self.state })
     }
 
     /// Whether it was seen with several threads.

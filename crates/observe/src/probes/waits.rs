@@ -6,7 +6,7 @@
 //! when a CPU is free; and counting samples instead of weighing them would favour the beginning, where they are closer.
 
 use super::ledger::Balance;
-use super::track::{STATES, State, Step, Track};
+use super::track::{STATES, State, StateChange, Track};
 use pelton_record::{Elsewhere, Waits};
 use pelton_sys::procfs;
 use std::collections::HashMap;
@@ -171,14 +171,18 @@ impl WaitProbe {
 
 /// Two processes of one stage as one: what is seen of either, the more telling one first. One that waits for a child does
 /// what the child does.
-fn together(one: Step, other: Step) -> Step {
+fn together(one: StateChange, other: StateChange) -> StateChange {
     let telling = |state: Option<State>| state.unwrap_or(State::Other);
     let state = match (one.state, other.state) {
         (Some(State::Child), state) | (state, Some(State::Child)) => state,
         (None, state) | (state, None) if telling(state) > State::Starved => None,
         (one, other) => telling(one).min(telling(other)).into(),
     };
-    Step { running_ns: one.running_ns + other.running_ns, ready_ns: one.ready_ns + other.ready_ns, state }
+    StateChange {
+        running_ns: one.running_ns + other.running_ns,
+        ready_ns: one.ready_ns + other.ready_ns,
+        state,
+    }
 }
 
 impl Sums {
@@ -214,7 +218,7 @@ impl Sums {
         Waits { margin_ns: None, ..sums.split(fit, running_ns.min(fit.wall_ns), ready_ns) }
     }
 
-    fn add(&mut self, length_ns: u64, step: Step) -> Window {
+    fn add(&mut self, length_ns: u64, step: StateChange) -> Window {
         let running_ns = step.running_ns.min(length_ns);
         let ready_ns = step.ready_ns.min(length_ns - running_ns);
         let window = Window { length_ns, running_ns, ready_ns, state: step.state };
@@ -310,7 +314,7 @@ mod tests {
     fn sampled(windows: impl IntoIterator<Item = (u64, u64, u64, Option<State>)>) -> Sums {
         let mut sums = Sums::default();
         for (length, running, ready, state) in windows {
-            sums.add(length * MS, Step { running_ns: running * MS, ready_ns: ready * MS, state });
+            sums.add(length * MS, StateChange { running_ns: running * MS, ready_ns: ready * MS, state });
         }
         sums
     }
@@ -390,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_shell_does_what_its_children_do() {
-        let step = |running_ns, state| Step { running_ns, ready_ns: 0, state };
+        let step = |running_ns, state| StateChange { running_ns, ready_ns: 0, state };
         let shell = step(1, Some(State::Child));
         assert_eq!(together(shell, step(5, Some(State::Starved))), step(6, Some(State::Starved)));
         assert_eq!(together(shell, step(5, None)), step(6, None));

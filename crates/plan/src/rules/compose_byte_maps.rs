@@ -8,13 +8,13 @@
 //! excludes `tr -s`.
 
 use super::{Rewrite, Rule, Site};
-use crate::step::{Shape, Step};
+use crate::step::{Operator, Shape};
 use pelton_commands::Accept;
 
 pub(super) const RULE: Rule =
     Rule { name: "compose-byte-maps", summary: "tr | tr: one table, one pass over each byte", rewrite };
 
-fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
     let map = first.byte_map()?.then(&second.byte_map()?);
     let real = match (first.real_maps(site), second.real_maps(site)) {
         (one, other) if !one.is_empty() && !other.is_empty() => [one, other].concat(),

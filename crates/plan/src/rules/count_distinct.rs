@@ -9,7 +9,7 @@
 
 use super::{Rewrite, Rule, Site};
 use crate::cost;
-use crate::step::{Shape, Step};
+use crate::step::{Operator, Shape};
 use pelton_commands::{Accept, DistinctCount, SortOptions, counts_only_lines};
 use pelton_stream::Kernel;
 
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     rewrite,
 };
 
-fn rewrite(before: &Step, wc: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(before: &Operator, wc: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
     if !counts_only_lines(wc.args_of("wc", site)?) {
         return None;
     }

@@ -12,7 +12,7 @@
 
 use super::{Rewrite, Rule, Site};
 use crate::cost;
-use crate::step::{Shape, Step};
+use crate::step::{Operator, Shape};
 use pelton_commands::{
     Accept, Class, Command, Declined, LastLine, LineCount, Lines, SortOptions, counts_only_lines,
 };
@@ -28,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
 /// Those whose lines keep their number whatever the data, and that end with status 0.
 const SURE: &[&str] = &["cat", "cut", "expand", "nl", "tr", "unexpand"];
 
-fn rewrite(before: &Step, wc: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(before: &Operator, wc: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
     let args = wc.args_of("wc", site)?;
     if !counts_only_lines(args) {
         return None;
@@ -58,12 +58,12 @@ fn rewrite(before: &Step, wc: &Step, site: &Site) -> Option<Accept<Rewrite>> {
 }
 
 /// It keeps its place, and prints less.
-fn line_ends_only(before: &Step, command: Arc<dyn Command>, wc: &Step, site: &Site) -> Rewrite {
+fn line_ends_only(before: &Operator, command: Arc<dyn Command>, wc: &Operator, site: &Site) -> Rewrite {
     let label = format!("{}, line ends only", before.label(site));
     let shape = Shape::made(label, move || {
         command.kernel_for_line_count().unwrap_or_else(|| Declined::because("no such kernel"))
     });
-    let first = Step { shape, ..before.clone() };
+    let first = Operator { shape, ..before.clone() };
     Rewrite {
         steps: vec![first, wc.clone()],
         gain: "only the ends of its lines are printed, as only they count".into(),
@@ -81,7 +81,7 @@ fn sort(args: &[Vec<u8>], site: &Site) -> Accept<bool> {
 }
 
 /// The same for any other command: whether it completes the last line. `None`: no case.
-fn lines_of(step: &Step, site: &Site) -> Option<Accept<bool>> {
+fn lines_of(step: &Operator, site: &Site) -> Option<Accept<bool>> {
     let Shape::Own { stage, command } = &step.shape else { return None };
     let facts = command.facts();
     let by_line = matches!(facts.class, Class::LineMap | Class::LineNumbered | Class::Opaque);

@@ -10,19 +10,19 @@
 //! Files that cannot be opened: no segment runs natively then, and cat itself complains.
 
 use super::{Rewrite, Rule, Site};
-use crate::step::Step;
+use crate::step::Operator;
 use pelton_commands::{Accept, Input};
 
 pub(super) const RULE: Rule = Rule { name: "drop-cat", summary: "cat f | x: x reads f itself", rewrite };
 
-fn rewrite(cat: &Step, next: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(cat: &Operator, next: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
     // A tee has no kernel that could be told to read something else.
     if !cat.only_copies() || !next.reads_pipe() || next.framing().is_err() {
         return None;
     }
     // What a pipeline finds as its standard input may be a file: it must not seem one.
     let from_pipe = cat.reads_pipe() && cat.stages.start > 0;
-    let step = Step {
+    let step = Operator {
         stages: cat.stages.start..next.stages.end,
         inputs: cat.inputs.clone(),
         as_pipe: cat.as_pipe || !from_pipe,

@@ -14,9 +14,9 @@
 
 use super::{Rewrite, Rule, Site};
 use crate::graph::Resume;
-use crate::step::{Shape, SharedMake, Step};
+use crate::step::{Operator, Shape, SharedMake};
 use pelton_commands::{Accept, ByteMap, ByteMapKernel, Charset, Class, Command, Declined, Facts, Input};
-use pelton_stream::{Framing, InputKind, Kernel, Means, Outcome, Peer, Share, known};
+use pelton_stream::{Framing, InputKind, Kernel, Outcome, Peer, Resources, Sharing, known};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
     rewrite,
 };
 
-fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
     let map = first.byte_map()?;
     let Shape::Own { stage, command } = &second.shape else { return None };
     let facts = command.facts();
@@ -34,7 +34,7 @@ fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> 
     }
     let filter = site.stages[*stage].shown.clone();
     Some(judge(&map, command.as_ref(), &facts, site).and_then(|()| {
-        let step = Step {
+        let step = Operator {
             // A filter that read the files itself could name them.
             as_pipe: first.as_pipe || first.inputs != [Input::Stdin] || first.stages.start == 0,
             resume: resume(first, second, site)?,
@@ -71,13 +71,13 @@ fn judge(map: &ByteMap, filter: &dyn Command, facts: &Facts, site: &Site) -> Acc
 }
 
 /// The filter sees all of it, the map only what it keeps.
-fn ns_per_byte(map: &Step, filter: &Step, site: &Site) -> Option<f64> {
+fn ns_per_byte(map: &Operator, filter: &Operator, site: &Site) -> Option<f64> {
     let kept = site.stages[filter.stages.start].rate?.passes;
     Some(filter.ns_per_byte? + kept * map.ns_per_byte?)
 }
 
 /// The real commands in the order in which they were written.
-fn resume(map: &Step, filter: &Step, site: &Site) -> Accept<Vec<Resume>> {
+fn resume(map: &Operator, filter: &Operator, site: &Site) -> Accept<Vec<Resume>> {
     let maps = map.real_maps(site);
     match (maps.is_empty(), filter.resume.is_empty()) {
         (_, true) => Ok(Vec::new()),
@@ -126,8 +126,8 @@ impl Kernel for FilterThenMap {
         self.filter.framing()
     }
 
-    fn inputs_are(&mut self, kinds: &[InputKind]) {
-        self.filter.inputs_are(kinds);
+    fn set_inputs(&mut self, kinds: &[InputKind]) {
+        self.filter.set_inputs(kinds);
     }
 
     fn begin_input(&mut self, name: Option<&[u8]>, _out: &mut Vec<u8>) {
@@ -139,12 +139,12 @@ impl Kernel for FilterThenMap {
         self.filter.arrives(bytes);
     }
 
-    fn lend(&mut self, means: &Means) {
-        self.filter.lend(means);
+    fn attach(&mut self, means: &Resources) {
+        self.filter.attach(means);
     }
 
-    fn call_back(&mut self) {
-        self.filter.call_back();
+    fn detach(&mut self) {
+        self.filter.detach();
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
@@ -163,12 +163,12 @@ impl Kernel for FilterThenMap {
         self.filter.held()
     }
 
-    fn nobody_reads(&mut self) {
-        self.filter.nobody_reads();
+    fn output_is_discarded(&mut self) {
+        self.filter.output_is_discarded();
     }
 
-    fn insists(&mut self) -> bool {
-        self.filter.insists()
+    fn ignores_epipe(&mut self) -> bool {
+        self.filter.ignores_epipe()
     }
 
     fn complaints(&mut self) -> Vec<u8> {
@@ -180,7 +180,7 @@ impl Kernel for FilterThenMap {
     }
 
     fn another(&self) -> Option<Peer> {
-        let peer = self.filter.another().filter(|peer| peer.share == Share::Blocks)?;
+        let peer = self.filter.another().filter(|peer| peer.share == Sharing::Blocks)?;
         let kernel = FilterThenMap { filter: peer.kernel, map: self.map.clone(), kept: Vec::new() };
         Some(Peer { kernel: Box::new(kernel), ..peer })
     }
@@ -191,8 +191,8 @@ impl Kernel for FilterThenMap {
         }
     }
 
-    fn keeps_whole(&self, end: u8) -> bool {
-        self.filter.keeps_whole(end) && self.map.keeps_whole(end)
+    fn keeps_records_whole(&self, end: u8) -> bool {
+        self.filter.keeps_records_whole(end) && self.map.keeps_records_whole(end)
     }
 
     fn status_after(&self, real: i32) -> i32 {

@@ -8,7 +8,7 @@
 //! has printed enough of them; of two processes it is a race as well which of them comes first where both go to the same place.
 
 use super::{Rewrite, Rule, Site};
-use crate::step::{Shape, Step};
+use crate::step::{Operator, Shape};
 use pelton_commands::Accept;
 
 pub(super) const RULE: Rule = Rule {
@@ -17,12 +17,12 @@ pub(super) const RULE: Rule = Rule {
     rewrite,
 };
 
-fn rewrite(find: &Step, grep: &Step, _site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(find: &Operator, grep: &Operator, _site: &Site) -> Option<Accept<Rewrite>> {
     let Shape::Own { command: printer, .. } = &find.shape else { return None };
     if !printer.prints_no_nul() || !grep.needs_pipe || !grep.reads_pipe() {
         return None;
     }
-    let second = Step { needs_pipe: false, ..grep.clone() };
+    let second = Operator { needs_pipe: false, ..grep.clone() };
     let gain = "no name holds a NUL: grep need not look how they come".to_owned();
     Some(Ok(Rewrite { steps: vec![find.clone(), second], gain }))
 }

@@ -7,15 +7,16 @@
 //! **Conditions.** Both count lines from the beginning, of one input, without a header, and end lines alike.
 
 use super::{Rewrite, Rule, Site};
-use crate::step::Step;
+use crate::step::Operator;
 use pelton_commands::{Accept, Declined, Head};
 
 pub(super) const RULE: Rule =
     Rule { name: "head-head", summary: "head -n 20 | head -n 5: the smaller number decides", rewrite };
 
-fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> {
-    let lines =
-        |step: &Step| Some(Head::parse(step.args_of("head", site)?).ok().and_then(|head| head.first_lines()));
+fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
+    let lines = |step: &Operator| {
+        Some(Head::parse(step.args_of("head", site)?).ok().and_then(|head| head.first_lines()))
+    };
     let (one, other) = (lines(first)?, lines(second)?);
     Some(match (one, other) {
         (Some((_, end)), Some((_, other_end))) if end != other_end => {
@@ -24,9 +25,9 @@ fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> 
         (Some((count, _)), Some((other_count, _))) => {
             let stages = first.stages.start..second.stages.end;
             let decisive = if count <= other_count { first } else { second };
-            let Step { inputs, as_pipe, .. } = first.clone();
+            let Operator { inputs, as_pipe, .. } = first.clone();
             // The second one is told no file name, so it must not print one: it does not.
-            let step = Step { stages, inputs, as_pipe, ..decisive.clone() };
+            let step = Operator { stages, inputs, as_pipe, ..decisive.clone() };
             Ok(Rewrite::one(step, format!("no more than {} lines leave", count.min(other_count))))
         }
         _ => Declined::because("one of them does not just print the first so many lines"),

@@ -11,7 +11,7 @@
 //! `--gron`, still run as one pass, over all lines.
 
 use super::{Rewrite, Rule, Site};
-use crate::step::{Shape, Step};
+use crate::step::{Operator, Shape};
 use pelton_commands::{Accept, Declined};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
     rewrite,
 };
 
-fn rewrite(json: &Step, grep: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(json: &Operator, grep: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
     let (Shape::Own { command: printer, .. }, Shape::Own { command: reader, .. }) =
         (&json.shape, &grep.shape)
     else {
@@ -34,7 +34,7 @@ fn rewrite(json: &Step, grep: &Step, site: &Site) -> Option<Accept<Rewrite>> {
     let reader = Arc::clone(reader);
     let made = move || reader.kernel_for_text().unwrap_or_else(no_such_kernel);
     let label = format!("{}, of text", grep.label(site));
-    let second = Step { shape: Shape::made(label, made), needs_pipe: false, ..grep.clone() };
+    let second = Operator { shape: Shape::made(label, made), needs_pipe: false, ..grep.clone() };
     let (first, gain) = match selecting(json, site, grep) {
         Some((first, needed)) => (first, format!("lines without {} are not made", needed.escape_ascii())),
         None => (json.clone(), "what json prints is text: grep need not look how it comes".to_owned()),
@@ -43,7 +43,7 @@ fn rewrite(json: &Step, grep: &Step, site: &Site) -> Option<Accept<Rewrite>> {
 }
 
 /// json without lines that grep would only throw away, and what stands in the others.
-fn selecting(json: &Step, site: &Site, grep: &Step) -> Option<(Step, Vec<u8>)> {
+fn selecting(json: &Operator, site: &Site, grep: &Operator) -> Option<(Operator, Vec<u8>)> {
     let (Shape::Own { command: printer, .. }, Shape::Own { command: reader, .. }) =
         (&json.shape, &grep.shape)
     else {
@@ -54,7 +54,7 @@ fn selecting(json: &Step, site: &Site, grep: &Step) -> Option<(Step, Vec<u8>)> {
     let label = format!("{}, lines with {} only", json.label(site), needed.escape_ascii());
     let (printer, text) = (Arc::clone(printer), needed.clone());
     let made = move || printer.kernel_for_lines_with(&text).unwrap_or_else(no_such_kernel);
-    Some((Step { shape: Shape::made(label, made), ..json.clone() }, needed))
+    Some((Operator { shape: Shape::made(label, made), ..json.clone() }, needed))
 }
 
 fn no_such_kernel<T>() -> Accept<T> {

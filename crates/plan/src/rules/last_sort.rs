@@ -10,7 +10,7 @@
 //! depend on the order of its input; the first has no `-u`. All of them end with status 0.
 
 use super::{Rewrite, Rule, Site};
-use crate::step::Step;
+use crate::step::Operator;
 use pelton_commands::{Accept, Collate, Context, Declined, SortMode, SortOptions, UniqOptions};
 
 pub(super) const RULE: Rule = Rule {
@@ -19,11 +19,11 @@ pub(super) const RULE: Rule = Rule {
     rewrite,
 };
 
-fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
     let context = &site.surroundings.context;
     let (sort, uniq) = (
-        |step: &Step| step.args_of("sort", site).map(<[_]>::to_vec),
-        |step: &Step| step.args_of("uniq", site).map(<[_]>::to_vec),
+        |step: &Operator| step.args_of("sort", site).map(<[_]>::to_vec),
+        |step: &Operator| step.args_of("uniq", site).map(<[_]>::to_vec),
     );
     match (sort(first), uniq(first), sort(second), uniq(second)) {
         (Some(one), _, Some(other), _) => {
@@ -39,15 +39,15 @@ fn rewrite(first: &Step, second: &Step, site: &Site) -> Option<Accept<Rewrite>> 
     }
 }
 
-fn keep_second(first: &Step, second: &Step) -> Rewrite {
-    let Step { inputs, as_pipe, .. } = first.clone();
+fn keep_second(first: &Operator, second: &Operator) -> Rewrite {
+    let Operator { inputs, as_pipe, .. } = first.clone();
     let stages = first.stages.start..second.stages.end;
-    let step = Step { stages, inputs, as_pipe, ..second.clone() };
+    let step = Operator { stages, inputs, as_pipe, ..second.clone() };
     Rewrite::one(step, "the last sort decides the order, whatever order its lines come in")
 }
 
-fn keep_first(first: &Step, second: &Step) -> Rewrite {
-    let step = Step { stages: first.stages.start..second.stages.end, ..first.clone() };
+fn keep_first(first: &Operator, second: &Operator) -> Rewrite {
+    let step = Operator { stages: first.stages.start..second.stages.end, ..first.clone() };
     Rewrite::one(step, "sort -u leaves no line beside an identical one")
 }
 

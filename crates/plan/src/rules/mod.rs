@@ -10,21 +10,21 @@ mod drop_cat;
 mod filter_before_map;
 mod find_grep;
 mod head_head;
+mod join_of_pipes;
 mod json_grep;
 mod last_sort;
-mod piped;
 mod sort_uniq;
 mod tac_head;
 mod top_k;
 
 use crate::cost::Rate;
 use crate::graph::{Decision, Outcome, Surroundings};
-use crate::step::Step;
+use crate::step::Operator;
 use pelton_commands::Accept;
 use pelton_stream::Framing;
 use std::ops::Range;
 
-pub(crate) use piped::Piped;
+pub(crate) use join_of_pipes::Piped;
 
 /// A rewrite of two neighbours.
 pub struct Rule {
@@ -33,20 +33,20 @@ pub struct Rule {
     /// What it does, in a line: `sort | head: only the lines that leave are kept`.
     pub summary: &'static str,
     /// `None`: these two are no case for it. Otherwise what they become, or why not.
-    pub rewrite: fn(&Step, &Step, &Site) -> Option<Accept<Rewrite>>,
+    pub rewrite: fn(&Operator, &Operator, &Site) -> Option<Accept<Rewrite>>,
 }
 
 /// What two neighbours become.
 pub struct Rewrite {
     /// What stands in their place: one step, or two.
-    pub steps: Vec<Step>,
+    pub steps: Vec<Operator>,
     /// What that gains, in a sentence.
     pub gain: String,
 }
 
 impl Rewrite {
     /// The two become one.
-    pub fn one(step: Step, gain: impl Into<String>) -> Rewrite {
+    pub fn one(step: Operator, gain: impl Into<String>) -> Rewrite {
         Rewrite { steps: vec![step], gain: gain.into() }
     }
 }
@@ -108,7 +108,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// Applies one rule to all neighbours, left to right, until it finds no more.
-pub fn apply(rule: &Rule, steps: &mut Vec<Step>, site: &Site) -> Vec<Decision> {
+pub fn apply(rule: &Rule, steps: &mut Vec<Operator>, site: &Site) -> Vec<Decision> {
     let mut decisions = Vec::new();
     let mut at = 0;
     while at + 1 < steps.len() {
@@ -136,8 +136,8 @@ pub fn apply(rule: &Rule, steps: &mut Vec<Step>, site: &Site) -> Vec<Decision> {
 }
 
 /// What a rewrite saves for each byte that the pipeline reads, in ns, if all costs are known.
-fn saving(before: &[Step], after: &[Step], site: &Site) -> Option<f64> {
-    let cost = |steps: &[Step]| -> Option<f64> {
+fn saving(before: &[Operator], after: &[Operator], site: &Site) -> Option<f64> {
+    let cost = |steps: &[Operator]| -> Option<f64> {
         steps.iter().map(|step| Some(site.shares[step.stages.start] * step.ns_per_byte?)).sum()
     };
     Some((cost(before)? - cost(after)?).max(0.0))

@@ -9,7 +9,7 @@
 
 use super::{Rewrite, Rule, Site};
 use crate::cost;
-use crate::step::{Shape, Step};
+use crate::step::{Operator, Shape};
 use pelton_commands::{Accept, SortOptions, UniqOptions, sort_uniq};
 use pelton_stream::Kernel;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
     rewrite,
 };
 
-fn rewrite(sort: &Step, uniq: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(sort: &Operator, uniq: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
     let sort_args = sort.args_of("sort", site)?;
     let uniq_args = uniq.args_of("uniq", site)?;
     Some(join(sort_args, uniq_args, site).map(|shape| {

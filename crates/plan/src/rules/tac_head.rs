@@ -8,13 +8,13 @@
 //! begins early only in a regular file; elsewhere both kernels run as they are.
 
 use super::{Rewrite, Rule, Site};
-use crate::step::Step;
+use crate::step::Operator;
 use pelton_commands::{Accept, Declined, Ending, Head, reverses_lines};
 
 pub(super) const RULE: Rule =
     Rule { name: "tac-head", summary: "tac f | head: f is read from its end", rewrite };
 
-fn rewrite(tac: &Step, head: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(tac: &Operator, head: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
     let tac_args = tac.args_of("tac", site)?;
     let head_args = head.args_of("head", site)?;
     if tac.from_end.is_some() || tac.stages.start > 0 && tac.reads_pipe() {
@@ -22,7 +22,7 @@ fn rewrite(tac: &Step, head: &Step, site: &Site) -> Option<Accept<Rewrite>> {
     }
     Some(count(tac_args, head_args).map(|count| {
         let from_end = Some(Ending::Records { count: count + 1, end: b'\n' });
-        let step = Step { from_end, ns_per_byte: Some(0.0), ..tac.clone() };
+        let step = Operator { from_end, ns_per_byte: Some(0.0), ..tac.clone() };
         let gain = format!("of a plain file only the end is read: {} lines at most", count + 1);
         Rewrite { steps: vec![step, head.clone()], gain }
     }))

@@ -9,14 +9,14 @@
 
 use super::{Rewrite, Rule, Site};
 use crate::cost;
-use crate::step::{Shape, Step};
+use crate::step::{Operator, Shape};
 use pelton_commands::{Accept, Declined, Head, SortOptions, TopK};
 use pelton_stream::Kernel;
 
 pub(super) const RULE: Rule =
     Rule { name: "top-k", summary: "sort | head: only the lines that leave are kept", rewrite };
 
-fn rewrite(sort: &Step, head: &Step, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(sort: &Operator, head: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
     let sort_args = sort.args_of("sort", site)?;
     let head_args = head.args_of("head", site)?;
     Some(join(sort_args, head_args, site).map(|(shape, lines)| {

@@ -4,10 +4,10 @@ use super::failure::Caller;
 use super::files::{self, Files, Position};
 use super::prepare::{self, Ready};
 use super::{Native, RowNote, Unit, spawned};
+use crate::alternatives;
 use crate::environ::Environment;
 use crate::parts::{self, Parts};
-use crate::plan::{PipelinePlan, Plan, Request, ShellOption, Step};
-use crate::rivals;
+use crate::plan::{ListItem, PipelinePlan, Plan, Request, ShellOption};
 use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_commands::detect::Detector;
 use pelton_commands::stateless::{NOT_KNOWN, Stateless};
@@ -55,7 +55,7 @@ pub fn explain(
     let mut explained = Vec::new();
     let around = crate::execute::surroundings(request, environment, &[]);
     each_pipeline(plan, request, environment, switches, &mut |pipeline, mut planned, _| {
-        planned.advice.extend(rivals::advice(&pipeline.stages, &around, measure));
+        planned.advice.extend(alternatives::advice(&pipeline.stages, &around, measure));
         explained.push(Explained { text: pipeline.span.of(text).to_string(), planned });
     });
     explained
@@ -75,11 +75,11 @@ pub fn each_pipeline(
     let mut pipefail = false;
     for step in steps {
         match step {
-            Step::Set(options) => {
+            ListItem::Set(options) => {
                 let last = options.iter().rev().find(|(option, _)| *option == ShellOption::Pipefail);
                 pipefail = last.map_or(pipefail, |(_, on)| *on);
             }
-            Step::List(list) => {
+            ListItem::List(list) => {
                 for (_, pipeline) in list {
                     let (planned, units) =
                         plan_pipeline(&pipeline.stages, &around, switches, pipefail, &mut detector);

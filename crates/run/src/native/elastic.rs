@@ -9,10 +9,10 @@
 //! memory take 0.1 s here and there). Whoever comes back within 0.8 s is given twice as long each time, up to 0.4 s. Threads but the first give way to everybody else besides
 //! ([`POLITE`], `SCHED_BATCH`), so that what others lose before a shrink is little.
 
-use super::named::Named;
+use super::data_files::Named;
 use super::spill::Memory;
-use pelton_stream::team::{Crew, Policy};
-use pelton_stream::{BLOCK_BYTES, Means, block_bytes};
+use pelton_stream::team::{Helpers, Policy};
+use pelton_stream::{BLOCK_BYTES, Resources, block_bytes};
 use pelton_sys::sched::{self, ThreadFile};
 use pelton_sys::{clock, machine};
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
@@ -251,16 +251,16 @@ impl Elastic {
 }
 
 /// What kernels may use if this is the policy.
-pub fn means(elastic: &Arc<Elastic>) -> Means {
+pub fn means(elastic: &Arc<Elastic>) -> Resources {
     let policy = Arc::clone(elastic);
     let crew = match elastic.may_grow() {
         // Tiny blocks are a test's, and so is sharing tiny work.
-        true if block_bytes() < BLOCK_BYTES => Crew::new(policy).eager(),
-        true => Crew::new(policy),
-        false => Crew::default(),
+        true if block_bytes() < BLOCK_BYTES => Helpers::new(policy).eager(),
+        true => Helpers::new(policy),
+        false => Helpers::default(),
     };
     let (storage, files) = (Some(Arc::new(Memory) as _), Some(Arc::new(Named::new()) as _));
-    Means { crew, storage, files, ..Means::default() }
+    Resources { crew, storage, files, ..Resources::default() }
 }
 
 impl Watch {

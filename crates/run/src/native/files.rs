@@ -23,13 +23,13 @@ pub struct Files {
     pub scripts: Vec<Vec<u8>>,
     /// The C library does not read all of its inputs by [`READ_BYTES`].
     pub odd_reads: bool,
-    read: Vec<Place>,
-    written: Vec<Place>,
+    read: Vec<FileIdentity>,
+    written: Vec<FileIdentity>,
 }
 
 /// A regular file, whatever it is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum FileIdentity {
     /// It is there: device and inode.
     Existing(u64, u64),
     /// It will be made: device and inode of the directory, and its name there.
@@ -88,10 +88,10 @@ pub fn of_stage(command: &dyn Command, own: &[Redirection], position: Position) 
         files.sources.push(source);
         files.odd_reads |= metadata.as_ref().is_some_and(|metadata| metadata.blksize() != READ_BYTES);
         files.may_have_holes |= metadata.as_ref().is_some_and(may_have_holes);
-        files.read.extend(metadata.as_ref().map(Place::of));
+        files.read.extend(metadata.as_ref().map(FileIdentity::of));
     }
     for name in command.scripts() {
-        files.read.push(Place::of(&open_regular(name)?.1));
+        files.read.push(FileIdentity::of(&open_regular(name)?.1));
     }
     match opened(1) {
         Some(path) => files.written.extend(output(path)?),
@@ -247,23 +247,23 @@ fn is_made_as_read(file: &File, metadata: &Metadata) -> std::io::Result<bool> {
 }
 
 /// The file that standard output goes to; `None` if it is a device.
-fn output(name: &[u8]) -> Accept<Option<Place>> {
+fn output(name: &[u8]) -> Accept<Option<FileIdentity>> {
     same_to_each_process(name)?;
     match std::fs::metadata(path(name)) {
         Ok(_) if !machine::may_write(path(name)) => {
             Declined::because(format!("{} cannot be written", name.escape_ascii()))
         }
-        Ok(metadata) if metadata.is_file() => Ok(Some(Place::of(&metadata))),
+        Ok(metadata) if metadata.is_file() => Ok(Some(FileIdentity::of(&metadata))),
         Ok(metadata) if metadata.file_type().is_char_device() => Ok(None),
         Ok(_) => Declined::because(format!("{} is no plain file", name.escape_ascii())),
-        Err(_) => Place::to_be_made(name).map(Some),
+        Err(_) => FileIdentity::to_be_made(name).map(Some),
     }
 }
 
 /// The file that standard output of the whole run is, if it is one.
-pub(super) fn inherited_output() -> Option<Place> {
+pub(super) fn inherited_output() -> Option<FileIdentity> {
     let file = File::from(std::io::stdout().as_fd().try_clone_to_owned().ok()?);
-    file.metadata().ok().filter(Metadata::is_file).map(|metadata| Place::of(&metadata))
+    file.metadata().ok().filter(Metadata::is_file).map(|metadata| FileIdentity::of(&metadata))
 }
 
 /// What the stage prints may go where its standard error goes.
@@ -316,7 +316,7 @@ fn inherited_file(fd: std::os::fd::BorrowedFd<'_>) -> Option<Metadata> {
 }
 
 /// A file that gets a copy.
-fn copy(name: &[u8]) -> Accept<Place> {
+fn copy(name: &[u8]) -> Accept<FileIdentity> {
     same_to_each_process(name)?;
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_+,./:@%".contains(byte);
     if !name.iter().all(plain) {
@@ -324,15 +324,17 @@ fn copy(name: &[u8]) -> Accept<Place> {
         return Declined::because(format!("a name that is not plain: {}", name.escape_ascii()));
     }
     match std::fs::metadata(path(name)) {
-        Ok(metadata) if metadata.is_file() && machine::may_write(path(name)) => Ok(Place::of(&metadata)),
+        Ok(metadata) if metadata.is_file() && machine::may_write(path(name)) => {
+            Ok(FileIdentity::of(&metadata))
+        }
         Ok(_) => Declined::because(format!("{} is no plain file to write", name.escape_ascii())),
-        Err(_) => Place::to_be_made(name),
+        Err(_) => FileIdentity::to_be_made(name),
     }
 }
 
-impl Place {
+impl FileIdentity {
     pub(super) fn of(metadata: &Metadata) -> Self {
-        Place::Existing(metadata.dev(), metadata.ino())
+        FileIdentity::Existing(metadata.dev(), metadata.ino())
     }
 
     fn to_be_made(name: &[u8]) -> Accept<Self> {
@@ -344,7 +346,7 @@ impl Place {
             (Some(made_in), Some(file))
                 if machine::may_write(folder) && std::fs::symlink_metadata(path).is_err() =>
             {
-                Ok(Place::New(made_in.dev(), made_in.ino(), file.as_bytes().to_vec()))
+                Ok(FileIdentity::New(made_in.dev(), made_in.ino(), file.as_bytes().to_vec()))
             }
             _ => Declined::because(format!("{} cannot be made", name.escape_ascii())),
         }

@@ -19,7 +19,7 @@ impl Worker {
     ) -> std::io::Result<()> {
         signals::ignore_sigpipe();
         // A copy has one thread.
-        chain.call_back();
+        chain.detach();
         let node = &self.native.nodes[stop.link];
         let resume = node.resume.clone();
         if resume.is_empty() {

@@ -68,7 +68,7 @@ impl JoinReader {
 
     /// Reads on until everything ended or a kernel behind it hands over.
     pub fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
-        chain.lend(&elastic::means(&self.elastic), &self.itself);
+        chain.attach(&elastic::means(&self.elastic), &self.itself);
         chain.begin(&[InputKind::Other], out)?;
         if !std::mem::replace(&mut self.open, true) {
             chain.begin_input(None, out)?;
@@ -103,7 +103,7 @@ impl JoinReader {
         if !regular && out.holds_any() && !reader::comes_soon(file.as_fd(), out) {
             out.let_out();
         }
-        reader::read_some(file, block)
+        reader::read_range(file, block)
     }
 
     /// What was printed goes to the next kernel, and every complaint to standard error in its place.

@@ -1,6 +1,6 @@
 //! Counting what a worker does, where the process that started it can read it afterwards, however the worker ends.
 //!
-//! A worker is a process of its own, so it has one meter, which [`install`](Meter::install) makes known to whatever
+//! A worker is a process of its own, so it has one meter, which [`install`](PassCounters::install) makes known to whatever
 //! reads and writes in it. Without one nothing is measured, and a read costs what it costs.
 
 use pelton_observe::{Around, Tally};
@@ -48,22 +48,22 @@ const OF_STAGE: usize = 6;
 
 /// The counters of one pass, shared with its worker.
 #[derive(Clone, Debug)]
-pub struct Meter {
+pub struct PassCounters {
     counters: Arc<Counters>,
     stages: Range<usize>,
 }
 
 /// The worker's own.
-static METER: OnceLock<Meter> = OnceLock::new();
+static METER: OnceLock<PassCounters> = OnceLock::new();
 
-impl Meter {
+impl PassCounters {
     /// For a pass over these stages.
     ///
     /// # Errors
     /// If there is no memory for the counters.
     pub fn new(stages: Range<usize>) -> std::io::Result<Self> {
         let counters = Arc::new(Counters::new(OF_PASS + stages.len() * OF_STAGE)?);
-        Ok(Meter { counters, stages })
+        Ok(PassCounters { counters, stages })
     }
 
     /// A kernel that counts, in the place of one that does not. It stands for `stage` and those behind it.

@@ -12,22 +12,22 @@
 //! The copy is a fork, so k2 goes on with the state that it had.
 
 mod budget;
+mod child_programs;
 pub mod choose;
+mod data_files;
 pub(crate) mod elastic;
 pub(crate) mod failure;
 pub(crate) mod files;
 mod from_end;
-mod growth;
 mod hand_over;
 mod join;
 mod meter;
-mod named;
 mod out;
 mod prepare;
 mod reader;
+mod scale_up;
 mod spawned;
 mod spill;
-mod started;
 mod strict;
 mod tee;
 mod worker;
@@ -35,7 +35,7 @@ mod worker;
 pub use budget::set_memory;
 pub use choose::{Explained, explain, plan_pipeline};
 pub use elastic::{Jobs, set_jobs, set_niceness};
-pub use meter::{Meter, RowNote};
+pub use meter::{PassCounters, RowNote};
 pub use strict::{Stays, stays};
 
 use crate::parts::Parts;
@@ -146,7 +146,7 @@ impl Native {
         mut self,
         ends: Ends<'_>,
         statuses: BorrowedFd<'_>,
-        meter: &Meter,
+        meter: &PassCounters,
     ) -> std::io::Result<(u32, Gate)> {
         for node in &mut self.nodes {
             node.kernel = node.kernel.take().map(|kernel| meter.wrap(node.stages.start, kernel));

@@ -16,7 +16,7 @@ pub struct Out {
     /// Bytes written so far.
     written: u64,
     /// Whoever writes goes on although nobody takes it: a tee has copies to write.
-    pub insists: bool,
+    pub ignores_epipe: bool,
     /// Less than a buffer is let out at the end only.
     pub holds_back: bool,
 }
@@ -36,13 +36,20 @@ impl Out {
             buffer: Vec::with_capacity(OUT_BYTES),
             failure: None,
             written: 0,
-            insists: false,
+            ignores_epipe: false,
             holds_back: false,
         }
     }
 
     pub fn to_nobody() -> Self {
-        Out { file: None, buffer: Vec::new(), failure: None, written: 0, insists: false, holds_back: false }
+        Out {
+            file: None,
+            buffer: Vec::new(),
+            failure: None,
+            written: 0,
+            ignores_epipe: false,
+            holds_back: false,
+        }
     }
 
     /// Something has not been written yet.
@@ -120,7 +127,7 @@ impl Out {
     fn wanted(&self) -> Flow {
         match &self.failure {
             None => Flow::More,
-            Some(failure) if self.insists && failure.error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Some(failure) if self.ignores_epipe && failure.error.kind() != std::io::ErrorKind::BrokenPipe => {
                 Flow::More
             }
             Some(_) => Flow::Done,

@@ -1,8 +1,8 @@
 //! Making a segment ready to be run: its kernels, the real commands that may take their places, its files.
 
+use super::child_programs::Starts;
 use super::failure::Caller;
 use super::files::Files;
-use super::started::Starts;
 use super::tee::CopyKernel;
 use super::{Native, NativeNode, from_end};
 use pelton_commands::Messages;

@@ -1,15 +1,15 @@
 //! The inputs of a worker, and how they reach its kernels.
 
 use super::failure::{self, BUFFER, Caller};
-use super::growth::{Growth, Stream};
 use super::join::JoinReader;
 use super::meter;
 use super::out::Out;
+use super::scale_up::{Growth, Stream};
 use memchr::memchr;
 use pelton_commands::Messages;
 use pelton_stream::memory::next_block;
 use pelton_stream::team::{Shared, Why};
-use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, Framing, InputKind, Means, Programs, block_bytes};
+use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, Framing, InputKind, Programs, Resources, block_bytes};
 use pelton_sys::{clock, pipe};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -60,7 +60,7 @@ impl Source {
         let mut before = self.before;
         let file = self.opened()?;
         block.read = match &mut before {
-            None => read_some(file, &mut block.bytes)?,
+            None => read_range(file, &mut block.bytes)?,
             Some(before) => read_before(file, before, &mut block.bytes)?,
         };
         self.before = before;
@@ -211,7 +211,7 @@ impl Reader {
     /// Where a kernel handed over, it is called again.
     fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         let kinds: Vec<InputKind> = self.sources.iter().map(|source| source.kind).collect();
-        chain.lend(&Means { programs: self.programs.clone(), ..self.growth.means() }, &self.itself);
+        chain.attach(&Resources { programs: self.programs.clone(), ..self.growth.means() }, &self.itself);
         chain.begin(&kinds, out)?;
         while self.at < self.sources.len() {
             let done = self.give(chain, out)? == Flow::Done || chain.end_input(out)? == Flow::Done;
@@ -228,7 +228,7 @@ impl Reader {
             self.stage = Stage::Open;
             self.bytes = 0;
             chain.begin_input(source.name.as_deref(), out)?;
-            source.before = source.whole_length().filter(|_| chain.takes_from_end());
+            source.before = source.whole_length().filter(|_| chain.reads_backwards());
         }
         if self.stage == Stage::Ending {
             return Ok(Flow::More);
@@ -319,10 +319,10 @@ impl Reader {
         let source = &mut self.sources[self.at];
         let InputKind::Regular { bytes: end } = source.kind else { return Ok(Ok(Flow::More)) };
         let over = self.ended || self.broken.is_some() || source.before.is_some();
-        while !over && chain.reads_itself(end.saturating_sub(self.bytes)) {
+        while !over && chain.prefers_reading_itself(end.saturating_sub(self.bytes)) {
             let file = source.opened()?;
             let at = file.stream_position()?;
-            let (until, fed) = chain.read_some(file, at, end, out);
+            let (until, fed) = chain.read_range(file, at, end, out);
             let Some(until) = until else { return Ok(fed) };
             file.seek(SeekFrom::Start(until))?;
             self.bytes += until.saturating_sub(at);
@@ -447,7 +447,7 @@ fn read_at(file: &File, from: u64, block: &mut [u8]) -> std::io::Result<usize> {
 }
 
 /// How many bytes came; 0 at the end.
-pub fn read_some(file: &mut File, block: &mut [u8]) -> std::io::Result<usize> {
+pub fn read_range(file: &mut File, block: &mut [u8]) -> std::io::Result<usize> {
     loop {
         match meter::reading(|| file.read(block)) {
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}

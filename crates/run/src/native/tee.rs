@@ -50,7 +50,7 @@ impl Kernel for CopyKernel {
     }
 
     /// tee opens its files before it reads.
-    fn inputs_are(&mut self, _kinds: &[InputKind]) {
+    fn set_inputs(&mut self, _kinds: &[InputKind]) {
         for name in self.copies.paths.clone() {
             match files::open_copy(&name, &self.copies) {
                 Ok(file) => self.open.push((name, file)),
@@ -87,7 +87,7 @@ mod tests {
         std::fs::write(folder.join("old"), "longer than what comes\n").expect("a file");
         let paths = vec![b"/dev/full".to_vec(), name("old"), name("no/such"), name("new")];
         let mut kernel = CopyKernel::new(Copies { paths, append: false }, Messages::English);
-        kernel.inputs_are(&[InputKind::Other]);
+        kernel.set_inputs(&[InputKind::Other]);
         let mut out = Vec::new();
         for block in [&b"a\nb"[..], b"\nc\n"] {
             assert_eq!(kernel.push(block, &mut out), Ok(Flow::More));

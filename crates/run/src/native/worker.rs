@@ -51,10 +51,10 @@ impl Worker {
             signals::ignore_sigpipe();
         }
         let Ok(mut out) = Out::stdout() else { return 127 };
-        out.insists = self.native.last_copies;
+        out.ignores_epipe = self.native.last_copies;
         out.holds_back = self.native.holds_back;
         if out.is_null() {
-            chain.nobody_reads();
+            chain.output_is_discarded();
         }
         let sources = std::mem::take(&mut self.native.sources);
         let mut feed = match self.native.join.take() {

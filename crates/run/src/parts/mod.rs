@@ -18,14 +18,14 @@
 //! Whatever ends a part early would have ended the command: what comes behind it is dropped, and its processes killed.
 //! They die with this one too, so that none is left whatever happens.
 
-mod crew;
-mod grain;
-mod member;
+mod cost_probe;
+mod dispatcher;
+mod part_process;
+mod part_size;
 mod pending;
 mod settings;
 mod source;
 mod status;
-mod trial;
 
 pub use settings::{set_declared, set_part_bytes};
 
@@ -35,7 +35,8 @@ use crate::native::elastic;
 use crate::native::failure::Caller;
 use crate::native::files;
 use crate::stage::{Ends, StagePlan, Surroundings};
-use crew::{Crew, End};
+use cost_probe::Verdict;
+use dispatcher::{Dispatcher, End};
 use pelton_commands::stateless::{Data, Stateless, may_be_stateless};
 use pelton_commands::{Input, Messages};
 use pelton_sys::signals;
@@ -47,7 +48,6 @@ use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use trial::Verdict;
 
 /// Less input does not pay for the trial, which costs two starts of the command.
 const WORTH_BYTES: u64 = 16 << 20;
@@ -158,13 +158,13 @@ impl Parts {
         signals::ignore_sigpipe();
         let called = String::from_utf8_lossy(self.real.argv.first()?.as_bytes()).into_owned();
         let out = File::from(std::io::stdout().as_fd().try_clone_to_owned().ok()?);
-        let mut crew = match trial::judge(&self.part, &self.stateless, &mut source) {
+        let mut crew = match cost_probe::judge(&self.part, &self.stateless, &mut source) {
             Verdict::Real => return None,
             Verdict::Parts { grain, first } => {
                 elastic::give_way_as_asked();
                 let locale = choose::locale_of(&self.real.envp);
                 let messages = locale.map_or(Messages::Unknown, |locale| locale.messages);
-                Crew::new(self, source, grain, first, Caller { called, awk: None, messages }, out)
+                Dispatcher::new(self, source, grain, first, Caller { called, awk: None, messages }, out)
             }
         };
         if self.stage == 0 {

@@ -1,6 +1,6 @@
 //! What one command would have ended with.
 
-use super::crew::End;
+use super::dispatcher::End;
 use pelton_commands::stateless::Statuses;
 use pelton_sys::wait::Ended;
 

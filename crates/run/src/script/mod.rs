@@ -20,12 +20,12 @@ mod stages;
 
 use crate::environ::Environment;
 use crate::plan::{Request, few_descriptors};
-use crate::{Plan, Step, c_string};
+use crate::{ListItem, Plan, c_string};
 use calls::{Edit, Writer};
 use pelton_record::Span;
 use pelton_syntax::{self as syntax, Command, Dialect, Pipeline, Script};
 use pelton_sys::spawn::Exec;
-use refuse::Manner;
+use refuse::ShellEffects;
 
 /// A text whose pipelines call pelton.
 #[derive(Debug)]
@@ -67,8 +67,8 @@ pub fn may_hold_pipelines(plan: &Plan) -> bool {
     match plan {
         Plan::Whole { .. } => true,
         Plan::Steps(steps) => steps.iter().any(|step| match step {
-            Step::Set(_) => false,
-            Step::List(list) => list
+            ListItem::Set(_) => false,
+            ListItem::List(list) => list
                 .iter()
                 .any(|(_, pipeline)| pipeline.stages.iter().any(|stage| stage.kind.shell_reason().is_some())),
         }),
@@ -162,8 +162,8 @@ pub(crate) fn is_loop_of_processes(text: &str) -> bool {
     let compound = |stage: &syntax::Stage| matches!(stage.command, Command::Compound(_));
     let substitutes = |stage: &syntax::Stage| {
         stage.words().flat_map(|word| &word.parts).any(|part| {
-            use syntax::{Part, Reason};
-            let Part::Opaque { reason, .. } = part else { return false };
+            use syntax::{Reason, WordPart};
+            let WordPart::Opaque { reason, .. } = part else { return false };
             matches!(reason, Reason::CommandSubstitution | Reason::ProcessSubstitution)
         })
     };

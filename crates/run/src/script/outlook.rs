@@ -7,7 +7,7 @@ use crate::parts;
 use pelton_commands::{
     Accept, Context, Declined, Locale, SystemLocales, accept_with, detect::Detector, stateless,
 };
-use pelton_syntax::{Command, Part, Simple, Stage, Word};
+use pelton_syntax::{Command, Simple, Stage, Word, WordPart};
 use std::cell::{Cell, RefCell};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -90,7 +90,7 @@ fn filled(word: &Word, example: Option<&str>) -> Option<Vec<u8>> {
     let mut stands = word.parts.is_empty();
     for part in &word.parts {
         match part {
-            Part::Bare(own) | Part::Quoted(own) => {
+            WordPart::Bare(own) | WordPart::Quoted(own) => {
                 stands = true;
                 text.extend_from_slice(own.as_bytes());
             }

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 /// What the text does to its shell that calls must know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
+pub struct ShellEffects {
     /// `set -u` may be on: an unset variable ends a stage, but would end the script in a call.
     pub nounset: bool,
     /// `pipefail` may be on: calls are told.
@@ -59,7 +59,7 @@ const OPTIONS: [&str; 6] = ["errexit", "nounset", "pipefail", "noglob", "noclobb
 const LETTERS: &str = "euCfao";
 
 /// What the text does to its shell, or why it is left alone. `flags` are those of its `#!` line.
-pub fn manner(text: &str, flags: &[OsString]) -> Result<Manner, String> {
+pub fn manner(text: &str, flags: &[OsString]) -> Result<ShellEffects, String> {
     let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let names: Vec<&str> = text.split(|c| !name(c)).collect();
     if let Some((_, why)) = WORDS.iter().find(|(word, _)| names.contains(word)) {
@@ -80,7 +80,7 @@ pub fn manner(text: &str, flags: &[OsString]) -> Result<Manner, String> {
     if words.contains(&".") {
         return Err("`.`: what it reads may define functions".into());
     }
-    let mut manner = Manner::default();
+    let mut manner = ShellEffects::default();
     for flag in flags {
         manner.take(flag.to_str().unwrap_or("?"), &mut std::iter::empty())?;
     }
@@ -97,7 +97,7 @@ pub fn manner(text: &str, flags: &[OsString]) -> Result<Manner, String> {
     Ok(manner)
 }
 
-impl Manner {
+impl ShellEffects {
     /// One word of options.
     fn take<'w>(&mut self, word: &str, rest: &mut impl Iterator<Item = &'w str>) -> Result<(), String> {
         let unknown = || format!("`set {word}`, which may change how the shell works");

@@ -5,17 +5,17 @@
 
 use crate::environ::Environment;
 use crate::lookup;
-use crate::script::Manner;
+use crate::script::ShellEffects;
 use pelton_record::Span;
 use pelton_syntax::{
-    Command, Part, Pipeline, Reason, Redirect, RedirectKind, Simple, Stage, Word, is_set_by_shell,
+    Command, Pipeline, Reason, Redirect, RedirectKind, Simple, Stage, Word, WordPart, is_set_by_shell,
 };
 
 /// What is known of the text around.
 pub struct Judge<'a> {
     pub text: &'a str,
     pub environment: &'a Environment,
-    pub manner: &'a Manner,
+    pub manner: &'a ShellEffects,
     /// Names that are functions somewhere.
     pub functions: &'a [String],
 }
@@ -73,10 +73,10 @@ impl Judge<'_> {
 
     fn word(&self, word: &Word, loops: &[String]) -> Result<(), String> {
         word.parts.iter().try_for_each(|part| match part {
-            Part::Bare(_) | Part::Quoted(_) | Part::AnyText | Part::AnyChar => Ok(()),
-            Part::Tilde => Ok(()),
-            Part::Variable { name, .. } => self.variable(name, loops),
-            Part::Opaque { reason, span } => self.opaque(*reason, span.of(self.text)),
+            WordPart::Bare(_) | WordPart::Quoted(_) | WordPart::AnyText | WordPart::AnyChar => Ok(()),
+            WordPart::Tilde => Ok(()),
+            WordPart::Variable { name, .. } => self.variable(name, loops),
+            WordPart::Opaque { reason, span } => self.opaque(*reason, span.of(self.text)),
         })
     }
 
@@ -126,8 +126,8 @@ impl Judge<'_> {
             _ => return Err("a redirection".into()),
         };
         // A pattern or a list of words as target would fail the stage alone.
-        let one_word = |part: &Part| {
-            matches!(part, Part::Bare(_) | Part::Quoted(_) | Part::Variable { quoted: true, .. })
+        let one_word = |part: &WordPart| {
+            matches!(part, WordPart::Bare(_) | WordPart::Quoted(_) | WordPart::Variable { quoted: true, .. })
         };
         let simple = here && redirect.fd.is_none_or(|own| own == fd) && target.parts.iter().all(one_word);
         if simple { self.word(target, loops) } else { Err("a redirection".into()) }
@@ -140,7 +140,7 @@ pub fn shift(pipeline: &mut Pipeline, by: usize) {
     let word = |word: &mut Word| {
         moved(&mut word.span);
         for part in &mut word.parts {
-            if let Part::Opaque { span, .. } = part {
+            if let WordPart::Opaque { span, .. } = part {
                 moved(span);
             }
         }

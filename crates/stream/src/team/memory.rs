@@ -28,7 +28,7 @@ pub fn run(
     let mut chain = Chain::new(vec![kernel]);
     let left = VecDeque::new();
     let mut run = Run { sources, at: 0, bytes: 0, block_bytes, workers, left, together: false };
-    let mut sink = Said::default();
+    let mut sink = WorkerOutput::default();
     let kinds: Vec<InputKind> = sources.iter().map(|source| source.kind).collect();
     let fed = chain.begin(&kinds, &mut sink).and_then(|_| run.all(&mut chain, &mut sink));
     let rest = fed.err().map(|mut stops| {
@@ -44,9 +44,9 @@ pub fn run(
 
 /// What was printed, and what was said.
 #[derive(Default)]
-pub(super) struct Said(pub(super) Vec<u8>, pub(super) Vec<u8>);
+pub(super) struct WorkerOutput(pub(super) Vec<u8>, pub(super) Vec<u8>);
 
-impl Sink for Said {
+impl Sink for WorkerOutput {
     fn take(&mut self, bytes: &[u8]) -> Flow {
         self.0.extend_from_slice(bytes);
         Flow::More
@@ -69,7 +69,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn all(&mut self, chain: &mut Chain, sink: &mut Said) -> Fed {
+    fn all(&mut self, chain: &mut Chain, sink: &mut WorkerOutput) -> Fed {
         while let Some(source) = self.sources.get(self.at) {
             self.bytes = 0;
             chain.begin_input(source.name, sink)?;
@@ -81,7 +81,7 @@ impl Run<'_> {
         chain.finish(sink)
     }
 
-    fn source(&mut self, bytes: &[u8], chain: &mut Chain, sink: &mut Said) -> Fed {
+    fn source(&mut self, bytes: &[u8], chain: &mut Chain, sink: &mut WorkerOutput) -> Fed {
         while self.bytes < bytes.len() {
             let shared = chain.shared();
             let framing = || chain.links.first().map_or(Framing::Bytes, |link| link.kernel.framing());
@@ -125,7 +125,7 @@ impl Run<'_> {
         Ok(Flow::More)
     }
 
-    fn alone(&mut self, bytes: &[u8], chain: &mut Chain, sink: &mut Said) -> Fed {
+    fn alone(&mut self, bytes: &[u8], chain: &mut Chain, sink: &mut WorkerOutput) -> Fed {
         let rest = std::mem::replace(&mut self.bytes, bytes.len());
         if rest < bytes.len() { chain.push(&bytes[rest..], sink) } else { Ok(Flow::More) }
     }

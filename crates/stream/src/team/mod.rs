@@ -12,26 +12,26 @@
 //! It is an accelerator and nothing else: whatever a peer cannot judge ends it at a border between two blocks, and the
 //! chain goes on from there as if it had been alone, with every block from that one on.
 
-mod book;
-mod crew;
-mod headcount;
+mod file_range;
+mod helpers;
 pub mod memory;
-mod part;
 mod share;
 #[cfg(test)]
 mod tests;
+mod token_queue;
+mod worker_count;
 
 use crate::{Chain, Fed, Flow, Sink};
-use book::{Book, Token, Turn};
-pub use crew::Crew;
-use headcount::Headcount;
-pub use part::Part;
+pub use file_range::FileRange;
+pub use helpers::Helpers;
 pub use share::Shared;
 use share::{Judged, Lane};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
+use token_queue::{Token, TokenQueue, Turn};
+use worker_count::WorkerCount;
 
 /// Where blocks come from. Asked by one worker at a time.
 pub trait Intake: Send {
@@ -49,7 +49,7 @@ pub enum Taken {
     /// A block.
     Block,
     /// Where the next blocks lie: whoever takes them reads them, while others read theirs.
-    Part(Part),
+    FileRange(FileRange),
     /// Nothing, and a reason to leave.
     Nothing(Why),
 }
@@ -88,9 +88,9 @@ pub struct Left {
     /// Blocks that were read and must still be given to the chain, each from the link of this index on
     /// ([`Chain::push_from`]).
     pub blocks: VecDeque<(usize, Vec<u8>)>,
-    /// From here on the file must be read again: a [`Part`] that is not done with.
+    /// From here on the file must be read again: a [`FileRange`] that is not done with.
     pub again: Option<u64>,
-    /// All that the team was given must be given again, in order: nothing of it was kept (see [`Share::Sums`](crate::Share::Sums)).
+    /// All that the team was given must be given again, in order: nothing of it was kept (see [`Sharing::Sums`](crate::Sharing::Sums)).
     pub redo: bool,
 }
 
@@ -107,8 +107,8 @@ pub fn drive<S: Sink + Send>(
     let floor = Floor {
         shared,
         policy,
-        heads: Headcount::alone(),
-        book: Mutex::new(Book::new(shared.fold)),
+        heads: WorkerCount::alone(),
+        book: Mutex::new(TokenQueue::new(shared.fold)),
         moved: Condvar::new(),
         asleep: AtomicUsize::new(0),
         lanes_made: AtomicUsize::new(0),
@@ -129,7 +129,7 @@ pub fn drive<S: Sink + Send>(
     let last =
         if redo { before } else { book.last_before_left().unwrap_or_else(|| into_inner(intake).last()) };
     if let (Some(last), Some(link)) = (last, chain.links.first_mut()) {
-        link.kernel.comes_after(last);
+        link.kernel.set_preceding_byte(last);
     }
     let left = book.leave(shared);
     if redo { Left { blocks: VecDeque::new(), again: None, redo, ..left } } else { left }
@@ -139,8 +139,8 @@ pub fn drive<S: Sink + Send>(
 struct Floor<'a, S> {
     shared: Shared,
     policy: &'a dyn Policy,
-    heads: Headcount,
-    book: Mutex<Book>,
+    heads: WorkerCount,
+    book: Mutex<TokenQueue>,
     /// The book changed: there is room for a block, or something to fold, or it is over.
     moved: Condvar,
     /// So many wait for that.
@@ -219,7 +219,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
                     Taken::Block => {
                         token.odd = lane.work(&mut token.block, token.last, &mut token.out) == Judged::Odd;
                     }
-                    Taken::Part(part) => {
+                    Taken::FileRange(part) => {
                         token.odd =
                             lane.work_part(&part, self.shared.cut, token.last, &mut token.out) == Judged::Odd;
                         token.part = Some(part.range.start);
@@ -271,7 +271,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
         let taken = intake.next(&mut token.block, blocks);
         let mut book = lock(&self.book);
         match taken {
-            Taken::Block | Taken::Part(_) => book.number(token),
+            Taken::Block | Taken::FileRange(_) => book.number(token),
             Taken::Nothing(why) => {
                 book.give_back();
                 book.read_no_more(why);

@@ -1,7 +1,7 @@
 //! Which of a chain's first kernels can share their work, and the peers that share it.
 
-use super::part::{Grain, Part};
-use crate::{Chain, Fed, Flow, Share, Sink};
+use super::file_range::{BatchSize, FileRange};
+use crate::{Chain, Fed, Flow, Sharing, Sink};
 use std::time::Instant;
 
 /// How far the work of a chain can be shared.
@@ -40,20 +40,20 @@ impl Chain {
         for (at, link) in self.links.iter().enumerate() {
             let Some(peer) = link.kernel.another() else { break };
             let cut = shared.cut.or(peer.whole);
-            let whole = |end: u8| self.links[..at].iter().all(|link| link.kernel.keeps_whole(end));
+            let whole = |end: u8| self.links[..at].iter().all(|link| link.kernel.keeps_records_whole(end));
             let other_records = peer.whole.is_some_and(|end| cut != Some(end));
             if other_records || cut.is_some_and(|end| !whole(end)) || !link.reads_on() {
                 break;
             }
             // What comes before a block is known where it is read, and nowhere else.
-            if at > 0 && (peer.share == Share::After || peer.never.is_some()) {
+            if at > 0 && (peer.share == Sharing::After || peer.never.is_some()) {
                 break;
             }
             shared.cut = cut;
             shared.never = shared.never.or(peer.never);
-            shared.fold = matches!(peer.share, Share::Fold | Share::Sums);
-            shared.redo = peer.share == Share::Sums;
-            shared.sieve = peer.share == Share::Sieve;
+            shared.fold = matches!(peer.share, Sharing::Fold | Sharing::Sums);
+            shared.redo = peer.share == Sharing::Sums;
+            shared.sieve = peer.share == Sharing::Sieve;
             if shared.fold || shared.sieve {
                 break;
             }
@@ -82,7 +82,7 @@ pub(super) struct Lane {
     fold: Chain,
     /// What it reads of parts.
     block: Vec<u8>,
-    grain: Grain,
+    grain: BatchSize,
 }
 
 /// What became of a block.
@@ -98,7 +98,7 @@ impl Lane {
     pub fn of(chain: &Chain, shared: Shared, id: usize) -> Option<Self> {
         let fold = chain.peers(shared.front..shared.front + usize::from(shared.fold))?;
         let front = chain.peers(0..shared.peers_at_front())?;
-        Some(Lane { id, front, fold, block: Vec::new(), grain: Grain::one() })
+        Some(Lane { id, front, fold, block: Vec::new(), grain: BatchSize::one() })
     }
 
     /// How many blocks its next part should be.
@@ -110,7 +110,7 @@ impl Lane {
     /// read again.
     pub fn work_part(
         &mut self,
-        part: &Part,
+        part: &FileRange,
         cut: Option<u8>,
         mut last: Option<u8>,
         out: &mut Vec<u8>,
@@ -143,7 +143,7 @@ impl Lane {
 
     fn push(&mut self, block: &[u8], last: Option<u8>, out: &mut Vec<u8>) -> Judged {
         if let (Some(last), Some(first)) = (last, self.front.links.first_mut()) {
-            first.kernel.comes_after(last);
+            first.kernel.set_preceding_byte(last);
         }
         let mut sink = Quiet { out, complained: false };
         match self.front.push(block, &mut sink) {

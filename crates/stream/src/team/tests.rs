@@ -1,8 +1,8 @@
 //! A team beside the same chain alone, over inputs and blocks of all sizes.
 
-use super::memory::Said;
+use super::memory::WorkerOutput;
 use super::*;
-use crate::{Framing, HandOver, Kernel, Outcome, Peer, Share, known};
+use crate::{Framing, HandOver, Kernel, Outcome, Peer, Sharing, known};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -66,14 +66,14 @@ impl Kernel for Squeeze {
     }
 
     fn another(&self) -> Option<Peer> {
-        Some(Peer { kernel: Box::new(Squeeze(None)), share: Share::After, whole: None, never: None })
+        Some(Peer { kernel: Box::new(Squeeze(None)), share: Sharing::After, whole: None, never: None })
     }
 
-    fn comes_after(&mut self, last: u8) {
+    fn set_preceding_byte(&mut self, last: u8) {
         self.0 = Some(last);
     }
 
-    fn keeps_whole(&self, _end: u8) -> bool {
+    fn keeps_records_whole(&self, _end: u8) -> bool {
         true
     }
 }
@@ -206,12 +206,12 @@ impl Policy for Fixed {
 type Ending = (Vec<u8>, Vec<u8>, Vec<i32>, Option<(usize, Vec<u8>)>);
 
 fn alone(mut chain: Chain, bytes: &[u8]) -> Ending {
-    let mut sink = Said::default();
+    let mut sink = WorkerOutput::default();
     let fed = chain.push(bytes, &mut sink);
     conclude(chain, fed, &[], sink)
 }
 
-fn conclude(mut chain: Chain, fed: Fed, rest: &[u8], mut sink: Said) -> Ending {
+fn conclude(mut chain: Chain, fed: Fed, rest: &[u8], mut sink: WorkerOutput) -> Ending {
     let fed = match fed {
         Ok(Flow::Done) => Ok(Flow::Done),
         fed => fed.and_then(|_| chain.end_input(&mut sink)).and_then(|_| chain.finish(&mut sink)),
@@ -228,7 +228,7 @@ fn conclude(mut chain: Chain, fed: Fed, rest: &[u8], mut sink: Said) -> Ending {
 
 fn together(mut chain: Chain, bytes: &[u8], size: usize, workers: usize) -> Ending {
     let shared = chain.shared().expect("can be shared");
-    let mut sink = Said::default();
+    let mut sink = WorkerOutput::default();
     let mut intake = Memory { bytes, at: 0, size, cut: shared.cut };
     let policy = Fixed(workers, AtomicUsize::new(0));
     let Left { mut fed, mut blocks, .. } = drive(&mut chain, shared, &mut intake, &mut sink, &policy);
@@ -323,8 +323,13 @@ fn a_fold_that_hands_over_loses_nothing() {
         let mut chain = make();
         let shared = chain.shared().expect("can be shared");
         let mut intake = Memory { bytes: &bytes, at: 0, size: 40, cut: shared.cut };
-        let left =
-            drive(&mut chain, shared, &mut intake, &mut Said::default(), &Fixed(4, AtomicUsize::new(0)));
+        let left = drive(
+            &mut chain,
+            shared,
+            &mut intake,
+            &mut WorkerOutput::default(),
+            &Fixed(4, AtomicUsize::new(0)),
+        );
         let mut printed = Vec::new();
         chain.links[0].kernel.finish(&mut printed).expect("finishes");
         let known: u64 = String::from_utf8_lossy(&printed[1..]).trim().parse().expect("a number");
@@ -355,7 +360,7 @@ impl Intake for Dealt {
     fn next(&mut self, _block: &mut Vec<u8>, _blocks: usize) -> Taken {
         let start = self.1;
         self.1 += 4;
-        Taken::Part(Part { file: Arc::clone(&self.0) as _, range: start..self.1 })
+        Taken::FileRange(FileRange { file: Arc::clone(&self.0) as _, range: start..self.1 })
     }
 
     fn last(&self) -> Option<u8> {
@@ -372,7 +377,7 @@ fn what_cannot_be_read_is_left_to_be_read_again() {
     for workers in [1, 2, 8] {
         let mut chain = Chain::new(vec![Box::new(Upper::default())]);
         let shared = chain.shared().expect("can be shared");
-        let mut sink = Said::default();
+        let mut sink = WorkerOutput::default();
         let mut intake = Dealt(Arc::clone(&file), 0);
         let policy = Fixed(workers + 1, AtomicUsize::new(0));
         let left = drive(&mut chain, shared, &mut intake, &mut sink, &policy);

@@ -5,7 +5,7 @@
 #![allow(dead_code)]
 
 use pelton_syntax::{
-    Command, Connector, Dialect, Item, Part, Pipeline, Redirect, RedirectKind, Stage, Word, parse,
+    Command, Connector, Dialect, Item, Pipeline, Redirect, RedirectKind, Stage, Word, WordPart, parse,
 };
 
 pub fn rendered(text: &str, dialect: Dialect) -> String {
@@ -90,16 +90,16 @@ pub fn word(w: &Word) -> String {
     w.parts.iter().map(part).collect()
 }
 
-fn part(p: &Part) -> String {
+fn part(p: &WordPart) -> String {
     match p {
-        Part::Bare(text) => text.clone(),
-        Part::Quoted(text) => format!("'{}'", text.escape_debug()),
-        Part::Variable { name, quoted: true } => format!("\"${name}\""),
-        Part::Variable { name, quoted: false } => format!("${name}"),
-        Part::Tilde => "~".to_owned(),
-        Part::AnyText => "*".to_owned(),
-        Part::AnyChar => "?".to_owned(),
-        Part::Opaque { reason, .. } => format!("<{reason:?}>"),
+        WordPart::Bare(text) => text.clone(),
+        WordPart::Quoted(text) => format!("'{}'", text.escape_debug()),
+        WordPart::Variable { name, quoted: true } => format!("\"${name}\""),
+        WordPart::Variable { name, quoted: false } => format!("${name}"),
+        WordPart::Tilde => "~".to_owned(),
+        WordPart::AnyText => "*".to_owned(),
+        WordPart::AnyChar => "?".to_owned(),
+        WordPart::Opaque { reason, .. } => format!("<{reason:?}>"),
     }
 }
 

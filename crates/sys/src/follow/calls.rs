@@ -1,6 +1,6 @@
 //! The execs that a traced process is about to make.
 
-use crate::elsewhere;
+use crate::other_process;
 
 /// The signal of a stop at a system call.
 pub const STOP: libc::c_int = libc::SIGTRAP | 0x80;
@@ -8,7 +8,7 @@ pub const STOP: libc::c_int = libc::SIGTRAP | 0x80;
 /// The path of the program that `pid`, which stops at a system call, asks for; `None` if it asks for something else.
 pub fn exec_path(pid: libc::pid_t) -> Option<Vec<u8>> {
     let [path, ..] = exec_arguments(pid)?;
-    elsewhere::string(pid as u32, path)
+    other_process::string(pid as u32, path)
 }
 
 /// Whether `pid`, which stops at a system call, is about to become another program.

@@ -14,7 +14,7 @@
 use super::calls;
 use crate::spawn::{self, Action, Child, Exec, OpenMode, Redirection};
 use crate::trace::{self, Next};
-use crate::{elsewhere, pipe};
+use crate::{other_process, pipe};
 use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
 use std::io;
@@ -70,7 +70,7 @@ impl LinePlace {
 /// The line number at `address` of `pid`; `None` if that can be none.
 pub(super) fn line(pid: u32, address: u64) -> Option<u32> {
     let mut bytes = [0; 4];
-    let number = u32::from_ne_bytes(elsewhere::memory(pid, address, &mut bytes)?.try_into().ok()?);
+    let number = u32::from_ne_bytes(other_process::memory(pid, address, &mut bytes)?.try_into().ok()?);
     (1..=10_000_000).contains(&number).then_some(number)
 }
 
@@ -254,7 +254,7 @@ impl Experiment {
         let mut found = Vec::new();
         for (start, end) in maps.writable {
             let mut bytes = vec![0; (end - start) as usize];
-            let Some(bytes) = elsewhere::memory(pid as u32, start, &mut bytes) else { continue };
+            let Some(bytes) = other_process::memory(pid as u32, start, &mut bytes) else { continue };
             let words = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_ne_bytes(*word));
             let places = words.enumerate().filter(|(_, word)| (1..=most).contains(word));
             found.extend(places.map(|(at, word)| (start - maps.base + 4 * at as u64, word)));

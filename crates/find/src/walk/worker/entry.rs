@@ -3,10 +3,10 @@
 use super::{BUFFER, Worker};
 use crate::evaluate::Evaluator;
 use crate::message;
-use crate::query::{Follow, Manner};
+use crate::query::{Follow, NameStyle};
 use crate::subject::{Location, Subject};
 use crate::walk::pool::Ancestor;
-use crate::walk::{Place, base_of, items};
+use crate::walk::{NameStorage, base_of, items};
 use pelton_sys::directories::{self, Kind};
 use std::ffi::CStr;
 use std::ops::Range;
@@ -163,7 +163,7 @@ impl Worker<'_> {
                 // Its own share in the descriptor, since we change meanwhile.
                 let place = self.frames.last().map(|frame| frame.place.clone());
                 let at = match &place {
-                    Some(Place::Open(held)) => held.fd.as_fd(),
+                    Some(NameStorage::Open(held)) => held.fd.as_fd(),
                     _ => directories::here(),
                 };
                 self.evaluate(at, CStr::from_bytes_with_nul(bytes).unwrap_or_default(), kind, depth)
@@ -186,7 +186,7 @@ fn is_loop(
     subject: &mut Subject<'_>,
     ancestors: &[Ancestor],
     evaluator: &mut Evaluator<'_>,
-    manner: Manner,
+    manner: NameStyle,
 ) -> bool {
     let Some(status) = subject.status(&mut evaluator.said, manner) else { return false };
     let same = |one: &&Ancestor| (one.device, one.inode) == (status.device, status.inode);

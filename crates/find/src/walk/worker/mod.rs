@@ -8,8 +8,8 @@ use super::bound::Slot;
 use super::items::{self, Item};
 use super::outlet::Outlet;
 use super::pool::{Ancestor, Task};
-use super::sequence::Part;
-use super::{Event, Order, Place, Run, Tally};
+use super::sequence::SequenceSlot;
+use super::{Event, NameStorage, Order, Run, Tally};
 use crate::evaluate::Evaluator;
 use crate::message;
 use crate::pattern::Pattern;
@@ -26,7 +26,7 @@ const SORTED_FROM: usize = 10_000;
 
 /// A directory that has been listed, at least in part.
 struct Frame {
-    place: Place,
+    place: NameStorage,
     /// Its items are these; those before `at` are done.
     at: usize,
     end: usize,
@@ -180,7 +180,7 @@ impl<'r> Worker<'r> {
             }
             self.consider(directories::here(), start, Kind::Unknown, 0);
         }
-        self.push(Place::Here, 0, 0, 0, false, None);
+        self.push(NameStorage::Here, 0, 0, 0, false, None);
     }
 
     fn take(&mut self, task: Task) {
@@ -234,7 +234,7 @@ impl<'r> Worker<'r> {
 
     fn push(
         &mut self,
-        place: Place,
+        place: NameStorage,
         first: usize,
         path: usize,
         depth: u32,
@@ -282,7 +282,7 @@ impl<'r> Worker<'r> {
     }
 
     fn is_over(&self) -> bool {
-        self.quit || self.run.stops() || self.outlet.part.as_ref().is_some_and(Part::is_dead)
+        self.quit || self.run.stops() || self.outlet.part.as_ref().is_some_and(SequenceSlot::is_dead)
     }
 
     fn abandon(&mut self) {

@@ -5,8 +5,8 @@ use super::Worker;
 use crate::walk::bound::Slot;
 use crate::walk::items;
 use crate::walk::pool::Task;
-use crate::walk::sequence::Part;
-use crate::walk::{Event, Place, identity};
+use crate::walk::sequence::SequenceSlot;
+use crate::walk::{Event, NameStorage, identity};
 use std::ffi::CStr;
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -36,8 +36,8 @@ impl Worker<'_> {
         let mut place = frame.place.clone();
         let (path, depth, ancestors) = (frame.path, frame.depth, frame.ancestors);
         let too_many = run.held.load(Ordering::Relaxed) > run.most_held;
-        if let (Place::Open(held), true) = (&place, too_many) {
-            place = Place::Closed(identity(held.fd.as_fd()));
+        if let (NameStorage::Open(held), true) = (&place, too_many) {
+            place = NameStorage::Closed(identity(held.fd.as_fd()));
         }
         let part = self.split_for_child();
         self.tally.made += 1;
@@ -57,7 +57,7 @@ impl Worker<'_> {
     }
 
     /// In order, the child's output comes behind what we have said so far, and before what we shall say.
-    pub(super) fn split_for_child(&mut self) -> Option<Part> {
+    pub(super) fn split_for_child(&mut self) -> Option<SequenceSlot> {
         let run = self.run;
         let sequence = run.sequence.as_ref()?;
         self.outlet.flush(run, &mut self.tally);

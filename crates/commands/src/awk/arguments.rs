@@ -1,0 +1,331 @@
+//! The arguments of awk: options, the program, files; and what the program itself sets before it reads anything.
+
+use crate::{Accept, Declined, Input, Scripts};
+
+use super::Dialect;
+use super::analyse::{each_statement, every_expr};
+use super::compile::InitialState;
+use super::lex::unescape;
+use super::names::bodies;
+use super::tree::{Arith, Builtin, Expr, Program, Statement};
+
+/// A command line.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) program: Vec<u8>,
+    /// The file that it came from.
+    pub(super) script: Option<Vec<u8>>,
+    pub(super) variables: Vec<(String, Vec<u8>)>,
+    pub(super) fs: Option<Vec<u8>>,
+    pub(super) inputs: Vec<Input>,
+    /// Everything but the files.
+    pub(super) resume: Vec<Vec<u8>>,
+}
+
+/// Reads the arguments.
+pub(super) fn parse(args: &[Vec<u8>], dialect: Dialect, scripts: Scripts<'_>) -> Accept<Line> {
+    let (mut variables, mut fs, mut script) = (Vec::new(), None, None);
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        at += 1;
+        let (option, attached) = match arg.as_slice() {
+            b"--" => break,
+            [b'-', option @ (b'F' | b'v' | b'f'), attached @ ..] => (*option, attached),
+            [b'-', _, ..] => return Declined::because(format!("the option {}", arg.escape_ascii())),
+            _ => {
+                at -= 1;
+                break;
+            }
+        };
+        let value = if attached.is_empty() {
+            let Some(value) = args.get(at) else { return Declined::because("an option without its value") };
+            at += 1;
+            value
+        } else {
+            attached
+        };
+        match option {
+            b'F' => fs = Some(separator(value, dialect)?),
+            b'v' => variables.push(variable(value, dialect)?),
+            _ if script.is_some() => return Declined::because("several files of programs"),
+            _ => script = Some(value.to_vec()),
+        }
+    }
+    let program = match &script {
+        Some(name) => scripts(name)?,
+        None => match args.get(at) {
+            Some(program) => {
+                at += 1;
+                program.clone()
+            }
+            None => return Declined::because("no program"),
+        },
+    };
+    let operands: Vec<&[u8]> = args[at..].iter().map(Vec::as_slice).collect();
+    if operands.iter().any(|name| name.is_empty() || is_assignment(name)) {
+        return Declined::because("an assignment among the files");
+    }
+    let inputs = Input::from_operands(&operands);
+    Ok(Line { program, script, variables, fs, inputs, resume: args[..at].to_vec() })
+}
+
+/// The value of -F.
+fn separator(value: &[u8], dialect: Dialect) -> Accept<Vec<u8>> {
+    if matches!(value, [] | b"t") {
+        return Declined::because("-F t, or -F of nothing");
+    }
+    unescape(value, dialect)
+}
+
+fn variable(text: &[u8], dialect: Dialect) -> Accept<(String, Vec<u8>)> {
+    let Some(at) = memchr::memchr(b'=', text).filter(|at| is_name(&text[..*at])) else {
+        return Declined::because("a -v that assigns nothing");
+    };
+    let name = String::from_utf8_lossy(&text[..at]).into_owned();
+    if matches!(name.as_str(), "NR" | "NF" | "FNR" | "FILENAME" | "CONVFMT" | "OFMT" | "RSTART" | "RLENGTH") {
+        return Declined::because(format!("-v {name}"));
+    }
+    Ok((name, unescape(&text[at + 1..], dialect)?))
+}
+
+fn is_name(text: &[u8]) -> bool {
+    let part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    text.first().is_some_and(|byte| !byte.is_ascii_digit()) && text.iter().all(part)
+}
+
+fn is_assignment(operand: &[u8]) -> bool {
+    memchr::memchr(b'=', operand).is_some_and(|at| is_name(&operand[..at]))
+}
+
+/// What holds for the whole run: FS and RS must be set before anything is read.
+pub(super) fn given<'a>(line: &'a Line, program: &Program, dialect: Dialect) -> Accept<InitialState<'a>> {
+    let of_line = |name: &str| {
+        let mut found = line.variables.iter().rev();
+        found.find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    };
+    if line.fs.is_some() && of_line("FS").is_some() {
+        return Declined::because("-F beside -v FS");
+    }
+    let mut given = InitialState {
+        dialect,
+        variables: &line.variables,
+        fs: line.fs.clone().or_else(|| of_line("FS")).unwrap_or_else(|| b" ".to_vec()),
+        rs: of_line("RS").unwrap_or_else(|| b"\n".to_vec()),
+        sums: std::collections::BTreeSet::new(),
+    };
+    let mut counted = 0;
+    for statement in program.begin.iter().flatten() {
+        if let Statement::Expr(expr) = statement {
+            counted += set_first(expr, &mut given);
+        }
+    }
+    let mut all = 0;
+    every_expr(program, &mut |expr| all += usize::from(sets_separator(expr)));
+    for (_, statement) in bodies(program) {
+        each_statement(statement, &mut |statement| {
+            if let Statement::ForIn(name, ..) = statement {
+                all += usize::from(matches!(name.as_str(), "FS" | "RS"));
+            }
+        });
+    }
+    if all > counted {
+        return Declined::because(
+            "another FS or RS than at the beginning, or one that is made while it runs",
+        );
+    }
+    if counted > 0 {
+        refuse_early_use(program)?;
+    }
+    refuse_late_ofs(program)?;
+    refuse_odd_counts(program)?;
+    refuse_field_zero(program)?;
+    Ok(given)
+}
+
+/// `FS = OFS = ","` in BEGIN. Returns how many of FS and RS it sets.
+fn set_first(expr: &Expr, given: &mut InitialState) -> usize {
+    let (mut names, mut value) = (Vec::new(), expr);
+    while let Expr::Assign(place, inner) = value {
+        let Expr::Name(name) = &**place else { return 0 };
+        names.push(name.as_str());
+        value = inner;
+    }
+    let Expr::Text(text) = value else { return 0 };
+    let mut set = 0;
+    for name in names {
+        match name {
+            "FS" => given.fs.clone_from(text),
+            "RS" => given.rs.clone_from(text),
+            _ => continue,
+        }
+        set += 1;
+    }
+    set
+}
+
+fn sets_separator(expr: &Expr) -> bool {
+    let place = match expr {
+        Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => place,
+        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 => &args[2],
+        _ => return false,
+    };
+    matches!(place, Expr::Name(name) if matches!(name.as_str(), "FS" | "RS"))
+}
+
+/// In BEGIN, before FS has its value.
+fn refuse_early_use(program: &Program) -> Accept<()> {
+    let mut early = false;
+    for statement in program.begin.iter().flatten() {
+        each_statement(statement, &mut |statement| {
+            for expr in statement.parts().0 {
+                super::analyse::each_expr(expr, &mut |expr| {
+                    early |= matches!(expr, Expr::Field(_) | Expr::Call(..))
+                        || matches!(expr, Expr::Builtin(Builtin::Split, args) if args.len() == 2)
+                        || matches!(expr, Expr::Name(name) if name == "NF");
+                    // Read, rather than set.
+                    if let Expr::Assign(_, value) = expr {
+                        early |= matches!(&**value, Expr::Name(name) if matches!(name.as_str(), "FS" | "RS"));
+                    }
+                });
+            }
+        });
+    }
+    if early { Declined::because("fields in BEGIN, where FS is set") } else { Ok(()) }
+}
+
+/// Declines a program that sets OFS after it changed fields: mawk puts `$0` together when a field changes, and this
+/// machine when `$0` is read. What BEGIN sets is fine if no field changes there.
+fn refuse_late_ofs(program: &Program) -> Accept<()> {
+    let (mut sets, mut fields) = (0, false);
+    every_expr(program, &mut |expr| {
+        sets += usize::from(sets_ofs(expr));
+        fields |= changes_fields(expr);
+    });
+    let (mut sets_first, mut fields_first) = (0, false);
+    for statement in program.begin.iter().flatten() {
+        each_statement(statement, &mut |statement| {
+            for expr in statement.parts().0 {
+                super::analyse::each_expr(expr, &mut |expr| {
+                    sets_first += usize::from(sets_ofs(expr));
+                    fields_first |= changes_fields(expr) || matches!(expr, Expr::Call(..));
+                });
+            }
+        });
+    }
+    if fields && (sets > sets_first || (sets > 0 && fields_first)) {
+        return Declined::because("another OFS while fields are changed");
+    }
+    Ok(())
+}
+
+fn sets_ofs(expr: &Expr) -> bool {
+    let is_ofs = |place: &Expr| *place == Expr::Name("OFS".to_owned());
+    match expr {
+        Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => is_ofs(place),
+        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => args.get(2).is_some_and(is_ofs),
+        _ => false,
+    }
+}
+
+fn changes_fields(expr: &Expr) -> bool {
+    match expr {
+        Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => {
+            matches!(**place, Expr::Field(_)) || **place == Expr::Name("NF".to_owned())
+        }
+        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => matches!(args.get(2), Some(Expr::Field(_))),
+        _ => false,
+    }
+}
+
+/// Fields whose number is computed: mawk does not always notice that $0 was assigned by its number.
+fn refuse_field_zero(program: &Program) -> Accept<()> {
+    let mut may = false;
+    every_expr(program, &mut |expr| {
+        let (place, text) = match expr {
+            Expr::Assign(place, value) => (&**place, is_text(value)),
+            Expr::Update(_, place, _) | Expr::Step { place, .. } => (&**place, false),
+            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 => (&args[2], true),
+            _ => return,
+        };
+        if let Expr::Field(index) = place {
+            let is_last = text && matches!(&**index, Expr::Name(name) if name == "NF");
+            may |= !is_last && !is_positive(program, index);
+        }
+    });
+    if may { Declined::because("an assignment to a field whose number may be 0") } else { Ok(()) }
+}
+
+/// A string, whatever happens.
+fn is_text(value: &Expr) -> bool {
+    match value {
+        Expr::Text(_) | Expr::Concat(..) => true,
+        Expr::Group(inner) => inner.iter().all(is_text),
+        Expr::Builtin(builtin, _) => {
+            matches!(builtin, Builtin::Substr | Builtin::ToLower | Builtin::ToUpper | Builtin::Sprintf)
+        }
+        _ => false,
+    }
+}
+
+/// A number that is written, or a variable that only counts up from one.
+fn is_positive(program: &Program, index: &Expr) -> bool {
+    let Expr::Name(name) = index else {
+        return match index {
+            Expr::Number(_) => true,
+            Expr::Group(inner) if inner.len() == 1 => is_positive(program, &inner[0]),
+            _ => false,
+        };
+    };
+    let mut positive = !super::names::is_special(name);
+    let mut assigned = false;
+    every_expr(program, &mut |expr| match expr {
+        Expr::Assign(place, value) if **place == *index => {
+            assigned = true;
+            positive &= matches!(**value, Expr::Number(number) if number >= 1.0);
+        }
+        Expr::Step { place, by, .. } if **place == *index => positive &= *by > 0.0,
+        Expr::Update(_, place, _) if **place == *index => positive = false,
+        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => positive &= args.get(2) != Some(index),
+        _ => {}
+    });
+    for (_, statement) in bodies(program) {
+        each_statement(statement, &mut |statement| {
+            positive &= !matches!(statement, Statement::ForIn(found, ..) if found == name);
+        });
+    }
+    let is_parameter = program.functions.iter().any(|function| function.parameters.contains(name));
+    positive && assigned && !is_parameter
+}
+
+/// NF as something that is no whole number.
+fn refuse_odd_counts(program: &Program) -> Accept<()> {
+    let mut odd = false;
+    every_expr(program, &mut |expr| match expr {
+        Expr::Assign(place, value) if is_count(place) => odd |= !is_whole(value),
+        Expr::Update(arith, place, value) if is_count(place) => {
+            odd |= !matches!(arith, Arith::Add | Arith::Subtract) || !is_whole(value);
+        }
+        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 => odd |= is_count(&args[2]),
+        _ => {}
+    });
+    for (_, statement) in bodies(program) {
+        each_statement(statement, &mut |statement| {
+            odd |= matches!(statement, Statement::ForIn(name, ..) if name == "NF");
+        });
+    }
+    if odd { Declined::because("an NF that may be no whole number") } else { Ok(()) }
+}
+
+fn is_count(place: &Expr) -> bool {
+    matches!(place, Expr::Name(name) if name == "NF")
+}
+
+fn is_whole(value: &Expr) -> bool {
+    match value {
+        Expr::Number(number) => number.fract() == 0.0 && *number < 100_000.0,
+        Expr::Name(name) => matches!(name.as_str(), "NF"),
+        Expr::Group(inner) => inner.iter().all(is_whole),
+        Expr::Arith(Arith::Add | Arith::Subtract, left, right) => is_whole(left) && is_whole(right),
+        _ => false,
+    }
+}

@@ -1,0 +1,91 @@
+//! Programs that give a field of each record a constant and print the record: `{ $2 = ""; print }`. Where the fields stand as they
+//! would if they were put together, what comes before and behind the field is copied as it stands; the machine is asked for
+//! the other records.
+
+use std::ops::Range;
+
+use super::code::{Code, Do, Get, LValue, OFS, ORS, Rule, When};
+use super::fields::{self, Separator, each_record};
+use super::machine::{Machine, Ran};
+use super::value::Text;
+
+/// Which field, and what it becomes.
+#[derive(Clone, Debug)]
+pub(super) struct Assigned {
+    field: usize,
+    text: Text,
+    separator: Separator,
+    words: Vec<u64>,
+    uneven: Vec<u64>,
+    /// So many blocks are the machine's, as too many records of one before them were.
+    rest: usize,
+}
+
+/// Where so many records go to the machine one by one, it is quicker to give it all of them.
+const ODD_MAX: usize = 8;
+/// For so many blocks.
+const REST: usize = 16;
+
+impl Assigned {
+    /// `None` if the program is none.
+    pub(super) fn of(code: &Code) -> Option<Assigned> {
+        let plain = code.record_end == b'\n' && code.begin.is_empty() && code.end.is_empty();
+        let always = |rule: &Rule| matches!(rule.when, When::Always | When::If(Get::Number(1.0)));
+        let actions: Vec<&Do> = code.rules.iter().flat_map(|rule| &rule.action).collect();
+        let [Do::Run(Get::Assign(place, text)), Do::PrintRecord] = actions.as_slice() else { return None };
+        let (LValue::Field(field), Get::Text(text)) = (&**place, &**text) else { return None };
+        let as_printed =
+            code.fields.is_joined_by(code.globals[OFS].bytes()?) && code.globals[ORS].bytes()? == b"\n";
+        (plain && as_printed && code.rules.iter().all(always)).then(|| Assigned {
+            field: *field,
+            text: text.clone(),
+            separator: code.fields.clone(),
+            words: Vec::new(),
+            uneven: Vec::new(),
+            rest: 0,
+        })
+    }
+
+    /// Over whole lines, the last of which may lack its end. `None`: the machine had better do it.
+    pub(super) fn run(
+        &mut self,
+        block: &[u8],
+        ends: &mut Vec<u64>,
+        machine: &mut Machine,
+    ) -> Option<Ran<()>> {
+        if self.rest > 0 {
+            self.rest -= 1;
+            return None;
+        }
+        let Assigned { field, text, separator, words, uneven, .. } = self;
+        fields::mark(block, separator, b'\n', words);
+        let of_words = matches!(separator, Separator::Blanks);
+        if of_words {
+            fields::mark_uneven(block, uneven);
+        }
+        let as_it_stands = |line: &Range<usize>| {
+            let even = !of_words || fields::is_even(block, uneven, line);
+            if even { fields::field(words, line, of_words, *field) } else { None }
+        };
+        let code = std::sync::Arc::clone(&machine.code);
+        let (mut records, mut odd) = (0, 0);
+        let ran = each_record(block, b'\n', ends, |line| {
+            records += 1;
+            if let Some(found) = as_it_stands(&line) {
+                let out = &mut machine.out;
+                out.extend_from_slice(&block[line.start..found.start]);
+                out.extend_from_slice(text.bytes());
+                out.extend_from_slice(&block[found.end..line.end]);
+                out.push(b'\n');
+                return Ok(());
+            }
+            odd += 1;
+            machine.record.enter_alone(&block[line]);
+            machine.rules(&code.rules)
+        });
+        if odd * ODD_MAX > records {
+            self.rest = REST;
+        }
+        Some(ran)
+    }
+}

@@ -1,0 +1,240 @@
+//! `for (k in a)`: each awk has its own order. Either it cannot be noticed, or it can only be noticed in the order of
+//! lines that are printed, so that a sort behind hides it; or it is declined.
+
+use crate::{Accept, Declined};
+
+use super::analyse::{each_statement, every_expr, is_more};
+use super::effects::{Looker, Thing};
+use super::names::{Names, Owner, bodies};
+use super::tree::{Arith, Expr, Order, Program, Statement};
+
+/// Whether lines are printed in such an order. Declines where more than that depends on it.
+pub(super) fn check(program: &Program, names: &Names, looker: &mut Looker) -> Accept<bool> {
+    let mut printed = false;
+    for (owner, statement) in bodies(program) {
+        let mut loops = Vec::new();
+        each_statement(statement, &mut |statement| {
+            if let Statement::ForIn(name, array, body) = statement {
+                loops.push((name, array, &**body, statement));
+            }
+        });
+        for (name, array, body, whole) in loops {
+            if !is_order_free(program, names, looker, owner, name, body)?
+                || used_behind(program, owner, name, whole)
+            {
+                return Declined::because(format!("what it does for (.. in {array}) depends on the order"));
+            }
+            printed |= looker.statement(owner, body)?.prints;
+        }
+    }
+    if printed && !super::whole_lines::prints_whole_lines(program) {
+        return Declined::because("parts of lines are printed in the order of an array");
+    }
+    Ok(printed)
+}
+
+/// The variable of the loop is read somewhere outside of it, where the last key would show.
+fn used_behind(program: &Program, owner: Owner, name: &str, whole: &Statement) -> bool {
+    let mut inside = 0;
+    count_reads(whole, name, &mut inside);
+    let mut all = 0;
+    for (other, statement) in bodies(program) {
+        if other == owner {
+            count_reads(statement, name, &mut all);
+        }
+    }
+    if owner == Owner::Program {
+        for pattern in super::names::patterns(program) {
+            super::analyse::each_expr(pattern, &mut |expr| all += usize::from(is_name(expr, name)));
+        }
+        // In a function it may be read as well.
+        for function in &program.functions {
+            if !function.parameters.iter().any(|parameter| parameter == name) {
+                function.body.iter().for_each(|statement| count_reads(statement, name, &mut all));
+            }
+        }
+    }
+    // Other loops over arrays set it first.
+    let mut in_loops = 0;
+    for (other, statement) in bodies(program) {
+        each_statement(statement, &mut |statement| {
+            if other == owner && matches!(statement, Statement::ForIn(found, ..) if found == name) {
+                count_reads(statement, name, &mut in_loops);
+            }
+        });
+    }
+    all > in_loops.max(inside)
+}
+
+fn count_reads(statement: &Statement, name: &str, count: &mut usize) {
+    each_statement(statement, &mut |statement| {
+        for expr in statement.parts().0 {
+            super::analyse::each_expr(expr, &mut |expr| *count += usize::from(is_name(expr, name)));
+        }
+    });
+}
+
+fn is_name(expr: &Expr, name: &str) -> bool {
+    matches!(expr, Expr::Name(found) if found == name)
+}
+
+/// Each turn does the same whatever turns came before.
+fn is_order_free(
+    program: &Program,
+    names: &Names,
+    looker: &mut Looker,
+    owner: Owner,
+    name: &str,
+    body: &Statement,
+) -> Accept<bool> {
+    let mut free = true;
+    let uses = looker.statement(owner, body)?;
+    // Whatever a turn writes, no turn may read, but in the forms below.
+    let mut found: Vec<&Statement> = Vec::new();
+    flatten(body, &mut found);
+    for statement in found {
+        free &= match statement {
+            Statement::Print(..) | Statement::Printf(..) | Statement::Continue | Statement::Next => true,
+            Statement::Delete(_, Some(index)) => index.iter().any(|part| is_name(part, name)),
+            Statement::Expr(expr) => is_free_expr(program, names, owner, name, expr),
+            Statement::If(test, yes, None) => is_extreme(test, yes) || is_still(looker, owner, test)?,
+            Statement::If(test, ..) => is_still(looker, owner, test)?,
+            _ => false,
+        };
+    }
+    for thing in &uses.writes {
+        let counted = matches!(thing, Thing::Variable(_, written) if written != name);
+        let read_elsewhere = counted && reads_freely(looker, owner, body, thing)?;
+        free &= !read_elsewhere && *thing != Thing::Record;
+    }
+    // Elements that are written must not be read for other keys.
+    for thing in &uses.writes {
+        if let Thing::Elements(..) = thing {
+            free &= !reads_freely(looker, owner, body, thing)?;
+        }
+    }
+    Ok(free
+        && !uses.writes.iter().any(|thing| matches!(thing, Thing::Keys(..)) && uses.reads.contains(thing)))
+}
+
+/// An expression without side effects.
+fn is_still(looker: &mut Looker, owner: Owner, expr: &Expr) -> Accept<bool> {
+    let uses = looker.expr(owner, expr)?;
+    Ok(uses.writes.is_empty() && !uses.prints)
+}
+
+fn flatten<'a>(statement: &'a Statement, found: &mut Vec<&'a Statement>) {
+    match statement {
+        Statement::Block(inner) => inner.iter().for_each(|inner| flatten(inner, found)),
+        Statement::If(test, yes, no) => {
+            found.push(statement);
+            if !(no.is_none() && is_extreme(test, yes)) {
+                flatten(yes, found);
+                no.iter().for_each(|no| flatten(no, found));
+            }
+        }
+        other => found.push(other),
+    }
+}
+
+/// `if (a[k] > max) max = a[k]`.
+fn is_extreme(test: &Expr, then: &Statement) -> bool {
+    let inner = match then {
+        Statement::Block(inner) if inner.len() == 1 => &inner[0],
+        other => other,
+    };
+    let (Expr::Compare(order, left, right), Statement::Expr(Expr::Assign(place, value))) = (test, inner)
+    else {
+        return false;
+    };
+    let strict = matches!(order, Order::Less | Order::Greater) && (is_more(*order) || *order == Order::Less);
+    strict && (left == value && right == place || right == value && left == place)
+}
+
+fn is_free_expr(program: &Program, names: &Names, owner: Owner, name: &str, expr: &Expr) -> bool {
+    match expr {
+        Expr::Step { place, .. } => is_quiet_place(place, name),
+        // Whole numbers can be added in any order.
+        Expr::Update(Arith::Add, place, value) => {
+            is_quiet_place(place, name) && is_whole(program, names, owner, value)
+        }
+        Expr::Assign(place, _) => {
+            matches!(&**place, Expr::Element(_, index) if index.iter().any(|part| is_name(part, name)))
+        }
+        _ => false,
+    }
+}
+
+fn is_quiet_place(place: &Expr, name: &str) -> bool {
+    match place {
+        Expr::Name(found) => found != name,
+        Expr::Element(..) => true,
+        _ => false,
+    }
+}
+
+/// Elements that are only ever counted up, or numbers without fractions.
+fn is_whole(program: &Program, names: &Names, owner: Owner, value: &Expr) -> bool {
+    match value {
+        Expr::Number(number) => number.fract() == 0.0 && number.abs() < 1e9,
+        Expr::Element(array, _)
+            if names.owner(owner, array) == Owner::Program && program.functions.is_empty() =>
+        {
+            let mut whole = true;
+            let is_it = |place: &Expr| matches!(place, Expr::Element(found, _) if found == array);
+            every_expr(program, &mut |expr| match expr {
+                Expr::Assign(place, value) if is_it(place) => {
+                    whole &= matches!(**value, Expr::Number(number) if number.fract() == 0.0)
+                }
+                Expr::Update(arith, place, value) if is_it(place) => {
+                    whole &= *arith == Arith::Add
+                        && matches!(**value, Expr::Number(number) if number.fract() == 0.0);
+                }
+                Expr::Builtin(_, args) => {
+                    whole &= !args
+                        .iter()
+                        .any(|arg| is_it(arg) || matches!(arg, Expr::Name(found) if found == array));
+                }
+                _ => {}
+            });
+            whole
+        }
+        _ => false,
+    }
+}
+
+/// Is what is written read as well, other than by what writes it?
+fn reads_freely(looker: &mut Looker, owner: Owner, body: &Statement, thing: &Thing) -> Accept<bool> {
+    let mut found: Vec<&Statement> = Vec::new();
+    flatten(body, &mut found);
+    for statement in found {
+        let reads = match statement {
+            Statement::Expr(Expr::Update(_, place, value)) => {
+                let mut uses = looker.expr(owner, value)?;
+                if let Expr::Element(_, index) = &**place {
+                    for part in index {
+                        super::effects::merge(&mut uses, looker.expr(owner, part)?);
+                    }
+                }
+                uses.reads
+            }
+            Statement::Expr(Expr::Step { place, .. }) => match &**place {
+                Expr::Element(_, index) => {
+                    let mut uses = super::effects::Uses::default();
+                    for part in index {
+                        super::effects::merge(&mut uses, looker.expr(owner, part)?);
+                    }
+                    uses.reads
+                }
+                _ => continue,
+            },
+            Statement::If(test, yes, None) if is_extreme(test, yes) => continue,
+            Statement::If(test, ..) => looker.expr(owner, test)?.reads,
+            other => looker.statement(owner, other)?.reads,
+        };
+        if reads.contains(thing) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

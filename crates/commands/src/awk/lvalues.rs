@@ -1,0 +1,427 @@
+//! Runs a program: what is read and assigned: variables, fields, elements.
+
+use super::array::{Array, Key};
+use super::code::{Get, LValue, OFS, Table, is_still};
+use super::eval::{calculate, is_number, is_text, written};
+use super::machine::{Machine, Ran};
+use super::number::{self, Style};
+use super::record::Found;
+use super::tree::Arith;
+use super::value::{Text, Value};
+
+impl Machine {
+    /// The number of the field that a place is, 0 for the record. `None` if it is none.
+    #[inline]
+    pub(super) fn field_of(&mut self, expr: &Get) -> Ran<Option<usize>> {
+        Ok(match expr {
+            Get::Of(LValue::Field(field)) => Some(*field),
+            Get::Of(LValue::Record) => Some(0),
+            Get::Of(LValue::FieldAt(index)) => Some(self.field_number(index)?),
+            _ => None,
+        })
+    }
+
+    #[inline]
+    pub(super) fn found(&mut self, field: usize) -> Found<'_> {
+        match field {
+            0 => self.record.whole(&self.globals[OFS]),
+            field => self.record.any_field(field),
+        }
+    }
+
+    /// What a variable holds, or an element of a list: what can be had without evaluating anything.
+    #[inline(always)]
+    pub(super) fn at_once(&mut self, place: &LValue) -> Option<&mut Value> {
+        match place {
+            LValue::Global(place) => Some(&mut self.globals[*place]),
+            LValue::Local(place) => Some(&mut self.locals[self.base + *place]),
+            LValue::Element(table, index) => self.listed(*table, index),
+            _ => None,
+        }
+    }
+
+    /// An element that stands in the list of its array, by a number that can be had at once.
+    #[inline(always)]
+    fn listed(&mut self, table: Table, index: &[Get]) -> Option<&mut Value> {
+        let [one] = index else { return None };
+        let number = self.quick(one)?;
+        self.table(table).listed(number)
+    }
+
+    /// An element, made if it is not there.
+    #[inline]
+    pub(super) fn element<T>(
+        &mut self,
+        table: Table,
+        index: &[Get],
+        with: impl FnOnce(&mut Value) -> T,
+    ) -> Ran<T> {
+        if let Some(value) = self.listed(table, index) {
+            return Ok(with(value));
+        }
+        self.at_key(table, index, |array, key| with(array.entry(key)))
+    }
+
+    /// An array, and the key that the index is now. What is there as a number, or as bytes somewhere, is not copied for it.
+    #[inline]
+    pub(super) fn at_key<T>(
+        &mut self,
+        table: Table,
+        index: &[Get],
+        with: impl FnOnce(&mut Array, Key) -> T,
+    ) -> Ran<T> {
+        let number = self.table_number(table);
+        if let [one] = index {
+            if let Some(key) = self.number_key(one)? {
+                return Ok(with(&mut self.tables[number], key));
+            }
+            let known = match one {
+                Get::Of(LValue::Field(field)) => self.record.field(*field).bytes(),
+                Get::Of(LValue::Record) => self.record.whole(&self.globals[OFS]).bytes(),
+                Get::Of(LValue::Global(place)) => self.globals[*place].bytes(),
+                Get::Of(LValue::Local(place)) => self.locals[self.base + *place].bytes(),
+                Get::Of(LValue::FieldAt(field)) => {
+                    let field = self.field_number(field)?;
+                    // Its own number may depend on what changes with each turn.
+                    let found = match field {
+                        0 => self.record.whole(&self.globals[OFS]),
+                        field => self.record.any_field(field),
+                    };
+                    match found.bytes() {
+                        Some(key) => Some(key),
+                        None => {
+                            let key = written(found.number());
+                            return Ok(with(&mut self.tables[number], Key::of(&key)));
+                        }
+                    }
+                }
+                Get::Text(text) => Some(text.bytes()),
+                _ => None,
+            };
+            if let Some(key) = known {
+                return Ok(with(&mut self.tables[number], Key::of(key)));
+            }
+        }
+        let key = self.key(index)?;
+        let made = with(&mut self.tables[number], Key::of(&key));
+        self.give_back(key);
+        Ok(made)
+    }
+
+    /// The key of an index that is a whole number, if it is known to be a number without being evaluated.
+    #[inline]
+    fn number_key(&mut self, index: &Get) -> Ran<Option<Key<'static>>> {
+        let number = match self.quick(index) {
+            Some(number) => number,
+            // Evaluated twice if it is no whole number.
+            None if matches!(index, Get::Arith(..)) && is_still(index) => self.number(index)?,
+            None => return Ok(None),
+        };
+        Ok(Key::of_number(number))
+    }
+
+    #[inline]
+    pub(super) fn table_number(&self, table: Table) -> usize {
+        match table {
+            Table::Global(number) => number,
+            Table::Local(place) => self.local_tables[self.table_base + place],
+        }
+    }
+
+    pub(super) fn get(&mut self, place: &LValue) -> Ran<Value> {
+        Ok(match place {
+            LValue::Global(place) => self.globals[*place].clone(),
+            LValue::Local(place) => self.locals[self.base + place].clone(),
+            LValue::Record => self.record.whole(&self.globals[OFS]).value(),
+            LValue::Field(field) => self.record.field(*field).value(),
+            LValue::FieldAt(index) => match self.field_number(index)? {
+                0 => self.record.whole(&self.globals[OFS]).value(),
+                field => self.record.field(field).value(),
+            },
+            LValue::FieldCount => Value::Number(self.record.count() as f64),
+            LValue::Element(table, index) => self.element(*table, index, |value| value.clone())?,
+        })
+    }
+
+    #[inline]
+    pub(super) fn field_number(&mut self, index: &Get) -> Ran<usize> {
+        if let Some(number) = self.quick(index)
+            && (0.0..=f64::from(i32::MAX)).contains(&number)
+        {
+            return Ok(number as usize);
+        }
+        self.field_number_made(index)
+    }
+
+    fn field_number_made(&mut self, index: &Get) -> Ran<usize> {
+        let number = self.number(index)?;
+        if number >= 0.0 {
+            return Ok(number::to_integer(number) as usize);
+        }
+        let mut shown = Vec::new();
+        number::general(number, 6, &Style::default(), &mut shown);
+        Err(self.fatal(&format!("run time error: negative field index ${}", shown.escape_ascii())))
+    }
+
+    pub(super) fn assign(&mut self, place: &LValue, value: &Get) -> Ran<()> {
+        if let Get::Number(number) = value
+            && let Some(to) = self.at_once(place)
+        {
+            to.be_number(*number);
+            return Ok(());
+        }
+        // Numbers go where they belong without being values on the way.
+        if is_number(value)
+            && (matches!(place, LValue::Global(_) | LValue::Local(_)) || is_still_element(place))
+        {
+            let number = self.number(value)?;
+            return self.set_number(place, number);
+        }
+        if self.put(place, value)? {
+            return Ok(());
+        }
+        match place {
+            LValue::Global(place) => {
+                let value = self.value(value)?;
+                self.globals[*place] = value;
+            }
+            LValue::Local(place) => {
+                let value = self.value(value)?;
+                self.locals[self.base + *place] = value;
+            }
+            LValue::Element(table, index) => {
+                // What is still can as well be evaluated after the value.
+                if index.iter().all(is_still) {
+                    let value = self.value(value)?;
+                    return self.element(*table, index, |entry| *entry = value);
+                }
+                let key = self.key(index)?;
+                let value = self.value(value)?;
+                *self.table(*table).entry(Key::of(&key)) = value;
+                self.give_back(key);
+            }
+            LValue::FieldAt(index) => {
+                let field = self.field_number(index)?;
+                let value = self.value(value)?;
+                match field {
+                    0 => self.record.set_value(value),
+                    field => self.record.assign(field, value),
+                }
+            }
+            place => {
+                let value = self.value(value)?;
+                self.set(place, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Assigns what lies somewhere, or is made as a string, without a value on the way: `false` if it is not so simple.
+    #[inline]
+    fn put(&mut self, place: &LValue, value: &Get) -> Ran<bool> {
+        if !matches!(value, Get::Of(_) | Get::Text(_)) {
+            return if is_text(value) { self.put_text(place, value) } else { Ok(false) };
+        }
+        let listed = match place {
+            LValue::Element(table, index) => match index.as_slice() {
+                [one] => self.quick(one).map(|number| (self.table_number(*table), number)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Machine { record, globals, locals, tables, base, .. } = self;
+        let to = match (place, listed) {
+            (LValue::Local(place), _) => &mut locals[*base + *place],
+            (_, Some((table, number))) => match tables[table].listed(number) {
+                Some(entry) => entry,
+                None => return Ok(false),
+            },
+            (LValue::Global(place), _) => {
+                match value {
+                    Get::Text(text) => globals[*place].be_text(text.bytes()),
+                    Get::Of(LValue::Field(field)) => record.field(*field).put(&mut globals[*place]),
+                    Get::Of(LValue::Record) => record.whole(&globals[OFS]).put(&mut globals[*place]),
+                    Get::Of(LValue::Local(from)) => globals[*place].be_like(&locals[*base + *from]),
+                    _ => return Ok(false),
+                }
+                return Ok(true);
+            }
+            _ => return Ok(false),
+        };
+        match value {
+            Get::Text(text) => to.be_text(text.bytes()),
+            Get::Of(LValue::Field(field)) => record.field(*field).put(to),
+            Get::Of(LValue::Record) => record.whole(&globals[OFS]).put(to),
+            Get::Of(LValue::Global(from)) => to.be_like(&globals[*from]),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Assigns what is made as a string.
+    fn put_text(&mut self, place: &LValue, value: &Get) -> Ran<bool> {
+        match place {
+            LValue::Global(_) | LValue::Local(_) => {}
+            LValue::Element(_, index) if index.iter().all(is_still) => {}
+            _ => return Ok(false),
+        }
+        let text = self.text(value)?;
+        match place {
+            LValue::Element(table, index) => self.element(*table, index, |entry| entry.be_text(&text))?,
+            place => {
+                if let Some(variable) = self.variable(place) {
+                    variable.be_text(&text);
+                }
+            }
+        }
+        self.give_back(text);
+        Ok(true)
+    }
+
+    fn set_number(&mut self, place: &LValue, number: f64) -> Ran<()> {
+        match place {
+            LValue::Element(table, index) => self.element(*table, index, |entry| entry.be_number(number)),
+            place => {
+                if let Some(variable) = self.variable(place) {
+                    variable.be_number(number);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn set(&mut self, place: &LValue, value: Value) -> Ran<()> {
+        match place {
+            LValue::Global(place) => self.globals[*place] = value,
+            LValue::Local(place) => self.locals[self.base + place] = value,
+            LValue::Record => self.record.set_value(value),
+            LValue::Field(field) => self.record.assign(*field, value),
+            LValue::FieldAt(index) => match self.field_number(index)? {
+                0 => self.record.set_value(value),
+                field => self.record.assign(field, value),
+            },
+            LValue::FieldCount => {
+                let count = number::to_integer(value.number());
+                let Ok(count) = usize::try_from(count) else {
+                    return Err(self.fatal("run time error: negative value assigned to NF"));
+                };
+                self.record.resize(count);
+            }
+            LValue::Element(table, index) => self.element(*table, index, |entry| *entry = value)?,
+        }
+        Ok(())
+    }
+
+    /// A variable or a parameter.
+    #[inline]
+    pub(super) fn variable(&mut self, place: &LValue) -> Option<&mut Value> {
+        match place {
+            LValue::Global(place) => Some(&mut self.globals[*place]),
+            LValue::Local(place) => Some(&mut self.locals[self.base + *place]),
+            _ => None,
+        }
+    }
+
+    /// The number in a variable, if it holds one.
+    #[inline]
+    pub(super) fn number_at(&mut self, place: &LValue) -> Option<&mut f64> {
+        match self.variable(place) {
+            Some(Value::Number(number)) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Adds to what is somewhere; gives what was there before: small numbers do not come back from a sum.
+    pub(super) fn step(&mut self, place: &LValue, by: f64) -> Ran<f64> {
+        if let Some(Value::Number(number)) = self.variable(place) {
+            let before = *number;
+            *number += by;
+            return Ok(before);
+        }
+        let mut before = 0.0;
+        self.change(place, |number| {
+            before = number;
+            number + by
+        })?;
+        Ok(before)
+    }
+
+    pub(super) fn update(&mut self, arith: Arith, place: &LValue, value: &Get) -> Ran<f64> {
+        if let LValue::Element(table, index) = place {
+            // What is still can as well be evaluated first or last.
+            if is_still(value) || index.iter().all(is_still) {
+                let by = self.number(value)?;
+                return self.element(*table, index, |entry| {
+                    let number = calculate(arith, entry.number(), by);
+                    entry.be_number(number);
+                    number
+                });
+            }
+            let key = self.key(index)?;
+            let by = self.number(value)?;
+            let entry = self.table(*table).entry(Key::of(&key));
+            let number = calculate(arith, entry.number(), by);
+            *entry = Value::Number(number);
+            self.give_back(key);
+            return Ok(number);
+        }
+        let by = self.number(value)?;
+        if let Some(Value::Number(number)) = self.variable(place) {
+            *number = calculate(arith, *number, by);
+            return Ok(*number);
+        }
+        self.change(place, |number| calculate(arith, number, by))
+    }
+
+    #[inline]
+    pub(super) fn change(&mut self, place: &LValue, mut to: impl FnMut(f64) -> f64) -> Ran<f64> {
+        match place {
+            LValue::Global(_) | LValue::Local(_) => {
+                let Some(variable) = self.variable(place) else { return Ok(0.0) };
+                let number = to(variable.number());
+                *variable = Value::Number(number);
+                Ok(number)
+            }
+            LValue::Element(table, index) => self.element(*table, index, |entry| {
+                let number = to(entry.number());
+                entry.be_number(number);
+                number
+            }),
+            LValue::FieldAt(index) => {
+                let place = match self.field_number(index)? {
+                    0 => LValue::Record,
+                    field => LValue::Field(field),
+                };
+                self.change(&place, to)
+            }
+            place => {
+                let number = to(self.get(place)?.number());
+                self.set(place, Value::Number(number))?;
+                Ok(number)
+            }
+        }
+    }
+
+    /// The place with what its index is now; nothing if it is the record.
+    pub(super) fn place_of(&mut self, place: &LValue) -> Ran<Option<LValue>> {
+        Ok(match place {
+            LValue::Record => None,
+            LValue::FieldAt(index) => match self.field_number(index)? {
+                0 => None,
+                field => Some(LValue::Field(field)),
+            },
+            LValue::Element(table, index) => {
+                let key = self.key(index)?;
+                let place = LValue::Element(*table, vec![Get::Text(Text::new(&key))]);
+                self.give_back(key);
+                Some(place)
+            }
+            place => Some(place.clone()),
+        })
+    }
+}
+
+/// What is still can as well be evaluated after the value.
+fn is_still_element(place: &LValue) -> bool {
+    matches!(place, LValue::Element(_, index) if index.iter().all(is_still))
+}

@@ -1,0 +1,202 @@
+//! Whether a program prints whole lines, and comes to an end.
+
+use crate::{Accept, Declined};
+
+use super::analyse::{each_expr, each_statement, every_expr, is_sum};
+use super::effects::{Looker, Thing};
+use super::names::{Names, Owner, bodies};
+use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
+
+/// Whatever is printed at once ends with a newline.
+pub(super) fn prints_whole_lines(program: &Program) -> bool {
+    let mut whole = true;
+    for (_, statement) in bodies(program) {
+        each_statement(statement, &mut |statement| match statement {
+            Statement::Printf(args, _) => {
+                whole &= matches!(args.first(), Some(Expr::Text(format)) if format.ends_with(b"\n"));
+            }
+            Statement::ForIn(name, ..) => whole &= name != "ORS",
+            _ => {}
+        });
+    }
+    every_expr(program, &mut |expr| {
+        let place = match expr {
+            Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => place,
+            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 => &args[2],
+            _ => return,
+        };
+        whole &= *place != Expr::Name("ORS".to_owned());
+    });
+    whole
+}
+
+/// mawk takes `length(a)` only where it has seen already that `a` is an array.
+pub(super) fn check_lengths(program: &Program, text: &[u8], names: &Names) -> Accept<()> {
+    let mut late = false;
+    every_expr(program, &mut |expr| {
+        let Expr::Builtin(Builtin::Length, args) = expr else { return };
+        let [Expr::Name(name)] = args.as_slice() else { return };
+        if names.arrays.iter().any(|(_, array)| array == name) {
+            let of_it = memchr::memmem::find(text, format!("length({name})").as_bytes());
+            let element = memchr::memmem::find(text, format!("{name}[").as_bytes());
+            late |= !matches!((of_it, element), (Some(of_it), Some(element)) if element < of_it);
+        }
+    });
+    if late { Declined::because("the length of an array before it is used as one") } else { Ok(()) }
+}
+
+/// A loop that prints must have an end that can be seen: its output is kept until the record is done.
+pub(super) fn check_loops(program: &Program, looker: &mut Looker) -> Accept<()> {
+    for (owner, statement) in bodies(program) {
+        let mut loops = Vec::new();
+        each_statement(statement, &mut |statement| {
+            if matches!(statement, Statement::While(..) | Statement::Do(..) | Statement::For(..)) {
+                loops.push(statement);
+            }
+        });
+        for statement in loops {
+            if looker.statement(owner, statement)?.prints && !ends(program, owner, statement, looker)? {
+                return Declined::because("a loop that prints, with no bound that can be seen");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The most turns of a loop that are written as a number.
+const TURNS_MAX: f64 = 100_000.0;
+
+fn ends(program: &Program, owner: Owner, statement: &Statement, looker: &mut Looker) -> Accept<bool> {
+    let (test, body, step) = match statement {
+        Statement::For(_, Some(test), step, body) => (test, body, step.as_deref()),
+        Statement::While(test, body) | Statement::Do(body, test) => (test, body, None),
+        _ => return Ok(false),
+    };
+    let mut steps: Vec<&Statement> = step.into_iter().collect();
+    match &**body {
+        Statement::Block(inner) => steps.extend(inner),
+        other => steps.push(other),
+    }
+    let mut tests = Vec::new();
+    all_of(test, &mut tests);
+    let shrinks = |name: &Expr| {
+        steps.iter().any(|statement| match statement {
+            Statement::Expr(Expr::Assign(place, value)) => {
+                **place == *name
+                    && matches!(&**value, Expr::Builtin(Builtin::Substr, args) if args[0] == *name)
+            }
+            _ => false,
+        })
+    };
+    for test in tests {
+        let test = bare(test);
+        let counted = match test {
+            Expr::Compare(Order::Less | Order::LessOrEqual, counter, bound) => Some((counter, bound, 1.0)),
+            Expr::Compare(Order::Greater | Order::GreaterOrEqual, counter, _) => {
+                Some((counter, counter, -1.0))
+            }
+            _ => None,
+        };
+        if let Some((counter, bound, sign)) = counted
+            && moves(&steps, counter, sign)
+            && (sign < 0.0 && starts_bounded(program, counter) || sign > 0.0 && is_bounded(program, bound, 0))
+            && written_once(looker, owner, &steps, counter)?
+        {
+            return Ok(true);
+        }
+        let mut found = false;
+        each_expr(test, &mut |part| match part {
+            Expr::Builtin(Builtin::Match | Builtin::Index, args) => found |= shrinks(&args[0]),
+            Expr::Match { text, negated: false, .. } => found |= shrinks(text),
+            Expr::Builtin(Builtin::Length, args) => found |= shrinks(&args[0]),
+            _ => {}
+        });
+        if found {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Group(inner) if inner.len() == 1 => bare(&inner[0]),
+        expr => expr,
+    }
+}
+
+fn all_of<'a>(test: &'a Expr, tests: &mut Vec<&'a Expr>) {
+    match bare(test) {
+        Expr::And(left, right) => {
+            all_of(left, tests);
+            all_of(right, tests);
+        }
+        test => tests.push(test),
+    }
+}
+
+/// One of the steps counts in this direction.
+fn moves(steps: &[&Statement], counter: &Expr, sign: f64) -> bool {
+    let up = |number: f64| number * sign > 0.0;
+    steps.iter().any(|statement| match statement {
+        Statement::Expr(Expr::Step { place, by, .. }) => **place == *counter && up(*by),
+        Statement::Expr(Expr::Update(arith, place, value)) => {
+            let by = match (arith, &**value) {
+                (Arith::Add, Expr::Number(number)) => *number,
+                (Arith::Subtract, Expr::Number(number)) => -number,
+                _ => return false,
+            };
+            **place == *counter && up(by)
+        }
+        _ => false,
+    })
+}
+
+/// Nothing else in the loop writes to the counter.
+fn written_once(looker: &mut Looker, owner: Owner, steps: &[&Statement], counter: &Expr) -> Accept<bool> {
+    let Expr::Name(name) = counter else { return Ok(false) };
+    let mut writers = 0;
+    for statement in steps {
+        let uses = looker.statement(owner, statement)?;
+        let writes = |thing: &Thing| matches!(thing, Thing::Variable(_, written) if written == name);
+        writers += usize::from(uses.writes.iter().any(writes));
+    }
+    Ok(writers == 1)
+}
+
+/// A counter that goes down begins somewhere.
+fn starts_bounded(program: &Program, counter: &Expr) -> bool {
+    is_bounded(program, counter, 0)
+}
+
+/// No larger than the input, or a number that is written.
+fn is_bounded(program: &Program, expr: &Expr, depth: usize) -> bool {
+    match bare(expr) {
+        Expr::Number(number) => *number <= TURNS_MAX,
+        Expr::LengthAlone => true,
+        Expr::Builtin(Builtin::Length | Builtin::Split | Builtin::Index | Builtin::Match, _) => true,
+        Expr::Name(name) if matches!(name.as_str(), "NF" | "NR" | "FNR" | "RSTART" | "RLENGTH") => true,
+        Expr::Arith(arith, left, right) if is_sum(*arith) => {
+            is_bounded(program, left, depth) && is_bounded(program, right, depth)
+        }
+        Expr::If(_, yes, no) => is_bounded(program, yes, depth) && is_bounded(program, no, depth),
+        expr @ Expr::Name(_) if depth < 4 => {
+            let mut bounded = true;
+            every_expr(program, &mut |found| match found {
+                Expr::Assign(place, value) if **place == *expr => {
+                    bounded &= is_bounded(program, value, depth + 1);
+                }
+                Expr::Update(arith, place, value) if **place == *expr => {
+                    bounded &=
+                        is_sum(*arith) && matches!(**value, Expr::Number(number) if number <= TURNS_MAX);
+                }
+                _ => {}
+            });
+            let is_parameter = |name: &str| {
+                program.functions.iter().any(|function| function.parameters.iter().any(|known| known == name))
+            };
+            bounded && matches!(expr, Expr::Name(name) if !is_parameter(name))
+        }
+        _ => false,
+    }
+}

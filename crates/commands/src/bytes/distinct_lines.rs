@@ -1,0 +1,43 @@
+//! `sort | uniq …` as one: identical lines are counted on the way in, and only the distinct ones are sorted.
+//!
+//! It holds wherever sort keeps identical lines together, that is unless `-s` (or `-u`) leaves lines with equal keys
+//! as they came, and wherever uniq compares whole lines by their bytes.
+
+use crate::sort::{GroupStyle, Mode, SortKernel, SortOptions};
+use crate::tools::uniq::UniqOptions;
+use crate::{Accept, Declined};
+
+/// The kernel for these options of both.
+pub fn sort_uniq(sort: &SortOptions, uniq: &UniqOptions) -> Accept<SortKernel> {
+    if sort.mode != Mode::Sort {
+        return Declined::because("sort is not asked to sort");
+    }
+    if sort.unique || !sort.order().is_total_if_alone() {
+        return Declined::because("sort may not keep identical lines together, or drops some");
+    }
+    if sort.order().may_meet_nan() {
+        return Declined::because("-g may meet two NaNs");
+    }
+    if sort.terminator != uniq.terminator {
+        return Declined::because("sort and uniq end lines differently");
+    }
+    Ok(SortKernel::new(sort).with_groups(uniq.group_style()?))
+}
+
+impl UniqOptions {
+    /// What it prints of a group of identical lines.
+    fn group_style(&self) -> Accept<GroupStyle> {
+        if !self.compares_whole_lines() {
+            return Declined::because("uniq does not compare whole lines");
+        }
+        if self.delimit.is_some() {
+            return Declined::because("uniq separates groups");
+        }
+        Ok(GroupStyle {
+            single: self.single,
+            one_of_many: self.one_of_many,
+            others_of_many: self.others_of_many,
+            counted: self.counted,
+        })
+    }
+}

@@ -1,0 +1,279 @@
+//! A locale's order as byte strings: keys that compare as `strcoll` compares the strings they are made from.
+//!
+//! ```text
+//!   bytes ─ sequences ─▶ elements ─ levels ─▶ weights of level 1, then of level 2 … : the key
+//!                                └─ alone ──▶ can anything else be equal to this string?
+//! ```
+//! `strxfrm` promises such keys, but where accents are compared from the end (as in ISO 14651 for most scripts) glibc's
+//! does not agree with glibc's `strcoll`, which is what sort, comm and join call. So the keys are made here, from the
+//! library's own tables, and say what `strcoll` says, whatever the bytes are: tests compare the two.
+//!
+//! Most pairs of strings differ in the first level, whose weights are few bytes: the beginning of the key. The
+//! whole key takes about seven bytes for each letter, so it is made only where the beginnings are equal.
+
+mod levels;
+mod sequences;
+mod unique_keys;
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use pelton_sys::collate::glibc_version;
+
+use crate::locale::encodings::compare_encoded;
+use crate::locale::installed::loaded;
+use crate::{Accept, Declined};
+use levels::Levels;
+use sequences::Sequences;
+use unique_keys::Alone;
+
+/// What strings of a locale are compared by. Loaded once per locale and kept.
+pub struct Collation {
+    name: String,
+    sequences: Sequences,
+    levels: Levels,
+    short: Box<[Short; 128]>,
+    alone: OnceLock<Alone>,
+    #[cfg(test)]
+    locale: pelton_sys::collate::Locale,
+}
+
+/// Stands between the keys of the pieces of a string that holds NULs: `strcoll` sees one piece at a time.
+const PIECE_END: u8 = 0;
+
+/// The weights of an ASCII character in the first level, if they are few.
+#[derive(Clone, Copy, Debug, Default)]
+struct Short {
+    weights: [u8; SHORT_BYTES],
+    len: u8,
+    /// Only if what follows is ASCII too, or nothing.
+    before_ascii: bool,
+    /// Never.
+    unknown: bool,
+}
+
+const SHORT_BYTES: usize = 4;
+
+static LOADED: Mutex<BTreeMap<String, Option<&'static Collation>>> = Mutex::new(BTreeMap::new());
+
+impl Collation {
+    /// The order of an installed locale; `None` if it is the order of bytes.
+    pub fn of(name: &str) -> Accept<Option<&'static Collation>> {
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = loaded.get(name) {
+            return Ok(*known);
+        }
+        let collation = Collation::load(name)?.map(|collation| &*Box::leak(Box::new(collation)));
+        loaded.insert(name.to_owned(), collation);
+        Ok(collation)
+    }
+
+    fn load(name: &str) -> Accept<Option<Collation>> {
+        let declined = |why: &str| Declined::new(format!("the order of locale {name}: {why}"));
+        let locale = loaded(name).ok_or_else(|| declined("it cannot be loaded"))?;
+        let tables = locale.tables().ok_or_else(|| {
+            let library = glibc_version().map_or("no glibc".to_owned(), |version| format!("glibc {version}"));
+            declined(&format!("{library} was not compared"))
+        })?;
+        if tables.levels == 0 {
+            return Ok(None);
+        }
+        let unusual = || declined("its tables are unusual");
+        let levels = Levels::new(&tables).ok_or_else(unusual)?;
+        let sequences = Sequences::new(&tables).ok_or_else(unusual)?;
+        let short = Box::new(std::array::from_fn(|byte| Short::of(byte as u8, &sequences, &levels)));
+        Ok(Some(Collation {
+            name: name.to_owned(),
+            sequences,
+            levels,
+            short,
+            alone: OnceLock::new(),
+            #[cfg(test)]
+            locale,
+        }))
+    }
+
+    /// Appends the key of `text`: such strings order as `strcoll` orders what they were made from. Nothing for nothing.
+    pub(crate) fn append_key(&self, text: &[u8], out: &mut Vec<u8>) {
+        for (index, piece) in text.split(|byte| *byte == 0).enumerate() {
+            if index > 0 {
+                out.push(PIECE_END);
+            }
+            if !piece.is_empty() {
+                self.levels.append(self.sequences.of(piece), out);
+            }
+        }
+    }
+
+    /// Compares as `strcoll` does, for strings that are compared once.
+    pub(crate) fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        if a == b {
+            return Ordering::Equal;
+        }
+        self.compare_beginnings(a, b)
+            .then_with(|| compare_encoded(a, b, |text, out| self.append_key(text, out)))
+    }
+
+    /// Compares what [`append_beginning`](Self::append_beginning) would append, which is not made.
+    pub(crate) fn compare_beginnings(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let same = self.same_beginning(a, b);
+        let (mut one, mut other) = (FirstWeights::of(self, &a[same..]), FirstWeights::of(self, &b[same..]));
+        loop {
+            match (one.next(), other.next()) {
+                (None, None) => return Ordering::Equal,
+                (a, b) if a != b => return a.cmp(&b),
+                _ => {}
+            }
+        }
+    }
+
+    /// How far both have the same elements, each an ASCII character.
+    fn same_beginning(&self, a: &[u8], b: &[u8]) -> usize {
+        let pairs = a.iter().zip(b).enumerate();
+        let goes_on = |at: usize, byte: u8| {
+            self.short(byte).is_some_and(|short| {
+                let ends = |text: &[u8]| text.get(at + 1).is_none_or(u8::is_ascii);
+                !short.before_ascii || ends(a) && ends(b)
+            })
+        };
+        pairs.take_while(|(at, (one, other))| one == other && **one != 0 && goes_on(*at, **one)).count()
+    }
+
+    #[inline]
+    fn short(&self, byte: u8) -> Option<&Short> {
+        self.short.get(usize::from(byte)).filter(|short| !short.unknown)
+    }
+
+    /// Appends the beginning of that key: what its first level says. If it is the same for two strings, the rest of
+    /// their keys decides.
+    pub(crate) fn append_beginning(&self, text: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
+        out.resize(start + SHORT_BYTES * (text.len() + 1), 0);
+        let room = &mut out[start..];
+        let (mut at, mut end) = (0, 0);
+        while let Some(&byte) = text.get(at) {
+            let next_is_ascii = || text.get(at + 1).is_none_or(u8::is_ascii);
+            match self.short(byte).filter(|short| !short.before_ascii || next_is_ascii()) {
+                Some(_) if byte == 0 => break,
+                Some(short) => {
+                    room[end..end + SHORT_BYTES].copy_from_slice(&short.weights);
+                    end += usize::from(short.len);
+                    at += 1;
+                }
+                None => {
+                    out.truncate(start + end);
+                    return self.append_beginning_slowly(&text[at..], out);
+                }
+            }
+        }
+        out.truncate(start + end);
+    }
+
+    fn append_beginning_slowly(&self, text: &[u8], out: &mut Vec<u8>) {
+        let mut rest = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        while !rest.is_empty() {
+            let (element, len) = self.sequences.first_of(rest);
+            out.extend_from_slice(self.levels.first_weights(element));
+            rest = &rest[len..];
+            // Back to the quick way where a run of ASCII follows.
+            if rest.len() >= 8 && rest[..8].is_ascii() {
+                return self.append_beginning(rest, out);
+            }
+        }
+    }
+
+    /// Is nothing but `text` itself equal to it? False if that is not known.
+    pub(crate) fn is_alone(&self, text: &[u8]) -> bool {
+        let alone = self.alone();
+        text.split(|byte| *byte == 0).all(|piece| self.sequences.of(piece).all(|one| alone.has(one)))
+    }
+
+    /// A quick look: is `text` ASCII of which each line is [`alone`](Self::is_alone)?
+    pub(crate) fn is_plain(&self, text: &[u8]) -> bool {
+        self.alone().is_all_plain(text)
+    }
+
+    fn alone(&self) -> &Alone {
+        self.alone.get_or_init(|| Alone::new(&self.sequences, &self.levels))
+    }
+}
+
+/// The weights of the first level, one by one, up to the first NUL.
+struct FirstWeights<'a> {
+    collation: &'a Collation,
+    text: &'a [u8],
+    /// Of the current element, that were not given yet.
+    weights: &'static [u8],
+}
+
+impl<'a> FirstWeights<'a> {
+    fn of(collation: &'a Collation, text: &'a [u8]) -> Self {
+        let piece = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        FirstWeights { collation, text: piece, weights: &[] }
+    }
+}
+
+impl Iterator for FirstWeights<'_> {
+    type Item = u8;
+
+    #[inline]
+    fn next(&mut self) -> Option<u8> {
+        loop {
+            if let Some((first, others)) = self.weights.split_first() {
+                self.weights = others;
+                return Some(*first);
+            }
+            if self.text.is_empty() {
+                return None;
+            }
+            let (element, len) = self.collation.sequences.first_of(self.text);
+            self.weights = self.collation.levels.first_weights(element);
+            self.text = &self.text[len..];
+        }
+    }
+}
+
+impl Short {
+    fn of(byte: u8, sequences: &Sequences, levels: &Levels) -> Short {
+        if byte == 0 {
+            return Short::default();
+        }
+        let (element, _) = sequences.first_of(&[byte]);
+        let weights = levels.first_weights(element);
+        let mut short = Short { len: weights.len() as u8, ..Short::default() };
+        short.before_ascii = sequences.may_go_on(byte);
+        short.unknown = weights.len() > SHORT_BYTES || sequences.may_go_on_in_ascii(byte);
+        if !short.unknown {
+            short.weights[..weights.len()].copy_from_slice(weights);
+        }
+        short
+    }
+}
+
+/// Compares by a locale's order, or by bytes if it has none of its own.
+#[inline]
+pub(crate) fn compare(collation: Option<&Collation>, a: &[u8], b: &[u8]) -> Ordering {
+    match collation {
+        None => a.cmp(b),
+        Some(collation) => collation.compare(a, b),
+    }
+}
+
+impl fmt::Debug for Collation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Collation({})", self.name)
+    }
+}
+
+impl PartialEq for Collation {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Collation {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! `sort -m` of several inputs.
+//!
+//! They come one after another, so that they have to be kept: in memory, and beyond that in a file.
+
+use pelton_stream::{BLOCK_BYTES, Flow, Framing, Holding, Kernel, Outcome, Resources};
+
+use super::kernel::{FAILURE, complete};
+use super::merge::Merge;
+use super::options::SortOptions;
+use super::order::LineOrder;
+use super::spill::SpillDirectory;
+use super::stored_lines::{TextSource, Texts};
+
+/// Keeps its inputs, then merges them.
+#[derive(Debug)]
+pub(crate) struct MergeKernel {
+    order: LineOrder,
+    terminator: u8,
+    unique: bool,
+    /// `-S`, in bytes, and `-T`.
+    memory: (Option<usize>, Option<Vec<u8>>),
+    texts: Texts,
+    /// Once all of them have ended.
+    merge: Option<Merge<TextSource>>,
+    /// What they hold of the memory that is shared.
+    held: Option<Holding>,
+    complaint: Vec<u8>,
+    failed: bool,
+}
+
+impl MergeKernel {
+    pub(crate) fn new(options: &SortOptions) -> Self {
+        MergeKernel {
+            order: options.order(),
+            terminator: options.terminator,
+            unique: options.unique,
+            memory: (options.size_bytes, options.directory.clone()),
+            texts: Texts::default(),
+            merge: None,
+            held: None,
+            complaint: Vec::new(),
+            failed: false,
+        }
+    }
+
+    fn give_up(&mut self, complaint: Vec<u8>) -> Outcome {
+        (self.complaint, self.failed) = (complaint, true);
+        Ok(Flow::Done)
+    }
+}
+
+impl Kernel for MergeKernel {
+    fn framing(&self) -> Framing {
+        Framing::Records(self.terminator)
+    }
+
+    fn attach(&mut self, means: &Resources) {
+        self.texts.spill_to(SpillDirectory::of(means, &self.memory));
+    }
+
+    fn begin_input(&mut self, _name: Option<&[u8]>, _out: &mut Vec<u8>) {
+        self.texts.begin();
+    }
+
+    fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
+        let ends = block.last() == Some(&self.terminator);
+        let pushed =
+            if ends { self.texts.push(block) } else { self.texts.push(&completed(block, self.terminator)) };
+        pushed.map_or_else(|complaint| self.give_up(complaint), |()| Ok(Flow::More))
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        if self.failed {
+            return Ok(Flow::Done);
+        }
+        let MergeKernel { order, terminator, unique, texts, merge, held, .. } = self;
+        let merge = merge.get_or_insert_with(|| {
+            let sources;
+            (sources, *held) = std::mem::take(texts).into_sources(*terminator);
+            Merge::new(order.clone(), *unique, sources)
+        });
+        let enough = out.len() + BLOCK_BYTES;
+        let mut more = true;
+        while more && out.len() < enough {
+            more = merge.next(|line, _| out.extend_from_slice(line));
+        }
+        // Lines of a source that failed are no longer among those merged: what has left is right, what follows is not.
+        let failure = merge.sources().find_map(TextSource::failure);
+        if let Some(complaint) = failure {
+            return self.give_up(complaint);
+        }
+        Ok(if more { Flow::More } else { Flow::Done })
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.complaint)
+    }
+
+    fn status(&self) -> i32 {
+        if self.failed { FAILURE } else { 0 }
+    }
+}
+
+fn completed(block: &[u8], terminator: u8) -> Vec<u8> {
+    let mut text = block.to_vec();
+    complete(&mut text, terminator);
+    text
+}

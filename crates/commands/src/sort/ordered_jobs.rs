@@ -1,0 +1,199 @@
+//! Work done by several, whose results leave in order.
+//!
+//! ```text
+//!   work ── cut (under a lock) ──▶ job 4: a helper   job 5: a helper   job 6: whoever asks for output
+//!                                    └──── done, kept until it is its turn ────▶ out
+//! ```
+//! Helpers stay from one call to the next, so that they work while the output is written: they must be called back before
+//! the process is copied.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use pelton_stream::team::Helpers;
+
+/// So many jobs may be done, or in work, for each worker before the first of them is asked for.
+const AHEAD: usize = 3;
+
+/// What there is to do.
+pub(super) trait Work: Debug + Send + Sync + 'static {
+    /// How far it has been cut.
+    type Cutter: Debug + Default + Send;
+    /// A piece of it, which does not depend on the others.
+    type Job: Send;
+
+    /// The next job.
+    fn cut(&self, cutter: &mut Self::Cutter) -> Option<Self::Job>;
+
+    /// Does it, appending what comes of it to `out`.
+    fn work(&self, job: Self::Job, out: &mut Vec<u8>);
+}
+
+/// Work, and who does it.
+#[derive(Debug)]
+pub(super) struct Ordered<W: Work> {
+    shared: Arc<Shared<W>>,
+    helpers: Vec<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared<W: Work> {
+    work: W,
+    crew: Helpers,
+    board: Mutex<Board<W::Cutter>>,
+    moved: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Board<C> {
+    cutter: C,
+    /// How many jobs have been cut, and the results of how many of them have left.
+    cut: usize,
+    left: usize,
+    done: BTreeMap<usize, Vec<u8>>,
+    /// Nothing more can be cut.
+    ended: bool,
+    helpers: usize,
+    /// How many helpers there should be.
+    target: usize,
+    /// Buffers to be used again.
+    pool: Vec<Vec<u8>>,
+}
+
+impl<W: Work> Ordered<W> {
+    /// Nothing has been done yet; those of `crew` may help.
+    pub(super) fn new(work: W, crew: &Helpers) -> Self {
+        let (board, moved) = (Mutex::default(), Condvar::new());
+        Ordered { shared: Arc::new(Shared { work, crew: crew.clone(), board, moved }), helpers: Vec::new() }
+    }
+
+    /// What is to be done.
+    pub(super) fn work(&self) -> &W {
+        &self.shared.work
+    }
+
+    /// Appends what comes next; false if there is nothing more.
+    pub(super) fn next(&mut self, out: &mut Vec<u8>) -> bool {
+        self.hire();
+        let shared = &*self.shared;
+        let mut board = shared.lock();
+        loop {
+            let turn = board.left;
+            if let Some(done) = board.done.remove(&turn) {
+                board.left += 1;
+                drop(board);
+                shared.moved.notify_all();
+                shared.hand_out(done, out);
+                return true;
+            }
+            if let Some((number, job)) = shared.take(&mut board) {
+                board.left += usize::from(number == turn);
+                drop(board);
+                if number == turn {
+                    shared.work.work(job, out);
+                    return true;
+                }
+                board = shared.ahead_of_turn(number, job);
+            } else if board.left == board.cut {
+                return false;
+            } else {
+                board = shared.moved.wait(board).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    /// As many helpers as are wanted now.
+    fn hire(&mut self) {
+        let mut board = self.shared.lock();
+        if board.ended || !self.shared.crew.may_help() {
+            return;
+        }
+        board.target = self.shared.crew.wanted(1 + board.helpers) - 1;
+        for _ in board.helpers..board.target {
+            let shared = Arc::clone(&self.shared);
+            let thread = std::thread::Builder::new().name("pelton worker".to_owned());
+            let Ok(helper) = thread.spawn(move || shared.crew.as_hired(|| shared.help())) else {
+                // There are no more to be had.
+                break;
+            };
+            board.helpers += 1;
+            self.helpers.push(helper);
+        }
+        drop(board);
+        self.shared.moved.notify_all();
+    }
+
+    /// Goes on alone.
+    pub(super) fn detach(&mut self) {
+        self.shared.lock().target = 0;
+        self.shared.moved.notify_all();
+        for helper in self.helpers.drain(..) {
+            // One that panicked has brought the process down, or the test that it was part of.
+            let _ = helper.join();
+        }
+    }
+}
+
+impl<W: Work> Drop for Ordered<W> {
+    fn drop(&mut self) {
+        self.detach();
+    }
+}
+
+impl<W: Work> Shared<W> {
+    fn lock(&self) -> MutexGuard<'_, Board<W::Cutter>> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A job, and its number; `None` if there is nothing, or enough is under way.
+    fn take(&self, board: &mut Board<W::Cutter>) -> Option<(usize, W::Job)> {
+        if board.ended || board.cut - board.left >= AHEAD * (1 + board.helpers) {
+            return None;
+        }
+        let job = self.work.cut(&mut board.cutter);
+        board.ended = job.is_none();
+        let job = job?;
+        board.cut += 1;
+        Some((board.cut - 1, job))
+    }
+
+    /// What a helper does, until it is let go or nothing is left.
+    fn help(&self) {
+        let mut board = self.lock();
+        while board.helpers <= board.target && !board.ended {
+            board = match self.take(&mut board) {
+                Some((number, job)) => {
+                    drop(board);
+                    self.ahead_of_turn(number, job)
+                }
+                None if board.ended => break,
+                None => self.moved.wait(board).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+        board.helpers -= 1;
+        // Somebody may wait for what was just found to be the end.
+        self.moved.notify_all();
+    }
+
+    /// Does a job whose turn it is not.
+    fn ahead_of_turn(&self, number: usize, job: W::Job) -> MutexGuard<'_, Board<W::Cutter>> {
+        let mut done = self.lock().pool.pop().unwrap_or_default();
+        self.work.work(job, &mut done);
+        let mut board = self.lock();
+        board.done.insert(number, done);
+        self.moved.notify_all();
+        board
+    }
+
+    fn hand_out(&self, mut done: Vec<u8>, out: &mut Vec<u8>) {
+        if out.is_empty() {
+            std::mem::swap(out, &mut done);
+        } else {
+            out.extend_from_slice(&done);
+        }
+        done.clear();
+        self.lock().pool.push(done);
+    }
+}

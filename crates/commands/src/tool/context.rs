@@ -1,0 +1,255 @@
+//! What a command's meaning depends on besides its arguments: the locale, and which program it is.
+
+use crate::locale::collation::Collation;
+use crate::locale::installed::LocaleStore;
+use crate::locale::messages::Messages;
+use crate::tool::detect::Implementation;
+use crate::{Accept, Declined};
+
+/// What a byte sequence is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Charset {
+    /// Bytes; only ASCII has classes (C, POSIX).
+    C,
+    /// UTF-8, with the classes of C.UTF-8 or en_US.UTF-8.
+    Utf8,
+    /// Something that no kernel serves.
+    Other,
+}
+
+/// How strings are ordered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Collate {
+    /// By their bytes (C, POSIX, C.UTF-8).
+    Bytes,
+    /// By this locale's tables, named as the user wrote it.
+    Other(String),
+}
+
+/// What the environment's locale variables mean, after glibc's precedence and its fall-back to C.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Locale {
+    /// LC_CTYPE.
+    pub ctype: Charset,
+    /// LC_COLLATE.
+    pub collate: Collate,
+    /// The language of messages (LC_MESSAGES, LANGUAGE).
+    pub messages: Messages,
+    /// What stands between thousands, or that nothing does; `None` if the decimal point is not `.`, or if it is not
+    /// known (LC_NUMERIC).
+    pub thousands: Option<Option<u8>>,
+    /// The names of months are the English ones (LC_TIME).
+    pub plain_dates: bool,
+}
+
+impl Locale {
+    /// The C locale.
+    pub const C: Locale = Locale {
+        ctype: Charset::C,
+        collate: Collate::Bytes,
+        messages: Messages::English,
+        thousands: Some(None),
+        plain_dates: true,
+    };
+
+    /// The C.UTF-8 locale, installed.
+    pub const C_UTF8: Locale = Locale { ctype: Charset::Utf8, ..Locale::C };
+}
+
+/// What a command is read in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// The locale that the program will run in.
+    pub locale: Locale,
+    /// Which program the name stands for.
+    pub implementation: Implementation,
+}
+
+/// Every category that `setlocale(LC_ALL, "")` loads. If one of them is not installed, it loads none.
+const CATEGORIES: [&str; 12] = [
+    "LC_CTYPE",
+    "LC_NUMERIC",
+    "LC_TIME",
+    "LC_COLLATE",
+    "LC_MONETARY",
+    "LC_MESSAGES",
+    "LC_PAPER",
+    "LC_NAME",
+    "LC_ADDRESS",
+    "LC_TELEPHONE",
+    "LC_MEASUREMENT",
+    "LC_IDENTIFICATION",
+];
+
+/// Variables that change what options or messages mean; nothing is native under them.
+const UNSERVED: [&str; 9] = [
+    "POSIXLY_CORRECT",
+    "_POSIX2_VERSION",
+    // Of sed: how wide `l` writes.
+    "COLS",
+    "LOCPATH",
+    "OUTPUT_CHARSET",
+    "GCONV_PATH",
+    // Of mawk.
+    "MAWKBINMODE",
+    "MAWK_LONG_OPTIONS",
+    "WHINY_USERS",
+];
+
+impl Locale {
+    /// From the environment that the command will have.
+    pub fn resolve(variable: impl Fn(&str) -> Option<Vec<u8>>, store: &dyn LocaleStore) -> Accept<Locale> {
+        if let Some(name) = UNSERVED.iter().find(|name| variable(name).is_some()) {
+            return Declined::because(format!("{name} is set"));
+        }
+        let names: Vec<Vec<u8>> =
+            CATEGORIES.iter().map(|category| category_name(&variable, category)).collect();
+        let mut distinct = names.clone();
+        distinct.sort();
+        distinct.dedup();
+        for name in distinct.iter().filter(|name| !is_c(name)) {
+            match store.installed(name) {
+                Some(true) => {}
+                // glibc then stays in the C locale for every category.
+                Some(false) => return Ok(Locale::C),
+                None => {
+                    return Declined::because(format!("locale {} cannot be looked up", name.escape_ascii()));
+                }
+            }
+        }
+        let [ctype, numeric, time, collate, _, messages, ..] = names.as_slice() else { return Ok(Locale::C) };
+        let language = match variable("LANGUAGE").filter(|list| !list.is_empty()) {
+            None if is_plain(messages) => Messages::English,
+            _ if is_c(messages) => Messages::English,
+            list => store.messages(messages, list.as_deref(), has_utf8(ctype)),
+        };
+        if language == Messages::Unknown {
+            return Declined::because("the language of its messages is not known");
+        }
+        Ok(Locale {
+            ctype: charset(ctype),
+            collate: if is_plain(collate) {
+                Collate::Bytes
+            } else {
+                Collate::Other(String::from_utf8_lossy(collate).into_owned())
+            },
+            messages: language,
+            thousands: if is_plain(numeric) { Some(None) } else { store.thousands(numeric) },
+            plain_dates: is_plain(time) || store.has_english_months(time),
+        })
+    }
+
+    /// The order of this locale's strings; nothing if it is the order of bytes.
+    pub(crate) fn collation(&self) -> Accept<Option<&'static Collation>> {
+        match &self.collate {
+            Collate::Bytes => Ok(None),
+            Collate::Other(name) => Collation::of(name),
+        }
+    }
+}
+
+/// Whether every locale that the environment names is installed: bash warns of one that is not.
+pub fn locales_are_installed(variable: impl Fn(&str) -> Option<Vec<u8>>, store: &dyn LocaleStore) -> bool {
+    let names = CATEGORIES.iter().chain(&["LC_ALL", "LANG"]).filter_map(|name| variable(name));
+    let mut names = names.filter(|value| !value.is_empty() && !is_c(value));
+    names.all(|name| store.installed(&name) == Some(true))
+}
+
+/// LC_ALL, then the category's own variable, then LANG; empty means unset.
+fn category_name(variable: &impl Fn(&str) -> Option<Vec<u8>>, category: &str) -> Vec<u8> {
+    ["LC_ALL", category, "LANG"]
+        .iter()
+        .find_map(|name| variable(name).filter(|value| !value.is_empty()))
+        .unwrap_or_else(|| b"C".to_vec())
+}
+
+fn is_c(name: &[u8]) -> bool {
+    matches!(name, b"C" | b"POSIX")
+}
+
+fn is_c_utf8(name: &[u8]) -> bool {
+    matches!(name, b"C.UTF-8" | b"C.utf8")
+}
+
+/// C in all but, perhaps, its characters.
+fn is_plain(name: &[u8]) -> bool {
+    is_c(name) || is_c_utf8(name)
+}
+
+/// Are its characters in UTF-8, by its name?
+fn has_utf8(name: &[u8]) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.ends_with(b".utf-8") || name.ends_with(b".utf8")
+}
+
+fn charset(name: &[u8]) -> Charset {
+    match name {
+        b"C" | b"POSIX" => Charset::C,
+        b"C.UTF-8" | b"C.utf8" | b"en_US.UTF-8" | b"en_US.utf8" => Charset::Utf8,
+        _ => Charset::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Installed(&'static [&'static str]);
+
+    impl LocaleStore for Installed {
+        fn installed(&self, name: &[u8]) -> Option<bool> {
+            Some(self.0.iter().any(|known| known.as_bytes() == name))
+        }
+    }
+
+    fn resolve(variables: &[(&str, &str)]) -> Accept<Locale> {
+        let find = |name: &str| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_bytes().to_vec())
+        };
+        Locale::resolve(find, &Installed(&["C.UTF-8", "en_US.UTF-8", "de_DE.UTF-8"]))
+    }
+
+    #[test]
+    fn lc_all_wins_then_the_category_then_lang_and_empty_is_unset() {
+        assert_eq!(resolve(&[]).unwrap(), Locale::C);
+        assert_eq!(resolve(&[("LANG", "C.UTF-8")]).unwrap(), Locale::C_UTF8);
+        assert_eq!(resolve(&[("LANG", "en_US.UTF-8"), ("LC_ALL", "C")]).unwrap(), Locale::C);
+        assert_eq!(resolve(&[("LANG", "C.UTF-8"), ("LC_ALL", "")]).unwrap(), Locale::C_UTF8);
+        let mixed = resolve(&[("LANG", "C.UTF-8"), ("LC_COLLATE", "en_US.UTF-8")]).unwrap();
+        assert_eq!(mixed.collate, Collate::Other("en_US.UTF-8".to_owned()));
+        assert_eq!(mixed.ctype, Charset::Utf8);
+        assert_eq!(resolve(&[("LANG", "de_DE.UTF-8")]).unwrap().ctype, Charset::Other);
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_locale_is_not_plain() {
+        let locale = resolve(&[("LANG", "en_US.UTF-8")]).unwrap();
+        assert_eq!((locale.thousands, locale.plain_dates), (None, false));
+        let numbers = resolve(&[("LANG", "en_US.UTF-8"), ("LC_NUMERIC", "C")]).unwrap();
+        assert_eq!(numbers.thousands, Some(None));
+    }
+
+    #[test]
+    fn one_category_that_is_not_installed_leaves_all_of_them_in_c() {
+        assert_eq!(resolve(&[("LANG", "C.UTF-8"), ("LC_TIME", "xx_YY")]).unwrap(), Locale::C);
+        assert_eq!(resolve(&[("LC_ALL", "fr_FR.UTF-8")]).unwrap(), Locale::C);
+    }
+
+    #[test]
+    fn a_locale_that_is_not_installed_is_noticed_behind_one_that_is() {
+        let check = |variables: &'static [(&str, &str)]| {
+            let find = |name: &str| {
+                variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_bytes().to_vec())
+            };
+            locales_are_installed(find, &Installed(&["C.UTF-8"]))
+        };
+        assert!(check(&[]) && check(&[("LC_ALL", "C.UTF-8"), ("LANG", ""), ("LC_TIME", "POSIX")]));
+        assert!(!check(&[("LC_ALL", "C"), ("LC_CTYPE", "xx_YY")]));
+        assert!(!check(&[("LANG", "xx_YY")]));
+    }
+
+    #[test]
+    fn variables_that_change_meanings_are_declined() {
+        assert_eq!(resolve(&[("POSIXLY_CORRECT", "")]).unwrap_err().reason, "POSIXLY_CORRECT is set");
+    }
+}

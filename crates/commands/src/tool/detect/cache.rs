@@ -1,0 +1,185 @@
+//! Keeping answers between runs: a file in the user's cache folder. Losing it costs a few milliseconds, so every
+//! failure is silent.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use pelton_sys::private::PrivateFolder;
+
+use super::{FIRST_LINES, Implementation, Stamp};
+
+/// Keeps answers between runs.
+pub trait Store {
+    /// What was saved, or nothing.
+    fn load(&self) -> Option<String>;
+    /// Keeps it; may fail silently: it is only a cache.
+    fn save(&self, text: &str);
+}
+
+/// A larger file is none of ours.
+const CACHE_BYTES_MAX: u64 = 1 << 20;
+
+const NAME: &str = "implementations";
+
+/// A file under `$XDG_CACHE_HOME/pelton`: what it says decides which kernels run, so that a folder which others can write
+/// is no place for it.
+#[derive(Clone, Debug)]
+pub struct CacheFile {
+    folder: PathBuf,
+}
+
+impl CacheFile {
+    /// In the user's cache folder, if the environment names one.
+    pub fn of_user(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<Self> {
+        let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+        let root = variable("XDG_CACHE_HOME")
+            .and_then(absolute)
+            .or_else(|| variable("HOME").and_then(absolute).map(|home| home.join(".cache")))?;
+        Some(CacheFile { folder: root.join("pelton") })
+    }
+}
+
+impl Store for CacheFile {
+    fn load(&self) -> Option<String> {
+        PrivateFolder::open(&self.folder).ok()?.read(NAME, CACHE_BYTES_MAX).ok()
+    }
+
+    fn save(&self, text: &str) {
+        let _ = PrivateFolder::make(&self.folder).and_then(|folder| folder.write(NAME, text));
+    }
+}
+
+/// The number grows whenever more is asked of programs than before.
+const HEADER: &str = "pelton implementations 3";
+
+/// One line per program: inode, time, size, family or `?`, version or line, path. Paths that are not UTF-8 or hold a
+/// newline or tab are not kept.
+pub(super) fn encode(known: &HashMap<PathBuf, (Stamp, Implementation)>) -> String {
+    let mut text = format!("{HEADER}\n");
+    for (path, (stamp, implementation)) in known {
+        let (family, words) = match implementation {
+            Implementation::Known { family, version } => (format!("{family:?}"), version),
+            Implementation::Unknown(line) => ("?".to_owned(), line),
+        };
+        let Some(path) = path.to_str().filter(|path| !path.contains(['\n', '\t'])) else { continue };
+        if words.contains(['\n', '\t']) {
+            continue;
+        }
+        let Stamp { inode, modified_ns, bytes } = stamp;
+        text.push_str(&format!("{inode}\t{modified_ns}\t{bytes}\t{family}\t{words}\t{path}\n"));
+    }
+    text
+}
+
+/// `None` for anything but a whole, well-formed cache.
+pub(super) fn decode(text: &str) -> Option<HashMap<PathBuf, (Stamp, Implementation)>> {
+    let lines = text.strip_suffix('\n')?.strip_prefix(HEADER)?;
+    lines.split('\n').skip(1).map(decode_line).collect()
+}
+
+fn decode_line(line: &str) -> Option<(PathBuf, (Stamp, Implementation))> {
+    let mut fields = line.split('\t');
+    let mut next = || fields.next();
+    let stamp = Stamp {
+        inode: next()?.parse().ok()?,
+        modified_ns: next()?.parse().ok()?,
+        bytes: next()?.parse().ok()?,
+    };
+    let (family, words, path) = (next()?, next()?.to_owned(), PathBuf::from(next()?));
+    let implementation = if family == "?" {
+        Implementation::Unknown(words)
+    } else {
+        let (_, family) = FIRST_LINES.iter().find(|(_, known)| format!("{known:?}") == family)?;
+        Implementation::Known { family: *family, version: words }
+    };
+    fields.next().is_none().then_some((path, (stamp, implementation)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Family;
+    use crate::tool::detect::{Detector, SystemProbe};
+    use std::fs;
+    use std::path::Path;
+
+    /// A folder of its own for each test, removed at the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("pelton-cache-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+
+        fn cache(&self) -> CacheFile {
+            CacheFile::of_user(|name| (name == "XDG_CACHE_HOME").then(|| self.0.clone())).unwrap()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn entry(number: u64) -> (PathBuf, (Stamp, Implementation)) {
+        let stamp = Stamp { inode: number, modified_ns: 1, bytes: 2 };
+        (PathBuf::from(format!("/bin/{number}")), (stamp, Implementation::tested(Family::GnuCoreutils)))
+    }
+
+    #[test]
+    fn what_is_saved_is_loaded() {
+        let folder = Folder::new("saved");
+        let known: HashMap<_, _> = (0..3).map(entry).collect();
+        folder.cache().save(&encode(&known));
+        assert_eq!(folder.cache().load().and_then(|text| decode(&text)), Some(known));
+        assert_eq!(fs::read_dir(folder.0.join("pelton")).unwrap().count(), 1, "drafts are gone");
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_costs_nothing_but_the_cache() {
+        let folder = Folder::new("unwritable");
+        // A file where the folder would be: not even root can write there.
+        fs::write(folder.0.join("pelton"), b"").unwrap();
+        folder.cache().save("text");
+        assert_eq!(folder.cache().load(), None);
+        let mut detector = Detector::new(&SystemProbe, Some(Box::new(folder.cache())));
+        let found = detector.identify(Path::new("/bin/cat"));
+        assert_eq!(found, Detector::new(&SystemProbe, None).identify(Path::new("/bin/cat")));
+    }
+
+    #[test]
+    fn what_is_no_cache_is_not_read() {
+        let folder = Folder::new("odd");
+        let place = folder.0.join("pelton/implementations");
+        fs::create_dir_all(&place).unwrap();
+        assert_eq!(folder.cache().load(), None);
+        folder.cache().save("text");
+        assert_eq!(fs::read_dir(folder.0.join("pelton")).unwrap().count(), 1, "drafts are gone");
+        fs::remove_dir(&place).unwrap();
+        fs::write(&place, vec![b'x'; CACHE_BYTES_MAX as usize + 1]).unwrap();
+        assert_eq!(folder.cache().load(), None);
+        fs::write(&place, b"pelton implementations 3\n\xff\n").unwrap();
+        assert_eq!(folder.cache().load(), None);
+    }
+
+    #[test]
+    fn writers_at_the_same_time_leave_a_whole_cache() {
+        let folder = Folder::new("writers");
+        let texts: Vec<String> = (1..5).map(|many| encode(&(0..many * 100).map(entry).collect())).collect();
+        std::thread::scope(|scope| {
+            for text in &texts {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        folder.cache().save(text);
+                        let there = folder.cache().load().unwrap();
+                        assert!(texts.contains(&there));
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(folder.0.join("pelton")).unwrap().count(), 1, "drafts are gone");
+    }
+}

@@ -1,0 +1,401 @@
+//! Which implementation and version a program is.
+//!
+//! A kernel claims to equal a named implementation, so the name on the PATH is not enough. The program is asked once
+//! (`--version`, first line) and tried (a few bytes whose answer tells a patched one from the original); what it is
+//! is kept for as long as the file stays the same (path, inode, time, size).
+
+mod behaviour;
+mod cache;
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::locale::installed::{LocaleStore, SystemLocales};
+use cache::{decode, encode};
+
+pub use cache::{CacheFile, Store};
+
+/// Who wrote a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// GNU coreutils.
+    GnuCoreutils,
+    /// GNU grep.
+    GnuGrep,
+    /// GNU sed.
+    GnuSed,
+    /// GNU findutils (find, xargs).
+    GnuFindutils,
+    /// GNU awk.
+    Gawk,
+    /// mawk.
+    Mawk,
+    /// The one true awk.
+    OriginalAwk,
+    /// util-linux.
+    UtilLinux,
+    /// jq. It has no kernel.
+    Jq,
+    /// bash's own builtins.
+    Bash,
+    /// This very program: others are not asked for their version.
+    Pelton,
+}
+
+impl Family {
+    /// As it calls itself.
+    pub fn title(self) -> &'static str {
+        match self {
+            Family::GnuCoreutils => "GNU coreutils",
+            Family::GnuGrep => "GNU grep",
+            Family::GnuSed => "GNU sed",
+            Family::GnuFindutils => "GNU findutils",
+            Family::Gawk => "GNU awk",
+            Family::Mawk => "mawk",
+            Family::OriginalAwk => "the one true awk",
+            Family::UtilLinux => "util-linux",
+            Family::Jq => "jq",
+            Family::Bash => "bash",
+            Family::Pelton => "pelton",
+        }
+    }
+}
+
+/// The versions that the kernels were compared with: those of Debian 12. Others are declined until they have been
+/// compared as well: release notes that name no difference prove none.
+pub const TESTED: &[(Family, &str)] = &[
+    (Family::GnuCoreutils, "9.1"),
+    (Family::GnuGrep, "3.8"),
+    (Family::GnuSed, "4.9"),
+    (Family::GnuFindutils, "4.9.0"),
+    (Family::Gawk, "5.2.1"),
+    (Family::Mawk, "1.3.4 20200120"),
+    (Family::OriginalAwk, "20220912"),
+    (Family::UtilLinux, "2.38.1"),
+    (Family::Jq, "1.6"),
+    (Family::Bash, "5.2.15(1)-release"),
+    (Family::Pelton, env!("CARGO_PKG_VERSION")),
+];
+
+/// How the first line of `--version` begins, and what follows is the version. `*` stands for the program's name.
+const FIRST_LINES: &[(&str, Family)] = &[
+    ("* (GNU coreutils) ", Family::GnuCoreutils),
+    ("* (GNU grep) ", Family::GnuGrep),
+    ("* (GNU sed) ", Family::GnuSed),
+    ("* (GNU findutils) ", Family::GnuFindutils),
+    ("GNU Awk ", Family::Gawk),
+    ("mawk ", Family::Mawk),
+    ("awk version ", Family::OriginalAwk),
+    ("* from util-linux ", Family::UtilLinux),
+    ("jq-", Family::Jq),
+    ("GNU bash, version ", Family::Bash),
+];
+
+/// Which program a name stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Implementation {
+    /// One that can be named.
+    Known {
+        /// Who wrote it.
+        family: Family,
+        /// As it prints it.
+        version: String,
+    },
+    /// What it said of itself instead, for the reason in `explain`; empty if nothing.
+    Unknown(String),
+}
+
+impl Implementation {
+    /// The version of this family that was tested, for tests and for callers that know.
+    pub fn tested(family: Family) -> Self {
+        let version = TESTED.iter().find(|(tested, _)| *tested == family).map_or("", |(_, version)| version);
+        Implementation::Known { family, version: version.to_owned() }
+    }
+
+    /// Who wrote it, if that is known.
+    pub fn family(&self) -> Option<Family> {
+        match self {
+            Implementation::Known { family, .. } => Some(*family),
+            Implementation::Unknown(_) => None,
+        }
+    }
+
+    /// Is it this family, in a version that was compared?
+    pub fn is_tested(&self, wanted: Family) -> bool {
+        matches!(self, Implementation::Known { family, version }
+            if *family == wanted && TESTED.contains(&(*family, version.as_str())))
+    }
+
+    /// In words, for reasons.
+    pub fn describe(&self) -> String {
+        match self {
+            Implementation::Known { family, version } => format!("{} {version}", family.title()),
+            Implementation::Unknown(line) if line.is_empty() => "an unknown program".to_owned(),
+            Implementation::Unknown(line) => format!("an unknown program ('{line}')"),
+        }
+    }
+
+    /// Reads the first line of what `program --version` prints.
+    pub fn from_version_line(program: &str, line: &str) -> Self {
+        for (pattern, family) in FIRST_LINES {
+            let expected = pattern.replace('*', program);
+            if let Some(rest) = line.strip_prefix(&expected) {
+                let version = match family {
+                    Family::Gawk => rest.split([',', ' ']).next(),
+                    Family::Bash => rest.split(' ').next(),
+                    _ => Some(rest.trim_end()),
+                };
+                return Implementation::Known {
+                    family: *family,
+                    version: version.unwrap_or_default().to_owned(),
+                };
+            }
+        }
+        Implementation::Unknown(line.chars().take(60).collect())
+    }
+}
+
+/// What must stay the same for an answer to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Its inode number.
+    pub inode: u64,
+    /// When it was last written, in nanoseconds.
+    pub modified_ns: i128,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Asks the machine.
+pub trait Probe {
+    /// The file behind a path, links followed.
+    fn stamp(&self, path: &Path) -> Option<Stamp>;
+    /// The first line of `path --version`.
+    fn version_line(&self, path: &Path) -> Option<String>;
+    /// What the program does otherwise than a program of this family and name does, in words.
+    fn oddity(&self, path: &Path, family: Family, program: &str) -> Option<String>;
+}
+
+/// The machine itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemProbe;
+
+impl Probe for SystemProbe {
+    fn stamp(&self, path: &Path) -> Option<Stamp> {
+        let data = fs::metadata(path).ok()?;
+        let modified_ns = i128::from(data.mtime()) * 1_000_000_000 + i128::from(data.mtime_nsec());
+        Some(Stamp { inode: data.ino(), modified_ns, bytes: data.size() })
+    }
+
+    fn version_line(&self, path: &Path) -> Option<String> {
+        // awk is a link to one of several.
+        let real = fs::canonicalize(path).ok();
+        let name = real.as_deref().unwrap_or(path).file_name()?.to_str()?;
+        // mawk knows no long options before 1.3.4-2020 and says its version with -W.
+        let args = if name == "mawk" { &["-W", "version"][..] } else { &["--version"] };
+        let (answer, _) = behaviour::ask(path, args, "", "C")?;
+        Some(String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned())
+    }
+
+    fn oddity(&self, path: &Path, family: Family, program: &str) -> Option<String> {
+        let mut behaviours = behaviour::of(family, program).peekable();
+        behaviours.peek()?;
+        if !has_utf8() {
+            return Some("C.UTF-8 is not installed, in which patched ones could be told".to_owned());
+        }
+        let odd = behaviours.find(|behaviour| !behaviour.is_shown_by(path))?;
+        Some(format!("patched: '{}' answers otherwise", odd.describe()))
+    }
+}
+
+/// Can the difference between bytes and characters show?
+fn has_utf8() -> bool {
+    SystemLocales::default().installed(b"C.UTF-8") == Some(true)
+}
+
+/// Answers which implementation a path is, and remembers.
+pub struct Detector<'a> {
+    probe: &'a dyn Probe,
+    store: Option<Box<dyn Store + 'a>>,
+    known: HashMap<PathBuf, (Stamp, Implementation)>,
+}
+
+impl Detector<'static> {
+    /// Of this machine, with the user's cache if the environment names a place for it.
+    pub fn of_user(variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
+        let store = CacheFile::of_user(variable).map(|file| Box::new(file) as Box<dyn Store>);
+        Detector::new(&SystemProbe, store)
+    }
+}
+
+impl<'a> Detector<'a> {
+    /// With what `store` remembers.
+    pub fn new(probe: &'a dyn Probe, store: Option<Box<dyn Store + 'a>>) -> Self {
+        let mut detector = Detector { probe, store, known: HashMap::new() };
+        detector.known = detector.stored();
+        detector
+    }
+
+    fn stored(&self) -> HashMap<PathBuf, (Stamp, Implementation)> {
+        self.store.as_ref().and_then(|store| store.load()).and_then(|text| decode(&text)).unwrap_or_default()
+    }
+
+    /// What the program at this path is. Asks it only if it is new or was replaced.
+    pub fn identify(&mut self, path: &Path) -> Implementation {
+        let Some(stamp) = self.probe.stamp(path) else { return Implementation::Unknown(String::new()) };
+        if let Some((_, known)) = self.known.get(path).filter(|(then, _)| *then == stamp) {
+            return known.clone();
+        }
+        let program = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let implementation = self.ask(path, program);
+        // What others have found meanwhile stays.
+        self.known.extend(self.stored());
+        self.known.insert(path.to_owned(), (stamp, implementation.clone()));
+        if let Some(store) = &self.store {
+            store.save(&encode(&self.known));
+        }
+        implementation
+    }
+
+    fn ask(&self, path: &Path, program: &str) -> Implementation {
+        let line = self.probe.version_line(path).unwrap_or_default();
+        match Implementation::from_version_line(program, &line) {
+            Implementation::Known { family, version } => {
+                let oddity = self.probe.oddity(path, family, program);
+                let version = oddity.map_or(version.clone(), |oddity| format!("{version} ({oddity})"));
+                Implementation::Known { family, version }
+            }
+            unknown => unknown,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::{Cell, RefCell};
+
+    struct Machine {
+        stamp: Cell<Stamp>,
+        line: &'static str,
+        asked: Cell<u32>,
+        odd: bool,
+    }
+
+    impl Probe for Machine {
+        fn stamp(&self, _: &Path) -> Option<Stamp> {
+            Some(self.stamp.get())
+        }
+
+        fn version_line(&self, _: &Path) -> Option<String> {
+            self.asked.set(self.asked.get() + 1);
+            Some(self.line.to_owned())
+        }
+
+        fn oddity(&self, _: &Path, _: Family, program: &str) -> Option<String> {
+            self.odd.then(|| format!("patched: {program}"))
+        }
+    }
+
+    #[derive(Default)]
+    struct Memory(RefCell<Option<String>>);
+
+    impl Store for &Memory {
+        fn load(&self) -> Option<String> {
+            self.0.borrow().clone()
+        }
+
+        fn save(&self, text: &str) {
+            *self.0.borrow_mut() = Some(text.to_owned());
+        }
+    }
+
+    fn machine(line: &'static str) -> Machine {
+        let stamp = Stamp { inode: 1, modified_ns: -5, bytes: 3 };
+        Machine { stamp: Cell::new(stamp), line, asked: Cell::new(0), odd: false }
+    }
+
+    #[test]
+    fn version_lines_name_the_implementation() {
+        let known = |program: &str, line: &str| Implementation::from_version_line(program, line);
+        assert!(known("cut", "cut (GNU coreutils) 9.1").is_tested(Family::GnuCoreutils));
+        assert!(!known("cut", "cut (GNU coreutils) 9.4").is_tested(Family::GnuCoreutils));
+        assert!(!known("cut", "cut (uutils coreutils) 0.0.27").is_tested(Family::GnuCoreutils));
+        assert!(!known("cut", "sort (GNU coreutils) 9.1").is_tested(Family::GnuCoreutils));
+        assert!(known("rev", "rev from util-linux 2.38.1").is_tested(Family::UtilLinux));
+        assert!(known("gawk", "GNU Awk 5.2.1, API 3.2, PMA Avon 8-g1").is_tested(Family::Gawk));
+        assert!(known("mawk", "mawk 1.3.4 20200120").is_tested(Family::Mawk));
+        let bash = "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)";
+        assert!(known("bash", bash).is_tested(Family::Bash));
+    }
+
+    #[test]
+    fn a_program_is_asked_once_until_it_changes() {
+        let machine = machine("cat (GNU coreutils) 9.1");
+        let memory = Memory::default();
+        let path = Path::new("/usr/bin/cat");
+        assert!(
+            Detector::new(&machine, Some(Box::new(&memory))).identify(path).is_tested(Family::GnuCoreutils)
+        );
+        assert!(
+            Detector::new(&machine, Some(Box::new(&memory))).identify(path).is_tested(Family::GnuCoreutils)
+        );
+        assert_eq!(machine.asked.get(), 1);
+        machine.stamp.set(Stamp { inode: 2, ..machine.stamp.get() });
+        Detector::new(&machine, Some(Box::new(&memory))).identify(path);
+        assert_eq!(machine.asked.get(), 2);
+    }
+
+    #[test]
+    fn one_that_behaves_otherwise_is_not_what_it_says() {
+        let machine = Machine { odd: true, ..machine("cut (GNU coreutils) 9.1") };
+        let memory = Memory::default();
+        for _ in 0..2 {
+            let found = Detector::new(&machine, Some(Box::new(&memory))).identify(Path::new("/usr/bin/cut"));
+            assert!(!found.is_tested(Family::GnuCoreutils));
+            assert_eq!(found.describe(), "GNU coreutils 9.1 (patched: cut)");
+        }
+        assert_eq!(machine.asked.get(), 1);
+    }
+
+    #[test]
+    fn what_another_run_has_found_stays() {
+        let machine = machine("cat (GNU coreutils) 9.1");
+        let memory = Memory::default();
+        let mut slow = Detector::new(&machine, Some(Box::new(&memory)));
+        Detector::new(&machine, Some(Box::new(&memory))).identify(Path::new("/bin/cat"));
+        slow.identify(Path::new("/usr/bin/cat"));
+        Detector::new(&machine, Some(Box::new(&memory))).identify(Path::new("/bin/cat"));
+        assert_eq!(machine.asked.get(), 2);
+    }
+
+    #[test]
+    fn the_programs_of_this_machine_are_what_the_kernels_equal() {
+        let version = Implementation::tested(Family::GnuCoreutils).describe();
+        for entry in crate::COMMANDS.iter().filter(|entry| entry.family == Family::GnuCoreutils) {
+            let found = Detector::new(&SystemProbe, None).identify(&Path::new("/usr/bin").join(entry.name));
+            if found.describe().starts_with(&version) {
+                assert!(found.is_tested(Family::GnuCoreutils), "{}: {}", entry.name, found.describe());
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_cache_is_ignored() {
+        let machine = machine("cat (GNU coreutils) 9.1");
+        let whole = {
+            let memory = Memory::default();
+            Detector::new(&machine, Some(Box::new(&memory))).identify(Path::new("/usr/bin/cat"));
+            (&memory).load().unwrap()
+        };
+        for damaged in [&whole[..whole.len() - 1], &whole[5..], "", "\n", &whole.replace("\t", " ")] {
+            let memory = Memory(RefCell::new(Some(damaged.to_owned())));
+            machine.asked.set(0);
+            let found = Detector::new(&machine, Some(Box::new(&memory))).identify(Path::new("/usr/bin/cat"));
+            assert!(found.is_tested(Family::GnuCoreutils));
+            assert_eq!(machine.asked.get(), 1, "{damaged:?}");
+        }
+    }
+}

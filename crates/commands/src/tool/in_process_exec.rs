@@ -1,0 +1,338 @@
+//! Runs of a command over files whose names come as data, without a process for each.
+//!
+//! Until a run has given something away, it can be taken back: whatever is not as plain as its kernel needs it is then the
+//! real command's, from the start of the list on. Before a run gives something away, it sees to it that all its other files
+//! will open.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use pelton_stream::{Chain, Fed, Files, Flow, InputKind, Kernel, Resources, Sink, block_bytes};
+
+use crate::{Accept, Command, Context, Declined, Implementation, Input, Locale};
+
+/// Or what the real one would have to judge.
+pub(crate) type OrFallback<T> = Result<T, &'static str>;
+
+/// What reads files, writes nothing, and ends by itself.
+const COMMANDS: &[&[u8]] = &[
+    b"cat",
+    b"cut",
+    b"expand",
+    b"fold",
+    b"grep",
+    b"head",
+    b"nl",
+    b"sed",
+    b"sort",
+    b"tac",
+    b"tail",
+    b"unexpand",
+    b"uniq",
+    b"wc",
+];
+
+/// Those whose messages and lines name no file but as it is begun; their expressions are compiled once for all runs over one file.
+const ONCE: &[&[u8]] = &[b"cat", b"cut", b"grep", b"head", b"sed"];
+
+/// Those that want to know how long all their files are before they read the first. Of others, each is looked at when it is open, which
+/// needs no walk to it by its name.
+const LOOK_AHEAD: &[&[u8]] = &[b"sort", b"wc"];
+
+/// So much of what a run prints is kept before it gives something away; and so much is made at once.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// A run that cannot give anything away before its end, and prints more than this, is the real command's.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Stands for a file while arguments are read before names are known. No option, no `=`, and in no word of a user: where the name
+/// is an option's value or a pattern, it must not be taken for a file that the user names besides.
+const SOME_FILE: &[u8] = b"pelton:some:file";
+
+/// Whether a kernel may stand for the command of this name.
+pub(crate) fn is_known(name: &[u8]) -> bool {
+    COMMANDS.contains(&name)
+}
+
+/// A command and its words, to which names are added.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) name: Vec<u8>,
+    words: Vec<Vec<u8>>,
+    /// Where the name goes, if not behind all words.
+    at: Option<usize>,
+    context: Context,
+    /// Understood for one file.
+    one: Arc<dyn Command>,
+}
+
+impl Program {
+    /// `replace`: what stands for the name among the words, if they come one by one. `single`: they come one by one.
+    pub(crate) fn new(
+        name: &[u8],
+        words: &[Vec<u8>],
+        replace: Option<&[u8]>,
+        single: bool,
+        locale: &Locale,
+    ) -> Accept<Self> {
+        let Some(entry) = crate::lookup(name).filter(|_| is_known(name)) else {
+            return Declined::because("no kernel can stand for it");
+        };
+        if words.iter().any(|word| memchr::memmem::find(word, SOME_FILE).is_some()) {
+            return Declined::because("a word of it is what stands for names here");
+        }
+        let at = match replace {
+            None => None,
+            Some(pattern) => Some(place_of(pattern, words)?),
+        };
+        let context =
+            Context { locale: locale.clone(), implementation: Implementation::tested(entry.family) };
+        let some = |count: usize| vec![SOME_FILE.to_vec(); count];
+        let one = understand(name, &with(words, at, &some(1)), &some(1), &context)?;
+        if !single {
+            understand(name, &with(words, at, &some(2)), &some(2), &context)?;
+        }
+        Ok(Program { name: name.to_vec(), words: words.to_vec(), at, context, one: Arc::from(one) })
+    }
+
+    /// The words of a run over these files.
+    pub(crate) fn args(&self, files: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        with(&self.words, self.at, files)
+    }
+
+    fn kernel(&self, files: &[Vec<u8>]) -> OrFallback<(Box<dyn Kernel>, bool)> {
+        let is_plain = |name: &Vec<u8>| !name.is_empty() && !name.starts_with(b"-");
+        let known = matches!(files, [file] if is_plain(file)) && ONCE.contains(&&*self.name);
+        let made = if known {
+            self.one.kernel().map(|kernel| (kernel, self.one.resume_args().is_some()))
+        } else {
+            understand(&self.name, &self.args(files), files, &self.context)
+                .and_then(|command| Ok((command.kernel()?, command.resume_args().is_some())))
+        };
+        made.map_err(|_| "arguments that only the real command understands")
+    }
+}
+
+fn place_of(pattern: &[u8], words: &[Vec<u8>]) -> Accept<usize> {
+    let holds = |word: &Vec<u8>| memchr::memmem::find(word, pattern).is_some();
+    let mut places = (0..words.len()).filter(|&at| holds(&words[at]));
+    match (places.next(), places.next()) {
+        (Some(at), None) if words[at] == pattern => Ok(at),
+        _ => Declined::because("the name stands within a word, in several, or in none"),
+    }
+}
+
+fn with(words: &[Vec<u8>], at: Option<usize>, files: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let (before, behind) = words.split_at(at.unwrap_or(words.len()));
+    let behind = behind.get(usize::from(at.is_some())..).unwrap_or_default();
+    [before, files, behind].concat()
+}
+
+/// If it reads these files in this order, and does nothing else.
+fn understand(
+    name: &[u8],
+    args: &[Vec<u8>],
+    files: &[Vec<u8>],
+    context: &Context,
+) -> Accept<Box<dyn Command>> {
+    let command = crate::accept(name, args, context)?;
+    let mut inputs = command.inputs().iter();
+    let reads = files.iter().all(|file| inputs.next() == Some(&Input::File(file.clone())));
+    if !reads || inputs.next().is_some() || command.copies().is_some() || !command.scripts().is_empty() {
+        return Declined::because("it does more than to read the files that are named");
+    }
+    command.kernel()?;
+    Ok(command)
+}
+
+/// One run, while it lasts.
+pub(crate) struct Run {
+    chain: Chain,
+    name: Vec<u8>,
+    files: Vec<Vec<u8>>,
+    at: usize,
+    open: Option<Box<dyn Read + Send>>,
+    /// All files were looked at before the first was read.
+    looked: bool,
+    /// The kernel knows of the current file.
+    begun: bool,
+    /// Something has been given away.
+    committed: bool,
+    /// The kernel may meet data that only the real command can judge.
+    may_give_up: bool,
+    /// A file was lost when it was too late to leave it to the real command.
+    failed: bool,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// There is something to give away first.
+    Paused,
+    /// It ended, with this status.
+    Ended(i32),
+}
+
+/// What a run says.
+pub(crate) struct RunOutput<'a> {
+    pub(crate) out: &'a mut Vec<u8>,
+    pub(crate) complaints: &'a mut Vec<u8>,
+}
+
+impl Sink for RunOutput<'_> {
+    fn take(&mut self, bytes: &[u8]) -> Flow {
+        self.out.extend_from_slice(bytes);
+        Flow::More
+    }
+
+    fn complain(&mut self, text: &[u8]) {
+        self.complaints.extend_from_slice(text);
+    }
+}
+
+impl Run {
+    /// Over these files, of which there is at least one.
+    pub(crate) fn new(
+        program: &Program,
+        files: Vec<Vec<u8>>,
+        means: &Resources,
+        null: bool,
+    ) -> OrFallback<Self> {
+        let opener = opener(means)?;
+        let (kernel, may_give_up) = program.kernel(&files)?;
+        let mut chain = Chain::new(vec![kernel]);
+        let storage = means.storage.clone();
+        chain.attach(&Resources { storage, ..Resources::default() }, std::slice::from_ref(&means.itself));
+        if null {
+            chain.output_is_discarded();
+        }
+        let looked = files.len() > 1 && LOOK_AHEAD.contains(&&*program.name);
+        let (mut open, mut kinds) = (None, Vec::new());
+        if let [file] = &files[..] {
+            let (file, bytes) = opener.open(file).ok_or(NOT_PLAIN)?;
+            open = Some(file);
+            kinds.push(InputKind::Regular { bytes });
+        } else if looked {
+            let kind = |bytes| InputKind::Regular { bytes };
+            let all = files.iter().map(|file| opener.look(file).map(kind)).collect::<Option<_>>();
+            kinds = all.ok_or(NOT_PLAIN)?;
+        }
+        chain.begin(&kinds, &mut Vec::new()).map_err(|_| UNJUDGED)?;
+        let name = program.name.clone();
+        let (begun, committed, failed) = (false, false, false);
+        Ok(Run { chain, name, files, at: 0, open, looked, begun, committed, may_give_up, failed })
+    }
+
+    /// Goes on until it has ended, or has printed enough for once. `block` is what a read may fill.
+    pub(crate) fn go_on(
+        &mut self,
+        means: &Resources,
+        block: &mut [u8],
+        said: &mut RunOutput<'_>,
+    ) -> OrFallback<Progress> {
+        let opener = opener(means)?;
+        let before = said.out.len();
+        while self.at < self.files.len() {
+            let printed = said.out.len() - before;
+            if (printed >= KEPT_BYTES || !said.complaints.is_empty()) && self.may_commit(opener) {
+                return Ok(Progress::Paused);
+            }
+            // What is said stands behind what was printed before, and neither may be said too early.
+            if printed >= MOST_BYTES || !said.complaints.is_empty() {
+                return Err("more than is kept");
+            }
+            if !self.begin(opener, said)? {
+                self.at += 1;
+                continue;
+            }
+            match self.read(block, said)? {
+                Flow::More if self.open.is_some() => {}
+                Flow::Done => self.at = self.files.len(),
+                _ => {
+                    (self.open, self.begun) = (None, false);
+                    let ended = self.chain.end_input(said).map_err(|_| UNJUDGED)?;
+                    self.at = if ended == Flow::Done { self.files.len() } else { self.at + 1 };
+                }
+            }
+        }
+        self.chain.finish(said).map_err(|_| UNJUDGED)?;
+        let status = self.chain.statuses().first().copied().unwrap_or(0);
+        Ok(Progress::Ended(status.max(i32::from(self.failed))))
+    }
+
+    /// From here on nothing can be taken back.
+    fn may_commit(&mut self, files: &dyn Files) -> bool {
+        let rest = &self.files[(self.at + usize::from(self.begun)).min(self.files.len())..];
+        let is_plain = |file: &Vec<u8>| self.looked || files.look(file).is_some();
+        self.committed |= !self.may_give_up && rest.iter().all(|file| is_plain(file) && files.may_open(file));
+        self.committed
+    }
+
+    /// Opens the current file, if it is not open. Not if it has gone since it was looked at, too late for another to say so.
+    fn begin(&mut self, files: &dyn Files, said: &mut RunOutput<'_>) -> OrFallback<bool> {
+        if self.open.is_none() {
+            let name = &self.files[self.at];
+            match files.open(name) {
+                Some((file, bytes)) => {
+                    self.open = Some(file);
+                    if !self.looked {
+                        self.chain.set_input(InputKind::Regular { bytes });
+                    }
+                }
+                None if self.committed => {
+                    said.complain(&[&self.name[..], b": ", name, b": No such file or directory\n"].concat());
+                    self.failed = true;
+                    return Ok(false);
+                }
+                None => return Err(NOT_PLAIN),
+            }
+        }
+        if !std::mem::replace(&mut self.begun, true) {
+            self.chain.begin_input(Some(&self.files[self.at]), said).map_err(|_| UNJUDGED)?;
+        }
+        Ok(true)
+    }
+
+    /// The next block; the file is closed at its end.
+    fn read(&mut self, block: &mut [u8], said: &mut RunOutput<'_>) -> OrFallback<Flow> {
+        let Some(file) = &mut self.open else { return Ok(Flow::More) };
+        let read = match file.read(block) {
+            Ok(read) => read,
+            Err(error) if self.committed => {
+                let text = error.to_string();
+                let reason = text.split(" (os error").next().unwrap_or_default();
+                let file = &self.files[self.at];
+                said.complain(&[&self.name[..], b": ", file, b": ", reason.as_bytes(), b"\n"].concat());
+                self.failed = true;
+                0
+            }
+            Err(_) => return Err("a file that cannot be read"),
+        };
+        // Less than was asked for: it ends there.
+        if read < block.len() {
+            self.open = None;
+        }
+        give(&mut self.chain, &block[..read], said).map_err(|_| UNJUDGED)
+    }
+}
+
+const NOT_PLAIN: &str = "a file that is not plain, or cannot be opened";
+const UNJUDGED: &str = "data that only the real command can judge";
+
+fn opener(means: &Resources) -> OrFallback<&dyn Files> {
+    means.files.as_deref().ok_or("nobody opens files")
+}
+
+fn give(chain: &mut Chain, block: &[u8], said: &mut RunOutput<'_>) -> Fed {
+    if block.is_empty() {
+        return Ok(Flow::More);
+    }
+    chain.arrives(block);
+    for piece in block.chunks(block_bytes()) {
+        let flow = chain.feed(piece, said)?;
+        if flow != Flow::More {
+            return Ok(flow);
+        }
+    }
+    Ok(Flow::More)
+}

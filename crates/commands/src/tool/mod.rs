@@ -1,0 +1,12 @@
+//! The contract between a command and the rest of pelton: how arguments are read, what they mean, and which program a name stands for.
+
+pub mod argv;
+pub(crate) mod command;
+pub(crate) mod context;
+pub(crate) mod count;
+pub mod detect;
+pub(crate) mod escapes;
+pub(crate) mod facts;
+pub(crate) mod in_process_exec;
+pub mod stateless;
+pub(crate) mod static_output;

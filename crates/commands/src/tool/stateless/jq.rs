@@ -1,0 +1,140 @@
+//! jq, where a filter looks at one document at a time.
+//!
+//! Where documents end is not known before they are read: they need not be lines. Nobody has to know: a process that is
+//! given a part of a document says so and fails, and then one process gets that part and all the rest
+//! ([`Errors::ByLine`](super::Errors)). The same holds for what jq says of a document that its filter cannot
+//! handle, which names the line, and for its status, which is that of the last document.
+
+use super::{Data, Errors, Stateless, Statuses};
+use crate::tool::argv::{Opt, Order, Takes, long, opt, parse};
+use crate::{Accept, Context, Declined, Input};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    /// How each document is printed.
+    Each,
+    /// `--arg NAME VALUE`: the second word is an operand to us.
+    Named,
+}
+
+/// All other options connect documents, read them in other ways, or open files.
+const TABLE: &[Opt<Id>] = &[
+    opt(Id::Each, b'c', "compact-output", Takes::Nothing),
+    opt(Id::Each, b'r', "raw-output", Takes::Nothing),
+    opt(Id::Each, b'j', "join-output", Takes::Nothing),
+    opt(Id::Each, b'a', "ascii-output", Takes::Nothing),
+    opt(Id::Each, b'S', "sort-keys", Takes::Nothing),
+    opt(Id::Each, b'M', "monochrome-output", Takes::Nothing),
+    long(Id::Each, "tab", Takes::Nothing),
+    long(Id::Named, "arg", Takes::Nothing),
+    long(Id::Named, "argjson", Takes::Nothing),
+];
+
+/// What a filter that looks at one document alone does not call: other documents, their place, files, the clock, the end.
+const CONNECTING: [&str; 15] = [
+    "input",
+    "inputs",
+    "input_line_number",
+    "input_filename",
+    "debug",
+    "stderr",
+    "halt",
+    "halt_error",
+    "now",
+    "import",
+    "include",
+    "modulemeta",
+    "get_search_list",
+    "get_prog_origin",
+    "get_jq_origin",
+];
+
+/// Reads the arguments.
+pub(super) fn stateless(args: &[Vec<u8>], _context: &Context) -> Accept<Stateless> {
+    let parsed = parse(args, TABLE, Order::Anywhere)?;
+    if parsed.has(Id::Named) {
+        return Declined::because("--arg");
+    }
+    let operands = parsed.operands();
+    let (filter, input) = match operands.as_slice() {
+        [filter] => (*filter, Input::Stdin),
+        // jq knows no `-`.
+        [filter, name] if !name.starts_with(b"-") => (*filter, Input::File(name.to_vec())),
+        _ => return Declined::because("several files, or no filter"),
+    };
+    if let Some(word) = words(filter).find(|word| CONNECTING.contains(word)) {
+        return Declined::because(format!("{word} asks for more than one document"));
+    }
+    let mut own = parsed.resume_args();
+    own.push(filter.to_vec());
+    Ok(Stateless {
+        data: Data::Json,
+        errors: Errors::ByLine { blank: 0 },
+        ..Stateless::lines(input, own, Statuses::First)
+    })
+}
+
+/// The names that a filter calls. Those in texts are among them, since a text may hold filters; names of fields are not.
+fn words(filter: &[u8]) -> impl Iterator<Item = &str> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let runs = filter.chunk_by(move |left, right| is_part(left) == is_part(right));
+    let mut before = 0;
+    runs.filter_map(move |run| {
+        let is_field = std::mem::replace(&mut before, run[run.len() - 1]) == b'.';
+        std::str::from_utf8(run).ok().filter(|_| is_part(&run[0]) && !is_field)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Family, Implementation, Locale};
+
+    fn reads(args: &[&str]) -> Accept<Stateless> {
+        let context = Context { locale: Locale::C, implementation: Implementation::tested(Family::Jq) };
+        let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+        stateless(&args, &context)
+    }
+
+    #[test]
+    fn documents_by_themselves() {
+        for args in [
+            &["-c", ".a"][..],
+            &["-r", ".[]|select(.n > 3).name"],
+            &["-cr", "limit(2; .[])"],
+            &[".input"],
+            &["-c", "[.[] | {a, b: .c}] | first", "f"],
+        ] {
+            assert!(reads(args).is_ok(), "{args:?}: {:?}", reads(args).err());
+        }
+        let read = reads(&["-c", ".a", "f"]).expect("stateless");
+        assert_eq!(
+            (read.input, read.args),
+            (Input::File(b"f".to_vec()), vec![b"-c".to_vec(), b".a".to_vec()])
+        );
+    }
+
+    #[test]
+    fn documents_that_know_of_others() {
+        for args in [
+            &["-n", "1"][..],
+            &["-s", "."],
+            &["-R", "."],
+            &["-e", ".a"],
+            &["--slurp", "."],
+            &["--stream", "."],
+            &["--seq", "."],
+            &["-f", "x"],
+            &["--arg", "a", "1", "$a"],
+            &["[., input]"],
+            &["\"\\(input)\""],
+            &["input_line_number"],
+            &["debug"],
+            &["if .a then halt else . end"],
+            &[".", "f", "g"],
+            &[],
+        ] {
+            assert!(reads(args).is_err(), "{args:?}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! `cut`: GNU coreutils. In this version -c means bytes, in every locale.
+
+mod fields;
+mod list;
+
+use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer};
+
+use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
+use crate::{Accept, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
+use fields::FieldsKernel;
+use list::List;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Id {
+    Bytes,
+    Fields,
+    Delimiter,
+    OnlyDelimited,
+    OutputDelimiter,
+    Complement,
+    ZeroTerminated,
+    Ignored,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Bytes, b'b', "bytes", Takes::Value),
+    opt(Id::Bytes, b'c', "characters", Takes::Value),
+    opt(Id::Fields, b'f', "fields", Takes::Value),
+    opt(Id::Delimiter, b'd', "delimiter", Takes::Value),
+    opt(Id::OnlyDelimited, b's', "only-delimited", Takes::Nothing),
+    long(Id::OutputDelimiter, "output-delimiter", Takes::Value),
+    long(Id::Complement, "complement", Takes::Nothing),
+    opt(Id::ZeroTerminated, b'z', "zero-terminated", Takes::Nothing),
+    short(Id::Ignored, b'n', Takes::Nothing),
+];
+
+#[derive(Debug)]
+enum Mode {
+    Bytes { delimiter: Vec<u8> },
+    Fields { delimiter: u8, output_delimiter: Vec<u8>, only_delimited: bool },
+}
+
+#[derive(Debug)]
+struct Cut {
+    list: List,
+    mode: Mode,
+    line_end: u8,
+    inputs: Vec<Input>,
+    resume_args: Vec<Vec<u8>>,
+}
+
+/// Reads the arguments.
+pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
+    let parsed = parse(args, OPTIONS, Order::Anywhere)?;
+    if parsed.options().filter(|(id, _)| matches!(id, Id::Bytes | Id::Fields)).count() != 1 {
+        return Declined::because("not exactly one list");
+    }
+    let line_end = if parsed.has(Id::ZeroTerminated) { 0 } else { b'\n' };
+    let output_delimiter = parsed.last_value(Id::OutputDelimiter).map(<[u8]>::to_vec);
+    // An empty output delimiter means a NUL, as an empty delimiter does.
+    let output_delimiter = output_delimiter.map(|text| if text.is_empty() { vec![0] } else { text });
+    let mode = if parsed.has(Id::Bytes) {
+        if parsed.has(Id::Delimiter) || parsed.has(Id::OnlyDelimited) {
+            return Declined::because("-d or -s without -f");
+        }
+        Mode::Bytes { delimiter: output_delimiter.unwrap_or_default() }
+    } else {
+        let delimiter = delimiter(parsed.last_value(Id::Delimiter))?;
+        if parsed.options().any(|(id, value)| id == Id::Delimiter && value.len() > 1) {
+            return Declined::because("a delimiter of several bytes");
+        }
+        if delimiter == line_end {
+            return Declined::because("the line end as delimiter");
+        }
+        let only_delimited = parsed.has(Id::OnlyDelimited);
+        let output_delimiter = output_delimiter.unwrap_or_else(|| vec![delimiter]);
+        Mode::Fields { delimiter, output_delimiter, only_delimited }
+    };
+    let list = parsed.last_value(Id::Bytes).or(parsed.last_value(Id::Fields)).unwrap_or_default();
+    let list = List::parse(list)?;
+    let list = if parsed.has(Id::Complement) { list.complement() } else { list };
+    let inputs = Input::from_operands(&parsed.operands());
+    if line_end == 0 && inputs.len() > 1 {
+        return Declined::because("-z over several inputs");
+    }
+    Ok(Box::new(Cut { list, mode, line_end, inputs, resume_args: parsed.resume_args() }))
+}
+
+fn delimiter(value: Option<&[u8]>) -> Accept<u8> {
+    match value {
+        None => Ok(b'\t'),
+        Some([]) => Ok(0),
+        Some([byte]) => Ok(*byte),
+        Some(_) => Declined::because("a delimiter of several bytes"),
+    }
+}
+
+impl Command for Cut {
+    fn facts(&self) -> Facts {
+        let (creates, lines) = match &self.mode {
+            Mode::Bytes { delimiter } => (delimiter.iter().copied().collect(), Lines::Kept),
+            Mode::Fields { delimiter, output_delimiter, only_delimited } => {
+                let created: ByteSet =
+                    output_delimiter.iter().copied().filter(|byte| byte != delimiter).collect();
+                (created, if *only_delimited { Lines::Any } else { Lines::Kept })
+            }
+        };
+        let newline_made = creates.contains(self.line_end);
+        let touches = Touches {
+            creates,
+            removes: ByteSet::where_(|byte| byte != self.line_end),
+            lines: if newline_made { Lines::Any } else { lines },
+            last_line: LastLine::Completed,
+        };
+        Facts::stateless(Class::LineMap, touches).with_record_end(self.line_end)
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        let list = self.list.clone();
+        Ok(match &self.mode {
+            Mode::Bytes { delimiter } => {
+                Box::new(BytesKernel { list, delimiter: delimiter.clone(), line_end: self.line_end })
+            }
+            Mode::Fields { delimiter, output_delimiter, only_delimited } => Box::new(FieldsKernel::new(
+                list,
+                *delimiter,
+                output_delimiter.clone(),
+                *only_delimited,
+                self.line_end,
+            )),
+        })
+    }
+
+    fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
+        Some(self.resume_args.clone())
+    }
+}
+
+#[derive(Clone)]
+struct BytesKernel {
+    list: List,
+    delimiter: Vec<u8>,
+    line_end: u8,
+}
+
+impl BytesKernel {
+    fn line(&self, line: &[u8], out: &mut Vec<u8>) {
+        let mut first = true;
+        for &(low, high) in &self.list.0 {
+            let Some(rest) = usize::try_from(low - 1).ok().and_then(|start| line.get(start..)) else { break };
+            if rest.is_empty() {
+                break;
+            }
+            if !std::mem::take(&mut first) {
+                out.extend_from_slice(&self.delimiter);
+            }
+            let length = usize::try_from(high - low).map_or(rest.len(), |span| span.saturating_add(1));
+            out.extend_from_slice(&rest[..length.min(rest.len())]);
+        }
+        out.push(self.line_end);
+    }
+}
+
+impl Kernel for BytesKernel {
+    fn framing(&self) -> Framing {
+        Framing::Records(self.line_end)
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        let mut start = 0;
+        for end in memchr::memchr_iter(self.line_end, block) {
+            self.line(&block[start..end], out);
+            start = end + 1;
+        }
+        if start < block.len() {
+            self.line(&block[start..], out);
+        }
+        Ok(Flow::More)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        Some(Peer::of_blocks(self.clone()))
+    }
+}

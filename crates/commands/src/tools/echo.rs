@@ -1,0 +1,70 @@
+//! `echo`: the builtin of bash, without `xpg_echo`. The program of that name reads its options differently.
+
+use crate::tool::escapes::{self, EscapeContext};
+use crate::tool::static_output::Printed;
+use crate::{Accept, Command, Context};
+
+/// Reads the arguments.
+pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
+    let (mut newline, mut escapes) = (true, false);
+    let words = args.iter().position(|arg| !is_options(arg)).unwrap_or(args.len());
+    for letter in args[..words].iter().flat_map(|arg| &arg[1..]) {
+        match letter {
+            b'n' => newline = false,
+            b'e' => escapes = true,
+            _ => escapes = false,
+        }
+    }
+    let mut text = Vec::new();
+    for (at, word) in args[words..].iter().enumerate() {
+        if at > 0 {
+            text.push(b' ');
+        }
+        if !escapes {
+            text.extend_from_slice(word);
+        } else if escapes::expand(word, EscapeContext::Echo, context.locale.ctype, &mut text)? {
+            return Printed::command(text);
+        }
+    }
+    if newline {
+        text.push(b'\n');
+    }
+    Printed::command(text)
+}
+
+/// Only if every letter is one of its own is an argument an option.
+pub(crate) fn is_options(arg: &[u8]) -> bool {
+    match arg {
+        [b'-', letters @ ..] if !letters.is_empty() => letters.iter().all(|letter| b"neE".contains(letter)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Family, Implementation, Locale};
+
+    fn echo(line: &str) -> String {
+        let context = Context { locale: Locale::C, implementation: Implementation::tested(Family::Bash) };
+        let args: Vec<Vec<u8>> = line.split(' ').map(|arg| arg.as_bytes().to_vec()).collect();
+        let mut out = Vec::new();
+        accept(&args, &context).unwrap().kernel().unwrap().finish(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn options_come_first_and_have_no_strange_letters() {
+        assert_eq!(echo("a  b"), "a  b\n");
+        assert_eq!(echo("-n -e a\\tb -n"), "a\tb -n");
+        assert_eq!(echo("-neE a\\tb"), "a\\tb");
+        assert_eq!(echo("- -n"), "- -n\n");
+        assert_eq!(echo("-nx"), "-nx\n");
+        assert_eq!(echo("-- a"), "-- a\n");
+    }
+
+    #[test]
+    fn a_c_ends_it() {
+        assert_eq!(echo("-e a b\\cd e"), "a b");
+    }
+}

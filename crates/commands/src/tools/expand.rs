@@ -1,0 +1,138 @@
+//! `expand`: GNU coreutils.
+
+use pelton_stream::{Flow, Framing, Kernel, Outcome};
+
+use crate::bytes::tab_stops::Stops;
+use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
+use crate::{Accept, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Id {
+    Initial,
+    Tabs,
+    Digit,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Initial, b'i', "initial", Takes::Nothing),
+    opt(Id::Tabs, b't', "tabs", Takes::Value),
+    short(Id::Digit, b'0', Takes::MaybeValue),
+];
+
+#[derive(Debug)]
+struct Expand {
+    stops: Stops,
+    initial: bool,
+    inputs: Vec<Input>,
+}
+
+/// Reads the arguments.
+pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
+    let parsed = parse(args, OPTIONS, Order::Anywhere)?;
+    if parsed.has(Id::Digit) {
+        return Declined::because("an obsolete tab list");
+    }
+    if parsed.options().filter(|(id, _)| *id == Id::Tabs).count() > 1 {
+        return Declined::because("several tab lists");
+    }
+    let stops = match parsed.last_value(Id::Tabs) {
+        None => Stops::USUAL,
+        Some(list) => Stops::parse(list)?,
+    };
+    let inputs = Input::from_operands(&parsed.operands());
+    Ok(Box::new(Expand { stops, initial: parsed.has(Id::Initial), inputs }))
+}
+
+impl Command for Expand {
+    fn facts(&self) -> Facts {
+        let touches = Touches {
+            creates: ByteSet::where_(|byte| byte == b' '),
+            removes: ByteSet::where_(|byte| byte == b'\t'),
+            lines: Lines::Kept,
+            last_line: LastLine::Kept,
+        };
+        Facts::stateless(Class::LineMap, touches)
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        let stops = self.stops.clone();
+        Ok(Box::new(ExpandKernel { stops, initial: self.initial, column: 0, converting: true }))
+    }
+}
+
+struct ExpandKernel {
+    stops: Stops,
+    initial: bool,
+    column: u64,
+    /// Still among the leading blanks, or -i is not given.
+    converting: bool,
+}
+
+impl ExpandKernel {
+    /// Text without tabs and line ends.
+    fn text(&mut self, text: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(text);
+        if !self.converting {
+            return;
+        }
+        if memchr::memchr(0x08, text).is_none() {
+            self.column += text.len() as u64;
+        } else {
+            for &byte in text {
+                self.column = if byte == 0x08 { self.column.saturating_sub(1) } else { self.column + 1 };
+            }
+        }
+        self.converting = !self.initial || text.iter().all(|&byte| byte == b' ');
+    }
+
+    fn tab(&mut self, out: &mut Vec<u8>) {
+        if !self.converting {
+            out.push(b'\t');
+            return;
+        }
+        // Behind the last stop a tab is one blank.
+        let stop = self.stops.after(self.column).unwrap_or(self.column + 1);
+        out.resize(out.len() + (stop - self.column) as usize, b' ');
+        self.column = stop;
+    }
+}
+
+impl Kernel for ExpandKernel {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        let mut whole = 0;
+        if let Some(end) = memchr::memrchr(b'\n', block)
+            && memchr::memchr(b'\t', &block[..end]).is_none()
+        {
+            // Nothing to do in whole lines, whatever they begin with.
+            out.extend_from_slice(&block[..=end]);
+            (self.column, self.converting) = (0, true);
+            whole = end + 1;
+        }
+        let block = &block[whole..];
+        let mut start = 0;
+        for at in memchr::memchr2_iter(b'\t', b'\n', block) {
+            if at > start {
+                self.text(&block[start..at], out);
+            }
+            if block[at] == b'\t' {
+                self.tab(out);
+            } else {
+                out.push(b'\n');
+                (self.column, self.converting) = (0, true);
+            }
+            start = at + 1;
+        }
+        if start < block.len() {
+            self.text(&block[start..], out);
+        }
+        Ok(Flow::More)
+    }
+}

@@ -1,0 +1,159 @@
+//! `-exec`: for each list of files what a kernel makes of them, without a process; or the real command, where that is not for a
+//! kernel to judge, or where what it prints cannot be written.
+
+use std::io;
+
+use pelton_find::IncrementalWalk;
+use pelton_stream::{BLOCK_BYTES, Resources, Started};
+use pelton_sys::wait::Ended;
+
+use crate::tool::in_process_exec::{Program, Progress, Run, RunOutput};
+
+pub(super) struct Exec {
+    program: Program,
+    /// Its status counts: of one that runs for each file, only the expression asks it.
+    counts: bool,
+    now: Now,
+    /// Nobody takes what is printed. That ends the real one, over each list anew, in its own words.
+    unwritten: bool,
+    failed: bool,
+    means: Resources,
+    output_is_discarded: bool,
+    /// What a read may fill.
+    block: Vec<u8>,
+}
+
+enum Now {
+    Idle,
+    /// A kernel reads these files.
+    Runs(Box<Run>, Vec<Vec<u8>>),
+    /// It did, and what it printed is written.
+    Ran(Vec<Vec<u8>>),
+    /// The real one is to be started for these.
+    Due(Vec<Vec<u8>>),
+    Real(Box<dyn Started>),
+}
+
+impl Exec {
+    /// `gathers`: it runs for as many files as fit.
+    pub(super) fn new(program: Program, gathers: bool) -> Self {
+        Exec {
+            program,
+            counts: gathers,
+            now: Now::Idle,
+            unwritten: false,
+            failed: false,
+            means: Resources::default(),
+            output_is_discarded: false,
+            block: Vec::new(),
+        }
+    }
+
+    pub(super) fn attach(&mut self, means: &Resources) {
+        self.means = means.clone();
+    }
+
+    pub(super) fn output_is_discarded(&mut self) {
+        self.output_is_discarded = true;
+    }
+
+    /// There is something to go on with.
+    pub(super) fn is_busy(&self) -> bool {
+        !matches!(self.now, Now::Idle)
+    }
+
+    /// What was printed so far must be written first: a process may print next; or it is to be seen whether it can be written,
+    /// while it is known who printed it.
+    pub(super) fn requires_flush(&self) -> bool {
+        matches!(self.now, Now::Due(_) | Now::Ran(_))
+    }
+
+    /// One whose status counts ended with another than 0.
+    pub(super) fn failed(&self) -> bool {
+        self.failed
+    }
+
+    /// What was printed cannot be written. What did is done again by a real one, which only reads files, and says how it ends.
+    pub(super) fn leaves_all_to_real_ones(&mut self) -> bool {
+        self.unwritten = true;
+        self.now = match std::mem::replace(&mut self.now, Now::Idle) {
+            Now::Runs(_, files) | Now::Ran(files) => Now::Due(files),
+            now => now,
+        };
+        true
+    }
+
+    /// Runs the command for these files.
+    pub(super) fn begin(&mut self, files: Vec<Vec<u8>>) {
+        let run = match self.unwritten {
+            true => None,
+            false => Run::new(&self.program, files.clone(), &self.means, self.output_is_discarded).ok(),
+        };
+        self.now = match run {
+            Some(run) => Now::Runs(Box::new(run), files),
+            None => Now::Due(files),
+        };
+    }
+
+    /// Goes on for a while; what is wrong, the one that strolls knows how to say.
+    pub(super) fn go_on(&mut self, stroll: &IncrementalWalk, out: &mut Vec<u8>, errors: &mut Vec<u8>) {
+        self.block.resize(BLOCK_BYTES, 0);
+        self.now = match std::mem::replace(&mut self.now, Now::Idle) {
+            Now::Idle | Now::Ran(_) => Now::Idle,
+            Now::Runs(run, files) => self.run_on(run, files, out, errors),
+            Now::Due(files) => match self.start(&files) {
+                Ok(real) => Now::Real(real),
+                Err(error) => {
+                    errors.extend(stroll.not_started(&error));
+                    self.ended(1)
+                }
+            },
+            Now::Real(mut real) => match real.read(&mut self.block) {
+                Ok(read @ 1..) => {
+                    out.extend_from_slice(&self.block[..read]);
+                    Now::Real(real)
+                }
+                _ => match real.end() {
+                    Ok(Ended::Signalled(signal, _)) => {
+                        errors.extend(stroll.killed(signal));
+                        self.ended(1)
+                    }
+                    ended => self.ended(ended.map_or(1, Ended::status)),
+                },
+            },
+        };
+    }
+
+    fn run_on(
+        &mut self,
+        mut run: Box<Run>,
+        files: Vec<Vec<u8>>,
+        out: &mut Vec<u8>,
+        errors: &mut Vec<u8>,
+    ) -> Now {
+        let before = (out.len(), errors.len());
+        let mut said = RunOutput { out, complaints: errors };
+        match run.go_on(&self.means, &mut self.block, &mut said) {
+            Ok(Progress::Paused) => Now::Runs(run, files),
+            Ok(Progress::Ended(status)) => {
+                let idle = self.ended(status);
+                if out.len() > before.0 { Now::Ran(files) } else { idle }
+            }
+            Err(_) => {
+                out.truncate(before.0);
+                errors.truncate(before.1);
+                Now::Due(files)
+            }
+        }
+    }
+
+    fn ended(&mut self, status: i32) -> Now {
+        self.failed |= self.counts && status != 0;
+        Now::Idle
+    }
+
+    fn start(&self, files: &[Vec<u8>]) -> io::Result<Box<dyn Started>> {
+        let nobody = || io::Error::other("nobody starts programs");
+        self.means.programs.as_ref().ok_or_else(nobody)?.start(self.program.args(files))
+    }
+}

@@ -1,0 +1,78 @@
+//! find's inner loop: names as they are found, and what its command makes of files when their turn has come.
+
+use pelton_find::{IncrementalWalk, NextEntry, Query};
+use pelton_stream::{Flow, Framing, Kernel, Outcome, Resources};
+
+use super::exec::Exec;
+
+pub(super) struct FindKernel {
+    query: Option<Query>,
+    /// Begun in the process that needs it.
+    stroll: Option<IncrementalWalk>,
+    errors: Vec<u8>,
+    exec: Option<Exec>,
+}
+
+impl FindKernel {
+    pub(super) fn new(query: Query, exec: Option<Exec>) -> Self {
+        FindKernel { query: Some(query), stroll: None, errors: Vec::new(), exec }
+    }
+}
+
+impl Kernel for FindKernel {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    fn attach(&mut self, means: &Resources) {
+        if let Some(exec) = &mut self.exec {
+            exec.attach(means);
+        }
+    }
+
+    fn output_is_discarded(&mut self) {
+        if let Some(exec) = &mut self.exec {
+            exec.output_is_discarded();
+        }
+    }
+
+    fn push(&mut self, _block: &[u8], _out: &mut Vec<u8>) -> Outcome {
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        if let Some(query) = self.query.take() {
+            self.stroll = Some(IncrementalWalk::new(query));
+        }
+        let Some(stroll) = &mut self.stroll else { return Ok(Flow::Done) };
+        if let Some(exec) = self.exec.as_mut().filter(|exec| exec.is_busy()) {
+            exec.go_on(stroll, out, &mut self.errors);
+            return Ok(Flow::More);
+        }
+        Ok(match (stroll.go_on(out, &mut self.errors), &mut self.exec) {
+            (NextEntry::Done, _) => Flow::Done,
+            (NextEntry::Command(paths), Some(exec)) => {
+                exec.begin(paths);
+                Flow::More
+            }
+            _ => Flow::More,
+        })
+    }
+
+    fn ignores_epipe(&mut self) -> bool {
+        self.exec.as_mut().is_some_and(Exec::leaves_all_to_real_ones)
+    }
+
+    fn requires_flush(&self) -> bool {
+        self.exec.as_ref().is_some_and(Exec::requires_flush)
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.errors)
+    }
+
+    fn status(&self) -> i32 {
+        let failed = self.exec.as_ref().is_some_and(Exec::failed);
+        self.stroll.as_ref().map_or(0, IncrementalWalk::status).max(i32::from(failed))
+    }
+}

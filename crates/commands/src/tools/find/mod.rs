@@ -1,0 +1,213 @@
+//! `find`: GNU findutils, as a source. Its kernel walks with one thread, prints names, and does the work of a command of -exec
+//! that only reads files; what goes by the moment when it is read, or by the locale of this process, is left to the
+//! real one.
+
+mod exec;
+mod kernel;
+
+use exec::Exec;
+use kernel::FindKernel;
+use pelton_find::{CommandLine, Query, Surroundings};
+use pelton_stream::Kernel;
+
+use crate::tool::in_process_exec::{self, Program};
+use crate::{Accept, Charset, Class, Command, Context, Declined, Facts, Input, Locale, Touches};
+
+/// Words of an expression that do something besides printing.
+const EFFECTS: &[(&[u8], &str)] = &[
+    (b"-delete", "removes files"),
+    (b"-execdir", "runs commands of its own"),
+    (b"-ok", "asks before it runs commands"),
+    (b"-okdir", "asks before it runs commands"),
+    (b"-fls", "writes a file"),
+    (b"-fprint", "writes a file"),
+    (b"-fprint0", "writes a file"),
+    (b"-fprintf", "writes a file"),
+    (b"-files0-from", "reads where to start"),
+];
+
+/// What the words of a command may take of an argument list.
+const MOST_WORDS_BYTES: usize = 1984;
+
+#[derive(Debug)]
+struct Find {
+    args: Vec<Vec<u8>>,
+    locale: Locale,
+    /// What -exec runs.
+    command: Option<Runs>,
+    prints_names: bool,
+}
+
+#[derive(Debug)]
+struct Runs {
+    name: String,
+    program: Program,
+    gathers: bool,
+}
+
+/// Reads the arguments. A word that another one takes as its argument is not told from one of the expression: that
+/// can only decline too much.
+pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
+    let effect = |arg: &Vec<u8>| EFFECTS.iter().find(|(word, _)| arg == word);
+    if let Some((word, effect)) = args.iter().find_map(effect) {
+        return Declined::because(format!("{} {effect}", word.escape_ascii()));
+    }
+    let mut find =
+        Find { args: args.to_vec(), locale: context.locale.clone(), command: None, prints_names: true };
+    if args.iter().any(|arg| arg == b"-exec") {
+        let query = find.query()?;
+        find.prints_names = query.prints_names();
+        if query.command().is_some_and(|line| line.gathers) && query.commands_everything() {
+            return Declined::because("-exec names directories as well, of which no kernel makes anything");
+        }
+        find.command = query.command().map(|line| command(line, &context.locale)).transpose()?;
+    }
+    Ok(Box::new(find))
+}
+
+/// What -exec runs, if it only reads files.
+fn command(line: &CommandLine, locale: &Locale) -> Accept<Runs> {
+    let (name, words) = line.words.split_first().map_or((&[][..], &[][..]), |(name, rest)| (&name[..], rest));
+    let when = if line.gathers { "as many files as fit an argument list" } else { "each file" };
+    let runs = || format!("-exec runs {} for {when}", name.escape_ascii());
+    if !in_process_exec::is_known(name) {
+        return Declined::because(runs());
+    }
+    if line.words.iter().map(|word| word.len() + 1).sum::<usize>() > MOST_WORDS_BYTES {
+        return Declined::because("an argument list whose length the system may limit");
+    }
+    let replace = (!line.gathers).then_some(&b"{}"[..]);
+    let program = Program::new(name, words, replace, !line.gathers, locale)
+        .map_err(|declined| Declined::new(format!("{} ({})", runs(), declined.reason)))?;
+    Ok(Runs { name: String::from_utf8_lossy(name).into_owned(), program, gathers: line.gathers })
+}
+
+impl Find {
+    fn query(&self) -> Accept<Query> {
+        self.locale.messages.in_english()?;
+        let utf8 = match self.locale.ctype {
+            Charset::C => false,
+            Charset::Utf8 => true,
+            Charset::Other => return Declined::because("another character set than UTF-8"),
+        };
+        // Its standard input may be a terminal: then it warns of what may not be meant, and that is left to it.
+        let around = Surroundings { utf8, output_is_terminal: false, input_is_terminal: true };
+        let query =
+            pelton_find::parse(&self.args, around).map_err(|reason| Declined::new(reason.to_string()))?;
+        query.is_portable().map_err(Declined::new)?;
+        Ok(query)
+    }
+}
+
+impl Command for Find {
+    fn facts(&self) -> Facts {
+        Facts::serial(Class::Source, Touches::anything())
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &[]
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        let exec = self.command.as_ref().map(|runs| Exec::new(runs.program.clone(), runs.gathers));
+        Ok(Box::new(FindKernel::new(self.query()?, exec)))
+    }
+
+    fn complains(&self) -> bool {
+        true
+    }
+
+    fn complains_before_printing(&self) -> bool {
+        self.prints_names
+    }
+
+    fn runs(&self) -> Option<&str> {
+        self.command.as_ref().map(|runs| &*runs.name)
+    }
+
+    /// Measured over thousands of small files, most of whose cost is to open them.
+    fn gains_nothing_alone(&self) -> Option<&'static str> {
+        let runs = self.command.as_ref().filter(|runs| runs.gathers)?;
+        let reads_no_faster = matches!(&*runs.name, "grep" | "head");
+        reads_no_faster.then_some("alone, the real one reads a list of files as fast")
+    }
+
+    fn starts_often(&self) -> bool {
+        self.command.as_ref().is_some_and(|runs| !runs.gathers)
+    }
+
+    /// No name holds one.
+    fn prints_no_nul(&self) -> bool {
+        self.command.is_none() && self.args.iter().all(|arg| arg != b"-print0")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Family, Implementation};
+
+    #[test]
+    fn it_is_a_source_unless_it_does_more_than_print() {
+        let context =
+            Context { locale: Locale::C, implementation: Implementation::tested(Family::GnuFindutils) };
+        let find = |line: &str| {
+            let args: Vec<Vec<u8>> = line.split(' ').map(|arg| arg.as_bytes().to_vec()).collect();
+            accept(&args, &context)
+        };
+        let source = find(". -name *.rs -print0").unwrap();
+        assert!(matches!(source.facts().class, Class::Source) && source.inputs().is_empty());
+        let reason = |line: &str| find(line).unwrap().kernel().err().map(|declined| declined.reason);
+        assert_eq!(reason(". -name *.rs -o ! -type d -size +3k").as_deref(), None);
+        assert_eq!(reason(". -print0").as_deref(), None);
+        for line in
+            [". -name [ab]", ". -iname a", ". -regex a", ". -mmin 1", ". -depth", ". -type f -maxdepth 2"]
+        {
+            assert!(reason(line).is_some(), "{line}");
+        }
+        let reason = |line: &str| find(line).unwrap_err().reason;
+        assert_eq!(
+            reason(". -name a -exec rm {} +"),
+            "-exec runs rm for as many files as fit an argument list"
+        );
+        assert_eq!(
+            reason(". -exec grep x nosuch{} ;").split(" (").next(),
+            Some("-exec runs grep for each file")
+        );
+        for line in [
+            ". -name a -exec grep x {} +",
+            ". -type f -exec wc -l {} ;",
+            ". -name a -prune -o -exec grep {} -e x ;",
+            ". ! -exec sort {} ;",
+            ". ! -type d -exec cat {} + -print",
+            ". ( -name a -o -name b ) -exec cat {} +",
+            ". -exec cat {} ;",
+        ] {
+            assert!(find(line).unwrap().kernel().is_ok(), "{line}");
+        }
+        let alone = |line: &str| find(line).unwrap().gains_nothing_alone().is_none();
+        assert!(!alone(". -type f -exec grep x {} +") && alone(". -type f -exec wc {} +"));
+        assert!(alone(". -type f -exec grep x {} ;") && alone(". -type f"));
+        for line in [
+            ". -exec grep -q x {} ; -print",
+            ". -exec grep -q x {} ; -o -print",
+            ". -exec cat {} ; -exec cat {} ;",
+            ". -type f -exec cat {} + -quit",
+            ". -exec cat {} +",
+            ". -maxdepth 2 -exec cat {} + -type f",
+            ". -name a -prune -o -exec cat {} +",
+            ". -depth -type f -exec cat {} +",
+            ". -exec cat {} {} ;",
+            ". -exec cat x{} ;",
+            ". -exec cat x ;",
+            ". -exec cat {}",
+            ". -type f -exec grep x f {} +",
+            ". -type f -exec grep -P x {} +",
+            ". -type f -exec /bin/cat {} +",
+        ] {
+            assert!(find(line).is_err(), "{line}");
+        }
+        assert_eq!(reason(". -execdir wc {} +"), "-execdir runs commands of its own");
+        assert_eq!(find("-files0-from -").unwrap_err().reason, "-files0-from reads where to start");
+    }
+}

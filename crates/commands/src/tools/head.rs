@@ -1,0 +1,238 @@
+//! `head`: GNU coreutils.
+
+use std::ops::Range;
+
+use pelton_stream::{Flow, Framing, Kernel, Outcome};
+
+use crate::Messages;
+use crate::bytes::file_headers::{HeaderPrinter, Headers};
+use crate::bytes::scan;
+use crate::bytes::tail_buffer::{Held, Unit};
+use crate::tool::argv::{Opt, Order, Takes, long, opt, parse};
+use crate::tool::count;
+use crate::{Accept, Class, Combiner, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Id {
+    Bytes,
+    Lines,
+    Quiet,
+    Verbose,
+    ZeroTerminated,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Bytes, b'c', "bytes", Takes::Value),
+    opt(Id::Lines, b'n', "lines", Takes::Value),
+    opt(Id::Quiet, b'q', "quiet", Takes::Nothing),
+    long(Id::Quiet, "silent", Takes::Nothing),
+    opt(Id::Verbose, b'v', "verbose", Takes::Nothing),
+    opt(Id::ZeroTerminated, b'z', "zero-terminated", Takes::Nothing),
+];
+
+/// `head`, its arguments understood.
+#[derive(Clone, Debug)]
+pub struct Head {
+    count: u64,
+    bytes: bool,
+    /// All but the last `count`.
+    but_last: bool,
+    line_end: u8,
+    headers: Headers,
+    messages: Messages,
+    inputs: Vec<Input>,
+}
+
+/// Reads the arguments.
+pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
+    let messages = context.locale.messages.clone();
+    let head = Head { messages, ..Head::parse(args)? };
+    head.headers.printer(&head.inputs, &head.messages)?;
+    Ok(Box::new(head))
+}
+
+impl Head {
+    /// Reads the arguments (without the command's name).
+    pub fn parse(args: &[Vec<u8>]) -> Accept<Head> {
+        let mut head = Head {
+            count: 10,
+            bytes: false,
+            but_last: false,
+            line_end: b'\n',
+            headers: Headers::Several,
+            messages: Messages::English,
+            inputs: Vec::new(),
+        };
+        let obsolete = args.first().is_some_and(|arg| matches!(arg.as_slice(), [b'-', b'0'..=b'9', ..]));
+        if obsolete {
+            head.read_obsolete(&args[0][1..])?;
+        }
+        let parsed = parse(&args[usize::from(obsolete)..], OPTIONS, Order::Anywhere)?;
+        for (id, value) in parsed.options() {
+            match id {
+                Id::Bytes | Id::Lines => {
+                    head.bytes = id == Id::Bytes;
+                    head.but_last = value.first() == Some(&b'-');
+                    head.count = count::parse(&value[usize::from(head.but_last)..])?;
+                }
+                Id::Quiet => head.headers = Headers::Never,
+                Id::Verbose => head.headers = Headers::Always,
+                Id::ZeroTerminated => head.line_end = 0,
+            }
+        }
+        if head.count == 0 && !head.but_last {
+            return Declined::because("a count of 0 reads no input");
+        }
+        head.inputs = Input::from_operands(&parsed.operands());
+        Ok(head)
+    }
+
+    /// How many lines it prints and what ends a line, if all it does is to print the first so many lines of one input.
+    pub fn first_lines(&self) -> Option<(u64, u8)> {
+        let plain =
+            !self.bytes && !self.but_last && self.headers != Headers::Always && self.inputs.len() == 1;
+        plain.then_some((self.count, self.line_end))
+    }
+
+    /// `-5`, `-5c`, `-5q`: only as the first argument.
+    fn read_obsolete(&mut self, text: &[u8]) -> Accept<()> {
+        let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.count = count::parse(&text[..digits])?;
+        for letter in &text[digits..] {
+            match letter {
+                b'c' => self.bytes = true,
+                b'l' => self.bytes = false,
+                b'q' => self.headers = Headers::Never,
+                b'v' => self.headers = Headers::Always,
+                b'z' => self.line_end = 0,
+                _ => return Declined::because("an obsolete option with a multiplier"),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Command for Head {
+    fn facts(&self) -> Facts {
+        let headers = self.headers.are_shown(self.inputs.len());
+        let mut touches = if headers { Touches::anything() } else { Touches::nothing() };
+        if !headers {
+            touches.lines = if self.bytes { Lines::Any } else { Lines::Fewer };
+            touches.last_line = if self.bytes { LastLine::Any } else { LastLine::Kept };
+        }
+        let class = if self.but_last { Class::LineNumbered } else { Class::Prefix };
+        let combiner = if headers || self.but_last { Combiner::Serial } else { Combiner::Again };
+        // With a negative count it reads to the end, but leaves a file behind what it printed for others to read on.
+        Facts::serial(class, touches).with_combiner(combiner).with_record_end(self.line_end).stopping_early()
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        let unit = if self.bytes { Unit::Bytes } else { Unit::Records(self.line_end) };
+        let headers = self.headers.printer(&self.inputs, &self.messages)?;
+        if self.but_last {
+            return Ok(Box::new(ButLastKernel { headers, count: self.count, unit, held: Held::new(unit) }));
+        }
+        let inputs_left = self.inputs.len();
+        Ok(Box::new(FirstKernel { headers, count: self.count, left: self.count, unit, inputs_left }))
+    }
+}
+
+struct FirstKernel {
+    headers: HeaderPrinter,
+    count: u64,
+    left: u64,
+    unit: Unit,
+    inputs_left: usize,
+}
+
+impl FirstKernel {
+    /// How much of the block is printed, and how many units that is.
+    fn take(&self, block: &[u8]) -> (usize, u64) {
+        match self.unit {
+            Unit::Bytes => {
+                let length = usize::try_from(self.left).map_or(block.len(), |left| left.min(block.len()));
+                (length, length as u64)
+            }
+            Unit::Records(end) => match scan::end_of_nth(block, end, self.left) {
+                Ok(length) => (length, self.left),
+                Err(found) => (block.len(), found),
+            },
+        }
+    }
+}
+
+impl Kernel for FirstKernel {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
+        self.headers.begin(name, out);
+        self.left = self.count;
+        self.inputs_left -= 1;
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        let (length, units) = self.take(block);
+        out.extend_from_slice(&block[..length]);
+        self.left -= units;
+        Ok(match (self.left, self.inputs_left) {
+            (0, 0) => Flow::Done,
+            (0, _) => Flow::NextInput,
+            _ => Flow::More,
+        })
+    }
+
+    /// Until the last block that is wanted.
+    fn pass_on(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Option<Range<usize>> {
+        let (_, units) = self.take(block);
+        self.left = self.left.checked_sub(units).filter(|left| *left > 0)?;
+        Some(0..block.len())
+    }
+}
+
+struct ButLastKernel {
+    headers: HeaderPrinter,
+    count: u64,
+    unit: Unit,
+    held: Held,
+}
+
+impl Kernel for ButLastKernel {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
+        self.headers.begin(name, out);
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        match self.pass_on(block, out) {
+            Some(piece) => out.extend_from_slice(&block[piece]),
+            None => {
+                self.held.append(block);
+                self.held.release(self.count, true, |piece| out.extend_from_slice(piece));
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    /// If what is kept lies in this block, the rest of it is printed from where it is.
+    fn pass_on(&mut self, block: &[u8], out: &mut Vec<u8>) -> Option<Range<usize>> {
+        let start = self.unit.last(self.count, block)?;
+        self.held.take_all(|piece| out.extend_from_slice(piece));
+        self.held.append(&block[start..]);
+        Some(0..start)
+    }
+
+    fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.held.release(self.count, false, |piece| out.extend_from_slice(piece));
+        self.held.clear();
+        Ok(Flow::More)
+    }
+}

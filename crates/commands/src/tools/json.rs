@@ -1,0 +1,161 @@
+//! `pelton json`: this program's own, where it prints a line for each value of one input.
+//!
+//! What it prints is UTF-8 without NULs, since texts that are not are refused. So what
+//! reads it may take it for text ([`Command::kernel_for_text`]). Everything but the two formats of lines, `--lines` and `--gron`, is left to the process.
+
+use pelton_json::formats::{Gron, Lines, Matching};
+use pelton_json::{Out, Pieces, Prints, Rules, SyntaxError, Visitor, feed::WINDOW_BYTES};
+use pelton_stream::{Flow, Framing, Kernel, Outcome};
+
+use crate::tool::argv::{Opt, Order, Takes, long, parse};
+use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Touches};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Id {
+    Lines,
+    Gron,
+    One,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    long(Id::Lines, "lines", Takes::Nothing),
+    long(Id::Gron, "gron", Takes::Nothing),
+    long(Id::One, "one", Takes::Nothing),
+];
+
+#[derive(Debug)]
+struct Json {
+    gron: bool,
+    rules: Rules,
+    inputs: Vec<Input>,
+}
+
+/// Reads the arguments: first which of pelton's verbs it is.
+pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
+    let Some((_, args)) = args.split_first().filter(|(verb, _)| *verb == b"json") else {
+        return Declined::because("only its verb json has a kernel");
+    };
+    let is_short = |arg: &Vec<u8>| matches!(arg.as_slice(), [b'-', letter, ..] if *letter != b'-');
+    // clap takes no shortened names, and an option once.
+    let is_known = |arg: &Vec<u8>| matches!(arg.as_slice(), b"--" | b"--lines" | b"--gron" | b"--one");
+    if args.iter().any(|arg| is_short(arg) || (arg.starts_with(b"--") && !is_known(arg))) {
+        return Declined::because("json with other options than --lines, --gron and --one");
+    }
+    let parsed = parse(args, OPTIONS, Order::Anywhere)?;
+    let times = |wanted: &[Id]| parsed.options().filter(|(id, _)| wanted.contains(id)).count();
+    if times(&[Id::Lines, Id::Gron]) > 1 || times(&[Id::One]) > 1 {
+        return Declined::because("json with an option twice, or two forms");
+    }
+    let operands = parsed.operands();
+    if operands.iter().any(|word| is_path(word)) {
+        return Declined::because("json with a path: a selection");
+    }
+    if operands.len() > 1 {
+        return Declined::because("json of several inputs");
+    }
+    let rules = Rules { single: parsed.has(Id::One), max_depth: Rules::MAX_DEPTH_OF_PATHS };
+    Ok(Box::new(Json { gron: parsed.has(Id::Gron), rules, inputs: Input::from_operands(&operands) }))
+}
+
+/// More is taken for one than is one.
+fn is_path(word: &[u8]) -> bool {
+    word.is_empty() || word.starts_with(b"[") || word.starts_with(b"$") || word.starts_with(b".")
+}
+
+impl Command for Json {
+    fn facts(&self) -> Facts {
+        // Something may be wrong with its input.
+        Facts::serial(Class::Opaque, Touches::anything()).giving_up_early()
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        Ok(match self.gron {
+            true => Box::new(JsonKernel::new(Gron::new(Out::kept()), self.rules)),
+            false => Box::new(JsonKernel::new(Lines::new(Out::kept()), self.rules)),
+        })
+    }
+
+    fn prints_text(&self) -> bool {
+        true
+    }
+
+    fn kernel_for_lines_with(&self, needed: &[u8]) -> Option<Accept<Box<dyn Kernel>>> {
+        let kernel = || JsonKernel::new(Matching::new(needed, Out::kept()), self.rules);
+        (!self.gron).then(|| Ok(Box::new(kernel()) as Box<dyn Kernel>))
+    }
+
+    fn gains_nothing_alone(&self) -> Option<&'static str> {
+        Some("alone, the real one does the same")
+    }
+
+    /// What it prints before is written when it complains, which others may do later.
+    fn complains_before_printing(&self) -> bool {
+        true
+    }
+}
+
+struct JsonKernel<V> {
+    visitor: V,
+    pieces: Pieces,
+    name: Vec<u8>,
+    complaints: Vec<u8>,
+    failed: bool,
+}
+
+impl<V: Visitor + Prints> JsonKernel<V> {
+    fn new(visitor: V, rules: Rules) -> Self {
+        let pieces = Pieces::new(rules, WINDOW_BYTES);
+        JsonKernel {
+            visitor,
+            pieces,
+            name: b"standard input".to_vec(),
+            complaints: Vec::new(),
+            failed: false,
+        }
+    }
+
+    /// Passes on what was printed; an input that is no JSON is not read on.
+    fn print(&mut self, outcome: Result<(), Box<SyntaxError>>, out: &mut Vec<u8>) -> Flow {
+        let printed = self.visitor.printed();
+        out.extend_from_slice(printed.bytes());
+        printed.truncate(0);
+        let Err(error) = outcome else { return Flow::More };
+        self.failed = true;
+        self.complaints = format!("pelton: {}: {error}\n", String::from_utf8_lossy(&self.name)).into_bytes();
+        Flow::Done
+    }
+}
+
+impl<V: Visitor + Prints + Send + 'static> Kernel for JsonKernel<V> {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    fn begin_input(&mut self, name: Option<&[u8]>, _out: &mut Vec<u8>) {
+        if let Some(name) = name {
+            self.name = name.to_vec();
+        }
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        let outcome = self.pieces.push(block, &mut self.visitor);
+        Ok(self.print(outcome, out))
+    }
+
+    fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
+        let outcome = self.pieces.end(&mut self.visitor);
+        Ok(self.print(outcome, out))
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.complaints)
+    }
+
+    fn status(&self) -> i32 {
+        if self.failed { 2 } else { 0 }
+    }
+}

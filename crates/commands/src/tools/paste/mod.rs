@@ -1,0 +1,180 @@
+//! `paste`: GNU coreutils.
+//!
+//! `paste - - -` and `paste -s` read one input after another ([`serial`]); `paste a b` reads them side by side.
+
+mod serial;
+
+use pelton_stream::{Framing, JoinKernel, Kernel};
+
+use crate::bytes::line_cursor::Side;
+use crate::tool::argv::{Opt, Order, Takes, opt, parse};
+use crate::{Accept, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
+use serial::{ColumnsKernel, SerialKernel};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Id {
+    Delimiters,
+    Serial,
+    ZeroTerminated,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Delimiters, b'd', "delimiters", Takes::Value),
+    opt(Id::Serial, b's', "serial", Takes::Nothing),
+    opt(Id::ZeroTerminated, b'z', "zero-terminated", Takes::Nothing),
+];
+
+/// The delimiters, used in turn; `None` for none at that place.
+pub(crate) type Delimiters = Vec<Option<u8>>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Each input becomes one line.
+    Serial,
+    /// So many columns, all from standard input.
+    Columns(usize),
+    /// Several inputs side by side.
+    Aside,
+}
+
+#[derive(Debug)]
+struct Paste {
+    mode: Mode,
+    delimiters: Delimiters,
+    line_end: u8,
+    inputs: Vec<Input>,
+}
+
+/// Reads the arguments.
+pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
+    let parsed = parse(args, OPTIONS, Order::Anywhere)?;
+    let delimiters = delimiters(parsed.last_value(Id::Delimiters).unwrap_or(b"\t"))?;
+    let line_end = if parsed.has(Id::ZeroTerminated) { 0 } else { b'\n' };
+    let inputs = Input::from_operands(&parsed.operands());
+    let all_stdin = inputs.iter().all(|input| *input == Input::Stdin);
+    let (mode, inputs) = match inputs.len() {
+        _ if parsed.has(Id::Serial) => (Mode::Serial, inputs),
+        columns if all_stdin => (Mode::Columns(columns), vec![Input::Stdin]),
+        1 => (Mode::Columns(1), inputs),
+        _ => (Mode::Aside, inputs),
+    };
+    Ok(Box::new(Paste { mode, delimiters, line_end, inputs }))
+}
+
+fn delimiters(text: &[u8]) -> Accept<Delimiters> {
+    let mut delimiters = Vec::new();
+    let mut rest = text.iter();
+    while let Some(&byte) = rest.next() {
+        delimiters.push(match (byte, byte == b'\\') {
+            (_, false) => Some(byte),
+            _ => match rest.next() {
+                None => return Declined::because("a delimiter list that ends in a backslash"),
+                Some(b'0') => None,
+                Some(b'b') => Some(8),
+                Some(b'f') => Some(12),
+                Some(b'n') => Some(b'\n'),
+                Some(b'r') => Some(b'\r'),
+                Some(b't') => Some(b'\t'),
+                Some(b'v') => Some(11),
+                Some(other) => Some(*other),
+            },
+        });
+    }
+    if delimiters.is_empty() {
+        delimiters.push(None);
+    }
+    Ok(delimiters)
+}
+
+impl Command for Paste {
+    fn facts(&self) -> Facts {
+        let touches = Touches {
+            creates: self.delimiters.iter().flatten().copied().collect(),
+            removes: ByteSet::where_(|byte| byte == self.line_end),
+            lines: if self.mode == Mode::Columns(1) { Lines::Kept } else { Lines::Any },
+            last_line: LastLine::Completed,
+        };
+        let facts = match self.mode {
+            Mode::Columns(1) => Facts::stateless(
+                Class::LineMap,
+                Touches { creates: ByteSet::none(), removes: ByteSet::none(), ..touches },
+            ),
+            Mode::Columns(_) | Mode::Serial => Facts::serial(Class::LineNumbered, touches),
+            Mode::Aside => Facts::serial(Class::Join, touches),
+        };
+        facts.with_record_end(self.line_end)
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        let (delimiters, end) = (self.delimiters.clone(), self.line_end);
+        match self.mode {
+            Mode::Serial => Ok(Box::new(SerialKernel::new(delimiters, end))),
+            Mode::Columns(columns) => Ok(Box::new(ColumnsKernel::new(columns, &delimiters, end))),
+            Mode::Aside => Declined::because("reads its inputs side by side"),
+        }
+    }
+
+    fn join_kernel(&self) -> Accept<Box<dyn JoinKernel>> {
+        if self.mode != Mode::Aside {
+            return Declined::because("reads its inputs one after another");
+        }
+        let sides = vec![Side::new(self.line_end); self.inputs.len()];
+        Ok(Box::new(AsideKernel {
+            sides,
+            delimiters: self.delimiters.clone(),
+            end: self.line_end,
+            done: false,
+        }))
+    }
+}
+
+struct AsideKernel {
+    sides: Vec<Side>,
+    delimiters: Delimiters,
+    end: u8,
+    done: bool,
+}
+
+impl AsideKernel {
+    /// As many rows as are complete.
+    fn rows(&mut self, out: &mut Vec<u8>) {
+        while !self.done && self.sides.iter().all(Side::knows_next) {
+            let lines = self.sides.iter_mut().filter_map(|side| side.advance().then_some(())).count();
+            if lines == 0 {
+                self.done = true;
+                return;
+            }
+            for (index, side) in self.sides.iter().enumerate() {
+                if index > 0 {
+                    out.extend(self.delimiters[(index - 1) % self.delimiters.len()]);
+                }
+                out.extend_from_slice(side.line().unwrap_or_default());
+            }
+            out.push(self.end);
+        }
+    }
+}
+
+impl JoinKernel for AsideKernel {
+    fn framing(&self) -> Framing {
+        Framing::Records(self.end)
+    }
+
+    fn wants(&self) -> Option<usize> {
+        if self.done { None } else { self.sides.iter().position(|side| !side.knows_next()) }
+    }
+
+    fn push(&mut self, input: usize, block: &[u8], out: &mut Vec<u8>) {
+        self.sides[input].push(block);
+        self.rows(out);
+    }
+
+    fn end_input(&mut self, input: usize, out: &mut Vec<u8>) {
+        self.sides[input].end_input();
+        self.rows(out);
+    }
+}

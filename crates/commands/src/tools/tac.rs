@@ -1,0 +1,210 @@
+//! `tac`: GNU coreutils, for separators of one byte and one input.
+//!
+//! Each input is reversed by itself. A pipe must be held for that; a file is read from its end, and of that no more is
+//! held than the record that a block begins in the middle of.
+
+use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Outcome};
+
+use crate::bytes::short_copy::Gather;
+use crate::tool::argv::{Opt, Order, Takes, opt, parse};
+use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Lines, TemporaryFiles, Touches};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Id {
+    Before,
+    Regex,
+    Separator,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Before, b'b', "before", Takes::Nothing),
+    opt(Id::Regex, b'r', "regex", Takes::Nothing),
+    opt(Id::Separator, b's', "separator", Takes::Value),
+];
+
+#[derive(Debug)]
+struct Tac {
+    separator: u8,
+    before: bool,
+    inputs: Vec<Input>,
+}
+
+/// Reads the arguments.
+pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
+    let parsed = parse(args, OPTIONS, Order::Anywhere)?;
+    if parsed.has(Id::Regex) {
+        return Declined::because("a separator that is a regular expression");
+    }
+    let separator = match parsed.last_value(Id::Separator) {
+        None => b'\n',
+        Some([]) => 0,
+        Some([byte]) => *byte,
+        Some(_) => return Declined::because("a separator of several bytes"),
+    };
+    let inputs = Input::from_operands(&parsed.operands());
+    if inputs.len() > 1 {
+        // After a record of more than 64 KiB it says 'memory exhausted' over the next large file.
+        return Declined::because("several inputs, between which the real one may fail");
+    }
+    Ok(Box::new(Tac { separator, before: parsed.has(Id::Before), inputs }))
+}
+
+/// `tac` of one input, by lines.
+pub fn reverses_lines(args: &[Vec<u8>]) -> bool {
+    let Ok(parsed) = parse(args, OPTIONS, Order::Anywhere) else { return false };
+    parsed.options().next().is_none() && parsed.operands().len() <= 1
+}
+
+impl Command for Tac {
+    fn facts(&self) -> Facts {
+        let mut touches = Touches::nothing();
+        touches.lines = Lines::Any;
+        touches.last_line = crate::LastLine::Any;
+        Facts::serial(Class::Order, touches).blocking()
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// A stream cannot be read from its end: it stores it first.
+    fn temporary_files(&self) -> TemporaryFiles<'_> {
+        if self.inputs.contains(&Input::Stdin) { TemporaryFiles::Usual } else { TemporaryFiles::None }
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        Ok(Box::new(TacKernel {
+            separator: self.separator,
+            before: self.before,
+            held: Vec::new(),
+            from_end: false,
+            later: Vec::new(),
+            inputs_left: self.inputs.len(),
+        }))
+    }
+}
+
+struct TacKernel {
+    separator: u8,
+    before: bool,
+    held: Vec<u8>,
+    /// The current input is given last block first.
+    from_end: bool,
+    /// What was given of the record whose beginning lies before it, in pieces, the last one first.
+    later: Vec<Vec<u8>>,
+    inputs_left: usize,
+}
+
+impl TacKernel {
+    /// Prints records from the end of what is held, until `out` has grown by about `most` bytes, and forgets them.
+    /// Returns whether nothing is left.
+    fn print(&mut self, most: usize, out: &mut Vec<u8>) -> bool {
+        let enough = out.len().saturating_add(most);
+        let mut end = self.held.len();
+        for at in memchr::memrchr_iter(self.separator, &self.held) {
+            // A record starts behind a separator, or with it.
+            let start = if self.before { at } else { at + 1 };
+            out.extend_from_slice(&self.held[start..end]);
+            end = start;
+            if out.len() >= enough {
+                self.held.truncate(end);
+                return false;
+            }
+        }
+        out.extend_from_slice(&self.held[..end]);
+        self.held.clear();
+        true
+    }
+}
+
+impl TacKernel {
+    /// Prints the records that begin in this block, which lies before what was given.
+    fn push_before(&mut self, block: &[u8], out: &mut Vec<u8>) {
+        let mut out = Gather::new(out, block.len() + self.later.iter().map(Vec::len).sum::<usize>());
+        let mut end = block.len();
+        for at in memchr::memrchr_iter(self.separator, block) {
+            let start = if self.before { at } else { at + 1 };
+            out.slice(block, start, end);
+            // The rest of a record that began in this block.
+            self.later.drain(..).rev().for_each(|piece| out.bytes(&piece));
+            end = start;
+        }
+        out.finish();
+        self.later.push(block[..end].to_vec());
+    }
+}
+
+impl Kernel for TacKernel {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    fn reads_backwards(&mut self) -> bool {
+        self.from_end = true;
+        true
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        if self.from_end {
+            self.push_before(block, out);
+        } else {
+            self.held.extend_from_slice(block);
+        }
+        Ok(Flow::More)
+    }
+
+    fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.inputs_left -= 1;
+        if std::mem::take(&mut self.from_end) {
+            self.later.drain(..).rev().for_each(|piece| out.extend_from_slice(&piece));
+            return Ok(Flow::More);
+        }
+        // The last input is printed block by block, in `finish`.
+        if self.inputs_left > 0 {
+            self.print(usize::MAX, out);
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        Ok(if self.print(BLOCK_BYTES, out) { Flow::Done } else { Flow::More })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Family, Implementation, Locale};
+
+    fn reversed(args: &[&str], text: &[u8], block: Option<usize>) -> Vec<u8> {
+        let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+        let implementation = Implementation::tested(Family::GnuCoreutils);
+        let command = accept(&args, &Context { locale: Locale::C, implementation }).expect("accepted");
+        let mut kernel = command.kernel().expect("a kernel");
+        let mut out = Vec::new();
+        match block {
+            Some(size) => {
+                assert!(kernel.reads_backwards());
+                text.rchunks(size).for_each(|block| assert_eq!(kernel.push(block, &mut out), Ok(Flow::More)));
+            }
+            None => assert_eq!(kernel.push(text, &mut out), Ok(Flow::More)),
+        }
+        assert_eq!(kernel.end_input(&mut out), Ok(Flow::More));
+        assert_eq!(kernel.finish(&mut out), Ok(Flow::Done));
+        out
+    }
+
+    #[test]
+    fn from_the_end_as_from_the_beginning() {
+        let record = |index: usize| [b"b".repeat(index * 131 % 700), b"\n".to_vec()].concat();
+        let long = (0..60).flat_map(record).chain(*b"z").collect::<Vec<u8>>();
+        for text in [&b""[..], b"\n", b"a", b"a\nb\nc\n", b"a\nb\n\nc", b"\n\na\n", &long] {
+            for args in [&[][..], &["-b"], &["-s", "b"]] {
+                for block in [1, 2, 3, 7, 64, 500, 3000] {
+                    let expected = reversed(args, text, None);
+                    assert_eq!(reversed(args, text, Some(block)), expected, "{args:?} {block}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! `tr`: GNU coreutils. Bytes in every locale.
+//!
+//! [`sets`] reads the operands; here they become one byte map, and a set to squeeze if asked.
+
+mod sets;
+
+use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer, Sharing};
+use pelton_sys::compact::{self, Run};
+
+use crate::bytes::translate::{ByteMapKernel, Members, STRETCH};
+use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
+use crate::{
+    Accept, ByteMap, ByteSet, Charset, Class, Command, Context, Declined, Facts, Input, LastLine, Lines,
+    Touches,
+};
+use sets::Set;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Id {
+    Complement,
+    Delete,
+    Squeeze,
+    Truncate,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Complement, b'c', "complement", Takes::Nothing),
+    short(Id::Complement, b'C', Takes::Nothing),
+    opt(Id::Delete, b'd', "delete", Takes::Nothing),
+    opt(Id::Squeeze, b's', "squeeze-repeats", Takes::Nothing),
+    opt(Id::Truncate, b't', "truncate-set1", Takes::Nothing),
+];
+
+/// First the map, then runs of the same member of `squeezed` become one.
+#[derive(Debug)]
+struct Tr {
+    map: ByteMap,
+    squeezed: ByteSet,
+}
+
+/// Reads the arguments.
+pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
+    if context.locale.ctype == Charset::Other {
+        return Declined::because("classes in this locale");
+    }
+    let parsed = parse(args, OPTIONS, Order::First)?;
+    let (delete, squeeze) = (parsed.has(Id::Delete), parsed.has(Id::Squeeze));
+    let sets: Vec<Set> = parsed.operands().into_iter().map(Set::parse).collect::<Accept<_>>()?;
+    let complement = parsed.has(Id::Complement);
+    let identity = ByteMap::identity();
+    let (map, squeezed) = match (sets.as_slice(), delete, squeeze) {
+        ([first], true, false) => {
+            (ByteMap { deleted: first.chosen(complement)?, ..identity }, ByteSet::none())
+        }
+        ([first], false, true) => (identity, first.chosen(complement)?),
+        ([first, second], true, true) => {
+            (ByteMap { deleted: first.chosen(complement)?, ..identity }, second.chosen(false)?)
+        }
+        ([first, second], false, _) => {
+            let (to, targets) = sets::translation(first, second, complement, parsed.has(Id::Truncate))?;
+            (ByteMap { to, ..identity }, if squeeze { targets } else { ByteSet::none() })
+        }
+        _ => return Declined::because("as many sets as these options do not take"),
+    };
+    Ok(Box::new(Tr { map, squeezed }))
+}
+
+impl Command for Tr {
+    fn facts(&self) -> Facts {
+        let mut touches = Touches {
+            creates: self.map.creates(),
+            removes: self.map.removes().union(&self.squeezed),
+            lines: Lines::Kept,
+            last_line: LastLine::Kept,
+        };
+        let lines_stay = !touches.creates.contains(b'\n') && !touches.removes.contains(b'\n');
+        if !lines_stay {
+            (touches.lines, touches.last_line) = (Lines::Any, LastLine::Any);
+        }
+        if self.squeezed.is_empty() {
+            Facts::stateless(Class::ByteMap(Box::new(self.map.clone())), touches)
+        } else if lines_stay {
+            // A newline that stays and is not squeezed ends every run: lines can be treated alone.
+            Facts::stateless(Class::LineMap, touches)
+        } else {
+            Facts::serial(Class::Opaque, touches)
+        }
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &[Input::Stdin]
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        let map = ByteMapKernel::new(&self.map);
+        if self.squeezed.is_empty() {
+            return Ok(Box::new(map));
+        }
+        Ok(Box::new(SqueezeKernel::new(map, &self.map, &self.squeezed)))
+    }
+}
+
+#[derive(Clone)]
+struct SqueezeKernel {
+    map: ByteMapKernel,
+    deletes: bool,
+    /// Bytes that come out as a member of the squeezed set.
+    watched: Members,
+    /// What a byte becomes, and in [`SQUEEZED`] whether its repeats go.
+    entries: [u16; 256],
+    /// The entry of what was written last.
+    last: u16,
+    mapped: Vec<u8>,
+    to_one: Option<ToOne>,
+}
+
+/// All bytes stay but some, which become one byte, and only that is squeezed: `tr -cs A-Za-z '\n'`, `tr -s ' '`.
+#[derive(Clone)]
+struct ToOne {
+    keeps: Vec<Run>,
+    to: u8,
+}
+
+/// More runs are slower than a table.
+const KEEPS_MAX: usize = 4;
+
+impl ToOne {
+    fn new(map: &ByteMap, squeezed: &ByteSet) -> Option<ToOne> {
+        let to = map.to.iter().copied().find(|to| squeezed.contains(*to))?;
+        let plain = |byte: u8| map.to[usize::from(byte)] == to || map.to[usize::from(byte)] == byte;
+        let others = map.to.iter().filter(|other| **other != to);
+        if !(0..=u8::MAX).all(plain) || others.into_iter().any(|other| squeezed.contains(*other)) {
+            return None;
+        }
+        let mut keeps: Vec<Run> = Vec::new();
+        for low in (0..=u8::MAX).filter(|byte| map.to[usize::from(*byte)] != to) {
+            match keeps.last_mut() {
+                Some(run) if run.low + run.span + 1 == low => run.span += 1,
+                _ => keeps.push(Run { low, span: 0, shift: 0 }),
+            }
+        }
+        (keeps.len() <= KEEPS_MAX).then_some(ToOne { keeps, to })
+    }
+}
+
+const SQUEEZED: u16 = 0x100;
+
+/// Equal to no entry.
+const NOTHING: u16 = 0x200;
+
+impl SqueezeKernel {
+    fn new(kernel: ByteMapKernel, map: &ByteMap, squeezed: &ByteSet) -> Self {
+        let deletes = !map.deleted.is_empty();
+        let entry = |byte: usize| {
+            // What deletes maps first, as a step of its own.
+            let to = if deletes { byte as u8 } else { map.to[byte] };
+            u16::from(to) | if squeezed.contains(to) { SQUEEZED } else { 0 }
+        };
+        let entries: [u16; 256] = std::array::from_fn(entry);
+        let watched = ByteSet::where_(|byte| entries[usize::from(byte)] >= SQUEEZED);
+        SqueezeKernel {
+            map: kernel,
+            deletes,
+            watched: Members::new(&watched),
+            entries,
+            last: NOTHING,
+            mapped: Vec::new(),
+            to_one: if deletes { None } else { ToOne::new(map, squeezed) },
+        }
+    }
+
+    /// With vector instructions, if this machine has them.
+    fn squeeze_to_one(&mut self, to_one: &ToOne, block: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        let start = out.len();
+        out.resize(start + block.len() + compact::ROOM, 0);
+        let after = self.last == SQUEEZED | u16::from(to_one.to);
+        let written = compact::squeeze(block, &to_one.keeps, to_one.to, after, &mut out[start..]);
+        out.truncate(start + written.unwrap_or(0));
+        self.last = self.entries[usize::from(*block.last().filter(|_| written.is_some())?)];
+        Some(())
+    }
+
+    fn squeeze(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
+        out.resize(start + bytes.len(), 0);
+        let (mut end, mut last) = (start, self.last);
+        for &byte in bytes {
+            let entry = self.entries[usize::from(byte)];
+            out[end] = entry as u8;
+            end += usize::from(!((entry == last) & (entry >= SQUEEZED)));
+            last = entry;
+        }
+        self.last = last;
+        out.truncate(end);
+    }
+
+    /// Where no two squeezed bytes are neighbours there is only mapping to do.
+    fn squeeze_stretches(&mut self, block: &[u8], out: &mut Vec<u8>) {
+        let (stretches, rest) = block.as_chunks::<STRETCH>();
+        for stretch in stretches {
+            if self.last >= SQUEEZED || self.watched.neighbours(stretch) {
+                self.squeeze(stretch, out);
+            } else {
+                self.map.map_all(stretch, out);
+                self.last = self.entries[usize::from(stretch[STRETCH - 1])];
+            }
+        }
+        self.squeeze(rest, out);
+    }
+}
+
+impl Kernel for SqueezeKernel {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        if self.deletes {
+            let mut mapped = std::mem::take(&mut self.mapped);
+            mapped.clear();
+            self.map.apply(block, &mut mapped);
+            self.squeeze(&mapped, out);
+            self.mapped = mapped;
+        } else {
+            match self.to_one.take() {
+                Some(to_one) if self.squeeze_to_one(&to_one, block, out).is_some() => {
+                    self.to_one = Some(to_one)
+                }
+                _ => self.squeeze_stretches(block, out),
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        // Where something is deleted, the byte before a block need not be the one that was written last.
+        let kernel = Box::new(SqueezeKernel { mapped: Vec::new(), ..self.clone() });
+        (!self.deletes).then_some(Peer { kernel, share: Sharing::After, whole: None, never: None })
+    }
+
+    fn set_preceding_byte(&mut self, last: u8) {
+        self.last = self.entries[usize::from(last)];
+    }
+
+    fn keeps_records_whole(&self, end: u8) -> bool {
+        !self.deletes && self.entries[usize::from(end)] & 0xff == u16::from(end)
+    }
+}

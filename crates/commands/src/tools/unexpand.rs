@@ -1,0 +1,248 @@
+//! `unexpand`: GNU coreutils. Columns are bytes in this version.
+
+use pelton_stream::{Flow, Framing, Kernel, Outcome};
+
+use crate::bytes::tab_stops::Stops;
+use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
+use crate::{Accept, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Id {
+    All,
+    FirstOnly,
+    Tabs,
+    Obsolete,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::All, b'a', "all", Takes::Nothing),
+    long(Id::FirstOnly, "first-only", Takes::Nothing),
+    opt(Id::Tabs, b't', "tabs", Takes::Value),
+    short(Id::Obsolete, b'0', Takes::MaybeValue),
+    short(Id::Obsolete, b',', Takes::MaybeValue),
+];
+
+#[derive(Debug)]
+struct Unexpand {
+    stops: Stops,
+    whole_lines: bool,
+    inputs: Vec<Input>,
+}
+
+/// Reads the arguments.
+pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
+    let parsed = parse(args, OPTIONS, Order::Anywhere)?;
+    if parsed.has(Id::Obsolete) {
+        return Declined::because("an obsolete tab list");
+    }
+    if parsed.options().filter(|(id, _)| *id == Id::Tabs).count() > 1 {
+        return Declined::because("several tab lists");
+    }
+    let stops = parsed.last_value(Id::Tabs).map_or(Ok(Stops::USUAL), Stops::parse)?;
+    // A tab list means whole lines, unless told otherwise.
+    let whole_lines = (parsed.has(Id::All) || parsed.has(Id::Tabs)) && !parsed.has(Id::FirstOnly);
+    let inputs = Input::from_operands(&parsed.operands());
+    Ok(Box::new(Unexpand { stops, whole_lines, inputs }))
+}
+
+impl Command for Unexpand {
+    fn facts(&self) -> Facts {
+        let blanks = ByteSet::where_(|byte| byte == b' ' || byte == b'\t');
+        let touches =
+            Touches { creates: blanks, removes: blanks, lines: Lines::Kept, last_line: LastLine::Kept };
+        Facts::stateless(Class::LineMap, touches)
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        let (stops, whole_lines) = (self.stops.clone(), self.whole_lines);
+        Ok(Box::new(UnexpandKernel { stops, whole_lines, line: Line::start() }))
+    }
+}
+
+struct UnexpandKernel {
+    stops: Stops,
+    whole_lines: bool,
+    line: Line,
+}
+
+/// Where in a line the kernel is. A line may run on from one file into the next.
+struct Line {
+    /// Blanks may still become tabs.
+    converting: bool,
+    column: u64,
+    /// A blank came before; the beginning of a line counts as one.
+    after_blank: bool,
+    /// How many blanks were met that may become a tab.
+    pending: usize,
+    /// The first of these is a lone blank that ends at a stop: it becomes a tab only if more blanks follow.
+    lone: bool,
+}
+
+impl Line {
+    fn start() -> Self {
+        Line { converting: true, column: 0, after_blank: true, pending: 0, lone: false }
+    }
+
+    fn space(&mut self, stops: &Stops, out: &mut Vec<u8>) {
+        let Some(stop) = stops.after(self.column) else {
+            self.end_conversion(out);
+            out.push(b' ');
+            return;
+        };
+        self.column += 1;
+        if self.after_blank && self.column == stop {
+            self.put_tab(out);
+            return;
+        }
+        self.lone |= self.column == stop;
+        self.pending += 1;
+        self.after_blank = true;
+    }
+
+    fn tab(&mut self, stops: &Stops, out: &mut Vec<u8>) {
+        match stops.after(self.column) {
+            Some(stop) => {
+                self.column = stop;
+                self.put_tab(out);
+            }
+            None => {
+                self.end_conversion(out);
+                out.push(b'\t');
+            }
+        }
+    }
+
+    /// A tab takes the place of what is pending, except that a lone blank has one of its own.
+    fn put_tab(&mut self, out: &mut Vec<u8>) {
+        if self.lone {
+            out.push(b'\t');
+        }
+        out.push(b'\t');
+        (self.pending, self.lone, self.after_blank) = (0, false, true);
+    }
+
+    /// Behind the last stop everything stays as it is.
+    fn end_conversion(&mut self, out: &mut Vec<u8>) {
+        self.put_pending(out);
+        self.converting = false;
+    }
+
+    /// What is pending stays blank.
+    fn put_pending(&mut self, out: &mut Vec<u8>) {
+        if self.pending == 0 {
+            return;
+        }
+        out.push(if self.lone && self.pending > 1 { b'\t' } else { b' ' });
+        out.resize(out.len() + self.pending - 1, b' ');
+        (self.pending, self.lone) = (0, false);
+    }
+
+    /// Text without blanks, line ends and backspaces.
+    fn text(&mut self, text: &[u8], whole_lines: bool, out: &mut Vec<u8>) {
+        self.put_pending(out);
+        out.extend_from_slice(text);
+        self.column += text.len() as u64;
+        self.after_blank = false;
+        self.converting = whole_lines;
+    }
+
+    fn backspace(&mut self, whole_lines: bool, out: &mut Vec<u8>) {
+        let column = self.column.saturating_sub(1);
+        self.text(b"\x08", whole_lines, out);
+        self.column = column;
+    }
+}
+
+impl Kernel for UnexpandKernel {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        let mut rest = block;
+        while let Some(&byte) = rest.first() {
+            let length = match byte {
+                b'\n' => {
+                    self.line.put_pending(out);
+                    out.push(b'\n');
+                    self.line = Line::start();
+                    1
+                }
+                _ if !self.line.converting => {
+                    let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+                    out.extend_from_slice(&rest[..length]);
+                    length
+                }
+                b' ' | b'\t' | 0x08 => {
+                    self.special(byte, out);
+                    1
+                }
+                _ => {
+                    let special = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | 0x08);
+                    let length = rest.iter().position(special).unwrap_or(rest.len());
+                    self.line.text(&rest[..length], self.whole_lines, out);
+                    length
+                }
+            };
+            rest = &rest[length..];
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.line.put_pending(out);
+        Ok(Flow::Done)
+    }
+}
+
+impl UnexpandKernel {
+    fn special(&mut self, byte: u8, out: &mut Vec<u8>) {
+        match byte {
+            b' ' => self.line.space(&self.stops, out),
+            b'\t' => self.line.tab(&self.stops, out),
+            _ => self.line.backspace(self.whole_lines, out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Family, Implementation, Locale};
+
+    fn unexpand(args: &[&str], text: &[u8]) -> Vec<u8> {
+        let context =
+            Context { locale: Locale::C, implementation: Implementation::tested(Family::GnuCoreutils) };
+        let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+        let mut kernel = accept(&args, &context).unwrap().kernel().unwrap();
+        let mut out = Vec::new();
+        kernel.push(text, &mut out).unwrap();
+        kernel.finish(&mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn only_leading_blanks_unless_asked() {
+        let text = b"        a        b\n  \tc  \td";
+        assert_eq!(unexpand(&[], text), b"\ta        b\n\tc  \td");
+        assert_eq!(unexpand(&["-a"], text), b"\ta\t b\n\tc\td");
+        assert_eq!(unexpand(&["-t4"], b"a   b    c"), b"a\tb\t c");
+        assert_eq!(unexpand(&["-t4", "--first"], b"a   b    c"), b"a   b    c");
+    }
+
+    #[test]
+    fn a_lone_blank_before_a_stop_stays_one_unless_more_follow() {
+        assert_eq!(unexpand(&["-a"], b"1234567 b"), b"1234567 b");
+        assert_eq!(unexpand(&["-a"], b"1234567  b"), b"1234567\t b");
+        assert_eq!(unexpand(&["-a"], b"1234567 \tb"), b"1234567\t\tb");
+    }
+
+    #[test]
+    fn behind_the_last_stop_nothing_changes() {
+        assert_eq!(unexpand(&["-t2,4"], b"      x  y"), b"\t\t  x  y");
+    }
+}

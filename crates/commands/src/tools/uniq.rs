@@ -1,0 +1,431 @@
+//! `uniq`, as GNU coreutils 9.1 does it: lines are compared by their bytes in every locale.
+//!
+//! Declined: `--group`, an output operand, obsolete `-N` and `+N`, and whatever uniq would complain about.
+
+use std::ops::Range;
+
+use pelton_stream::{Flow, Framing, Kernel, Outcome};
+
+use crate::sort::{LineLength, each_line, push_count};
+use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
+use crate::{
+    Accept, Charset, Class, Combiner, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches,
+};
+
+/// Empty lines between groups of `-D`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delimit {
+    /// Before each group.
+    Prepend,
+    /// Between groups.
+    Separate,
+}
+
+/// uniq's arguments, understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UniqOptions {
+    /// Prints lines that occur once.
+    pub single: bool,
+    /// Prints one line of those that repeat: the first, or with the others the last.
+    pub one_of_many: bool,
+    /// Prints the others (`-D`).
+    pub others_of_many: bool,
+    /// Prints how many there are (`-c`).
+    pub counted: bool,
+    /// Separates groups.
+    pub delimit: Option<Delimit>,
+    /// Lower and upper case are the same (`-i`).
+    pub ignore_case: bool,
+    /// How many fields are not compared (`-f`).
+    pub skip_fields: usize,
+    /// How many bytes after that are not compared (`-s`).
+    pub skip_bytes: usize,
+    /// How many bytes after that are compared (`-w`).
+    pub compared_bytes: usize,
+    /// What ends a line.
+    pub terminator: u8,
+    /// What is read.
+    pub inputs: Vec<Input>,
+}
+
+impl Default for UniqOptions {
+    /// `uniq`.
+    fn default() -> Self {
+        UniqOptions {
+            single: true,
+            one_of_many: true,
+            others_of_many: false,
+            counted: false,
+            delimit: None,
+            ignore_case: false,
+            skip_fields: 0,
+            skip_bytes: 0,
+            compared_bytes: usize::MAX,
+            terminator: b'\n',
+            inputs: vec![Input::Stdin],
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Count,
+    Repeated,
+    AllRepeated,
+    AllRepeatedBy,
+    Group,
+    IgnoreCase,
+    Unique,
+    SkipFields,
+    SkipBytes,
+    ComparedBytes,
+    Zero,
+}
+
+const TABLE: &[Opt<Id>] = &[
+    opt(Id::Count, b'c', "count", Takes::Nothing),
+    opt(Id::Repeated, b'd', "repeated", Takes::Nothing),
+    short(Id::AllRepeated, b'D', Takes::Nothing),
+    long(Id::AllRepeatedBy, "all-repeated", Takes::MaybeValue),
+    long(Id::Group, "group", Takes::MaybeValue),
+    opt(Id::IgnoreCase, b'i', "ignore-case", Takes::Nothing),
+    opt(Id::Unique, b'u', "unique", Takes::Nothing),
+    opt(Id::SkipFields, b'f', "skip-fields", Takes::Value),
+    opt(Id::SkipBytes, b's', "skip-chars", Takes::Value),
+    opt(Id::ComparedBytes, b'w', "check-chars", Takes::Value),
+    opt(Id::Zero, b'z', "zero-terminated", Takes::Nothing),
+];
+
+impl UniqOptions {
+    /// Reads the arguments (without the command's name).
+    pub fn parse(args: &[Vec<u8>], context: &Context) -> Accept<UniqOptions> {
+        if context.locale.ctype == Charset::Other {
+            return Declined::because("the character classes of this locale");
+        }
+        let parsed = parse(args, TABLE, Order::Anywhere)?;
+        let operands = parsed.operands();
+        if operands.len() > 1 {
+            return Declined::because("an output file");
+        }
+        if operands.iter().any(|operand| operand.starts_with(b"+")) {
+            return Declined::because("an operand that may be an obsolete option (+1)");
+        }
+        let mut options = UniqOptions { inputs: Input::from_operands(&operands), ..UniqOptions::default() };
+        for (id, value) in parsed.options() {
+            options.read(id, value)?;
+        }
+        if options.counted && options.others_of_many {
+            return Declined::because("-c with -D");
+        }
+        Ok(options)
+    }
+
+    fn read(&mut self, id: Id, value: &[u8]) -> Accept<()> {
+        match id {
+            Id::Count => self.counted = true,
+            Id::Repeated => self.single = false,
+            Id::AllRepeated => self.repeat_all(None),
+            Id::AllRepeatedBy => self.repeat_all(match value {
+                b"" | b"none" => None,
+                b"prepend" => Some(Delimit::Prepend),
+                b"separate" => Some(Delimit::Separate),
+                _ => return Declined::because(format!("--all-repeated={}", value.escape_ascii())),
+            }),
+            Id::Group => return Declined::because("--group is not native"),
+            Id::IgnoreCase => self.ignore_case = true,
+            Id::Unique => self.one_of_many = false,
+            Id::SkipFields => self.skip_fields = number(value)?,
+            Id::SkipBytes => self.skip_bytes = number(value)?,
+            Id::ComparedBytes => self.compared_bytes = number(value)?,
+            Id::Zero => self.terminator = 0,
+        }
+        Ok(())
+    }
+
+    fn repeat_all(&mut self, delimit: Option<Delimit>) {
+        (self.single, self.others_of_many, self.delimit) = (false, true, delimit);
+    }
+
+    /// Two lines are the same only if all their bytes are.
+    pub fn compares_whole_lines(&self) -> bool {
+        let UniqOptions { ignore_case, skip_fields, skip_bytes, compared_bytes, .. } = *self;
+        !ignore_case && (skip_fields, skip_bytes, compared_bytes) == (0, 0, usize::MAX)
+    }
+
+    /// All it does is to drop lines that are identical to the one before.
+    pub fn only_drops_repeats(&self) -> bool {
+        self.compares_whole_lines() && self.prints_at_once() && !self.others_of_many && self.delimit.is_none()
+    }
+
+    /// Each line is printed, or not, when it is read.
+    fn prints_at_once(&self) -> bool {
+        self.single && self.one_of_many && !self.counted
+    }
+
+    /// Groups are of identical lines, and of each one line is printed, if any.
+    fn prints_one_of_a_group(&self) -> bool {
+        self.compares_whole_lines() && !self.others_of_many && self.delimit.is_none()
+    }
+
+    fn same(&self, a: &[u8], b: &[u8]) -> bool {
+        let (a, b) = (self.compared(a), self.compared(b));
+        if self.ignore_case { a.eq_ignore_ascii_case(b) } else { a == b }
+    }
+
+    /// The part of a line that is compared.
+    fn compared<'a>(&self, line: &'a [u8]) -> &'a [u8] {
+        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n');
+        let mut rest = line;
+        for _ in 0..self.skip_fields {
+            if rest.is_empty() {
+                break;
+            }
+            let blanks = rest.iter().take_while(|byte| is_blank(byte)).count();
+            let field = rest[blanks..].iter().take_while(|byte| !is_blank(byte)).count();
+            rest = &rest[blanks + field..];
+        }
+        let rest = &rest[self.skip_bytes.min(rest.len())..];
+        &rest[..self.compared_bytes.min(rest.len())]
+    }
+}
+
+/// Neighbours differ in their last byte more often than in their first, since most of what uniq reads is sorted.
+#[inline]
+fn same_line(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.last() == b.last() && a == b
+}
+
+fn number(text: &[u8]) -> Accept<usize> {
+    const DIGITS_MAX: usize = 15;
+    if !(1..=DIGITS_MAX).contains(&text.len()) || !text.iter().all(u8::is_ascii_digit) {
+        return Declined::because(format!("a number like {}", text.escape_ascii()));
+    }
+    Ok(text.iter().fold(0, |number, digit| number * 10 + usize::from(digit - b'0')))
+}
+
+/// Reads uniq's arguments.
+pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
+    Ok(Box::new(Uniq { options: UniqOptions::parse(args, context)? }))
+}
+
+/// `uniq`.
+#[derive(Clone, Debug)]
+pub struct Uniq {
+    /// What it was asked to do.
+    pub options: UniqOptions,
+}
+
+impl Command for Uniq {
+    fn facts(&self) -> Facts {
+        let touches = Touches { last_line: LastLine::Completed, lines: Lines::Fewer, ..Touches::nothing() };
+        let options = &self.options;
+        let touches =
+            if options.counted || options.delimit.is_some() { Touches::anything() } else { touches };
+        Facts::serial(Class::Group, touches)
+            .with_combiner(Combiner::Stitch)
+            .with_record_end(options.terminator)
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.options.inputs
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        Ok(Box::new(UniqKernel::new(&self.options)))
+    }
+}
+
+/// uniq's inner loop.
+#[derive(Debug)]
+pub struct UniqKernel {
+    options: UniqOptions,
+    /// The line that the next one is compared with, without terminator.
+    previous: Vec<u8>,
+    /// Is there one?
+    any: bool,
+    /// How many lines after the first of this group.
+    matches: u64,
+    /// A group has ended, so that the next can be separated from it.
+    past_first_group: bool,
+    length: LineLength,
+}
+
+impl UniqKernel {
+    /// For these options.
+    pub fn new(options: &UniqOptions) -> Self {
+        UniqKernel {
+            options: options.clone(),
+            previous: Vec::new(),
+            any: false,
+            matches: 0,
+            past_first_group: false,
+            length: LineLength::new(),
+        }
+    }
+
+    /// Lines as they come; `text` ends with a terminator.
+    fn push_lines(&mut self, text: &[u8], out: &mut Vec<u8>) {
+        let mean = self.length.mean(text, self.options.terminator);
+        let held = std::mem::take(&mut self.previous);
+        let count = if self.options.prints_at_once() {
+            let whole = self.options.compares_whole_lines();
+            let options = self.options.clone();
+            match whole {
+                true => self.print_changes(text, held, mean, same_line, out),
+                false => self.print_changes(text, held, mean, |a, b| options.same(a, b), out),
+            }
+        } else if self.options.prints_one_of_a_group() {
+            self.print_one_of_each(text, held, mean, out)
+        } else {
+            self.print_groups(text, held, mean, out)
+        };
+        self.length.saw(text.len(), count);
+    }
+
+    /// Prints each line that differs from the one before. What is printed without a gap is copied at once.
+    fn print_changes(
+        &mut self,
+        text: &[u8],
+        held: Vec<u8>,
+        mean: usize,
+        same: impl Fn(&[u8], &[u8]) -> bool,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let mut printed: Range<usize> = 0..0;
+        let mut previous = held.as_slice();
+        let mut count = 0;
+        let mut any = self.any;
+        each_line(text, self.options.terminator, mean, |start, end| {
+            let line = &text[start..end];
+            count += 1;
+            if any && same(line, previous) {
+                return;
+            }
+            any = true;
+            if printed.end != start {
+                out.extend_from_slice(&text[printed.clone()]);
+                printed.start = start;
+            }
+            printed.end = end + 1;
+            previous = line;
+        });
+        out.extend_from_slice(&text[printed]);
+        self.any = any;
+        self.previous = previous.to_vec();
+        count
+    }
+
+    /// What [`print_groups`](Self::print_groups) does, where the state is one number.
+    fn print_one_of_each(&mut self, text: &[u8], held: Vec<u8>, mean: usize, out: &mut Vec<u8>) -> usize {
+        let UniqOptions { single, one_of_many, counted, terminator, .. } = self.options;
+        let (mut previous, mut any, mut matches) = (held.as_slice(), self.any, self.matches);
+        let mut count = 0;
+        each_line(text, terminator, mean, |start, end| {
+            let line = &text[start..end];
+            count += 1;
+            if any && same_line(line, previous) {
+                matches += 1;
+                return;
+            }
+            if any && (if matches == 0 { single } else { one_of_many }) {
+                if counted {
+                    push_count(matches + 1, out);
+                }
+                out.extend_from_slice(previous);
+                out.push(terminator);
+            }
+            (previous, any, matches) = (line, true, 0);
+        });
+        (self.previous, self.any, self.matches) = (previous.to_vec(), any, matches);
+        count
+    }
+
+    fn print_groups(&mut self, text: &[u8], held: Vec<u8>, mean: usize, out: &mut Vec<u8>) -> usize {
+        let mut previous = held.as_slice();
+        let mut count = 0;
+        each_line(text, self.options.terminator, mean, |start, end| {
+            let line = &text[start..end];
+            count += 1;
+            if self.any {
+                self.follow(previous, line, out).then(|| previous = line);
+            } else {
+                self.any = true;
+                previous = line;
+            }
+        });
+        self.previous = previous.to_vec();
+        count
+    }
+
+    /// Prints what is known of `previous` now that `line` follows it; true if the next is compared with `line`.
+    #[inline]
+    fn follow(&mut self, previous: &[u8], line: &[u8], out: &mut Vec<u8>) -> bool {
+        let matched = self.options.same(line, previous);
+        self.matches += u64::from(matched);
+        if self.options.delimit.is_some() {
+            self.separate(matched, out);
+        }
+        if matched && !self.options.others_of_many {
+            return false;
+        }
+        self.print_line(previous, matched, out);
+        if !matched {
+            self.matches = 0;
+        }
+        true
+    }
+
+    fn separate(&mut self, matched: bool, out: &mut Vec<u8>) {
+        let wanted = self.options.delimit == Some(Delimit::Prepend) || self.past_first_group;
+        if !matched {
+            self.past_first_group |= self.matches > 0;
+        } else if self.matches == 1 && wanted {
+            out.push(self.options.terminator);
+        }
+    }
+
+    /// Prints `line` if the options want it: one that the next matches is one of the others.
+    fn print_line(&self, line: &[u8], matched: bool, out: &mut Vec<u8>) {
+        let UniqOptions { single, one_of_many, others_of_many, counted, terminator, .. } = self.options;
+        let wanted = match (self.matches, matched) {
+            (0, _) => single,
+            (_, false) => one_of_many,
+            (_, true) => others_of_many,
+        };
+        if !wanted {
+            return;
+        }
+        if counted {
+            push_count(self.matches + 1, out);
+        }
+        out.extend_from_slice(line);
+        out.push(terminator);
+    }
+}
+
+impl Kernel for UniqKernel {
+    fn framing(&self) -> Framing {
+        Framing::Records(self.options.terminator)
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        let whole = memchr::memrchr(self.options.terminator, block).map_or(0, |last| last + 1);
+        let (lines, rest) = block.split_at(whole);
+        if !lines.is_empty() {
+            self.push_lines(lines, out);
+        }
+        if !rest.is_empty() {
+            let mut line = rest.to_vec();
+            line.push(self.options.terminator);
+            self.push_lines(&line, out);
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        if self.any && !self.options.prints_at_once() {
+            self.print_line(&self.previous, false, out);
+        }
+        Ok(Flow::Done)
+    }
+}

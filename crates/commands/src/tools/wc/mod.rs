@@ -1,0 +1,243 @@
+//! `wc`: GNU coreutils.
+
+mod counts;
+
+use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome, Peer, Sharing, known};
+
+use crate::locale::characters::Classes;
+use crate::tool::argv::{Opt, Order, Takes, opt, parse};
+use crate::{Accept, Charset, Class, Combiner, Command, Context, Declined, Facts, Input, Touches};
+use counts::{Counter, Counts, Kinds};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Id {
+    Bytes,
+    Chars,
+    Lines,
+    Words,
+    Width,
+    Unserved,
+}
+
+const OPTIONS: &[Opt<Id>] = &[
+    opt(Id::Bytes, b'c', "bytes", Takes::Nothing),
+    opt(Id::Chars, b'm', "chars", Takes::Nothing),
+    opt(Id::Lines, b'l', "lines", Takes::Nothing),
+    opt(Id::Words, b'w', "words", Takes::Nothing),
+    opt(Id::Width, b'L', "max-line-length", Takes::Nothing),
+    crate::tool::argv::long(Id::Unserved, "files0-from", Takes::Value),
+    crate::tool::argv::long(Id::Unserved, "debug", Takes::Nothing),
+];
+
+/// Which columns are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Columns {
+    lines: bool,
+    words: bool,
+    chars: bool,
+    bytes: bool,
+    width: bool,
+}
+
+impl Columns {
+    fn count(self) -> usize {
+        [self.lines, self.words, self.chars, self.bytes, self.width]
+            .into_iter()
+            .filter(|&shown| shown)
+            .count()
+    }
+}
+
+#[derive(Debug)]
+struct Wc {
+    columns: Columns,
+    utf8: bool,
+    /// What stands behind the sums of several inputs.
+    total_name: Vec<u8>,
+    /// What is printed behind the numbers of each input.
+    names: Vec<Option<Vec<u8>>>,
+    inputs: Vec<Input>,
+}
+
+/// Reads the arguments.
+pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
+    let parsed = parse(args, OPTIONS, Order::Anywhere)?;
+    let mut columns = Columns::default();
+    for (id, _) in parsed.options() {
+        match id {
+            Id::Bytes => columns.bytes = true,
+            Id::Chars => columns.chars = true,
+            Id::Lines => columns.lines = true,
+            Id::Words => columns.words = true,
+            Id::Width => columns.width = true,
+            Id::Unserved => return Declined::because("a list of files in a file"),
+        }
+    }
+    if columns.count() == 0 {
+        columns = Columns { lines: true, words: true, bytes: true, ..columns };
+    }
+    let by_character = columns.words || columns.chars || columns.width;
+    let utf8 = match context.locale.ctype {
+        Charset::Other if by_character => return Declined::because("words or characters in this locale"),
+        ctype => ctype == Charset::Utf8,
+    };
+    let operands = parsed.operands();
+    if operands.iter().any(|name| name.contains(&b'\n')) {
+        return Declined::because("a file name that must be quoted");
+    }
+    let inputs = Input::from_operands(&operands);
+    let names = match operands.as_slice() {
+        [] => vec![None],
+        names => names.iter().map(|name| Some(name.to_vec())).collect(),
+    };
+    let total_name = match inputs.len() {
+        0 | 1 => Vec::new(),
+        _ => context.locale.messages.text("coreutils", "total")?,
+    };
+    Ok(Box::new(Wc { columns, utf8, total_name, names, inputs }))
+}
+
+/// `wc -l` of its standard input, and nothing else.
+pub fn counts_only_lines(args: &[Vec<u8>]) -> bool {
+    let Ok(parsed) = parse(args, OPTIONS, Order::Anywhere) else { return false };
+    let mut options = parsed.options().peekable();
+    options.peek().is_some() && options.all(|(id, _)| id == Id::Lines) && parsed.operands().is_empty()
+}
+
+impl Command for Wc {
+    fn facts(&self) -> Facts {
+        Facts::serial(Class::Fold, Touches::anything()).with_combiner(Combiner::Add).blocking()
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    fn gains_nothing_alone(&self) -> Option<&'static str> {
+        let Columns { lines, words, chars, width, .. } = self.columns;
+        let reads = lines || words || width || chars && self.utf8;
+        (!reads).then_some(
+            "by itself it would gain nothing: it only counts bytes, and the real one does that as well",
+        )
+    }
+
+    fn kernel(&self) -> Accept<Box<dyn Kernel>> {
+        let Columns { words, chars, width, .. } = self.columns;
+        let kinds = Kinds { words, width };
+        let utf8 = self.utf8 && (chars || kinds.any());
+        let classes = if utf8 && kinds.any() { Classes::new() } else { None };
+        if utf8 && kinds.any() && classes.is_none() {
+            return Declined::because("words or widths in UTF-8 without glibc's classes");
+        }
+        Ok(Box::new(WcKernel {
+            columns: self.columns,
+            total_name: self.total_name.clone(),
+            names: self.names.clone(),
+            index: 0,
+            pad: pad(&vec![InputKind::Other; self.inputs.len()], self.columns),
+            counter: Counter::new(kinds, utf8, classes),
+            total: Counts::default(),
+        }))
+    }
+}
+
+/// How wide a column is: as wide as the size of all files, at least 7 for what has no size; 1 for a single number.
+fn pad(kinds: &[InputKind], columns: Columns) -> usize {
+    if kinds.len() == 1 && columns.count() == 1 {
+        return 1;
+    }
+    let mut least = 1;
+    let mut sum = 0u64;
+    for kind in kinds {
+        match kind {
+            InputKind::Regular { bytes } => sum += bytes,
+            InputKind::Other => least = 7,
+        }
+    }
+    sum.to_string().len().max(least)
+}
+
+struct WcKernel {
+    columns: Columns,
+    total_name: Vec<u8>,
+    names: Vec<Option<Vec<u8>>>,
+    /// Of the current input.
+    index: usize,
+    pad: usize,
+    counter: Counter,
+    total: Counts,
+}
+
+impl WcKernel {
+    fn print(&self, counts: &Counts, name: Option<&[u8]>, out: &mut Vec<u8>) {
+        let Columns { lines, words, chars, bytes, width } = self.columns;
+        let numbers = [
+            (lines, counts.lines),
+            (words, counts.words),
+            (chars, counts.chars),
+            (bytes, counts.bytes),
+            (width, counts.width),
+        ];
+        let mut space = "";
+        for (_, number) in numbers.iter().filter(|(shown, _)| *shown) {
+            out.extend_from_slice(format!("{space}{number:>pad$}", pad = self.pad).as_bytes());
+            space = " ";
+        }
+        if let Some(name) = name {
+            out.push(b' ');
+            out.extend_from_slice(name);
+        }
+        out.push(b'\n');
+    }
+}
+
+impl Kernel for WcKernel {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    fn set_inputs(&mut self, kinds: &[InputKind]) {
+        self.pad = pad(kinds, self.columns);
+    }
+
+    fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
+        self.counter.push(block, self.columns.lines);
+        Ok(Flow::More)
+    }
+
+    fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
+        let counts = self.counter.finish();
+        let name = self.names[self.index].take();
+        self.print(&counts, name.as_deref(), out);
+        self.total.add(&counts);
+        self.index += 1;
+        Ok(Flow::More)
+    }
+
+    fn another(&self) -> Option<Peer> {
+        let kernel = Box::new(WcKernel {
+            columns: self.columns,
+            total_name: Vec::new(),
+            names: Vec::new(),
+            index: 0,
+            pad: 0,
+            counter: self.counter.another()?,
+            total: Counts::default(),
+        });
+        let whole = self.counter.by_line().then_some(b'\n');
+        Some(Peer { kernel, share: Sharing::Fold, whole, never: None })
+    }
+
+    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+        if let Some(peer) = known::<WcKernel>(peer) {
+            self.counter.absorb(&peer.counter);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        if self.names.len() > 1 {
+            self.print(&self.total, Some(&self.total_name), out);
+        }
+        Ok(Flow::Done)
+    }
+}

@@ -1,0 +1,374 @@
+//! Items gathered into lists, and what the command prints for each: what echo would, or what a kernel makes of files.
+//!
+//! ```text
+//! bytes ──items──► item ──gather──► batch ──echo, or a run over files──► out
+//! ```
+//! What lies between the start of the batch and the end of what was read is kept as it came, so that the real xargs
+//! can go on from the start of a batch: there its state is that of its own start.
+
+use memchr::memmem;
+use pelton_stream::{BLOCK_BYTES, Flow, Framing, HandOver, Kernel, Outcome, Resources};
+
+use super::items::{ByteEffect, Items};
+use super::{Batch, Runs, Settings};
+use crate::tool::in_process_exec::{OrFallback, Progress, Run, RunOutput};
+use crate::tools::echo::is_options;
+
+/// More than this is not kept of a batch: what is that long is mostly blanks or quotes.
+const HELD_BYTES: usize = 1 << 20;
+
+/// With -I, lines and command lines longer than this are left to the real one, which has limits on both.
+const REPLACED_BYTES: usize = 4096;
+
+/// So much is printed before the next block.
+const ENOUGH_BYTES: usize = 1 << 20;
+
+/// The status of an xargs whose command failed.
+const COMMAND_FAILED: i32 = 123;
+
+pub(super) struct XargsKernel {
+    settings: Settings,
+    items: Items,
+    /// The items of the batch.
+    batch: Vec<Vec<u8>>,
+    /// What they take of the characters.
+    batch_bytes: usize,
+    lines: u64,
+    /// What the words of the command line take of them.
+    words_bytes: usize,
+    has_run: bool,
+    /// What came, from the start of the batch on.
+    held: Vec<u8>,
+    /// So much of it lies before the start of the batch, and is done.
+    start: usize,
+    /// So much of it has been read as items.
+    read: usize,
+    /// Where in it the current item begins.
+    item_start: usize,
+    /// The command runs for the batch, and where the next one then begins.
+    running: Option<(Run, usize)>,
+    /// There is more to do for what came.
+    has_pending_output: bool,
+    failed: bool,
+    complaints: Vec<u8>,
+    means: Resources,
+    output_is_discarded: bool,
+    /// What is read of a file at once.
+    block: Vec<u8>,
+}
+
+impl XargsKernel {
+    pub(super) fn new(settings: Settings) -> Self {
+        XargsKernel {
+            items: Items::new(settings.reading),
+            words_bytes: settings.words_bytes(),
+            settings,
+            batch: Vec::new(),
+            batch_bytes: 0,
+            lines: 0,
+            has_run: false,
+            held: Vec::new(),
+            start: 0,
+            read: 0,
+            item_start: 0,
+            running: None,
+            has_pending_output: false,
+            failed: false,
+            complaints: Vec::new(),
+            means: Resources::default(),
+            output_is_discarded: false,
+            block: Vec::new(),
+        }
+    }
+
+    /// Reads what came, and does what there is to do, until that is enough for once.
+    fn advance(&mut self, out: &mut Vec<u8>) -> OrFallback<()> {
+        let before = out.len();
+        self.has_pending_output = true;
+        loop {
+            if self.running.is_some() && !self.run_on(out)? {
+                return Ok(());
+            }
+            if out.len() - before >= ENOUGH_BYTES || !self.complaints.is_empty() {
+                return Ok(());
+            }
+            if self.read == self.held.len() {
+                self.has_pending_output = false;
+                return Ok(());
+            }
+            self.read_byte(out)?;
+        }
+    }
+
+    fn read_byte(&mut self, out: &mut Vec<u8>) -> OrFallback<()> {
+        if self.items.is_between() {
+            self.item_start = self.read;
+        }
+        let step = self.items.step(self.held[self.read]);
+        self.read += 1;
+        match step {
+            ByteEffect::Taken if self.is_too_long() => Err("an item that is too long"),
+            ByteEffect::Taken => Ok(()),
+            ByteEffect::Skipped if self.batch.is_empty() => {
+                self.start = self.read;
+                Ok(())
+            }
+            ByteEffect::Skipped => Ok(()),
+            ByteEffect::Ended { line } => self.gather(line, out),
+            ByteEffect::Trouble(reason) => Err(reason),
+        }
+    }
+
+    /// An item is complete.
+    fn gather(&mut self, line: bool, out: &mut Vec<u8>) -> OrFallback<()> {
+        let item = std::mem::take(&mut self.items.item);
+        if let Batch::Replace(_) = &self.settings.batch {
+            self.batch.push(item);
+            return self.run(self.read, out);
+        }
+        if self.words_bytes + self.batch_bytes + item.len() + 1 > self.settings.characters {
+            if self.batch.is_empty() || self.settings.exits || matches!(self.settings.batch, Batch::Lines(_))
+            {
+                return Err("a list of arguments that is too long");
+            }
+            // It begins the next batch, and is read again.
+            self.read = self.item_start;
+            self.items = Items::new(self.settings.reading);
+            return self.run(self.item_start, out);
+        }
+        self.batch_bytes += item.len() + 1;
+        self.batch.push(item);
+        self.lines += u64::from(line);
+        let full = match self.settings.batch {
+            Batch::Items(most) => self.batch.len() as u64 == most,
+            Batch::Lines(most) => self.lines >= most,
+            _ => false,
+        };
+        if full { self.run(self.read, out) } else { Ok(()) }
+    }
+
+    /// Runs the command for the batch; the next one begins at `next`.
+    fn run(&mut self, next: usize, out: &mut Vec<u8>) -> OrFallback<()> {
+        match &self.settings.runs {
+            Runs::Echo => {
+                match &self.settings.batch {
+                    Batch::Replace(pattern) => {
+                        let item = self.batch.first().map_or(&[][..], Vec::as_slice);
+                        let words = replaced(&self.settings.words, pattern, item)?;
+                        say(words.iter().map(Vec::as_slice), out)?;
+                    }
+                    _ => {
+                        let words = self.settings.words.iter().chain(&self.batch);
+                        say(words.map(Vec::as_slice), out)?;
+                    }
+                }
+                self.begin_batch(next);
+            }
+            Runs::Program(_) if self.batch.is_empty() => return Err("a command that reads no file"),
+            Runs::Program(program) => {
+                let files = std::mem::take(&mut self.batch);
+                let run = Run::new(program, files, &self.means, self.output_is_discarded)?;
+                self.running = Some((run, next));
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on with the run; whether it has ended.
+    fn run_on(&mut self, out: &mut Vec<u8>) -> OrFallback<bool> {
+        let Some((run, next)) = &mut self.running else { return Ok(true) };
+        self.block.resize(BLOCK_BYTES, 0);
+        let before = out.len();
+        let mut said = RunOutput { out, complaints: &mut self.complaints };
+        match run.go_on(&self.means, &mut self.block, &mut said) {
+            Ok(Progress::Paused) => Ok(false),
+            Ok(Progress::Ended(status)) => {
+                self.failed |= status != 0;
+                let next = *next;
+                self.running = None;
+                self.begin_batch(next);
+                Ok(true)
+            }
+            Err(reason) => {
+                out.truncate(before);
+                self.complaints.clear();
+                self.running = None;
+                Err(reason)
+            }
+        }
+    }
+
+    fn begin_batch(&mut self, start: usize) {
+        self.start = start;
+        self.batch.clear();
+        (self.batch_bytes, self.lines, self.has_run) = (0, 0, true);
+    }
+
+    fn is_too_long(&self) -> bool {
+        let most = match self.settings.batch {
+            Batch::Replace(_) => REPLACED_BYTES,
+            _ => self.settings.characters,
+        };
+        self.words_bytes + self.items.item.len() + 2 > most
+    }
+
+    /// Lets go of what is done.
+    fn forget(&mut self) -> OrFallback<()> {
+        self.held.drain(..self.start);
+        self.read -= self.start;
+        self.item_start = self.item_start.saturating_sub(self.start);
+        if let Some((_, next)) = &mut self.running {
+            *next -= self.start;
+        }
+        self.start = 0;
+        if self.read <= HELD_BYTES || self.running.is_some() {
+            return Ok(());
+        }
+        if self.batch.is_empty() && self.items.item.is_empty() {
+            // Empty quotes: that there is an item must be sure where the real one is to go on, as it runs at least once.
+            let rest = self.held.split_off(self.read);
+            self.held = self.items.shortest();
+            (self.read, self.item_start) = (self.held.len(), 0);
+            self.held.extend(rest);
+            return Ok(());
+        }
+        Err("more between the items than is kept")
+    }
+
+    /// What was given is all kept: the real one gets it from the start of the batch on.
+    fn outcome(&mut self, done: OrFallback<()>, consumed: usize) -> Outcome {
+        match done.and_then(|()| self.forget()) {
+            Ok(()) => Ok(Flow::More),
+            Err(reason) => {
+                self.has_pending_output = false;
+                Err(HandOver { consumed, reason })
+            }
+        }
+    }
+
+    /// The input has ended: what is left of it.
+    fn conclude(&mut self, out: &mut Vec<u8>) -> OrFallback<Flow> {
+        self.advance(out)?;
+        if self.has_pending_output {
+            return Ok(Flow::More);
+        }
+        match self.items.finish() {
+            Some(ByteEffect::Trouble(reason)) => return Err(reason),
+            Some(_) => self.gather(false, out)?,
+            None => {
+                let runs_empty = !self.has_run && self.settings.runs_empty;
+                if self.batch.is_empty() && !runs_empty {
+                    return Ok(Flow::Done);
+                }
+                self.run(self.read, out)?;
+            }
+        }
+        Ok(Flow::More)
+    }
+}
+
+impl Kernel for XargsKernel {
+    fn framing(&self) -> Framing {
+        Framing::Bytes
+    }
+
+    fn attach(&mut self, means: &Resources) {
+        self.means = means.clone();
+    }
+
+    fn output_is_discarded(&mut self) {
+        self.output_is_discarded = true;
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        self.held.extend_from_slice(block);
+        let done = self.advance(out);
+        self.outcome(done, block.len())
+    }
+
+    fn has_pending_output(&self) -> bool {
+        self.has_pending_output
+    }
+
+    fn go_on(&mut self, out: &mut Vec<u8>) -> Outcome {
+        let done = self.advance(out);
+        self.outcome(done, 0)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        match self.conclude(out) {
+            Ok(Flow::More) => self.outcome(Ok(()), 0),
+            Ok(flow) => Ok(flow),
+            Err(reason) => self.outcome(Err(reason), 0),
+        }
+    }
+
+    fn held(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held).split_off(self.start)
+    }
+
+    fn complaints(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.complaints)
+    }
+
+    fn status(&self) -> i32 {
+        if self.failed { COMMAND_FAILED } else { 0 }
+    }
+
+    fn status_after(&self, real: i32) -> i32 {
+        if real == 0 { self.status() } else { real }
+    }
+}
+
+/// The words with each occurrence of the pattern replaced.
+fn replaced(words: &[Vec<u8>], pattern: &[u8], item: &[u8]) -> OrFallback<Vec<Vec<u8>>> {
+    let mut total = 0;
+    let mut result = Vec::with_capacity(words.len());
+    for word in words {
+        let mut new = Vec::with_capacity(word.len());
+        let mut from = 0;
+        for at in memmem::find_iter(word, pattern) {
+            new.extend_from_slice(&word[from..at]);
+            new.extend_from_slice(item);
+            from = at + pattern.len();
+            total += item.len();
+            if total > 4 * REPLACED_BYTES {
+                return Err("a command line that is too long");
+            }
+        }
+        new.extend_from_slice(&word[from..]);
+        result.push(new);
+    }
+    Ok(result)
+}
+
+/// What echo prints, which reads its options from the items as well.
+fn say<'a>(words: impl Iterator<Item = &'a [u8]> + Clone, out: &mut Vec<u8>) -> OrFallback<()> {
+    let mut alone = words.clone();
+    if let (Some(b"--help" | b"--version"), None) = (alone.next(), alone.next()) {
+        return Err("echo tells about itself");
+    }
+    let (mut newline, mut escapes) = (true, false);
+    for letter in words.clone().take_while(|word| is_options(word)).flat_map(|word| &word[1..]) {
+        match letter {
+            b'n' => newline = false,
+            b'e' => escapes = true,
+            _ => escapes = false,
+        }
+    }
+    let mut printed = words.skip_while(|word| is_options(word));
+    if escapes && printed.clone().any(|word| word.contains(&b'\\')) {
+        return Err("escapes, which echo expands");
+    }
+    if let Some(first) = printed.next() {
+        out.extend_from_slice(first);
+    }
+    for word in printed {
+        out.push(b' ');
+        out.extend_from_slice(word);
+    }
+    if newline {
+        out.push(b'\n');
+    }
+    Ok(())
+}

@@ -1,0 +1,589 @@
+//! When one thread becomes several: what a reader with enough to do gives to a team.
+
+use super::elastic::{self, Elastic};
+use super::meter;
+use super::out::Out;
+use memchr::{memchr, memrchr};
+use pelton_stream::team::{self, FileRange, Intake, Left, Policy, Shared, Taken, Why};
+use pelton_stream::{BLOCK_BYTES, Chain, PlainFile, Resources, block_bytes};
+use pelton_sys::read::Room;
+use pelton_sys::{clock, pipe, read};
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Decides when, and keeps what is known meanwhile.
+pub struct Growth {
+    elastic: Arc<Elastic>,
+    /// When the present spell of work began, and how much had been read then: since, data has always been there.
+    busy_since: Option<(u64, u64)>,
+    warm_up_ns: u64,
+    /// A team's work was in vain, and done again: no more of that.
+    redone: bool,
+}
+
+/// Work that lasted so long will last: a thread costs about a tenth of that. Tiny inputs never see one.
+const WARM_UP_NS: u64 = 3_000_000;
+/// Where the length of a file tells that it will last so long, a sixth of that is enough.
+const LONG_NS: u64 = 20_000_000;
+/// What is left of a file must be worth it.
+const WORTH_BYTES: u64 = 1 << 20;
+
+impl Growth {
+    pub fn new() -> Self {
+        Growth { elastic: Arc::new(Elastic::new()), busy_since: None, warm_up_ns: WARM_UP_NS, redone: false }
+    }
+
+    /// What kernels may use.
+    pub fn means(&self) -> Resources {
+        elastic::means(&self.elastic)
+    }
+
+    /// Nothing came for a while.
+    pub fn pause(&mut self) {
+        self.busy_since = None;
+    }
+
+    /// A team met what it could not judge: it may do so again, and a team that breaks up all the time costs more than
+    /// it gives.
+    pub fn be_wary(&mut self) {
+        self.busy_since = None;
+        self.warm_up_ns = self.warm_up_ns.saturating_mul(2);
+    }
+
+    /// What can be shared from now on, if it is time to: so much of an input was read, and `left_bytes` are to be read, or an unknown
+    /// number.
+    pub fn due(&mut self, chain: &Chain, bytes: u64, left_bytes: Option<u64>) -> Option<Shared> {
+        if !self.is_due(bytes, left_bytes) {
+            return None;
+        }
+        // What may have to be given again must be there still, and is not given again a second time.
+        let may_redo = left_bytes.is_some() && !self.redone;
+        let shared =
+            chain.shared().and_then(|it| if it.redo && !may_redo { it.without_fold() } else { Some(it) });
+        if shared.is_none() {
+            // Not for ever: what a kernel owes from one input to the next, it pays.
+            self.be_wary();
+        }
+        shared
+    }
+
+    fn is_due(&mut self, bytes: u64, left_bytes: Option<u64>) -> bool {
+        if !self.elastic.may_grow() {
+            return false;
+        }
+        // Tiny blocks are a test's, and so is everything that follows.
+        if block_bytes() < BLOCK_BYTES {
+            return self.elastic.wanted(1) > 1;
+        }
+        let now_ns = clock::now_ns();
+        let (since_ns, before) = *self.busy_since.get_or_insert((now_ns, bytes));
+        let busy_ns = now_ns - since_ns;
+        // Of another input nothing is known.
+        let pace = bytes.checked_sub(before).filter(|bytes| *bytes > 0).zip(left_bytes);
+        let lasts = pace.is_some_and(|(bytes, left)| busy_ns.saturating_mul(left) / bytes >= LONG_NS);
+        busy_ns >= if lasts { self.warm_up_ns / 6 } else { self.warm_up_ns }
+            && left_bytes.is_none_or(|bytes| bytes >= WORTH_BYTES)
+            && self.elastic.wanted(1) > 1
+    }
+
+    /// Works with others as long as that goes well.
+    pub fn work(
+        &mut self,
+        chain: &mut Chain,
+        shared: Shared,
+        stream: &mut Stream<'_>,
+        out: &mut Out,
+    ) -> Left {
+        let left = team::drive(chain, shared, stream, out, &*self.elastic);
+        stream.go_on_after(&left);
+        self.redone |= left.redo;
+        left
+    }
+}
+
+/// A plain file whose parts are handed out, and read by whoever takes them: to copy them out of the page cache is most of the work
+/// where little is done with them.
+struct Plain {
+    file: Arc<Shelf>,
+    /// What comes next begins here.
+    at: u64,
+    /// It was so long.
+    end: u64,
+}
+
+/// Reads of it are measured.
+struct Shelf(File);
+
+impl PlainFile for Shelf {
+    fn fill<'a>(&self, room: Room<'a>, at: u64) -> Option<&'a [u8]> {
+        meter::reading(|| self.0.fill(room, at))
+    }
+
+    fn peek(&self, bytes: &mut [u8], at: u64) -> usize {
+        meter::reading(|| self.0.peek(bytes, at))
+    }
+}
+
+impl Plain {
+    /// All behind what was read, but for so many bytes.
+    fn behind(mut file: &File, ahead_bytes: usize) -> Option<Plain> {
+        let at = file.stream_position().ok()?.checked_sub(ahead_bytes as u64)?;
+        Some(Plain { at, end: file.metadata().ok()?.len(), file: Arc::new(Shelf(file.try_clone().ok()?)) })
+    }
+
+    /// Where the next blocks end, so many at most, and their last byte. `None` where the end of the file is near, or a record is long, or
+    /// anything is wrong: that is for who reads block by block.
+    fn cut(&self, end: Option<u8>, blocks: usize) -> Option<(u64, u8)> {
+        // Towards the end parts are small, so that nobody is left with a large one.
+        let left = self.end.saturating_sub(self.at) / block_bytes() as u64;
+        let blocks = (left / 16).clamp(1, blocks.max(1) as u64);
+        let mut at = self.at + blocks * block_bytes() as u64 - 1;
+        let limit = self.end.min(at + LONG_BYTES as u64);
+        let mut window = [0; 512];
+        while at < limit {
+            let bytes = self.file.peek(&mut window, at);
+            let seen = &window[..bytes];
+            let Some(end) = end else { return Some((at + 1, *seen.first()?)) };
+            if let Some(more) = memchr(end, seen) {
+                return Some((at + more as u64 + 1, end));
+            }
+            if seen.is_empty() {
+                break;
+            }
+            at += seen.len() as u64;
+        }
+        None
+    }
+}
+
+/// An input as a team takes it.
+pub struct Stream<'a> {
+    file: &'a File,
+    /// Reading it never waits for anybody.
+    regular: bool,
+    shared: Shared,
+    /// As long as it is dealt out in parts.
+    plain: Option<Plain>,
+    /// Where in a plain file the team began.
+    begin: Option<u64>,
+    /// Read before the team began: not given to anybody, from here on.
+    ahead: Vec<u8>,
+    ahead_at: usize,
+    /// Read, and not given to anybody yet: a record that was begun.
+    carry: Vec<u8>,
+    /// Read behind that, with a byte in it that peers must never see.
+    raw: Vec<u8>,
+    /// The byte before the next block.
+    last: u8,
+    /// How many bytes were read.
+    pub bytes: u64,
+    /// How its end was met: a terminal says so once, and so does a socket that was reset.
+    pub over: Option<std::io::Result<()>>,
+}
+
+impl<'a> Stream<'a> {
+    /// Behind a block that ended with `last`; what was read behind it, `ahead`, is nobody's yet.
+    pub fn new(file: &'a File, regular: bool, shared: Shared, ahead: Vec<u8>, last: u8) -> Self {
+        let (carry, raw) = (Vec::new(), Vec::new());
+        let plain = regular.then(|| Plain::behind(file, ahead.len())).flatten();
+        let begin = plain.as_ref().map(|plain| plain.at);
+        let plain = plain.filter(|_| shared.never.is_none());
+        // What was read ahead is read again.
+        let ahead = if plain.is_some() { Vec::new() } else { ahead };
+        Stream {
+            file,
+            regular,
+            shared,
+            plain,
+            begin,
+            ahead,
+            ahead_at: 0,
+            carry,
+            raw,
+            last,
+            bytes: 0,
+            over: None,
+        }
+    }
+
+    /// The next part of a plain file, of so many blocks at most, as long as there are any.
+    fn next_part(&mut self, blocks: usize) -> Option<FileRange> {
+        let plain = self.plain.as_mut()?;
+        let Some((until, last)) = plain.cut(self.shared.cut, blocks) else {
+            self.leave_parts(None);
+            return None;
+        };
+        let range = plain.at..until;
+        plain.at = until;
+        self.last = last;
+        self.bytes += until - range.start;
+        Some(FileRange { file: Arc::clone(&plain.file) as _, range })
+    }
+
+    /// What comes next is what a team left.
+    fn go_on_after(&mut self, left: &Left) {
+        self.leave_parts(if left.redo { self.begin } else { left.again });
+    }
+
+    /// From now on it is read block by block, from where parts end, or from a place before that.
+    fn leave_parts(&mut self, again: Option<u64>) {
+        let next = self.plain.take().map(|plain| plain.at);
+        let Some(at) = again.or(next) else { return };
+        if again.is_some() {
+            self.carry.clear();
+            self.raw.clear();
+            self.ahead.clear();
+            self.ahead_at = 0;
+        }
+        // All that was read is behind the beginning.
+        self.bytes = self.begin.map_or(self.bytes, |begin| at - begin);
+        let mut file = self.file;
+        self.over = file.seek(SeekFrom::Start(at)).err().map(Err);
+    }
+
+    /// What was read and is still nobody's, piece by piece.
+    pub fn unseen(mut self) -> impl Iterator<Item = Vec<u8>> {
+        self.ahead.drain(..self.ahead_at);
+        [self.carry, self.ahead, self.raw].into_iter().filter(|piece| !piece.is_empty())
+    }
+
+    /// Puts more behind what is in `block`.
+    fn more(&mut self, block: &mut Vec<u8>) -> Result<(), Why> {
+        if self.ahead_at < self.ahead.len() {
+            let end = self.ahead.len().min(self.ahead_at + self.piece());
+            block.extend_from_slice(&self.ahead[self.ahead_at..end]);
+            self.ahead_at = end;
+            return Ok(());
+        }
+        if self.over.is_some() {
+            return Err(Why::Ended);
+        }
+        let start = block.len();
+        let appended = loop {
+            match meter::reading(|| read::append(self.file, block, self.piece())) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                appended => break appended,
+            }
+        };
+        match appended {
+            Ok(0) => self.over = Some(Ok(())),
+            Ok(bytes) => self.bytes += bytes as u64,
+            Err(error) => self.over = Some(Err(error)),
+        }
+        if self.over.is_some() {
+            return Err(Why::Ended);
+        }
+        if self.shared.never.is_some_and(|byte| memchr(byte, &block[start..]).is_some()) {
+            self.raw = block.split_off(start);
+            return Err(Why::Paused);
+        }
+        Ok(())
+    }
+
+    /// How much to read at once: what comes at once matters to whoever must not see some of it.
+    fn piece(&self) -> usize {
+        if self.shared.never.is_some() { BLOCK_BYTES } else { block_bytes() }
+    }
+
+    fn comes_within(&self, patience: Duration) -> bool {
+        self.regular
+            || self.over.is_some()
+            || self.ahead_at < self.ahead.len()
+            || meter::reading(|| pipe::is_readable_within(self.file.as_fd(), patience))
+    }
+}
+
+/// A record that is longer is the first kernel's alone: each block under way may be as long as its longest record, and
+/// memory is to be bounded.
+const LONG_BYTES: usize = 16 * BLOCK_BYTES;
+/// Whoever feeds us may be about to: to break up a team for less costs more.
+const PATIENCE: Duration = Duration::from_millis(2);
+
+impl Intake for Stream<'_> {
+    fn next(&mut self, block: &mut Vec<u8>, blocks: usize) -> Taken {
+        if let Some(part) = self.next_part(blocks) {
+            return Taken::FileRange(part);
+        }
+        block.append(&mut self.carry);
+        // Up to here there is no end of a record.
+        let mut seen = block.len();
+        let mut whole = 0;
+        let stopped = loop {
+            let patience = if whole > 0 { Duration::ZERO } else { PATIENCE };
+            if !self.comes_within(patience) {
+                break Some(Why::Paused);
+            }
+            let more = self.more(block);
+            whole = match self.shared.cut {
+                None => block.len(),
+                Some(end) => memrchr(end, &block[seen..]).map_or(whole, |at| seen + at + 1),
+            };
+            seen = block.len();
+            if let Err(why) = more {
+                break Some(why);
+            }
+            if whole == 0 && block.len() >= LONG_BYTES {
+                break Some(Why::Paused);
+            }
+            if whole > 0 && block.len() >= block_bytes() {
+                break None;
+            }
+        };
+        self.carry.extend_from_slice(&block[whole..]);
+        block.truncate(whole);
+        if !self.raw.is_empty() || whole == 0 {
+            // What comes before something raw is the first kernel's as well: it must not come after it.
+            self.carry.splice(..0, block.drain(..));
+            return Taken::Nothing(stopped.unwrap_or(Why::Paused));
+        }
+        self.last = block.last().copied().unwrap_or(self.last);
+        // Why it stopped will be found again.
+        Taken::Block
+    }
+
+    fn last(&self) -> Option<u8> {
+        Some(self.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer, Sink};
+    use std::io::{Read, Write};
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Each line by itself, as it is. A peer does not judge one that begins with `!`.
+    struct Same {
+        is_peer: bool,
+    }
+
+    impl Kernel for Same {
+        fn framing(&self) -> Framing {
+            Framing::Records(b'\n')
+        }
+
+        fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+            let mut at = 0;
+            for line in block.split_inclusive(|byte| *byte == b'\n') {
+                if self.is_peer && line[0] == b'!' {
+                    return Err(HandOver { consumed: at, reason: "a mark" });
+                }
+                at += line.len();
+                out.extend_from_slice(line);
+            }
+            Ok(Flow::More)
+        }
+
+        fn another(&self) -> Option<Peer> {
+            Some(Peer::of_blocks(Same { is_peer: true }))
+        }
+    }
+
+    /// Prints lines as they are, alone, and hands over after so many bytes; or adds them up to one number, and its peers refuse what
+    /// begins with `#`: behind that, order matters, unless `left` is 0.
+    struct Behind {
+        left: usize,
+        sum: Option<u64>,
+        mixes: bool,
+        is_peer: bool,
+    }
+
+    impl Behind {
+        fn after(left: usize, sum: Option<u64>) -> Self {
+            Behind { left, sum, mixes: false, is_peer: false }
+        }
+    }
+
+    impl Kernel for Behind {
+        fn framing(&self) -> Framing {
+            Framing::Records(b'\n')
+        }
+
+        fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+            if let Some(sum) = &mut self.sum {
+                if self.is_peer && block.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"#")) {
+                    return Err(HandOver { consumed: 0, reason: "a number sign" });
+                }
+                for line in block.split_inclusive(|byte| *byte == b'\n') {
+                    self.mixes |= self.left > 0 && line[0] == b'#';
+                    let turn = |sum: u64| if self.mixes { sum.rotate_left(7) } else { sum };
+                    *sum = line.iter().fold(*sum, |sum, byte| turn(sum).wrapping_add(u64::from(*byte)));
+                }
+                return Ok(Flow::More);
+            }
+            let consumed = block.len().min(self.left);
+            out.extend_from_slice(&block[..consumed]);
+            self.left -= consumed;
+            if consumed < block.len() { Err(HandOver { consumed, reason: "enough" }) } else { Ok(Flow::More) }
+        }
+
+        fn another(&self) -> Option<Peer> {
+            let peer = Behind { is_peer: true, ..Behind::after(0, Some(0)) };
+            let adds = self.sum.is_some() && !self.mixes;
+            adds.then(|| if self.left == 0 { Peer::of_fold(peer) } else { Peer::of_sums(peer) })
+        }
+
+        fn absorb(&mut self, peer: Box<dyn Kernel>) {
+            let known = pelton_stream::known::<Behind>(peer).and_then(|peer| peer.sum);
+            self.sum = self.sum.map(|sum| sum + known.unwrap_or(0));
+        }
+
+        fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+            out.extend_from_slice(&self.sum.unwrap_or(0).to_le_bytes());
+            Ok(Flow::Done)
+        }
+    }
+
+    #[derive(Default)]
+    struct Kept(Vec<u8>);
+
+    impl Sink for Kept {
+        fn take(&mut self, bytes: &[u8]) -> Flow {
+            self.0.extend_from_slice(bytes);
+            Flow::More
+        }
+
+        fn complain(&mut self, _text: &[u8]) {}
+    }
+
+    /// Loses the end of its file after so many questions.
+    struct Two(File, AtomicU64, u64);
+
+    impl Two {
+        /// The file is as long as it will be.
+        fn is_settled(&self) -> bool {
+            self.2 == 0 || self.1.load(Ordering::Acquire) > 3
+        }
+    }
+
+    impl Policy for Two {
+        fn wanted(&self, _at_work: usize) -> usize {
+            if self.1.load(Ordering::Relaxed) == 3 && self.2 > 0 {
+                self.0.set_len(self.2).expect("shorter");
+            }
+            self.1.fetch_add(1, Ordering::Release);
+            2
+        }
+
+        /// The other worker could else have read all of the file before it is shorter.
+        fn hired(&self) {
+            while !self.is_settled() {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    fn lines(bytes: usize) -> Vec<u8> {
+        let mut lines = Vec::new();
+        let mut number = 0usize;
+        while lines.len() < bytes {
+            let line = format!("{number}{}\n", "x".repeat(number * 7 % 900));
+            lines.extend_from_slice(line.as_bytes());
+            number += 1;
+        }
+        lines.extend_from_slice(b"the last one has no end");
+        lines
+    }
+
+    fn run(bytes: &[u8], cut_to: u64) -> Vec<u8> {
+        run_before(bytes, cut_to, None)
+    }
+
+    /// What a team printed, what it left, and what is still in the file.
+    fn run_before(bytes: &[u8], cut_to: u64, behind: Option<Behind>) -> Vec<u8> {
+        static RUNS: AtomicU64 = AtomicU64::new(0);
+        let name = format!("pelton-growth-{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        let mut file = File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
+        std::fs::remove_file(&path).expect("removed");
+        file.write_all(bytes).expect("written");
+        file.seek(SeekFrom::Start(0)).expect("at its start");
+        let folds = behind.as_ref().is_some_and(|behind| behind.sum.is_some());
+        let same: Box<dyn Kernel> = Box::new(Same { is_peer: false });
+        let behind = behind.map(|behind| Box::new(behind) as Box<dyn Kernel>);
+        let mut chain = Chain::new(std::iter::once(same).chain(behind).collect());
+        let shared = chain.shared().expect("it can be shared");
+        let mut kept = Kept::default();
+        let policy = Two(file.try_clone().expect("once more"), 0.into(), cut_to);
+        let mut stream = Stream::new(&file, true, shared, Vec::new(), b'\n');
+        let left = team::drive(&mut chain, shared, &mut stream, &mut kept, &policy);
+        stream.go_on_after(&left);
+        if let Err(interruptions) = &left.fed {
+            interruptions.iter().for_each(|stop| kept.0.extend_from_slice(&stop.rest));
+            // The real command is given what is left.
+            chain.split_off(1);
+        }
+        let links = chain.len();
+        for (link, block) in left.blocks {
+            chain.push_from(link.min(links), &block, &mut kept).expect("taken");
+        }
+        let mut rest: Vec<u8> = stream.unseen().flatten().collect();
+        (&file).read_to_end(&mut rest).expect("read");
+        if !folds {
+            kept.0.extend_from_slice(&rest);
+            return kept.0;
+        }
+        chain.push(&rest, &mut kept).expect("taken");
+        chain.end_input(&mut kept).expect("ended");
+        chain.finish(&mut kept).expect("finished");
+        kept.0
+    }
+
+    #[test]
+    fn parts_and_blocks_are_all_of_a_file() {
+        for size in [10, 200_000, 3_000_000] {
+            let bytes = lines(size);
+            assert!(run(&bytes, 0) == bytes, "{size}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_became_shorter_ends_there() {
+        let bytes = lines(8_000_000);
+        let printed = run(&bytes, 4_000_000);
+        assert!(printed == bytes[..4_000_000], "{} bytes", printed.len());
+    }
+
+    /// It may be in the middle of a part of several blocks, some of which were printed then: in vain.
+    #[test]
+    fn what_a_peer_does_not_judge_is_read_again() {
+        for marked in [0, 2_345_678, 2_999_999] {
+            let mut bytes = lines(3_000_000);
+            let start = memrchr(b'\n', &bytes[..=marked]).map_or(0, |end| end + 1);
+            bytes[start] = b'!';
+            assert!(run(&bytes, 0) == bytes, "{marked}");
+        }
+    }
+
+    #[test]
+    fn what_comes_behind_a_hand_over_further_on_is_not_lost() {
+        let bytes = lines(3_000_000);
+        for left in [0, 100_000, 1_234_567, 2_900_000] {
+            for _ in 0..5 {
+                let behind = Behind::after(left, None);
+                assert!(run_before(&bytes, 0, Some(behind)) == bytes, "{left}");
+            }
+        }
+    }
+
+    /// `left` tells whether order matters.
+    #[test]
+    fn what_a_fold_refuses_is_added_once() {
+        for (marked, left) in [(0, 0), (1_234_567, 0), (2_900_000, 0), (1_234_567, 1), (2_900_000, 1)] {
+            let mut bytes = lines(3_000_000);
+            let start = memrchr(b'\n', &bytes[..=marked]).map_or(0, |end| end + 1);
+            bytes[start] = b'#';
+            let (mut alone, mut expected) = (Behind::after(left, Some(0)), Vec::new());
+            alone.push(&bytes, &mut expected).expect("added");
+            alone.finish(&mut expected).expect("printed");
+            for _ in 0..5 {
+                let behind = Behind::after(left, Some(0));
+                assert_eq!(run_before(&bytes, 0, Some(behind)), expected, "{marked} {left}");
+            }
+        }
+    }
+}

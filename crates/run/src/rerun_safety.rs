@@ -1,0 +1,244 @@
+//! Whether a text may be run a second time, for `--check`: only if all it is known to do is to read and to print.
+
+use crate::environ::Environment;
+use crate::native::Stays;
+use crate::plan::{ListItem, Plan, Request};
+use crate::stage::{Kind, StagePlan, Surroundings};
+use pelton_syntax::{RedirectKind, Word};
+use pelton_sys::spawn::Action;
+
+/// Why a text had better not be run twice.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RerunHazards {
+    /// Files that it writes: the second run would write them again.
+    pub writes: Vec<Stays>,
+    /// Commands that may do more than print.
+    pub unknown: Vec<Stays>,
+}
+
+/// What stands against running the text twice.
+pub fn rerun_hazards(plan: &Plan, request: &Request, environment: &Environment) -> RerunHazards {
+    let mut hazards = RerunHazards::default();
+    let Plan::Steps(steps) = plan else { return hazards };
+    let around = crate::execute::surroundings(request, environment, &[]);
+    let lists = steps.iter().filter_map(|step| match step {
+        ListItem::List(list) => Some(list),
+        ListItem::Set(_) => None,
+    });
+    for stage in lists.flatten().flat_map(|(_, pipeline)| &pipeline.stages) {
+        let at = |reason: String| Stays { span: stage.span, reason };
+        let targets = stage.syntax.redirects.iter().filter_map(|redirect| written(&redirect.kind));
+        for target in targets.filter(|target| target.static_text().as_deref() != Some("/dev/null")) {
+            let name = target.static_text().unwrap_or_else(|| "a file".to_owned());
+            hazards.writes.push(at(format!("writes `{name}`, and would write it twice")));
+        }
+        hazards.unknown.extend(more_than_print(stage, &around).map(at));
+    }
+    hazards
+}
+
+/// What a redirection writes.
+fn written(kind: &RedirectKind) -> Option<&Word> {
+    match kind {
+        RedirectKind::Write(word)
+        | RedirectKind::Clobber(word)
+        | RedirectKind::Append(word)
+        | RedirectKind::ReadWrite(word)
+        | RedirectKind::WriteBoth(word)
+        | RedirectKind::AppendBoth(word) => Some(word),
+        _ => None,
+    }
+}
+
+/// Why the stage may do more than print, if it may.
+fn more_than_print(stage: &StagePlan, around: &Surroundings<'_>) -> Option<String> {
+    match &stage.kind {
+        Kind::Builtin(_) => return None,
+        Kind::ShellBuiltin { name } if BUILTIN_PRINTERS.contains(&name.as_str()) => return None,
+        Kind::Shell { .. } | Kind::ShellBuiltin { .. } => {
+            let reason = stage.kind.shell_reason().unwrap_or_default();
+            return Some(format!("run by the shell, because of {reason}: may do anything"));
+        }
+        Kind::Program => {}
+    }
+    // What has no program fails in both runs.
+    let Action::Exec(exec) = stage.program(around).ok()?.action else { return None };
+    let args: Vec<String> =
+        exec.argv.iter().skip(1).map(|arg| String::from_utf8_lossy(arg.as_bytes()).into_owned()).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    only_prints(&stage.name, &args).err()
+}
+
+/// Builtins that do nothing but print.
+const BUILTIN_PRINTERS: [&str; 5] = ["echo", "printf", "pwd", "test", "["];
+
+/// Commands that do nothing but read and print, whatever their arguments.
+const PRINTERS: [&str; 58] = [
+    "[",
+    "b2sum",
+    "base32",
+    "base64",
+    "basename",
+    "cat",
+    "cksum",
+    "cmp",
+    "column",
+    "comm",
+    "cut",
+    "df",
+    "diff",
+    "dirname",
+    "du",
+    "egrep",
+    "expand",
+    "expr",
+    "factor",
+    "fgrep",
+    "file",
+    "fmt",
+    "fold",
+    "grep",
+    "head",
+    "hostname",
+    "id",
+    "join",
+    "jq",
+    "ls",
+    "md5sum",
+    "nl",
+    "nproc",
+    "numfmt",
+    "od",
+    "paste",
+    "pr",
+    "printenv",
+    "ps",
+    "pwd",
+    "rev",
+    "seq",
+    "sha1sum",
+    "sha256sum",
+    "sha512sum",
+    "sleep",
+    "stat",
+    "strings",
+    "sum",
+    "tac",
+    "tail",
+    "test",
+    "tr",
+    "tsort",
+    "uname",
+    "unexpand",
+    "wc",
+    "yes",
+];
+
+/// `Err` with the reason if this command is not known to do nothing but read and print.
+fn only_prints(name: &str, args: &[&str]) -> Result<(), String> {
+    let has = |wanted: &[&str]| args.iter().any(|arg| wanted.iter().any(|start| arg.starts_with(start)));
+    let operands = args.iter().filter(|arg| !arg.starts_with('-') || **arg == "-").count();
+    let harmless = match name {
+        _ if PRINTERS.contains(&name) => true,
+        "date" => !has(&["-s", "--s"]),
+        "echo" | "printf" | "zcat" | "xzcat" | "bzcat" | "zstdcat" => true,
+        // An option may stand among letters: any `o` after a dash is too near to one.
+        "sort" | "shuf" | "iconv" => !has(&["--o"]) && !args.iter().any(|arg| is_letters_with(arg, 'o')),
+        "uniq" => operands < 2,
+        "tee" => operands == 0,
+        "find" => !has(&["-delete", "-exec", "-ok", "-fprint", "-fls"]),
+        "sed" => !has(&["--in"]) && !args.iter().any(|arg| is_letters_with(arg, 'i') || sed_may_write(arg)),
+        "awk" | "gawk" | "mawk" | "original-awk" | "nawk" => {
+            !has(&["-f", "-i", "-l", "--"]) && !args.iter().any(|arg| awk_may_write(arg))
+        }
+        _ => false,
+    };
+    if harmless {
+        Ok(())
+    } else {
+        Err(format!("`{name}` may do more than print here, and would do it twice"))
+    }
+}
+
+fn is_letters_with(arg: &str, letter: char) -> bool {
+    arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letter)
+}
+
+/// `w`, `W` and `e` as commands or flags write and run: a script with these letters outside of plain `s/…/…/g` or a
+/// print is not looked at more closely.
+fn sed_may_write(script: &str) -> bool {
+    let plain = script.strip_prefix('s').and_then(|rest| {
+        let mark = rest.chars().next()?;
+        let flags = rest.rsplit(mark).next()?;
+        (rest.matches(mark).count() == 3 && !rest.contains('\n')).then_some(flags)
+    });
+    match plain {
+        Some(flags) => !flags.chars().all(|c| c.is_ascii_digit() || "gpIi".contains(c)),
+        None => script.contains(['w', 'W', 'e']),
+    }
+}
+
+/// An awk program writes by `>`, `|`, and runs by `system`; comparisons look alike and are taken for these.
+fn awk_may_write(program: &str) -> bool {
+    program.contains(['>', '|']) || program.contains("system")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_harmless(command: &str) -> bool {
+        let mut words = command.split(' ');
+        let name = words.next().unwrap_or_default();
+        only_prints(name, &words.collect::<Vec<_>>()).is_ok()
+    }
+
+    #[test]
+    fn printers_are_known() {
+        for command in [
+            "grep -c x f",
+            "sort -rn -k2,2 f",
+            "uniq -c",
+            "uniq -c f",
+            "sed s/a/b/g",
+            "sed s/where/here/",
+            "sed -n 1,5p",
+            "awk {print$1}",
+            "find . -name x",
+            "tee",
+            "date +%s",
+            "echo >",
+        ] {
+            assert!(is_harmless(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn writers_and_strangers_are_not() {
+        for command in [
+            "sort -o f f",
+            "sort -uof f",
+            "sort --output=f",
+            "uniq a b",
+            "sed -i s/a/b/ f",
+            "sed -ni p f",
+            "sed w\u{20}f",
+            "sed s/a/b/w",
+            "sed s/a/b/e",
+            "sed --in-place p f",
+            "awk {print>\"f\"}",
+            "awk {system(1)}",
+            "awk -f p",
+            "find . -delete",
+            "tee f",
+            "date -s now",
+            "rm f",
+            "curl x",
+            "python3 x",
+            "xargs rm",
+            "sh",
+        ] {
+            assert!(!is_harmless(command), "{command}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Parts of a plain file: who takes one reads it, block by block.
+
+use crate::{PlainFile, block_bytes};
+use memchr::memrchr;
+use pelton_sys::read;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One or several blocks that lie in a plain file.
+pub struct FileRange {
+    /// The file.
+    pub file: Arc<dyn PlainFile + Send>,
+    /// Where in it.
+    pub range: Range<u64>,
+}
+
+impl fmt::Debug for FileRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.range)
+    }
+}
+
+impl FileRange {
+    /// Whether all of it could be read.
+    pub(super) fn read(&self, into: &mut Vec<u8>) -> bool {
+        self.append(self.range.clone(), into)
+    }
+
+    fn append(&self, range: Range<u64>, into: &mut Vec<u8>) -> bool {
+        let size = (range.end - range.start) as usize;
+        let fill = |room: read::Room<'_>| {
+            // What it shows lies in `into`.
+            let _ = self.file.fill(room, range.start);
+        };
+        read::append_parts(into, &[size], |rooms| rooms.into_iter().for_each(fill)) == 1
+    }
+
+    /// Gives `work` all of it, in blocks that end with `cut` as the whole of it does. `false` as soon as that says so, or if something
+    /// cannot be read.
+    pub(super) fn each(
+        &self,
+        cut: Option<u8>,
+        block: &mut Vec<u8>,
+        mut work: impl FnMut(&[u8]) -> bool,
+    ) -> bool {
+        let Range { start: mut until, end } = self.range;
+        block.clear();
+        while until < end {
+            let seen = block.len();
+            let next = end.min(until + block_bytes() as u64);
+            if !self.append(until..next, block) {
+                return false;
+            }
+            until = next;
+            let whole = match cut {
+                Some(cut) if until < end => memrchr(cut, &block[seen..]).map_or(0, |last| seen + last + 1),
+                _ => block.len(),
+            };
+            if whole > 0 && !work(&block[..whole]) {
+                return false;
+            }
+            let begun = block.len() - whole;
+            if whole > 0 && begun <= REREAD_BYTES {
+                block.clear();
+                until -= begun as u64;
+            } else {
+                block.drain(..whole);
+            }
+        }
+        true
+    }
+}
+
+/// So much of a record that was begun is read again with the next block: what is read to the same place of memory each time stays in
+/// cache, and what is kept would move that place.
+const REREAD_BYTES: usize = 4096;
+
+/// How many blocks a part is: where a block costs little, to hand over each of them costs as much.
+#[derive(Debug)]
+pub(super) struct BatchSize(usize);
+
+/// A part should take about so long: what is printed in order waits for it, and so does whoever wants the core.
+const PART_TIME: [Duration; 2] = [Duration::from_micros(150), Duration::from_micros(600)];
+/// What a part prints stays in cache, as long as it prints no more than it reads.
+pub(super) const MOST_BLOCKS: usize = 4;
+
+impl BatchSize {
+    pub fn one() -> Self {
+        BatchSize(1)
+    }
+
+    pub fn blocks(&self) -> usize {
+        self.0
+    }
+
+    /// A part of so many blocks took so long.
+    pub fn measure(&mut self, took: Duration) {
+        if took < PART_TIME[0] {
+            self.0 = MOST_BLOCKS.min(self.0 * 2);
+        } else if took > PART_TIME[1] {
+            self.0 = 1.max(self.0 / 2);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BLOCK_BYTES;
+    use std::fs::File;
+
+    fn part(bytes: &[u8], range: Range<u64>, name: &str) -> FileRange {
+        let path = std::env::temp_dir().join(format!("pelton-part-{}-{name}", std::process::id()));
+        std::fs::write(&path, bytes).expect("written");
+        let file = File::open(&path).expect("opened");
+        std::fs::remove_file(&path).expect("removed");
+        FileRange { file: Arc::new(file), range }
+    }
+
+    /// Lines, of which every eleventh is longer than a block.
+    fn lines() -> Vec<u8> {
+        let of = |number: usize| match number % 11 {
+            10 => vec![b'x'; BLOCK_BYTES + number],
+            _ => vec![b'y'; number * 997],
+        };
+        (0..50).flat_map(|number| [of(number), vec![b'\n']].concat()).collect()
+    }
+
+    #[test]
+    fn blocks_are_whole_lines_and_all_of_it() {
+        let lines = lines();
+        let starts = 1 + memchr::memchr(b'\n', &lines[1000..]).expect("one") + 1000;
+        for cut in [Some(b'\n'), None] {
+            let part =
+                part(&lines, starts as u64..lines.len() as u64, if cut.is_some() { "cut" } else { "uncut" });
+            let (mut seen, mut blocks) = (Vec::new(), 0);
+            let all = part.each(cut, &mut Vec::new(), |block| {
+                assert!(cut.is_none() || block.last() == Some(&b'\n'));
+                assert!(block.len() <= 3 * BLOCK_BYTES);
+                seen.extend_from_slice(block);
+                blocks += 1;
+                true
+            });
+            assert!(all && seen == lines[starts..] && blocks > 10, "{blocks} blocks");
+        }
+    }
+
+    #[test]
+    fn who_wants_no_more_gets_no_more() {
+        let lines = lines();
+        let mut turns = 0;
+        let part = part(&lines, 0..lines.len() as u64, "odd");
+        assert!(!part.each(Some(b'\n'), &mut Vec::new(), |_| {
+            turns += 1;
+            turns < 3
+        }));
+        assert_eq!(turns, 3);
+    }
+
+    #[test]
+    fn a_file_that_is_shorter_cannot_be_read() {
+        let lines = lines();
+        let part = part(&lines, 0..lines.len() as u64 + 1, "shorter");
+        let mut bytes = 0;
+        assert!(!part.each(Some(b'\n'), &mut Vec::new(), |block| {
+            bytes += block.len();
+            true
+        }));
+        assert!(bytes < lines.len() && lines.len() - bytes <= 3 * BLOCK_BYTES);
+    }
+
+    #[test]
+    fn parts_grow_as_long_as_they_take_little() {
+        let mut grain = BatchSize::one();
+        let mut after = |us: u64| {
+            grain.measure(Duration::from_micros(us));
+            grain.blocks()
+        };
+        assert_eq!([10, 20, 40, 40, 300, 300].map(&mut after), [2, 4, 4, 4, 4, 4]);
+        assert_eq!([5000, 5000, 5000, 400].map(&mut after), [2, 1, 1, 1]);
+    }
+}
