@@ -4,7 +4,7 @@
 //! random mutations (`cargo xtask fuzz --only parsers`).
 
 use pelton_commands::regex::{Flavour, Newline, Options, Regex, Within, compile};
-use pelton_commands::{COMMANDS, Charset, Context, Implementation, Locale, accept};
+use pelton_commands::{Charset, Context, Implementation, Locale, TOOLS, accept};
 use pelton_record::{Run, Span};
 use pelton_syntax::{Dialect, Pipeline, parse, shell_hazards};
 
@@ -115,11 +115,11 @@ fn lies_in(span: Span, text: &str) {
 /// Any arguments of any command are accepted or declined, and a kernel is made or not.
 pub fn argv(data: &[u8]) {
     let Some((&choice, rest)) = data.split_first() else { return };
-    let entry = &COMMANDS[usize::from(choice >> 1) % COMMANDS.len()];
+    let tool = &TOOLS[usize::from(choice >> 1) % TOOLS.len()];
     let locale = if choice & 1 == 0 { Locale::C } else { Locale::C_UTF8 };
-    let context = Context { locale, implementation: Implementation::tested(entry.family) };
+    let context = Context { locale, implementation: Implementation::tested(tool.family) };
     let args: Vec<Vec<u8>> = rest.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
-    if let Ok(command) = accept(entry.name.as_bytes(), &args, &context) {
+    if let Ok(command) = accept(tool.name.as_bytes(), &args, &context) {
         let _ = (command.kernel(), command.join_kernel(), command.inputs().len(), command.resume_args());
     }
 }

@@ -118,8 +118,8 @@ fn random_pipelines_agree_with_the_shell() {
 #[test]
 fn every_command_with_a_kernel_is_generated() {
     let generated: Vec<&str> = commands().collect();
-    for entry in pelton_commands::COMMANDS.iter().filter(|entry| entry.native) {
-        assert!(generated.contains(&entry.name), "{} has no grammar", entry.name);
+    for tool in pelton_commands::TOOLS.iter().filter(|tool| tool.has_kernel()) {
+        assert!(generated.contains(&tool.name), "{} has no grammar", tool.name);
     }
 }
 
@@ -540,8 +540,10 @@ fn without_races(case: &Case, stages: &Stages<'_>, expected: &Outcome, actual: &
 /// blocks of 1, 7 or 4096 bytes and 1, 2 or 8 threads, the smallest only where there is little to read; little memory.
 fn some_switches(number: u64, bytes: usize) -> Vec<String> {
     let names = pelton_plan::list_names();
-    let (kernels, rules): (Vec<&str>, Vec<&str>) =
-        names.iter().copied().partition(|name| pelton_commands::lookup(name.as_bytes()).is_some());
+    let (kernels, rules): (Vec<&str>, Vec<&str>) = names
+        .iter()
+        .copied()
+        .partition(|name| pelton_commands::lookup(name.as_bytes()).is_some_and(|tool| tool.has_kernel()));
     let mixed = |salt: u64| (number.wrapping_mul(salt) >> 7) as usize;
     let switch = |option: &str, salt: u64| [option.to_owned(), names[mixed(salt) % names.len()].to_owned()];
     let alone = rules[mixed(0x9e37_79b9) % rules.len()];

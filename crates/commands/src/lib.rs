@@ -2,7 +2,7 @@
 //!
 //! One file (or folder) per command: its arguments are read as the real tool reads them, or declined with a reason;
 //! what they mean becomes [`Facts`] for the planner and a kernel for the runner. No command here reads, writes or
-//! prints by itself. To add one: a file with an `accept`, and a line in [`COMMANDS`].
+//! prints by itself. To add one: a file with an `accept`, and a line in [`TOOLS`].
 
 mod awk;
 mod bytes;
@@ -27,101 +27,54 @@ pub use tool::command::{
 };
 pub use tool::context::{Charset, Collate, Context, Locale, locales_are_installed};
 pub use tool::detect::{Family, Implementation};
-pub use tool::facts::{Class, Combiner, Facts, LastLine, Lines, Touches};
-pub use tool::{argv, detect, stateless};
+pub use tool::facts::{Class, Facts, LastLine, Lines, Touches};
+pub use tool::row::{Acceptor, InProcess, Tool, Unsuitable};
+pub use tool::{argv, cost, detect, grammar, io_errors, stateless};
 pub use tools::head::Head;
 pub use tools::tac::reverses_lines;
 pub use tools::uniq::{Uniq, UniqKernel, UniqOptions};
 pub use tools::wc::counts_only_lines;
 
-/// A command that pelton knows.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// As it is called.
-    pub name: &'static str,
-    /// Whose implementation its kernel equals.
-    pub family: Family,
-    /// Others whose implementation it equals as well, for some arguments.
-    pub others: &'static [Family],
-    /// Reads its arguments.
-    pub accept: Acceptor,
-    /// It has a kernel, at least for some arguments. If not, it is known only for what `explain` says of it.
-    pub native: bool,
-}
-
-impl Entry {
-    /// Whether this implementation, in this version, is one that its kernel was compared with.
-    pub fn serves(&self, implementation: &Implementation) -> bool {
-        implementation.is_tested(self.family)
-            || self.others.iter().any(|family| implementation.is_tested(*family))
-    }
-}
-
-/// Who reads the arguments of a command.
-#[derive(Clone, Copy, Debug)]
-pub enum Acceptor {
-    /// They say everything.
-    Alone(AcceptFn),
-    /// They may go on in files (`-f`).
-    WithScripts(AcceptScriptsFn),
-}
-
-/// Every command that pelton knows.
-pub const COMMANDS: &[Entry] = &[
-    // One line per command.
-    Entry { others: &[Family::Gawk, Family::OriginalAwk], ..scripted("awk", Family::Mawk, awk::accept) },
-    coreutils("cat", tools::cat::accept),
-    coreutils("comm", tools::comm::accept),
-    coreutils("cut", tools::cut::accept),
-    builtin("echo", tools::echo::accept),
-    coreutils("expand", tools::expand::accept),
-    native("find", Family::GnuFindutils, Acceptor::Alone(tools::find::accept)),
-    coreutils("fold", tools::fold::accept),
-    scripted("grep", Family::GnuGrep, grep::accept),
-    scripted("gawk", Family::Gawk, awk::accept_gawk),
-    coreutils("head", tools::head::accept),
-    coreutils("join", tools::join::accept),
-    scripted("nawk", Family::OriginalAwk, awk::accept_original),
-    coreutils("nl", tools::nl::accept),
-    scripted("original-awk", Family::OriginalAwk, awk::accept_original),
-    coreutils("paste", tools::paste::accept),
-    scripted("mawk", Family::Mawk, awk::accept_mawk),
-    native("pelton", Family::Pelton, Acceptor::Alone(tools::json::accept)),
-    builtin("printf", tools::printf::accept),
-    native("rev", Family::UtilLinux, Acceptor::Alone(tools::rev::accept)),
-    scripted("sed", Family::GnuSed, sed::accept),
-    coreutils("seq", tools::seq::accept),
-    coreutils("sort", sort::accept),
-    coreutils("tac", tools::tac::accept),
-    coreutils("tail", tools::tail::accept),
-    coreutils("tee", tools::tee::accept),
-    coreutils("tr", tools::tr::accept),
-    coreutils("unexpand", tools::unexpand::accept),
-    coreutils("uniq", tools::uniq::accept),
-    coreutils("wc", tools::wc::accept),
-    native("xargs", Family::GnuFindutils, Acceptor::Alone(tools::xargs::accept)),
+/// Every tool that pelton knows.
+pub static TOOLS: &[&Tool] = &[
+    // One line per tool.
+    &awk::tool::AWK,
+    &tools::cat::TOOL,
+    &tools::comm::TOOL,
+    &tools::cut::TOOL,
+    &tools::echo::TOOL,
+    &tools::expand::TOOL,
+    &tools::find::TOOL,
+    &tools::fold::TOOL,
+    &grep::TOOL,
+    &awk::tool::GAWK,
+    &tools::head::TOOL,
+    &tools::join::TOOL,
+    &awk::tool::NAWK,
+    &tools::nl::TOOL,
+    &awk::tool::ORIGINAL_AWK,
+    &tools::paste::TOOL,
+    &awk::tool::MAWK,
+    &tools::json::TOOL,
+    &tools::printf::TOOL,
+    &tools::rev::TOOL,
+    &sed::TOOL,
+    &tools::seq::TOOL,
+    &sort::TOOL,
+    &tools::tac::TOOL,
+    &tools::tail::TOOL,
+    &tools::tee::TOOL,
+    &tools::tr::TOOL,
+    &tools::unexpand::TOOL,
+    &tools::uniq::TOOL,
+    &tools::wc::TOOL,
+    &tools::xargs::TOOL,
+    &tools::jq::TOOL,
 ];
 
-const fn native(name: &'static str, family: Family, accept: Acceptor) -> Entry {
-    Entry { name, family, others: &[], accept, native: true }
-}
-
-const fn coreutils(name: &'static str, accept: AcceptFn) -> Entry {
-    native(name, Family::GnuCoreutils, Acceptor::Alone(accept))
-}
-
-const fn scripted(name: &'static str, family: Family, accept: AcceptScriptsFn) -> Entry {
-    native(name, family, Acceptor::WithScripts(accept))
-}
-
-/// Of bash. The program of the same name is declined as another implementation.
-const fn builtin(name: &'static str, accept: AcceptFn) -> Entry {
-    native(name, Family::Bash, Acceptor::Alone(accept))
-}
-
-/// The command of this name, if pelton knows it.
-pub fn lookup(name: &[u8]) -> Option<&'static Entry> {
-    COMMANDS.iter().find(|entry| entry.name.as_bytes() == name)
+/// Returns the row of the tool with this name.
+pub fn lookup(name: &[u8]) -> Option<&'static Tool> {
+    TOOLS.iter().copied().find(|tool| tool.name.as_bytes() == name)
 }
 
 /// Reads a command line: its name, its arguments, and what they depend on. The one way in for the planner.
@@ -139,14 +92,17 @@ pub fn accept_with(
     scripts: Scripts<'_>,
 ) -> Accept<Box<dyn Command>> {
     let shown = name.escape_ascii();
-    let Some(entry) = lookup(name) else { return Declined::because(format!("{shown} has no kernel")) };
-    if !entry.serves(&context.implementation) {
+    let Some(tool) = lookup(name).filter(|tool| tool.has_kernel()) else {
+        return Declined::because(format!("{shown} has no kernel"));
+    };
+    if !tool.serves(&context.implementation) {
         let what = context.implementation.describe();
         return Declined::because(format!("{shown} is {what}, which no kernel was compared with"));
     }
-    let accepted = match entry.accept {
+    let accepted = match tool.accept {
         Acceptor::Alone(accept) => accept(args, context),
         Acceptor::WithScripts(accept) => accept(args, context, scripts),
+        Acceptor::NoKernel => Declined::because("there is no kernel"),
     };
     accepted
         .and_then(stdin_at_most_once)

@@ -1,12 +1,13 @@
 //! From candidates to segments.
 
+use crate::cost::RateOf as _;
 use crate::graph::{Candidate, Decision, Node, Outcome, Planned, Segment, StageNote, Surroundings, Switches};
 use crate::rules::{self, RULES, Site, SiteStage};
 use crate::segments::{self, Run};
 use crate::step::Operator;
 use crate::verdict::{self, Verdict};
 use crate::{advice, check, cost, parts};
-use pelton_commands::{COMMANDS, Command};
+use pelton_commands::{Command, TOOLS};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -50,9 +51,9 @@ pub struct Named {
 /// Every name that a [`Switches`] can hold, and what it stands for: rules first, then commands.
 pub fn describe_names() -> Vec<Named> {
     let rules = RULES.iter().map(|rule| Named { name: rule.name, summary: Some(rule.summary) });
-    let kernels = COMMANDS.iter().filter(|entry| entry.native);
+    let kernels = TOOLS.iter().filter(|tool| tool.has_kernel());
     let parts = [Named { name: parts::NAME, summary: Some(parts::SUMMARY) }];
-    rules.chain(parts).chain(kernels.map(|entry| Named { name: entry.name, summary: None })).collect()
+    rules.chain(parts).chain(kernels.map(|tool| Named { name: tool.name, summary: None })).collect()
 }
 
 /// Every name that a [`Switches`] can hold: of rules first, then of commands.

@@ -16,11 +16,12 @@ use std::fmt;
 use crate::random::Random;
 use crate::{Case, Result};
 pub use data::Data;
-use grammar::{Grammar, Role};
+use pelton_commands::Tool;
+use pelton_commands::grammar::Role;
 
 /// The names of the commands that are generated with options of their own.
 pub fn commands() -> impl Iterator<Item = &'static str> {
-    grammar::ALL.iter().map(|grammar| grammar.name)
+    grammar::tools().into_iter().map(|tool| tool.name)
 }
 
 /// One command of a pipeline.
@@ -192,7 +193,8 @@ pub struct Pipelines {
     /// Those with an order of their own.
     locales: &'static [&'static str],
     /// Every second stage is this command.
-    favourite: Option<&'static Grammar>,
+    favourite: Option<&'static Tool>,
+    tools: Vec<&'static Tool>,
 }
 
 /// Behind an xargs or a find -exec that shall run natively stands one that reads everything.
@@ -231,7 +233,12 @@ const FILES: [&str; 3] = ["a", "b", "sorted"];
 impl Pipelines {
     /// From this seed.
     pub fn new(seed: u64) -> Self {
-        Pipelines { random: Random::new(seed), locales: &["C.UTF-8"], favourite: None }
+        Pipelines {
+            random: Random::new(seed),
+            locales: &["C.UTF-8"],
+            favourite: None,
+            tools: grammar::tools(),
+        }
     }
 
     /// In these locales as well, of which there is at least one.
@@ -241,7 +248,7 @@ impl Pipelines {
 
     /// With this command as every second stage, if it is one of [`commands`].
     pub fn favouring(self, name: &str) -> Self {
-        Pipelines { favourite: grammar::ALL.iter().find(|grammar| grammar.name == name), ..self }
+        Pipelines { favourite: self.tools.iter().copied().find(|tool| tool.name == name), ..self }
     }
 
     /// One of these.
@@ -363,21 +370,22 @@ impl Pipelines {
 
     fn known(&mut self, first: bool) -> Stage {
         if let Some(favourite) = self.favourite
-            && (first || favourite.role != Role::Source)
+            && (first || favourite.grammar.role != Role::Source)
             && self.one_in(2)
         {
             return self.of_grammar(favourite, first);
         }
         loop {
-            let grammar = &grammar::ALL[self.random.below(grammar::ALL.len())];
-            if grammar.role != Role::Source || first {
-                return self.of_grammar(grammar, first);
+            let tool = self.tools[self.random.below(self.tools.len())];
+            if tool.grammar.role != Role::Source || first {
+                return self.of_grammar(tool, first);
             }
         }
     }
 
-    fn of_grammar(&mut self, grammar: &Grammar, first: bool) -> Stage {
-        let mut command = grammar.name.to_owned();
+    fn of_grammar(&mut self, tool: &'static Tool, first: bool) -> Stage {
+        let grammar = &tool.grammar;
+        let mut command = tool.name.to_owned();
         if !grammar.needs.is_empty() {
             let needed = self.pick(grammar.needs);
             command = format!("{command} {}", self.fill(needed));
@@ -461,7 +469,10 @@ mod tests {
     #[test]
     fn every_template_can_be_filled() {
         let mut pipelines = Pipelines::new(1);
-        let templates = grammar::ALL.iter().flat_map(|g| [g.needs, g.options, g.operands].concat());
+        let templates = grammar::tools().into_iter().flat_map(|tool| {
+            let g = &tool.grammar;
+            [g.needs, g.options, g.operands].concat()
+        });
         for template in templates.collect::<Vec<_>>() {
             for (at, _) in template.match_indices('@') {
                 let letter = template[at + 1..].chars().next().unwrap_or(' ');

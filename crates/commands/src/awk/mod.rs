@@ -43,15 +43,14 @@ mod string_set;
 mod string_switch;
 mod substitute;
 mod sums;
+pub(crate) mod tool;
 mod tree;
 mod value;
 mod whole_lines;
 
 use pelton_stream::Kernel;
 
-use crate::{
-    Accept, Charset, Class, Combiner, Command, Context, Declined, Facts, Family, Input, Scripts, Touches,
-};
+use crate::{Accept, Charset, Class, Command, Context, Declined, Facts, Family, Input, Scripts, Touches};
 
 use analyse::{Analysis, LAST_RECORD};
 use compile::Compiled;
@@ -345,10 +344,9 @@ impl Command for Awk {
         } else if self.manner.shares && !analysis.counts && self.inputs.len() == 1 && !analysis.has_end {
             Facts::stateless(Class::LineMap, touches)
         } else if !analysis.prints_records && !self.begin_prints {
-            let combiner = if self.manner.folds { Combiner::Add } else { Combiner::Serial };
-            Facts::serial(Class::Fold, touches).with_combiner(combiner).blocking()
+            Facts::serial(Class::Other, touches).blocking()
         } else {
-            Facts::serial(Class::LineNumbered, touches).with_combiner(Combiner::Serial)
+            Facts::serial(Class::LineNumbered, touches)
         };
         let facts = facts.with_record_end(self.manner.record_end);
         if analysis.exits && self.manner.reads {

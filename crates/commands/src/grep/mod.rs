@@ -22,12 +22,18 @@ mod stateless;
 
 pub(crate) use stateless::stateless;
 
+use crate::Family;
+use crate::tool::cost::{self, Rate};
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
+use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, always};
 use pelton_stream::Kernel;
+use std::io;
 
 use crate::regex::Judges;
 use crate::{
-    Accept, ByteMap, ByteSet, Class, Combiner, Command, Context, Declined, Facts, Input, LastLine, Lines,
-    Scripts, Touches,
+    Accept, ByteMap, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Scripts,
+    Touches,
 };
 use kernel::GrepKernel;
 use options::{Options, Show};
@@ -37,6 +43,53 @@ use options::{Options, Show};
 struct Grep {
     options: Options,
     may_hand_over: bool,
+}
+
+/// All that pelton knows of `grep`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "grep",
+    family: Family::GnuGrep,
+    alternatives: &[],
+    accept: Acceptor::WithScripts(accept),
+    split: Some(stateless),
+    in_process: InProcess::Reads { reuses_kernel: true, needs_all_sizes: false },
+    only_prints: always,
+    io_errors: IoErrors { catalogue: Some("grep"), write: write_error, read: read_error },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[Unsuitable::Holes, Unsuitable::OtherName],
+    probes: &[],
+    cost: |args| match (cost::has_option(args, b'c'), cost::has_option(args, b'o')) {
+        (true, _) => Rate::both(1.2, 0.15, 0.0),
+        (_, true) => Rate::both(7.5, 3.5, 0.5),
+        _ => Rate::both(1.6, 0.4, 0.2),
+    },
+    grammar: Grammar::reader(
+        &[
+            "@r",
+            "-v @r",
+            "-c @r",
+            "-o @r",
+            "-i @r",
+            "-n @r",
+            "-w @r",
+            "-x @r",
+            "-F @q",
+            "-E @r",
+            "-e @r -e @q",
+            "-f sorted",
+            "-vxf sorted",
+        ],
+        &["-a", "-m@p", "-v", "-c", "-n", "-h", "-H", "-q", "-l", "-z", "-A1", "-b", "-s"],
+    ),
+};
+
+fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
+    (io_errors::write_error_at_close(caller, failure).0, 2)
+}
+
+fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
+    let name = io_errors::file_name(input, &caller.translated("(standard input)"));
+    Unreadable::goes_on(format!("{}: {name}: {}\n", caller.called, caller.reason(error)), 2)
 }
 
 /// Reads the arguments.
@@ -79,14 +132,12 @@ impl Command for Grep {
                 Facts::stateless(Class::LineMap, anything)
             }
             Show::Lines | Show::Matches => Facts::serial(Class::LineNumbered, anything),
-            Show::Count => Facts::serial(Class::Fold, anything).with_combiner(Combiner::Add).blocking(),
-            Show::Names { .. } | Show::Nothing => {
-                Facts::serial(Class::Fold, anything).with_combiner(Combiner::Any).blocking()
-            }
+            Show::Count => Facts::serial(Class::Other, anything).blocking(),
+            Show::Names { .. } | Show::Nothing => Facts::serial(Class::Other, anything).blocking(),
         };
         match options.show {
             Show::Nothing => facts.stopping_early(),
-            _ if options.limit.is_some() => facts.with_combiner(Combiner::Serial).stopping_early(),
+            _ if options.limit.is_some() => facts.stopping_early(),
             _ => facts,
         }
     }

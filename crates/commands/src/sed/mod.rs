@@ -22,14 +22,20 @@ mod substitute;
 
 pub(crate) use stateless::stateless;
 
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
+use crate::tool::row::{Acceptor, InProcess, Tool, is_letters_with};
 use pelton_stream::Kernel;
+use std::io;
 
 use crate::regex::{Judges, Shape};
 use crate::tool::argv;
 use crate::tool::argv::{Opt, Order, Takes, long, opt, short};
 use crate::{
-    Accept, ByteMap, ByteMapKernel, ByteSet, Class, Combiner, Command, Context, Declined, Facts, Input,
-    Lines, Scripts, Touches,
+    Accept, ByteMap, ByteMapKernel, ByteSet, Class, Command, Context, Declined, Facts, Input, Lines, Scripts,
+    Touches,
 };
 
 use machine::{Machine, SedMode};
@@ -152,6 +158,71 @@ fn columns(value: &[u8]) -> Accept<u64> {
         Some(columns) => Ok(columns),
         None => Declined::because("an unusual value of -l"),
     }
+}
+
+/// All that pelton knows of `sed`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "sed",
+    family: Family::GnuSed,
+    alternatives: &[],
+    accept: Acceptor::WithScripts(accept),
+    split: Some(stateless),
+    in_process: InProcess::Reads { reuses_kernel: true, needs_all_sizes: false },
+    only_prints: call_only_prints,
+    io_errors: IoErrors { catalogue: Some("sed"), write: write_error, read: read_error },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[],
+    cost: |_| Rate::both(5.0, 1.5, 1.0),
+    grammar: Grammar::reader(&["@x", "-n @x", "-e @x", "-E @x", "-e @x -e @x"], &["-z", "-s", "-u"]),
+};
+
+fn call_only_prints(args: &[&str]) -> bool {
+    let in_place = |arg: &&str| arg.starts_with("--in") || is_letters_with(arg, 'i');
+    !args.iter().any(|arg| in_place(arg) || script_may_write(arg))
+}
+
+/// `w`, `W` and `e` as commands or flags write and run: a script with these letters outside of plain `s/…/…/g` or a
+/// print is not looked at more closely.
+fn script_may_write(script: &str) -> bool {
+    let plain = script.strip_prefix('s').and_then(|rest| {
+        let mark = rest.chars().next()?;
+        let flags = rest.rsplit(mark).next()?;
+        (rest.matches(mark).count() == 3 && !rest.contains('\n')).then_some(flags)
+    });
+    match plain {
+        Some(flags) => !flags.chars().all(|c| c.is_ascii_digit() || "gpIi".contains(c)),
+        None => script.contains(['w', 'W', 'e']),
+    }
+}
+
+fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
+    let what = match failure.is_beyond_first_buffer() {
+        true => lost_items(caller, failure.item),
+        false => caller.translated("couldn't flush %s: %s"),
+    };
+    let what = what.replacen("%s", "stdout", 1).replacen("%s", &caller.reason(&failure.error), 1);
+    (format!("{}: {what}\n", caller.called), 4)
+}
+
+/// Returns what sed says of a line of this length that it could not write, `%s` for where to and why.
+fn lost_items(caller: &Caller, length: usize) -> String {
+    let (one, many) = ("couldn't write %llu item to %s: %s", "couldn't write %llu items to %s: %s");
+    let found = caller.translated(&format!("{one}\0{many}"));
+    // One form, or one for the singular and one for the plural; with more the language has rules of its own.
+    let form = match *found.split('\0').collect::<Vec<_>>() {
+        [form] => form,
+        [singular, _] if length == 1 => singular,
+        [_, plural] => plural,
+        _ => many,
+    };
+    form.replace("%llu", &length.to_string())
+}
+
+fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
+    let what = caller.translated("read error on %s: %s");
+    let what = what.replacen("%s", &io_errors::file_name(input, "stdin"), 1);
+    Unreadable::goes_on(format!("{}: {}\n", caller.called, what.replacen("%s", &caller.reason(error), 1)), 4)
 }
 
 /// Reads the arguments.
@@ -330,7 +401,7 @@ fn facts(script: &Script, program: &Program, manner: SedMode, map: Option<&ByteM
     let touches = touches(script, program, manner, inputs);
     let quits = script.commands.iter().any(|command| matches!(command.action, Action::Quit { .. }));
     if program.counts || inputs > 1 {
-        let facts = Facts::serial(Class::LineNumbered, touches).with_combiner(Combiner::Serial);
+        let facts = Facts::serial(Class::LineNumbered, touches);
         return if quits { facts.stopping_early() } else { facts };
     }
     let class = if filter(program, manner).is_some() { Class::LineFilter } else { Class::LineMap };

@@ -40,7 +40,14 @@ mod text;
 mod topk;
 mod version;
 
+use crate::Family;
+use crate::tool::cost::{self, Rate};
+use crate::tool::detect::Probe;
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
+use crate::tool::row::{Acceptor, InProcess, Tool, is_letters_with};
 use pelton_stream::Kernel;
+use std::io;
 
 pub use distinct::DistinctCount;
 pub use kernel::SortKernel;
@@ -49,9 +56,80 @@ pub(crate) use print::{GroupStyle, push_count};
 pub(crate) use text::{LineLength, each_line, window};
 pub use topk::TopK;
 
-use crate::{
-    Accept, Class, Combiner, Command, Context, Facts, Input, LastLine, Lines, TemporaryFiles, Touches,
+use crate::{Accept, Class, Command, Context, Facts, Input, LastLine, Lines, TemporaryFiles, Touches};
+
+/// All that pelton knows of `sort`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "sort",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: true },
+    only_prints,
+    io_errors: IoErrors { write: write_error, read: read_error, ..IoErrors::COREUTILS },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[
+        Probe::prints(&["-fu"], "É\né\n", "É\né\n".as_bytes()),
+        Probe::refuses(&["-té", "-k2"], "aéb\n", b""),
+    ],
+    cost: |args| match cost::has_any_option(args) {
+        true => Rate::both(13.5, 3.5, 1.0),
+        false => Rate::both(10.0, 2.6, 1.0),
+    },
+    grammar: Grammar::reader(
+        &[],
+        &[
+            "-n",
+            "-r",
+            "-u",
+            "-b",
+            "-f",
+            "-k@k",
+            "-k @k",
+            "-t@d",
+            "-z",
+            "-s",
+            "-h",
+            "-V",
+            "-g",
+            "-M",
+            "-d",
+            "-i",
+            "-c",
+            "-C",
+            "-nr",
+            "-rn",
+            "-nru",
+            "+1",
+            "-t@d -k@k",
+            "--parallel=1",
+            "-S1M",
+            "-o out",
+            "-m",
+            "-rk2n",
+        ],
+    ),
 };
+
+/// An option may stand among letters: any `o` behind a dash is too near to one.
+fn only_prints(args: &[&str]) -> bool {
+    !args.iter().any(|arg| arg.starts_with("--o") || is_letters_with(arg, 'o'))
+}
+
+fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
+    let what =
+        caller.translated(if failure.is_beyond_first_buffer() { "write failed" } else { "fflush failed" });
+    let stdout = io_errors::quoted_if_needed(&caller.translated("standard output"));
+    let again = io_errors::write_error_without_reason(caller, failure).0;
+    (format!("{}: {what}: {stdout}: {}\n{again}", caller.called, caller.reason(&failure.error)), 2)
+}
+
+fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
+    let (what, name) = (caller.translated("read failed"), io_errors::file_name(input, "-"));
+    Unreadable::dies(format!("{}: {what}: {name}: {}\n", caller.called, caller.reason(error)), 2)
+}
 
 /// Reads sort's arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
@@ -69,10 +147,10 @@ impl Command for Sort {
     fn facts(&self) -> Facts {
         let touches = Touches { lines: Lines::Any, last_line: LastLine::Completed, ..Touches::nothing() };
         let facts = match self.options.mode {
-            Mode::Sort => Facts::serial(Class::Order, touches).with_combiner(Combiner::Merge).blocking(),
-            Mode::Merge if self.options.inputs.len() > 1 => Facts::serial(Class::Order, touches).blocking(),
-            Mode::Merge => Facts::serial(Class::Order, touches),
-            Mode::Check | Mode::Report => Facts::serial(Class::Fold, touches).giving_up_early(),
+            Mode::Sort => Facts::serial(Class::Other, touches).blocking(),
+            Mode::Merge if self.options.inputs.len() > 1 => Facts::serial(Class::Other, touches).blocking(),
+            Mode::Merge => Facts::serial(Class::Other, touches),
+            Mode::Check | Mode::Report => Facts::serial(Class::Other, touches).giving_up_early(),
         };
         facts.with_record_end(self.options.terminator)
     }

@@ -9,8 +9,6 @@ pub struct Facts {
     pub class: Class,
     /// It prints nothing before the end of its input (P8).
     pub blocks_until_eof: bool,
-    /// How the results of parts of the input become the result of the whole.
-    pub combiner: Combiner,
     /// What it can do to the bytes and lines that pass.
     pub touches: Touches,
     /// The byte that ends its records: `\n`, or NUL for `-z`. What it reads need not be cut there if the class is a
@@ -38,39 +36,12 @@ pub enum Class {
     LineNumbered,
     /// Keeps the beginning and then needs no more (`head`).
     Prefix,
-    /// Keeps the end (`tail`).
-    Suffix,
-    /// Reorders the lines (`sort`, `tac`).
-    Order,
-    /// Joins neighbours (`uniq`).
-    Group,
-    /// Many bytes become a few (`wc`, `grep -c`).
-    Fold,
     /// Reads several inputs side by side (`paste`, `comm`, `join`).
     Join,
-    /// Does something besides printing (`tee`).
-    Effect,
     /// Passes bytes with a state that crosses lines (`tr -s`); serial.
     Opaque,
-}
-
-/// How the results of consecutive parts, each computed alone, become the result of the whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Combiner {
-    /// They do not: one kernel must see everything, in order.
-    Serial,
-    /// One after another.
-    Concatenate,
-    /// Column by column, added (`wc`, `grep -c`).
-    Add,
-    /// Merged by the command's own order (`sort -m` with its flags).
-    Merge,
-    /// Concatenated, and the seam mended (`uniq`).
-    Stitch,
-    /// Run again over the concatenated results (`head`, `tail`).
-    Again,
-    /// True if any is (`grep -q`).
-    Any,
+    /// Anything else (`tail`, `sort`, `uniq`, `wc`, `tee`): no rule asks more of it.
+    Other,
 }
 
 /// What happens to the number of lines.
@@ -136,7 +107,6 @@ impl Facts {
         Facts {
             class,
             blocks_until_eof: false,
-            combiner: Combiner::Concatenate,
             touches,
             record_end: b'\n',
             stops_early: false,
@@ -150,7 +120,6 @@ impl Facts {
         Facts {
             class,
             blocks_until_eof: false,
-            combiner: Combiner::Serial,
             touches,
             record_end: b'\n',
             stops_early,
@@ -161,12 +130,6 @@ impl Facts {
     /// The same with another record terminator.
     pub fn with_record_end(mut self, record_end: u8) -> Self {
         self.record_end = record_end;
-        self
-    }
-
-    /// The same with another combiner.
-    pub fn with_combiner(mut self, combiner: Combiner) -> Self {
-        self.combiner = combiner;
         self
     }
 

@@ -9,35 +9,11 @@ use std::sync::Arc;
 
 use pelton_stream::{Chain, Fed, Files, Flow, InputKind, Kernel, Resources, Sink, block_bytes};
 
+use crate::tool::row::InProcess;
 use crate::{Accept, Command, Context, Declined, Implementation, Input, Locale};
 
 /// Or what the real one would have to judge.
 pub(crate) type OrFallback<T> = Result<T, &'static str>;
-
-/// What reads files, writes nothing, and ends by itself.
-const COMMANDS: &[&[u8]] = &[
-    b"cat",
-    b"cut",
-    b"expand",
-    b"fold",
-    b"grep",
-    b"head",
-    b"nl",
-    b"sed",
-    b"sort",
-    b"tac",
-    b"tail",
-    b"unexpand",
-    b"uniq",
-    b"wc",
-];
-
-/// Those whose messages and lines name no file but as it is begun; their expressions are compiled once for all runs over one file.
-const ONCE: &[&[u8]] = &[b"cat", b"cut", b"grep", b"head", b"sed"];
-
-/// Those that want to know how long all their files are before they read the first. Of others, each is looked at when it is open, which
-/// needs no walk to it by its name.
-const LOOK_AHEAD: &[&[u8]] = &[b"sort", b"wc"];
 
 /// So much of what a run prints is kept before it gives something away; and so much is made at once.
 const KEPT_BYTES: usize = 1 << 20;
@@ -51,7 +27,7 @@ const SOME_FILE: &[u8] = b"pelton:some:file";
 
 /// Whether a kernel may stand for the command of this name.
 pub(crate) fn is_known(name: &[u8]) -> bool {
-    COMMANDS.contains(&name)
+    crate::lookup(name).is_some_and(|tool| tool.in_process != InProcess::Never)
 }
 
 /// A command and its words, to which names are added.
@@ -64,6 +40,10 @@ pub(crate) struct Program {
     context: Context,
     /// Understood for one file.
     one: Arc<dyn Command>,
+    /// One kernel serves each single file.
+    reuses_kernel: bool,
+    /// It looks at all its files before it reads the first.
+    needs_all_sizes: bool,
 }
 
 impl Program {
@@ -75,7 +55,10 @@ impl Program {
         single: bool,
         locale: &Locale,
     ) -> Accept<Self> {
-        let Some(entry) = crate::lookup(name).filter(|_| is_known(name)) else {
+        let Some(tool) = crate::lookup(name) else {
+            return Declined::because("no kernel can stand for it");
+        };
+        let InProcess::Reads { reuses_kernel, needs_all_sizes } = tool.in_process else {
             return Declined::because("no kernel can stand for it");
         };
         if words.iter().any(|word| memchr::memmem::find(word, SOME_FILE).is_some()) {
@@ -85,14 +68,14 @@ impl Program {
             None => None,
             Some(pattern) => Some(place_of(pattern, words)?),
         };
-        let context =
-            Context { locale: locale.clone(), implementation: Implementation::tested(entry.family) };
+        let context = Context { locale: locale.clone(), implementation: Implementation::tested(tool.family) };
         let some = |count: usize| vec![SOME_FILE.to_vec(); count];
         let one = understand(name, &with(words, at, &some(1)), &some(1), &context)?;
         if !single {
             understand(name, &with(words, at, &some(2)), &some(2), &context)?;
         }
-        Ok(Program { name: name.to_vec(), words: words.to_vec(), at, context, one: Arc::from(one) })
+        let (name, words, one) = (name.to_vec(), words.to_vec(), Arc::from(one));
+        Ok(Program { name, words, at, context, one, reuses_kernel, needs_all_sizes })
     }
 
     /// The words of a run over these files.
@@ -102,7 +85,7 @@ impl Program {
 
     fn kernel(&self, files: &[Vec<u8>]) -> OrFallback<(Box<dyn Kernel>, bool)> {
         let is_plain = |name: &Vec<u8>| !name.is_empty() && !name.starts_with(b"-");
-        let known = matches!(files, [file] if is_plain(file)) && ONCE.contains(&&*self.name);
+        let known = matches!(files, [file] if is_plain(file)) && self.reuses_kernel;
         let made = if known {
             self.one.kernel().map(|kernel| (kernel, self.one.resume_args().is_some()))
         } else {
@@ -206,7 +189,7 @@ impl Run {
         if null {
             chain.output_is_discarded();
         }
-        let looked = files.len() > 1 && LOOK_AHEAD.contains(&&*program.name);
+        let looked = files.len() > 1 && program.needs_all_sizes;
         let (mut open, mut kinds) = (None, Vec::new());
         if let [file] = &files[..] {
             let (file, bytes) = opener.open(file).ok_or(NOT_PLAIN)?;

@@ -3,10 +3,14 @@
 pub mod argv;
 pub(crate) mod command;
 pub(crate) mod context;
+pub mod cost;
 pub(crate) mod count;
 pub mod detect;
 pub(crate) mod escapes;
 pub(crate) mod facts;
+pub mod grammar;
 pub(crate) mod in_process_exec;
+pub mod io_errors;
+pub mod row;
 pub mod stateless;
 pub(crate) mod static_output;

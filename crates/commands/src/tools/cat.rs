@@ -5,6 +5,12 @@
 
 use std::ops::Range;
 
+use crate::Family;
+use crate::tool::cost::{self, Rate};
+use crate::tool::detect::Probe;
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{IoErrors, StandardOutput};
+use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 use pelton_sys::bits::{self, RANGES, STEP};
 
@@ -64,6 +70,29 @@ struct Cat {
     style: Style,
     inputs: Vec<Input>,
 }
+
+/// All that pelton knows of `cat`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "cat",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Reads { reuses_kernel: true, needs_all_sizes: false },
+    only_prints: always,
+    io_errors: IoErrors::COREUTILS,
+    standard_output: StandardOutput::Unbuffered,
+    unsuitable: &[],
+    probes: &[Probe::prints(&["-A"], "é\t\n", b"M-CM-)^I$\n")],
+    cost: |args| match cost::has_any_option(args) {
+        true => Rate::both(0.9, 0.2, 1.05),
+        false => Rate::both(0.2, 0.05, 1.0),
+    },
+    grammar: Grammar::reader(
+        &[],
+        &["-n", "-b", "-s", "-A", "-E", "-T", "-v", "-e", "-t", "-u", "-sn", "-bs", "--number"],
+    ),
+};
 
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {

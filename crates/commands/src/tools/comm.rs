@@ -1,5 +1,11 @@
 //! `comm`: GNU coreutils.
 
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::detect::Probe;
+use crate::tool::grammar::{Grammar, Role};
+use crate::tool::io_errors::{self, IoErrors, StandardOutput};
+use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, always};
 use std::cmp::Ordering;
 
 use pelton_stream::{Complaint, Framing, JoinKernel, Kernel};
@@ -51,6 +57,39 @@ struct Comm {
     line_end: u8,
     inputs: Vec<Input>,
 }
+
+/// All that pelton knows of `comm`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "comm",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Never,
+    only_prints: always,
+    io_errors: IoErrors { read: io_errors::fatal_read_error, ..IoErrors::COREUTILS },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[Unsuitable::RefusedOutput],
+    probes: &[Probe::refuses(&["--total", "-", "/dev/null"], "b\na\n", b"b\na\n2\t0\t0\ttotal\n")],
+    cost: |_| Rate::both(2.8, 0.9, 1.0),
+    grammar: Grammar {
+        role: Role::Joiner,
+        needs: &[],
+        options: &[
+            "-1",
+            "-2",
+            "-3",
+            "-12",
+            "-13",
+            "-23",
+            "--output-delimiter=@d",
+            "--total",
+            "--nocheck-order",
+            "-z",
+        ],
+        operands: &["sorted -", "- sorted", "@f @f", "sorted sorted", "- @f", "sorted a"],
+    },
+};
 
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {

@@ -1,8 +1,35 @@
 //! `echo`: the builtin of bash, without `xpg_echo`. The program of that name reads its options differently.
 
+use crate::Family;
+use crate::tool::cost::Rate;
 use crate::tool::escapes::{self, EscapeContext};
+use crate::tool::grammar::{Grammar, Role};
+use crate::tool::io_errors::{IoErrors, StandardOutput};
+use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::static_output::Printed;
 use crate::{Accept, Command, Context};
+
+/// All that pelton knows of `echo`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "echo",
+    family: Family::Bash,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Never,
+    only_prints: always,
+    io_errors: IoErrors::COREUTILS,
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[],
+    cost: |_| Rate::both(0.0, 0.0, 1.0),
+    grammar: Grammar {
+        role: Role::Source,
+        needs: &[],
+        options: &["-n", "-e", "-E", "-ne", "-nx"],
+        operands: &["", "@r", "a b", "'a  b'", "@t", "@t @t", "\"$HOME\"", "*"],
+    },
+};
 
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {

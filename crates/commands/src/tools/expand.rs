@@ -1,5 +1,11 @@
 //! `expand`: GNU coreutils.
 
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::detect::Probe;
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{self, IoErrors, StandardOutput};
+use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::tab_stops::Stops;
@@ -25,6 +31,26 @@ struct Expand {
     initial: bool,
     inputs: Vec<Input>,
 }
+
+/// All that pelton knows of `expand`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "expand",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: false },
+    only_prints: always,
+    io_errors: IoErrors { write: io_errors::write_error_twice_if_early, ..IoErrors::COREUTILS },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[Probe::prints(&["-t4"], "é\tx\n", "é  x\n".as_bytes())],
+    cost: |_| Rate::both(1.6, 0.27, 1.1),
+    grammar: Grammar::reader(
+        &[],
+        &["-i", "-t@p", "-t @p", "-t 3,@p", "-t 2,9,20", "-@p", "--tabs=@p", "-it@p", "-t /4"],
+    ),
+};
 
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {

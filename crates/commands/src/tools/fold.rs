@@ -1,5 +1,11 @@
 //! `fold`: GNU coreutils. Columns are bytes in this version, tabs, backspaces and carriage returns aside.
 
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::detect::Probe;
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{IoErrors, StandardOutput};
+use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::scan;
@@ -44,6 +50,26 @@ struct Fold {
     style: Style,
     inputs: Vec<Input>,
 }
+
+/// All that pelton knows of `fold`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "fold",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: false },
+    only_prints: always,
+    io_errors: IoErrors::COREUTILS,
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[Probe::prints(&["-w2"], "éé\n", "é\né\n".as_bytes())],
+    cost: |_| Rate::both(2.0, 1.05, 1.05),
+    grammar: Grammar::reader(
+        &[],
+        &["-w@p", "-w @p", "-s", "-b", "-bs", "-@p", "-sw20", "--width=30", "-w 100000"],
+    ),
+};
 
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {

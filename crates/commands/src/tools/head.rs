@@ -2,7 +2,14 @@
 
 use std::ops::Range;
 
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::detect::Probe;
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
+use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
+use std::io;
 
 use crate::Messages;
 use crate::bytes::file_headers::{HeaderPrinter, Headers};
@@ -10,7 +17,7 @@ use crate::bytes::scan;
 use crate::bytes::tail_buffer::{Held, Unit};
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse};
 use crate::tool::count;
-use crate::{Accept, Class, Combiner, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
+use crate::{Accept, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -41,6 +48,48 @@ pub struct Head {
     headers: Headers,
     messages: Messages,
     inputs: Vec<Input>,
+}
+
+/// All that pelton knows of `head`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "head",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Reads { reuses_kernel: true, needs_all_sizes: false },
+    only_prints: always,
+    io_errors: IoErrors {
+        write: io_errors::error_writing_standard_output,
+        read: read_error,
+        ..IoErrors::COREUTILS
+    },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[Probe::prints(&["-n", "-1"], "a\nb\n", b"a\n")],
+    cost: |_| Rate::both(0.0, 0.0, 0.0),
+    grammar: Grammar::reader(
+        &[],
+        &[
+            "-n@n",
+            "-n @N",
+            "-@n",
+            "-@N",
+            "-c@N",
+            "-n -@n",
+            "-c -@N",
+            "-q",
+            "-v",
+            "-z",
+            "-@pc",
+            "-n 1k",
+            "--lines=@n",
+        ],
+    ),
+};
+
+fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
+    Unreadable::goes_on(io_errors::error_reading(caller, input, error), 1)
 }
 
 /// Reads the arguments.
@@ -121,9 +170,8 @@ impl Command for Head {
             touches.last_line = if self.bytes { LastLine::Any } else { LastLine::Kept };
         }
         let class = if self.but_last { Class::LineNumbered } else { Class::Prefix };
-        let combiner = if headers || self.but_last { Combiner::Serial } else { Combiner::Again };
         // With a negative count it reads to the end, but leaves a file behind what it printed for others to read on.
-        Facts::serial(class, touches).with_combiner(combiner).with_record_end(self.line_end).stopping_early()
+        Facts::serial(class, touches).with_record_end(self.line_end).stopping_early()
     }
 
     fn inputs(&self) -> &[Input] {

@@ -1,6 +1,13 @@
 //! `join`: GNU coreutils. Without -i and --header.
 
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::detect::Probe;
+use crate::tool::grammar::{Grammar, Role};
+use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
+use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, always};
 use std::cmp::Ordering;
+use std::io;
 
 use memchr::{memchr, memchr2, memchr3};
 use pelton_stream::{Complaint, Framing, JoinKernel, Kernel};
@@ -72,6 +79,46 @@ struct Join {
     collation: Option<&'static Collation>,
     line_end: u8,
     inputs: Vec<Input>,
+}
+
+/// All that pelton knows of `join`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "join",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Never,
+    only_prints: always,
+    io_errors: IoErrors { read: read_error, ..IoErrors::COREUTILS },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[Unsuitable::RefusedOutput],
+    probes: &[Probe::refuses(&["-té", "-", "/dev/null"], "éa\n", b"")],
+    cost: |_| Rate::both(5.6, 3.7, 1.5),
+    grammar: Grammar {
+        role: Role::Joiner,
+        needs: &[],
+        options: &[
+            "-t@d",
+            "-1 @p",
+            "-2 1",
+            "-j 1",
+            "-a1",
+            "-a 2",
+            "-v1",
+            "-i",
+            "-e X",
+            "-o 1.1,2.1",
+            "--nocheck-order",
+            "--header",
+            "-z",
+        ],
+        operands: &["sorted -", "- sorted", "sorted sorted", "sorted a"],
+    },
+};
+
+fn read_error(caller: &Caller, _input: Option<&[u8]>, error: &io::Error) -> Unreadable {
+    Unreadable::dies(io_errors::read_error_message(caller, error), 1)
 }
 
 /// Reads the arguments.

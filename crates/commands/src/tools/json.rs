@@ -3,9 +3,15 @@
 //! What it prints is UTF-8 without NULs, since texts that are not are refused. So what
 //! reads it may take it for text ([`Command::kernel_for_text`]). Everything but the two formats of lines, `--lines` and `--gron`, is left to the process.
 
+use crate::Family;
+use crate::tool::cost::{self};
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
+use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, never};
 use pelton_json::formats::{Gron, Lines, Matching};
 use pelton_json::{Out, Pieces, Prints, Rules, SyntaxError, Visitor, feed::WINDOW_BYTES};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
+use std::io;
 
 use crate::tool::argv::{Opt, Order, Takes, long, parse};
 use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Touches};
@@ -28,6 +34,32 @@ struct Json {
     gron: bool,
     rules: Rules,
     inputs: Vec<Input>,
+}
+
+/// All that pelton knows of `pelton`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "pelton",
+    family: Family::Pelton,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Never,
+    only_prints: never,
+    io_errors: IoErrors { write: write_error, read: read_error, ..IoErrors::COREUTILS },
+    standard_output: StandardOutput::Unbuffered,
+    unsuitable: &[Unsuitable::RefusedOutput],
+    probes: &[],
+    cost: cost::unknown,
+    grammar: Grammar::reader(&["json", "json", "json --lines", "json --gron"], &["--one", "--lines"]),
+};
+
+fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
+    (format!("{}: cannot write to standard output: {}\n", caller.called, caller.reason(&failure.error)), 2)
+}
+
+fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
+    let name = io_errors::file_name(input, "standard input");
+    Unreadable::goes_on(format!("{}: cannot read {name}: {}\n", caller.called, caller.reason(error)), 2)
 }
 
 /// Reads the arguments: first which of pelton's verbs it is.

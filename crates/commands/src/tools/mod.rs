@@ -9,6 +9,7 @@ pub(crate) mod find;
 pub(crate) mod fold;
 pub(crate) mod head;
 pub(crate) mod join;
+pub(crate) mod jq;
 pub(crate) mod json;
 pub(crate) mod nl;
 pub(crate) mod paste;

@@ -1,5 +1,11 @@
 //! `nl`: GNU coreutils, without regular expressions (`-b pREGEX`).
 
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::detect::Probe;
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{IoErrors, StandardOutput};
+use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::decimal::Decimal;
@@ -71,6 +77,29 @@ struct Nl {
     style: Style,
     inputs: Vec<Input>,
 }
+
+/// All that pelton knows of `nl`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "nl",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: false },
+    only_prints: always,
+    io_errors: IoErrors::COREUTILS,
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[Probe::prints(&[], "é\n", "     1\té\n".as_bytes())],
+    cost: |_| Rate::both(1.4, 0.4, 1.1),
+    grammar: Grammar::reader(
+        &[],
+        &[
+            "-ba", "-bt", "-bn", "-b p^a", "-v@n", "-i@p", "-w@p", "-nln", "-nrz", "-nrn", "-s@d", "-l2",
+            "-p", "-ha", "-fa",
+        ],
+    ),
+};
 
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {

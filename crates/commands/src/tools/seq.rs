@@ -1,5 +1,11 @@
 //! `seq`: GNU coreutils, for whole numbers. Fractions go through long double and printf in the real one.
 
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::detect::Probe;
+use crate::tool::grammar::{Grammar, Role};
+use crate::tool::io_errors::{IoErrors, StandardOutput};
+use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::decimal::Decimal;
@@ -28,6 +34,28 @@ struct Seq {
     width: usize,
     separator: Vec<u8>,
 }
+
+/// All that pelton knows of `seq`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "seq",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Never,
+    only_prints: always,
+    io_errors: IoErrors::COREUTILS,
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[Probe::prints(&["-w", "9", "10"], "", b"09\n10\n")],
+    cost: |_| Rate::both(0.8, 0.25, 1.0),
+    grammar: Grammar {
+        role: Role::Source,
+        needs: &[],
+        options: &["-w", "-s@d", "-f %05g"],
+        operands: &["@p", "@N", "@n @N", "1 3 @N", "@N -2 1", "-- -5 5", "0.5 3"],
+    },
+};
 
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {

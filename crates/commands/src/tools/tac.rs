@@ -3,7 +3,16 @@
 //! Each input is reversed by itself. A pipe must be held for that; a file is read from its end, and of that no more is
 //! held than the record that a block begins in the middle of.
 
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::detect::Probe;
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{
+    self, Caller, IoErrors, STDIO_BUFFER_BYTES, StandardOutput, Unreadable, WriteFailure,
+};
+use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Outcome};
+use std::io;
 
 use crate::bytes::short_copy::Gather;
 use crate::tool::argv::{Opt, Order, Takes, opt, parse};
@@ -27,6 +36,37 @@ struct Tac {
     separator: u8,
     before: bool,
     inputs: Vec<Input>,
+}
+
+/// All that pelton knows of `tac`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "tac",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: false },
+    only_prints: always,
+    io_errors: IoErrors { write: write_error, read: read_error, ..IoErrors::COREUTILS },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[Probe::prints(&[], "a\nb", b"ba\n")],
+    cost: |_| Rate::both(0.7, 0.3, 1.0),
+    grammar: Grammar::reader(&[], &["-b", "-s @d", "-r", "-s a", "-s ''"]),
+};
+
+/// Returns what tac says, which writes 16 KiB at a time.
+fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
+    match failure.printed > 4 * STDIO_BUFFER_BYTES as u64 {
+        true => io_errors::write_error_without_reason(caller, failure),
+        false => io_errors::write_error_at_close(caller, failure),
+    }
+}
+
+fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
+    let stdin = io_errors::quoted_if_needed(&caller.translated("standard input"));
+    let what = caller.translated("%s: read error").replace("%s", &io_errors::file_name(input, &stdin));
+    Unreadable::dies(format!("{}: {what}: {}\n", caller.called, caller.reason(error)), 1)
 }
 
 /// Reads the arguments.
@@ -60,7 +100,7 @@ impl Command for Tac {
         let mut touches = Touches::nothing();
         touches.lines = Lines::Any;
         touches.last_line = crate::LastLine::Any;
-        Facts::serial(Class::Order, touches).blocking()
+        Facts::serial(Class::Other, touches).blocking()
     }
 
     fn inputs(&self) -> &[Input] {

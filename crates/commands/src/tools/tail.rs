@@ -2,7 +2,14 @@
 
 use std::ops::Range;
 
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::detect::Probe;
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
+use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
+use std::io;
 
 use crate::Messages;
 use crate::bytes::file_headers::{HeaderPrinter, Headers};
@@ -10,9 +17,7 @@ use crate::bytes::scan;
 use crate::bytes::tail_buffer::{Held, Unit};
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::tool::count;
-use crate::{
-    Accept, Class, Combiner, Command, Context, Declined, Ending, Facts, Input, LastLine, Lines, Touches,
-};
+use crate::{Accept, Class, Command, Context, Declined, Ending, Facts, Input, LastLine, Lines, Touches};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -51,6 +56,37 @@ struct Tail {
     headers: Headers,
     messages: Messages,
     inputs: Vec<Input>,
+}
+
+/// All that pelton knows of `tail`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "tail",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: false },
+    only_prints: always,
+    io_errors: IoErrors {
+        write: io_errors::error_writing_standard_output,
+        read: read_error,
+        ..IoErrors::COREUTILS
+    },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[Probe::prints(&["-n", "+2"], "a\nb\n", b"b\n")],
+    cost: |args| match args.iter().any(|arg| arg.starts_with(b"+")) {
+        true => Rate::both(0.35, 0.05, 1.0),
+        false => Rate::both(0.35, 0.1, 0.0),
+    },
+    grammar: Grammar::reader(
+        &[],
+        &["-n@n", "-n @N", "-@n", "-c@N", "-n +@n", "-c +@N", "+@n", "-q", "-v", "-z", "-n+@N", "--lines=@n"],
+    ),
+};
+
+fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
+    Unreadable::dies(io_errors::error_reading(caller, input, error), 1)
 }
 
 /// Reads the arguments.
@@ -133,8 +169,8 @@ impl Command for Tail {
         touches.last_line = if headers { LastLine::Any } else { LastLine::Kept };
         let facts = match (self.from_start, headers) {
             (true, _) => Facts::serial(Class::LineNumbered, touches),
-            (false, true) => Facts::serial(Class::Suffix, touches).blocking(),
-            (false, false) => Facts::serial(Class::Suffix, touches).with_combiner(Combiner::Again).blocking(),
+            (false, true) => Facts::serial(Class::Other, touches).blocking(),
+            (false, false) => Facts::serial(Class::Other, touches).blocking(),
         };
         facts.with_record_end(self.line_end)
     }

@@ -1,11 +1,18 @@
 //! `tee`: GNU coreutils. What it prints is what it reads; the files are the driver's affair.
 
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::detect::Probe;
+use crate::tool::grammar::{Grammar, Role};
+use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
+use crate::tool::row::{Acceptor, InProcess, Tool};
 use pelton_stream::Kernel;
+use std::io;
 
 use crate::bytes::translate::ByteMapKernel;
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::tool::command::Copies;
-use crate::{Accept, ByteMap, Class, Combiner, Command, Context, Declined, Facts, Input, Touches};
+use crate::{Accept, ByteMap, Class, Command, Context, Declined, Facts, Input, Touches};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -26,6 +33,40 @@ struct Tee {
     copies: Copies,
 }
 
+/// All that pelton knows of `tee`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "tee",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Never,
+    only_prints,
+    io_errors: IoErrors { write: write_error, read: read_error, ..IoErrors::COREUTILS },
+    standard_output: StandardOutput::Unbuffered,
+    unsuitable: &[],
+    probes: &[Probe::prints(&[], "a\n", b"a\n")],
+    cost: |_| Rate::both(0.4, 0.1, 1.0),
+    grammar: Grammar {
+        role: Role::Filter,
+        needs: &[],
+        options: &["-a", "-i", "out", "out2", "-p"],
+        operands: &[""],
+    },
+};
+
+fn only_prints(args: &[&str]) -> bool {
+    args.iter().all(|arg| arg.starts_with('-') && *arg != "-")
+}
+
+fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
+    (format!("{}: 'standard output': {}\n", caller.called, caller.reason(&failure.error)), 1)
+}
+
+fn read_error(caller: &Caller, _input: Option<&[u8]>, error: &io::Error) -> Unreadable {
+    Unreadable::goes_on(io_errors::read_error_message(caller, error), 1)
+}
+
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
@@ -42,7 +83,7 @@ impl Command for Tee {
             let identity = Class::ByteMap(Box::new(ByteMap::identity()));
             return Facts::stateless(identity, Touches::nothing());
         }
-        Facts::serial(Class::Effect, Touches::nothing()).with_combiner(Combiner::Serial)
+        Facts::serial(Class::Other, Touches::nothing())
     }
 
     fn inputs(&self) -> &[Input] {

@@ -2,15 +2,20 @@
 //!
 //! Declined: `--group`, an output operand, obsolete `-N` and `+N`, and whatever uniq would complain about.
 
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::detect::Probe;
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
+use crate::tool::row::{Acceptor, InProcess, Tool};
+use std::io;
 use std::ops::Range;
 
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::sort::{LineLength, each_line, push_count};
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
-use crate::{
-    Accept, Charset, Class, Combiner, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches,
-};
+use crate::{Accept, Charset, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
 
 /// Empty lines between groups of `-D`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,6 +208,56 @@ fn number(text: &[u8]) -> Accept<usize> {
     Ok(text.iter().fold(0, |number, digit| number * 10 + usize::from(digit - b'0')))
 }
 
+/// All that pelton knows of `uniq`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "uniq",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: false },
+    only_prints,
+    io_errors: IoErrors { read: read_error, ..IoErrors::COREUTILS },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[
+        Probe::prints(&["-i"], "É\né\n", "É\né\n".as_bytes()),
+        Probe::prints(&["-w1"], "éa\nèa\n", "éa\n".as_bytes()),
+    ],
+    cost: |_| Rate::both(5.0, 1.4, 0.4),
+    grammar: Grammar::reader(
+        &[],
+        &[
+            "-c",
+            "-d",
+            "-u",
+            "-D",
+            "-i",
+            "-f@n",
+            "-s@n",
+            "-w@n",
+            "-z",
+            "-cd",
+            "-ci",
+            "--group",
+            "-@n",
+            "+@n",
+            "--all-repeated=separate",
+        ],
+    ),
+};
+
+/// A second operand is a file to be written.
+fn only_prints(args: &[&str]) -> bool {
+    args.iter().filter(|arg| !arg.starts_with('-') || **arg == "-").count() < 2
+}
+
+fn read_error(caller: &Caller, input: Option<&[u8]>, _error: &io::Error) -> Unreadable {
+    let quoted = format!("'{}'", io_errors::file_name(input, "-"));
+    let what = caller.translated("error reading %s").replace("%s", &quoted);
+    Unreadable::dies(format!("{}: {what}\n", caller.called), 1)
+}
+
 /// Reads uniq's arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     Ok(Box::new(Uniq { options: UniqOptions::parse(args, context)? }))
@@ -221,9 +276,7 @@ impl Command for Uniq {
         let options = &self.options;
         let touches =
             if options.counted || options.delimit.is_some() { Touches::anything() } else { touches };
-        Facts::serial(Class::Group, touches)
-            .with_combiner(Combiner::Stitch)
-            .with_record_end(options.terminator)
+        Facts::serial(Class::Other, touches).with_record_end(options.terminator)
     }
 
     fn inputs(&self) -> &[Input] {

@@ -1,6 +1,5 @@
 //! What each stage is, and how its pipeline would be run natively.
 
-use super::failure::Caller;
 use super::files::{self, Files, Position};
 use super::prepare::{self, Ready};
 use super::{Native, RowNote, Unit, spawned};
@@ -10,9 +9,11 @@ use crate::parts::{self, Parts};
 use crate::plan::{ListItem, PipelinePlan, Plan, Request, ShellOption};
 use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_commands::detect::Detector;
+use pelton_commands::io_errors::{Caller, StandardOutput};
 use pelton_commands::stateless::{NOT_KNOWN, Stateless};
 use pelton_commands::{
-    Accept, Command, Context, Declined, Family, Implementation, Locale, SystemLocales, TemporaryFiles,
+    Accept, Command, Context, Declined, Family, Implementation, Locale, SystemLocales, TemporaryFiles, Tool,
+    Unsuitable, lookup,
 };
 use pelton_plan::{Candidate, Planned, Segment, Switches};
 use pelton_syntax::{Command as SyntaxCommand, Dialect, RedirectKind};
@@ -149,7 +150,9 @@ pub fn plan_pipeline(
                     Some(native) => {
                         let rows = nodes.iter().map(|node| RowNote::of(node, &planned)).collect();
                         let into_pipe = range.end < stages.len() || files::inherits_a_pipe();
-                        let holds_back = pipefail && into_pipe && native.last.is_buffered();
+                        let holds_back = pipefail
+                            && into_pipe
+                            && native.last.standard_output() == StandardOutput::Buffered;
                         units.push(Unit::Native(Box::new(Native { rows, holds_back, ..native })));
                     }
                     None => units.extend(range.clone().map(Unit::Process)),
@@ -264,15 +267,16 @@ fn command_of(
     let name = path.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default();
     candidate.name = String::from_utf8_lossy(&name).into_owned();
     candidate.args = exec.argv.iter().skip(1).map(|arg| arg.as_bytes().to_vec()).collect();
-    if pelton_commands::lookup(&name).is_none() {
+    let Some(tool) = lookup(&name).filter(|tool| tool.has_kernel()) else {
         return Declined::because(format!("{} has no kernel", String::from_utf8_lossy(&name)));
-    }
+    };
     check_redirects(stage)?;
     let own =
         matches!(&stage.syntax.command, SyntaxCommand::Simple(simple) if !simple.assignments.is_empty());
     let known = (!own).then(|| around.memo.locale.get_or_init(|| locale_of(&exec.envp)).clone());
     let locale = known.unwrap_or_else(|| locale_of(&exec.envp))?;
-    let implementation = if name == b"pelton" { this_program(path) } else { detector.identify(path) };
+    let implementation =
+        if tool.family == Family::Pelton { this_program(path) } else { detector.identify(path) };
     let context = Context { locale: locale.clone(), implementation };
     candidate.implementation = Some(context.implementation.describe());
     candidate.locale = Some(locale.clone());
@@ -289,12 +293,13 @@ fn command_of(
         itself = found.and_then(|path| alone(&path, program.as_bytes(), &exec));
         starts = itself.clone().filter(|_| goes_on);
     }
-    if name == b"find" {
-        check_find(&exec.envp, position.last && command.complains_before_printing())?;
+    check_environment(tool, &exec.envp)?;
+    let prints_last = position.last && command.complains_before_printing();
+    if prints_last && tool.is_unsuitable_for(Unsuitable::MessagesBetweenOutput) {
+        return Declined::because("its names go into no pipe");
     }
     let called = exec.argv.first().map_or(&b""[..], |called| called.as_bytes()).to_vec();
-    let is_grep = name == b"grep";
-    let complains = is_grep || command.complains();
+    let complains = tool.is_unsuitable_for(Unsuitable::OtherName) || command.complains();
     if called != name && (complains || command.join_kernel().is_ok() || command.copies().is_some()) {
         return Declined::because("what it is called by stands in its messages");
     }
@@ -305,26 +310,25 @@ fn command_of(
             "its output and its messages may go to the same place, in an order of its own",
         );
     }
-    let awk = [Family::Gawk, Family::Mawk, Family::OriginalAwk]
-        .into_iter()
-        .find(|family| context.implementation.is_tested(*family));
-    let tells_how_far = awk.is_some() || matches!(&name[..], b"comm" | b"join" | b"pelton");
-    if tells_how_far && files::may_be_refused(&native.redirections, position) {
+    let tool = tool.as_installed(&context.implementation);
+    if tool.is_unsuitable_for(Unsuitable::RefusedOutput)
+        && files::may_be_refused(&native.redirections, position)
+    {
         return Declined::because("what it writes may be refused: it then tells how far it had read");
     }
-    if awk.is_some() && position.first && files::inherits_a_socket() {
+    if tool.is_unsuitable_for(Unsuitable::SocketInput) && position.first && files::inherits_a_socket() {
         return Declined::because(
             "a connection that may break off: it then prints less, and tells how far it had read",
         );
     }
-    if name == b"rev" && files.odd_reads {
+    if tool.is_unsuitable_for(Unsuitable::OddReadSizes) && files.odd_reads {
         return Declined::because("a file that is read in blocks of another size");
     }
-    if is_grep && files.may_have_holes {
+    if tool.is_unsuitable_for(Unsuitable::Holes) && files.may_have_holes {
         return Declined::because("a file with holes, which it takes for binary");
     }
     let called = String::from_utf8_lossy(&called).into_owned();
-    let caller = Caller { called, awk, messages: locale.messages.clone() };
+    let caller = Caller { called, tool: Some(tool), messages: locale.messages.clone() };
     Ok((
         command,
         Ready { caller, exec: Some(exec), starts, itself, redirections: native.redirections, files },
@@ -342,7 +346,7 @@ fn builtin_of(
     detector: &mut Detector<'_>,
     candidate: &mut Candidate,
 ) -> Accept<(Box<dyn Command>, Ready)> {
-    if pelton_commands::lookup(name.as_bytes()).is_none_or(|entry| entry.family != Family::Bash) {
+    if lookup(name.as_bytes()).is_none_or(|entry| entry.family != Family::Bash) {
         return Declined::because(format!("the shell runs it, because of the builtin `{name}`"));
     }
     if around.shell.dialect != Some(Dialect::Bash) {
@@ -362,7 +366,7 @@ fn builtin_of(
         return Declined::because("a locale that is not installed, of which the shell warns");
     }
     let locale = Locale::resolve(variable, &locales)?;
-    let caller = Caller { called: name.to_owned(), awk: None, messages: locale.messages.clone() };
+    let caller = Caller::named(name.to_owned(), locale.messages.clone());
     let context = Context { locale, implementation: detector.identify(&around.shell.path) };
     candidate.implementation = Some(context.implementation.describe());
     let command = pelton_commands::accept(name.as_bytes(), &args, &context)?;
@@ -424,14 +428,20 @@ fn alone(path: &[u8], called: &[u8], by: &Exec) -> Option<Exec> {
     Some(Exec { path: crate::c_string(path)?, argv, envp: by.envp.clone() })
 }
 
-/// What find goes by besides its arguments: variables, and a terminal that its names may go to.
-fn check_find(environment: &[CString], prints_last: bool) -> Accept<()> {
-    let set = |name: &&[u8]| environment.iter().any(|pair| pair.as_bytes().starts_with(name));
-    if let Some(name) = [&b"POSIXLY_CORRECT="[..], b"FIND_BLOCK_SIZE="].iter().find(|name| set(name)) {
-        return Declined::because(format!("{} in the environment", name[..name.len() - 1].escape_ascii()));
-    }
-    if prints_last {
-        return Declined::because("its names go into no pipe");
+/// Declines in an environment that changes what the tool does.
+fn check_environment(tool: &Tool, environment: &[CString]) -> Accept<()> {
+    let is_set = |name: &str| {
+        let value =
+            |pair: &CString| pair.as_bytes().strip_prefix(name.as_bytes()).map(|rest| rest.starts_with(b"="));
+        environment.iter().any(|pair| value(pair) == Some(true))
+    };
+    for circumstance in tool.unsuitable {
+        match circumstance {
+            Unsuitable::Variable(name) if is_set(name) => {
+                return Declined::because(format!("{name} in the environment"));
+            }
+            _ => {}
+        }
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! Inputs side by side: driving a join kernel, and what it prints through the kernels behind it.
 
 use super::elastic::{self, Elastic};
-use super::failure::{self, Caller};
 use super::out::Out;
 use super::reader::{self, Source};
+use pelton_commands::io_errors::Caller;
 use pelton_stream::{Chain, Complaint, Fed, Flow, InputKind, Joined, Programs, block_bytes};
 use std::collections::VecDeque;
 use std::io::Write;
@@ -82,7 +82,7 @@ impl JoinReader {
                 Ok(n) => self.join.push(input, &block[..n], &mut self.printed),
                 Err(error) => {
                     let name = self.sources[input].name.as_deref();
-                    let unreadable = failure::reading(&self.caller, name, &error);
+                    let unreadable = self.caller.read_error(name, &error);
                     (self.failed, self.ended) = (Some(unreadable.status), true);
                     let _ = std::io::stderr().write_all(unreadable.message.as_bytes());
                     break;

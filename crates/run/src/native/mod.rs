@@ -16,7 +16,6 @@ mod child_programs;
 pub mod choose;
 mod data_files;
 pub(crate) mod elastic;
-pub(crate) mod failure;
 pub(crate) mod files;
 mod from_end;
 mod hand_over;
@@ -40,7 +39,7 @@ pub use strict::{Stays, stays};
 
 use crate::parts::Parts;
 use crate::stage::Ends;
-use failure::Caller;
+use pelton_commands::io_errors::Caller;
 use pelton_record::Cost;
 use pelton_stream::{Joined, Kernel, Programs};
 use pelton_sys::pipe;

@@ -1,7 +1,7 @@
 //! Where a worker writes.
 
-use super::failure::{self, BUFFER, Failure};
 use super::meter;
+use pelton_commands::io_errors::{self, STDIO_BUFFER_BYTES, WriteFailure};
 use pelton_stream::{Flow, Sink};
 use std::fs::File;
 use std::io::{IoSlice, Write};
@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 pub struct Out {
     file: Option<File>,
     buffer: Vec<u8>,
-    pub failure: Option<Failure>,
+    pub failure: Option<WriteFailure>,
     /// Bytes written so far.
     written: u64,
     /// Whoever writes goes on although nobody takes it: a tee has copies to write.
@@ -71,7 +71,7 @@ impl Out {
 
     /// Lets out what was printed, before a wait for input.
     pub fn let_out(&mut self) {
-        if !self.holds_back || self.buffer.len() >= BUFFER {
+        if !self.holds_back || self.buffer.len() >= STDIO_BUFFER_BYTES {
             self.flush();
         }
     }
@@ -119,7 +119,7 @@ impl Out {
         if let Some(file) = &mut self.file
             && let Err(error) = meter::writing(|| file.write_all(&bytes[done..]))
         {
-            self.failure = Some(Failure { error, printed, item: failure::item(bytes) });
+            self.failure = Some(WriteFailure { error, printed, item: io_errors::item(bytes) });
         }
         self.written = printed;
     }

@@ -1,11 +1,11 @@
 //! Making a segment ready to be run: its kernels, the real commands that may take their places, its files.
 
 use super::child_programs::Starts;
-use super::failure::Caller;
 use super::files::Files;
 use super::tee::CopyKernel;
 use super::{Native, NativeNode, from_end};
 use pelton_commands::Messages;
+use pelton_commands::io_errors::Caller;
 use pelton_plan::{Node, Resume};
 use pelton_stream::{Joined, Kernel, Programs};
 use pelton_sys::spawn::{Exec, Redirection, Tie};

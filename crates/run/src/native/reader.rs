@@ -1,12 +1,12 @@
 //! The inputs of a worker, and how they reach its kernels.
 
-use super::failure::{self, BUFFER, Caller};
 use super::join::JoinReader;
 use super::meter;
 use super::out::Out;
 use super::scale_up::{Growth, Stream};
 use memchr::memchr;
 use pelton_commands::Messages;
+use pelton_commands::io_errors::{Caller, STDIO_BUFFER_BYTES};
 use pelton_stream::memory::next_block;
 use pelton_stream::team::{Shared, Why};
 use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, Framing, InputKind, Programs, Resources, block_bytes};
@@ -204,7 +204,7 @@ impl Reader {
     /// For kernels that have been reading a pipe already: it goes on as this descriptor.
     pub fn going_on(file: File) -> Self {
         let source = Source { name: None, file: Some(file), kind: InputKind::Other, before: None };
-        let caller = Caller { called: "pelton".to_owned(), awk: None, messages: Messages::English };
+        let caller = Caller::named("pelton".to_owned(), Messages::English);
         Reader { stage: Stage::Open, ..Reader::new(vec![source], caller) }
     }
 
@@ -246,7 +246,7 @@ impl Reader {
 
     /// Says so as the real command would.
     fn cannot_read(&mut self, error: &std::io::Error, chain: &mut Chain, out: &mut Out) {
-        let unreadable = failure::reading(&self.caller, self.sources[self.at].name.as_deref(), error);
+        let unreadable = self.caller.read_error(self.sources[self.at].name.as_deref(), error);
         self.failed = Some(unreadable.status);
         if chain.len() == 1 {
             // As error(3) does.
@@ -461,7 +461,7 @@ pub fn read_range(file: &mut File, block: &mut [u8]) -> std::io::Result<usize> {
 ///
 /// What the real commands would have written by now does not wait: whoever writes the input may wait for it himself.
 pub fn comes_soon(fd: BorrowedFd<'_>, out: &mut Out) -> bool {
-    if out.held() >= BUFFER && !pipe::is_readable_within(fd, Duration::ZERO) {
+    if out.held() >= STDIO_BUFFER_BYTES && !pipe::is_readable_within(fd, Duration::ZERO) {
         out.flush();
     }
     meter::reading(|| pipe::is_readable_within(fd, TRICKLE))

@@ -3,8 +3,8 @@
 //! A kernel of the driver's, and the only one that writes: the files get a block before the next kernel does, so that
 //! whoever waits for the end of the stream finds them complete.
 
-use super::failure::reason;
 use super::files;
+use pelton_commands::io_errors::reason;
 use pelton_commands::{Copies, Messages};
 use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome};
 use std::fs::File;

@@ -1,11 +1,11 @@
 //! The worker process: it drives the kernels of a segment to their end.
 
+use super::elastic;
 use super::join::JoinReader;
 use super::out::Out;
 use super::reader::{Feed, Reader};
 use super::{Native, meter};
-use super::{elastic, failure};
-use failure::{Caller, Failure};
+use pelton_commands::io_errors::{Caller, WriteFailure};
 use pelton_stream::{Chain, Fed};
 use pelton_sys::{signals, wait};
 use std::fs::File;
@@ -125,21 +125,21 @@ impl Worker {
 
     /// What is said of output that cannot be written, and the status. A broken pipe is no error but an end, as SIGPIPE would have
     /// made it, unless the stage would start what is ended so.
-    fn unwritten(&self, failure: &Failure) -> Option<(String, i32)> {
+    fn unwritten(&self, failure: &WriteFailure) -> Option<(String, i32)> {
         let broken = failure.error.kind() == std::io::ErrorKind::BrokenPipe;
         if self.native.stages.len() == 1 && self.native.starts.is_some() {
             // Its kernel has let the program itself see it.
             return None;
         }
         let Some(program) = &self.native.last_runs else {
-            return (!broken).then(|| failure::writing(&self.native.last, failure));
+            return (!broken).then(|| self.native.last.write_error(failure));
         };
         if broken {
             let called = &self.native.last.called;
             return Some((format!("{called}: {program}: terminated by signal 13\n"), COMMAND_KILLED));
         }
-        let caller = Caller { called: program.clone(), ..self.native.last.clone() };
-        let (message, _) = failure::writing(&caller, failure);
+        let caller = Caller::named(program.clone(), self.native.last.messages.clone());
+        let (message, _) = caller.write_error(failure);
         Some((message, COMMAND_FAILED))
     }
 

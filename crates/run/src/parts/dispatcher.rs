@@ -12,9 +12,9 @@ use super::pending::Pending;
 use super::source::Source;
 use super::status::Tally;
 use crate::native::elastic::{self, Elastic};
-use crate::native::failure::{self, Caller, Failure};
 use crate::progress;
 use pelton_commands::Input;
+use pelton_commands::io_errors::{self, Caller, WriteFailure};
 use pelton_commands::stateless::{Data, Errors};
 use pelton_stream::team::Policy;
 use pelton_sys::signals::{self, Interrupts};
@@ -193,7 +193,7 @@ impl<'a> Dispatcher<'a> {
     fn read_range(&mut self) -> bool {
         self.source.read(&mut self.pending.bytes).unwrap_or_else(|error| {
             // It has ended, for the members: what the command would say of that comes at the end.
-            let unreadable = failure::reading(&self.caller, None, &error);
+            let unreadable = self.caller.read_error(None, &error);
             self.unreadable = Some((unreadable.message, unreadable.status));
             true
         })
@@ -451,8 +451,8 @@ impl<'a> Dispatcher<'a> {
         if error.kind() == ErrorKind::BrokenPipe {
             return Some(End::Signal(SIGPIPE));
         }
-        let failure = Failure { error, printed, item: failure::item(bytes) };
-        let (message, status) = failure::writing(&self.caller, &failure);
+        let failure = WriteFailure { error, printed, item: io_errors::item(bytes) };
+        let (message, status) = self.caller.write_error(&failure);
         let _ = std::io::stderr().write_all(message.as_bytes());
         Some(End::Status(status))
     }

@@ -32,11 +32,11 @@ pub use settings::{set_declared, set_part_bytes};
 use crate::c_string;
 use crate::native::choose;
 use crate::native::elastic;
-use crate::native::failure::Caller;
 use crate::native::files;
 use crate::stage::{Ends, StagePlan, Surroundings};
 use cost_probe::Verdict;
 use dispatcher::{Dispatcher, End};
+use pelton_commands::io_errors::Caller;
 use pelton_commands::stateless::{Data, Stateless, may_be_stateless};
 use pelton_commands::{Input, Messages};
 use pelton_sys::signals;
@@ -164,7 +164,7 @@ impl Parts {
                 elastic::give_way_as_asked();
                 let locale = choose::locale_of(&self.real.envp);
                 let messages = locale.map_or(Messages::Unknown, |locale| locale.messages);
-                Dispatcher::new(self, source, grain, first, Caller { called, awk: None, messages }, out)
+                Dispatcher::new(self, source, grain, first, Caller::named(called, messages), out)
             }
         };
         if self.stage == 0 {

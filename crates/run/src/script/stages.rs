@@ -59,7 +59,7 @@ impl Judge<'_> {
         if self.functions.contains(&name) {
             return Err(format!("`{name}`, which is a function"));
         }
-        if !pelton_commands::lookup(name.as_bytes()).is_some_and(|entry| entry.native) {
+        if !pelton_commands::lookup(name.as_bytes()).is_some_and(|tool| tool.has_kernel()) {
             return Err(format!("`{name}`, which has no kernel"));
         }
         if crate::is_builtin(&name) {

@@ -4,8 +4,8 @@
 //! (`--version`, first line) and tried (a few bytes whose answer tells a patched one from the original); what it is
 //! is kept for as long as the file stays the same (path, inode, time, size).
 
-mod behaviour;
 mod cache;
+mod probe;
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,6 +16,7 @@ use crate::locale::installed::{LocaleStore, SystemLocales};
 use cache::{decode, encode};
 
 pub use cache::{CacheFile, Store};
+pub use probe::Probe;
 
 /// Who wrote a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -169,7 +170,7 @@ pub struct Stamp {
 }
 
 /// Asks the machine.
-pub trait Probe {
+pub trait ProgramInspector {
     /// The file behind a path, links followed.
     fn stamp(&self, path: &Path) -> Option<Stamp>;
     /// The first line of `path --version`.
@@ -182,7 +183,7 @@ pub trait Probe {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemProbe;
 
-impl Probe for SystemProbe {
+impl ProgramInspector for SystemProbe {
     fn stamp(&self, path: &Path) -> Option<Stamp> {
         let data = fs::metadata(path).ok()?;
         let modified_ns = i128::from(data.mtime()) * 1_000_000_000 + i128::from(data.mtime_nsec());
@@ -195,18 +196,20 @@ impl Probe for SystemProbe {
         let name = real.as_deref().unwrap_or(path).file_name()?.to_str()?;
         // mawk knows no long options before 1.3.4-2020 and says its version with -W.
         let args = if name == "mawk" { &["-W", "version"][..] } else { &["--version"] };
-        let (answer, _) = behaviour::ask(path, args, "", "C")?;
+        let (answer, _) = probe::ask(path, args, "", "C")?;
         Some(String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned())
     }
 
     fn oddity(&self, path: &Path, family: Family, program: &str) -> Option<String> {
-        let mut behaviours = behaviour::of(family, program).peekable();
-        behaviours.peek()?;
+        let tool = crate::lookup(program.as_bytes()).filter(|tool| tool.family == family)?;
+        if tool.probes.is_empty() {
+            return None;
+        }
         if !has_utf8() {
             return Some("C.UTF-8 is not installed, in which patched ones could be told".to_owned());
         }
-        let odd = behaviours.find(|behaviour| !behaviour.is_shown_by(path))?;
-        Some(format!("patched: '{}' answers otherwise", odd.describe()))
+        let odd = tool.probes.iter().find(|probe| !probe.is_shown_by(path))?;
+        Some(format!("patched: '{}' answers otherwise", odd.describe(program)))
     }
 }
 
@@ -217,7 +220,7 @@ fn has_utf8() -> bool {
 
 /// Answers which implementation a path is, and remembers.
 pub struct Detector<'a> {
-    probe: &'a dyn Probe,
+    probe: &'a dyn ProgramInspector,
     store: Option<Box<dyn Store + 'a>>,
     known: HashMap<PathBuf, (Stamp, Implementation)>,
 }
@@ -232,7 +235,7 @@ impl Detector<'static> {
 
 impl<'a> Detector<'a> {
     /// With what `store` remembers.
-    pub fn new(probe: &'a dyn Probe, store: Option<Box<dyn Store + 'a>>) -> Self {
+    pub fn new(probe: &'a dyn ProgramInspector, store: Option<Box<dyn Store + 'a>>) -> Self {
         let mut detector = Detector { probe, store, known: HashMap::new() };
         detector.known = detector.stored();
         detector
@@ -284,7 +287,7 @@ mod tests {
         odd: bool,
     }
 
-    impl Probe for Machine {
+    impl ProgramInspector for Machine {
         fn stamp(&self, _: &Path) -> Option<Stamp> {
             Some(self.stamp.get())
         }
@@ -374,10 +377,10 @@ mod tests {
     #[test]
     fn the_programs_of_this_machine_are_what_the_kernels_equal() {
         let version = Implementation::tested(Family::GnuCoreutils).describe();
-        for entry in crate::COMMANDS.iter().filter(|entry| entry.family == Family::GnuCoreutils) {
-            let found = Detector::new(&SystemProbe, None).identify(&Path::new("/usr/bin").join(entry.name));
+        for tool in crate::TOOLS.iter().filter(|tool| tool.family == Family::GnuCoreutils) {
+            let found = Detector::new(&SystemProbe, None).identify(&Path::new("/usr/bin").join(tool.name));
             if found.describe().starts_with(&version) {
-                assert!(found.is_tested(Family::GnuCoreutils), "{}: {}", entry.name, found.describe());
+                assert!(found.is_tested(Family::GnuCoreutils), "{}: {}", tool.name, found.describe());
             }
         }
     }

@@ -6,12 +6,10 @@
 //! [declared](declared::Declared).
 
 mod declared;
-mod jq;
-mod rev;
 
 pub use declared::{Declared, is_name};
 
-use crate::{Accept, Context, Declined, Family, Input};
+use crate::{Accept, Context, Declined, Input};
 
 /// What is known of such a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,32 +81,22 @@ impl Stateless {
     }
 }
 
-/// Reads the arguments of one command.
-type Read = fn(&[Vec<u8>], &Context) -> Accept<Stateless>;
+/// Reads the arguments of one tool.
+pub(crate) type SplitFn = fn(&[Vec<u8>], &Context) -> Accept<Stateless>;
 
 /// Reads a command line: its name, its arguments, and what they depend on.
 ///
 /// # Errors
 /// If nothing says that it treats each line by itself.
 pub fn stateless(name: &[u8], args: &[Vec<u8>], context: &Context) -> Accept<Stateless> {
-    const AWKS: &[Family] = &[Family::Mawk, Family::Gawk, Family::OriginalAwk];
-    let (families, read): (&[Family], Read) = match name {
-        b"sed" => (&[Family::GnuSed], crate::sed::stateless),
-        b"grep" => (&[Family::GnuGrep], crate::grep::stateless),
-        b"rev" => (&[Family::UtilLinux], rev::stateless),
-        b"jq" => (&[Family::Jq], jq::stateless),
-        _ if is_awk(name) => (AWKS, crate::awk::stateless),
-        _ => return Declined::because(NOT_KNOWN),
+    let Some((tool, read)) = crate::lookup(name).and_then(|tool| Some((tool, tool.split?))) else {
+        return Declined::because(NOT_KNOWN);
     };
-    if !families.iter().any(|family| context.implementation.is_tested(*family)) {
+    if !tool.serves(&context.implementation) {
         let what = context.implementation.describe();
         return Declined::because(format!("it is {what}, which is not known well enough"));
     }
     read(args, context)
-}
-
-fn is_awk(name: &[u8]) -> bool {
-    matches!(name, b"awk" | b"gawk" | b"mawk" | b"nawk" | b"original-awk")
 }
 
 /// The names in a program. Those in texts are among them.
@@ -123,5 +111,5 @@ pub const NOT_KNOWN: &str = "nothing says that it treats each line by itself";
 
 /// Whether a command of this name may be one.
 pub fn may_be_stateless(name: &[u8]) -> bool {
-    matches!(name, b"sed" | b"grep" | b"rev" | b"jq") || is_awk(name)
+    crate::lookup(name).is_some_and(|tool| tool.split.is_some())
 }

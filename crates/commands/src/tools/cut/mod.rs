@@ -3,6 +3,12 @@
 mod fields;
 mod list;
 
+use crate::Family;
+use crate::tool::cost::{self, Rate};
+use crate::tool::detect::Probe;
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{IoErrors, StandardOutput};
+use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer};
 
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
@@ -48,6 +54,39 @@ struct Cut {
     inputs: Vec<Input>,
     resume_args: Vec<Vec<u8>>,
 }
+
+/// All that pelton knows of `cut`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "cut",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Reads { reuses_kernel: true, needs_all_sizes: false },
+    only_prints: always,
+    io_errors: IoErrors::COREUTILS,
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[Probe::prints(&["-c1"], "é\n", b"\xc3\n")],
+    cost: |args| match cost::has_option(args, b'c') || cost::has_option(args, b'b') {
+        true => Rate::both(1.2, 0.12, 0.3),
+        false => Rate::both(1.5, 0.5, 0.3),
+    },
+    grammar: Grammar::reader(
+        &[
+            "-b@l",
+            "-c@l",
+            "-c @l",
+            "-f@l",
+            "-f @l",
+            "-d@d -f@l",
+            "-d @d -f @l",
+            "-sd@d -f@l",
+            "--fields=@l -d@d",
+        ],
+        &["--complement", "-n", "-z", "--output-delimiter=@d", "--output-delimiter=", "-s"],
+    ),
+};
 
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {

@@ -5,6 +5,11 @@
 mod exec;
 mod kernel;
 
+use crate::Family;
+use crate::tool::cost::{self};
+use crate::tool::grammar::{Grammar, Role};
+use crate::tool::io_errors::{IoErrors, StandardOutput};
+use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable};
 use exec::Exec;
 use kernel::FindKernel;
 use pelton_find::{CommandLine, Query, Surroundings};
@@ -43,6 +48,55 @@ struct Runs {
     name: String,
     program: Program,
     gathers: bool,
+}
+
+/// All that pelton knows of `find`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "find",
+    family: Family::GnuFindutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Never,
+    only_prints,
+    io_errors: IoErrors { catalogue: Some("findutils"), ..IoErrors::COREUTILS },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[
+        Unsuitable::Variable("POSIXLY_CORRECT"),
+        Unsuitable::Variable("FIND_BLOCK_SIZE"),
+        Unsuitable::MessagesBetweenOutput,
+    ],
+    probes: &[],
+    cost: cost::unknown,
+    grammar: Grammar {
+        role: Role::Source,
+        needs: &[],
+        options: &["-P", "-H", "-L"],
+        operands: &[
+            "@f",
+            "@f @f -type f",
+            "@f nosuch",
+            "@f -name '*a*' -o -print",
+            "nosuch -prune",
+            "@f -size -2k",
+            "@f -print0",
+            "@f @f -type f -exec cat {} +",
+            "@f nosuch @f -exec grep -c @r {} +",
+            "@f @f -exec grep -n @r {} \\;",
+            "@f @f -exec wc {} \\;",
+            "@f . @f -maxdepth 0 -exec head -n @n {} \\;",
+            "@f . @f -maxdepth 0 -exec cut -c @l {} +",
+            "@f @f -type f -exec sort {} +",
+            "@f @f -exec tail -n @p {} +",
+            "@f -exec sed s/a/b/ {} \\;",
+        ],
+    },
+};
+
+fn only_prints(args: &[&str]) -> bool {
+    !args
+        .iter()
+        .any(|arg| ["-delete", "-exec", "-ok", "-fprint", "-fls"].iter().any(|start| arg.starts_with(start)))
 }
 
 /// Reads the arguments. A word that another one takes as its argument is not told from one of the expression: that

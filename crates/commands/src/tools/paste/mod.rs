@@ -4,6 +4,12 @@
 
 mod serial;
 
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::detect::Probe;
+use crate::tool::grammar::{Grammar, Role};
+use crate::tool::io_errors::{self, IoErrors, StandardOutput};
+use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use pelton_stream::{Framing, JoinKernel, Kernel};
 
 use crate::bytes::line_cursor::Side;
@@ -44,6 +50,28 @@ struct Paste {
     line_end: u8,
     inputs: Vec<Input>,
 }
+
+/// All that pelton knows of `paste`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "paste",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Never,
+    only_prints: always,
+    io_errors: IoErrors { write: io_errors::write_error_twice_if_early, ..IoErrors::COREUTILS },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[Probe::prints(&["-sd,"], "a\nb\n", b"a,b\n")],
+    cost: |_| Rate::both(1.1, 0.12, 1.0),
+    grammar: Grammar {
+        role: Role::Joiner,
+        needs: &[],
+        options: &["-s", "-d@d", "-d ',;'", "-d '\\n'", "-sd@d", "-z", "-d '\\0'"],
+        operands: &["-", "- -", "- - -", "@f", "- @f", "@f @f", "@f -"],
+    },
+};
 
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {

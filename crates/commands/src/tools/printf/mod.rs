@@ -3,12 +3,49 @@
 
 mod number;
 
+use crate::Family;
+use crate::tool::cost::Rate;
 use crate::tool::escapes::{self, Escape, EscapeContext};
+use crate::tool::grammar::{Grammar, Role};
+use crate::tool::io_errors::{IoErrors, StandardOutput};
+use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::static_output::Printed;
 use crate::{Accept, Charset, Command, Context, Declined};
 
 /// Wider or more precise is left to the real one.
 const WIDTH_MAX: usize = 4096;
+
+/// All that pelton knows of `printf`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "printf",
+    family: Family::Bash,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Never,
+    only_prints: always,
+    io_errors: IoErrors::COREUTILS,
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[],
+    cost: |_| Rate::both(0.0, 0.0, 1.0),
+    grammar: Grammar {
+        role: Role::Source,
+        needs: &[
+            "'%s\\n'",
+            "'%s,%s\\n'",
+            "'%d %x\\n'",
+            "'%5s|%-5s\\n'",
+            "'%b'",
+            "@t",
+            "'%05d\\n'",
+            "'%c'",
+            "--",
+        ],
+        options: &[],
+        operands: &["", "@N", "@r @t", "@t @t @t", "@n @N @p", "'' 5 0x1f", "a b c d"],
+    },
+};
 
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {

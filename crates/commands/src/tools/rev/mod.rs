@@ -11,8 +11,14 @@
 //! go on from the middle with the right number, so there is no way back: its buffer is followed instead.
 
 mod buffer;
+mod split;
 mod stdio_reads;
 
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, WriteFailure};
+use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, always};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::tool::argv::{Opt, Order, parse};
@@ -29,6 +35,30 @@ const OPTIONS: &[Opt<()>] = &[];
 struct Rev {
     utf8: bool,
     inputs: Vec<Input>,
+}
+
+/// All that pelton knows of `rev`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "rev",
+    family: Family::UtilLinux,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: Some(split::stateless),
+    in_process: InProcess::Never,
+    only_prints: always,
+    io_errors: IoErrors { catalogue: Some("util-linux"), write: write_error, ..IoErrors::COREUTILS },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[Unsuitable::OddReadSizes],
+    probes: &[],
+    cost: |_| Rate::real(23.0, 1.0),
+    grammar: Grammar::reader(&[], &[]),
+};
+
+fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
+    match failure.is_beyond_first_buffer() {
+        true => io_errors::write_error_without_reason(caller, failure),
+        false => io_errors::write_error_at_close(caller, failure),
+    }
 }
 
 /// Reads the arguments.

@@ -4,8 +4,15 @@
 
 mod sets;
 
+use crate::Family;
+use crate::tool::cost::{self, Rate};
+use crate::tool::detect::Probe;
+use crate::tool::grammar::{Grammar, Role};
+use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
+use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer, Sharing};
 use pelton_sys::compact::{self, Run};
+use std::io;
 
 use crate::bytes::translate::{ByteMapKernel, Members, STRETCH};
 use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
@@ -36,6 +43,60 @@ const OPTIONS: &[Opt<Id>] = &[
 struct Tr {
     map: ByteMap,
     squeezed: ByteSet,
+}
+
+/// All that pelton knows of `tr`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "tr",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Never,
+    only_prints: always,
+    io_errors: IoErrors {
+        write: io_errors::write_error_twice_if_early,
+        read: read_error,
+        ..IoErrors::COREUTILS
+    },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[Probe::prints(&["é", "xy"], "é\n", b"xy\n")],
+    cost: |args| {
+        let [squeezes, complements, deletes] =
+            [b's', b'c', b'd'].map(|letter| cost::has_option(args, letter));
+        match (squeezes, complements, deletes) {
+            (true, true, _) => Rate::both(2.6, 0.85, 0.9),
+            (true, ..) => Rate::both(1.7, 0.4, 0.95),
+            (_, _, true) => Rate::both(1.5, 0.25, 0.9),
+            _ => Rate::both(0.55, 0.1, 1.0),
+        }
+    },
+    grammar: Grammar {
+        role: Role::Filter,
+        needs: &[
+            "@s @s",
+            "@s @s",
+            "-d @s",
+            "-s @s",
+            "-cd @s",
+            "-cs @s '\\n'",
+            "-ds @s @s",
+            "-t @s @s",
+            "-s @s @s",
+            "a-z A-Z",
+            "'[:upper:]' '[:lower:]'",
+            "-C @s _",
+            "' ' '\\n'",
+            "-s ' '",
+        ],
+        options: &[],
+        operands: &[""],
+    },
+};
+
+fn read_error(caller: &Caller, _input: Option<&[u8]>, error: &io::Error) -> Unreadable {
+    Unreadable::goes_on(io_errors::read_error_message(caller, error), 1)
 }
 
 /// Reads the arguments.

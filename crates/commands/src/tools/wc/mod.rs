@@ -2,11 +2,18 @@
 
 mod counts;
 
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::detect::Probe;
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
+use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome, Peer, Sharing, known};
+use std::io;
 
 use crate::locale::characters::Classes;
 use crate::tool::argv::{Opt, Order, Takes, opt, parse};
-use crate::{Accept, Charset, Class, Combiner, Command, Context, Declined, Facts, Input, Touches};
+use crate::{Accept, Charset, Class, Command, Context, Declined, Facts, Input, Touches};
 use counts::{Counter, Counts, Kinds};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,6 +66,36 @@ struct Wc {
     inputs: Vec<Input>,
 }
 
+/// All that pelton knows of `wc`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "wc",
+    family: Family::GnuCoreutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: true },
+    only_prints: always,
+    io_errors: IoErrors {
+        write: io_errors::write_error_without_reason,
+        read: read_error,
+        ..IoErrors::COREUTILS
+    },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[Probe::prints(&["-wmcL"], "é\tb\n", b"      2       4       5       9\n")],
+    cost: |args| match args.iter().any(|arg| arg == b"-l" || arg == b"-c") {
+        true => Rate::both(0.16, 0.05, 0.0),
+        false => Rate::both(4.4, 0.65, 0.0),
+    },
+    grammar: Grammar::reader(&[], &["-l", "-w", "-c", "-m", "-L", "-lw", "-lwc", "-cm", "--total=never"]),
+};
+
+fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
+    let stdin = io_errors::quoted_if_needed(&caller.translated("standard input"));
+    let name = io_errors::file_name(input, &stdin);
+    Unreadable::goes_on(format!("{}: {name}: {}\n", caller.called, caller.reason(error)), 1)
+}
+
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
@@ -106,7 +143,7 @@ pub fn counts_only_lines(args: &[Vec<u8>]) -> bool {
 
 impl Command for Wc {
     fn facts(&self) -> Facts {
-        Facts::serial(Class::Fold, Touches::anything()).with_combiner(Combiner::Add).blocking()
+        Facts::serial(Class::Other, Touches::anything()).blocking()
     }
 
     fn inputs(&self) -> &[Input] {

@@ -7,6 +7,11 @@
 mod items;
 mod kernel;
 
+use crate::Family;
+use crate::tool::cost::{self};
+use crate::tool::grammar::{Grammar, Role};
+use crate::tool::io_errors::{IoErrors, StandardOutput};
+use crate::tool::row::{Acceptor, InProcess, Tool, never};
 use pelton_stream::Kernel;
 
 use crate::tool::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
@@ -112,6 +117,53 @@ struct Xargs {
     program: String,
     args: Vec<Vec<u8>>,
 }
+
+/// All that pelton knows of `xargs`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "xargs",
+    family: Family::GnuFindutils,
+    alternatives: &[],
+    accept: Acceptor::Alone(accept),
+    split: None,
+    in_process: InProcess::Never,
+    only_prints: never,
+    io_errors: IoErrors { catalogue: Some("findutils"), ..IoErrors::COREUTILS },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[],
+    cost: cost::unknown,
+    grammar: Grammar {
+        role: Role::Filter,
+        needs: &[
+            "",
+            "echo",
+            "-n@p",
+            "-n 1",
+            "-n @p echo @s",
+            "-L @p",
+            "-s 1000",
+            "-s 60 echo -n",
+            "-d '\\n' -n @p",
+            "-0 -n @p",
+            "-0",
+            "-d , -n@p",
+            "-rn @p",
+            "-r",
+            "-x -n 4 -s 70",
+            "-I{} echo '<{}>'",
+            "-P 2 -n@p",
+            "-n @p printf '%s\\n'",
+            "-n1 echo -e",
+            "-n 1 wc -c",
+            "-r cat",
+            "-n @p grep -c a",
+            "-I{} head -n 2 {}",
+            "-0 sort",
+        ],
+        options: &[],
+        operands: &[""],
+    },
+};
 
 /// Reads the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
@@ -236,7 +288,7 @@ impl Command for Xargs {
     fn facts(&self) -> Facts {
         // Not said to block: full lists may be run before the input ends. What it cannot read, and a command that
         // fails, may end it early.
-        Facts::serial(Class::Effect, Touches::anything()).giving_up_early()
+        Facts::serial(Class::Other, Touches::anything()).giving_up_early()
     }
 
     fn inputs(&self) -> &[Input] {

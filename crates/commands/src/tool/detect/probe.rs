@@ -11,12 +11,9 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::Family;
-
-/// One run, and its answer.
-pub(super) struct Behaviour {
-    family: Family,
-    program: &'static str,
+/// A run of a program over a few bytes, in C.UTF-8, and the answer of the implementation that a kernel equals.
+#[derive(Debug)]
+pub struct Probe {
     args: &'static [&'static str],
     stdin: &'static str,
     stdout: &'static [u8],
@@ -24,55 +21,31 @@ pub(super) struct Behaviour {
     succeeds: bool,
 }
 
-const fn coreutils(
-    program: &'static str,
-    args: &'static [&'static str],
-    stdin: &'static str,
-    stdout: &'static [u8],
-) -> Behaviour {
-    Behaviour { family: Family::GnuCoreutils, program, args, stdin, stdout, succeeds: true }
-}
-
-const fn refuses(behaviour: Behaviour) -> Behaviour {
-    Behaviour { succeeds: false, ..behaviour }
-}
-
-/// The originals' answers, in UTF-8. Patched ones differ in cut, expand, fold, join, sort, unexpand and uniq.
-const BEHAVIOURS: &[Behaviour] = &[
-    coreutils("cat", &["-A"], "é\t\n", b"M-CM-)^I$\n"),
-    refuses(coreutils("comm", &["--total", "-", "/dev/null"], "b\na\n", b"b\na\n2\t0\t0\ttotal\n")),
-    coreutils("cut", &["-c1"], "é\n", b"\xc3\n"),
-    coreutils("expand", &["-t4"], "é\tx\n", "é  x\n".as_bytes()),
-    coreutils("fold", &["-w2"], "éé\n", "é\né\n".as_bytes()),
-    coreutils("head", &["-n", "-1"], "a\nb\n", b"a\n"),
-    refuses(coreutils("join", &["-té", "-", "/dev/null"], "éa\n", b"")),
-    coreutils("nl", &[], "é\n", "     1\té\n".as_bytes()),
-    coreutils("paste", &["-sd,"], "a\nb\n", b"a,b\n"),
-    coreutils("seq", &["-w", "9", "10"], "", b"09\n10\n"),
-    coreutils("sort", &["-fu"], "É\né\n", "É\né\n".as_bytes()),
-    refuses(coreutils("sort", &["-té", "-k2"], "aéb\n", b"")),
-    coreutils("tac", &[], "a\nb", b"ba\n"),
-    coreutils("tail", &["-n", "+2"], "a\nb\n", b"b\n"),
-    coreutils("tee", &[], "a\n", b"a\n"),
-    coreutils("tr", &["é", "xy"], "é\n", b"xy\n"),
-    coreutils("unexpand", &["-at4"], "é  x\n", "é\tx\n".as_bytes()),
-    coreutils("uniq", &["-i"], "É\né\n", "É\né\n".as_bytes()),
-    coreutils("uniq", &["-w1"], "éa\nèa\n", "éa\n".as_bytes()),
-    coreutils("wc", &["-wmcL"], "é\tb\n", b"      2       4       5       9\n"),
-];
-
-/// What is run with a program of this family and name.
-pub(super) fn of(family: Family, program: &str) -> impl Iterator<Item = &'static Behaviour> {
-    BEHAVIOURS.iter().filter(move |behaviour| behaviour.family == family && behaviour.program == program)
-}
-
-impl Behaviour {
-    /// In words, for a reason: `cut -c1`.
-    pub(super) fn describe(&self) -> String {
-        format!("{} {}", self.program, self.args.join(" ")).trim_end().to_owned()
+impl Probe {
+    /// Makes a probe that prints this and succeeds.
+    pub(crate) const fn prints(
+        args: &'static [&'static str],
+        stdin: &'static str,
+        stdout: &'static [u8],
+    ) -> Probe {
+        Probe { args, stdin, stdout, succeeds: true }
     }
 
-    /// Does the program at this path answer so?
+    /// Makes a probe that prints this and fails.
+    pub(crate) const fn refuses(
+        args: &'static [&'static str],
+        stdin: &'static str,
+        stdout: &'static [u8],
+    ) -> Probe {
+        Probe { args, stdin, stdout, succeeds: false }
+    }
+
+    /// Returns the call in words, for a reason: `cut -c1`.
+    pub(super) fn describe(&self, program: &str) -> String {
+        format!("{program} {}", self.args.join(" ")).trim_end().to_owned()
+    }
+
+    /// Whether the program at this path answers so.
     pub(super) fn is_shown_by(&self, path: &Path) -> bool {
         let answer = ask(path, self.args, self.stdin, "C.UTF-8");
         answer.is_some_and(|(stdout, succeeded)| stdout == self.stdout && succeeded == self.succeeds)
@@ -121,22 +94,22 @@ pub(super) fn ask(path: &Path, args: &[&str], stdin: &str, locale: &str) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::COMMANDS;
+    use crate::{Family, TOOLS};
 
     #[test]
-    fn every_kernel_of_coreutils_has_a_behaviour_to_be_told_by() {
-        for entry in COMMANDS.iter().filter(|entry| entry.family == Family::GnuCoreutils) {
-            assert!(of(entry.family, entry.name).next().is_some(), "{}", entry.name);
+    fn every_kernel_of_coreutils_has_a_probe() {
+        for tool in TOOLS.iter().filter(|tool| tool.family == Family::GnuCoreutils) {
+            assert!(!tool.probes.is_empty(), "{}", tool.name);
         }
     }
 
     #[test]
     fn a_program_that_does_not_answer_so_is_told_apart() {
-        let cut = of(Family::GnuCoreutils, "cut").next().unwrap();
+        let cut = &crate::lookup(b"cut").unwrap().probes[0];
         // It prints the whole line, as a patched cut does.
         assert!(!cut.is_shown_by(Path::new("/bin/echo")));
         assert!(!cut.is_shown_by(Path::new("/nowhere/cut")));
-        assert_eq!(cut.describe(), "cut -c1");
+        assert_eq!(cut.describe("cut"), "cut -c1");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! rev, where its kernel is declined.
 
-use super::{Errors, Stateless, Statuses};
+use crate::tool::stateless::{Errors, Stateless, Statuses};
 use crate::{Accept, Context, Declined, Input};
 
 /// Reads the arguments. A file would stand in its messages.

@@ -2,11 +2,16 @@
 //!
 //! Where documents end is not known before they are read: they need not be lines. Nobody has to know: a process that is
 //! given a part of a document says so and fails, and then one process gets that part and all the rest
-//! ([`Errors::ByLine`](super::Errors)). The same holds for what jq says of a document that its filter cannot
+//! ([`Errors::ByLine`](crate::tool::stateless::Errors)). The same holds for what jq says of a document that its filter cannot
 //! handle, which names the line, and for its status, which is that of the last document.
 
-use super::{Data, Errors, Stateless, Statuses};
+use crate::Family;
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse};
+use crate::tool::cost::{self};
+use crate::tool::grammar::{Grammar, Role};
+use crate::tool::io_errors::{IoErrors, StandardOutput};
+use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::stateless::{Data, Errors, Stateless, Statuses};
 use crate::{Accept, Context, Declined, Input};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +53,28 @@ const CONNECTING: [&str; 15] = [
     "get_prog_origin",
     "get_jq_origin",
 ];
+
+/// All that pelton knows of `jq`.
+pub(crate) static TOOL: Tool = Tool {
+    name: "jq",
+    family: Family::Jq,
+    alternatives: &[],
+    accept: Acceptor::NoKernel,
+    split: Some(stateless),
+    in_process: InProcess::Never,
+    only_prints: always,
+    io_errors: IoErrors::COREUTILS,
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[],
+    probes: &[],
+    cost: cost::unknown,
+    grammar: Grammar {
+        role: Role::Reader,
+        needs: &["-c .", "-r .", ".a?"],
+        options: &[],
+        operands: &["", "@f"],
+    },
+};
 
 /// Reads the arguments.
 pub(super) fn stateless(args: &[Vec<u8>], _context: &Context) -> Accept<Stateless> {

@@ -1,0 +1,164 @@
+//! The rows of the awks.
+
+use std::io;
+
+use crate::Family;
+use crate::tool::cost::Rate;
+use crate::tool::grammar::Grammar;
+use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
+use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable};
+
+/// Programs, some with the options that they need. No `toupper`: where its text holds a NUL, mawk prints what its memory
+/// held before, which is another thing in another process.
+const PROGRAMS: &[&str] = &[
+    "'{print $2}'",
+    "'{print $1, $NF}'",
+    "-F, '{print $2}'",
+    "-F@d '{print $1 $3}'",
+    "'NR > 1'",
+    "'length > 8'",
+    "'/a/'",
+    "'!/[0-9]/ {print NR \": \" $0}'",
+    "'!seen[$1]++'",
+    "'{s += NF} END {print s}'",
+    "'{s += $1} END {print s + 0, NR}'",
+    "'{$2 = \"\"; print}'",
+    "'{gsub(/a/, \"b\")} 1'",
+    "'$1 ~ /^[0-9]/'",
+    "'{printf \"%s-%5s|\\n\", $1, $2}'",
+    "-v x=@n '$1 > x'",
+    "'NR == 2, NR == 4'",
+    "'NR <= @n'",
+    "'{n[$1]++} END {for (k in n) print k, n[k]}'",
+    "-F: -vOFS=- '{print $1, $2}'",
+    "'BEGIN {print \"top\"} {print substr($0, 2, 3)}'",
+    "'{n = split($0, p, /,/); print n, p[1]}'",
+    "'{print length($0), index($0, \"e\")}'",
+    "'$0 == \"\" {next} $0 == \"a\" || $0 == \"b\" {$0 = \"c\"} $0 == \"c\" {print NR} {print NF}'",
+    "'function f() {return k > 2 ? a[k] : $1} {a[k++] = NR; print f() \".\" f()}'",
+];
+
+const MAWK_ERRORS: IoErrors = IoErrors { catalogue: None, write: mawk_write_error, read: mawk_read_error };
+const ORIGINAL_AWK_ERRORS: IoErrors =
+    IoErrors { catalogue: Some("libc"), write: original_awk_write_error, read: io_errors::fatal_read_error };
+
+/// An awk program writes by `>`, `|`, and runs by `system`; comparisons look alike and are taken for these.
+fn only_prints(args: &[&str]) -> bool {
+    let option = |arg: &&str| ["-f", "-i", "-l", "--"].iter().any(|start| arg.starts_with(start));
+    !args.iter().any(|arg| option(arg) || arg.contains(['>', '|']) || arg.contains("system"))
+}
+
+fn mawk_write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
+    let (called, reason) = (&caller.called, caller.reason(&failure.error));
+    let close = format!("{called}: close failed on file /dev/stdout ({reason})\n");
+    match failure.is_beyond_first_buffer() {
+        true => (format!("{called}: write failure ({reason})\n{close}"), 2),
+        false => (close, 2),
+    }
+}
+
+fn mawk_read_error(caller: &Caller, _input: Option<&[u8]>, error: &io::Error) -> Unreadable {
+    Unreadable::dies(format!("{}: read error ({})\n", caller.called, caller.reason(error)), 2)
+}
+
+/// Returns what gawk says, without how far it had read.
+fn gawk_write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
+    let (called, reason) = (&caller.called, caller.reason(&failure.error));
+    match failure.is_beyond_first_buffer() {
+        true => (format!("{called}: fatal: print to \"standard output\" failed: {reason}\n"), 2),
+        false => (format!("{called}: warning: error writing standard output: {reason}\n"), 1),
+    }
+}
+
+fn original_awk_write_error(caller: &Caller, _failure: &WriteFailure) -> (String, i32) {
+    (format!("{}: write error on /dev/stdout\n source line number 1\n", caller.called), 2)
+}
+
+/// All that pelton knows of `awk`.
+pub(crate) static AWK: Tool = Tool {
+    name: "awk",
+    family: Family::Mawk,
+    alternatives: &[&GAWK, &ORIGINAL_AWK],
+    accept: Acceptor::WithScripts(super::accept),
+    split: Some(super::stateless),
+    in_process: InProcess::Never,
+    only_prints,
+    io_errors: MAWK_ERRORS,
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::SocketInput],
+    probes: &[],
+    cost: |_| Rate::real(2.2, 0.3),
+    grammar: Grammar::reader(PROGRAMS, &[]),
+};
+
+/// All that pelton knows of `gawk`.
+pub(crate) static GAWK: Tool = Tool {
+    name: "gawk",
+    family: Family::Gawk,
+    alternatives: &[],
+    accept: Acceptor::WithScripts(super::accept_gawk),
+    split: Some(super::stateless),
+    in_process: InProcess::Never,
+    only_prints,
+    io_errors: IoErrors {
+        catalogue: Some("gawk"),
+        write: gawk_write_error,
+        read: io_errors::fatal_read_error,
+    },
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::SocketInput],
+    probes: &[],
+    cost: |_| Rate::real(2.2, 0.3),
+    grammar: Grammar::reader(PROGRAMS, &[]),
+};
+
+/// All that pelton knows of `mawk`.
+pub(crate) static MAWK: Tool = Tool {
+    name: "mawk",
+    family: Family::Mawk,
+    alternatives: &[],
+    accept: Acceptor::WithScripts(super::accept_mawk),
+    split: Some(super::stateless),
+    in_process: InProcess::Never,
+    only_prints,
+    io_errors: MAWK_ERRORS,
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::SocketInput],
+    probes: &[],
+    cost: |_| Rate::real(2.2, 0.3),
+    grammar: Grammar::reader(PROGRAMS, &[]),
+};
+
+/// All that pelton knows of `nawk`.
+pub(crate) static NAWK: Tool = Tool {
+    name: "nawk",
+    family: Family::OriginalAwk,
+    alternatives: &[],
+    accept: Acceptor::WithScripts(super::accept_original),
+    split: Some(super::stateless),
+    in_process: InProcess::Never,
+    only_prints,
+    io_errors: ORIGINAL_AWK_ERRORS,
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::SocketInput],
+    probes: &[],
+    cost: |_| Rate::real(7.8, 0.3),
+    grammar: Grammar::reader(PROGRAMS, &[]),
+};
+
+/// All that pelton knows of `original-awk`.
+pub(crate) static ORIGINAL_AWK: Tool = Tool {
+    name: "original-awk",
+    family: Family::OriginalAwk,
+    alternatives: &[],
+    accept: Acceptor::WithScripts(super::accept_original),
+    split: Some(super::stateless),
+    in_process: InProcess::Never,
+    only_prints,
+    io_errors: ORIGINAL_AWK_ERRORS,
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::SocketInput],
+    probes: &[],
+    cost: |_| Rate::real(7.8, 0.3),
+    grammar: Grammar::reader(PROGRAMS, &[]),
+};

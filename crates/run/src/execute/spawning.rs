@@ -1,0 +1,248 @@
+//! Starts the stages of a pipeline: processes, native workers, and what the shell runs.
+
+use super::Observing;
+use super::lists::ties;
+use super::recording::stage_ends;
+use super::supervision::Runner;
+use crate::native::{self, Native, PassCounters, Unit};
+use crate::plan::PipelinePlan;
+use crate::progress::{self};
+use crate::rows::{Account, Described};
+use crate::stage::{Ends, StagePlan, Surroundings};
+use pelton_observe::inside::Family;
+use pelton_observe::probes::pipes::PipeProbe;
+use pelton_observe::{Edges, Watched};
+use pelton_record::{How, Span};
+use pelton_sys::clock;
+use pelton_sys::pipe;
+use pelton_sys::signals::Forwarded;
+use pelton_sys::spawn::{self, Action, Child, Exec, Tie};
+use pelton_sys::wait::Ended;
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsFd, OwnedFd};
+
+impl Runner {
+    pub(super) fn run_one(
+        &mut self,
+        exec: Exec,
+        text: &str,
+        name: String,
+        how: How,
+        program: Option<String>,
+    ) -> io::Result<()> {
+        let child = Child {
+            action: Action::Exec(exec),
+            fallback: None,
+            stdin: None,
+            stdout: None,
+            redirections: vec![],
+            not_mine: None,
+        };
+        self.only_one = true;
+        let started = self.start(&child, how, program, Edges::default(), true)?;
+        let (starts, endings) = self.wait_for(vec![started])?;
+        let ended = endings[0].ended;
+        self.execution.status = ended.status();
+        if let Ended::Signalled(signal, _) = ended {
+            self.execution.died_by = Some(signal);
+        }
+        if self.observing.measures() {
+            let span = Span::new(0, text.len());
+            let described = Described { text: text.to_string(), name, span };
+            self.record(span, &[described], starts, endings, &[ended]);
+            if let Some(pipeline) = self.execution.pipelines.last_mut() {
+                pipeline.text = text.to_string();
+                pipeline.exit_status = self.execution.status;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one pipeline to its end; gives its stages' processes and how they ended, left to right.
+    pub(super) fn run_pipeline(
+        &mut self,
+        pipeline: &PipelinePlan,
+        units: Vec<Unit>,
+        around: &Surroundings<'_>,
+    ) -> io::Result<Vec<(u32, Ended)>> {
+        let mut started = Vec::with_capacity(units.len());
+        if let Err(error) = self.start_pipeline(pipeline, units, around, &mut started) {
+            // Its pipes are closed by now, so those that were started come to their end. Nothing is left behind.
+            let _ = self.wait_for(started);
+            return Err(error);
+        }
+        let told: Vec<_> =
+            started.iter_mut().map(|unit| (unit.stages.clone(), unit.statuses.take())).collect();
+        let pids: Vec<u32> = started.iter().map(|unit| unit.pid).collect();
+        let total_bytes = self.total_bytes.take();
+        self.watch = self.show.map(|show| progress::Watch::new(show, self.begun, total_bytes, &pids));
+        self.begun += 1;
+        let (starts, mut endings) = self.wait_for(started)?;
+        let mut ends: Vec<(u32, Ended)> = Vec::with_capacity(pipeline.stages.len());
+        for ((pid, (stages, statuses)), ending) in pids.into_iter().zip(told).zip(&mut endings) {
+            let told = statuses.map(native::told);
+            if let (Some(told), Some(finished)) = (&told, &mut ending.finished) {
+                native::forget_telling(told, &mut finished.cost);
+            }
+            ends.extend(stage_ends(pid, ending.ended, stages, told));
+        }
+        if self.observing.measures() {
+            let describe =
+                |s: &StagePlan| Described { text: s.text.clone(), name: s.name.clone(), span: s.span };
+            let described: Vec<_> = pipeline.stages.iter().map(describe).collect();
+            let ended: Vec<_> = ends.iter().map(|(_, ended)| *ended).collect();
+            self.record(pipeline.span, &described, starts, endings, &ended);
+        }
+        Ok(ends)
+    }
+
+    /// Starts the stages left to right. Each child holds its own pipe ends and no others, also while it is still
+    /// opening its redirections, so a reader sees its writer's end as soon as it comes.
+    pub(super) fn start_pipeline(
+        &mut self,
+        pipeline: &PipelinePlan,
+        units: Vec<Unit>,
+        around: &Surroundings<'_>,
+        started: &mut Vec<Started>,
+    ) -> io::Result<()> {
+        let count = units.len();
+        let mut previous: Option<(OwnedFd, u64)> = None;
+        self.pipes.clear();
+        let ties = ties(&units);
+        for (i, (unit, tie)) in units.into_iter().zip(ties).enumerate() {
+            let unit = match unit {
+                // What is measured is the command as it is.
+                Unit::Parts(parts) if self.observing.measures() => Unit::Process(parts.stage),
+                unit => unit,
+            };
+            let next = if i + 1 < count { Some(pipe::pipe()?) } else { None };
+            let (read_end, upstream) = previous.take().unzip();
+            if self.observing.measures() {
+                self.pipes.extend(next.as_ref().map(|pipe| PipeProbe::new(pipe.inode, clock::now_ns())));
+            }
+            let edges = Edges { upstream, downstream: next.as_ref().map(|pipe| pipe.inode) };
+            let ends = Ends {
+                stdin: read_end.as_ref().map(|fd| fd.as_fd()),
+                stdout: next.as_ref().map(|pipe| pipe.write.as_fd()),
+                not_mine: next.as_ref().map(|pipe| pipe.read.as_fd()),
+            };
+            started.push(match unit {
+                Unit::Parts(parts) => {
+                    let stages = parts.stage..parts.stage + 1;
+                    Started { stages, ..Started::unmeasured(parts.spawn(ends, tie)?) }
+                }
+                Unit::Process(stage) => {
+                    let prepared = pipeline.stages[stage].prepare(around, ends);
+                    let begun =
+                        self.start(&prepared.child, prepared.how, prepared.program, edges, count == 1)?;
+                    Started { stages: stage..stage + 1, ..begun }
+                }
+                Unit::Native(mut native) => {
+                    native.tie = tie;
+                    match self.observing {
+                        Observing::No => start_native(*native, ends)?,
+                        _ => start_metered(*native, ends, edges)?,
+                    }
+                }
+            });
+            // The parent keeps neither this stage's input nor the write end of its output.
+            previous = next.map(|pipe| (pipe.read, pipe.inode));
+        }
+        Ok(())
+    }
+
+    pub(super) fn start(
+        &mut self,
+        child: &Child<'_>,
+        how: How,
+        program: Option<String>,
+        edges: Edges,
+        alone: bool,
+    ) -> io::Result<Started> {
+        // What the shell would run itself ends as the shell would, and what is all there is to do takes its place.
+        let by_shell = matches!(how, How::Shell { .. });
+        let tie = if alone && (by_shell || self.only_one) { Tie::ToParent } else { Tie::None };
+        let (pid, watched) = match self.observing {
+            Observing::No if tie == Tie::ToParent => (spawn::spawn_tied(child)?, None),
+            Observing::No => (spawn::spawn(child)?, None),
+            observing => {
+                let (pid, gate) = spawn::spawn_gated(child, tie)?;
+                if alone && observing.follows() {
+                    // Where that is not permitted, it is a row like any other.
+                    let course = observing == Observing::Timeline;
+                    self.family = Family::follow(pid, course, self.lines).ok();
+                    self.had_before.extend(self.family.as_ref().map(Family::tracer));
+                }
+                let watched = match observing {
+                    Observing::Syscalls => Watched::start_traced(pid, gate, edges),
+                    Observing::Exact => Watched::start_exact(pid, gate, edges),
+                    Observing::Threads => Watched::start(pid, gate, edges).with_threads(),
+                    Observing::Timeline => Watched::start(pid, gate, edges).with_timeline(),
+                    Observing::Yes | Observing::Inside | Observing::No => Watched::start(pid, gate, edges),
+                };
+                self.had_before.extend(watched.tracer());
+                (pid, Some(watched))
+            }
+        };
+        if alone && self.only_one {
+            self.forwarded = Forwarded::to(pid);
+        }
+        Ok(Started { stages: 0..1, statuses: None, pid, watched, how, program, account: None })
+    }
+}
+
+/// A started stage, or several in one worker.
+pub(super) struct Started {
+    pub(super) stages: Range<usize>,
+    /// Where a worker tells the statuses of its stages.
+    pub(super) statuses: Option<OwnedFd>,
+    pub(super) pid: u32,
+    pub(super) watched: Option<Watched>,
+    pub(super) how: How,
+    pub(super) program: Option<String>,
+    /// What a measured worker counts.
+    pub(super) account: Option<Account>,
+}
+
+impl Started {
+    /// Nothing but a process.
+    pub(super) fn unmeasured(pid: u32) -> Self {
+        let (how, program) = (How::Process, None);
+        Started { stages: 0..1, statuses: None, pid, watched: None, how, program, account: None }
+    }
+}
+
+/// How a stage was started, or several in one worker, for the record.
+pub(super) struct Start {
+    pub(super) stages: Range<usize>,
+    pub(super) pid: u32,
+    pub(super) how: How,
+    pub(super) program: Option<String>,
+    pub(super) account: Option<Account>,
+}
+
+pub(super) fn start_native(native: Native, ends: Ends<'_>) -> io::Result<Started> {
+    let statuses = pipe::pipe()?;
+    let stages = native.stages.clone();
+    let pid = native.spawn(ends, statuses.write.as_fd())?;
+    Ok(Started { stages, statuses: Some(statuses.read), ..Started::unmeasured(pid) })
+}
+
+/// The same, measured: the worker waits at its gate until it is watched.
+pub(super) fn start_metered(mut native: Native, ends: Ends<'_>, edges: Edges) -> io::Result<Started> {
+    let statuses = pipe::pipe()?;
+    let stages = native.stages.clone();
+    let account =
+        Account { meter: PassCounters::new(stages.clone())?, rows: std::mem::take(&mut native.rows) };
+    let (pid, gate) = native.spawn_metered(ends, statuses.write.as_fd(), &account.meter)?;
+    Ok(Started {
+        stages,
+        statuses: Some(statuses.read),
+        pid,
+        watched: Some(Watched::start(pid, gate, edges)),
+        how: How::Process,
+        program: None,
+        account: Some(account),
+    })
+}

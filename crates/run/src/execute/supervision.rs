@@ -1,0 +1,209 @@
+//! Waits for started stages, samples them, and shows what goes on.
+
+use super::recording::{Ending, end};
+use super::spawning::{Start, Started};
+use super::{Execution, Observing, SHOW_NS, SIGINT, ShowLive};
+use crate::progress::{self, ShowProgress};
+use pelton_observe::doctor::Scope;
+use pelton_observe::inside::Family;
+use pelton_observe::probes::accounting;
+use pelton_observe::probes::pipes::PipeProbe;
+use pelton_observe::{Live, Pace, Watched};
+use pelton_record::Cost;
+use pelton_sys::clock;
+use pelton_sys::follow::LinePlace;
+use pelton_sys::procfs::{self, ProcFile};
+use pelton_sys::sched;
+use pelton_sys::signals::{self, Forwarded, Interrupts};
+use pelton_sys::wait::{self, Ended};
+use std::collections::HashMap;
+use std::io;
+
+/// Starts processes and waits for them.
+pub(super) struct Runner {
+    pub(super) observing: Observing,
+    /// There is one pipeline in all.
+    pub(super) only_one: bool,
+    /// What asks this process to end goes to the command that is all there is to do.
+    pub(super) forwarded: Option<Forwarded>,
+    pub(super) execution: Execution,
+    pub(super) pace: Pace,
+    pub(super) start_ns: u64,
+    pub(super) own_cpu_at_start_ns: u64,
+    /// Of the whole machine.
+    pub(super) idle_at_start_ns: Option<u64>,
+    /// Who wants to see how far it is.
+    pub(super) show: Option<ShowProgress>,
+    /// How many pipelines have begun.
+    pub(super) begun: usize,
+    /// What the pipeline at hand has to read, if that is known and somebody wants to see it.
+    pub(super) total_bytes: Option<u64>,
+    pub(super) watch: Option<progress::Watch>,
+    /// The pipes of the pipeline at hand, left to right.
+    pub(super) pipes: Vec<PipeProbe>,
+    pub(super) sampling_ns: u64,
+    /// The only stage of the pipeline at hand and all that it starts, if that is followed.
+    pub(super) family: Option<Family>,
+    /// Who wants to see what goes on, what it is, and when it was shown.
+    pub(super) show_live: Option<ShowLive>,
+    pub(super) live: Option<Live>,
+    pub(super) shown_ns: u64,
+    pub(super) lines: Option<LinePlace>,
+    /// Children that are none of the text's: those that this process had before it became pelton (`cmd & exec pelton …`),
+    /// and those that count system calls.
+    pub(super) had_before: Vec<u32>,
+}
+
+impl Runner {
+    pub(super) fn new(observing: Observing) -> io::Result<Self> {
+        signals::behave_as_a_shell();
+        if observing.measures() {
+            // Without it, only what a stage leaves behind is missed: not worth failing for.
+            let _ = wait::become_subreaper();
+            // A sampler that has to wait for a CPU sees too little of who has it.
+            pelton_sys::sched::wake_soon();
+            pelton_sys::limits::raise_descriptors();
+        }
+        let had_before = if observing.measures() { procfs::children(std::process::id()) } else { Vec::new() };
+        let execution = Execution::default();
+        Ok(Runner {
+            observing,
+            only_one: false,
+            forwarded: None,
+            execution,
+            pace: Pace::begin(),
+            start_ns: clock::now_ns(),
+            own_cpu_at_start_ns: clock::own_cpu_ns(),
+            idle_at_start_ns: observing.measures().then(sched::idle_ns).flatten(),
+            show: None,
+            begun: 0,
+            total_bytes: None,
+            watch: None,
+            pipes: Vec::new(),
+            sampling_ns: 0,
+            family: None,
+            show_live: None,
+            live: None,
+            shown_ns: 0,
+            lines: None,
+            had_before,
+        })
+    }
+
+    /// Waits until all stages have ended.
+    pub(super) fn wait_for(&mut self, started: Vec<Started>) -> io::Result<(Vec<Start>, Vec<Ending>)> {
+        let mut starts = Vec::with_capacity(started.len());
+        let mut watched = Vec::with_capacity(started.len());
+        for stage in started {
+            starts.push(Start {
+                stages: stage.stages,
+                pid: stage.pid,
+                how: stage.how,
+                program: stage.program,
+                account: stage.account,
+            });
+            watched.push(stage.watched);
+        }
+        let places: HashMap<u32, usize> =
+            starts.iter().enumerate().map(|(i, start)| (start.pid, i)).collect();
+        let mut endings: Vec<Option<Ending>> = starts.iter().map(|_| None).collect();
+        let pids = || starts.iter().map(|start| start.pid).collect();
+        self.live = self.show_live.map(|_| Live::attach(Scope::These(pids())));
+        let interrupts = Interrupts::watch();
+        let mut outlived_interrupt = false;
+        while endings.iter().any(Option::is_none) {
+            let Some(pid) = self.next_ended(&mut watched)? else { continue };
+            let Some(&i) = places.get(&pid) else {
+                self.reap_stranger(pid)?;
+                continue;
+            };
+            let ending = end(pid, watched[i].take())?;
+            if let Some(watch) = &mut self.watch {
+                watch.ended(pid);
+            }
+            outlived_interrupt |= interrupts.came() && !matches!(ending.ended, Ended::Signalled(SIGINT, _));
+            endings[i] = Some(ending);
+        }
+        if let (Some(show), Some(_)) = (self.show_live, self.live.take()) {
+            show(None);
+        }
+        // bash dies of an interrupt too, unless one of its children made something else of it.
+        self.execution.interrupted = interrupts.came() && !outlived_interrupt;
+        self.forwarded = None;
+        Ok((starts, endings.into_iter().flatten().collect()))
+    }
+
+    /// A child that has ended; `None` after a round of samples, or if a signal came.
+    pub(super) fn next_ended(&mut self, watched: &mut [Option<Watched>]) -> io::Result<Option<u32>> {
+        if self.observing == Observing::No && self.watch.is_none() {
+            return wait::peek_ended(true);
+        }
+        if let Some(pid) = wait::peek_ended(false)? {
+            return Ok(Some(pid));
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.wait();
+            return Ok(None);
+        }
+        let mut waited: Vec<_> = watched.iter().flatten().filter_map(Watched::pidfd).collect();
+        waited.extend(self.family.as_ref().and_then(Family::readable));
+        wait::wait_any(&waited, Some(self.pace.until_next()));
+        if let Some(family) = &mut self.family {
+            family.notice();
+        }
+        if self.pace.is_due() {
+            self.sample(watched);
+            self.show_what_goes_on();
+            self.pace.tick();
+        }
+        Ok(None)
+    }
+
+    pub(super) fn show_what_goes_on(&mut self) {
+        let (Some(show), Some(live)) = (self.show_live, &mut self.live) else { return };
+        live.sample();
+        let now_ns = clock::now_ns();
+        if now_ns - self.shown_ns >= SHOW_NS {
+            self.shown_ns = now_ns;
+            show(Some(&live.snapshot()));
+        }
+    }
+
+    /// One round of samples.
+    pub(super) fn sample(&mut self, watched: &mut [Option<Watched>]) {
+        let before_ns = clock::own_cpu_ns();
+        watched.iter_mut().flatten().for_each(Watched::sample);
+        let now_ns = clock::now_ns();
+        let process = |i: usize| watched.get(i)?.as_ref()?.pidfd();
+        for (i, pipe) in self.pipes.iter_mut().enumerate() {
+            pipe.sample(now_ns, process(i), process(i + 1));
+        }
+        if let Some(family) = &mut self.family {
+            family.sample(now_ns);
+        }
+        self.sampling_ns += clock::own_cpu_ns() - before_ns;
+    }
+
+    /// An orphan of some stage, or a child that this process had before it became pelton.
+    pub(super) fn reap_stranger(&mut self, pid: u32) -> io::Result<()> {
+        let mut buffer = [0; 512];
+        let io = ProcFile::open(pid, "io").and_then(|file| procfs::parse_io(file.read(&mut buffer)?));
+        let (_, usage) = wait::reap(pid)?;
+        if self.observing.measures() && !self.had_before.contains(&pid) {
+            let left = &mut self.execution.left_behind;
+            if left.ended == 0 {
+                left.cost = Cost::zero();
+            }
+            left.cost.add(&accounting::cost_of(io, &usage, 0));
+            left.ended += 1;
+        }
+        Ok(())
+    }
+
+    /// Since the start.
+    pub(super) fn idle_cores(&self) -> Option<f64> {
+        let idle_ns = sched::idle_ns()?.checked_sub(self.idle_at_start_ns?)?;
+        let passed_ns = clock::now_ns().checked_sub(self.start_ns).filter(|ns| *ns > 0)?;
+        Some(idle_ns as f64 / passed_ns as f64)
+    }
+}
