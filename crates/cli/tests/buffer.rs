@@ -1,6 +1,6 @@
 //! `pelton buffer` between real writers and real readers: nothing lost, nothing reordered, nobody kept waiting.
 
-use pelton_testkit::{Ended, Ending, Launch, Running, SessionProcess, Signal, Terminal};
+use pelton_testkit::{Ended, Ending, Launch, Running, SessionProcess, Signal, Terminal, wait_until};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -38,13 +38,8 @@ fn statistics(text: &[u8]) -> serde_json::Value {
 
 /// Waits until the file is there and holds these words.
 fn await_file(path: &Path, words: &str) {
-    for _ in 0..3000 {
-        if std::fs::read_to_string(path).is_ok_and(|text| text.contains(words)) {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    panic!("{} never said {words:?}", path.display());
+    let says = || std::fs::read_to_string(path).is_ok_and(|text| text.contains(words));
+    wait_until(&format!("{} says {words:?}", path.display()), says);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `pelton init` in real shells on a pseudo-terminal: completions, the keys, and what they do when pelton is gone.
 
-use pelton_testkit::{Ended, Launch, Terminal};
+use pelton_testkit::{Ended, Launch, Terminal, wait_until};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -73,13 +73,8 @@ impl Session {
     /// Waits until a file in the home says this.
     fn writes(&self, file: &str, text: &str) {
         let path = self.home.path().join(file);
-        for _ in 0..1000 {
-            if fs::read_to_string(&path).is_ok_and(|found| found == text) {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-        panic!("{file}: {:?} instead of {text:?}", fs::read_to_string(&path));
+        let says = || fs::read_to_string(&path).is_ok_and(|found| found == text);
+        wait_until(&format!("{file} holds {text:?}"), says);
     }
 
     fn ends(mut self) -> Ended {
@@ -147,14 +142,9 @@ fn without_pelton_the_key_is_enter() {
 fn tab_completes_as_soon_as_it_is_wanted() {
     for mut session in sessions() {
         session.types("pelton ti\t--sys\ttrue 2> tabs\r");
-        for _ in 0..1000 {
-            if fs::read_to_string(session.home.path().join("tabs"))
-                .is_ok_and(|text| text.contains("system calls"))
-            {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
+        let tabs = session.home.path().join("tabs");
+        let says = || fs::read_to_string(&tabs).is_ok_and(|text| text.contains("system calls"));
+        wait_until("completions tell of system calls", says);
         let said = fs::read_to_string(session.home.path().join("tabs")).unwrap_or_default();
         let screen = String::from_utf8_lossy(&session.ends().stdout).into_owned();
         assert!(said.contains("system calls"), "{said}{screen}");

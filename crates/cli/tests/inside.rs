@@ -1,5 +1,6 @@
 //! `pelton time` on a single command: what it starts is followed, and nothing of it changes.
 
+use pelton_testkit::wait_until;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -144,11 +145,7 @@ fn what_is_left_running_goes_on() {
     assert!(out.status.success());
     assert_eq!(inside["still_running"].as_u64().map(|n| n > 0), Some(true), "{inside:#}");
     let late = dir.path().join("late");
-    let waited = (0..100).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        late.exists()
-    });
-    assert!(waited, "it was ended, or hangs");
+    wait_until("what was left running goes on", || late.exists());
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! `--memory` of several processes: what one of them holds, another one stores.
 
-use pelton_testkit::has_file_in;
+use pelton_testkit::{has_file_in, wait_until};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 const LINE_BYTES: usize = 1000;
 const LINES: usize = 5000;
@@ -38,7 +37,6 @@ fn printed(mut child: Child) -> String {
 
 #[test]
 fn calls_of_a_script_share_the_memory() {
-    const PATIENCE: Duration = Duration::from_secs(60);
     let dir = tempfile::tempdir().expect("a temporary directory");
     let place = dir.path().canonicalize().expect("a directory");
     let key =
@@ -46,11 +44,9 @@ fn calls_of_a_script_share_the_memory() {
     let (first, other) = (call(dir.path(), &key(1)), call(dir.path(), &key(2)));
     // What one call holds, and all but what a pipe holds has been read, leaves too little for another one.
     let second = call(dir.path(), &key(1));
-    let begun = Instant::now();
-    while !has_file_in(second.id(), &place) {
-        assert!(begun.elapsed() < PATIENCE, "the second call holds what the first one does");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the second call stores lines, since the first one holds memory", || {
+        has_file_in(second.id(), &place)
+    });
     assert!(!has_file_in(other.id(), &place));
     let mut sorted: Vec<usize> = numbers().collect();
     sorted.sort_unstable();

@@ -1,25 +1,14 @@
 //! What becomes of a pipeline when `pelton run` itself is ended, and not its group: workers end with it, as the command would that the
 //! shell becomes, and leave nothing; what real commands read is given to them whole.
 
-use pelton_testkit::has_file_in;
+use pelton_testkit::{has_file_in, wait_until};
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::time::{Duration, Instant};
 
 const TERM: i32 = 15;
 const KILL: i32 = 9;
-const PATIENCE: Duration = Duration::from_secs(60);
-
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "it never came about that {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 fn children(pid: u32) -> Vec<u32> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()

@@ -1,7 +1,7 @@
 //! Real commands as several processes: the same bytes, statuses and messages as from one, whatever the length of the
 //! parts, and whatever ends one of them.
 
-use pelton_testkit::{Random, without_pids};
+use pelton_testkit::{Random, wait_until, without_pids};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -340,11 +340,7 @@ impl Victim {
     /// Its group must be empty soon.
     fn leaves_nobody(&self) {
         let group = self.child.id().to_string();
-        let until = Instant::now() + Duration::from_secs(20);
-        while in_group(&group) {
-            assert!(Instant::now() < until, "processes of {group} are left");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until(&format!("no process of {group} is left"), || !in_group(&group));
     }
 }
 

@@ -8,6 +8,7 @@
 //! file in memory and writes to `cat > /dev/null` (some tools notice /dev/null itself). The CPU of the tool is its own
 //! user and system time; that of the kernel is this process's. Best of three.
 
+use pelton_testkit::Random;
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
@@ -87,19 +88,8 @@ enum Data {
     Keys,
 }
 
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-}
-
 fn make(data: Data) -> Vec<u8> {
-    let mut rng = Rng(42);
+    let mut rng = Random::new(42);
     let mut out = Vec::with_capacity(BYTES + 4096);
     let vocabulary: Vec<String> = (0..5000)
         .map(|_| (0..2 + rng.below(8)).map(|_| char::from(b'a' + rng.below(26) as u8)).collect())

@@ -1,6 +1,7 @@
 //! GNU cp is the oracle: random trees, copied by it and here with the same options, must end the same.
 
 use pelton_copy::{Backup, Copier, Naming, Options, Overwrite, Preserve, Sparse, Talk, Way};
+use pelton_testkit::Random;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, FileTimes};
 use std::io;
@@ -26,21 +27,6 @@ impl Talk for Quiet {
     }
 }
 
-/// A generator of numbers that look random: xorshift64*, from G. Marsaglia.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % limit
-    }
-    fn of<'t, T>(&mut self, all: &'t [T]) -> &'t T {
-        &all[self.below(all.len() as u64) as usize]
-    }
-}
-
 fn age(path: &Path, days: u64) {
     let time = SystemTime::now() - Duration::from_secs(days * 86_400);
     let times = FileTimes::new().set_accessed(time).set_modified(time);
@@ -54,7 +40,8 @@ fn plain(path: &Path, random: &mut Random) {
         file.set_len(2_000_000).expect("sized");
         file.write_all_at(&vec![b'd'; 9000], 1_048_576).expect("written");
     } else {
-        let bytes: Vec<u8> = (0..size).map(|at| (at % 253) as u8 ^ random.0 as u8).collect();
+        let mask = random.next() as u8;
+        let bytes: Vec<u8> = (0..size).map(|at| (at % 253) as u8 ^ mask).collect();
         file.write_all_at(&bytes, 0).expect("written");
         if random.below(4) == 0 {
             file.write_all_at(&vec![0; 40_000], size as u64).expect("written");
@@ -65,7 +52,7 @@ fn plain(path: &Path, random: &mut Random) {
         mode &= 0o777;
     }
     file.set_permissions(PermissionsExt::from_mode(mode)).expect("mode");
-    age(path, 1 + random.below(5) * 7);
+    age(path, 1 + random.below(5) as u64 * 7);
 }
 
 /// cp -p sets the mode of what is there through an access control list, which leaves the set-user-ID bit of the old file on
@@ -96,7 +83,7 @@ fn fill(dir: &Path, random: &mut Random, depth: u32) {
                     mode &= 0o777;
                 }
                 fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("mode");
-                age(&path, 2 + random.below(9));
+                age(&path, 2 + random.below(9) as u64);
             }
         }
     }
@@ -176,7 +163,7 @@ fn options(random: &mut Random) -> (Vec<&'static str>, Options) {
             options.follow = false;
         }
     }
-    let mut also = |word, chance: u64, set: &mut dyn FnMut(&mut Options)| {
+    let mut also = |word, chance: usize, set: &mut dyn FnMut(&mut Options)| {
         if random.below(chance) == 0 {
             words.push(word);
             set(&mut options);
@@ -202,12 +189,12 @@ fn options(random: &mut Random) -> (Vec<&'static str>, Options) {
 
 fn check(seed: u64) {
     let worlds = tempfile::tempdir().expect("a directory");
-    let mut random = Random(seed * 2_654_435_761 + 1);
+    let mut random = Random::new(seed);
     for _ in 0..5 {
         random.below(2);
     }
     let (mut words, mut options) = options(&mut random);
-    let tree_seed = random.0;
+    let tree_seed = random.next();
     let targets = ["target", "source/x", "target/new", "source"];
     let (sources, target) = match random.below(5) {
         0 => (vec!["source/a", "source/b"], "target"),
@@ -219,7 +206,7 @@ fn check(seed: u64) {
     let mut ends = Vec::new();
     for who in ["cp", "here"] {
         let root = worlds.path().join(who);
-        let mut same = Random(tree_seed);
+        let mut same = Random::new(tree_seed);
         for name in ["source", "target"] {
             fs::create_dir_all(root.join(name)).expect("made");
             fill(&root.join(name), &mut same, 2);

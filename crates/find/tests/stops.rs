@@ -2,6 +2,7 @@
 //! process, so that both can be counted.
 
 use pelton_find::{Order, Settings, Sink, Surroundings, Walk, default_slots, parse, walk};
+use pelton_testkit::{Random, wait_until};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -23,18 +24,6 @@ impl Sink for Pipe {
     }
 
     fn error(&self, _: &[u8]) {}
-}
-
-/// Numbers that look random: xorshift.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
 }
 
 /// Directories, each in one that was made before, with a file in each.
@@ -59,12 +48,7 @@ fn held() -> (usize, usize) {
 
 /// The same once it is what it was: who joins a thread is told a moment before the kernel takes it off the list.
 fn held_again(before: (usize, usize)) -> (usize, usize) {
-    for _ in 0..1000 {
-        if held() == before {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    wait_until("threads and descriptors are what they were", || held() == before);
     held()
 }
 
@@ -85,7 +69,7 @@ fn settings(random: &mut Random) -> Settings {
 fn stop(times: usize) {
     const DIRECTORIES: usize = 120;
     let dir = tempfile::tempdir().expect("a directory");
-    let mut random = Random(0x5eed);
+    let mut random = Random::new(0x5eed);
     tree(dir.path(), &mut random, DIRECTORIES);
     let start = dir.path().to_str().expect("text");
     let before = held();

@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::Random;
 use pelton_syntax::{Dialect, parse, shell_hazards};
+use pelton_testkit::Random;
 use std::time::{Duration, Instant};
 
 fn both(text: &str) -> Duration {
@@ -118,7 +118,7 @@ fn noise_comes_back() {
     ];
     let mut random = Random::new(5);
     for _ in 0..20_000 {
-        let text: String = (0..random.below(24)).map(|_| *random.pick(BYTES)).collect();
+        let text: String = (0..random.below(24)).map(|_| *random.of(BYTES)).collect();
         both(&text);
     }
 }

@@ -9,11 +9,11 @@
 
 mod common;
 
-use common::Random;
 use pelton_syntax::{
     AndOr, Command as Parsed, Connector, Dialect, Pipeline, Redirect, RedirectKind, Script, Stage, Word,
     parse,
 };
+use pelton_testkit::Random;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -232,10 +232,10 @@ const FRAGMENTS: &[&str] = &[
 ];
 
 fn mutated(random: &mut Random) -> String {
-    let mut text: Vec<char> = random.pick(CORPUS).chars().collect();
+    let mut text: Vec<char> = random.of(CORPUS).chars().collect();
     if random.below(4) == 0 {
-        text.extend(random.pick(&["; ", "\n", " | ", " && ", " "]).chars());
-        text.extend(random.pick(CORPUS).chars());
+        text.extend(random.of(&["; ", "\n", " | ", " && ", " "]).chars());
+        text.extend(random.of(CORPUS).chars());
     }
     for _ in 0..1 + random.below(3) {
         let at = random.below(text.len() + 1);
@@ -246,7 +246,7 @@ fn mutated(random: &mut Random) -> String {
                 let copy: Vec<char> = text[at..to].to_vec();
                 text.splice(at..at, copy);
             }
-            _ => drop(text.splice(at..at, random.pick(FRAGMENTS).chars())),
+            _ => drop(text.splice(at..at, random.of(FRAGMENTS).chars())),
         }
     }
     text.into_iter().collect()

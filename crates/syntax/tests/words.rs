@@ -5,8 +5,8 @@
 
 mod common;
 
-use common::Random;
 use pelton_syntax::{Command as Parsed, Dialect, parse};
+use pelton_testkit::Random;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -145,7 +145,7 @@ const PIECES: &[&str] = &[
 ];
 
 fn random_word(random: &mut Random) -> String {
-    (0..1 + random.below(7)).map(|_| *random.pick(PIECES)).collect()
+    (0..1 + random.below(7)).map(|_| *random.of(PIECES)).collect()
 }
 
 /// Our reading of `word` as the only argument of a command, if all of it is static.

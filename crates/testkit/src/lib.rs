@@ -30,6 +30,7 @@ mod snapshot;
 mod subject;
 pub mod suite;
 mod terminal;
+mod wait;
 mod watchdog;
 mod world;
 
@@ -49,6 +50,7 @@ pub use snapshot::{Entry, snapshot};
 pub use subject::Subject;
 pub use suite::{Findings, check_case, check_topic};
 pub use terminal::Terminal;
+pub use wait::wait_until;
 pub use watchdog::Watchdog;
 pub use world::{World, base_environment, make_fifo};
 

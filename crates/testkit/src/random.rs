@@ -2,6 +2,7 @@
 
 /// SplitMix64 (Steele, Lea and Flood, 2014): small, good enough for test data, and written out here so that no update can
 /// change the data.
+#[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
@@ -23,6 +24,16 @@ impl Random {
     /// One below `limit`; 0 if that is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit.max(1) as u64) as usize
+    }
+
+    /// Whether an event of this probability, in percent, happens.
+    pub fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    /// Whether an event that happens once in `limit` times happens.
+    pub fn one_in(&mut self, limit: usize) -> bool {
+        self.below(limit) == 0
     }
 
     /// One of these.

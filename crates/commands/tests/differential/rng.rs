@@ -1,17 +1,16 @@
-//! A small seeded generator (xorshift64*): the same seed gives the same campaign everywhere.
+//! The generator of random cases: the same seed gives the same campaign everywhere.
 
-pub struct Rng(u64);
+use pelton_testkit::Random;
+
+pub struct Rng(Random);
 
 impl Rng {
     pub fn new(seed: u64) -> Self {
-        Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+        Rng(Random::new(seed))
     }
 
     pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
+        self.0.next()
     }
 
     /// From 0 to `end` - 1.
@@ -25,6 +24,6 @@ impl Rng {
     }
 
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len() as u64) as usize]
+        self.0.pick(choices)
     }
 }

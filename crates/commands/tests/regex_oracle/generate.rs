@@ -1,6 +1,6 @@
 //! Random expressions and lines, over few characters so that they meet.
 
-use super::random::Random;
+use pelton_testkit::Random;
 
 /// What an expression is written for.
 #[derive(Clone, Copy, Debug)]

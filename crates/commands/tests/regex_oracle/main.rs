@@ -3,7 +3,6 @@
 
 mod cases;
 mod generate;
-mod random;
 mod tools;
 
 use std::collections::BTreeMap;
@@ -15,8 +14,8 @@ use pelton_commands::regex::{Flavour, Judges, Newline, Options, Regex, Within, c
 
 use generate::Dialect;
 use pelton_testkit::Campaign;
+use pelton_testkit::Random;
 use pelton_testkit::campaign::{self, Lone};
-use random::Random;
 use tools::Replace;
 
 const GREP: &str = "grep (GNU grep) 3.8";

@@ -10,12 +10,11 @@ fn installed() -> Vec<&'static Collation> {
         .collect()
 }
 
-struct Random(u64);
+struct Random(pelton_testkit::Random);
 
 impl Random {
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end
+        self.0.below(end)
     }
 
     fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
@@ -123,8 +122,9 @@ fn beginning(collation: &Collation, text: &[u8]) -> Vec<u8> {
 fn keys_order_as_the_library_orders_the_strings() {
     let pairs = std::env::var("PELTON_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(60_000);
     for collation in installed() {
-        let mut random =
-            Random(std::env::var("PELTON_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1));
+        let mut random = Random(pelton_testkit::Random::new(
+            std::env::var("PELTON_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1),
+        ));
         let mut equal = 0;
         for _ in 0..pairs {
             let a = random.text();
