@@ -2,7 +2,8 @@
 //!
 //! One file (or folder) per command: its arguments are read as the real tool reads them, or declined with a reason;
 //! what they mean becomes [`Facts`] for the planner and a kernel for the runner. No command here reads, writes or
-//! prints by itself. To add one: a file with an `accept`, and a line in [`TOOLS`].
+//! prints by itself. To add one: a file in `tools/` with a
+//! [`Tool`], and a line in [`TOOLS`].
 
 mod awk;
 mod bytes;
@@ -30,47 +31,11 @@ pub use tool::detect::{Family, Implementation};
 pub use tool::facts::{Class, Facts, LastLine, Lines, Touches};
 pub use tool::row::{Acceptor, InProcess, Tool, Unsuitable};
 pub use tool::{argv, cost, detect, grammar, io_errors, stateless};
+pub use tools::TOOLS;
 pub use tools::head::Head;
 pub use tools::tac::reverses_lines;
 pub use tools::uniq::{Uniq, UniqKernel, UniqOptions};
 pub use tools::wc::counts_only_lines;
-
-/// Every tool that pelton knows.
-pub static TOOLS: &[&Tool] = &[
-    // One line per tool.
-    &awk::tool::AWK,
-    &tools::cat::TOOL,
-    &tools::comm::TOOL,
-    &tools::cut::TOOL,
-    &tools::echo::TOOL,
-    &tools::expand::TOOL,
-    &tools::find::TOOL,
-    &tools::fold::TOOL,
-    &grep::TOOL,
-    &awk::tool::GAWK,
-    &tools::head::TOOL,
-    &tools::join::TOOL,
-    &awk::tool::NAWK,
-    &tools::nl::TOOL,
-    &awk::tool::ORIGINAL_AWK,
-    &tools::paste::TOOL,
-    &awk::tool::MAWK,
-    &tools::json::TOOL,
-    &tools::printf::TOOL,
-    &tools::rev::TOOL,
-    &sed::TOOL,
-    &tools::seq::TOOL,
-    &sort::TOOL,
-    &tools::tac::TOOL,
-    &tools::tail::TOOL,
-    &tools::tee::TOOL,
-    &tools::tr::TOOL,
-    &tools::unexpand::TOOL,
-    &tools::uniq::TOOL,
-    &tools::wc::TOOL,
-    &tools::xargs::TOOL,
-    &tools::jq::TOOL,
-];
 
 /// Returns the row of the tool with this name.
 pub fn lookup(name: &[u8]) -> Option<&'static Tool> {

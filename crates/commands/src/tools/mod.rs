@@ -1,4 +1,4 @@
-//! The small commands: one file or folder each.
+//! Every tool, in one list; and the small tools, one file or folder each.
 
 pub(crate) mod cat;
 pub(crate) mod comm;
@@ -24,3 +24,43 @@ pub(crate) mod unexpand;
 pub(crate) mod uniq;
 pub(crate) mod wc;
 pub(crate) mod xargs;
+
+use crate::tool::row::Tool;
+use crate::{awk, grep, sed, sort};
+
+/// Every tool that pelton knows.
+pub static TOOLS: &[&Tool] = &[
+    // One line per tool.
+    &awk::tool::AWK,
+    &cat::TOOL,
+    &comm::TOOL,
+    &cut::TOOL,
+    &echo::TOOL,
+    &expand::TOOL,
+    &find::TOOL,
+    &fold::TOOL,
+    &grep::TOOL,
+    &awk::tool::GAWK,
+    &head::TOOL,
+    &join::TOOL,
+    &awk::tool::NAWK,
+    &nl::TOOL,
+    &awk::tool::ORIGINAL_AWK,
+    &paste::TOOL,
+    &awk::tool::MAWK,
+    &json::TOOL,
+    &printf::TOOL,
+    &rev::TOOL,
+    &sed::TOOL,
+    &seq::TOOL,
+    &sort::TOOL,
+    &tac::TOOL,
+    &tail::TOOL,
+    &tee::TOOL,
+    &tr::TOOL,
+    &unexpand::TOOL,
+    &uniq::TOOL,
+    &wc::TOOL,
+    &xargs::TOOL,
+    &jq::TOOL,
+];
