@@ -20,6 +20,7 @@ pub(crate) mod tac;
 pub(crate) mod tail;
 pub(crate) mod tee;
 pub(crate) mod tr;
+pub(crate) mod tsort;
 pub(crate) mod unexpand;
 pub(crate) mod uniq;
 pub(crate) mod wc;
@@ -58,6 +59,7 @@ pub static TOOLS: &[&Tool] = &[
     &tail::TOOL,
     &tee::TOOL,
     &tr::TOOL,
+    &tsort::TOOL,
     &unexpand::TOOL,
     &uniq::TOOL,
     &wc::TOOL,
