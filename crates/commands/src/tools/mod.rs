@@ -16,6 +16,7 @@ pub(crate) mod paste;
 pub(crate) mod printf;
 pub(crate) mod rev;
 pub(crate) mod seq;
+pub(crate) mod shuf;
 pub(crate) mod tac;
 pub(crate) mod tail;
 pub(crate) mod tee;
@@ -55,6 +56,7 @@ pub static TOOLS: &[&Tool] = &[
     &sed::TOOL,
     &seq::TOOL,
     &sort::TOOL,
+    &shuf::TOOL,
     &tac::TOOL,
     &tail::TOOL,
     &tee::TOOL,
