@@ -143,7 +143,7 @@ fn links_lead_somewhere_and_the_book_has_every_page() {
     let docs = root().join("docs");
     let listed: BTreeSet<PathBuf> =
         targets(&docs.join("SUMMARY.md")).iter().map(|path| path.canonicalize().unwrap()).collect();
-    for page in ["", "lessons", "add", "reference"].iter().flat_map(|folder| pages(folder)) {
+    for page in ["", "lessons", "add", "design", "reference"].iter().flat_map(|folder| pages(folder)) {
         let known = page.ends_with("SUMMARY.md") || listed.contains(&page.canonicalize().unwrap());
         assert!(known, "{} is not in SUMMARY.md", page.display());
         for target in targets(&page) {
