@@ -291,8 +291,8 @@ pub struct Complaint {
 /// The driver asks [`wants`](JoinKernel::wants) which input to feed and gives it one block with
 /// [`push`](JoinKernel::push), or calls [`end_input`](JoinKernel::end_input) at its end. It repeats this
 /// until the answer is `None`. Output may appear at any call. Two inputs that are both the standard input
-/// share it: a block read for one of them goes to that one only. A kernel where that would show must be declined at
-/// plan time.
+/// share it: a block read for one of them goes to that one only. A kernel where that would show must be
+/// declined at plan time.
 pub trait JoinKernel: Send {
     /// Returns how the driver must cut the inputs.
     fn framing(&self) -> Framing;
