@@ -1,8 +1,9 @@
-//! Which awk, which sed? Implementations differ in speed by several times, and which is faster depends on the program and the
-//! machine (P5): so it is measured here, on the beginning of the real input, if whoever asks allows that.
+//! Advice on faster awk and sed implementations. They differ in speed by several times, and which is faster
+//! depends on the program and the machine (P5). So this measures them on the beginning of the real input, if
+//! the user allows it.
 //!
-//! Only a program that can do nothing but print is run: not one that may write files, start commands or read anything
-//! else, or that prints what changes from run to run.
+//! Only a program that only prints is run: not one that may write files, start commands or read anything
+//! else, or whose output changes from run to run.
 
 use crate::lookup;
 use crate::stage::{Kind, StagePlan, Surroundings};
@@ -16,11 +17,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Those who do the same work.
+/// Implementations of the same tool.
 struct Trade {
-    /// What advice calls them.
+    /// The name in advice.
     name: &'static str,
-    /// Under which names they are called.
+    /// The names under which they are installed.
     called: &'static [&'static str],
 }
 
@@ -28,26 +29,26 @@ const TRADES: [Trade; 2] = [
     Trade { name: "awk", called: &["awk", "gawk", "mawk", "nawk", "original-awk"] },
     Trade { name: "sed", called: &["sed", "gsed"] },
 ];
-/// One that is many.
+/// One binary that implements many tools.
 const BUSYBOX: &str = "busybox";
 
-/// As much of the input is read.
+/// How much of the input is read.
 const SAMPLE_BYTES: u64 = 1_000_000;
-/// A program that takes longer on that is ended.
+/// A program that takes longer is killed.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The least of so many runs counts.
+/// Number of runs; the fastest counts.
 const RUNS: usize = 3;
-/// Below this, the other is not worth naming.
+/// A smaller speed-up is not reported.
 const WORTH: f64 = 1.2;
 
-/// What stands in the way of running a program twice and comparing: these read, write or start something, or give what
-/// differs from run to run or from awk to awk.
+/// Texts that prevent running a program twice and comparing: they read, write or start something, or give
+/// results that differ from run to run or from awk to awk.
 const NOT_PURE: [&str; 14] = [
     "getline", "system", "|", "@", "close", "fflush", "rand", "time", "FILENAME", "ARG", "ENVIRON",
     "PROCINFO", "/inet", "/dev/",
 ];
 
-/// In sentences, for each awk and each sed among these stages. `measure`: their programs may be run.
+/// Returns advice for each awk and each sed among these stages. `measure`: their programs may be run.
 pub fn advice(stages: &[StagePlan], around: &Surroundings<'_>, measure: bool) -> Vec<String> {
     stages.iter().filter_map(|stage| of_stage(stage, around, measure)).collect()
 }
@@ -68,7 +69,7 @@ fn of_stage(stage: &StagePlan, around: &Surroundings<'_>, measure: bool) -> Opti
     let trial = Trial::of(trade, &exec, &native.redirections);
     match (trial, measure) {
         (Ok(trial), true) => Some(trial.tell(&own, &others)),
-        // busybox is everywhere, and seldom the faster one: worth naming once it is known.
+        // busybox is installed everywhere, and seldom faster: it is named only after a measurement.
         (Ok(_), false) if trade.name == "sed" => None,
         (Ok(_), false) => {
             let names: Vec<String> = others.iter().map(Rival::name).collect();
@@ -83,7 +84,7 @@ fn of_stage(stage: &StagePlan, around: &Surroundings<'_>, measure: bool) -> Opti
     }
 }
 
-/// One of them.
+/// One implementation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rival {
     path: PathBuf,
@@ -99,7 +100,7 @@ impl Rival {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         match (self.is_busybox(), name == self.trade) {
             (true, _) => format!("{name} {}", self.trade),
-            // Of that name there may be others elsewhere.
+            // Other paths may have this name too.
             (_, true) => self.path.display().to_string(),
             (_, false) => name.into_owned(),
         }
@@ -124,7 +125,7 @@ impl Rival {
     }
 }
 
-/// The file behind links (`/etc/alternatives`).
+/// Resolves links (`/etc/alternatives`).
 fn resolved(path: &[u8]) -> PathBuf {
     let path = Path::new(OsStr::from_bytes(path));
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
@@ -134,17 +135,17 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// A program that may be run, and on what.
+/// A program that may be run, with its input.
 struct Trial<'a> {
     trade: &'static str,
     exec: &'a Exec,
-    /// Options and the program.
+    /// The options and the program.
     args: Vec<&'a [u8]>,
     input: &'a [u8],
 }
 
 impl<'a> Trial<'a> {
-    /// Or why it may not be run.
+    /// Makes a trial. The error is the reason why the program may not be run.
     fn of(trade: &Trade, exec: &'a Exec, redirections: &'a [Redirection]) -> Result<Trial<'a>, String> {
         let (args, operands) = if trade.name == "sed" { sed(exec)? } else { awk(exec)? };
         let redirected = redirections.iter().find_map(|redirection| match redirection {
@@ -239,10 +240,10 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Options and the program; and files.
+/// Arguments (options and the program), and files.
 type Call<'a> = (Vec<&'a [u8]>, Vec<&'a [u8]>);
 
-/// What awk is called with, and its files; or why its program may not be run.
+/// Splits awk's arguments. The error is the reason why its program may not be run.
 fn awk(exec: &Exec) -> Result<Call<'_>, String> {
     let mut args: Vec<&[u8]> = exec.argv.iter().skip(1).map(|arg| arg.as_bytes()).collect();
     let mut at = 0;
@@ -264,17 +265,17 @@ fn awk(exec: &Exec) -> Result<Call<'_>, String> {
     Ok((args, operands))
 }
 
-/// The same for sed.
+/// Splits sed's arguments likewise.
 fn sed(exec: &Exec) -> Result<Call<'_>, String> {
     let args: Vec<&[u8]> = exec.argv.iter().skip(1).map(|arg| arg.as_bytes()).collect();
     let owned: Vec<Vec<u8>> = args.iter().map(|arg| arg.to_vec()).collect();
     let files = pelton_commands::sed_that_only_prints(&owned).map_err(|declined| declined.reason)?;
-    // They stand last, or they could not be told from values of options.
+    // Files come last; elsewhere they could be values of options.
     let (own, operands) = args.split_at(args.len() - files);
     Ok((own.to_vec(), operands.to_vec()))
 }
 
-/// One run.
+/// The result of a run.
 struct Ran {
     status: Option<i32>,
     output: Vec<u8>,
@@ -296,7 +297,7 @@ fn wait_patiently(child: &mut Child) -> io::Result<Option<i32>> {
     }
 }
 
-/// The whole lines at the beginning of a file, in a file that nobody else sees, and how many bytes they are.
+/// Copies the whole lines at the beginning of a file to an unnamed file. Also returns their length in bytes.
 fn sample(input: &[u8]) -> io::Result<(File, usize)> {
     let mut text = Vec::new();
     File::open(OsStr::from_bytes(input))?.take(SAMPLE_BYTES).read_to_end(&mut text)?;
@@ -312,13 +313,14 @@ fn sample(input: &[u8]) -> io::Result<(File, usize)> {
     Ok((file, text.len()))
 }
 
-/// What in a program keeps it from being run twice. Text is looked at, not grammar: too much is refused, never too little.
+/// Returns the text in a program that prevents running it twice. A plain text search: it may decline too
+/// much, never too little.
 fn impurity(program: &str) -> Option<&'static str> {
     let without_or = program.replace("||", "");
     if let Some(word) = NOT_PURE.iter().find(|word| without_or.contains(**word)) {
         return Some(word);
     }
-    // A comparison can only stand before whatever prints.
+    // A comparison can only come before the first print.
     let printing = program.find("print").map_or("", |at| &program[at..]);
     printing.contains('>').then_some(">")
 }

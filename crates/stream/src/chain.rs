@@ -1,35 +1,35 @@
-//! Kernels one behind another, in one thread: each block goes through all of them while it is in cache.
+//! Kernels in a row, in one thread: each block goes through all of them while it is in cache.
 //!
 //! ```text
 //!   driver ── push(block) ──► kernel 0 ── out ──► frame ──► kernel 1 ── out ──► … ──► Sink
 //! ```
 //!
-//! Between two kernels the bytes are framed anew, as the second one wants them. A kernel that wants no more ends
-//! everything before it; one that hands over is reported with the bytes that the real command must get.
+//! Between two kernels the bytes are framed again, as the second kernel requires. A kernel that is done ends
+//! everything before it. A fallback is reported with the bytes that the real command must get.
 //!
-//! A hand-over leaves the middle of a call: kernels before the one that handed over have bytes that they were not given
-//! yet, inputs that they were not told the end of. Each link keeps what it has still to be told, so that whoever drives
-//! just calls again what was interrupted.
+//! A fallback interrupts a call: upstream kernels may have bytes not yet pushed and inputs not yet ended.
+//! Each link keeps what is still to be delivered, so that the driver just repeats the interrupted call.
 
 use crate::{Flow, Framing, InputKind, Kernel, Outcome, PlainFile, Programs, Resources};
 use memchr::{memchr, memrchr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Where the last kernel's output goes.
+/// The destination of the last kernel's output.
 pub trait Sink {
-    /// Takes bytes; [`Flow::Done`] if nobody wants any more.
+    /// Takes bytes. Returns [`Flow::Done`] if the reader has gone.
     fn take(&mut self, bytes: &[u8]) -> Flow;
 
-    /// Takes what a kernel says on standard error. One that does not care drops it.
+    /// Takes diagnostics for standard error. The default drops them.
     fn complain(&mut self, _text: &[u8]) {}
 
-    /// Passes on what it has taken and kept; [`Flow::Done`] if nobody wants that.
+    /// Writes what is buffered. Returns [`Flow::Done`] if the reader has gone.
     fn flush(&mut self) -> Flow {
         Flow::More
     }
 
-    /// Where a kernel may put what it would [`take`](Sink::take), behind what is there: it always wants more then.
+    /// Returns a buffer to which a kernel may append directly instead of [`take`](Sink::take). The sink then
+    /// always takes more.
     fn room(&mut self) -> Option<&mut Vec<u8>> {
         None
     }
@@ -42,21 +42,21 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// A kernel handed over (see [`crate::HandOver`]).
+/// A kernel fell back (see [`crate::HandOver`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interruption {
-    /// Which kernel.
+    /// The index of the kernel.
     pub link: usize,
-    /// What the real command must get first, before whatever the kernels before it still give.
+    /// What the real command must get first, before further output of the kernels before it.
     pub rest: Vec<u8>,
-    /// Why.
+    /// The reason.
     pub reason: &'static str,
 }
 
-/// `Err`: one or several kernels handed over, the last of the chain first.
+/// `Err`: one or several kernels fell back, the last of the chain first.
 pub type Fed = Result<Flow, Vec<Interruption>>;
 
-/// Kernels one behind another.
+/// A row of kernels.
 pub struct Chain {
     pub(crate) links: Vec<Link>,
 }
@@ -64,44 +64,44 @@ pub struct Chain {
 pub(crate) struct Link {
     index: usize,
     pub(crate) kernel: Box<dyn Kernel>,
-    /// The beginning of a record that is not complete yet.
+    /// The incomplete last record.
     pending: Vec<u8>,
-    /// Reused for what the kernel prints.
+    /// The output buffer, reused.
     out: Vec<u8>,
-    /// It knows what its inputs are.
+    /// Whether `set_inputs` was called.
     begun: bool,
     input: Input,
-    /// It wants, or gets, no more.
+    /// Whether it takes no more input.
     ended: bool,
-    /// What reads from it has left, and it goes on all the same.
+    /// Whether its reader has gone and it continues all the same (`ignores_epipe`).
     unread: bool,
-    /// It is given so much at once, if it dawdles.
+    /// The batch size in bytes, if it is slow per record.
     piece_bytes: usize,
 }
 
-/// What one that dawdles is given at first, and at least: as much as a C library collects before it writes.
+/// The first and smallest batch for a slow kernel: the usual stdio buffer of a C library.
 const PIECE_BYTES: usize = 4096;
-/// It is given more if it takes less than this, and less if it takes more.
+/// The batch grows if it takes less than the first time, and shrinks above the second.
 const PIECE_TIME: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(8)];
 
-/// How far a kernel is with its current input.
+/// The state of a kernel's current input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Input {
     Open,
-    /// It wants no more of it, but has not been told its end.
+    /// The kernel needs no more of it, but `end_input` was not called.
     Enough,
-    /// It has been told its end.
+    /// `end_input` was called.
     Ended,
 }
 
 impl Chain {
-    /// Joins kernels, left to right. The first one's inputs are told by [`begin`](Chain::begin).
+    /// Connects kernels, left to right. [`begin`](Chain::begin) sets the inputs of the first one.
     pub fn new(kernels: Vec<Box<dyn Kernel>>) -> Self {
         Chain { links: kernels.into_iter().enumerate().map(Link::new).collect() }
     }
 
-    /// Tells the first kernel what its inputs are, and starts the others, which read one pipe each; those that do not
-    /// know it yet.
+    /// Sets the inputs of the first kernel and starts the others, which read one pipe each. Skips kernels
+    /// that have begun.
     pub fn begin(&mut self, kinds: &[InputKind], sink: &mut dyn Sink) -> Fed {
         for i in (0..self.links.len()).rev() {
             let (link, rest) = self.links[i..].split_first_mut().expect("i is a link");
@@ -118,14 +118,15 @@ impl Chain {
         Ok(Flow::More)
     }
 
-    /// Tells the first kernel what its next input is, if [`begin`](Chain::begin) did not.
+    /// Sets the kind of the first kernel's next input, if [`begin`](Chain::begin) did not.
     pub fn set_input(&mut self, kind: InputKind) {
         if let Some(first) = self.links.first_mut() {
             first.kernel.set_input(kind);
         }
     }
 
-    /// All kernels may use this of the machine from now on, and each what starts its own command, if that is there ([`Resources::itself`]).
+    /// Grants these resources to all kernels. `itself` has the real command of each kernel
+    /// ([`Resources::itself`]).
     pub fn attach(&mut self, means: &Resources, itself: &[Option<Arc<dyn Programs>>]) {
         for (at, link) in self.links.iter_mut().enumerate() {
             let itself = itself.get(at).cloned().flatten();
@@ -133,12 +134,12 @@ impl Chain {
         }
     }
 
-    /// This process is about to be copied: no kernel may keep a thread.
+    /// Ends all threads of the kernels before a fork.
     pub fn detach(&mut self) {
         self.links.iter_mut().for_each(|link| link.kernel.detach());
     }
 
-    /// An input of the first kernel starts.
+    /// Starts an input of the first kernel.
     pub fn begin_input(&mut self, name: Option<&[u8]>, sink: &mut dyn Sink) -> Fed {
         match self.links.split_first_mut() {
             Some((link, rest)) => {
@@ -149,31 +150,30 @@ impl Chain {
         }
     }
 
-    /// Whether the first kernel wants the input that was begun from its end (see [`Kernel::reads_backwards`]): it is then
-    /// given so.
+    /// Whether the first kernel takes the current input from its end (see [`Kernel::reads_backwards`]).
     pub fn reads_backwards(&mut self) -> bool {
         self.links.first_mut().is_some_and(|link| !link.ended && link.kernel.reads_backwards())
     }
 
-    /// Gives the first kernel a block that came at once, cut anywhere.
+    /// Pushes the bytes of one read, cut anywhere, to the first kernel.
     pub fn push(&mut self, block: &[u8], sink: &mut dyn Sink) -> Fed {
         push(&mut self.links, block, sink)
     }
 
-    /// The first kernel is about to be given this, which came at once, by [`feed`](Chain::feed).
+    /// Announces the bytes of one read to the first kernel, before [`feed`](Chain::feed) pushes them.
     pub fn arrives(&mut self, block: &[u8]) {
         if let Some(link) = self.links.first_mut() {
             link.arrives(block);
         }
     }
 
-    /// Gives the first kernel a piece of what came at once.
+    /// Pushes a piece of an announced read to the first kernel.
     pub fn feed(&mut self, piece: &[u8], sink: &mut dyn Sink) -> Fed {
         feed(&mut self.links, piece, sink)
     }
 
-    /// Lets the first kernel read some of a plain file itself, which it has been given up to `at` and which ends at `end`: up to
-    /// where it has it then. `None`: it wants a block.
+    /// Lets the first kernel read part of a regular file itself, from `at`, where its input stands, to at
+    /// most `end`. Returns the new position, or `None` if it requests a block.
     pub fn read_range(
         &mut self,
         file: &dyn PlainFile,
@@ -182,7 +182,7 @@ impl Chain {
         sink: &mut dyn Sink,
     ) -> (Option<u64>, Fed) {
         let Some((link, rest)) = self.links.split_first_mut() else { return (None, Ok(Flow::More)) };
-        // A record that was begun is read again.
+        // An incomplete record is read again.
         let Some(from) = at.checked_sub(link.pending.len() as u64).filter(|_| link.reads_on()) else {
             return (None, Ok(Flow::More));
         };
@@ -199,18 +199,18 @@ impl Chain {
         ((taken > 0).then_some(from + taken), fed)
     }
 
-    /// Whether the first kernel would rather read than be given blocks (see [`Kernel::prefers_reading_itself`]).
+    /// Whether the first kernel prefers to read by itself (see [`Kernel::prefers_reading_itself`]).
     pub fn prefers_reading_itself(&self, bytes: u64) -> bool {
         self.links.first().is_some_and(|link| link.reads_on() && link.kernel.prefers_reading_itself(bytes))
     }
 
-    /// Gives a block to the kernel of this index, as if the one before it had printed it. Behind the last one is the
-    /// sink.
+    /// Pushes a block to the kernel with this index, as if the kernel before it had printed it. The index
+    /// after the last kernel is the sink.
     pub fn push_from(&mut self, link: usize, block: &[u8], sink: &mut dyn Sink) -> Fed {
         push(&mut self.links[link..], block, sink)
     }
 
-    /// The first kernel's current input ended. After a hand-over it is called again.
+    /// Ends the first kernel's current input. Call it again after a fallback.
     pub fn end_input(&mut self, sink: &mut dyn Sink) -> Fed {
         let Some((link, rest)) = self.links.split_first_mut() else { return Ok(Flow::More) };
         if link.ended {
@@ -219,14 +219,14 @@ impl Chain {
         link.end_input(rest, sink)
     }
 
-    /// All inputs of the first kernel ended, or it wants no more: everything is brought to its end. After a hand-over
-    /// it is called again, on what is left of the chain.
+    /// Ends all inputs of the first kernel and finishes the chain. After a fallback, call it again on the
+    /// rest of the chain.
     pub fn finish(&mut self, sink: &mut dyn Sink) -> Fed {
         let Some((link, rest)) = self.links.split_first_mut() else { return Ok(Flow::Done) };
         link.finish(rest, sink)
     }
 
-    /// The first kernel dies where it is: it prints nothing more, and those behind it see the end of their input.
+    /// Kills the first kernel: it prints nothing more, and the kernels after it see the end of their input.
     pub fn break_off(&mut self) {
         if let Some(link) = self.links.first_mut() {
             link.pending.clear();
@@ -234,7 +234,8 @@ impl Chain {
         }
     }
 
-    /// Takes the kernels from `link` on out of the chain, to be driven elsewhere: what fed them now feeds the sink.
+    /// Splits the kernels from `link` on off the chain, to be driven elsewhere. What fed them now feeds the
+    /// sink.
     pub fn split_off(&mut self, link: usize) -> Chain {
         let mut links = self.links.split_off(link);
         for (index, link) in links.iter_mut().enumerate() {
@@ -243,35 +244,35 @@ impl Chain {
         Chain { links }
     }
 
-    /// Standard output is `/dev/null`.
+    /// Announces to the last kernel that standard output is `/dev/null`.
     pub fn output_is_discarded(&mut self) {
         if let Some(last) = self.links.last_mut() {
             last.kernel.output_is_discarded();
         }
     }
 
-    /// What the status of the first kernel's command is after a hand-over, given that of the real one.
+    /// Returns the status of the first kernel's command after a fallback, given that of the real command.
     pub fn status_after(&self, real: i32) -> i32 {
         self.links.first().map_or(real, |link| link.kernel.status_after(real))
     }
 
-    /// How many kernels there are.
+    /// Returns the number of kernels.
     pub fn len(&self) -> usize {
         self.links.len()
     }
 
-    /// Whether there are none: blocks then pass unchanged.
+    /// Whether the chain has no kernels: blocks then pass unchanged.
     pub fn is_empty(&self) -> bool {
         self.links.is_empty()
     }
 
-    /// The exit status of each kernel, once all is over.
+    /// Returns the exit status of each kernel, once the run is over.
     pub fn statuses(&self) -> Vec<i32> {
         self.links.iter().map(|link| link.kernel.status()).collect()
     }
 }
 
-/// Gives `block`, which comes at once, to the first of `links`.
+/// Pushes the bytes of one read to the first of `links`.
 fn push(links: &mut [Link], block: &[u8], sink: &mut dyn Sink) -> Fed {
     if let Some(link) = links.first_mut() {
         link.arrives(block);
@@ -279,14 +280,14 @@ fn push(links: &mut [Link], block: &[u8], sink: &mut dyn Sink) -> Fed {
     feed(links, block, sink)
 }
 
-/// Gives `block` to the first of `links`, framed as it wants it.
+/// Pushes `block` to the first of `links`, framed as its kernel requires.
 fn feed(links: &mut [Link], block: &[u8], sink: &mut dyn Sink) -> Fed {
     let Some((link, rest)) = links.split_first_mut() else { return Ok(sink.take(block)) };
     if link.ended {
         return Ok(Flow::Done);
     }
     if link.input != Input::Open {
-        // It said so before a hand-over further on.
+        // It returned this before a downstream fallback.
         return if link.index > 0 { link.close(rest, sink) } else { Ok(Flow::NextInput) };
     }
     match link.kernel.framing() {
@@ -295,7 +296,7 @@ fn feed(links: &mut [Link], block: &[u8], sink: &mut dyn Sink) -> Fed {
     }
 }
 
-/// What it owes comes first: a hand-over further on may have come between.
+/// Drains pending output first: a downstream fallback may have interrupted it.
 fn push_bytes(link: &mut Link, block: &[u8], rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
     if link.kernel.has_pending_output() {
         link.pending.extend_from_slice(block);
@@ -317,7 +318,7 @@ fn push_records(link: &mut Link, end: u8, block: &[u8], rest: &mut [Link], sink:
     };
     let (mut whole, tail) = block.split_at(last + 1);
     if !link.pending.is_empty() {
-        // Only the record that was begun is put together; the rest of the block is used where it lies.
+        // Only the incomplete record is copied; the rest of the block is used in place.
         let first = memchr(end, whole).map_or(whole.len(), |i| i + 1);
         let mut record = std::mem::take(&mut link.pending);
         record.extend_from_slice(&whole[..first]);
@@ -367,7 +368,7 @@ impl Link {
         }
     }
 
-    /// How much of these records it is given at once: at least one of them.
+    /// Returns the length of the next batch of these records: at least one record.
     fn piece_of(&self, records: &[u8], end: u8) -> usize {
         if records.len() <= self.piece_bytes || !self.kernel.is_slow_per_record() {
             return records.len();
@@ -390,17 +391,17 @@ impl Link {
         }
     }
 
-    /// It takes blocks.
+    /// Whether it takes blocks.
     pub(crate) fn reads_on(&self) -> bool {
         !self.ended && self.input == Input::Open
     }
 
-    /// A kernel further on handed over, and this one goes on: what it was not given yet must not be lost.
+    /// Whether a downstream kernel fell back and this one continues: its unpushed input must be kept.
     fn is_interrupted(&self, fed: &Fed) -> bool {
         fed.is_err() && self.reads_on()
     }
 
-    /// Lets the kernel print something that needs no answer.
+    /// Calls the kernel where only its output matters.
     fn say(
         &mut self,
         call: impl FnOnce(&mut dyn Kernel, &mut Vec<u8>),
@@ -418,8 +419,8 @@ impl Link {
         )
     }
 
-    /// One call of the kernel, and what it printed passed on. `given` is what the call was given, and what lies
-    /// behind it: what is left of that after a hand-over is the real command's.
+    /// Calls the kernel once and passes its output on. `given` is the input of the call and what follows it:
+    /// on fallback, the unconsumed rest goes to the real command.
     fn step(
         &mut self,
         call: impl FnOnce(&mut dyn Kernel, &mut Vec<u8>) -> Outcome,
@@ -445,7 +446,7 @@ impl Link {
             all.push(Interruption { link: self.index, rest: left, reason: hand_over.reason });
             return Err(all);
         }
-        // Noted before a hand-over further on is reported: whoever drives on must not ask this kernel again.
+        // Recorded before a downstream fallback is reported: the driver must not call this kernel again.
         match outcome {
             Ok(Flow::Done) => self.ended = true,
             Ok(Flow::NextInput) if self.input == Input::Open => self.input = Input::Enough,
@@ -465,7 +466,7 @@ impl Link {
         }
     }
 
-    /// Passes on a piece of `block`, where the kernel prints just that of it. `None`: it has not been called.
+    /// Passes on a piece of `block` that the kernel prints unchanged. `None`: the kernel did nothing.
     fn pass_on(&mut self, block: &[u8], rest: &mut [Link], sink: &mut dyn Sink) -> Option<Fed> {
         if self.unread {
             return None;
@@ -477,7 +478,8 @@ impl Link {
         };
         let mut piece = &block[piece];
         if !out.is_empty() && !rest.is_empty() {
-            // A kernel further on may hand over: it is given all at once, as nothing would keep the piece meanwhile.
+            // A downstream kernel may fall back. It gets everything at once, as nothing would keep the piece
+            // meanwhile.
             out.extend_from_slice(std::mem::take(&mut piece));
         }
         let mut passed = if out.is_empty() { Ok(Flow::More) } else { push(rest, &out, sink) };
@@ -490,7 +492,7 @@ impl Link {
         })
     }
 
-    /// What follows on each call of the kernel, once what it printed was passed on. `out` is used again.
+    /// Flushes and reports diagnostics after a call whose output was passed on. Keeps `out` for reuse.
     fn after_call(&mut self, passed: Fed, mut out: Vec<u8>, sink: &mut dyn Sink) -> Fed {
         let passed = match passed {
             Ok(Flow::More) if !self.unread && self.kernel.requires_flush() => Ok(sink.flush()),
@@ -505,8 +507,7 @@ impl Link {
         passed
     }
 
-    /// Whoever reads from this kernel has ended: whether it goes on all the same. Otherwise it has ended as well, as by a
-    /// broken pipe.
+    /// Whether this kernel continues although its reader has gone. If not, it ends, as with EPIPE.
     fn goes_on_unread(&mut self) -> bool {
         let goes_on = !self.ended && self.kernel.ignores_epipe();
         self.unread |= goes_on;
@@ -514,7 +515,7 @@ impl Link {
         goes_on
     }
 
-    /// Lets the kernel do what it owes.
+    /// Drains the kernel's pending output.
     fn pay(&mut self, rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
         while self.kernel.has_pending_output() && !self.ended {
             let pending = std::mem::take(&mut self.pending);
@@ -528,7 +529,7 @@ impl Link {
         Ok(Flow::More)
     }
 
-    /// Gives the kernel a last record that lacks its end.
+    /// Pushes a last record that lacks its terminator.
     fn flush(&mut self, rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
         if self.pay(rest, sink)? == Flow::Done {
             return Ok(Flow::Done);
@@ -540,7 +541,7 @@ impl Link {
         self.step(|kernel, out| kernel.push(&record, out), &[&record], rest, sink)
     }
 
-    /// Tells the kernel that its current input ended, once.
+    /// Calls the kernel's `end_input`, once per input.
     fn end_input(&mut self, rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
         if self.flush(rest, sink)? == Flow::Done {
             return Ok(Flow::Done);
@@ -548,12 +549,12 @@ impl Link {
         if std::mem::replace(&mut self.input, Input::Ended) == Input::Ended {
             return Ok(Flow::More);
         }
-        // A pointer: the type of a closure would contain itself.
+        // A function pointer: a closure's type would contain itself.
         let end: fn(&mut dyn Kernel, &mut Vec<u8>) -> Outcome = |kernel, out| kernel.end_input(out);
         self.step(end, &[], rest, sink)
     }
 
-    /// Its only input ended, or it wants no more of it.
+    /// Ends its only input, or the rest that it does not need, and finishes it.
     fn close(&mut self, rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
         if self.end_input(rest, sink)? == Flow::Done {
             return Ok(Flow::Done);
@@ -561,21 +562,21 @@ impl Link {
         self.finish(rest, sink)
     }
 
-    /// Lets the kernel print what it held back, and ends all that follow it.
+    /// Finishes the kernel, and ends all that follow it.
     fn finish(&mut self, rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
         while !self.ended {
             self.step(|kernel, out| kernel.finish(out), &[], rest, sink)?;
         }
-        // Done already, unless a hand-over came between.
+        // Already ended, unless a fallback interrupted it.
         end(rest, sink)
     }
 }
 
-/// The input of the first of `links` ended.
+/// Ends the input of the first of `links`.
 fn end(links: &mut [Link], sink: &mut dyn Sink) -> Fed {
     let Some((link, rest)) = links.split_first_mut() else { return Ok(Flow::Done) };
     if link.ended {
-        // They have ended as well, unless a hand-over came between.
+        // The later links have ended too, unless a fallback interrupted that.
         return end(rest, sink);
     }
     if link.end_input(rest, sink)? == Flow::Done {
@@ -590,7 +591,7 @@ mod tests {
     use crate::HandOver;
     use std::ops::Range;
 
-    /// Upper-cases lines; hands over at a line that begins with `!`, wants no more after one that begins with `.`.
+    /// Upper-cases lines; falls back at a line that begins with `!`, is done after one that begins with `.`.
     struct Upper {
         lines: usize,
     }
@@ -651,7 +652,8 @@ mod tests {
     fn frames_between_kernels_whatever_the_blocks() {
         for block in [1, 2, 3, 7, 100] {
             let (out, statuses, interrupted) = run(2, b"ab\ncd\nlast", block);
-            // The first one's count joins the last line, which had no end: the second counts three lines.
+            // The first kernel's count joins the last line, which had no terminator: the second counts three
+            // lines.
             assert_eq!(out, b"AB\nCD\nLAST=3\n=3\n", "blocks of {block}");
             assert_eq!((statuses, interrupted), (vec![3, 3], None));
         }
@@ -687,10 +689,10 @@ mod tests {
         }
     }
 
-    /// Passes lines on with a mark, and says when it is told of an input, of its end, and of the end of all.
+    /// Passes lines on with a mark, and prints when an input begins, when it ends, and when all end.
     struct Teller {
         lines: usize,
-        /// Wants the next input after so many lines.
+        /// Requests the next input after this many lines.
         enough: usize,
     }
 
@@ -735,7 +737,7 @@ mod tests {
         }
     }
 
-    /// Passes so many bytes on, and then hands over.
+    /// Passes this many bytes on, and then falls back.
     struct Refuses {
         after: usize,
     }
@@ -753,7 +755,7 @@ mod tests {
         }
     }
 
-    /// What comes out if the place of the last kernel is taken by one that copies, as soon as it hands over.
+    /// Returns the output if a copying command replaces the last kernel as soon as it falls back.
     fn driven(mut chain: Chain, inputs: &[&[u8]], block: usize) -> Vec<u8> {
         let mut sink = Vec::new();
         let mut again = |chain: &mut Chain, call: &dyn Fn(&mut Chain, &mut Vec<u8>) -> Fed| loop {
@@ -769,7 +771,7 @@ mod tests {
         };
         again(&mut chain, &|chain, sink| chain.begin(&[InputKind::Other], sink));
         for input in inputs {
-            // Neither is called again: what was given is given, and the beginning is told.
+            // Neither call is repeated: its input was delivered.
             let once = std::cell::Cell::new(false);
             let told =
                 |chain: &mut Chain, sink: &mut Vec<u8>, call: &dyn Fn(&mut Chain, &mut Vec<u8>) -> Fed| {

@@ -1,32 +1,32 @@
-//! A join kernel behind its inputs: blocks cut anywhere go in, each input cut as the kernel wants it.
+//! Framing in front of a join kernel: takes blocks cut anywhere and cuts each input as the kernel requires.
 
 use crate::meter::{MeteredJoin, Tell};
 use crate::{Complaint, Framing, JoinKernel};
 use memchr::{memchr, memrchr};
 
-/// A kernel over several inputs side by side, and the records of each that are not complete yet.
+/// A kernel over several parallel inputs, with the incomplete record of each input.
 pub struct Joined {
     kernel: Box<dyn JoinKernel>,
     pending: Vec<Vec<u8>>,
 }
 
 impl Joined {
-    /// Over so many inputs.
+    /// Wraps `kernel` for this number of inputs.
     pub fn new(kernel: Box<dyn JoinKernel>, inputs: usize) -> Self {
         Joined { kernel, pending: vec![Vec::new(); inputs] }
     }
 
-    /// The same, telling `tell` of each call of its kernel.
+    /// Reports each call of the kernel to `tell`.
     pub fn measured(self, tell: Tell) -> Self {
         Joined { kernel: Box::new(MeteredJoin::new(self.kernel, tell)), ..self }
     }
 
-    /// The input to feed next, or `None` once it wants no more.
+    /// Returns the input to feed next, or `None` once the kernel needs no more.
     pub fn wants(&self) -> Option<usize> {
         self.kernel.wants()
     }
 
-    /// The next bytes of that input (never none), cut anywhere.
+    /// Pushes the next bytes of this input, cut anywhere. `block` is never empty.
     pub fn push(&mut self, input: usize, block: &[u8], out: &mut Vec<u8>) {
         let Framing::Records(end) = self.kernel.framing() else {
             return self.kernel.push(input, block, out);
@@ -47,7 +47,7 @@ impl Joined {
         pending.extend_from_slice(tail);
     }
 
-    /// That input ended.
+    /// Ends this input: pushes an incomplete last record first.
     pub fn end_input(&mut self, input: usize, out: &mut Vec<u8>) {
         let record = std::mem::take(&mut self.pending[input]);
         if !record.is_empty() {
@@ -71,7 +71,7 @@ impl Joined {
 mod tests {
     use super::*;
 
-    /// Prints which input gave what, and wants them in turn until both have ended.
+    /// Prints which input each block came from, and requests each input in turn until both have ended.
     #[derive(Default)]
     struct Log {
         calls: usize,

@@ -1,8 +1,8 @@
-//! Blocks of bytes, line boundaries, and the [`Kernel`] trait: a command's inner loop over whole blocks.
+//! Blocks of bytes, record boundaries, and the [`Kernel`] trait: a command's inner loop over whole blocks.
 //!
-//! Data moves in blocks that stay in L2 ([`BLOCK_BYTES`]). A kernel does its work over a whole block and appends
-//! what it prints to a buffer, which is the next kernel's block while it is still in cache. No kernel opens, writes,
-//! prints or exits by itself, and none reads but what its driver hands it ([`PlainFile`]).
+//! Data moves in blocks that stay in L2 ([`BLOCK_BYTES`]). A kernel processes a whole block and appends its
+//! output to a buffer, which is the next kernel's block while it is still in cache. No kernel opens files,
+//! writes or exits by itself, and none reads except through what its driver passes it ([`PlainFile`]).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -25,15 +25,17 @@ pub use memory_share::Holding;
 pub use meter::{Call, Metered, Tell};
 pub use resources::{Files, PlainFile, Programs, Resources, Started, Storage, Stored};
 
-/// The size of a block, in bytes, unless a single line is longer. 64–256 KiB measured best on the machines at hand.
+/// The size of a block in bytes, unless a single line is longer. 64–256 KiB measured best on our machines.
 pub const BLOCK_BYTES: usize = 128 * 1024;
 
-/// What drivers of this process read at once, in bytes: [`BLOCK_BYTES`], unless [`set_block_bytes`] said otherwise.
+/// Returns how many bytes the drivers of this process read at once: [`BLOCK_BYTES`], unless
+/// [`set_block_bytes`] changed it.
 pub fn block_bytes() -> usize {
     SIZE.load(Ordering::Relaxed)
 }
 
-/// For tests only: tiny blocks show whether a kernel keeps its state from one block to the next. At least 1.
+/// Sets the block size, at least 1. For tests only: tiny blocks show whether a kernel keeps its state between
+/// blocks.
 pub fn set_block_bytes(bytes: usize) {
     SIZE.store(bytes.max(1), Ordering::Relaxed);
 }

@@ -1,5 +1,5 @@
-//! Driving a kernel over inputs that are in memory: for tests and measurements. It shows the contract in its
-//! smallest form.
+//! Drives a kernel over inputs in memory, for tests and measurements. It shows the contract in its smallest
+//! form.
 
 use crate::{Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Storage, Stored};
 use std::io;
@@ -10,29 +10,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Source<'a> {
     /// The operand as written; `None` for standard input.
     pub name: Option<&'a [u8]>,
-    /// What is in it.
+    /// The content.
     pub bytes: &'a [u8],
-    /// What `stat` would say.
+    /// The kind that `stat` would report.
     pub kind: InputKind,
 }
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// By itself.
+    /// The kernel finished.
     Whole,
-    /// The real command must go on.
+    /// The kernel fell back to the real command.
     HandedOver {
-        /// In this input (an index),
+        /// The index of the input.
         input: usize,
-        /// from this byte,
+        /// The byte offset in it.
         offset: usize,
-        /// because of this.
+        /// The reason.
         reason: &'static str,
     },
 }
 
-/// How long the next block of `rest` is, if blocks have about `block_bytes`. `rest` is not empty.
+/// Returns the length of the next block of `rest`, for blocks of about `block_bytes`. `rest` is not empty.
 pub fn next_block(rest: &[u8], framing: Framing, block_bytes: usize) -> usize {
     let size = block_bytes.clamp(1, rest.len());
     let Framing::Records(end) = framing else { return size };
@@ -82,7 +82,7 @@ pub fn run(kernel: &mut dyn Kernel, sources: &[Source<'_>], block_bytes: usize, 
     }
 }
 
-/// The same for a kernel that reads side by side. Returns what it says on standard error.
+/// Runs a join kernel over its inputs. Returns its diagnostics.
 pub fn run_join(
     kernel: &mut dyn JoinKernel,
     sources: &[&[u8]],
@@ -105,7 +105,7 @@ pub fn run_join(
     complaints
 }
 
-/// So many bytes that each kernel may fill; what it stores lies in memory as well.
+/// A memory limit in bytes for each kernel; spilled data is kept in memory too.
 pub struct Little(pub usize);
 
 impl Storage for Little {

@@ -1,30 +1,30 @@
-//! What one kernel holds of the memory that all share.
+//! One kernel's share of the memory that all kernels share.
 
 use crate::Storage;
 use std::sync::Arc;
 
-/// So much of it is one kernel's, until this is dropped.
+/// A reservation of memory, returned when dropped.
 #[derive(Debug)]
 pub struct Holding {
     storage: Arc<dyn Storage>,
     bytes: usize,
-    /// What it is never asked to give back. In bytes.
+    /// The guaranteed minimum, in bytes.
     least: usize,
 }
 
 impl Holding {
-    /// What everybody gets, however much others hold.
+    /// Reserves the minimum that every kernel gets, whatever the others hold.
     pub fn new(storage: &Arc<dyn Storage>) -> Self {
         let least = storage.open();
         Holding { storage: Arc::clone(storage), bytes: least, least }
     }
 
-    /// Nothing at first: for one whose work others can take back.
+    /// Reserves nothing yet: for a worker whose work others can take back.
     pub fn none(storage: &Arc<dyn Storage>) -> Self {
         Holding { storage: Arc::clone(storage), bytes: 0, least: 0 }
     }
 
-    /// Whether it may hold so much: more is taken if it has less, and there is more. In bytes.
+    /// Whether the kernel may hold this many bytes: grows the reservation if needed and possible.
     pub fn may_hold(&mut self, bytes: usize) -> bool {
         if bytes > self.bytes {
             let Some(taken) = self.storage.take(self.bytes, bytes) else { return false };
@@ -33,7 +33,7 @@ impl Holding {
         true
     }
 
-    /// It needs no more than this from now on. In bytes.
+    /// Shrinks the reservation to this many bytes, but not below the minimum.
     pub fn keep(&mut self, bytes: usize) {
         let kept = bytes.max(self.least);
         if kept < self.bytes {
@@ -42,7 +42,7 @@ impl Holding {
         }
     }
 
-    /// What the other one holds is held by this one.
+    /// Takes over the reservation of `other`.
     pub fn absorb(&mut self, mut other: Holding) {
         self.bytes += std::mem::take(&mut other.bytes);
     }

@@ -1,7 +1,7 @@
-//! Measuring a kernel from outside: how long its calls take, and what goes in and comes out.
+//! Measures a kernel from outside: the time of its calls, its input and its output.
 //!
-//! Two readings of the monotonic clock per call, and a call is a block: far below one percent of what a block costs.
-//! A chain without meters has none of it.
+//! Two readings of the monotonic clock per call, and a call is a block: far below one percent of a block's
+//! cost. A chain without meters has no such cost.
 
 use crate::{
     Complaint, Flow, Framing, InputKind, JoinKernel, Kernel, Outcome, Peer, PlainFile, Resources, known,
@@ -10,30 +10,30 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// One call of a kernel, as it was measured.
+/// One measured call of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// How long it took.
+    /// The duration, in nanoseconds.
     pub ns: u64,
-    /// Bytes that the kernel was given.
+    /// Bytes that the kernel took.
     pub given: usize,
     /// Bytes that it printed.
     pub printed: usize,
-    /// Whether it handed over.
+    /// Whether it fell back.
     pub handed_over: bool,
 }
 
-/// A kernel that tells of each of its calls.
+/// A kernel that reports each of its calls.
 pub struct Metered {
     kernel: Box<dyn Kernel>,
     tell: Tell,
 }
 
-/// Who is told, by all who share the work.
+/// The callback for measured calls, shared by all peers.
 pub type Tell = Arc<dyn Fn(Call) + Send + Sync>;
 
 impl Metered {
-    /// Measures `kernel`, and tells `tell` of each call.
+    /// Wraps `kernel` and reports each call to `tell`.
     pub fn new(kernel: Box<dyn Kernel>, tell: Tell) -> Self {
         Metered { kernel, tell }
     }
@@ -49,7 +49,7 @@ impl Metered {
         let outcome = call(self.kernel.as_mut(), out);
         let ns = start.elapsed().as_nanos() as u64;
         let printed = out.len().saturating_sub(before);
-        // What a kernel that hands over was given and did not take is the real command's.
+        // After a fallback, the input that the kernel did not consume goes to the real command.
         let given = outcome.as_ref().map_or_else(|hand_over| hand_over.consumed, |_| given);
         (self.tell)(Call { ns, given, printed, handed_over: outcome.is_err() });
         outcome
@@ -180,7 +180,7 @@ impl Kernel for Metered {
     }
 }
 
-/// The same for a kernel over several inputs.
+/// As [`Metered`], for a kernel over several inputs.
 pub(crate) struct MeteredJoin {
     kernel: Box<dyn JoinKernel>,
     tell: Tell,
@@ -237,7 +237,7 @@ mod tests {
     use crate::HandOver;
     use std::sync::Mutex;
 
-    /// Prints each byte twice; hands over at a `!`, whose place it has reached.
+    /// Prints each byte twice; falls back at a `!`.
     struct Twice;
 
     impl Kernel for Twice {

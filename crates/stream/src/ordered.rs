@@ -1,12 +1,13 @@
-//! Blocks worked on by several threads, their results in order: for parts that read one input from front to back.
+//! Processes blocks on several threads and returns the results in order, for one input read from front to
+//! back.
 //!
 //! ```text
-//! source ──▶ worker 0 ──▶ sink      block n goes to worker n modulo their number, and so the sink knows whose
-//!        ╲─▶ worker 1 ─╱            result is next: no results are held but a few for each worker
+//! source ──▶ worker 0 ──▶ sink      block n goes to worker n modulo their number, so the sink knows whose
+//!        ╲─▶ worker 1 ─╱            result is next: only a few results per worker are queued
 //! ```
 //!
-//! The source has a thread of its own, so that what is done comes out while it waits for input. The threads are not waited
-//! for if the sink wants no more: a source that waits for a terminal would be waited for in vain.
+//! The source runs in a thread of its own, so that results come out while it waits for input. If the sink
+//! stops early, the threads are not joined: a source that waits for a terminal would block for ever.
 
 use std::io;
 use std::sync::Arc;
@@ -14,17 +15,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Builder;
 
-/// How many blocks may wait before a worker, and how many results behind it.
+/// Queue length before each worker, in blocks, and behind it, in results.
 const WAITING: usize = 2;
 
-/// Gives each block of `source` to one of `workers` threads, and what becomes of it to `sink`, in order, until this
-/// wants no more.
+/// Sends each block of `source` to one of `workers` threads and each result to `sink`, in order, until `sink`
+/// returns `false`.
 ///
 /// # Errors
 /// If no thread can be started.
 ///
 /// # Panics
-/// If a worker did.
+/// If a worker panicked.
 pub fn ordered<B: Send + 'static, R: Send + 'static>(
     workers: usize,
     mut source: impl FnMut() -> Option<B> + Send + 'static,
@@ -40,7 +41,7 @@ pub fn ordered<B: Send + 'static, R: Send + 'static>(
                 into.push(sender);
                 out.push(receiver);
             }
-            // Fewer will do.
+            // Fewer workers suffice.
             Err(_) if !into.is_empty() => break,
             Err(error) => return Err(error),
         }

@@ -1,4 +1,4 @@
-//! What a kernel may use of the machine besides the thread that drives it.
+//! The resources that a kernel may use besides the thread that drives it.
 
 use crate::team::Helpers;
 use pelton_sys::read::Room;
@@ -9,34 +9,35 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Threads, memory, and room for what memory does not hold.
+/// Threads, memory, and spill storage.
 #[derive(Clone, Debug, Default)]
 pub struct Resources {
-    /// Who may help.
+    /// The threads that may help.
     pub crew: Helpers,
-    /// How much all kernels together may keep in memory, and where the rest goes; without one, everything is kept.
+    /// The memory limit that all kernels share, and the spill files. Without it, everything stays in memory.
     pub storage: Option<Arc<dyn Storage>>,
-    /// Who opens files whose names come as data (`xargs cat`).
+    /// Opens files whose names arrive as data (`xargs cat`).
     pub files: Option<Arc<dyn Files>>,
-    /// Who starts the program that a command starts for what its kernel does not judge (`find -exec`).
+    /// Starts the program that a command runs for what its kernel does not support (`find -exec`).
     pub programs: Option<Arc<dyn Programs>>,
-    /// Who starts the command itself, or what that runs, for what only they can tell (`grep`, `xargs grep`).
+    /// Starts the command itself, or the program it runs, for cases that only the real program decides
+    /// (`grep`, `xargs grep`).
     pub itself: Option<Arc<dyn Programs>>,
 }
 
-/// Starts one program, as often as it is wanted.
+/// Starts one program, as often as needed.
 pub trait Programs: Send + Sync {
-    /// With these words behind its name, and the standard input of the stage.
+    /// Starts it with these arguments and the standard input of the stage.
     ///
     /// # Errors
     /// If it cannot be started.
     fn start(&self, words: Vec<Vec<u8>>) -> io::Result<Box<dyn Started>>;
 
-    /// The same, wherever the stage prints and speaks: what this prints and says is there to be read. With `back`, the standard input
-    /// is a plain file of which so many bytes were read: they are there to be read again.
+    /// As [`start`](Programs::start), but always captures standard output and standard error. With `back`,
+    /// standard input is a regular file of which this many bytes were read: they are made readable again.
     ///
     /// # Errors
-    /// If it cannot be started, or nobody can go back.
+    /// If it cannot be started, or the file offset cannot be reset.
     fn start_again(&self, words: Vec<Vec<u8>>, back: Option<u64>) -> io::Result<Box<dyn Started>>;
 }
 
@@ -46,28 +47,29 @@ impl fmt::Debug for dyn Programs {
     }
 }
 
-/// A program that runs. Where the stage is the last of its worker, it prints by itself, and there is nothing to read.
+/// A running program. If the stage is the last of its worker, the program writes the output itself, and there
+/// is nothing to read.
 pub trait Started: io::Read + Send {
-    /// What it says on standard error, to its end, if that does not go where the messages of the stage go.
+    /// Reads its standard error to the end, if that does not go to the standard error of the stage.
     fn said(&mut self) -> Vec<u8>;
 
-    /// Waits for its end.
+    /// Waits for its exit.
     ///
     /// # Errors
-    /// If that cannot be told.
+    /// If its exit cannot be determined.
     fn end(self: Box<Self>) -> io::Result<Ended>;
 }
 
-/// Opens files by names that are not known before. Everything that is not a plain file, and can be read as one, is `None`: the
-/// real command says what is wrong with it.
+/// Opens files by names that arrive as data. Returns `None` for everything but a readable regular file: the
+/// real command reports the error.
 pub trait Files: Send + Sync {
-    /// How long it is, without opening it if that can be told. In bytes.
+    /// Returns the length in bytes, without opening the file if possible.
     fn look(&self, name: &[u8]) -> Option<u64>;
 
-    /// Whether it will open, as far as that can be told.
+    /// Whether the file probably opens.
     fn may_open(&self, name: &[u8]) -> bool;
 
-    /// Open, and how long it is in bytes.
+    /// Opens the file. Also returns its length in bytes.
     fn open(&self, name: &[u8]) -> Option<(Box<dyn io::Read + Send>, u64)>;
 }
 
@@ -77,12 +79,12 @@ impl fmt::Debug for dyn Files {
     }
 }
 
-/// A plain file, any part of which can be read at any time, by several at once.
+/// A regular file. Several threads can read any part of it at any time.
 pub trait PlainFile: Sync {
-    /// Fills `room` with what stands there; `None` if less does, or if it cannot be read.
+    /// Fills `room` from offset `at`. Returns `None` if the file is shorter, or on a read error.
     fn fill<'a>(&self, room: Room<'a>, at: u64) -> Option<&'a [u8]>;
 
-    /// Reads what stands there, as far as that comes at once: so many bytes, and 0 if it cannot be read.
+    /// Reads at offset `at` what is available at once. Returns the number of bytes, 0 on a read error.
     fn peek(&self, bytes: &mut [u8], at: u64) -> usize;
 }
 
@@ -96,35 +98,36 @@ impl PlainFile for File {
     }
 }
 
-/// The memory that kernels share, each of which has a [`Holding`](crate::Holding) of it, and files for the rest.
+/// The memory that kernels share through [`Holding`](crate::Holding)s, and spill files.
 pub trait Storage: Send + Sync {
-    /// How much all of them may fill together. In bytes.
+    /// Returns the limit for all of them together, in bytes.
     fn memory_bytes(&self) -> usize;
 
-    /// Whether so much is more than that: cheap where it is little. In bytes.
+    /// Whether this many bytes exceed the limit. Cheap for few bytes.
     fn is_too_much(&self, bytes: usize) -> bool {
         bytes > self.memory_bytes()
     }
 
-    /// Somebody begins to hold something: what that is, at least, however much others hold. In bytes.
+    /// Registers a holder. Returns its guaranteed minimum in bytes, whatever the others hold.
     fn open(&self) -> usize {
         0
     }
 
-    /// Who holds `held` wants to hold `wanted`, which is more: what it holds now, which is that or a little more, so that it
-    /// need not ask often. `None`: there is not so much left, and nothing has changed. In bytes. By itself, one does not know of others.
+    /// Grows a reservation from `held` to at least `wanted` bytes. Returns the new size, which may be a
+    /// little larger to save calls, or `None` if the memory is not available and nothing changed. The default
+    /// ignores other holders.
     fn take(&self, _held: usize, wanted: usize) -> Option<usize> {
         (wanted <= self.memory_bytes()).then_some(wanted)
     }
 
-    /// Somebody holds so much less. In bytes.
+    /// Gives back this many bytes.
     fn give_back(&self, _bytes: usize) {}
 
-    /// Where files are made, unless a command names a directory itself; for messages.
+    /// Returns the directory for files, unless a command names one itself; for messages.
     fn directory(&self) -> Vec<u8>;
 
-    /// A new file in this directory, or else in [`directory`](Storage::directory), which nobody else sees and which is gone
-    /// with the process, however that ends.
+    /// Creates a file in this directory, or by default in [`directory`](Storage::directory). It has no name,
+    /// and disappears with the process.
     ///
     /// # Errors
     /// If none can be made there.
@@ -137,21 +140,21 @@ impl fmt::Debug for dyn Storage {
     }
 }
 
-/// A file that holds what memory does not.
+/// A spill file.
 pub trait Stored: Send + Sync {
-    /// Writes all of it there. In bytes from the beginning.
+    /// Writes all bytes at this byte offset.
     ///
     /// # Errors
-    /// If it cannot all be written: the disk is full, say.
+    /// If not all can be written (a full disk).
     fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()>;
 
-    /// Fills `bytes` with what was written there.
+    /// Fills `bytes` from offset `at`.
     ///
     /// # Errors
-    /// If it cannot be read, or less than that was written.
+    /// If the read fails, or the file is shorter.
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()>;
 
-    /// Nobody reads these bytes again.
+    /// Discards a range that nothing reads again.
     fn forget(&self, _: Range<u64>) {}
 }
 

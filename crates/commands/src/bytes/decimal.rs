@@ -1,29 +1,30 @@
-//! A number as text, counted up in place: most steps change one digit.
+//! A decimal counter kept as text and incremented in place: most steps change one digit.
 
 use crate::bytes::short_copy::Gather;
 
-/// Where the digits end.
+/// The end of the digits.
 const END: usize = 24;
 
-/// What stands before and behind the digits stays.
+/// A counter with fixed text before and after its digits.
 #[derive(Clone, Debug)]
 pub(crate) struct Decimal {
-    /// Right-aligned digits, and what follows them. Longer than that, so that [`Gather`] may copy whole vectors.
+    /// Right-aligned digits and the text after them. Longer than needed, so that [`Gather`] may copy whole
+    /// vectors.
     text: [u8; END + 72],
     start: usize,
     end: usize,
 }
 
 impl Decimal {
-    /// How long the text is at most.
+    /// Maximum length of the text.
     pub(crate) const MOST: usize = END + Decimal::BEHIND;
-    /// How long what follows the digits may be.
+    /// Maximum length of the text after the digits.
     pub(crate) const BEHIND: usize = 8;
-    /// In how many columns a number may be.
+    /// Maximum width of a number in columns.
     pub(crate) const WIDTH: usize = 20;
 
-    /// `number` in at least `width` columns, of which the first are filled with `fill` (a blank or a zero), and
-    /// `behind` after it.
+    /// Formats `number` in at least `width` columns, padded left with `fill` (a blank or a zero), followed by
+    /// `behind`.
     pub(crate) fn new(number: u64, width: usize, fill: u8, behind: &[u8]) -> Self {
         let (width, behind) = (width.min(Decimal::WIDTH), &behind[..behind.len().min(Decimal::BEHIND)]);
         let mut text = [fill; END + 72];
@@ -34,13 +35,13 @@ impl Decimal {
         Decimal { text, start: END - digits.len().max(width), end }
     }
 
-    /// Counts up.
+    /// Adds `step`.
     #[inline(always)]
     pub(crate) fn add(&mut self, step: u32) {
         let (mut carry, mut at) = (step, END);
         while carry > 0 {
             at -= 1;
-            // A blank stands for a zero: both end in four bits that are zero.
+            // A blank counts as zero: the low four bits of both are zero.
             let sum = u32::from(self.text[at] & 0xf) + carry;
             self.text[at] = b'0' + (sum % 10) as u8;
             carry = sum / 10;
@@ -48,12 +49,12 @@ impl Decimal {
         self.start = self.start.min(at);
     }
 
-    /// The number, with what stands around it.
+    /// Returns the number with the text around it.
     pub(crate) fn text(&self) -> &[u8] {
         &self.text[self.start..self.end]
     }
 
-    /// Writes the same; there must be room for it.
+    /// Writes [`text`](Decimal::text). `out` must have the capacity.
     #[inline(always)]
     pub(crate) fn put(&self, out: &mut Gather<'_>) {
         out.slice(&self.text, self.start, self.end);

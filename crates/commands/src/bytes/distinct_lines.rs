@@ -1,13 +1,13 @@
-//! `sort | uniq …` as one: identical lines are counted on the way in, and only the distinct ones are sorted.
+//! Fused `sort | uniq …`: counts identical lines on input and sorts only the distinct ones.
 //!
-//! It holds wherever sort keeps identical lines together, that is unless `-s` (or `-u`) leaves lines with equal keys
-//! as they came, and wherever uniq compares whole lines by their bytes.
+//! Valid wherever sort keeps identical lines together (not with `-s` or `-u`, which leave lines with equal
+//! keys in input order) and uniq compares whole lines by their bytes.
 
 use crate::sort::{GroupStyle, Mode, SortKernel, SortOptions};
 use crate::tools::uniq::UniqOptions;
 use crate::{Accept, Declined};
 
-/// The kernel for these options of both.
+/// Returns the fused kernel for these options.
 pub fn sort_uniq(sort: &SortOptions, uniq: &UniqOptions) -> Accept<SortKernel> {
     if sort.mode != Mode::Sort {
         return Declined::because("sort is not asked to sort");
@@ -25,7 +25,7 @@ pub fn sort_uniq(sort: &SortOptions, uniq: &UniqOptions) -> Accept<SortKernel> {
 }
 
 impl UniqOptions {
-    /// What it prints of a group of identical lines.
+    /// Returns what to print for a group of identical lines.
     fn group_style(&self) -> Accept<GroupStyle> {
         if !self.compares_whole_lines() {
             return Declined::because("uniq does not compare whole lines");

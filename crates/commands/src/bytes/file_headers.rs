@@ -1,8 +1,8 @@
-//! `==> name <==`: what `head` and `tail` print between files.
+//! `==> name <==` headers, which `head` and `tail` print between files.
 
 use crate::{Accept, Input, Messages};
 
-/// When they are printed.
+/// When headers are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Headers {
     /// If there are several files.
@@ -13,17 +13,17 @@ pub(crate) enum Headers {
     Never,
 }
 
-/// Prints them.
+/// Prints the headers.
 #[derive(Clone, Debug)]
 pub(crate) struct HeaderPrinter {
     shown: bool,
     first: bool,
-    /// What standard input is called.
+    /// The name of standard input.
     stdin: Vec<u8>,
 }
 
 impl Headers {
-    /// Whether they are printed for so many inputs.
+    /// Whether headers are printed for this number of inputs.
     pub(crate) fn are_shown(self, inputs: usize) -> bool {
         match self {
             Headers::Several => inputs > 1,
@@ -32,11 +32,11 @@ impl Headers {
         }
     }
 
-    /// The printer of them for these inputs.
+    /// Returns the printer for these inputs.
     ///
     /// # Errors
     ///
-    /// If what standard input is called must be printed and is not known.
+    /// If a header for standard input is needed and its name in the user's language is not known.
     pub(crate) fn printer(self, inputs: &[Input], messages: &Messages) -> Accept<HeaderPrinter> {
         let shown = self.are_shown(inputs.len());
         let stdin = match shown && inputs.contains(&Input::Stdin) {
@@ -48,7 +48,7 @@ impl Headers {
 }
 
 impl HeaderPrinter {
-    /// A new input starts; `None` is standard input.
+    /// Prints the header of a new input; `None` is standard input.
     pub(crate) fn begin(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
         if !self.shown {
             return;

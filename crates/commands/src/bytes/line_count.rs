@@ -1,21 +1,21 @@
-//! `X | wc -l` where X keeps the number of lines: the lines are counted as they come, and X need not run.
+//! `X | wc -l` where X keeps the number of lines: the lines of X's input are counted, and X need not run.
 
 use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer, known};
 
 use crate::bytes::scan;
 
-/// Prints how many lines there are, as `wc -l` of a pipe does.
+/// Prints the number of lines, as `wc -l` of a pipe does.
 #[derive(Debug)]
 pub struct LineCount {
-    /// What stands before wc gives the last line of each input its newline if that lacks it.
+    /// Whether the replaced command adds a missing last newline to each input.
     completes: bool,
     lines: u64,
-    /// Something came, and no newline behind it.
+    /// Whether the last line lacks its newline so far.
     open: bool,
 }
 
 impl LineCount {
-    /// Of newlines; with `completes`, as if each input ended with one.
+    /// Counts newlines; with `completes`, as if each input ended with one.
     pub fn new(completes: bool) -> Self {
         LineCount { completes, lines: 0, open: false }
     }
@@ -39,7 +39,7 @@ impl Kernel for LineCount {
     }
 
     fn another(&self) -> Option<Peer> {
-        // Whether the last line is open does not matter in between.
+        // The state of the last line does not matter between blocks.
         let kernel = LineCount::new(self.completes);
         (!self.completes).then(|| Peer::of_fold(kernel))
     }

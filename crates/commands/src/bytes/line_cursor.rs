@@ -1,4 +1,4 @@
-//! One of several inputs read side by side: lines one at a time, from whatever blocks came so far.
+//! One of several parallel inputs: steps through its lines in the blocks that have arrived.
 
 use std::cmp::Ordering;
 
@@ -13,11 +13,11 @@ pub(crate) struct Side {
     previous: (usize, usize),
     /// The current line, without its terminator.
     line: (usize, usize),
-    /// Where the next line starts.
+    /// The start of the next line.
     next: usize,
-    /// There is a current line.
+    /// Whether there is a current line.
     current: bool,
-    /// How many lines were current so far.
+    /// The number of lines that have been current.
     pub(crate) count: u64,
     ended: bool,
     end: u8,
@@ -42,7 +42,7 @@ impl Side {
         self.ended = true;
     }
 
-    /// Can [`advance`](Side::advance) tell what comes next?
+    /// Whether [`advance`](Side::advance) can decide without more input.
     pub(crate) fn knows_next(&self) -> bool {
         self.ended || self.next < self.bytes.len()
     }
@@ -61,19 +61,19 @@ impl Side {
         self.current
     }
 
-    /// The current line, unless the end was reached.
+    /// Returns the current line, unless the end was reached.
     pub(crate) fn line(&self) -> Option<&[u8]> {
         self.current.then(|| &self.bytes[self.line.0..self.line.1])
     }
 
-    /// The line before the current one; empty if there was none.
+    /// Returns the line before the current one; empty if there was none.
     pub(crate) fn previous(&self) -> &[u8] {
         &self.bytes[self.previous.0..self.previous.1]
     }
 }
 
 impl Side {
-    /// A walk over the lines that are there whole, from the current one; `None` if there is none.
+    /// Returns a walk over the complete lines, from the current one; `None` if there is none.
     pub(crate) fn walk(&self) -> Option<Walk<'_>> {
         let (start, end) = self.line;
         let here = Line { start, end, key: (start, end), shown: 0 };
@@ -86,14 +86,14 @@ impl Side {
         })
     }
 
-    /// Goes where a walk over it has come.
+    /// Moves to the position of a walk.
     pub(crate) fn go(&mut self, place: Cursor) {
         (self.previous, self.line, self.next) = (place.previous, place.line, place.next);
         self.count += place.steps;
     }
 }
 
-/// A line, and the part of it that it is compared by; with what that begins with, as [`window`] shows it.
+/// A line and its key, with the key's first bytes as [`window`] encodes them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     pub(crate) start: usize,
@@ -102,8 +102,8 @@ pub(crate) struct Line {
     shown: u64,
 }
 
-/// Steps over lines of a [`Side`] that cost no more than they must: whoever walks looks at the next line before
-/// stepping on it, and leaves what is not plain to be done line by line.
+/// A cheap walk over the lines of a [`Side`]. The caller inspects the next line before stepping on it, and
+/// leaves the hard cases to `advance`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Walk<'a> {
     pub(crate) bytes: &'a [u8],
@@ -113,7 +113,7 @@ pub(crate) struct Walk<'a> {
     steps: u64,
 }
 
-/// Where a walk has come.
+/// The position of a walk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
     previous: (usize, usize),
@@ -123,13 +123,12 @@ pub(crate) struct Cursor {
 }
 
 impl<'a> Walk<'a> {
-    /// The same, its line compared by this part of it.
+    /// Sets the key of the current line.
     pub(crate) fn by_key(self, key: (usize, usize)) -> Self {
         Walk { here: Line { key, ..self.here }.shown_in(self.bytes), ..self }
     }
 
-    /// The next line, if all of it is there. `cut` tells of bytes that begin with it where it ends and which part it is
-    /// compared by.
+    /// Returns the next line, if it is complete. `cut` returns its length and the range of its key.
     #[inline]
     pub(crate) fn ahead(&self, cut: impl Fn(&[u8]) -> Option<(usize, (usize, usize))>) -> Option<Line> {
         let start = self.next;
@@ -137,7 +136,7 @@ impl<'a> Walk<'a> {
         Some(Line { start, end: start + len, key: (start + from, start + to), shown: 0 }.shown_in(self.bytes))
     }
 
-    /// Steps on the line that was seen [`ahead`](Walk::ahead).
+    /// Steps to the line that [`ahead`](Walk::ahead) returned.
     #[inline]
     pub(crate) fn step(&mut self, line: Line) {
         self.previous = (self.here.start, self.here.end);
@@ -146,7 +145,7 @@ impl<'a> Walk<'a> {
         self.steps += 1;
     }
 
-    /// How one of its lines compares with one of another walk.
+    /// Compares a line of this walk with one of another walk.
     #[inline]
     pub(crate) fn compare(
         &self,

@@ -1,15 +1,15 @@
-//! Finding bytes, 64 at a time: one bit per byte, so that what happens between two hits costs nothing.
+//! Finds bytes, 64 at a time: one bit per byte, so that bytes between two hits cost nothing.
 //!
-//! Calling memchr for every field or line costs more than the search when hits are a few bytes apart. Here a block is
-//! turned into bit masks, and the caller walks the bits.
+//! Calling memchr for every field or line costs more than the search when hits are a few bytes apart. Here a
+//! block is converted to bit masks, and the caller iterates over the bits.
 
 use pelton_sys::bits::{self, STEP};
 
-/// How many bytes are turned into masks at once: they and their masks stay in the nearest cache.
+/// Bytes converted to masks at once: they and their masks stay in the L1 cache.
 const PIECE: usize = 4096;
 
-/// Calls `visit(start, masks)` for each 64 bytes of `block`: bit i of `masks[n]` tells whether byte `start + i` is
-/// `needles[n]`.
+/// Calls `visit(start, masks)` for each 64 bytes of `block`: bit i of `masks[n]` is set if byte `start + i`
+/// is `needles[n]`.
 #[inline(always)]
 pub(crate) fn masks<const N: usize>(block: &[u8], needles: [u8; N], mut visit: impl FnMut(usize, [u64; N])) {
     let mut words = [[0; PIECE / STEP]; N];
@@ -24,7 +24,7 @@ pub(crate) fn masks<const N: usize>(block: &[u8], needles: [u8; N], mut visit: i
     }
 }
 
-/// Calls `visit` with the place of each `needle`, in order.
+/// Calls `visit` with the offset of each `needle`, in order.
 #[inline(always)]
 pub(crate) fn each(block: &[u8], needle: u8, mut visit: impl FnMut(usize)) {
     masks(block, [needle], |start, [mut hits]| {
@@ -35,13 +35,13 @@ pub(crate) fn each(block: &[u8], needle: u8, mut visit: impl FnMut(usize)) {
     });
 }
 
-/// How many times `byte` occurs.
+/// Counts the occurrences of `byte`.
 #[inline]
 pub(crate) fn count(block: &[u8], byte: u8) -> usize {
     memchr::memchr_iter(byte, block).count()
 }
 
-/// Where the `n`th (from 1) `byte` ends, if there are so many; else how many there are.
+/// Returns the end of the `n`th (from 1) `byte`, or as an error how many there are.
 pub(crate) fn end_of_nth(block: &[u8], byte: u8, n: u64) -> Result<usize, u64> {
     let mut left = n;
     for (index, part) in block.chunks(4096).enumerate() {

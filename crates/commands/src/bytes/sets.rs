@@ -7,17 +7,17 @@ use std::fmt;
 pub struct ByteSet([u64; 4]);
 
 impl ByteSet {
-    /// No byte.
+    /// Returns the empty set.
     pub const fn none() -> Self {
         ByteSet([0; 4])
     }
 
-    /// Every byte.
+    /// Returns the set of all bytes.
     pub const fn all() -> Self {
         ByteSet([u64::MAX; 4])
     }
 
-    /// The bytes that `member` says yes to.
+    /// Returns the bytes for which `member` is true.
     pub fn where_(member: impl Fn(u8) -> bool) -> Self {
         (0..=255).filter(|&byte| member(byte)).collect()
     }
@@ -27,44 +27,44 @@ impl ByteSet {
         self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
     }
 
-    /// Is it in?
+    /// Whether it holds `byte`.
     pub fn contains(&self, byte: u8) -> bool {
         self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
     }
 
-    /// In either.
+    /// Returns the union.
     pub fn union(mut self, other: &ByteSet) -> Self {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine |= theirs);
         self
     }
 
-    /// Is any byte in both?
+    /// Whether both sets share a byte.
     pub fn intersects(&self, other: &ByteSet) -> bool {
         self.0.iter().zip(other.0).any(|(mine, theirs)| mine & theirs != 0)
     }
 
-    /// All others.
+    /// Returns the complement.
     pub fn complement(mut self) -> Self {
         self.0.iter_mut().for_each(|word| *word = !*word);
         self
     }
 
-    /// How many.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// None at all?
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0 == [0; 4]
     }
 
-    /// A bit for each byte value.
+    /// Returns the set as a bitmap.
     pub(crate) fn words(&self) -> [u64; 4] {
         self.0
     }
 
-    /// In ascending order.
+    /// Iterates in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u8> + '_ {
         (0..=255).filter(|&byte| self.contains(byte))
     }
@@ -85,22 +85,22 @@ impl fmt::Debug for ByteSet {
     }
 }
 
-/// What becomes of each byte: another byte, or nothing.
+/// A map of each byte to another byte or to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByteMap {
-    /// What each byte becomes, if it is not deleted.
+    /// The result for each byte that is not deleted.
     pub to: [u8; 256],
-    /// Which bytes are dropped.
+    /// The bytes that are deleted.
     pub deleted: ByteSet,
 }
 
 impl ByteMap {
-    /// Every byte stays.
+    /// Returns the identity map.
     pub fn identity() -> Self {
         ByteMap { to: std::array::from_fn(|byte| byte as u8), deleted: ByteSet::none() }
     }
 
-    /// First this map, then `next`, as one.
+    /// Composes this map with `next`, which is applied second.
     pub fn then(&self, next: &ByteMap) -> ByteMap {
         ByteMap {
             to: self.to.map(|byte| next.to[usize::from(byte)]),
@@ -110,7 +110,7 @@ impl ByteMap {
         }
     }
 
-    /// Bytes that can appear where they did not stand.
+    /// Returns the bytes that can appear where they were not.
     pub fn creates(&self) -> ByteSet {
         (0..=255u8)
             .filter(|&byte| !self.deleted.contains(byte))
@@ -120,7 +120,7 @@ impl ByteMap {
             .collect()
     }
 
-    /// Bytes that can go from where they stood.
+    /// Returns the bytes that can disappear from where they were.
     pub fn removes(&self) -> ByteSet {
         ByteSet::where_(|byte| self.deleted.contains(byte) || self.to[usize::from(byte)] != byte)
     }

@@ -1,26 +1,26 @@
-//! Collecting many small pieces of a block into the output.
+//! Copies many small pieces of a block to the output.
 //!
-//! Appending to a vector costs a call per piece. Here the room is made once, or looked after a line at a time, and a
-//! short piece is copied as a few whole vectors, of which the surplus is overwritten by the next.
+//! Appending to a vector costs a call per piece. Here the capacity is ensured once, or once per line, and a
+//! short piece is copied as a few whole vectors, whose surplus the next piece overwrites.
 
-/// How many bytes a short copy moves at most.
+/// Maximum length of a short copy.
 const SHORT: usize = 64;
 
-/// Writes behind what `out` holds; [`Gather::finish`] cuts it to what was written.
+/// Appends to `out`; [`Gather::finish`] cuts it to the written length.
 pub(crate) struct Gather<'a> {
     out: &'a mut Vec<u8>,
     end: usize,
 }
 
 impl<'a> Gather<'a> {
-    /// With room for at most `room` bytes.
+    /// Ensures capacity for `room` bytes.
     pub(crate) fn new(out: &'a mut Vec<u8>, room: usize) -> Self {
         let end = out.len();
         out.resize(end + room + SHORT, 0);
         Gather { out, end }
     }
 
-    /// Makes room for so many bytes more.
+    /// Ensures capacity for `room` more bytes.
     #[inline(always)]
     pub(crate) fn make_room(&mut self, room: usize) {
         if self.out.len() < self.end + room + SHORT {
@@ -52,34 +52,34 @@ impl<'a> Gather<'a> {
         self.end += length;
     }
 
-    /// Copies so many bytes, without stepping on.
+    /// Copies `N` bytes without advancing.
     #[inline(always)]
     fn short<const N: usize>(&mut self, block: &[u8], start: usize) {
         self.out[self.end..self.end + N].copy_from_slice(&block[start..start + N]);
     }
 
-    /// Appends these.
+    /// Appends `bytes`.
     #[inline(always)]
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.out[self.end..self.end + bytes.len()].copy_from_slice(bytes);
         self.end += bytes.len();
     }
 
-    /// Appends the first `length` of these. All of them are written: there must be room.
+    /// Appends the first `length` bytes. All `N` are written: there must be capacity for them.
     #[inline(always)]
     pub(crate) fn some_of<const N: usize>(&mut self, bytes: [u8; N], length: usize) {
         self.out[self.end..self.end + N].copy_from_slice(&bytes);
         self.end += length;
     }
 
-    /// Appends one.
+    /// Appends one byte.
     #[inline(always)]
     pub(crate) fn byte(&mut self, byte: u8) {
         self.out[self.end] = byte;
         self.end += 1;
     }
 
-    /// Leaves in `out` what was written.
+    /// Cuts `out` to the written length.
     pub(crate) fn finish(self) {
         self.out.truncate(self.end);
     }

@@ -2,20 +2,20 @@
 
 use crate::{Accept, Declined};
 
-/// Where tabs stop.
+/// The tab stops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stops {
-    /// At every multiple of this, which is not 0.
+    /// At every multiple of this number, which is not 0.
     Every(u64),
-    /// At these columns, in ascending order; behind the last of them there are none.
+    /// At these columns, in ascending order, and none after the last.
     At(Vec<u64>),
 }
 
 impl Stops {
-    /// What stands between two stops if nothing is said.
+    /// The default distance of two stops.
     pub(crate) const USUAL: Stops = Stops::Every(8);
 
-    /// Reads the argument of -t: plain numbers only, and no `/8` or `+8`.
+    /// Parses the argument of -t: plain numbers only, no `/8` or `+8`.
     pub(crate) fn parse(list: &[u8]) -> Accept<Stops> {
         let number = |text: &[u8]| {
             let digits = text.len() <= 6 && text.iter().all(u8::is_ascii_digit);
@@ -30,7 +30,7 @@ impl Stops {
         }
     }
 
-    /// The first stop to the right of this column, if there is one.
+    /// Returns the first stop to the right of this column, if any.
     pub(crate) fn after(&self, column: u64) -> Option<u64> {
         match self {
             Stops::Every(size) => Some(column + size - column % size),

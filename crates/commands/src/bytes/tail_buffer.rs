@@ -1,19 +1,19 @@
-//! Tail buffer: the last so many lines or bytes of what came so far.
+//! Tail buffer: the last lines or bytes of the input so far.
 //!
-//! Bytes are kept in chunks, each with the number of its units, and dropped by whole chunks: nothing is moved, and nothing is
-//! counted twice.
+//! Bytes are kept in chunks, each with the number of its units, and dropped by whole chunks: nothing is moved
+//! or counted twice.
 
 use std::collections::VecDeque;
 
 use crate::bytes::scan;
 
-/// A queue of bytes that forgets from the front.
+/// A queue of bytes that drops from the front.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
     chunks: VecDeque<Chunk>,
-    /// Memory of chunks that were dropped.
+    /// Buffers of dropped chunks.
     spare: Vec<Vec<u8>>,
-    /// Units that are complete, in all chunks.
+    /// Complete units in all chunks.
     units: u64,
     unit: Unit,
 }
@@ -21,29 +21,29 @@ pub(crate) struct Held {
 #[derive(Clone, Debug, Default)]
 struct Chunk {
     bytes: Vec<u8>,
-    /// What comes before was forgotten.
+    /// The offset of the first kept byte.
     start: usize,
-    /// Units that end behind `start`.
+    /// Units that end after `start`.
     units: u64,
 }
 
-/// How much a chunk holds.
+/// Size of a chunk.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// How many chunks' memory is kept to be used again.
+/// Number of buffers kept for reuse.
 const SPARE_MAX: usize = 2;
 
-/// What is counted.
+/// The unit that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// Records that end with this byte; a last one may lack it.
+    /// Records that end with this byte; the last one may lack it.
     Records(u8),
     /// Bytes.
     Bytes,
 }
 
 impl Unit {
-    /// Where the last `count` units of a block begin, if it holds more than that: an incomplete last record comes on top of
-    /// them. `None` also if it is dear to tell.
+    /// Returns where the last `count` units of a block begin, if it holds more: an incomplete last record is
+    /// kept in addition. Also `None` if finding out is expensive.
     pub(crate) fn last(self, count: u64, block: &[u8]) -> Option<usize> {
         let count = usize::try_from(count).ok()?;
         match self {
@@ -92,21 +92,21 @@ impl Held {
         while self.drop_first() {}
     }
 
-    /// Forgets what surely lies before the last `keep` units, as far as that costs nothing.
+    /// Drops chunks that lie before the last `keep` units, without a scan.
     pub(crate) fn forget_chunks(&mut self, keep: u64) {
-        // One more than is kept: where the first of them begins must stay known.
+        // Keeps one unit more, so that the start of the first one stays known.
         while self.chunks.front().is_some_and(|first| self.units - first.units > keep) {
             self.drop_first();
         }
     }
 
-    /// Removes all that lies before the last `keep` units, and calls `each` with it, piece by piece. While more may come
-    /// (`open`), an incomplete last record does not count.
+    /// Removes everything before the last `keep` units, and calls `each` with it, piece by piece. While more
+    /// input may come (`open`), an incomplete last record does not count.
     pub(crate) fn release(&mut self, keep: u64, open: bool, mut each: impl FnMut(&[u8])) {
         let incomplete = !open && self.ends_within_record();
         let mut too_many = (self.units + u64::from(incomplete)).saturating_sub(keep);
         if too_many > self.units {
-            // All of them, with the incomplete one.
+            // All units and the incomplete one.
             self.take_all(each);
             return;
         }
@@ -128,7 +128,7 @@ impl Held {
         }
     }
 
-    /// Removes the first piece of what is held, and calls `each` with it. Returns whether there was one.
+    /// Removes the first piece, and calls `each` with it. Returns whether there was one.
     pub(crate) fn take_first(&mut self, each: impl FnOnce(&[u8])) -> bool {
         if let Some(first) = self.chunks.front() {
             each(&first.bytes[first.start..]);
@@ -136,7 +136,7 @@ impl Held {
         self.drop_first()
     }
 
-    /// Removes all that is held, and calls `each` with it, piece by piece.
+    /// Removes everything, and calls `each` with it, piece by piece.
     pub(crate) fn take_all(&mut self, mut each: impl FnMut(&[u8])) {
         while self.take_first(&mut each) {}
     }

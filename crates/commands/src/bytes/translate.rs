@@ -1,8 +1,8 @@
-//! The kernel for byte maps: `tr`, and whatever the planner composes of several.
+//! The kernel for byte maps: `tr`, and compositions that the planner makes.
 //!
-//! Most maps move a few runs of neighbouring bytes by a constant (`A-Z` to `a-z`), which the compiler turns into
-//! vector arithmetic; others use a table. Deletion uses vector instructions where the machine has them; elsewhere it
-//! compacts byte by byte, but only where there is something to delete.
+//! Most maps shift a few runs of neighbouring bytes by a constant (`A-Z` to `a-z`), which the compiler turns
+//! into vector arithmetic; others use a table. Deletion uses vector instructions if the machine has them.
+//! Otherwise it compacts byte by byte, but only where there is something to delete.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use pelton_sys::compact::{self, Run};
 
 use crate::{ByteMap, ByteSet};
 
-/// How many runs are still cheaper than a table: measured, a table does about one byte per cycle.
+/// The most runs that are cheaper than a table: measured, a table does about one byte per cycle.
 const RUNS_MAX: usize = 4;
 
-/// How a map is applied where nothing is deleted.
+/// How to apply a map where nothing is deleted.
 #[derive(Clone, Debug)]
 enum Mapper {
     Identity,
@@ -30,12 +30,12 @@ pub struct ByteMapKernel {
     keep: [u8; 256],
     mapper: Mapper,
     deletes: Option<Members>,
-    /// What moves and what goes, where something goes and both are few runs.
+    /// The shifted and the deleted runs, if bytes are deleted and both are few.
     few_runs: Option<(Vec<Run>, Vec<Run>)>,
 }
 
 impl ByteMapKernel {
-    /// For this map.
+    /// Makes the kernel for this map.
     pub fn new(map: &ByteMap) -> Self {
         ByteMapKernel {
             table: map.to,
@@ -46,7 +46,7 @@ impl ByteMapKernel {
         }
     }
 
-    /// Maps a stretch in which nothing is deleted.
+    /// Maps a stretch without deletions.
     #[inline]
     pub(crate) fn map_all(&self, bytes: &[u8], out: &mut Vec<u8>) {
         match &self.mapper {
@@ -58,7 +58,7 @@ impl ByteMapKernel {
         }
     }
 
-    /// Maps and deletes, in stretches of bytes that have something to delete or not.
+    /// Maps and deletes, stretch by stretch.
     fn compact(&self, members: &Members, block: &[u8], out: &mut Vec<u8>) {
         if let Some((moves, drops)) = &self.few_runs {
             let start = out.len();
@@ -78,7 +78,7 @@ impl ByteMapKernel {
         });
     }
 
-    /// Writes every byte, and steps on only if it stays: no branch to mispredict.
+    /// Writes every byte and advances only if it is kept: no branch to mispredict.
     fn compact_all(&self, bytes: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         out.resize(start + bytes.len(), 0);
@@ -131,7 +131,7 @@ fn shifted<const N: usize>(runs: &[Run; N], byte: u8) -> u8 {
     })
 }
 
-/// The bytes that move, by how far.
+/// Returns the runs of shifted bytes.
 fn moves(map: &ByteMap) -> Vec<Run> {
     runs(|byte| {
         let shift = map.to[usize::from(byte)].wrapping_sub(byte);
@@ -139,7 +139,7 @@ fn moves(map: &ByteMap) -> Vec<Run> {
     })
 }
 
-/// More runs than these cost more than a table and deleting byte by byte.
+/// More runs cost more than a table and byte-by-byte deletion.
 const VECTOR_RUNS_MAX: usize = 12;
 
 fn few_runs(map: &ByteMap) -> Option<(Vec<Run>, Vec<Run>)> {
@@ -149,7 +149,7 @@ fn few_runs(map: &ByteMap) -> Option<(Vec<Run>, Vec<Run>)> {
 
 fn mapper(map: &ByteMap) -> Mapper {
     let runs = moves(map);
-    // An unused run moves its bytes by nothing.
+    // An unused run shifts by zero.
     let mut few = [Run { low: 0, span: 0, shift: 0 }; RUNS_MAX];
     match runs.len() {
         0 => Mapper::Identity,
@@ -161,7 +161,7 @@ fn mapper(map: &ByteMap) -> Mapper {
     }
 }
 
-/// The maximal runs of bytes with the same shift.
+/// Returns the maximal runs of bytes with the same shift.
 fn runs(shift_of: impl Fn(u8) -> Option<u8>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for byte in 0..=255u8 {
@@ -176,19 +176,20 @@ fn runs(shift_of: impl Fn(u8) -> Option<u8>) -> Vec<Run> {
     runs
 }
 
-/// How many bytes are asked about at once.
+/// Bytes tested at once.
 pub(crate) const STRETCH: usize = 64;
 
-/// Tells quickly whether a stretch holds any member of a set.
+/// Tests quickly whether a stretch holds a member of a set.
 #[derive(Clone, Debug)]
 pub(crate) struct Members {
     runs: [Run; RUNS_MAX],
-    /// More runs than fit, or members so common that asking is a waste: every stretch counts as having some.
+    /// Whether every stretch counts as a hit: more runs than fit, or members so common that the test costs
+    /// more than it saves.
     always: bool,
 }
 
 impl Members {
-    /// Of this set.
+    /// Prepares the test for this set.
     pub(crate) fn new(set: &ByteSet) -> Self {
         let found = runs(|byte| set.contains(byte).then_some(1));
         let mut members = Members {
@@ -216,13 +217,13 @@ impl Members {
         }
     }
 
-    /// For this byte.
+    /// Whether this byte is a member.
     #[inline(always)]
     fn hit(&self, byte: u8) -> bool {
         self.runs.iter().fold(false, |hit, run| hit | (byte.wrapping_sub(run.low) <= run.span))
     }
 
-    /// Do two members stand side by side? (Always says yes where asking is a waste.)
+    /// Whether two members are adjacent; always true if `always` is set.
     #[inline(always)]
     pub(crate) fn neighbours(&self, stretch: &[u8; STRETCH]) -> bool {
         let hits = stretch.map(|byte| u8::from(self.hit(byte)));
@@ -239,7 +240,7 @@ impl Members {
 mod tests {
     use super::*;
 
-    /// Every strategy against the definition, byte by byte.
+    /// Compares every strategy with the definition, byte by byte.
     #[test]
     fn strategies_agree_with_the_table() {
         let data: Vec<u8> = (0..5000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();

@@ -1,8 +1,8 @@
 //! Arguments as GNU's getopt_long reads them, over byte strings.
 //!
-//! Each command states its options as a table; [`parse`] gives the occurrences in the order in which the command's
-//! own loop would see them. Whatever getopt would complain about (an unknown or ambiguous option, a missing
-//! argument) is declined: the real tool says it in its own words and with its own status. So are `--help` and
+//! Each command states its options as a table. [`parse`] returns the occurrences in the order in which the
+//! command's own loop would see them. Declines what getopt reports as an error (an unknown or ambiguous
+//! option, a missing argument): the real tool prints its own message and status. Also declines `--help` and
 //! `--version`, which every GNU tool has and which take part in abbreviations.
 
 use crate::{Accept, Declined};
@@ -18,35 +18,35 @@ pub enum Takes {
     MaybeValue,
 }
 
-/// One option of a command. Several rows may share an `id`: synonyms.
+/// One option of a command. Several rows may share an `id` (synonyms).
 #[derive(Clone, Copy, Debug)]
 pub struct Opt<Id> {
-    /// What the command calls it.
+    /// The command's identifier.
     pub id: Id,
     /// Its letter.
     pub short: Option<u8>,
-    /// Its long name, without the dashes.
+    /// Its long name, without dashes.
     pub long: Option<&'static str>,
-    /// Its argument.
+    /// Whether it has an argument.
     pub takes: Takes,
 }
 
-/// A row for `-s` and `--long`.
+/// Makes a row for `-s` and `--long`.
 pub const fn opt<Id>(id: Id, short: u8, long: &'static str, takes: Takes) -> Opt<Id> {
     Opt { id, short: Some(short), long: Some(long), takes }
 }
 
-/// A row for `-s` only.
+/// Makes a row for `-s` only.
 pub const fn short<Id>(id: Id, short: u8, takes: Takes) -> Opt<Id> {
     Opt { id, short: Some(short), long: None, takes }
 }
 
-/// A row for `--long` only.
+/// Makes a row for `--long` only.
 pub const fn long<Id>(id: Id, long: &'static str, takes: Takes) -> Opt<Id> {
     Opt { id, short: None, long: Some(long), takes }
 }
 
-/// Where options may stand.
+/// Where options are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Anywhere before `--`, also after operands.
@@ -64,18 +64,18 @@ pub enum Item<'a, Id> {
     Operand(&'a [u8]),
 }
 
-/// What the command line says.
+/// The parsed command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parsed<'a, Id> {
-    /// Options and operands as they stand, for the few commands that care how they interleave.
+    /// Options and operands in order, for commands where the order of both matters.
     pub items: Vec<Item<'a, Id>>,
-    /// The arguments that are options or belong to one, as written, without operands and `--`: what the real tool
-    /// needs to go on from standard input.
+    /// The arguments that are options or belong to one, as written, without operands and `--`: the fallback
+    /// passes them to the real tool, which reads standard input.
     pub option_args: Vec<&'a [u8]>,
 }
 
 impl<'a, Id: Copy + PartialEq> Parsed<'a, Id> {
-    /// The options in order, with their arguments (empty for none).
+    /// Iterates over the options in order, with their arguments (empty for none).
     pub fn options(&self) -> impl Iterator<Item = (Id, &'a [u8])> + '_ {
         self.items.iter().filter_map(|item| match item {
             Item::Option(id, value) => Some((*id, value.unwrap_or_default())),
@@ -83,7 +83,7 @@ impl<'a, Id: Copy + PartialEq> Parsed<'a, Id> {
         })
     }
 
-    /// The operands in order.
+    /// Returns the operands in order.
     pub fn operands(&self) -> Vec<&'a [u8]> {
         let operand = |item: &Item<'a, Id>| match item {
             Item::Operand(operand) => Some(*operand),
@@ -92,23 +92,23 @@ impl<'a, Id: Copy + PartialEq> Parsed<'a, Id> {
         self.items.iter().filter_map(operand).collect()
     }
 
-    /// Was it given?
+    /// Whether the option was given.
     pub fn has(&self, id: Id) -> bool {
         self.options().any(|(given, _)| given == id)
     }
 
-    /// [`option_args`](Parsed::option_args) with owned bytes.
+    /// Returns [`option_args`](Parsed::option_args) as owned bytes.
     pub fn resume_args(&self) -> Vec<Vec<u8>> {
         self.option_args.iter().map(|arg| arg.to_vec()).collect()
     }
 
-    /// The argument of its last occurrence.
+    /// Returns the argument of the last occurrence.
     pub fn last_value(&self, id: Id) -> Option<&'a [u8]> {
         self.options().filter(|(given, _)| *given == id).last().map(|(_, value)| value)
     }
 }
 
-/// Reads `args` (without the command's name) by `table`.
+/// Parses `args` (without the command's name) by `table`.
 pub fn parse<'a, Id: Copy + PartialEq>(
     args: &'a [Vec<u8>],
     table: &[Opt<Id>],
@@ -137,7 +137,7 @@ pub fn parse<'a, Id: Copy + PartialEq>(
         let values = behind.len() - rest.len();
         option_args.extend(behind.take(values));
     }
-    // After `--`, or after the first operand where options come first, a `--` is an operand like any other.
+    // After `--`, or after the first operand with [`Order::First`], a `--` is an operand.
     items.extend(rest.map(Item::Operand));
     Ok(Parsed { items, option_args })
 }
@@ -192,7 +192,7 @@ fn long_option<'a, Id: Copy + PartialEq>(
     Ok(Item::Option(option.id, value))
 }
 
-/// The row that `name` names in full or abbreviates. Candidates that mean the same are no ambiguity.
+/// Finds the row for a full or abbreviated name. Synonyms are not ambiguous.
 fn resolve<Id: Copy + PartialEq>(name: &[u8], table: &[Opt<Id>]) -> Accept<Opt<Id>> {
     let shown = || name.escape_ascii();
     if let Some(exact) = table.iter().find(|option| option.long.is_some_and(|long| long.as_bytes() == name)) {
@@ -245,7 +245,7 @@ mod tests {
         line.split(' ').map(|arg| arg.as_bytes().to_vec()).collect()
     }
 
-    /// Options as `d=,`, operands in brackets.
+    /// Formats options as `d=,`, operands in brackets.
     fn read(line: &str, order: Order) -> Result<String, String> {
         let args = args(line);
         let parsed = parse(&args, TABLE, order).map_err(|declined| declined.reason)?;

@@ -1,4 +1,4 @@
-//! What a command's meaning depends on besides its arguments: the locale, and which program it is.
+//! What a command's meaning depends on besides its arguments: the locale and the implementation.
 
 use crate::locale::collation::Collation;
 use crate::locale::installed::LocaleStore;
@@ -6,18 +6,18 @@ use crate::locale::messages::Messages;
 use crate::tool::detect::Implementation;
 use crate::{Accept, Declined};
 
-/// What a byte sequence is made of.
+/// The character set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charset {
     /// Bytes; only ASCII has classes (C, POSIX).
     C,
     /// UTF-8, with the classes of C.UTF-8 or en_US.UTF-8.
     Utf8,
-    /// Something that no kernel serves.
+    /// Any other: no kernel supports it.
     Other,
 }
 
-/// How strings are ordered.
+/// The string order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Collate {
     /// By their bytes (C, POSIX, C.UTF-8).
@@ -26,7 +26,7 @@ pub enum Collate {
     Other(String),
 }
 
-/// What the environment's locale variables mean, after glibc's precedence and its fall-back to C.
+/// The meaning of the environment's locale variables, with glibc's precedence and its fall-back to C.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locale {
     /// LC_CTYPE.
@@ -35,10 +35,10 @@ pub struct Locale {
     pub collate: Collate,
     /// The language of messages (LC_MESSAGES, LANGUAGE).
     pub messages: Messages,
-    /// What stands between thousands, or that nothing does; `None` if the decimal point is not `.`, or if it is not
-    /// known (LC_NUMERIC).
+    /// The thousands separator, if any; `None` if the decimal point is not `.`, or if it is not known
+    /// (LC_NUMERIC).
     pub thousands: Option<Option<u8>>,
-    /// The names of months are the English ones (LC_TIME).
+    /// Whether the names of months are English (LC_TIME).
     pub plain_dates: bool,
 }
 
@@ -56,12 +56,12 @@ impl Locale {
     pub const C_UTF8: Locale = Locale { ctype: Charset::Utf8, ..Locale::C };
 }
 
-/// What a command is read in.
+/// The context of a command's arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// The locale that the program will run in.
+    /// The locale of the program.
     pub locale: Locale,
-    /// Which program the name stands for.
+    /// The implementation behind the name.
     pub implementation: Implementation,
 }
 
@@ -81,11 +81,11 @@ const CATEGORIES: [&str; 12] = [
     "LC_IDENTIFICATION",
 ];
 
-/// Variables that change what options or messages mean; nothing is native under them.
+/// Variables that change what options or messages mean; with them, nothing runs natively.
 const UNSERVED: [&str; 9] = [
     "POSIXLY_CORRECT",
     "_POSIX2_VERSION",
-    // Of sed: how wide `l` writes.
+    // The line width of sed's `l`.
     "COLS",
     "LOCPATH",
     "OUTPUT_CHARSET",
@@ -97,7 +97,7 @@ const UNSERVED: [&str; 9] = [
 ];
 
 impl Locale {
-    /// From the environment that the command will have.
+    /// Resolves the locale from the command's environment.
     pub fn resolve(variable: impl Fn(&str) -> Option<Vec<u8>>, store: &dyn LocaleStore) -> Accept<Locale> {
         if let Some(name) = UNSERVED.iter().find(|name| variable(name).is_some()) {
             return Declined::because(format!("{name} is set"));
@@ -139,7 +139,7 @@ impl Locale {
         })
     }
 
-    /// The order of this locale's strings; nothing if it is the order of bytes.
+    /// Returns the string order; `None` for byte order.
     pub(crate) fn collation(&self) -> Accept<Option<&'static Collation>> {
         match &self.collate {
             Collate::Bytes => Ok(None),
@@ -148,14 +148,14 @@ impl Locale {
     }
 }
 
-/// Whether every locale that the environment names is installed: bash warns of one that is not.
+/// Whether every locale named in the environment is installed: bash warns about one that is not.
 pub fn locales_are_installed(variable: impl Fn(&str) -> Option<Vec<u8>>, store: &dyn LocaleStore) -> bool {
     let names = CATEGORIES.iter().chain(&["LC_ALL", "LANG"]).filter_map(|name| variable(name));
     let mut names = names.filter(|value| !value.is_empty() && !is_c(value));
     names.all(|name| store.installed(&name) == Some(true))
 }
 
-/// LC_ALL, then the category's own variable, then LANG; empty means unset.
+/// Returns the locale name: LC_ALL, then the category's own variable, then LANG; empty means unset.
 fn category_name(variable: &impl Fn(&str) -> Option<Vec<u8>>, category: &str) -> Vec<u8> {
     ["LC_ALL", category, "LANG"]
         .iter()
@@ -171,12 +171,12 @@ fn is_c_utf8(name: &[u8]) -> bool {
     matches!(name, b"C.UTF-8" | b"C.utf8")
 }
 
-/// C in all but, perhaps, its characters.
+/// Whether it equals C, except perhaps for its characters.
 fn is_plain(name: &[u8]) -> bool {
     is_c(name) || is_c_utf8(name)
 }
 
-/// Are its characters in UTF-8, by its name?
+/// Whether its name says UTF-8.
 fn has_utf8(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     name.ends_with(b".utf-8") || name.ends_with(b".utf8")

@@ -1,22 +1,22 @@
-//! What tools cost: a small model for estimates.
+//! A small cost model of tools, for estimates.
 //!
-//! Figures are from one machine (`crates/commands/BENCHMARKING.md`): CPU time, user and system, for each byte that a
-//! tool reads, in ns, in the C locale. Ratios carry over to other machines better than figures do. How much a tool passes
-//! on is a guess about usual data.
+//! Figures are from one machine (`crates/commands/BENCHMARKING.md`): CPU time, user and system, per byte
+//! read, in ns, in the C locale. Ratios transfer to other machines better than figures do. The selectivity is
+//! a guess about usual data.
 
 /// The cost of a tool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
-    /// The real tool, with its reading and writing: ns for each byte that it reads.
+    /// The real tool, with its reads and writes: ns per byte read.
     pub real: f64,
-    /// Its kernel, without reading and writing: ns for each byte. `None` if there is none, or it was not measured.
+    /// Its kernel, without reads and writes: ns per byte. `None` if there is none, or it was not measured.
     pub native: Option<f64>,
-    /// Bytes that leave for each byte that comes.
+    /// Output bytes per input byte.
     pub passes: f64,
 }
 
 impl Rate {
-    /// Makes the rate of a tool and its kernel.
+    /// Makes the rate of a measured tool and kernel.
     pub(crate) const fn both(real: f64, native: f64, passes: f64) -> Option<Rate> {
         Some(Rate { real, native: Some(native), passes })
     }
@@ -27,7 +27,7 @@ impl Rate {
     }
 }
 
-/// For tools that were not measured.
+/// Returns nothing, for tools that were not measured.
 pub(crate) fn unknown(_args: &[Vec<u8>]) -> Option<Rate> {
     None
 }

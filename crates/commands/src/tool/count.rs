@@ -2,7 +2,7 @@
 
 use crate::{Accept, Declined};
 
-/// Reads `12`, `3K`, `1MB`. Signs are the caller's.
+/// Parses `12`, `3K`, `1MB`. The caller handles signs.
 pub(crate) fn parse(text: &[u8]) -> Accept<u64> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, suffix) = text.split_at(digits);

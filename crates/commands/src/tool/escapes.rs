@@ -1,8 +1,8 @@
-//! Backslash escapes as bash's `echo -e` and `printf` read them. Each of the three places has rules of its own.
+//! Backslash escapes of bash's `echo -e` and `printf`. Each of the three contexts has its own rules.
 
 use crate::{Accept, Charset, Declined};
 
-/// Where an escape stands.
+/// The context of an escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EscapeContext {
     /// In an argument of `echo -e`.
@@ -13,16 +13,16 @@ pub(crate) enum EscapeContext {
     Format,
 }
 
-/// What became of an escape.
+/// The result of an escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Escape {
-    /// It is printed; so many bytes behind the backslash belong to it.
+    /// It was printed; this many bytes after the backslash belong to it.
     Printed(usize),
     /// `\c`: nothing more is printed.
     Stop,
 }
 
-/// Expands all escapes of `text`, appending to `out`. Returns whether printing stops there.
+/// Expands all escapes of `text`, appending to `out`. Returns whether printing stops at a `\c`.
 pub(crate) fn expand(text: &[u8], place: EscapeContext, charset: Charset, out: &mut Vec<u8>) -> Accept<bool> {
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'\\', rest) {
@@ -37,7 +37,7 @@ pub(crate) fn expand(text: &[u8], place: EscapeContext, charset: Charset, out: &
     Ok(false)
 }
 
-/// Prints the escape whose backslash stands before `rest`.
+/// Expands the escape whose backslash precedes `rest`.
 pub(crate) fn escape(
     rest: &[u8],
     place: EscapeContext,
@@ -63,7 +63,7 @@ pub(crate) fn escape(
         b'0'..=b'7' if letter == b'0' || place != EscapeContext::Echo => return Ok(octal(rest, place, out)),
         b'x' | b'u' | b'U' => return hexadecimal(rest, place, charset, out),
         _ => {
-            // The letter is read on as if nothing stood before it: in a format it may be a `%`.
+            // The letter is read again as if nothing preceded it: in a format it may be a `%`.
             out.push(b'\\');
             return Ok(Escape::Printed(0));
         }
@@ -72,7 +72,7 @@ pub(crate) fn escape(
     Ok(Escape::Printed(1))
 }
 
-/// Three digits; outside of a format a leading 0 does not count.
+/// Expands up to three octal digits; outside of a format a leading 0 does not count.
 fn octal(rest: &[u8], place: EscapeContext, out: &mut Vec<u8>) -> Escape {
     let most = if rest[0] == b'0' && place != EscapeContext::Format { 4 } else { 3 };
     let digits = rest.iter().take(most).take_while(|byte| matches!(byte, b'0'..=b'7'));
@@ -82,7 +82,7 @@ fn octal(rest: &[u8], place: EscapeContext, out: &mut Vec<u8>) -> Escape {
     Escape::Printed(length)
 }
 
-/// `\xHH` is a byte, `\uHHHH` and `\UHHHHHHHH` are characters.
+/// Expands `\xHH` to a byte, `\uHHHH` and `\UHHHHHHHH` to characters.
 fn hexadecimal(rest: &[u8], place: EscapeContext, charset: Charset, out: &mut Vec<u8>) -> Accept<Escape> {
     let most = match rest[0] {
         b'x' => 2,

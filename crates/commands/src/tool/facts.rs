@@ -1,86 +1,85 @@
-//! What a command tells the planner.
+//! Facts about a command for the planner.
 
 use crate::{ByteMap, ByteSet};
 
-/// What is true of a command with these arguments, whatever its data.
+/// Facts that hold for a command with these arguments, for any data.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// What kind of work it does.
+    /// The kind of work.
     pub class: Class,
-    /// It prints nothing before the end of its input (P8).
+    /// Whether it prints nothing before the end of its input (P8).
     pub blocks_until_eof: bool,
-    /// What it can do to the bytes and lines that pass.
+    /// How it can change bytes and lines.
     pub touches: Touches,
-    /// The byte that ends its records: `\n`, or NUL for `-z`. What it reads need not be cut there if the class is a
-    /// byte map.
+    /// The record terminator: `\n`, or NUL for `-z`. Input of a byte map may be cut anywhere.
     pub record_end: u8,
-    /// It may want no more before its input ends (`Flow::Done`): `head`, `grep -q`, `sed q`. How far it has read
-    /// then shows to whoever reads on, and to whoever feeds it.
+    /// Whether it may stop before its input ends (`Flow::Done`): `head`, `grep -q`, `sed q`. The position
+    /// where it stops shows to the next reader of the input, and to its writer.
     pub stops_early: bool,
-    /// It then ends because it has what it wants, and not because something is wrong with its input.
+    /// Whether it then stops because it is done, not because of a problem with its input.
     pub has_enough: bool,
 }
 
-/// What kind of work a command does.
+/// The kind of a command's work.
 #[derive(Clone, Debug)]
 pub enum Class {
-    /// Reads files or makes data, and passes it on unchanged (`cat FILE`, `seq`).
+    /// Reads files or generates data, and passes it on unchanged (`cat FILE`, `seq`).
     Source,
-    /// Each byte becomes a fixed byte or nothing, wherever it stands (`tr a b`, `tr -d`).
+    /// Maps each byte to a fixed byte or nothing, independent of position (`tr a b`, `tr -d`).
     ByteMap(Box<ByteMap>),
-    /// Keeps or drops whole lines, each by itself (`grep`).
+    /// Keeps or drops whole lines, each independently (`grep`).
     LineFilter,
-    /// Each line becomes zero or more lines, each by itself (`cut`, `sed s`).
+    /// Maps each line to zero or more lines, each independently (`cut`, `sed s`).
     LineMap,
-    /// Works line by line, but must know how many came before (`nl`, `tail -n +2`). Cheap, serial.
+    /// Works line by line, but needs the line number (`nl`, `tail -n +2`). Cheap, serial.
     LineNumbered,
-    /// Keeps the beginning and then needs no more (`head`).
+    /// Keeps the beginning and then stops (`head`).
     Prefix,
-    /// Reads several inputs side by side (`paste`, `comm`, `join`).
+    /// Reads several inputs in parallel (`paste`, `comm`, `join`).
     Join,
     /// Passes bytes with a state that crosses lines (`tr -s`); serial.
     Opaque,
-    /// Anything else (`tail`, `sort`, `uniq`, `wc`, `tee`): no rule asks more of it.
+    /// Anything else (`tail`, `sort`, `uniq`, `wc`, `tee`): no rule distinguishes them further.
     Other,
 }
 
-/// What happens to the number of lines.
+/// How the number of lines changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lines {
-    /// Each line gives exactly one line, in order.
+    /// Each line becomes exactly one line, in order.
     Kept,
     /// Whole lines are kept, in order, or dropped.
     Fewer,
-    /// Anything may happen to line boundaries or to order.
+    /// Line boundaries and order may change in any way.
     Any,
 }
 
-/// What happens to a last line that lacks its terminator.
+/// The effect on a last line without terminator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastLine {
-    /// It still lacks it.
+    /// It still lacks its terminator.
     Kept,
-    /// It gets one.
+    /// It gets a terminator.
     Completed,
-    /// No promise.
+    /// Unspecified.
     Any,
 }
 
 /// What a rule needs to prove that two stages commute.
 #[derive(Clone, Debug)]
 pub struct Touches {
-    /// Bytes that can stand where they did not stand in the line.
+    /// Bytes that can appear in a line where they were not.
     pub creates: ByteSet,
-    /// Bytes that can go from where they stood, while the rest of their line stays.
+    /// Bytes that can disappear from a line while the rest of it stays.
     pub removes: ByteSet,
-    /// What happens to the number of lines.
+    /// How the number of lines changes.
     pub lines: Lines,
-    /// What happens to a last line without terminator.
+    /// The effect on a last line without terminator.
     pub last_line: LastLine,
 }
 
 impl Touches {
-    /// Every byte passes unchanged.
+    /// Returns the effects of a command that changes no byte.
     pub fn nothing() -> Self {
         Touches {
             creates: ByteSet::none(),
@@ -90,7 +89,7 @@ impl Touches {
         }
     }
 
-    /// Nothing is known.
+    /// Returns the effects of a command of which nothing is known.
     pub fn anything() -> Self {
         Touches {
             creates: ByteSet::all(),
@@ -102,7 +101,8 @@ impl Touches {
 }
 
 impl Facts {
-    /// For a class whose lines are treated alone: parts can run anywhere and be concatenated.
+    /// Makes the facts of a class that treats lines independently: parts can run anywhere and be
+    /// concatenated.
     pub fn stateless(class: Class, touches: Touches) -> Self {
         Facts {
             class,
@@ -114,7 +114,7 @@ impl Facts {
         }
     }
 
-    /// For a class that must see everything in order.
+    /// Makes the facts of a class that must process everything in order.
     pub fn serial(class: Class, touches: Touches) -> Self {
         let stops_early = matches!(class, Class::Prefix);
         Facts {
@@ -127,27 +127,27 @@ impl Facts {
         }
     }
 
-    /// The same with another record terminator.
+    /// Sets the record terminator.
     pub fn with_record_end(mut self, record_end: u8) -> Self {
         self.record_end = record_end;
         self
     }
 
-    /// The same, possibly wanting no more before the end of input.
+    /// Marks it as possibly done before the end of input.
     pub fn stopping_early(mut self) -> Self {
         self.stops_early = true;
         self.has_enough = true;
         self
     }
 
-    /// The same, possibly wanting no more where something is wrong with its input (`sort -c`), or the other one has
-    /// ended (`join`).
+    /// Marks it as possibly stopping because of a problem with its input (`sort -c`), or because the other
+    /// input has ended (`join`).
     pub fn giving_up_early(mut self) -> Self {
         self.stops_early = true;
         self
     }
 
-    /// The same, printing nothing before the end of input.
+    /// Marks it as printing nothing before the end of input.
     pub fn blocking(mut self) -> Self {
         self.blocks_until_eof = true;
         self

@@ -1,12 +1,12 @@
 //! Random command lines of a tool, as templates.
 //!
-//! In templates `@` and a letter stand for a value: `@n` and `@p` small numbers (`@p` never 0), `@N` any, `@f` a file; the
-//! generator of random pipelines knows the others.
+//! In templates `@` and a letter stand for a value: `@n` and `@p` small numbers (`@p` never 0), `@N` any
+//! number, `@f` a file. The generator of random pipelines defines the others.
 
-/// How a command stands in a pipeline.
+/// The role of a command in a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Reads the pipe, or files if it is given some.
+    /// Reads the pipe, or files if given.
     Reader,
     /// Reads the pipe only.
     Filter,
@@ -19,13 +19,13 @@ pub enum Role {
 /// Templates of the arguments of a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Grammar {
-    /// How it stands in a pipeline.
+    /// Its role in a pipeline.
     pub role: Role,
-    /// One of these is always there.
+    /// Exactly one is always used.
     pub needs: &'static [&'static str],
-    /// Any number of these may be there.
+    /// Any number may be used.
     pub options: &'static [&'static str],
-    /// One of these may be there.
+    /// At most one is used.
     pub operands: &'static [&'static str],
 }
 
@@ -46,7 +46,7 @@ const FILES: &[&str] = &[
 ];
 
 impl Grammar {
-    /// Makes the grammar of a command that reads the pipe or any files.
+    /// Makes the grammar of a command that reads the pipe or files.
     pub(crate) const fn reader(needs: &'static [&'static str], options: &'static [&'static str]) -> Grammar {
         Grammar { role: Role::Reader, needs, options, operands: FILES }
     }

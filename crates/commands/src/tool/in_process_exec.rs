@@ -1,8 +1,7 @@
-//! Runs of a command over files whose names come as data, without a process for each.
+//! In-process runs of a command over files whose names arrive as data, without a process for each.
 //!
-//! Until a run has given something away, it can be taken back: whatever is not as plain as its kernel needs it is then the
-//! real command's, from the start of the list on. Before a run gives something away, it sees to it that all its other files
-//! will open.
+//! Until a run has committed output, it can be undone: on anything that its kernel does not support, the real
+//! command runs over the whole list instead. Before it commits, it checks that all its other files will open.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -12,42 +11,44 @@ use pelton_stream::{Chain, Fed, Files, Flow, InputKind, Kernel, Resources, Sink,
 use crate::tool::row::InProcess;
 use crate::{Accept, Command, Context, Declined, Implementation, Input, Locale};
 
-/// Or what the real one would have to judge.
+/// A result, or the reason for a fallback.
 pub(crate) type OrFallback<T> = Result<T, &'static str>;
 
-/// So much of what a run prints is kept before it gives something away; and so much is made at once.
+/// Output bytes that a run buffers before it commits, and the most that it produces at once.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// A run that cannot give anything away before its end, and prints more than this, is the real command's.
+/// A run that cannot commit before its end, and prints more bytes than this, falls back.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Stands for a file while arguments are read before names are known. No option, no `=`, and in no word of a user: where the name
-/// is an option's value or a pattern, it must not be taken for a file that the user names besides.
+/// A placeholder for a file while arguments are parsed before names are known. It is no option, has no `=`,
+/// and occurs in no word of a user: if the name is an option's value or a pattern, it must not be taken for
+/// another file operand.
 const SOME_FILE: &[u8] = b"pelton:some:file";
 
-/// Whether a kernel may stand for the command of this name.
+/// Whether a kernel can replace the command of this name.
 pub(crate) fn is_known(name: &[u8]) -> bool {
     crate::lookup(name).is_some_and(|tool| tool.in_process != InProcess::Never)
 }
 
-/// A command and its words, to which names are added.
+/// A command and its arguments, to which file names are added.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) name: Vec<u8>,
     words: Vec<Vec<u8>>,
-    /// Where the name goes, if not behind all words.
+    /// The index for the name, unless it follows all arguments.
     at: Option<usize>,
     context: Context,
-    /// Understood for one file.
+    /// The command, accepted for one file.
     one: Arc<dyn Command>,
-    /// One kernel serves each single file.
+    /// Whether one kernel serves each single file.
     reuses_kernel: bool,
-    /// It looks at all its files before it reads the first.
+    /// Whether it stats all its files before it reads the first.
     needs_all_sizes: bool,
 }
 
 impl Program {
-    /// `replace`: what stands for the name among the words, if they come one by one. `single`: they come one by one.
+    /// Accepts a command. `replace`: the placeholder among the arguments if names come one by one. `single`:
+    /// they come one by one.
     pub(crate) fn new(
         name: &[u8],
         words: &[Vec<u8>],
@@ -78,7 +79,7 @@ impl Program {
         Ok(Program { name, words, at, context, one, reuses_kernel, needs_all_sizes })
     }
 
-    /// The words of a run over these files.
+    /// Returns the arguments of a run over these files.
     pub(crate) fn args(&self, files: &[Vec<u8>]) -> Vec<Vec<u8>> {
         with(&self.words, self.at, files)
     }
@@ -111,7 +112,7 @@ fn with(words: &[Vec<u8>], at: Option<usize>, files: &[Vec<u8>]) -> Vec<Vec<u8>>
     [before, files, behind].concat()
 }
 
-/// If it reads these files in this order, and does nothing else.
+/// Accepts the command if it reads these files in this order, and does nothing else.
 fn understand(
     name: &[u8],
     args: &[Vec<u8>],
@@ -128,35 +129,35 @@ fn understand(
     Ok(command)
 }
 
-/// One run, while it lasts.
+/// A run in progress.
 pub(crate) struct Run {
     chain: Chain,
     name: Vec<u8>,
     files: Vec<Vec<u8>>,
     at: usize,
     open: Option<Box<dyn Read + Send>>,
-    /// All files were looked at before the first was read.
+    /// Whether all files were stat'ed before the first was read.
     looked: bool,
-    /// The kernel knows of the current file.
+    /// Whether the kernel has begun the current file.
     begun: bool,
-    /// Something has been given away.
+    /// Whether output was committed.
     committed: bool,
-    /// The kernel may meet data that only the real command can judge.
+    /// Whether the kernel may fall back on some data.
     may_give_up: bool,
-    /// A file was lost when it was too late to leave it to the real command.
+    /// Whether a file was lost after the commit, too late for a fallback.
     failed: bool,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// There is something to give away first.
+    /// Output must be committed first.
     Paused,
-    /// It ended, with this status.
+    /// It ended with this status.
     Ended(i32),
 }
 
-/// What a run says.
+/// The output of a run.
 pub(crate) struct RunOutput<'a> {
     pub(crate) out: &'a mut Vec<u8>,
     pub(crate) complaints: &'a mut Vec<u8>,
@@ -174,7 +175,7 @@ impl Sink for RunOutput<'_> {
 }
 
 impl Run {
-    /// Over these files, of which there is at least one.
+    /// Starts a run over these files, at least one.
     pub(crate) fn new(
         program: &Program,
         files: Vec<Vec<u8>>,
@@ -206,7 +207,7 @@ impl Run {
         Ok(Run { chain, name, files, at: 0, open, looked, begun, committed, may_give_up, failed })
     }
 
-    /// Goes on until it has ended, or has printed enough for once. `block` is what a read may fill.
+    /// Continues until the end, or until enough was printed for one call. `block` is the read buffer.
     pub(crate) fn go_on(
         &mut self,
         means: &Resources,
@@ -220,7 +221,7 @@ impl Run {
             if (printed >= KEPT_BYTES || !said.complaints.is_empty()) && self.may_commit(opener) {
                 return Ok(Progress::Paused);
             }
-            // What is said stands behind what was printed before, and neither may be said too early.
+            // Diagnostics follow the output printed before them, and neither may be written too early.
             if printed >= MOST_BYTES || !said.complaints.is_empty() {
                 return Err("more than is kept");
             }
@@ -243,7 +244,7 @@ impl Run {
         Ok(Progress::Ended(status.max(i32::from(self.failed))))
     }
 
-    /// From here on nothing can be taken back.
+    /// Commits if possible: from here on nothing can be undone.
     fn may_commit(&mut self, files: &dyn Files) -> bool {
         let rest = &self.files[(self.at + usize::from(self.begun)).min(self.files.len())..];
         let is_plain = |file: &Vec<u8>| self.looked || files.look(file).is_some();
@@ -251,7 +252,8 @@ impl Run {
         self.committed
     }
 
-    /// Opens the current file, if it is not open. Not if it has gone since it was looked at, too late for another to say so.
+    /// Opens the current file, if it is not open. Returns `false` if it has gone since it was checked, too
+    /// late for a fallback.
     fn begin(&mut self, files: &dyn Files, said: &mut RunOutput<'_>) -> OrFallback<bool> {
         if self.open.is_none() {
             let name = &self.files[self.at];
@@ -276,7 +278,7 @@ impl Run {
         Ok(true)
     }
 
-    /// The next block; the file is closed at its end.
+    /// Reads and processes the next block; closes the file at its end.
     fn read(&mut self, block: &mut [u8], said: &mut RunOutput<'_>) -> OrFallback<Flow> {
         let Some(file) = &mut self.open else { return Ok(Flow::More) };
         let read = match file.read(block) {
@@ -291,7 +293,7 @@ impl Run {
             }
             Err(_) => return Err("a file that cannot be read"),
         };
-        // Less than was asked for: it ends there.
+        // A short read: the file ends there.
         if read < block.len() {
             self.open = None;
         }

@@ -1,4 +1,4 @@
-//! What tools say where they cannot read or write, and the status they end with.
+//! The messages and statuses of tools for read and write errors.
 //!
 //! Each tool's row has its own two functions; the usual forms of coreutils are here.
 
@@ -7,10 +7,11 @@ use std::io;
 use super::row::Tool;
 use crate::Messages;
 
-/// What the C library buffers for a file, in bytes: with so much or less, a failure shows only at the end.
+/// The C library's buffer for a file, in bytes: with this much output or less, a failure shows only at the
+/// end.
 pub const STDIO_BUFFER_BYTES: usize = 4096;
 
-/// The two functions of a tool, and the language of its messages.
+/// The two functions of a tool, and its message catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct IoErrors {
     /// The catalogue that translates its messages. `None` if it ignores LC_MESSAGES.
@@ -22,15 +23,15 @@ pub struct IoErrors {
 }
 
 impl IoErrors {
-    /// The usual ones of coreutils.
+    /// The usual functions of coreutils.
     pub(crate) const COREUTILS: IoErrors =
         IoErrors { catalogue: Some("coreutils"), write: write_error_at_close, read: read_error };
 }
 
-/// When a tool writes what it prints.
+/// When a tool writes its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandardOutput {
-    /// The C library keeps what goes into a pipe until a buffer is full ([`STDIO_BUFFER_BYTES`]), or until its end.
+    /// When a buffer is full ([`STDIO_BUFFER_BYTES`]) or at the end, as the C library does for a pipe.
     Buffered,
     /// At once.
     Unbuffered,
@@ -47,14 +48,14 @@ pub struct Caller {
     pub messages: Messages,
 }
 
-/// Standard output could not be written.
+/// A failure to write standard output.
 #[derive(Debug)]
 pub struct WriteFailure {
-    /// Why.
+    /// The error.
     pub error: io::Error,
-    /// How many bytes were printed until then.
+    /// Bytes printed before it.
     pub printed: u64,
-    /// How long the line is that did not fit into the first buffer.
+    /// Length of the line that did not fit into the first buffer.
     pub item: usize,
 }
 
@@ -72,30 +73,30 @@ pub struct Unreadable {
     pub message: String,
     /// The status.
     pub status: i32,
-    /// It prints nothing more, not even what it holds.
+    /// Whether it prints nothing more, not even buffered output.
     pub dies: bool,
 }
 
 impl Unreadable {
-    /// An error after which the tool goes on with its next input.
+    /// Makes an error after which the tool continues with its next input.
     pub(crate) fn goes_on(message: String, status: i32) -> Self {
         Unreadable { message, status, dies: false }
     }
 
-    /// An error that ends the tool.
+    /// Makes an error that ends the tool.
     pub(crate) fn dies(message: String, status: i32) -> Self {
         Unreadable { message, status, dies: true }
     }
 }
 
 impl Caller {
-    /// Makes the caller of a tool that is known by the name it was called by, or not at all.
+    /// Makes the caller of a tool that is looked up by the name it was called by.
     pub fn named(called: String, messages: Messages) -> Self {
         let name = called.rsplit('/').next().unwrap_or_default();
         Caller { tool: crate::lookup(name.as_bytes()), called, messages }
     }
 
-    /// Returns when it writes what it prints.
+    /// Returns when the tool writes its output.
     pub fn standard_output(&self) -> StandardOutput {
         self.tool.map_or(StandardOutput::Buffered, |tool| tool.standard_output)
     }
@@ -124,7 +125,7 @@ impl Caller {
         self.io_errors().map_or(Some("coreutils"), |errors| errors.catalogue)
     }
 
-    /// Returns why something failed, in the words of this tool.
+    /// Returns the reason of an error in the words of this tool.
     pub(crate) fn reason(&self, error: &io::Error) -> String {
         match self.catalogue() {
             Some(_) => reason(error, &self.messages),
@@ -132,24 +133,24 @@ impl Caller {
         }
     }
 
-    /// Returns the translation of one of its texts.
+    /// Translates one of its texts.
     pub(crate) fn translated(&self, text: &str) -> String {
         self.catalogue().map_or_else(|| text.to_owned(), |name| translation(&self.messages, name, text))
     }
 }
 
-/// Returns `name: write error: reason`: what most tools say when they close standard output.
+/// Returns `name: write error: reason`: the message of most tools when they close standard output.
 pub(crate) fn write_error_at_close(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
     let (error, reason) = (caller.translated("write error"), caller.reason(&failure.error));
     (format!("{}: {error}: {reason}\n", caller.called), 1)
 }
 
-/// Returns `name: write error`: what a tool says at its end that has noticed the failure before.
+/// Returns `name: write error`: the message at the end of a tool that has noticed the failure before.
 pub(crate) fn write_error_without_reason(caller: &Caller, _failure: &WriteFailure) -> (String, i32) {
     (format!("{}: {}\n", caller.called, caller.translated("write error")), 1)
 }
 
-/// Returns the reason, and then once more that there was an error: tools that check each write, and again at their end.
+/// Returns the reason, followed by a second message: for tools that check each write, and again at the end.
 pub(crate) fn write_error_twice_if_early(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
     let (at_close, status) = write_error_at_close(caller, failure);
     if !failure.is_beyond_first_buffer() {
@@ -167,7 +168,7 @@ pub(crate) fn error_writing_standard_output(caller: &Caller, failure: &WriteFail
     (format!("{}: {what}: {}\n", caller.called, caller.reason(&failure.error)), 1)
 }
 
-/// Returns `name: file: reason`: what most tools say of an input, and go on.
+/// Returns `name: file: reason`: the message of most tools, which then continue.
 pub(crate) fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
     Unreadable::goes_on(file_and_reason(caller, input, error), 1)
 }
@@ -218,7 +219,7 @@ fn untranslated(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// Returns how long the line is that holds the last byte of the first buffer, without its end.
+/// Returns the length of the line that holds the last byte of the first buffer, without its terminator.
 pub fn item(bytes: &[u8]) -> usize {
     let end = STDIO_BUFFER_BYTES.min(bytes.len());
     let start = bytes[..end].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);

@@ -1,4 +1,5 @@
-//! The contract between a command and the rest of pelton: how arguments are read, what they mean, and which program a name stands for.
+//! The contract between a command and the rest of pelton: parsed arguments, their meaning, and the
+//! implementation behind a name.
 
 pub mod argv;
 pub(crate) mod command;

@@ -1,7 +1,7 @@
-//! The row of a tool: all that pelton knows of it, in one value that stands in the tool's own file.
+//! The row of a tool: all that pelton knows of it, in one value in the tool's own file.
 //!
-//! Every field is required, so a tool that leaves one out does not compile. Nothing else in pelton may depend on a tool's
-//! name: what is special about a tool is a field here.
+//! Every field is required, so a tool that leaves one out does not compile. Nothing else in pelton may depend
+//! on a tool's name: what is special about a tool is a field here.
 
 use super::command::{AcceptFn, AcceptScriptsFn};
 use super::cost::Rate;
@@ -13,75 +13,78 @@ use super::stateless::SplitFn;
 /// A tool that pelton knows.
 #[derive(Debug)]
 pub struct Tool {
-    /// Returns the name by which it is usually called.
+    /// Its usual name.
     pub name: &'static str,
-    /// The implementation that its kernel equals. For a builtin, that of the shell.
+    /// The implementation that its kernel equals. For a builtin, the shell's.
     pub family: Family,
     /// Tools whose program may also be installed under this name (`awk` may be gawk).
     pub alternatives: &'static [&'static Tool],
-    /// Reads its arguments.
+    /// Parses its arguments.
     pub accept: Acceptor,
-    /// Reads its arguments to tell whether several processes may share its input, if it ever treats each line by itself.
+    /// Parses its arguments to decide whether several processes may share its input, if it ever treats lines
+    /// independently.
     pub split: Option<SplitFn>,
-    /// How its kernel may stand for processes that `xargs` or `find -exec` would start.
+    /// How its kernel may replace processes that `xargs` or `find -exec` would start.
     pub in_process: InProcess,
     /// Whether a call with these arguments only reads and prints, so that it may run a second time.
     pub only_prints: fn(&[&str]) -> bool,
-    /// What it says where it cannot read or write, and the status it ends with.
+    /// Its messages and statuses for read and write errors.
     pub io_errors: IoErrors,
-    /// When it writes what it prints.
+    /// When it writes its output.
     pub standard_output: StandardOutput,
-    /// Circumstances in which its kernel would print something else.
+    /// Circumstances in which its kernel's output would differ.
     pub unsuitable: &'static [Unsuitable],
     /// Runs that tell the named implementation from a patched one.
     pub probes: &'static [Probe],
-    /// Returns its CPU cost for estimates, never for decisions that could change output. `None` if it was not measured.
+    /// Returns its CPU cost for estimates, never for decisions that could change output. `None` if not
+    /// measured.
     pub cost: fn(&[Vec<u8>]) -> Option<Rate>,
     /// Random command lines for tests.
     pub grammar: Grammar,
 }
 
-/// How the arguments of a tool are read.
+/// How a tool's arguments are parsed.
 #[derive(Clone, Copy, Debug)]
 pub enum Acceptor {
-    /// They are complete.
+    /// The arguments are complete.
     Alone(AcceptFn),
-    /// They may go on in files (`-f`).
+    /// The arguments may continue in files (`-f`).
     WithScripts(AcceptScriptsFn),
     /// There is no kernel.
     NoKernel,
 }
 
-/// Whether a kernel may stand for a process over files whose names come as data (`xargs cat`, `find -exec`).
+/// Whether a kernel may replace a process over files whose names arrive as data (`xargs cat`, `find -exec`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InProcess {
-    /// It may not.
+    /// Never.
     Never,
-    /// It reads files, writes nothing, and ends by itself.
+    /// If it reads files, writes nothing, and ends by itself.
     Reads {
-        /// Its messages and lines name no file but as it begins, so that one kernel serves each single file.
+        /// Whether its messages and lines name no file but as it begins, so that one kernel serves each
+        /// single file.
         reuses_kernel: bool,
-        /// It looks at all its files before it reads the first.
+        /// Whether it stats all its files before it reads the first.
         needs_all_sizes: bool,
     },
 }
 
-/// A circumstance in which a kernel would print something else than its tool.
+/// A circumstance in which a kernel's output would differ from its tool's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsuitable {
-    /// Its output may be refused: the tool then tells how far it had read.
+    /// Writes may fail: the tool's read position then shows.
     RefusedOutput,
-    /// Its standard input is a socket that may break off: the tool then prints less, and tells how far it had read.
+    /// Standard input is a socket that may be reset: the tool then prints less, and its read position shows.
     SocketInput,
-    /// A file is read in blocks of another size than usual.
+    /// A file has an unusual read block size.
     OddReadSizes,
     /// A file has holes, which the tool takes for binary data.
     Holes,
-    /// It was called by another name, which stands in its messages.
+    /// It was called by another name, which its messages show.
     OtherName,
-    /// One of these variables is in the environment.
+    /// This variable is in the environment.
     Variable(&'static str),
-    /// What it prints goes into no pipe, and its messages may come between.
+    /// Its output does not go into a pipe, and its messages may come between.
     MessagesBetweenOutput,
 }
 
@@ -91,34 +94,34 @@ impl Tool {
         !matches!(self.accept, Acceptor::NoKernel)
     }
 
-    /// Whether a kernel was compared with this implementation in this version.
+    /// Whether a kernel was compared with this implementation and version.
     pub fn serves(&self, implementation: &Implementation) -> bool {
         implementation.is_tested(self.family)
             || self.alternatives.iter().any(|other| implementation.is_tested(other.family))
     }
 
-    /// Returns the row of this implementation, where several may be installed under this name.
+    /// Returns the row of this implementation, if several may be installed under this name.
     pub fn as_installed(&'static self, implementation: &Implementation) -> &'static Tool {
         self.alternatives.iter().find(|other| implementation.is_tested(other.family)).unwrap_or(&self)
     }
 
-    /// Whether its kernel does not equal the tool in this circumstance.
+    /// Whether its kernel is unsuitable in this circumstance.
     pub fn is_unsuitable_for(&self, circumstance: Unsuitable) -> bool {
         self.unsuitable.contains(&circumstance)
     }
 }
 
-/// For [`Tool::only_prints`]: any arguments.
+/// Accepts any arguments, for [`Tool::only_prints`].
 pub(crate) fn always(_args: &[&str]) -> bool {
     true
 }
 
-/// For [`Tool::only_prints`]: no arguments.
+/// Accepts no arguments, for [`Tool::only_prints`].
 pub(crate) fn never(_args: &[&str]) -> bool {
     false
 }
 
-/// Whether an argument is a cluster of short options in which this letter stands.
+/// Whether an argument is a cluster of short options that includes this letter.
 pub(crate) fn is_letters_with(arg: &str, letter: char) -> bool {
     arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letter)
 }

@@ -1,24 +1,24 @@
-//! Commands whose output follows from their arguments alone (`echo`, `printf`).
+//! Commands whose output depends on their arguments alone (`echo`, `printf`).
 
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::{Accept, Class, Command, Declined, Facts, Input, Touches};
 
-/// More than this is not worked out before it is wanted.
+/// The most output bytes that are computed in advance.
 const BYTES_MAX: usize = 1 << 20;
 
-/// A command that prints this and ends with status 0.
+/// A command that prints this text and ends with status 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Printed(Vec<u8>);
 
 impl Printed {
-    /// Declined if it is too much to hold.
+    /// Makes the command. Declines if the text is too long.
     pub(crate) fn command(text: Vec<u8>) -> Accept<Box<dyn Command>> {
         Printed::check(&text)?;
         Ok(Box::new(Printed(text)))
     }
 
-    /// Whether it is too much already.
+    /// Declines if the text is too long already.
     pub(crate) fn check(text: &[u8]) -> Accept<()> {
         if text.len() > BYTES_MAX { Declined::because("more than a mebibyte to print") } else { Ok(()) }
     }

@@ -1,7 +1,7 @@
 //! `cat`: GNU coreutils.
 //!
-//! Without options it is the identity. With them it is a small state machine that lives across files: line numbers,
-//! blank lines squeezed, ends and invisible bytes shown.
+//! Without options it is the identity. With options it is a small state machine that continues across files:
+//! line numbers, squeezed blank lines, visible line ends and control bytes.
 
 use std::ops::Range;
 
@@ -71,7 +71,7 @@ struct Cat {
     inputs: Vec<Input>,
 }
 
-/// All that pelton knows of `cat`.
+/// The tool row of `cat`.
 pub(crate) static TOOL: Tool = Tool {
     name: "cat",
     family: Family::GnuCoreutils,
@@ -94,14 +94,14 @@ pub(crate) static TOOL: Tool = Tool {
     ),
 };
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
     let mut style = Style::default();
     for (id, _) in parsed.options() {
         match id {
             Id::NumberNonblank => style.numbering = Numbering::Nonblank,
-            // -b wins over -n, in whatever order.
+            // -b overrides -n in either order.
             Id::Number if style.numbering == Numbering::None => style.numbering = Numbering::All,
             Id::Number | Id::Ignored => {}
             Id::SqueezeBlank => style.squeeze_blank = true,
@@ -158,15 +158,15 @@ impl Command for Cat {
 
 struct CatKernel {
     style: Style,
-    /// For a style that shows each byte by itself.
+    /// For a style that formats each byte independently.
     each_byte: Option<EachByte>,
-    /// How each byte is shown, if some are shown otherwise than they are.
+    /// The form of each byte, if some change.
     shown: Option<(Box<[Shown; 256]>, Members)>,
-    /// The number before the next line: `%6d` and a tab.
+    /// The number of the next line: `%6d` and a tab.
     number: Decimal,
-    /// Newlines in a row: -1 inside a line, 0 at the start of one, 1 after an empty line, 2 after more.
+    /// Consecutive newlines: -1 inside a line, 0 at the start of one, 1 after an empty line, 2 after more.
     newlines: i8,
-    /// A carriage return at the end of a block: how it is shown depends on what comes next.
+    /// Whether the block ended in a carriage return, whose form depends on the next byte.
     pending_cr: bool,
 }
 
@@ -193,7 +193,7 @@ impl CatKernel {
         }
     }
 
-    /// Bytes of one line, without its newline. `ends` tells whether the newline is next.
+    /// Prints bytes of one line, without its newline. `ends`: whether the newline is next.
     fn text(&mut self, mut text: &[u8], ends: bool, out: &mut Vec<u8>) {
         self.flush_cr(out);
         if self.newlines >= 0 {
@@ -228,7 +228,7 @@ impl CatKernel {
         self.number.add(1);
     }
 
-    /// Numbers, and nothing else: most lines are copied with their ends.
+    /// Whether the style only numbers lines: most lines are copied with their ends.
     fn only_numbers(&self) -> bool {
         self.style.numbering != Numbering::None
             && self.style == Style { numbering: self.style.numbering, ..Style::default() }
@@ -325,16 +325,16 @@ impl Kernel for CatKernel {
     }
 }
 
-/// Shows bytes that neither lines nor numbers depend on: what is shown as it is gets copied in whole runs, line ends included.
+/// Formats bytes independently of lines and numbers: unchanged runs are copied whole, line ends included.
 struct EachByte {
     shown: Box<[Shown; 256]>,
-    /// The bytes that are shown otherwise than they are.
+    /// The ranges of bytes that change.
     changed: [(u8, u8); RANGES],
-    /// A carriage return before the end of a line is shown, others stay.
+    /// Whether a carriage return changes only before a line end.
     keeps_cr: bool,
 }
 
-/// How many bytes are looked at before they are copied.
+/// Bytes scanned before they are copied.
 const PIECE: usize = 4096;
 /// With more changes than this among 64 bytes, each byte is looked up.
 const DENSE: u32 = 16;
@@ -357,7 +357,7 @@ impl EachByte {
         Some(EachByte { shown: table, changed, keeps_cr: style.ends && !style.nonprinting })
     }
 
-    /// Whether all of `block` is shown as it is.
+    /// Whether all of `block` stays as it is.
     fn keeps(&self, block: &[u8]) -> bool {
         let mut words = [0; PIECE / STEP];
         let ends_with_cr = self.keeps_cr && block.last() == Some(&b'\r');
@@ -379,7 +379,7 @@ impl EachByte {
         }
         let mut out = Gather::new(out, block.len() + block.len() / 8);
         let mut words = [0; PIECE / STEP];
-        // Up to here it has been shown.
+        // The end of the processed bytes.
         let mut done = 0;
         for (index, piece) in block[..end].chunks(PIECE).enumerate() {
             let words = &mut words[..piece.len().div_ceil(STEP)];
@@ -414,7 +414,7 @@ impl EachByte {
         out.finish();
     }
 
-    /// Always writes four bytes and steps on by as many as count.
+    /// Always writes four bytes, and advances by the length in use.
     #[inline(always)]
     fn put(&self, byte: u8, out: &mut Gather<'_>) {
         let Shown { bytes, len } = self.shown[usize::from(byte)];
@@ -422,7 +422,8 @@ impl EachByte {
     }
 }
 
-/// The runs of such bytes, the last one repeated. `None` if there are none, or too many.
+/// Returns the ranges of bytes for which `is_one` is true, the last range repeated. `None` if there are none,
+/// or too many.
 fn ranges(is_one: impl Fn(u8) -> bool) -> Option<[(u8, u8); RANGES]> {
     let mut found: Vec<(u8, u8)> = Vec::new();
     for byte in (0..=255).filter(|byte| is_one(*byte)) {
@@ -436,7 +437,7 @@ fn ranges(is_one: impl Fn(u8) -> bool) -> Option<[(u8, u8); RANGES]> {
     found.try_into().ok()
 }
 
-/// As `cat -v` writes a byte: `^A`, `^?`, `M-a`, `M-^A`.
+/// Formats a byte like `cat -v`: `^A`, `^?`, `M-a`, `M-^A`.
 fn shown(byte: u8, style: Style) -> Shown {
     let mut text = Vec::with_capacity(4);
     if byte == b'\t' && !style.tabs || byte != b'\t' && !style.nonprinting {
@@ -456,7 +457,7 @@ fn shown(byte: u8, style: Style) -> Shown {
     shown
 }
 
-/// Always writes four bytes and steps on by as many as count.
+/// Always writes four bytes, and advances by the length in use.
 fn put_shown(shown: &[Shown; 256], text: &[u8], out: &mut Vec<u8>) {
     let mut end = out.len();
     out.resize(end + text.len() * 4, 0);
@@ -472,7 +473,7 @@ fn put_shown(shown: &[Shown; 256], text: &[u8], out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// All bytes, in runs of any length, cut anywhere, against one byte at a time.
+    /// Compares all bytes, in runs of any length, cut anywhere, with one byte at a time.
     #[test]
     fn runs_are_copied_as_single_bytes_are_shown() {
         let mut data: Vec<u8> = (0..=255).chain(b'\n'..=b'\r').chain(*b"\r\r\n\n\r").collect();

@@ -36,12 +36,12 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::ZeroTerminated, b'z', "zero-terminated", Takes::Nothing),
 ];
 
-/// When the order of the inputs is checked.
+/// When to check the order of the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
-    /// Once a line had no partner; complains, and fails at the end.
+    /// Once a line was unpaired; complains, and fails at the end.
     Unpaired,
-    /// Always; ends at the first disorder.
+    /// Always; ends at the first line out of order.
     Always,
     Never,
 }
@@ -52,13 +52,13 @@ struct Comm {
     check: Check,
     delimiter: Vec<u8>,
     total: bool,
-    /// How lines are ordered, if not by their bytes.
+    /// The collation, if not byte order.
     collation: Option<&'static Collation>,
     line_end: u8,
     inputs: Vec<Input>,
 }
 
-/// All that pelton knows of `comm`.
+/// The tool row of `comm`.
 pub(crate) static TOOL: Tool = Tool {
     name: "comm",
     family: Family::GnuCoreutils,
@@ -91,7 +91,7 @@ pub(crate) static TOOL: Tool = Tool {
     },
 };
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
     context.locale.messages.in_english()?;
@@ -164,12 +164,12 @@ impl Command for Comm {
 
 struct CommKernel {
     comm: Comm,
-    /// What stands before a line of each column.
+    /// The prefix of a line in each column.
     prefixes: [Vec<u8>; 3],
     sides: [Side; 2],
-    /// Which inputs must step before lines can be compared.
+    /// Which inputs must advance before lines can be compared.
     pending: [bool; 2],
-    /// The last two lines of an input are out of order.
+    /// Whether the last two lines of an input are out of order.
     disordered: [bool; 2],
     warned: [bool; 2],
     unpaired: bool,
@@ -186,7 +186,8 @@ impl CommKernel {
         }
     }
 
-    /// Steps the inputs that must, with so many bytes printed; false if one of them has nothing yet.
+    /// Advances the pending inputs; `printed` is the length of the output. Returns `false` if an input has no
+    /// line yet.
     fn step_inputs(&mut self, printed: usize) -> bool {
         for input in 0..2 {
             if self.pending[input] {
@@ -205,7 +206,7 @@ impl CommKernel {
 
     fn step(&mut self, input: usize, printed: usize) {
         let side = &mut self.sides[input];
-        // At the end the last pair is judged again: a line without partner may have been seen since.
+        // At the end the last pair is checked again: an unpaired line may have been seen since.
         if side.advance() && side.count > 1 && self.comm.check != Check::Never {
             let collation = self.comm.collation;
             self.disordered[input] =

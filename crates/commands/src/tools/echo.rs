@@ -1,4 +1,4 @@
-//! `echo`: the builtin of bash, without `xpg_echo`. The program of that name reads its options differently.
+//! `echo`: the builtin of bash, without `xpg_echo`. The program of that name parses its options differently.
 
 use crate::Family;
 use crate::tool::cost::Rate;
@@ -9,7 +9,7 @@ use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::static_output::Printed;
 use crate::{Accept, Command, Context};
 
-/// All that pelton knows of `echo`.
+/// The tool row of `echo`.
 pub(crate) static TOOL: Tool = Tool {
     name: "echo",
     family: Family::Bash,
@@ -31,7 +31,7 @@ pub(crate) static TOOL: Tool = Tool {
     },
 };
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let (mut newline, mut escapes) = (true, false);
     let words = args.iter().position(|arg| !is_options(arg)).unwrap_or(args.len());
@@ -59,7 +59,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     Printed::command(text)
 }
 
-/// Only if every letter is one of its own is an argument an option.
+/// Whether an argument is an option: only if every letter is a known one.
 pub(crate) fn is_options(arg: &[u8]) -> bool {
     match arg {
         [b'-', letters @ ..] if !letters.is_empty() => letters.iter().all(|letter| b"neE".contains(letter)),

@@ -32,7 +32,7 @@ struct Expand {
     inputs: Vec<Input>,
 }
 
-/// All that pelton knows of `expand`.
+/// The tool row of `expand`.
 pub(crate) static TOOL: Tool = Tool {
     name: "expand",
     family: Family::GnuCoreutils,
@@ -52,7 +52,7 @@ pub(crate) static TOOL: Tool = Tool {
     ),
 };
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
     if parsed.has(Id::Digit) {
@@ -94,12 +94,12 @@ struct ExpandKernel {
     stops: Stops,
     initial: bool,
     column: u64,
-    /// Still among the leading blanks, or -i is not given.
+    /// Whether tabs are still converted: among the leading blanks, or without -i.
     converting: bool,
 }
 
 impl ExpandKernel {
-    /// Text without tabs and line ends.
+    /// Prints text without tabs and line ends.
     fn text(&mut self, text: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(text);
         if !self.converting {
@@ -120,7 +120,7 @@ impl ExpandKernel {
             out.push(b'\t');
             return;
         }
-        // Behind the last stop a tab is one blank.
+        // After the last stop a tab is one blank.
         let stop = self.stops.after(self.column).unwrap_or(self.column + 1);
         out.resize(out.len() + (stop - self.column) as usize, b' ');
         self.column = stop;
@@ -137,7 +137,7 @@ impl Kernel for ExpandKernel {
         if let Some(end) = memchr::memrchr(b'\n', block)
             && memchr::memchr(b'\t', &block[..end]).is_none()
         {
-            // Nothing to do in whole lines, whatever they begin with.
+            // Whole lines without tabs or backspaces are unchanged, with or without -i.
             out.extend_from_slice(&block[..=end]);
             (self.column, self.converting) = (0, true);
             whole = end + 1;

@@ -1,4 +1,5 @@
-//! `fold`: GNU coreutils. Columns are bytes in this version, tabs, backspaces and carriage returns aside.
+//! `fold`: GNU coreutils. Columns are bytes in this version, except for tabs, backspaces and carriage
+//! returns.
 
 use crate::Family;
 use crate::tool::cost::Rate;
@@ -51,7 +52,7 @@ struct Fold {
     inputs: Vec<Input>,
 }
 
-/// All that pelton knows of `fold`.
+/// The tool row of `fold`.
 pub(crate) static TOOL: Tool = Tool {
     name: "fold",
     family: Family::GnuCoreutils,
@@ -71,7 +72,7 @@ pub(crate) static TOOL: Tool = Tool {
     ),
 };
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
     let mut style = Style { width: 80, bytes: false, spaces: false };
@@ -120,7 +121,7 @@ impl Command for Fold {
 struct FoldKernel {
     style: Style,
     column: usize,
-    /// The current output line has something in it.
+    /// Whether the current output line is not empty.
     started: bool,
     /// With -s, the current output line: a later byte may still break it at a blank.
     held: Vec<u8>,
@@ -137,10 +138,10 @@ impl FoldKernel {
         }
     }
 
-    /// Lines in which every byte is one column, to be broken anywhere: they are cut by arithmetic.
+    /// Wraps lines in which every byte is one column and which break anywhere: by arithmetic.
     fn cut(&mut self, block: &[u8], out: &mut Vec<u8>) {
         let width = self.style.width;
-        // A line end comes after each `width` bytes at most, and one that the block before was waiting with.
+        // At most one line end per `width` bytes, and one pending from the previous block.
         let mut out = Gather::new(out, block.len() + block.len() / width + 1);
         let (mut start, mut room) = (0, width.saturating_sub(self.column));
         let mut pieces = |mut start: usize, end: usize, mut room: usize, line_end: usize| {
@@ -165,7 +166,7 @@ impl FoldKernel {
         self.started = self.column > 0;
     }
 
-    /// Text of one line in which every byte is one column.
+    /// Wraps text of one line in which every byte is one column.
     fn plain(&mut self, mut text: &[u8], out: &mut Vec<u8>) {
         while !text.is_empty() {
             let room = self.style.width.saturating_sub(self.column);
@@ -180,7 +181,7 @@ impl FoldKernel {
         }
     }
 
-    /// Text of one line with tabs, backspaces or carriage returns.
+    /// Wraps text of one line with tabs, backspaces or carriage returns.
     fn special(&mut self, text: &[u8], out: &mut Vec<u8>) {
         for &byte in text {
             let mut column = self.advance(self.column, byte);
@@ -202,7 +203,7 @@ impl FoldKernel {
         }
     }
 
-    /// Ends the output line: behind its last blank with -s, if it has one.
+    /// Ends the output line, with -s after its last blank, if any.
     fn wrap(&mut self, out: &mut Vec<u8>) {
         let blank = memchr::memrchr2(b' ', b'\t', &self.held).map_or(self.held.len(), |at| at + 1);
         out.extend_from_slice(&self.held[..blank]);

@@ -37,12 +37,12 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::ZeroTerminated, b'z', "zero-terminated", Takes::Nothing),
 ];
 
-/// `head`, its arguments understood.
+/// The parsed arguments of `head`.
 #[derive(Clone, Debug)]
 pub struct Head {
     count: u64,
     bytes: bool,
-    /// All but the last `count`.
+    /// Prints all but the last `count`.
     but_last: bool,
     line_end: u8,
     headers: Headers,
@@ -50,7 +50,7 @@ pub struct Head {
     inputs: Vec<Input>,
 }
 
-/// All that pelton knows of `head`.
+/// The tool row of `head`.
 pub(crate) static TOOL: Tool = Tool {
     name: "head",
     family: Family::GnuCoreutils,
@@ -92,7 +92,7 @@ fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unrea
     Unreadable::goes_on(io_errors::error_reading(caller, input, error), 1)
 }
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let messages = context.locale.messages.clone();
     let head = Head { messages, ..Head::parse(args)? };
@@ -101,7 +101,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
 }
 
 impl Head {
-    /// Reads the arguments (without the command's name).
+    /// Parses the arguments (without the command's name).
     pub fn parse(args: &[Vec<u8>]) -> Accept<Head> {
         let mut head = Head {
             count: 10,
@@ -136,14 +136,14 @@ impl Head {
         Ok(head)
     }
 
-    /// How many lines it prints and what ends a line, if all it does is to print the first so many lines of one input.
+    /// Returns the number of lines and the terminator, if it only prints the first lines of one input.
     pub fn first_lines(&self) -> Option<(u64, u8)> {
         let plain =
             !self.bytes && !self.but_last && self.headers != Headers::Always && self.inputs.len() == 1;
         plain.then_some((self.count, self.line_end))
     }
 
-    /// `-5`, `-5c`, `-5q`: only as the first argument.
+    /// Parses `-5`, `-5c`, `-5q`: only as the first argument.
     fn read_obsolete(&mut self, text: &[u8]) -> Accept<()> {
         let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
         self.count = count::parse(&text[..digits])?;
@@ -170,7 +170,8 @@ impl Command for Head {
             touches.last_line = if self.bytes { LastLine::Any } else { LastLine::Kept };
         }
         let class = if self.but_last { Class::LineNumbered } else { Class::Prefix };
-        // With a negative count it reads to the end, but leaves a file behind what it printed for others to read on.
+        // With a negative count it reads to the end, but then seeks a file to the end of its output, for the
+        // next reader.
         Facts::serial(class, touches).with_record_end(self.line_end).stopping_early()
     }
 
@@ -198,7 +199,7 @@ struct FirstKernel {
 }
 
 impl FirstKernel {
-    /// How much of the block is printed, and how many units that is.
+    /// Returns how much of the block is printed, in bytes and in units.
     fn take(&self, block: &[u8]) -> (usize, u64) {
         match self.unit {
             Unit::Bytes => {
@@ -235,7 +236,7 @@ impl Kernel for FirstKernel {
         })
     }
 
-    /// Until the last block that is wanted.
+    /// Passes blocks on, except the last one needed.
     fn pass_on(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Option<Range<usize>> {
         let (_, units) = self.take(block);
         self.left = self.left.checked_sub(units).filter(|left| *left > 0)?;
@@ -270,7 +271,7 @@ impl Kernel for ButLastKernel {
         Ok(Flow::More)
     }
 
-    /// If what is kept lies in this block, the rest of it is printed from where it is.
+    /// Passes on everything before the kept tail, if that lies in this block.
     fn pass_on(&mut self, block: &[u8], out: &mut Vec<u8>) -> Option<Range<usize>> {
         let start = self.unit.last(self.count, block)?;
         self.held.take_all(|piece| out.extend_from_slice(piece));

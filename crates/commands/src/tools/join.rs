@@ -49,14 +49,14 @@ const OPTIONS: &[Opt<Id>] = &[
     long(Id::Unserved, "header", Takes::Nothing),
 ];
 
-/// What stands in the output: the join field, or a field (from 0) of one input.
+/// An output column: the join field, or a field (from 0) of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     Key,
     Field(usize, usize),
 }
 
-/// When the order of the inputs is checked.
+/// When to check the order of the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
     Unpaired,
@@ -68,20 +68,20 @@ enum Check {
 struct Join {
     /// The join field of each input, from 0.
     keys: [usize; 2],
-    /// Lines of which input are printed without a partner.
+    /// Whether unpaired lines of each input are printed.
     unpaired: [bool; 2],
     paired: bool,
     separator: Option<u8>,
     empty: Vec<u8>,
     format: Option<Vec<Column>>,
     check: Check,
-    /// How join fields are ordered, if not by their bytes.
+    /// The collation of join fields, if not byte order.
     collation: Option<&'static Collation>,
     line_end: u8,
     inputs: Vec<Input>,
 }
 
-/// All that pelton knows of `join`.
+/// The tool row of `join`.
 pub(crate) static TOOL: Tool = Tool {
     name: "join",
     family: Family::GnuCoreutils,
@@ -121,14 +121,14 @@ fn read_error(caller: &Caller, _input: Option<&[u8]>, error: &io::Error) -> Unre
     Unreadable::dies(io_errors::read_error_message(caller, error), 1)
 }
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
     context.locale.messages.in_english()?;
     let first_operand = parsed.items.iter().position(|item| matches!(item, Item::Operand(_)));
     let behind = &parsed.items[first_operand.unwrap_or(parsed.items.len())..];
     if behind.iter().any(|item| matches!(item, Item::Option(..))) {
-        // `-o 1.1 2.2`, `-j1 2`: obsolete forms take operands for arguments.
+        // `-o 1.1 2.2`, `-j1 2`: obsolete forms take operands as arguments.
         return Declined::because("options behind operands");
     }
     let mut join = Join {
@@ -253,7 +253,8 @@ impl Join {
         matches!(byte, b' ' | b'\t') || *byte == b'\n' && self.line_end == 0
     }
 
-    /// The fields of a line, numbered from 0: apart at each separator, or at runs of blanks.
+    /// Calls `field` for each field of a line, numbered from 0. Fields are separated by the separator, or by
+    /// runs of blanks.
     fn each_field<'a>(&self, line: &'a [u8], mut field: impl FnMut(usize, &'a [u8])) {
         if let Some(separator) = self.separator {
             if !line.is_empty() {
@@ -287,7 +288,7 @@ impl Join {
         &line[from..to]
     }
 
-    /// Where the join field of a line is.
+    /// Returns the range of a line's join field.
     fn key_place(&self, input: usize, line: &[u8]) -> (usize, usize) {
         let place = self.keys[input];
         let mut start = 0;
@@ -310,7 +311,8 @@ impl Join {
         (0, 0)
     }
 
-    /// Of bytes that begin with a line: where it ends, if it does, and where its join field is.
+    /// Returns the length of the line at the start of `bytes`, if it is complete, and the range of its join
+    /// field.
     #[inline]
     fn cut(&self, input: usize, bytes: &[u8]) -> Option<(usize, (usize, usize))> {
         let first = *bytes.first()?;
@@ -323,23 +325,23 @@ impl Join {
             let end = memchr(self.line_end, bytes)?;
             return Some((end, self.key_place(input, &bytes[..end])));
         }
-        // The first field ends where the line does, or before.
+        // The first field ends at the line end, or before.
         let end =
             if bytes[stop] == self.line_end { stop } else { stop + memchr(self.line_end, &bytes[stop..])? };
         Some((end, (0, stop)))
     }
 
-    /// Where the first blank is.
+    /// Returns the offset of the first blank.
     fn blank(&self, text: &[u8]) -> Option<usize> {
         if self.line_end == 0 { memchr3(b' ', b'\t', b'\n', text) } else { memchr2(b' ', b'\t', text) }
     }
 
-    /// Compares the join fields of two lines, each of the input of that number.
+    /// Compares the join fields of two lines, each with the number of its input.
     fn compare(&self, a: (usize, &[u8]), b: (usize, &[u8])) -> Ordering {
         compare(self.collation, self.key(a.0, a.1), self.key(b.0, b.1))
     }
 
-    /// Prints a line of the first input, one of the second, or a pair.
+    /// Prints an unpaired line of either input, or a pair.
     fn print(&self, lines: [Option<&[u8]>; 2], out: &mut Vec<u8>) {
         match &self.format {
             Some(columns) => self.print_columns(columns, lines, out),
@@ -363,7 +365,7 @@ impl Join {
         }
     }
 
-    /// The join field, the other fields of the first input, those of the second.
+    /// Prints the join field, then the other fields of the first and of the second input.
     fn print_all(&self, lines: [Option<&[u8]>; 2], out: &mut Vec<u8>) {
         let keyed = usize::from(lines[0].is_none());
         self.put(self.key(keyed, lines[keyed].unwrap_or_default()), out);
@@ -382,7 +384,7 @@ impl Join {
         walk.by_key((start + from, start + to))
     }
 
-    /// The lines behind two that join, if neither joins as well.
+    /// Returns the lines after a pair, if neither joins as well.
     #[inline]
     fn both_ahead(&self, walks: &[Walk<'_>; 2]) -> Option<[Line; 2]> {
         let ahead = |input: usize| {
@@ -395,7 +397,7 @@ impl Join {
 
     fn print_pair(&self, walks: &[Walk<'_>; 2], out: &mut Vec<u8>) {
         let [first, second] = walks.each_ref().map(Walk::line);
-        // Nothing but the join field.
+        // Both lines are only the join field.
         if self.format.is_none()
             && !first.is_empty()
             && walks.iter().all(|walk| walk.key().len() == walk.line().len())
@@ -412,19 +414,19 @@ impl Join {
     }
 }
 
-/// Lines with the same key, while the inputs are read on to where it ends.
+/// Lines with the same key, collected until the key changes.
 #[derive(Default)]
 struct Group {
-    /// Collecting lines of this input.
+    /// The input whose lines are being collected.
     collecting: Option<usize>,
     lines: [Pile; 2],
 }
 
-/// Some lines, in memory that is used again.
+/// Lines in reused memory.
 #[derive(Default)]
 struct Pile {
     bytes: Vec<u8>,
-    /// Where each line ends.
+    /// The end of each line.
     ends: Vec<usize>,
 }
 
@@ -455,7 +457,7 @@ struct JoinLines {
     group: Group,
     warned: [bool; 2],
     unpaired_seen: bool,
-    /// To be seen once the next line is read: that one is not checked yet.
+    /// Whether the next line makes the inputs unpaired: that line is not checked yet.
     unpaired_next: bool,
     complaints: Vec<Complaint>,
     done: bool,
@@ -475,7 +477,7 @@ impl JoinLines {
         }
     }
 
-    /// As long as lines are in order, and none joins more than one: what the rest of this does, without its state.
+    /// Fast path while lines are in order and none joins more than once: the same work without its state.
     fn walk(&mut self, out: &mut Vec<u8>) {
         let join = &self.join;
         let [Some(first), Some(second)] = self.sides.each_ref().map(Side::walk) else { return };
@@ -512,7 +514,8 @@ impl JoinLines {
         self.sides.iter_mut().zip(places).for_each(|(side, place)| side.go(place));
     }
 
-    /// Steps the inputs that must, with so many bytes printed; false if one of them has nothing yet.
+    /// Advances the pending inputs; `printed` is the length of the output. Returns `false` if an input has no
+    /// line yet.
     fn step_inputs(&mut self, printed: usize) -> bool {
         for input in 0..2 {
             if self.pending[input] {
@@ -587,17 +590,17 @@ impl JoinLines {
             pair[alone] = lines[alone];
             self.join.print(pair, out);
         }
-        // What is left when the other input has ended says nothing about order.
+        // Lines left after the other input has ended do not enable the order check.
         self.unpaired_next |= lines.iter().all(Option::is_some);
         self.pending[alone] = true;
     }
 
-    /// The other input has ended: whether what is left of this one is neither printed nor checked.
+    /// Whether the rest of this input is neither printed nor checked, after the other has ended.
     fn needs_no_rest(&self, alone: usize) -> bool {
         !self.join.unpaired[alone] && (self.join.check == Check::Never || self.warned[alone])
     }
 
-    /// Takes another line into the group, or finishes it.
+    /// Adds a line to the group, or finishes it.
     fn collect(&mut self, input: usize, out: &mut Vec<u8>) {
         let first = self.group.lines[input].first();
         let belongs = |line: &&[u8]| self.join.compare((input, first), (input, line)).is_eq();

@@ -1,9 +1,10 @@
-//! jq, where a filter looks at one document at a time.
+//! jq with a filter over single documents.
 //!
-//! Where documents end is not known before they are read: they need not be lines. Nobody has to know: a process that is
-//! given a part of a document says so and fails, and then one process gets that part and all the rest
-//! ([`Errors::ByLine`](crate::tool::stateless::Errors)). The same holds for what jq says of a document that its filter cannot
-//! handle, which names the line, and for its status, which is that of the last document.
+//! The ends of documents are not known before they are read: they need not be lines. They need not be known
+//! either: a process whose part ends inside a document reports an error, and then one process gets that part
+//! and all the rest ([`Errors::ByLine`](crate::tool::stateless::Errors)). The same applies to errors about a
+//! document that the filter cannot handle, which name the line, and to the status, which is that of the last
+//! document.
 
 use crate::Family;
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse};
@@ -16,13 +17,13 @@ use crate::{Accept, Context, Declined, Input};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Id {
-    /// How each document is printed.
+    /// Sets how each document is printed.
     Each,
-    /// `--arg NAME VALUE`: the second word is an operand to us.
+    /// `--arg NAME VALUE`: the second word parses as an operand here.
     Named,
 }
 
-/// All other options connect documents, read them in other ways, or open files.
+/// All other options combine documents, parse them differently, or open files.
 const TABLE: &[Opt<Id>] = &[
     opt(Id::Each, b'c', "compact-output", Takes::Nothing),
     opt(Id::Each, b'r', "raw-output", Takes::Nothing),
@@ -35,7 +36,8 @@ const TABLE: &[Opt<Id>] = &[
     long(Id::Named, "argjson", Takes::Nothing),
 ];
 
-/// What a filter that looks at one document alone does not call: other documents, their place, files, the clock, the end.
+/// Names that a filter over single documents does not use: other documents, their position, files, the clock,
+/// the end.
 const CONNECTING: [&str; 15] = [
     "input",
     "inputs",
@@ -54,7 +56,7 @@ const CONNECTING: [&str; 15] = [
     "get_jq_origin",
 ];
 
-/// All that pelton knows of `jq`.
+/// The tool row of `jq`.
 pub(crate) static TOOL: Tool = Tool {
     name: "jq",
     family: Family::Jq,
@@ -76,7 +78,7 @@ pub(crate) static TOOL: Tool = Tool {
     },
 };
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub(super) fn stateless(args: &[Vec<u8>], _context: &Context) -> Accept<Stateless> {
     let parsed = parse(args, TABLE, Order::Anywhere)?;
     if parsed.has(Id::Named) {
@@ -85,7 +87,7 @@ pub(super) fn stateless(args: &[Vec<u8>], _context: &Context) -> Accept<Stateles
     let operands = parsed.operands();
     let (filter, input) = match operands.as_slice() {
         [filter] => (*filter, Input::Stdin),
-        // jq knows no `-`.
+        // jq has no `-` operand.
         [filter, name] if !name.starts_with(b"-") => (*filter, Input::File(name.to_vec())),
         _ => return Declined::because("several files, or no filter"),
     };
@@ -101,7 +103,8 @@ pub(super) fn stateless(args: &[Vec<u8>], _context: &Context) -> Accept<Stateles
     })
 }
 
-/// The names that a filter calls. Those in texts are among them, since a text may hold filters; names of fields are not.
+/// Iterates over the names in a filter, without field names. Includes those in strings, since a string may
+/// hold filters.
 fn words(filter: &[u8]) -> impl Iterator<Item = &str> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let runs = filter.chunk_by(move |left, right| is_part(left) == is_part(right));

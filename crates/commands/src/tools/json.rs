@@ -1,7 +1,7 @@
-//! `pelton json`: this program's own, where it prints a line for each value of one input.
+//! `pelton json`, where it prints a line for each value of one input.
 //!
-//! What it prints is UTF-8 without NULs, since texts that are not are refused. So what
-//! reads it may take it for text ([`Command::kernel_for_text`]). Everything but the two formats of lines, `--lines` and `--gron`, is left to the process.
+//! Its output is UTF-8 without NULs, since other strings are rejected. A reader may treat it as text
+//! ([`Command::kernel_for_text`]). All formats except `--lines` and `--gron` run as a process.
 
 use crate::Family;
 use crate::tool::cost::{self};
@@ -36,7 +36,7 @@ struct Json {
     inputs: Vec<Input>,
 }
 
-/// All that pelton knows of `pelton`.
+/// The tool row of `pelton`.
 pub(crate) static TOOL: Tool = Tool {
     name: "pelton",
     family: Family::Pelton,
@@ -62,13 +62,13 @@ fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unrea
     Unreadable::goes_on(format!("{}: cannot read {name}: {}\n", caller.called, caller.reason(error)), 2)
 }
 
-/// Reads the arguments: first which of pelton's verbs it is.
+/// Parses the arguments, of which the first is pelton's subcommand.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
     let Some((_, args)) = args.split_first().filter(|(verb, _)| *verb == b"json") else {
         return Declined::because("only its verb json has a kernel");
     };
     let is_short = |arg: &Vec<u8>| matches!(arg.as_slice(), [b'-', letter, ..] if *letter != b'-');
-    // clap takes no shortened names, and an option once.
+    // clap takes no abbreviated names, and an option only once.
     let is_known = |arg: &Vec<u8>| matches!(arg.as_slice(), b"--" | b"--lines" | b"--gron" | b"--one");
     if args.iter().any(|arg| is_short(arg) || (arg.starts_with(b"--") && !is_known(arg))) {
         return Declined::because("json with other options than --lines, --gron and --one");
@@ -89,14 +89,14 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
     Ok(Box::new(Json { gron: parsed.has(Id::Gron), rules, inputs: Input::from_operands(&operands) }))
 }
 
-/// More is taken for one than is one.
+/// Whether a word looks like a path; a superset of the paths.
 fn is_path(word: &[u8]) -> bool {
     word.is_empty() || word.starts_with(b"[") || word.starts_with(b"$") || word.starts_with(b".")
 }
 
 impl Command for Json {
     fn facts(&self) -> Facts {
-        // Something may be wrong with its input.
+        // Its input may be invalid.
         Facts::serial(Class::Opaque, Touches::anything()).giving_up_early()
     }
 
@@ -124,7 +124,7 @@ impl Command for Json {
         Some("alone, the real one does the same")
     }
 
-    /// What it prints before is written when it complains, which others may do later.
+    /// Output before an error is written when it complains, which others may do later.
     fn complains_before_printing(&self) -> bool {
         true
     }
@@ -150,7 +150,7 @@ impl<V: Visitor + Prints> JsonKernel<V> {
         }
     }
 
-    /// Passes on what was printed; an input that is no JSON is not read on.
+    /// Prints the output so far; invalid JSON ends the input.
     fn print(&mut self, outcome: Result<(), Box<SyntaxError>>, out: &mut Vec<u8>) -> Flow {
         let printed = self.visitor.printed();
         out.extend_from_slice(printed.bytes());

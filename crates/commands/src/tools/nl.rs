@@ -78,7 +78,7 @@ struct Nl {
     inputs: Vec<Input>,
 }
 
-/// All that pelton knows of `nl`.
+/// The tool row of `nl`.
 pub(crate) static TOOL: Tool = Tool {
     name: "nl",
     family: Family::GnuCoreutils,
@@ -101,7 +101,7 @@ pub(crate) static TOOL: Tool = Tool {
     ),
 };
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
     let mut style = Style {
@@ -151,7 +151,7 @@ fn format(value: &[u8]) -> Accept<Format> {
     }
 }
 
-/// Small numbers only: at the limits nl reports overflows.
+/// Parses small numbers only: at the limits nl reports overflows.
 fn number(value: &[u8]) -> Accept<i64> {
     let text = std::str::from_utf8(value).ok().filter(|text| text.len() <= 12 && !text.starts_with('+'));
     match text.and_then(|text| text.parse().ok()) {
@@ -167,7 +167,7 @@ fn positive(value: &[u8]) -> Accept<usize> {
     }
 }
 
-/// One byte keeps `:` as the second.
+/// Parses the delimiter: with one byte, `:` is the second.
 fn delimiter(value: &[u8]) -> Accept<Vec<u8>> {
     match value {
         [one] => Ok(vec![*one, b':']),
@@ -200,17 +200,18 @@ impl Command for Nl {
     }
 }
 
-/// A larger step might not be added digit by digit without overflow.
+/// A larger step might overflow when added digit by digit.
 const STEP_MOST: u32 = 1_000_000;
 
-/// Numbers that are counted up as text.
+/// A line number kept as text and incremented in place.
 struct Counting {
     text: Decimal,
     step: u32,
 }
 
 impl Counting {
-    /// `None` for what it does not serve: negative numbers and steps, numbers on the left, and long separators.
+    /// Returns `None` for unsupported styles: negative numbers and steps, left-aligned numbers, and long
+    /// separators.
     fn new(style: &Style, number: i64) -> Option<Self> {
         let fill = match style.format {
             Format::Left => return None,
@@ -227,17 +228,17 @@ impl Counting {
 struct NlKernel {
     style: Style,
     number: i64,
-    /// The same, if it can be counted up as text.
+    /// The number as text, if supported.
     counting: Option<Counting>,
     section: usize,
-    /// Empty lines in a row, for -l.
+    /// Consecutive empty lines, for -l.
     blanks: u64,
-    /// What stands before a line without number.
+    /// The prefix of a line without number.
     blank: Vec<u8>,
 }
 
 impl NlKernel {
-    /// The line is `block[start..end]`.
+    /// Prints the line `block[start..end]`.
     #[inline(always)]
     fn line(&mut self, block: &[u8], start: usize, end: usize, out: &mut Gather<'_>) {
         let line = &block[start..end];
@@ -262,7 +263,7 @@ impl NlKernel {
         out.byte(b'\n');
     }
 
-    /// `\:\:\:` starts a header, `\:\:` a body, `\:` a footer.
+    /// Returns the section that a line starts: `\:\:\:` header, `\:\:` body, `\:` footer.
     #[inline(always)]
     fn delimits(&self, line: &[u8]) -> Option<usize> {
         let unit = self.style.delimiter.as_slice();

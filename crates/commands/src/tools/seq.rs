@@ -1,4 +1,4 @@
-//! `seq`: GNU coreutils, for whole numbers. Fractions go through long double and printf in the real one.
+//! `seq`: GNU coreutils, for integers. The real seq computes fractions with long double and printf.
 
 use crate::Family;
 use crate::tool::cost::Rate;
@@ -30,12 +30,12 @@ struct Seq {
     first: i64,
     step: i64,
     last: i64,
-    /// At least so many digits, filled with zeros.
+    /// Minimum number of digits, filled with zeros.
     width: usize,
     separator: Vec<u8>,
 }
 
-/// All that pelton knows of `seq`.
+/// The tool row of `seq`.
 pub(crate) static TOOL: Tool = Tool {
     name: "seq",
     family: Family::GnuCoreutils,
@@ -57,9 +57,9 @@ pub(crate) static TOOL: Tool = Tool {
     },
 };
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
-    // A negative number is an operand, not an option: seq looks for it before getopt does.
+    // A negative number is an operand, not an option: seq checks for it before getopt does.
     let is_number = |arg: &[u8]| matches!(arg, [b'-', b'0'..=b'9' | b'.', ..]);
     let numbers_at = args.iter().position(|arg| is_number(arg)).unwrap_or(args.len());
     let parsed = parse(&args[..numbers_at], OPTIONS, Order::First)?;
@@ -90,7 +90,7 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
     Ok(Box::new(Seq { first, step, last, width, separator }))
 }
 
-/// Plain digits with an optional minus, small enough to be exact everywhere.
+/// Parses plain digits with an optional minus, small enough to be exact everywhere.
 fn whole(text: &[u8]) -> Accept<i64> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let plain = match digits {
@@ -113,7 +113,7 @@ impl Command for Seq {
         &[]
     }
 
-    /// Number by number of digits; for those that only count up from 0 or more.
+    /// Sums up by number of digits; only for sequences that count up from 0 or more.
     fn prints_bytes(&self) -> Option<u64> {
         if self.first < 0 || self.step < 0 {
             return None;
@@ -146,16 +146,16 @@ struct SeqKernel {
     counting: Option<Counting>,
 }
 
-/// A thousand lines at a time where the step is 1, else a number as text that is counted up.
+/// Prints a thousand lines at a time if the step is 1, or increments a number as text.
 struct Counting {
     number: Decimal,
     width: usize,
-    /// The lines of a thousand numbers, and the first of them.
+    /// The lines of a thousand numbers, and the first number.
     thousand: Vec<u8>,
     first: i64,
 }
 
-/// Numbers with the same leading digits.
+/// Numbers that share their leading digits.
 const THOUSAND: i64 = 1000;
 
 impl Counting {
@@ -168,7 +168,8 @@ impl Counting {
         Decimal::new(number.unsigned_abs(), width, b'0', b"\n")
     }
 
-    /// The lines from `first` on, which is a multiple of a thousand, and not 0: so all are of one length.
+    /// Returns the lines from `first` on, which is a multiple of a thousand and not 0, so that all have one
+    /// length.
     fn thousand(&mut self, first: i64) -> &[u8] {
         let start = Counting::decimal(first, self.width);
         let length = start.text().len();
@@ -192,7 +193,7 @@ impl Counting {
 }
 
 impl SeqKernel {
-    /// As many lines as fit; returns whether that was all.
+    /// Prints as many lines as fit. Returns whether that was all.
     fn count(&mut self, enough: usize, out: &mut Vec<u8>) -> bool {
         let Some(counting) = &mut self.counting else { return false };
         let Seq { step, last, .. } = self.seq;

@@ -1,7 +1,7 @@
 //! `tac`: GNU coreutils, for separators of one byte and one input.
 //!
-//! Each input is reversed by itself. A pipe must be held for that; a file is read from its end, and of that no more is
-//! held than the record that a block begins in the middle of.
+//! Each input is reversed separately. A pipe is buffered for that. A file is read from its end, and only the
+//! record that a block cuts is held.
 
 use crate::Family;
 use crate::tool::cost::Rate;
@@ -38,7 +38,7 @@ struct Tac {
     inputs: Vec<Input>,
 }
 
-/// All that pelton knows of `tac`.
+/// The tool row of `tac`.
 pub(crate) static TOOL: Tool = Tool {
     name: "tac",
     family: Family::GnuCoreutils,
@@ -55,7 +55,7 @@ pub(crate) static TOOL: Tool = Tool {
     grammar: Grammar::reader(&[], &["-b", "-s @d", "-r", "-s a", "-s ''"]),
 };
 
-/// Returns what tac says, which writes 16 KiB at a time.
+/// Returns tac's message: it writes 16 KiB at a time.
 fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
     match failure.printed > 4 * STDIO_BUFFER_BYTES as u64 {
         true => io_errors::write_error_without_reason(caller, failure),
@@ -69,7 +69,7 @@ fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unrea
     Unreadable::dies(format!("{}: {what}: {}\n", caller.called, caller.reason(error)), 1)
 }
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
     if parsed.has(Id::Regex) {
@@ -83,13 +83,13 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
     };
     let inputs = Input::from_operands(&parsed.operands());
     if inputs.len() > 1 {
-        // After a record of more than 64 KiB it says 'memory exhausted' over the next large file.
+        // After a record of more than 64 KiB it reports 'memory exhausted' for the next large file.
         return Declined::because("several inputs, between which the real one may fail");
     }
     Ok(Box::new(Tac { separator, before: parsed.has(Id::Before), inputs }))
 }
 
-/// `tac` of one input, by lines.
+/// Whether it reverses the lines of one input.
 pub fn reverses_lines(args: &[Vec<u8>]) -> bool {
     let Ok(parsed) = parse(args, OPTIONS, Order::Anywhere) else { return false };
     parsed.options().next().is_none() && parsed.operands().len() <= 1
@@ -107,7 +107,7 @@ impl Command for Tac {
         &self.inputs
     }
 
-    /// A stream cannot be read from its end: it stores it first.
+    /// A pipe cannot be read from its end: the real tac stores it first.
     fn temporary_files(&self) -> TemporaryFiles<'_> {
         if self.inputs.contains(&Input::Stdin) { TemporaryFiles::Usual } else { TemporaryFiles::None }
     }
@@ -128,21 +128,21 @@ struct TacKernel {
     separator: u8,
     before: bool,
     held: Vec<u8>,
-    /// The current input is given last block first.
+    /// Whether the current input arrives last block first.
     from_end: bool,
-    /// What was given of the record whose beginning lies before it, in pieces, the last one first.
+    /// The pieces seen of a record whose start lies before them, the last one first.
     later: Vec<Vec<u8>>,
     inputs_left: usize,
 }
 
 impl TacKernel {
-    /// Prints records from the end of what is held, until `out` has grown by about `most` bytes, and forgets them.
-    /// Returns whether nothing is left.
+    /// Prints held records from the end, until `out` has grown by about `most` bytes, and drops them. Returns
+    /// whether nothing is left.
     fn print(&mut self, most: usize, out: &mut Vec<u8>) -> bool {
         let enough = out.len().saturating_add(most);
         let mut end = self.held.len();
         for at in memchr::memrchr_iter(self.separator, &self.held) {
-            // A record starts behind a separator, or with it.
+            // A record starts after a separator, or with it.
             let start = if self.before { at } else { at + 1 };
             out.extend_from_slice(&self.held[start..end]);
             end = start;
@@ -158,7 +158,7 @@ impl TacKernel {
 }
 
 impl TacKernel {
-    /// Prints the records that begin in this block, which lies before what was given.
+    /// Prints the records that begin in this block, which precedes the blocks so far.
     fn push_before(&mut self, block: &[u8], out: &mut Vec<u8>) {
         let mut out = Gather::new(out, block.len() + self.later.iter().map(Vec::len).sum::<usize>());
         let mut end = block.len();
@@ -199,7 +199,7 @@ impl Kernel for TacKernel {
             self.later.drain(..).rev().for_each(|piece| out.extend_from_slice(&piece));
             return Ok(Flow::More);
         }
-        // The last input is printed block by block, in `finish`.
+        // `finish` prints the last input block by block.
         if self.inputs_left > 0 {
             self.print(usize::MAX, out);
         }

@@ -50,7 +50,7 @@ const OPTIONS: &[Opt<Id>] = &[
 struct Tail {
     count: u64,
     bytes: bool,
-    /// From the `count`th on, instead of the last `count`.
+    /// Prints from the `count`th on, instead of the last `count`.
     from_start: bool,
     line_end: u8,
     headers: Headers,
@@ -58,7 +58,7 @@ struct Tail {
     inputs: Vec<Input>,
 }
 
-/// All that pelton knows of `tail`.
+/// The tool row of `tail`.
 pub(crate) static TOOL: Tool = Tool {
     name: "tail",
     family: Family::GnuCoreutils,
@@ -89,7 +89,7 @@ fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unrea
     Unreadable::dies(io_errors::error_reading(caller, input, error), 1)
 }
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let mut tail = Tail {
         count: 10,
@@ -106,7 +106,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
         match id {
             Id::Bytes | Id::Lines => {
                 tail.bytes = id == Id::Bytes;
-                // It stays: `-n +3 -n 2` is `-n +2`.
+                // The sign persists: `-n +3 -n 2` is `-n +2`.
                 tail.from_start |= value.first() == Some(&b'+');
                 let sign = matches!(value.first(), Some(b'+' | b'-'));
                 tail.count = count::parse(&value[usize::from(sign)..])?;
@@ -126,7 +126,8 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
 }
 
 impl Tail {
-    /// `tail -5`, `tail +5`, `tail -5c`: only with at most one operand. Returns whether the first argument was one.
+    /// Parses `tail -5`, `tail +5`, `tail -5c`: only with at most one operand. Returns whether the first
+    /// argument was one.
     fn read_obsolete(&mut self, args: &[Vec<u8>]) -> Accept<bool> {
         let (first, rest) = match args {
             [first, rest @ ..] => (first.as_slice(), rest),
@@ -144,12 +145,12 @@ impl Tail {
         };
         let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if sign == b'-' && digits == 0 {
-            // `-c`, `-n`, `-q`: today's options.
+            // `-c`, `-n`, `-q`: current options.
             return Ok(false);
         }
         let unit = &text[digits..];
         if !matches!(unit, b"" | b"c" | b"l") || digits == 0 {
-            // `-5x` is an error, `+x` a file, `+`, `+f`, `-5b` and the like obsolete and rare.
+            // `-5x` is an error, `+x` a file; `+`, `+f`, `-5b` and the like are obsolete and rare.
             return Declined::because("an obsolete option that is not plain");
         }
         self.count = count::parse(&text[..digits])?;
@@ -231,7 +232,7 @@ impl Kernel for FromKernel {
 }
 
 impl FromKernel {
-    /// How much of the block is not printed.
+    /// Returns how many bytes of the block are skipped.
     fn skip(&mut self, block: &[u8]) -> usize {
         match self.unit {
             _ if self.left == 0 => 0,
@@ -275,7 +276,7 @@ impl Kernel for LastKernel {
     }
 
     fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
-        // If the end of the block is enough, nothing that came before can be printed.
+        // If the block holds enough, nothing before it can be printed.
         if let Some(start) = self.unit.last(self.count, block) {
             self.held.clear();
             self.held.append(&block[start..]);
@@ -294,7 +295,7 @@ impl Kernel for LastKernel {
         Ok(Flow::More)
     }
 
-    /// Prints what is held of the last input.
+    /// Prints the held part of the last input.
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         let more = self.held.take_first(|piece| out.extend_from_slice(piece));
         Ok(if more { Flow::More } else { Flow::Done })

@@ -1,4 +1,4 @@
-//! `tee`: GNU coreutils. What it prints is what it reads; the files are the driver's affair.
+//! `tee`: GNU coreutils. It prints its input; the driver writes the files.
 
 use crate::Family;
 use crate::tool::cost::Rate;
@@ -33,7 +33,7 @@ struct Tee {
     copies: Copies,
 }
 
-/// All that pelton knows of `tee`.
+/// The tool row of `tee`.
 pub(crate) static TOOL: Tool = Tool {
     name: "tee",
     family: Family::GnuCoreutils,
@@ -67,7 +67,7 @@ fn read_error(caller: &Caller, _input: Option<&[u8]>, error: &io::Error) -> Unre
     Unreadable::goes_on(io_errors::read_error_message(caller, error), 1)
 }
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
     if parsed.has(Id::Interrupts) || parsed.has(Id::OnError) {
@@ -90,8 +90,8 @@ impl Command for Tee {
         &[Input::Stdin]
     }
 
-    /// Declined with files, so that no driver loses them: one that can write them takes [`Command::copies`] and passes
-    /// the bytes on.
+    /// Declined with files, so that no driver drops them: a driver that can write them uses
+    /// [`Command::copies`] and passes the bytes on.
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         if self.copies.paths.is_empty() {
             return Ok(Box::new(ByteMapKernel::new(&ByteMap::identity())));

@@ -35,7 +35,7 @@ struct Unexpand {
     inputs: Vec<Input>,
 }
 
-/// All that pelton knows of `unexpand`.
+/// The tool row of `unexpand`.
 pub(crate) static TOOL: Tool = Tool {
     name: "unexpand",
     family: Family::GnuCoreutils,
@@ -66,7 +66,7 @@ pub(crate) static TOOL: Tool = Tool {
     ),
 };
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
     if parsed.has(Id::Obsolete) {
@@ -76,7 +76,7 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
         return Declined::because("several tab lists");
     }
     let stops = parsed.last_value(Id::Tabs).map_or(Ok(Stops::USUAL), Stops::parse)?;
-    // A tab list means whole lines, unless told otherwise.
+    // A tab list implies whole lines, unless --first-only.
     let whole_lines = (parsed.has(Id::All) || parsed.has(Id::Tabs)) && !parsed.has(Id::FirstOnly);
     let inputs = Input::from_operands(&parsed.operands());
     Ok(Box::new(Unexpand { stops, whole_lines, inputs }))
@@ -106,16 +106,17 @@ struct UnexpandKernel {
     line: Line,
 }
 
-/// Where in a line the kernel is. A line may run on from one file into the next.
+/// The position in a line. A line may continue from one file into the next.
 struct Line {
-    /// Blanks may still become tabs.
+    /// Whether blanks may still become tabs.
     converting: bool,
     column: u64,
-    /// A blank came before; the beginning of a line counts as one.
+    /// Whether the previous byte was a blank; the beginning of a line counts as one.
     after_blank: bool,
-    /// How many blanks were met that may become a tab.
+    /// Pending blanks that may become a tab.
     pending: usize,
-    /// The first of these is a lone blank that ends at a stop: it becomes a tab only if more blanks follow.
+    /// Whether the first pending one is a single blank that ends at a stop: it becomes a tab only if more
+    /// blanks follow.
     lone: bool,
 }
 
@@ -153,7 +154,7 @@ impl Line {
         }
     }
 
-    /// A tab takes the place of what is pending, except that a lone blank has one of its own.
+    /// Prints a tab for the pending blanks; a single blank before a stop gets its own.
     fn put_tab(&mut self, out: &mut Vec<u8>) {
         if self.lone {
             out.push(b'\t');
@@ -162,13 +163,13 @@ impl Line {
         (self.pending, self.lone, self.after_blank) = (0, false, true);
     }
 
-    /// Behind the last stop everything stays as it is.
+    /// Ends the conversion: after the last stop everything is unchanged.
     fn end_conversion(&mut self, out: &mut Vec<u8>) {
         self.put_pending(out);
         self.converting = false;
     }
 
-    /// What is pending stays blank.
+    /// Prints the pending blanks as blanks.
     fn put_pending(&mut self, out: &mut Vec<u8>) {
         if self.pending == 0 {
             return;
@@ -178,7 +179,7 @@ impl Line {
         (self.pending, self.lone) = (0, false);
     }
 
-    /// Text without blanks, line ends and backspaces.
+    /// Prints text without blanks, line ends and backspaces.
     fn text(&mut self, text: &[u8], whole_lines: bool, out: &mut Vec<u8>) {
         self.put_pending(out);
         out.extend_from_slice(text);

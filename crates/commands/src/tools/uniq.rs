@@ -1,6 +1,6 @@
-//! `uniq`, as GNU coreutils 9.1 does it: lines are compared by their bytes in every locale.
+//! `uniq` of GNU coreutils 9.1: compares lines by their bytes in every locale.
 //!
-//! Declined: `--group`, an output operand, obsolete `-N` and `+N`, and whatever uniq would complain about.
+//! Declined: `--group`, an output operand, obsolete `-N` and `+N`, and whatever uniq reports as an error.
 
 use crate::Family;
 use crate::tool::cost::Rate;
@@ -17,7 +17,7 @@ use crate::sort::{LineLength, each_line, push_count};
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::{Accept, Charset, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
 
-/// Empty lines between groups of `-D`.
+/// The position of empty lines with `-D`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delimit {
     /// Before each group.
@@ -26,35 +26,35 @@ pub enum Delimit {
     Separate,
 }
 
-/// uniq's arguments, understood.
+/// The parsed arguments of uniq.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UniqOptions {
     /// Prints lines that occur once.
     pub single: bool,
-    /// Prints one line of those that repeat: the first, or with the others the last.
+    /// Prints one line of each repeated group: the first, or with `others_of_many` the last.
     pub one_of_many: bool,
-    /// Prints the others (`-D`).
+    /// Prints the other lines of a repeated group (`-D`).
     pub others_of_many: bool,
-    /// Prints how many there are (`-c`).
+    /// Prints the counts (`-c`).
     pub counted: bool,
     /// Separates groups.
     pub delimit: Option<Delimit>,
-    /// Lower and upper case are the same (`-i`).
+    /// Ignores case (`-i`).
     pub ignore_case: bool,
-    /// How many fields are not compared (`-f`).
+    /// Fields to skip (`-f`).
     pub skip_fields: usize,
-    /// How many bytes after that are not compared (`-s`).
+    /// Bytes to skip after the fields (`-s`).
     pub skip_bytes: usize,
-    /// How many bytes after that are compared (`-w`).
+    /// Bytes to compare after the skipped ones (`-w`).
     pub compared_bytes: usize,
-    /// What ends a line.
+    /// The line terminator.
     pub terminator: u8,
-    /// What is read.
+    /// The inputs.
     pub inputs: Vec<Input>,
 }
 
 impl Default for UniqOptions {
-    /// `uniq`.
+    /// Returns the options of a plain `uniq`.
     fn default() -> Self {
         UniqOptions {
             single: true,
@@ -102,7 +102,7 @@ const TABLE: &[Opt<Id>] = &[
 ];
 
 impl UniqOptions {
-    /// Reads the arguments (without the command's name).
+    /// Parses the arguments (without the command's name).
     pub fn parse(args: &[Vec<u8>], context: &Context) -> Accept<UniqOptions> {
         if context.locale.ctype == Charset::Other {
             return Declined::because("the character classes of this locale");
@@ -151,23 +151,23 @@ impl UniqOptions {
         (self.single, self.others_of_many, self.delimit) = (false, true, delimit);
     }
 
-    /// Two lines are the same only if all their bytes are.
+    /// Whether it compares all bytes of a line.
     pub fn compares_whole_lines(&self) -> bool {
         let UniqOptions { ignore_case, skip_fields, skip_bytes, compared_bytes, .. } = *self;
         !ignore_case && (skip_fields, skip_bytes, compared_bytes) == (0, 0, usize::MAX)
     }
 
-    /// All it does is to drop lines that are identical to the one before.
+    /// Whether it only drops lines that are identical to the previous one.
     pub fn only_drops_repeats(&self) -> bool {
         self.compares_whole_lines() && self.prints_at_once() && !self.others_of_many && self.delimit.is_none()
     }
 
-    /// Each line is printed, or not, when it is read.
+    /// Whether it decides about each line when it is read.
     fn prints_at_once(&self) -> bool {
         self.single && self.one_of_many && !self.counted
     }
 
-    /// Groups are of identical lines, and of each one line is printed, if any.
+    /// Whether groups have identical lines, and it prints at most one line of each.
     fn prints_one_of_a_group(&self) -> bool {
         self.compares_whole_lines() && !self.others_of_many && self.delimit.is_none()
     }
@@ -177,7 +177,7 @@ impl UniqOptions {
         if self.ignore_case { a.eq_ignore_ascii_case(b) } else { a == b }
     }
 
-    /// The part of a line that is compared.
+    /// Returns the compared part of a line.
     fn compared<'a>(&self, line: &'a [u8]) -> &'a [u8] {
         let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n');
         let mut rest = line;
@@ -194,7 +194,8 @@ impl UniqOptions {
     }
 }
 
-/// Neighbours differ in their last byte more often than in their first, since most of what uniq reads is sorted.
+/// Compares the last byte first: adjacent lines differ in it more often than in the first, since most input
+/// is sorted.
 #[inline]
 fn same_line(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.last() == b.last() && a == b
@@ -208,7 +209,7 @@ fn number(text: &[u8]) -> Accept<usize> {
     Ok(text.iter().fold(0, |number, digit| number * 10 + usize::from(digit - b'0')))
 }
 
-/// All that pelton knows of `uniq`.
+/// The tool row of `uniq`.
 pub(crate) static TOOL: Tool = Tool {
     name: "uniq",
     family: Family::GnuCoreutils,
@@ -247,7 +248,7 @@ pub(crate) static TOOL: Tool = Tool {
     ),
 };
 
-/// A second operand is a file to be written.
+/// Whether it writes no file: a second operand is an output file.
 fn only_prints(args: &[&str]) -> bool {
     args.iter().filter(|arg| !arg.starts_with('-') || **arg == "-").count() < 2
 }
@@ -258,15 +259,15 @@ fn read_error(caller: &Caller, input: Option<&[u8]>, _error: &io::Error) -> Unre
     Unreadable::dies(format!("{}: {what}\n", caller.called), 1)
 }
 
-/// Reads uniq's arguments.
+/// Parses uniq's arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     Ok(Box::new(Uniq { options: UniqOptions::parse(args, context)? }))
 }
 
-/// `uniq`.
+/// The `uniq` command.
 #[derive(Clone, Debug)]
 pub struct Uniq {
-    /// What it was asked to do.
+    /// The parsed options.
     pub options: UniqOptions,
 }
 
@@ -294,17 +295,17 @@ pub struct UniqKernel {
     options: UniqOptions,
     /// The line that the next one is compared with, without terminator.
     previous: Vec<u8>,
-    /// Is there one?
+    /// Whether there is one.
     any: bool,
-    /// How many lines after the first of this group.
+    /// Lines after the first of this group.
     matches: u64,
-    /// A group has ended, so that the next can be separated from it.
+    /// Whether a group has ended, so that the next is separated from it.
     past_first_group: bool,
     length: LineLength,
 }
 
 impl UniqKernel {
-    /// For these options.
+    /// Makes the kernel for these options.
     pub fn new(options: &UniqOptions) -> Self {
         UniqKernel {
             options: options.clone(),
@@ -316,7 +317,7 @@ impl UniqKernel {
         }
     }
 
-    /// Lines as they come; `text` ends with a terminator.
+    /// Processes whole lines; `text` ends with a terminator.
     fn push_lines(&mut self, text: &[u8], out: &mut Vec<u8>) {
         let mean = self.length.mean(text, self.options.terminator);
         let held = std::mem::take(&mut self.previous);
@@ -335,7 +336,7 @@ impl UniqKernel {
         self.length.saw(text.len(), count);
     }
 
-    /// Prints each line that differs from the one before. What is printed without a gap is copied at once.
+    /// Prints each line that differs from the previous one. Adjacent output lines are copied at once.
     fn print_changes(
         &mut self,
         text: &[u8],
@@ -368,7 +369,7 @@ impl UniqKernel {
         count
     }
 
-    /// What [`print_groups`](Self::print_groups) does, where the state is one number.
+    /// Works like [`print_groups`](Self::print_groups), if the state is one number.
     fn print_one_of_each(&mut self, text: &[u8], held: Vec<u8>, mean: usize, out: &mut Vec<u8>) -> usize {
         let UniqOptions { single, one_of_many, counted, terminator, .. } = self.options;
         let (mut previous, mut any, mut matches) = (held.as_slice(), self.any, self.matches);
@@ -410,7 +411,8 @@ impl UniqKernel {
         count
     }
 
-    /// Prints what is known of `previous` now that `line` follows it; true if the next is compared with `line`.
+    /// Prints what is decided about `previous` once `line` follows it. Returns whether the next line is
+    /// compared with `line`.
     #[inline]
     fn follow(&mut self, previous: &[u8], line: &[u8], out: &mut Vec<u8>) -> bool {
         let matched = self.options.same(line, previous);
@@ -437,7 +439,8 @@ impl UniqKernel {
         }
     }
 
-    /// Prints `line` if the options want it: one that the next matches is one of the others.
+    /// Prints `line` if the options select it. With `matched`, the next line matches and `line` is one of the
+    /// others.
     fn print_line(&self, line: &[u8], matched: bool, out: &mut Vec<u8>) {
         let UniqOptions { single, one_of_many, others_of_many, counted, terminator, .. } = self.options;
         let wanted = match (self.matches, matched) {

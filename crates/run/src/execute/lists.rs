@@ -1,4 +1,4 @@
-//! Keeps the account that a shell keeps between pipelines: connectors, statuses, `set` options.
+//! Keeps the shell state between pipelines: connectors, statuses, `set` options.
 
 use super::supervision::Runner;
 use super::{Observing, SIGINT, shell_becomes, surroundings};
@@ -16,7 +16,7 @@ use pelton_sys::spawn::{self, Action, Tie};
 use pelton_sys::wait::Ended;
 use std::io::{self};
 
-/// What a shell keeps account of between pipelines.
+/// The shell state between pipelines.
 pub(super) struct ShellState<'a> {
     pub(super) request: &'a Request,
     pub(super) environment: &'a Environment,
@@ -25,7 +25,7 @@ pub(super) struct ShellState<'a> {
     pub(super) pipefail: bool,
     pub(super) switches: Option<&'a Switches>,
     pub(super) detector: Detector<'static>,
-    /// This process may become the worker of the last pipeline.
+    /// Whether this process may become the worker of the last pipeline.
     pub(super) in_place: bool,
 }
 
@@ -54,14 +54,14 @@ impl ShellState<'_> {
             match option {
                 ShellOption::Errexit => self.errexit = *on,
                 ShellOption::Pipefail => self.pipefail = *on,
-                // Texts with unset variables went to the shell when they were planned.
+                // Texts with unset variables were planned to run in the shell.
                 ShellOption::Nounset => {}
             }
         }
     }
 
-    /// Runs pipelines joined by `&&` and `||`. True if the last one of them ran and was not negated: only then does
-    /// `set -e` heed a failure.
+    /// Runs pipelines joined by `&&` and `||`. Returns whether the last one ran and was not negated: only
+    /// then does `set -e` act on a failure.
     pub(super) fn run_list(
         &mut self,
         list: &[(Option<Connector>, PipelinePlan)],
@@ -154,8 +154,8 @@ impl ShellState<'_> {
     }
 }
 
-/// Becomes the program of a text's last command, as the shell would. Returns if that cannot be: the general way then
-/// says what is wrong.
+/// Becomes the program of a text's last command, as the shell would. Returns on failure: the normal path then
+/// reports the error.
 pub(super) fn become_program(stages: &[StagePlan], around: &Surroundings<'_>) {
     let [stage] = stages else { return };
     if let (Kind::Program, Ok(native)) = (&stage.kind, stage.program(around))
@@ -166,7 +166,7 @@ pub(super) fn become_program(stages: &[StagePlan], around: &Surroundings<'_>) {
     }
 }
 
-/// Becomes the worker, if that is all there is.
+/// Becomes the worker, if there is no other unit.
 pub(super) fn become_worker(mut units: Vec<Unit>, pipefail: bool) -> io::Result<Vec<Unit>> {
     match (units.pop(), units.len()) {
         (Some(Unit::Native(native)), 0) => match native.become_worker(pipefail)? {},
@@ -177,9 +177,9 @@ pub(super) fn become_worker(mut units: Vec<Unit>, pipefail: bool) -> io::Result<
     }
 }
 
-/// Who ends with this process. A command alone takes the place of the shell that was to run it, so what ends the shell ends it; and
-/// no worker is anybody's but this process's. But real commands in a pipeline outlive the shell, and what feeds one must not
-/// end before it has given it everything.
+/// Returns which units end with this process. A single command replaces the shell that was to run it, so a
+/// signal that ends the shell ends it; and a worker belongs to this process only. But real commands in a
+/// pipeline outlive the shell, and their feeder must not end before it has delivered everything.
 pub(super) fn ties(units: &[Unit]) -> Vec<Tie> {
     let feeds = units.iter().rposition(|unit| !matches!(unit, Unit::Native(_))).filter(|_| units.len() > 1);
     let tie = |at| if feeds.is_some_and(|last| at <= last) { Tie::None } else { Tie::ToParent };

@@ -1,4 +1,4 @@
-//! Doing what was planned: starting stages, waiting for them, and keeping a shell's account of statuses.
+//! Executes a plan: starts stages, waits for them, and keeps a shell's state.
 
 mod lists;
 mod recording;
@@ -28,30 +28,30 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 
 const SIGINT: i32 = 2;
-/// Between two pictures of what goes on.
+/// The interval between two live displays.
 const SHOW_NS: u64 = 500_000_000;
 
-/// Whether to measure.
+/// What to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Observing {
     /// Only run.
     No,
-    /// Account for every stage, and sample what it waits for.
+    /// Accounts for every stage, and samples what it waits for.
     Yes,
-    /// The same, and follow all that is started, if there is one stage only.
+    /// As `Yes`, and follows all processes started by a single stage.
     Inside,
-    /// The same, and keep what each stage does in the course of time.
+    /// As `Inside`, and records each stage's activity over time.
     Timeline,
-    /// The same as `Yes`, and watch the threads of each stage.
+    /// As `Yes`, and watches the threads of each stage.
     Threads,
-    /// The same as `Yes`, and count the system calls of each stage, which slows it down.
+    /// As `Yes`, and counts the system calls of each stage, which slows it down.
     Syscalls,
-    /// The same as `Yes`, but trace what each stage waits for, which slows it down.
+    /// As `Yes`, but traces what each stage waits for, which slows it down.
     Exact,
 }
 
 impl Observing {
-    /// Whether the only stage of a text is looked into.
+    /// Whether the only stage of a text is followed.
     pub fn follows(self) -> bool {
         matches!(self, Observing::Inside | Observing::Timeline)
     }
@@ -65,23 +65,23 @@ impl Observing {
 /// How to run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whether to measure.
+    /// What to measure.
     pub observing: Observing,
-    /// The rules and kernels that are on; `None` if every command runs as it is.
+    /// The enabled rules and kernels; `None` if every command runs unchanged.
     pub native: Option<Switches>,
-    /// Who wants to see how far it is, where it is not measured.
+    /// The callback for progress, if not measured.
     pub progress: Option<ShowProgress>,
-    /// Who wants to see what goes on, where it is measured.
+    /// The callback for the live display, if measured.
     pub live: Option<ShowLive>,
-    /// Whether this process may become the worker of a text that is one native pass: for calls, where a shell stands
-    /// behind and nobody sends signals to this process alone. It saves a fork.
+    /// Whether this process may become the worker of a text that is one native pass: for calls from a shell,
+    /// where nobody sends signals to this process alone. It saves a fork.
     pub in_place: bool,
-    /// Where the shell that runs all of the text keeps its line, if what it starts is to be told by line.
+    /// Where the shell that runs the whole text keeps its line number, if processes are reported by line.
     pub lines: Option<LinePlace>,
 }
 
 impl Options {
-    /// As every command is, measured.
+    /// Runs every command unchanged, measured.
     pub const FAITHFULLY: Options = Options {
         observing: Observing::Yes,
         native: None,
@@ -92,33 +92,33 @@ impl Options {
     };
 }
 
-/// Shows what goes on; nothing, once a pipeline has ended.
+/// Shows a snapshot; `None` once a pipeline has ended.
 pub type ShowLive = fn(Option<&Snapshot>);
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Execution {
     /// The status that the shell would return.
     pub status: i32,
-    /// The signal by which the shell would have died, if it would: it execs the last plain command of a text, and it
-    /// dies of an interrupt that its child died of.
+    /// The signal by which the shell would have died, if any: it execs the last plain command of a text, and
+    /// it dies of an interrupt that killed its child.
     pub died_by: Option<i32>,
     /// Whether SIGINT ended it.
     pub interrupted: bool,
     /// The pipelines that ran. Empty unless observed.
     pub pipelines: Vec<Pipeline>,
-    /// From the first start to the last end. Zero unless observed.
+    /// Time from the first start to the last end. Zero unless observed.
     pub wall_ns: u64,
     /// Descendants that outlived their stages.
     pub left_behind: LeftBehind,
-    /// What measuring cost.
+    /// The cost of measuring.
     pub observer: Observer,
-    /// What the shell that ran all of it started in which line, if that was asked for.
+    /// What the shell that ran the whole text started from which line, if requested.
     pub launches: Option<Launches>,
 }
 
-/// What this process should become instead of running the plan itself: the shell, for a text it must run whole, or
-/// the program, for a text that is one plain command. Not for observed runs.
+/// Returns the program that this process should exec instead of running the plan: the shell, for a text it
+/// must run whole, or the program of a text that is one plain command. Not for observed runs.
 pub fn replacement(
     plan: &Plan,
     request: &Request,
@@ -132,7 +132,7 @@ pub fn replacement(
             let [(None, pipeline)] = list.as_slice() else { return None };
             let [stage] = pipeline.stages.as_slice() else { return None };
             if stage.kind.shell_reason().is_some() {
-                // One stage that the shell runs is all of the text: let it have it as it is.
+                // The text is a single stage that the shell runs: it gets the text unchanged.
                 return whole(request, environment);
             }
             let name = stage.name.as_bytes();
@@ -151,11 +151,11 @@ pub fn replacement(
     }
 }
 
-/// Whether the shell would exec the program of this last pipeline of a text, instead of starting it: bash does so
-/// for a plain command without redirections, but not in a script file.
+/// Whether the shell would exec the program of this last pipeline of a text instead of starting it: bash does
+/// so for a plain command without redirections, but not in a script file.
 fn shell_becomes(pipeline: &PipelinePlan, request: &Request) -> bool {
     let bash = request.shell.dialect == Some(Dialect::Bash) && request.script.is_none();
-    // It must have nothing left to read behind the command's line.
+    // It must have nothing left to read after the command's line.
     let behind = request.text.to_str().and_then(|text| text.get(pipeline.span.end..)).unwrap_or_default();
     let ends_there = behind.split_once('\n').is_none_or(|(_, more)| more.is_empty());
     bash && ends_there
@@ -163,7 +163,7 @@ fn shell_becomes(pipeline: &PipelinePlan, request: &Request) -> bool {
         && matches!(pipeline.stages.as_slice(), [stage] if stage.is_execed_by_a_shell())
 }
 
-/// The shell that runs all of the text itself; `None` if the text holds a NUL byte.
+/// Returns the shell that runs the whole text itself; `None` if the text holds a NUL byte.
 pub fn shell_call(request: &Request, environment: &Environment) -> Option<Exec> {
     whole(request, environment)
 }
@@ -192,11 +192,11 @@ pub(crate) fn surroundings<'a>(
     }
 }
 
-/// Runs the plan. `say` gets what a shell would print to standard error about its children. If nothing is observed, this
-/// process may become the last program of the text, as the shell would.
+/// Runs the plan. `say` gets what a shell would print to standard error about its children. If nothing is
+/// observed, this process may become the last program of the text, as the shell would.
 ///
 /// # Errors
-/// If pelton itself lacks something: descriptors, processes, memory.
+/// If pelton itself lacks descriptors, processes or memory.
 pub fn execute(
     plan: &Plan,
     request: &Request,
@@ -239,7 +239,7 @@ pub fn execute(
     runner.finish()
 }
 
-/// The program that a command given as words means, without a shell.
+/// Resolves a command given as words to its program, without a shell.
 ///
 /// # Errors
 /// With `NotFound` if there is no such program.
@@ -251,7 +251,7 @@ pub fn command(words: &[OsString], environment: &Environment) -> io::Result<Exec
         words.iter().map(|word| c_string(word.as_bytes())).collect::<Option<_>>().ok_or_else(nul)?;
     let mut path = c_string(&path).ok_or_else(nul)?;
     if !lookup::kernel_can_start(path.as_bytes()) {
-        // As execvp(3) does with a file that the kernel does not know: it is a script for sh.
+        // As execvp(3) does with a file that the kernel does not recognise: it is a script for sh.
         argv.splice(..1, [c"sh".to_owned(), path]);
         path = c"/bin/sh".to_owned();
     }
@@ -279,7 +279,7 @@ pub fn execute_command(
     runner.finish()
 }
 
-/// What a program prints. For questions to the shell: its standard error is dropped.
+/// Returns a program's standard output. For queries to the shell: standard error is dropped.
 pub(crate) fn output_of(exec: Exec) -> io::Result<String> {
     let pipe = pipe::pipe()?;
     let null = |fd| Redirection::Open {

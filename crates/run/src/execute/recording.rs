@@ -1,4 +1,4 @@
-//! Turns what has ended into the rows of the record.
+//! Converts ended stages to rows of the record.
 
 use super::Execution;
 use super::spawning::Start;
@@ -20,7 +20,7 @@ pub(super) struct Ending {
 }
 
 impl Runner {
-    /// Adds a pipeline that has ended to the record.
+    /// Adds an ended pipeline to the record.
     pub(super) fn record(
         &mut self,
         span: Span,
@@ -63,7 +63,7 @@ impl Runner {
 
     pub(super) fn finish(mut self) -> io::Result<Execution> {
         if self.observing.measures() {
-            // What was left behind and has ended by now still counts; what still runs is only counted as such.
+            // Orphans that have ended by now still count; running ones are only counted.
             while let Ok(Some(pid)) = wait::peek_ended(false) {
                 self.reap_stranger(pid)?;
             }
@@ -81,9 +81,9 @@ impl Runner {
     }
 }
 
-/// How each stage of a unit ended. A worker tells; what it could not tell is as it ended itself, for the last stage,
-/// and unknown, which counts as success, for those before it: only pipefail would show it, and then nothing runs
-/// natively whose status the end of another could cut short.
+/// Returns how each stage of a unit ended. A worker reports statuses. For an unreported status, the last
+/// stage ends as the worker did, and an earlier one counts as success: only pipefail would show it, and then
+/// no stage runs natively whose status the end of another could cut short.
 pub(super) fn stage_ends(
     pid: u32,
     ended: Ended,

@@ -59,7 +59,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Runs one pipeline to its end; gives its stages' processes and how they ended, left to right.
+    /// Runs one pipeline to its end. Returns its stages' processes and how they ended, left to right.
     pub(super) fn run_pipeline(
         &mut self,
         pipeline: &PipelinePlan,
@@ -68,7 +68,7 @@ impl Runner {
     ) -> io::Result<Vec<(u32, Ended)>> {
         let mut started = Vec::with_capacity(units.len());
         if let Err(error) = self.start_pipeline(pipeline, units, around, &mut started) {
-            // Its pipes are closed by now, so those that were started come to their end. Nothing is left behind.
+            // Its pipes are closed by now, so the started processes end. Nothing is left running.
             let _ = self.wait_for(started);
             return Err(error);
         }
@@ -97,8 +97,8 @@ impl Runner {
         Ok(ends)
     }
 
-    /// Starts the stages left to right. Each child holds its own pipe ends and no others, also while it is still
-    /// opening its redirections, so a reader sees its writer's end as soon as it comes.
+    /// Starts the stages left to right. Each child holds its own pipe ends and no others, even while it opens
+    /// its redirections, so a reader sees EOF as soon as its writer ends.
     pub(super) fn start_pipeline(
         &mut self,
         pipeline: &PipelinePlan,
@@ -112,7 +112,7 @@ impl Runner {
         let ties = ties(&units);
         for (i, (unit, tie)) in units.into_iter().zip(ties).enumerate() {
             let unit = match unit {
-                // What is measured is the command as it is.
+                // Measurements are of the unchanged command.
                 Unit::Parts(parts) if self.observing.measures() => Unit::Process(parts.stage),
                 unit => unit,
             };
@@ -160,7 +160,7 @@ impl Runner {
         edges: Edges,
         alone: bool,
     ) -> io::Result<Started> {
-        // What the shell would run itself ends as the shell would, and what is all there is to do takes its place.
+        // A command of the shell ends with the shell, and a single command replaces it.
         let by_shell = matches!(how, How::Shell { .. });
         let tie = if alone && (by_shell || self.only_one) { Tie::ToParent } else { Tie::None };
         let (pid, watched) = match self.observing {
@@ -169,7 +169,7 @@ impl Runner {
             observing => {
                 let (pid, gate) = spawn::spawn_gated(child, tie)?;
                 if alone && observing.follows() {
-                    // Where that is not permitted, it is a row like any other.
+                    // Without permission to follow, it is a normal row.
                     let course = observing == Observing::Timeline;
                     self.family = Family::follow(pid, course, self.lines).ok();
                     self.had_before.extend(self.family.as_ref().map(Family::tracer));
@@ -195,25 +195,25 @@ impl Runner {
 /// A started stage, or several in one worker.
 pub(super) struct Started {
     pub(super) stages: Range<usize>,
-    /// Where a worker tells the statuses of its stages.
+    /// The pipe on which a worker reports the statuses of its stages.
     pub(super) statuses: Option<OwnedFd>,
     pub(super) pid: u32,
     pub(super) watched: Option<Watched>,
     pub(super) how: How,
     pub(super) program: Option<String>,
-    /// What a measured worker counts.
+    /// The counters of a measured worker.
     pub(super) account: Option<Account>,
 }
 
 impl Started {
-    /// Nothing but a process.
+    /// Makes an unmeasured process.
     pub(super) fn unmeasured(pid: u32) -> Self {
         let (how, program) = (How::Process, None);
         Started { stages: 0..1, statuses: None, pid, watched: None, how, program, account: None }
     }
 }
 
-/// How a stage was started, or several in one worker, for the record.
+/// For the record: how a stage, or several in one worker, was started.
 pub(super) struct Start {
     pub(super) stages: Range<usize>,
     pub(super) pid: u32,
@@ -229,7 +229,7 @@ pub(super) fn start_native(native: Native, ends: Ends<'_>) -> io::Result<Started
     Ok(Started { stages, statuses: Some(statuses.read), ..Started::unmeasured(pid) })
 }
 
-/// The same, measured: the worker waits at its gate until it is watched.
+/// Starts a measured worker, which waits at its gate until it is watched.
 pub(super) fn start_metered(mut native: Native, ends: Ends<'_>, edges: Edges) -> io::Result<Started> {
     let statuses = pipe::pipe()?;
     let stages = native.stages.clone();

@@ -1,4 +1,4 @@
-//! Waits for started stages, samples them, and shows what goes on.
+//! Waits for started stages, samples them, and shows live progress.
 
 use super::recording::{Ending, end};
 use super::spawning::{Start, Started};
@@ -22,35 +22,35 @@ use std::io;
 /// Starts processes and waits for them.
 pub(super) struct Runner {
     pub(super) observing: Observing,
-    /// There is one pipeline in all.
+    /// Whether there is only one pipeline.
     pub(super) only_one: bool,
-    /// What asks this process to end goes to the command that is all there is to do.
+    /// Forwards termination signals to the only command.
     pub(super) forwarded: Option<Forwarded>,
     pub(super) execution: Execution,
     pub(super) pace: Pace,
     pub(super) start_ns: u64,
     pub(super) own_cpu_at_start_ns: u64,
-    /// Of the whole machine.
+    /// Idle time of the whole machine.
     pub(super) idle_at_start_ns: Option<u64>,
-    /// Who wants to see how far it is.
+    /// The callback for progress.
     pub(super) show: Option<ShowProgress>,
-    /// How many pipelines have begun.
+    /// Number of pipelines begun.
     pub(super) begun: usize,
-    /// What the pipeline at hand has to read, if that is known and somebody wants to see it.
+    /// Input bytes of the current pipeline, if known and shown.
     pub(super) total_bytes: Option<u64>,
     pub(super) watch: Option<progress::Watch>,
-    /// The pipes of the pipeline at hand, left to right.
+    /// The pipes of the current pipeline, left to right.
     pub(super) pipes: Vec<PipeProbe>,
     pub(super) sampling_ns: u64,
-    /// The only stage of the pipeline at hand and all that it starts, if that is followed.
+    /// The only stage of the current pipeline with all it starts, if followed.
     pub(super) family: Option<Family>,
-    /// Who wants to see what goes on, what it is, and when it was shown.
+    /// The live display: its callback, its state, and its last time.
     pub(super) show_live: Option<ShowLive>,
     pub(super) live: Option<Live>,
     pub(super) shown_ns: u64,
     pub(super) lines: Option<LinePlace>,
-    /// Children that are none of the text's: those that this process had before it became pelton (`cmd & exec pelton …`),
-    /// and those that count system calls.
+    /// Children that do not belong to the text: those of this process before it became pelton (`cmd & exec
+    /// pelton …`), and those that count system calls.
     pub(super) had_before: Vec<u32>,
 }
 
@@ -58,9 +58,9 @@ impl Runner {
     pub(super) fn new(observing: Observing) -> io::Result<Self> {
         signals::behave_as_a_shell();
         if observing.measures() {
-            // Without it, only what a stage leaves behind is missed: not worth failing for.
+            // Without it, only orphans are missed: not worth failing for.
             let _ = wait::become_subreaper();
-            // A sampler that has to wait for a CPU sees too little of who has it.
+            // A sampler that waits for a CPU misses who has it.
             pelton_sys::sched::wake_soon();
             pelton_sys::limits::raise_descriptors();
         }
@@ -127,13 +127,13 @@ impl Runner {
         if let (Some(show), Some(_)) = (self.show_live, self.live.take()) {
             show(None);
         }
-        // bash dies of an interrupt too, unless one of its children made something else of it.
+        // bash dies of an interrupt too, unless one of its children handled it.
         self.execution.interrupted = interrupts.came() && !outlived_interrupt;
         self.forwarded = None;
         Ok((starts, endings.into_iter().flatten().collect()))
     }
 
-    /// A child that has ended; `None` after a round of samples, or if a signal came.
+    /// Returns a child that has ended; `None` after a round of samples, or after a signal.
     pub(super) fn next_ended(&mut self, watched: &mut [Option<Watched>]) -> io::Result<Option<u32>> {
         if self.observing == Observing::No && self.watch.is_none() {
             return wait::peek_ended(true);
@@ -169,7 +169,7 @@ impl Runner {
         }
     }
 
-    /// One round of samples.
+    /// Takes one round of samples.
     pub(super) fn sample(&mut self, watched: &mut [Option<Watched>]) {
         let before_ns = clock::own_cpu_ns();
         watched.iter_mut().flatten().for_each(Watched::sample);
@@ -184,7 +184,7 @@ impl Runner {
         self.sampling_ns += clock::own_cpu_ns() - before_ns;
     }
 
-    /// An orphan of some stage, or a child that this process had before it became pelton.
+    /// Reaps an orphan of some stage, or a child that this process had before it became pelton.
     pub(super) fn reap_stranger(&mut self, pid: u32) -> io::Result<()> {
         let mut buffer = [0; 512];
         let io = ProcFile::open(pid, "io").and_then(|file| procfs::parse_io(file.read(&mut buffer)?));
@@ -200,7 +200,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Since the start.
+    /// Returns the average number of idle cores since the start.
     pub(super) fn idle_cores(&self) -> Option<f64> {
         let idle_ns = sched::idle_ns()?.checked_sub(self.idle_at_start_ns?)?;
         let passed_ns = clock::now_ns().checked_sub(self.start_ns).filter(|ns| *ns > 0)?;

@@ -1,60 +1,61 @@
-//! How much memory kernels may fill, together.
+//! The memory budget that all kernels share.
 //!
-//! It is one budget for all that hold memory at the same time. Who needs more takes it in steps, and stores what it holds in a
-//! file when no step is left: also when it is another one that holds it, a sort before it that still prints, say. So that each
-//! gets on, everybody has a little from the beginning.
+//! All concurrent holders of memory share one budget. A kernel that needs more takes it in steps, and spills
+//! to a file when no step is left, even if another kernel holds it (an earlier sort that still prints). Each
+//! gets a small minimum at the start, so that every kernel can progress.
 //!
-//! A budget that is set is that of all processes with the same key: the workers of a run, the calls of a script. Its steps are units that these
-//! share, of which each process holds as many as what its kernels hold takes.
+//! A set budget is shared by all processes with the same key: the workers of a run, the calls of a script.
+//! Its steps are units shared by these processes; each process holds as many as its kernels need.
 //!
-//! Unless a budget is set, it is a share of what is available, and other processes are seen by what they leave of that: nobody
-//! takes the last third.
+//! Without a set budget, it is a share of the available memory. Other processes count by the memory they
+//! leave available: nobody takes the last third.
 
 use pelton_sys::machine;
 use pelton_sys::units::{COUNT, Units};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Sets how much memory sorts and groupings may fill together, in bytes, in all processes that set it with this key, before anything
-/// is started.
+/// Sets the memory limit of sorts and groupings in bytes, shared by all processes that set it with this key.
+/// Call it before anything is started.
 pub fn set_memory(bytes: usize, key: u64) {
     BUDGET.set(bytes, key);
 }
 
-/// Unless it was set, kernels may fill this part of what is available when the first has filled [`ALWAYS_BYTES`].
+/// Default: kernels may fill one part in this many of the memory that is available when the first has filled
+/// [`ALWAYS_BYTES`].
 const SHARE: u64 = 2;
-/// So much may be filled without asking how much there is. In bytes.
+/// Bytes that may be filled without checking the available memory.
 const ALWAYS_BYTES: usize = 16 << 20;
-/// What was set is given out in so many steps,
+/// A set budget is divided into this many steps,
 const STEPS: usize = COUNT as usize;
-/// and so many of them are a kernel's from the beginning.
+/// of which each kernel gets this many at the start.
 const STEPS_AT_LEAST: usize = 4;
-/// What is a share of what is available is given out in fewer steps, since each is a look at what is left.
+/// The default budget has fewer steps, since each one checks the available memory.
 const SHARE_STEPS: usize = 32;
 
-/// What may be held, and what is.
+/// The limit, and what is held.
 #[derive(Debug)]
 pub struct Budget {
-    /// 0: a share of what is available.
+    /// 0: a share of the available memory.
     set_bytes: AtomicUsize,
     key: AtomicU64,
     share_bytes: OnceLock<usize>,
     held: Mutex<Held>,
 }
 
-/// What the kernels of this process hold.
+/// Memory held by the kernels of this process.
 #[derive(Debug)]
 struct Held {
     bytes: usize,
-    /// Of a budget that was set; `None` if it cannot be shared with other processes.
+    /// The units of a set budget; `None` if it cannot be shared with other processes.
     units: Option<Units>,
-    /// Those of them that this process holds: a bit for each.
+    /// Units that this process holds, one bit each.
     mine: u64,
-    /// Which process that is.
+    /// The process that holds them.
     pid: u32,
 }
 
-/// That of this process.
+/// The budget of this process.
 pub static BUDGET: Budget = Budget::new();
 
 impl Budget {
@@ -76,7 +77,7 @@ impl Budget {
         Some(self.set_bytes.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
     }
 
-    /// All that may be held.
+    /// Returns the limit in bytes.
     pub fn whole_bytes(&self) -> usize {
         let share = || {
             let available = machine::available_memory().map(|bytes| bytes / SHARE);
@@ -86,12 +87,12 @@ impl Budget {
         self.set_bytes().unwrap_or_else(|| *self.share_bytes.get_or_init(share))
     }
 
-    /// Whether so much is more than that: cheap where it is little, unless it was set.
+    /// Whether this many bytes exceed the limit. Cheap for few bytes, unless the budget was set.
     pub fn is_too_much(&self, bytes: usize) -> bool {
         (self.set_bytes().is_some() || bytes > ALWAYS_BYTES) && bytes > self.whole_bytes()
     }
 
-    /// Somebody begins to hold something, whatever others hold: so much.
+    /// Registers a holder and returns its minimum in bytes, whatever the others hold.
     pub fn open(&self) -> usize {
         let bytes = self.set_bytes().map_or(ALWAYS_BYTES, |set| set / STEPS * STEPS_AT_LEAST);
         let mut held = self.held();
@@ -115,7 +116,7 @@ impl Budget {
         Some(taken)
     }
 
-    /// Whether `wanted` could be had for `had`.
+    /// Replaces a reservation of `had` bytes by one of `wanted`. Returns whether it fits.
     fn exchange(&self, had: usize, wanted: usize) -> bool {
         let whole = self.whole_bytes();
         let mut held = self.held();
@@ -132,7 +133,7 @@ impl Budget {
         covered
     }
 
-    /// Somebody holds so much less.
+    /// Gives back this many bytes.
     pub fn give_back(&self, bytes: usize) {
         let mut held = self.held();
         held.bytes -= bytes;
@@ -143,19 +144,20 @@ impl Budget {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sees to it that as many units are held as all that is held takes; false if other processes hold too many.
+    /// Adjusts the held units to the held bytes. Returns `false` if other processes hold too many.
     fn cover(&self, held: &mut Held) -> bool {
         let Some(set) = self.set_bytes() else { return true };
         let pid = std::process::id();
         if held.pid != pid {
-            // Those of a process that this one is a copy of are not its own.
+            // After a fork, the parent's units are not the child's.
             let key = self.key.load(Ordering::Relaxed);
             (held.units, held.mine, held.pid) = (Units::open(key).ok(), 0, pid);
         }
         held.cover((set / STEPS).max(1))
     }
 
-    /// Whatever else grows on this machine, a third of what was available when the share was taken stays so.
+    /// Whether a third of the memory that was available when the share was taken still is, whatever else
+    /// grows on this machine.
     fn is_left(&self) -> bool {
         let reserve = (self.whole_bytes() as u64).saturating_mul(SHARE) / 3;
         machine::available_memory().is_none_or(|bytes| bytes >= reserve)
@@ -163,7 +165,7 @@ impl Budget {
 }
 
 impl Held {
-    /// With units of so many bytes.
+    /// Adjusts the units, of `unit_bytes` each.
     fn cover(&mut self, unit_bytes: usize) -> bool {
         let Some(units) = &self.units else { return true };
         let wanted = self.bytes.div_ceil(unit_bytes).min(STEPS) as u32;
@@ -189,7 +191,7 @@ mod tests {
         sharing(bytes, KEY.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// One of those with this key.
+    /// Returns one of several budgets with this key.
     fn sharing(bytes: usize, key: u64) -> Budget {
         let budget = Budget::new();
         budget.set(bytes, u64::from(std::process::id()) << 20 | key);
@@ -201,7 +203,7 @@ mod tests {
         let budget = budget(6400);
         let (first, second) = (budget.open(), budget.open());
         assert_eq!((first, second), (400, 400));
-        // In steps, up to what is left, and to the byte at its end.
+        // In steps, up to the rest, and to the exact byte at its end.
         let first = budget.take(first, 401).expect("there is more");
         assert_eq!(first, 500);
         let first = budget.take(first, 5950).expect("there is more");
@@ -213,7 +215,7 @@ mod tests {
         assert_eq!(budget.held().bytes, 6400);
     }
 
-    /// A late one gets something as well, and a budget smaller than a step is one.
+    /// A late holder gets something too, and a budget smaller than a step is one step.
     #[test]
     fn each_gets_on() {
         let large = budget(6400);
@@ -232,7 +234,7 @@ mod tests {
         let whole = budget.whole_bytes();
         assert!(whole >= ALWAYS_BYTES);
         assert_eq!(budget.take(opened, whole.saturating_add(1)), None);
-        // As if there had been far more than there is now.
+        // As if far more memory had been available than now.
         let other = Budget::new();
         other.share_bytes.set(1 << 60).expect("not set yet");
         let opened = other.open();
@@ -240,7 +242,7 @@ mod tests {
         assert_eq!(other.held().bytes, opened);
     }
 
-    /// Each would be that of a process of its own.
+    /// Each budget stands for a process.
     #[cfg(target_os = "linux")]
     #[test]
     fn what_a_process_holds_another_cannot() {
@@ -249,11 +251,11 @@ mod tests {
         let first = one.take(first, 5950).expect("there is more");
         assert_eq!(first, 6000);
         assert_eq!((other.take(second, 401), other.held().bytes), (None, 400));
-        // What is held to the byte takes a unit as well.
+        // A partly used unit is held too.
         one.give_back(5501);
         assert_eq!((other.take(second, 5901), other.take(second, 5900)), (None, Some(5900)));
         assert_eq!(one.take(499, 501), None);
-        // A late one gets something at once, and more when others have ended.
+        // A late holder gets a minimum at once, and more when others have ended.
         let late = sharing(6400, 0);
         let third = late.open();
         assert_eq!((third, late.take(third, 401)), (400, None));

@@ -1,5 +1,5 @@
-//! The program that a stage starts for what its kernel does not judge: what `find -exec` runs for a directory, say, or the
-//! command itself.
+//! The program that a stage starts for what its kernel does not support: what `find -exec` runs for a
+//! directory, or the command itself.
 
 use pelton_stream::{Programs, Started};
 use pelton_sys::pipe::{self, Pipe};
@@ -10,18 +10,20 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
-/// One program, with the standard input and the messages of the worker.
+/// A program that runs with the standard input and standard error of the worker.
 #[derive(Debug)]
 pub struct Starts {
     exec: Exec,
-    /// The stage is the last one, and the program prints where the worker does; else the worker reads what it prints.
+    /// Whether the stage is the last one and the program writes to the worker's standard output; otherwise
+    /// the worker reads its output.
     is_last: bool,
-    /// Where the standard input began, for those that read it again; a program before may have read on.
+    /// The offset where the standard input began, for programs that read it again; an earlier program may
+    /// have read on.
     began: OnceLock<u64>,
 }
 
 impl Starts {
-    /// `exec`: without words.
+    /// `exec`: without arguments.
     pub fn new(exec: Exec, is_last: bool) -> Self {
         Starts { exec, is_last, began: OnceLock::new() }
     }
@@ -36,7 +38,7 @@ impl Programs for Starts {
     fn start_again(&self, words: Vec<Vec<u8>>, back: Option<u64>) -> io::Result<Box<dyn Started>> {
         if let Some(back) = back {
             let mut stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-            // Where it stands at its beginning, the worker has it open a second time, and has read that.
+            // If the offset is at the beginning, the worker has opened the file a second time and read that.
             let began = *self.began.get_or_init(|| stdin.stream_position().unwrap_or(0).saturating_sub(back));
             stdin.seek(SeekFrom::Start(began))?;
         }
@@ -87,7 +89,7 @@ impl Read for Process {
 impl Started for Process {
     fn said(&mut self) -> Vec<u8> {
         let mut said = Vec::new();
-        // What cannot be read has not been said.
+        // On a read error, the rest is lost.
         let _ = self.says.as_mut().map(|says| says.read_to_end(&mut said));
         said
     }

@@ -1,4 +1,4 @@
-//! What each stage is, and how its pipeline would be run natively.
+//! Decides for each stage whether it can run natively, and plans its pipeline.
 
 use super::files::{self, Files, Position};
 use super::prepare::{self, Ready};
@@ -24,27 +24,27 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What a stage would be as a process, and what the planner needs to know of it.
+/// A stage's process and what the planner needs to know of it.
 struct Understood {
     candidate: Candidate,
     /// `None` if it stays a process.
     ready: Option<Prepared>,
 }
 
-/// With the locale that its arguments were read in, if that mattered.
+/// A ready stage with the locale of its arguments, if that mattered.
 type Prepared = (Ready, Option<Locale>);
 
 /// How one pipeline of a text would be run.
 #[derive(Debug)]
 pub struct Explained {
-    /// As it is written.
+    /// The text of the pipeline.
     pub text: String,
-    /// How it would be run.
+    /// The plan.
     pub planned: Planned,
 }
 
-/// How each pipeline of a text would be run, for `explain`. `measure`: programs of awk and sed may be run on a part of
-/// their input, to see which implementation is fastest.
+/// Returns how each pipeline of a text would be run, for `explain`. `measure`: programs of awk and sed may be
+/// run on a part of their input, to find the fastest implementation.
 pub fn explain(
     plan: &Plan,
     request: &Request,
@@ -62,7 +62,7 @@ pub fn explain(
     explained
 }
 
-/// Plans each pipeline of a text, as far as that is possible before any of them has run.
+/// Plans each pipeline of a text, as far as possible before any of them has run.
 pub fn each_pipeline(
     plan: &Plan,
     request: &Request,
@@ -108,7 +108,7 @@ pub fn plan_pipeline(
     let mut locales: Vec<Locale> = locales.into_iter().flatten().flatten().collect();
     locales.dedup();
     if locales.len() > 1 {
-        // Rules read arguments again, in one locale for all.
+        // Rules parse arguments again, in one locale for all stages.
         for candidate in candidates.iter_mut().filter(|candidate| candidate.command.is_ok()) {
             candidate.command = Declined::because("the stages run in different locales");
         }
@@ -163,8 +163,8 @@ pub fn plan_pipeline(
     (planned, units)
 }
 
-/// Stages that read a script beside a process that may write it: one that writes files by a redirection, or that has
-/// its name among its arguments.
+/// Returns the stages that read a script while a process in the pipeline may write it: one with an output
+/// redirection, or with the script's name among its arguments.
 fn scripts_at_risk(stages: &[StagePlan], files: &[Option<&Files>], around: &Surroundings<'_>) -> Vec<usize> {
     let at_risk = |at: &usize| {
         let Some(names) = files[*at].map(|files| &files.scripts).filter(|names| !names.is_empty()) else {
@@ -175,7 +175,7 @@ fn scripts_at_risk(stages: &[StagePlan], files: &[Option<&Files>], around: &Surr
     (0..stages.len()).filter(at_risk).collect()
 }
 
-/// Whether a stage that is not understood may write one of these.
+/// Whether a process stage may write one of these files.
 fn may_write(stage: &StagePlan, names: &[Vec<u8>], around: &Surroundings<'_>) -> bool {
     let reads_only = |kind: &RedirectKind| matches!(kind, RedirectKind::Read(_));
     if stage.syntax.redirects.iter().any(|redirect| !reads_only(&redirect.kind)) {
@@ -218,7 +218,7 @@ fn understand(
     Understood { candidate, ready }
 }
 
-/// Whether several processes of it could share the lines of its input.
+/// Returns how several processes could share the stage's input lines.
 fn stateless_of(
     stage: &StagePlan,
     around: &Surroundings<'_>,
@@ -288,7 +288,7 @@ fn command_of(
     if let Some(program) = command.runs() {
         let found = (!own).then(|| around.program_of(program.as_bytes())).flatten().map(|found| found.path);
         spawned::check(command.as_ref(), found.as_deref(), &exec.envp, detector)?;
-        // xargs has nothing to go on with: where its kernel does not, the real xargs does.
+        // xargs cannot resume: where its kernel falls back, the real xargs continues.
         let goes_on = command.resume_args().is_none();
         itself = found.and_then(|path| alone(&path, program.as_bytes(), &exec));
         starts = itself.clone().filter(|_| goes_on);
@@ -336,8 +336,8 @@ fn command_of(
     ))
 }
 
-/// What a builtin of the shell does. It only ever prints into a pipe: what it says about anything else names a line of
-/// the text.
+/// Accepts a builtin of the shell. Its output must go into a pipe: its error messages for anything else name
+/// a line of the text.
 fn builtin_of(
     name: &str,
     stage: &StagePlan,
@@ -375,7 +375,7 @@ fn builtin_of(
     Ok((command, Ready { caller, exec: None, starts: None, itself: None, redirections: Vec::new(), files }))
 }
 
-/// What a pelton is: this one, or one of which nothing is known.
+/// Returns the implementation of a `pelton` in the PATH: this one, or an unknown one.
 fn this_program(path: &Path) -> Implementation {
     let identity = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
     match identity(path) {
@@ -386,7 +386,7 @@ fn this_program(path: &Path) -> Implementation {
     }
 }
 
-/// The locale that a program finds in this environment.
+/// Returns the locale of a program with this environment.
 pub fn locale_of(environment: &[CString]) -> Accept<Locale> {
     let variable = |wanted: &str| {
         let value = |pair: &CString| {
@@ -398,9 +398,10 @@ pub fn locale_of(environment: &[CString]) -> Accept<Locale> {
     Locale::resolve(variable, &SystemLocales::default())
 }
 
-/// Declines a directory for temporary files that the real command might fail to use: what it then says names them.
+/// Declines a directory for temporary files that the real command might fail to use: its messages name them.
 fn check_temporary(files: TemporaryFiles<'_>, environment: &[CString]) -> Accept<()> {
-    // Above what a pipe or a small file brings; what a larger one does to a disk that is nearly full is the user's to know.
+    // More than a pipe or a small file needs. A nearly full disk and a larger file are the user's
+    // responsibility.
     const ROOM_BYTES: u64 = 256 << 20;
     let own = environment.iter().find_map(|pair| pair.as_bytes().strip_prefix(b"TMPDIR="));
     let directory = match files {
@@ -422,13 +423,13 @@ fn check_temporary(files: TemporaryFiles<'_>, environment: &[CString]) -> Accept
     Ok(())
 }
 
-/// A command, or a program that it starts, without words.
+/// Makes the call of a command, or of a program that it starts, without arguments.
 fn alone(path: &[u8], called: &[u8], by: &Exec) -> Option<Exec> {
     let argv = vec![crate::c_string(called)?];
     Some(Exec { path: crate::c_string(path)?, argv, envp: by.envp.clone() })
 }
 
-/// Declines in an environment that changes what the tool does.
+/// Declines an environment that changes what the tool does.
 fn check_environment(tool: &Tool, environment: &[CString]) -> Accept<()> {
     let is_set = |name: &str| {
         let value =
@@ -446,7 +447,7 @@ fn check_environment(tool: &Tool, environment: &[CString]) -> Accept<()> {
     Ok(())
 }
 
-/// Only plain files, and only as standard input and standard output: everything else is the real command's.
+/// Accepts only plain file redirections of standard input and standard output.
 fn check_redirects(stage: &StagePlan) -> Result<(), Declined> {
     if stage.syntax.pipes_stderr {
         return Declined::because("its standard error goes into the pipe");

@@ -1,4 +1,4 @@
-//! Files whose names come as data: what `xargs cat` opens.
+//! Files whose names arrive as data: what `xargs cat` opens.
 
 use super::files::{FileIdentity, inherited_output, may_have_holes, path};
 use pelton_stream::Files;
@@ -8,10 +8,11 @@ use std::io::Read;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::OnceLock;
 
-/// Plain files only, and not the one that is written.
+/// Opens regular files only, except the output file.
 #[derive(Default)]
 pub struct Named {
-    /// Where standard output goes, if that is a file: what reads and writes the same file says so, or never ends.
+    /// The file that standard output goes to, if any: a command that reads and writes the same file reports
+    /// an error, or never ends.
     written: OnceLock<Option<FileIdentity>>,
 }
 
@@ -40,10 +41,10 @@ impl Files for Named {
     }
 
     fn open(&self, name: &[u8]) -> Option<(Box<dyn Read + Send>, u64)> {
-        // A FIFO would block.
+        // Opening a FIFO would block.
         let file = OpenOptions::new().read(true).custom_flags(machine::NEVER_WAITS).open(path(name)).ok()?;
         let metadata = file.metadata().ok().filter(|metadata| self.is_plain(metadata))?;
-        // Files under /proc are made when they are read, and some tell of the process that reads.
+        // Files under /proc are generated when read, and some depend on the reading process.
         if metadata.len() == 0 && file.read_at(&mut [0], 0).ok()? > 0 {
             return None;
         }

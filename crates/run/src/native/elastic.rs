@@ -1,13 +1,15 @@
-//! How many threads a worker process uses: one, until there is enough to do and a core is idle; fewer again when
-//! others want the cores.
+//! How many threads a worker process uses: one, until there is enough work and a core is idle; fewer again
+//! when others need the cores.
 //!
-//! Whether a core is idle is told at once by the number of running threads, and over time by the idle time of all
-//! cores; whether others want them, by how long our own threads were ready without one. Windows and thresholds are
-//! those that worked in the measurements behind them: windows of 50 ms; after two in which ours together waited for more
-//! than half a core, so many fewer as they waited for; one more after two with 0.7 idle cores and less than a tenth of
-//! waiting, or after one if that core was given back before: most who want one want it for moments (kernel threads that clean up
-//! memory take 0.1 s here and there). Whoever comes back within 0.8 s is given twice as long each time, up to 0.4 s. Threads but the first give way to everybody else besides
-//! ([`POLITE`], `SCHED_BATCH`), so that what others lose before a shrink is little.
+//! The number of running threads shows at once whether a core is idle, and the idle time of all cores shows
+//! it over time. How long our own threads were runnable shows whether others need cores. Windows and
+//! thresholds are those that measured best: windows of 50 ms. After two in which our threads together waited
+//! for more than half a core, as many threads stop as cores they waited for. One more starts after two
+//! windows with 0.7 idle cores and less than a tenth of waiting, or after one if that core was given back
+//! before: most competitors need a core for moments (kernel threads that clean up memory take 0.1 s here and
+//! there). A competitor that returns within 0.8 s gets twice as long each time, up to 0.4 s. All threads but
+//! the first also have low priority ([`POLITE`], `SCHED_BATCH`), so that others lose little before the number
+//! shrinks.
 
 use super::data_files::Named;
 use super::spill::Memory;
@@ -18,19 +20,19 @@ use pelton_sys::{clock, machine};
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// How many threads are asked for, by everything that this process starts.
+/// The requested number of threads, for everything that this process starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jobs {
     /// As many as there are idle cores.
     Auto,
-    /// So many, at least 1.
+    /// This many, at least 1.
     Fixed(usize),
 }
 
 /// 0: auto.
 static JOBS: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets them, before anything is started.
+/// Sets the number of threads, before anything is started.
 pub fn set_jobs(jobs: Jobs) {
     let number = match jobs {
         Jobs::Auto => 0,
@@ -41,12 +43,12 @@ pub fn set_jobs(jobs: Jobs) {
 
 static NICENESS: AtomicI32 = AtomicI32::new(0);
 
-/// How much workers give way to others, 0 to 19: set before anything is started.
+/// Sets the niceness of workers, 0 to 19, before anything is started.
 pub fn set_niceness(niceness: i32) {
     NICENESS.store(niceness, Ordering::Relaxed);
 }
 
-/// In a worker: gives way as was asked.
+/// Applies the niceness in a worker.
 pub fn give_way_as_asked() {
     let niceness = NICENESS.load(Ordering::Relaxed);
     if niceness > 0 {
@@ -61,27 +63,29 @@ fn jobs() -> Jobs {
     }
 }
 
-/// How much more niceness a thread or a process gets that works beside the first: beside a competitor it has a tenth of a core.
+/// The additional niceness of a thread or process that works beside the first: with one competitor it gets a
+/// tenth of a core.
 ///
-/// With the most there is, 19, the competitor notices no less of it, but a block in hand takes for ever: the scheduler lets
-/// such a thread run for 3 ms in 200, and what is printed in order waits for that block, as does whoever wants the thread gone. So a
-/// core was given back after 100 to 370 ms where that takes 90 to 140 ms at 5, 7 or 10. (The priority cannot be raised again for the
-/// rest of a block: that takes a privilege. Smaller blocks would not help, since one slice is several blocks already;
-/// giving a block to another thread anew would have to undo what its kernel has counted.)
+/// With the maximum, 19, the competitor is disturbed as little, but a current block takes very long: the
+/// scheduler lets such a thread run for 3 ms in 200, and ordered output waits for that block, as does
+/// stopping the thread. A core was then given back after 100 to 370 ms, compared with 90 to 140 ms at 5, 7 or
+/// 10. (The priority cannot be raised again for the rest of a block: that takes a privilege. Smaller blocks
+/// would not help, since one slice is several blocks already; giving the block to another thread would
+/// require undoing its kernel's counts.)
 pub const POLITE: i32 = 10;
 
-/// The policy of one worker process.
+/// The thread policy of one worker process.
 pub struct Elastic {
     jobs: Jobs,
-    /// Never more than this.
+    /// The maximum.
     limit: OnceLock<usize>,
     next_ns: AtomicU64,
     watch: Mutex<Watch>,
-    /// Who asks is one of those at work.
+    /// Whether the caller is one of the workers.
     works: bool,
 }
 
-/// What was seen so far.
+/// The observations so far.
 #[derive(Default)]
 struct Watch {
     wanted: usize,
@@ -90,49 +94,49 @@ struct Watch {
     windows: Windows,
 }
 
-/// A thread at work, or a process.
+/// A working thread or process.
 struct Worker {
     file: ThreadFile,
-    /// Its accounts when it was looked at last, or came.
+    /// Its accounts at the last look, or at the start.
     before: (u64, u64),
-    /// When that was.
+    /// The time of that look.
     then_ns: u64,
 }
 
 impl Worker {
-    /// Nothing counts that was before.
+    /// Ignores everything before now.
     fn new(file: ThreadFile) -> Worker {
         Worker { before: file.read().unwrap_or_default(), then_ns: clock::now_ns(), file }
     }
 }
 
-/// What a window showed.
+/// The observations of a window.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    /// The share of the time when our threads could run that they waited for a CPU.
+    /// The share of our threads' runnable time in which they waited for a CPU.
     waited: f64,
     /// How many cores they waited for: one competitor takes one, however many threads there are.
     missing: f64,
-    /// How many cores were idle.
+    /// The number of idle cores.
     idle: f64,
 }
 
-/// The rule.
+/// The rule for growing and shrinking.
 #[derive(Debug, Default)]
 struct Windows {
     crowded: u32,
     roomy: u32,
-    /// No growth before so many more have passed.
+    /// Windows until growth is allowed.
     rest: u32,
-    /// How long the last rest was.
+    /// Length of the last rest.
     rested: u32,
-    /// So many since cores were given back.
+    /// Windows since cores were given back.
     since: u32,
-    /// So many of these were not taken again.
+    /// Cores given back and not taken again.
     lost: usize,
 }
 
-/// More or fewer?
+/// A change of the number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Fewer(usize),
@@ -142,12 +146,12 @@ enum Change {
 
 const WINDOW_NS: u64 = 50_000_000;
 
-/// Whoever comes back within so many windows is given more time.
+/// A competitor that returns within this many windows gets more time.
 const SOON: u32 = 16;
 const REST_MAX: u32 = 8;
 
 impl Windows {
-    /// Of so many at work.
+    /// Decides on a change, with this many threads at work.
     fn judge(&mut self, seen: Seen, at_work: usize) -> Change {
         self.crowded = if seen.missing > 0.5 { self.crowded + 1 } else { 0 };
         self.roomy = if seen.waited < 0.1 && seen.idle >= 0.7 { self.roomy + 1 } else { 0 };
@@ -156,7 +160,7 @@ impl Windows {
         if self.crowded >= 2 && at_work > 1 {
             return self.fewer((seen.missing.round() as usize).min(at_work - 1));
         }
-        // What was ours a moment ago needs less of a proof.
+        // A core that was ours a moment ago needs less evidence.
         let enough = if self.lost > 0 { 1 } else { 2 };
         if self.roomy >= enough && self.rest == 0 {
             self.roomy = 0;
@@ -175,7 +179,7 @@ impl Windows {
 }
 
 impl Elastic {
-    /// As the jobs say. Nothing is measured before it is first asked.
+    /// Makes the policy for the requested jobs. Nothing is measured before the first call.
     pub fn new() -> Self {
         Elastic {
             jobs: jobs(),
@@ -186,24 +190,24 @@ impl Elastic {
         }
     }
 
-    /// The same for who only deals out what others work at: it runs while it asks, and takes no core from them.
+    /// Makes the policy for a dispatcher: it runs while it asks, and takes no core from the workers.
     pub fn of_dealer() -> Self {
         Elastic { works: false, ..Elastic::new() }
     }
 
-    /// Another process works for the same: what it waits for a core counts as well.
+    /// Adds a process that works for the same stage: its waiting for a core counts too.
     pub fn joined(&self, pid: u32) {
         if let Some(file) = (self.jobs == Jobs::Auto).then(|| ThreadFile::of_process(pid)).flatten() {
             self.watch.lock().unwrap_or_else(PoisonError::into_inner).threads.push(Worker::new(file));
         }
     }
 
-    /// Whether those that come after the first give way to others.
+    /// Whether all workers but the first get low priority.
     pub fn is_polite(&self) -> bool {
         self.jobs == Jobs::Auto
     }
 
-    /// Whether there may ever be more than one.
+    /// Whether more than one thread is ever allowed.
     pub fn may_grow(&self) -> bool {
         match self.jobs {
             Jobs::Auto => machine::allowed_cores() > 1,
@@ -211,12 +215,12 @@ impl Elastic {
         }
     }
 
-    /// All cores are taken, and others wait for them. Not of who was told how many to use.
+    /// Whether all cores are taken and others wait for them. Always `false` for a fixed number.
     pub fn is_crowded(&self) -> bool {
         self.jobs == Jobs::Auto && sched::running().is_some_and(|running| running > self.limit())
     }
 
-    /// So many at most. What a control group allows stands in files, which short work never has time to read.
+    /// Returns the maximum. The limits of a control group are in files, which short work has no time to read.
     fn limit(&self) -> usize {
         *self.limit.get_or_init(|| match self.jobs {
             Jobs::Auto => machine::cores() as usize,
@@ -224,7 +228,7 @@ impl Elastic {
         })
     }
 
-    /// How many cores nobody uses at this moment.
+    /// Returns how many cores are idle now.
     fn idle_now(&self, cores: usize) -> usize {
         let taken = |running: usize| running.saturating_sub(usize::from(!self.works)).max(1);
         sched::running().map_or(0, |running| cores.saturating_sub(taken(running)))
@@ -250,11 +254,11 @@ impl Elastic {
     }
 }
 
-/// What kernels may use if this is the policy.
+/// Returns the resources of kernels under this policy.
 pub fn means(elastic: &Arc<Elastic>) -> Resources {
     let policy = Arc::clone(elastic);
     let crew = match elastic.may_grow() {
-        // Tiny blocks are a test's, and so is sharing tiny work.
+        // Tiny blocks are for tests, and so is sharing tiny work.
         true if block_bytes() < BLOCK_BYTES => Helpers::new(policy).eager(),
         true => Helpers::new(policy),
         false => Helpers::default(),
@@ -269,20 +273,20 @@ impl Watch {
         self.look(now_ns);
     }
 
-    /// What happened since the last look; `None` if that cannot be told.
+    /// Returns the observations since the last look; `None` if not available.
     fn look(&mut self, now_ns: u64) -> Option<Seen> {
         let span_ns = self.idle.map_or(0, |(then_ns, _)| now_ns.saturating_sub(then_ns));
         let idle_ns = sched::idle_ns()?;
         let before = self.idle.replace((now_ns, idle_ns));
         let idle_ns = before.map_or(0, |(_, then_ns)| idle_ns.saturating_sub(then_ns));
-        // Nobody waits long while a core is idle, though the accounts of one that runs alone may be late.
+        // While a core is idle, nobody waits long, though the accounts of a lone thread may be late.
         let busy = idle_ns < span_ns / 4;
         let (mut ran, mut waited) = (0, 0);
         self.threads.retain_mut(|Worker { file, before, then_ns }| {
             let Some(now) = file.read() else { return false };
             let own = (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1));
             ran += own.0;
-            // One that came within the window did not wait before that.
+            // A worker that started within the window did not wait before that.
             waited += waited_ns(own, now_ns.saturating_sub(*then_ns), || busy && file.is_ready());
             (*before, *then_ns) = (now, now_ns);
             true
@@ -297,12 +301,13 @@ impl Watch {
     }
 }
 
-/// How long a thread waited for a CPU in this span, given what its accounts say of how long it ran and waited. They tell of
-/// a wait once it is over, all at once: so one that is still going on is what is missing, and one that began before the span counts
-/// as far as it lies in it. A thread that gives way may wait for as long as a competitor computes.
+/// Returns how long a thread waited for a CPU in this span, given its accounts of running and waiting. They
+/// include a wait only once it is over: a wait in progress is the missing time, and one that began before the
+/// span counts only as far as it lies in it. A low-priority thread may wait for as long as a competitor
+/// computes.
 fn waited_ns((ran, waited): (u64, u64), span_ns: u64, is_ready: impl Fn() -> bool) -> u64 {
     let rest = span_ns.saturating_sub(ran);
-    // Looks in the middle of a slice miss a little.
+    // A look in the middle of a slice misses a little.
     let missing = rest.saturating_sub(waited);
     if missing > span_ns / 4 && is_ready() { rest } else { waited.min(rest) }
 }
@@ -334,7 +339,7 @@ impl Policy for Elastic {
 mod tests {
     use super::*;
 
-    /// For threads of which two could always run: how many cores they waited for, and how many were idle.
+    /// Judges windows of two runnable threads: how many cores they waited for, and how many were idle.
     fn judge(seen: &[(f64, f64)]) -> Vec<Change> {
         let mut windows = Windows::default();
         let mut at_work = 2;
@@ -355,7 +360,7 @@ mod tests {
         use Change::{Fewer, More, Same};
         assert_eq!(judge(&[(0.0, 1.0); 5]), [Same, More, Same, More, Same]);
         assert_eq!(judge(&[(0.0, 1.0), (0.0, 0.5), (0.0, 1.0)]), [Same, Same, Same]);
-        // The last one stays.
+        // The last thread stays.
         assert_eq!(judge(&[(0.6, 0.0); 5]), [Same, Fewer(1), Same, Same, Same]);
         assert_eq!(judge(&[(0.6, 0.0), (0.4, 0.0), (0.6, 0.0)]), [Same, Same, Same]);
     }

@@ -1,5 +1,5 @@
-//! The files that a stage reads and writes, looked at while its pipeline is planned: what is not as plain as kernels
-//! need it is the real command's, which says itself what is wrong.
+//! The files that a stage reads and writes, checked while its pipeline is planned. The real command runs if
+//! one does not meet the kernels' requirements, and reports the error.
 
 use super::reader::Source;
 use pelton_commands::{Accept, Command, Copies, Declined, Input};
@@ -13,36 +13,36 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// What one stage reads and writes.
+/// The files of one stage.
 pub struct Files {
-    /// Its inputs, files opened.
+    /// Its inputs, opened.
     pub sources: Vec<Source>,
-    /// Less is stored of an input than its size says.
+    /// Whether less is stored of an input than its size.
     pub may_have_holes: bool,
-    /// Files in which its arguments go on, which were read already.
+    /// Files that continue its arguments, already read.
     pub scripts: Vec<Vec<u8>>,
-    /// The C library does not read all of its inputs by [`READ_BYTES`].
+    /// Whether the C library reads one of its inputs in another unit than [`READ_BYTES`].
     pub odd_reads: bool,
     read: Vec<FileIdentity>,
     written: Vec<FileIdentity>,
 }
 
-/// A regular file, whatever it is called.
+/// The identity of a regular file, independent of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FileIdentity {
-    /// It is there: device and inode.
+    /// An existing file: device and inode.
     Existing(u64, u64),
-    /// It will be made: device and inode of the directory, and its name there.
+    /// A file to be created: device and inode of the directory, and the name there.
     New(u64, u64, Vec<u8>),
 }
 
-/// At most this many files of a stage are opened before it starts.
+/// The most files of a stage that are opened before it starts.
 const FILES: usize = 64;
 
-/// How much of a file the C library reads at a time, if the file system wants no other size.
+/// The C library's read size, unless the file system asks for another.
 const READ_BYTES: u64 = 4096;
 
-/// Where a stage stands in its pipeline.
+/// A stage's position in its pipeline.
 #[derive(Clone, Copy)]
 pub struct Position {
     /// Its standard input is that of the whole run.
@@ -52,7 +52,7 @@ pub struct Position {
 }
 
 impl Files {
-    /// What its inputs hold, if all of them are files.
+    /// Returns the size of its inputs in bytes, if all of them are files.
     pub fn bytes(&self) -> Option<u64> {
         let bytes = |source: &Source| match source.kind {
             InputKind::Regular { bytes } => Some(bytes),
@@ -63,7 +63,7 @@ impl Files {
     }
 }
 
-/// Opens what a stage reads and looks at what it writes.
+/// Opens a stage's inputs and checks its outputs.
 pub fn of_stage(command: &dyn Command, own: &[Redirection], position: Position) -> Accept<Files> {
     standard_streams()?;
     let opened = |wanted: usize| {
@@ -106,7 +106,8 @@ pub fn of_stage(command: &dyn Command, own: &[Redirection], position: Position) 
     Ok(files)
 }
 
-/// The real commands notice a closed standard descriptor or an ignored SIGPIPE, each in its own way.
+/// Declines if a standard descriptor is closed or SIGPIPE is ignored: the real commands react to both, each
+/// in its own way.
 pub(crate) fn standard_streams() -> Accept<()> {
     if (0..3).any(|fd| !startup::was_open(fd)) {
         return Declined::because("a standard stream is closed");
@@ -117,7 +118,7 @@ pub(crate) fn standard_streams() -> Accept<()> {
     Ok(())
 }
 
-/// The input, and what the system says of it if it is a regular file.
+/// Opens an input. Also returns its metadata if it is a regular file.
 fn open(input: &Input, redirected: Option<&[u8]>, position: Position) -> Accept<(Source, Option<Metadata>)> {
     match (input, redirected) {
         (Input::File(name), _) => {
@@ -126,7 +127,7 @@ fn open(input: &Input, redirected: Option<&[u8]>, position: Position) -> Accept<
             Ok((Source { name: Some(name.clone()), file: Some(file), kind, before: None }, Some(metadata)))
         }
         (Input::Stdin, Some(path)) => {
-            // Open already, so that it may be read from its end.
+            // Opened now, so that it may be read from its end.
             let (file, metadata) = open_regular(path)?;
             let kind = InputKind::Regular { bytes: metadata.len() };
             Ok((Source { name: None, file: Some(file), kind, before: None }, Some(metadata)))
@@ -149,7 +150,7 @@ fn inherited_input() -> Accept<(Source, Option<Metadata>)> {
     };
     let regular = Some(metadata).filter(Metadata::is_file);
     if regular.is_some() {
-        // Somebody read from it before: tac goes back to the beginning all the same, others do not.
+        // It was read before: tac seeks to the beginning all the same, others do not.
         if file.stream_position().map_err(unknown)? != 0 {
             return Declined::because("its standard input was read before");
         }
@@ -162,7 +163,7 @@ fn inherited_input() -> Accept<(Source, Option<Metadata>)> {
     Ok((Source { name: None, file: None, kind, before: None }, regular))
 }
 
-/// What stands in a file in which arguments go on (`grep -f`). It is read before anything of the pipeline runs.
+/// Reads a file that continues arguments (`grep -f`), before anything of the pipeline runs.
 pub fn script(name: &[u8]) -> Accept<Vec<u8>> {
     const BYTES_MAX: u64 = 1 << 20;
     let shown = name.escape_ascii();
@@ -184,14 +185,14 @@ pub fn script(name: &[u8]) -> Accept<Vec<u8>> {
     }
 }
 
-/// A large file of which less is stored than its size says.
+/// Whether it is a large file of which less is stored than its size.
 pub(super) fn may_have_holes(file: &Metadata) -> bool {
     const SMALL_BYTES: u64 = 96 << 10;
     const UNIT_BYTES: u64 = 512;
     file.len() > SMALL_BYTES && file.blocks() * UNIT_BYTES < file.len()
 }
 
-/// A regular file, open for reading. Looked at before it is opened, since opening a FIFO may block.
+/// Opens a regular file. Checks it before opening, since opening a FIFO may block.
 fn open_regular(name: &[u8]) -> Accept<(File, Metadata)> {
     same_to_each_process(name)?;
     let path = path(name);
@@ -207,7 +208,7 @@ fn open_regular(name: &[u8]) -> Accept<(File, Metadata)> {
     Ok((file, metadata))
 }
 
-/// Declines a name that may be another file to a worker than to the command.
+/// Declines a name that may mean another file in a worker than in the command.
 fn same_to_each_process(name: &[u8]) -> Accept<()> {
     if leads_to_descriptor(path(name)) {
         return Declined::because(format!("{} is another file to each process", name.escape_ascii()));
@@ -215,8 +216,8 @@ fn same_to_each_process(name: &[u8]) -> Accept<()> {
     Ok(())
 }
 
-/// Whether a name leads through a link under /proc, as `/dev/stdin` and `/dev/fd/3` do: to what a descriptor of the
-/// process that opens it refers to.
+/// Whether a name leads through a link under /proc, as `/dev/stdin` and `/dev/fd/3` do: to a descriptor of
+/// the process that opens it.
 fn leads_to_descriptor(path: &Path) -> bool {
     const LINKS_MAX: usize = 40;
     let mut path = path.to_owned();
@@ -232,12 +233,12 @@ fn leads_to_descriptor(path: &Path) -> bool {
     true
 }
 
-/// Whether the size of a file is not that of what is read from it: files under /proc, some of which tell of the process
-/// that reads, claim 0 bytes, those under /sys a page (and no blocks: who has some is not asked for his end, which may lie on a
-/// slow disk).
+/// Whether a file's size differs from its readable content: files under /proc, some of which depend on the
+/// reading process, claim 0 bytes, those under /sys a page. (Files under /sys have no blocks: a file with
+/// blocks is not read at its end, which may be on a slow disk.)
 ///
 /// # Errors
-/// Some files of the system open, and then give nothing but errors.
+/// If it cannot be read: some files of the system open, and then give only errors.
 fn is_made_as_read(file: &File, metadata: &Metadata) -> std::io::Result<bool> {
     let begins = file.read_at(&mut [0], 0)? > 0;
     if metadata.len() == 0 || metadata.blocks() > 0 {
@@ -246,7 +247,7 @@ fn is_made_as_read(file: &File, metadata: &Metadata) -> std::io::Result<bool> {
     Ok(file.read_at(&mut [0], metadata.len() - 1)? == 0)
 }
 
-/// The file that standard output goes to; `None` if it is a device.
+/// Returns the file that standard output goes to; `None` if it is a device.
 fn output(name: &[u8]) -> Accept<Option<FileIdentity>> {
     same_to_each_process(name)?;
     match std::fs::metadata(path(name)) {
@@ -260,21 +261,21 @@ fn output(name: &[u8]) -> Accept<Option<FileIdentity>> {
     }
 }
 
-/// The file that standard output of the whole run is, if it is one.
+/// Returns the standard output of the whole run, if it is a file.
 pub(super) fn inherited_output() -> Option<FileIdentity> {
     let file = File::from(std::io::stdout().as_fd().try_clone_to_owned().ok()?);
     file.metadata().ok().filter(Metadata::is_file).map(|metadata| FileIdentity::of(&metadata))
 }
 
-/// What the stage prints may go where its standard error goes.
+/// Whether the stage's output may go to the same file as its standard error.
 pub fn shares_output_with_errors(own: &[Redirection], position: Position) -> bool {
     let identity = |file: &Metadata| (file.dev(), file.ino());
     let output = output_file(own, position).as_ref().map(identity);
     output.is_some() && output == inherited_file(std::io::stderr().as_fd()).as_ref().map(identity)
 }
 
-/// Whether its standard output may refuse what is written: a device that is neither a terminal nor `/dev/null`, or a file
-/// where there is a limit on the size of files.
+/// Whether writes to its standard output may fail: a device that is neither a terminal nor `/dev/null`, or a
+/// file under a file size limit.
 pub fn may_be_refused(own: &[Redirection], position: Position) -> bool {
     const HARMLESS: [&str; 3] = ["/dev/null", "/dev/tty", "/dev/zero"];
     let Some(output) = output_file(own, position) else { return false };
@@ -288,17 +289,18 @@ pub fn may_be_refused(own: &[Redirection], position: Position) -> bool {
     !harmless
 }
 
-/// Whether standard output of the whole run is a pipe: a shell that calls pelton for some stages has the others behind it.
+/// Whether the standard output of the whole run is a pipe: a shell that calls pelton for some stages may run
+/// later ones after it.
 pub(super) fn inherits_a_pipe() -> bool {
     inherited_file(std::io::stdout().as_fd()).is_some_and(|file| file.file_type().is_fifo())
 }
 
-/// Whether standard input of the whole run is a connection, which may break off.
+/// Whether the standard input of the whole run is a socket, which may be reset.
 pub fn inherits_a_socket() -> bool {
     inherited_file(std::io::stdin().as_fd()).is_some_and(|file| file.file_type().is_socket())
 }
 
-/// What its standard output is, unless it is a pipe to the next stage.
+/// Returns the metadata of its standard output, unless that is a pipe to the next stage.
 fn output_file(own: &[Redirection], position: Position) -> Option<Metadata> {
     let opened = own.iter().rev().find_map(|redirection| match redirection {
         Redirection::Open { fd: 1, path, .. } => Some(path.as_bytes()),
@@ -315,12 +317,12 @@ fn inherited_file(fd: std::os::fd::BorrowedFd<'_>) -> Option<Metadata> {
     File::from(fd.try_clone_to_owned().ok()?).metadata().ok()
 }
 
-/// A file that gets a copy.
+/// Checks a file that gets a copy.
 fn copy(name: &[u8]) -> Accept<FileIdentity> {
     same_to_each_process(name)?;
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_+,./:@%".contains(byte);
     if !name.iter().all(plain) {
-        // The real tee would have to quote it if anything goes wrong.
+        // The real tee would have to quote it in error messages.
         return Declined::because(format!("a name that is not plain: {}", name.escape_ascii()));
     }
     match std::fs::metadata(path(name)) {
@@ -342,7 +344,7 @@ impl FileIdentity {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let metadata = std::fs::metadata(folder).ok().filter(Metadata::is_dir);
         match (metadata, path.file_name()) {
-            // A link that leads nowhere is made where it leads.
+            // A dangling link is created at its target.
             (Some(made_in), Some(file))
                 if machine::may_write(folder) && std::fs::symlink_metadata(path).is_err() =>
             {
@@ -353,8 +355,8 @@ impl FileIdentity {
     }
 }
 
-/// Which stages write a file that is read or written elsewhere in the pipeline, or read such a file: what they find
-/// there depends on who is first. Files of one stage each, `None` if it is a process.
+/// Returns the stages that write a file that is read or written elsewhere in the pipeline, or read such a
+/// file: the content depends on timing. Takes the files of each stage, `None` for a process.
 pub fn entangled(stages: &[Option<&Files>]) -> Vec<usize> {
     let mut found = Vec::new();
     for (at, files) in stages.iter().enumerate() {

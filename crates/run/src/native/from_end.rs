@@ -1,4 +1,4 @@
-//! Reading a plain file from its end: for `tail -n 5`, whose kernel needs nothing that comes before.
+//! Reads a regular file from its end, for `tail -n 5`, whose kernel needs nothing before that.
 
 use super::reader::Source;
 use pelton_commands::Ending;
@@ -7,18 +7,18 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 
-/// Moves on to where the ending begins, or leaves the source as it is if that cannot be told. Only for a file that
-/// was opened for this segment: an inherited one shares its place with others.
+/// Seeks to the start of the ending, or leaves the source unchanged if that cannot be found. Only for a file
+/// that was opened for this segment: an inherited one shares its offset with others.
 pub fn skip_to(source: &mut Source, ending: &Ending) {
     let InputKind::Regular { bytes } = source.kind else { return };
     let Some(file) = &mut source.file else { return };
     if let Some(start) = start_of(file, bytes, ending) {
-        // If it fails, all of the file is read, which is as right.
+        // On failure, the whole file is read, which is correct too.
         let _ = file.seek(SeekFrom::Start(start));
     }
 }
 
-/// Where the ending of a file of so many bytes begins.
+/// Returns the offset where the ending of a file of `bytes` bytes begins.
 fn start_of(file: &File, bytes: u64, ending: &Ending) -> Option<u64> {
     let (count, end) = match *ending {
         Ending::Bytes(count) => return Some(bytes.saturating_sub(count)),
@@ -30,11 +30,11 @@ fn start_of(file: &File, bytes: u64, ending: &Ending) -> Option<u64> {
     while at > 0 {
         let from = at.saturating_sub(block.len() as u64);
         let piece = &mut block[..(at - from) as usize];
-        // It is shorter than it was, or one of those whose size is not what it holds (/proc).
+        // Fails if the file has shrunk, or if its size is not that of its content (/proc).
         file.read_exact_at(piece, from).ok()?;
         for (index, _) in piece.iter().enumerate().rev().filter(|(_, byte)| **byte == end) {
             let after = from + index as u64 + 1;
-            // What ends the last record begins no other one.
+            // The terminator of the last record begins no other record.
             if after == bytes {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! The way back: real commands take the place of a kernel that will not judge what it was given.
+//! Fallback: real commands replace a kernel that does not support its input.
 
 use super::out::Out;
 use super::reader::{Feed, Reader};
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 
 impl Worker {
-    /// Puts the real commands of the interrupted node in its place.
+    /// Starts the real commands of the interrupted node in its place.
     pub(super) fn hand_over(
         &mut self,
         chain: &mut Chain,
@@ -18,7 +18,7 @@ impl Worker {
         out: &mut Out,
     ) -> std::io::Result<()> {
         signals::ignore_sigpipe();
-        // A copy has one thread.
+        // A forked copy has one thread.
         chain.detach();
         let node = &self.native.nodes[stop.link];
         let resume = node.resume.clone();
@@ -29,7 +29,7 @@ impl Worker {
         let mut after = chain.split_off(stop.link);
         let mut to_real = pipe::pipe()?;
         let new_out = to_real.write;
-        // The copy, if kernels follow: it reads what the last real command writes.
+        // The copy, if kernels follow: it reads the output of the last real command.
         let mut stdout = None;
         if after.len() > 1 {
             let back = pipe::pipe()?;
@@ -71,7 +71,7 @@ impl Worker {
                 to_real.read = next.read;
             }
         }
-        // Only the real command reads: if it leaves early, nobody may wait for room in its pipe.
+        // Only the real command reads: if it ends early, no write may block on its pipe.
         drop((stdout, to_real.read));
         after.split_off(1);
         self.children[count - 1].before = Some(after);
@@ -80,7 +80,8 @@ impl Worker {
         Ok(())
     }
 
-    /// In the copy: the kernels behind the one that handed over go on with what the real command writes.
+    /// Runs in the copy: the kernels after the one that fell back continue with the output of the real
+    /// command.
     fn go_on_after(&mut self, after: &mut Chain, link: usize, input: OwnedFd, out: &mut Out) -> i32 {
         signals::default_sigpipe();
         let mut chain = after.split_off(1);

@@ -1,4 +1,4 @@
-//! Inputs side by side: driving a join kernel, and what it prints through the kernels behind it.
+//! Parallel inputs: drives a join kernel and passes its output through the kernels after it.
 
 use super::elastic::{self, Elastic};
 use super::out::Out;
@@ -10,10 +10,10 @@ use std::io::Write;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-/// A join, its inputs, and what it has printed that has not been passed on.
+/// A join kernel, its inputs, and its output that is not passed on yet.
 pub struct JoinReader {
     caller: Caller,
-    /// An input could not be read to its end: the status for that.
+    /// The status after an input that could not be read to its end.
     failed: Option<i32>,
     join: Joined,
     sources: Vec<Source>,
@@ -21,17 +21,17 @@ pub struct JoinReader {
     /// How much of `printed` has been passed on.
     passed: usize,
     complaints: VecDeque<Complaint>,
-    /// The kernel behind it knows of its input.
+    /// Whether the next kernel's input has begun.
     open: bool,
-    /// Nobody wants any more of it.
+    /// Whether the next kernel needs no more.
     ended: bool,
     elastic: Arc<Elastic>,
-    /// What kernels may have to ask, by link.
+    /// The real command of each kernel, by link.
     itself: Vec<Option<Arc<dyn Programs>>>,
 }
 
 impl JoinReader {
-    /// Nothing has been read yet.
+    /// Makes the reader. Nothing has been read yet.
     pub fn new(join: Joined, sources: Vec<Source>, caller: Caller) -> Self {
         let (printed, complaints) = (Vec::new(), VecDeque::new());
         let (open, ended) = (false, false);
@@ -51,22 +51,22 @@ impl JoinReader {
         }
     }
 
-    /// The same, and each kernel may ask one of these.
+    /// Sets the real command of each kernel.
     pub fn asking(self, itself: Vec<Option<Arc<dyn Programs>>>) -> Self {
         JoinReader { itself, ..self }
     }
 
-    /// The exit status, once all is over.
+    /// Returns the exit status, once the run is over.
     pub fn status(&self) -> i32 {
         self.join.status()
     }
 
-    /// If an input could not be read to its end: the status for that.
+    /// Returns the status after an input that could not be read to its end.
     pub fn failed(&self) -> Option<i32> {
         self.failed
     }
 
-    /// Reads on until everything ended or a kernel behind it hands over.
+    /// Reads until everything has ended or a later kernel falls back.
     pub fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         chain.attach(&elastic::means(&self.elastic), &self.itself);
         chain.begin(&[InputKind::Other], out)?;
@@ -74,7 +74,7 @@ impl JoinReader {
             chain.begin_input(None, out)?;
         }
         let mut block = vec![0; block_bytes()];
-        // Where it was interrupted, something may be left.
+        // After an interruption, output may be left.
         self.pass_on(chain, out)?;
         while let Some(input) = self.join.wants().filter(|_| !self.ended) {
             match self.read(input, &mut block, out) {
@@ -95,7 +95,7 @@ impl JoinReader {
         chain.finish(out)
     }
 
-    /// Reads some bytes of this input. Before it waits for what trickles, what was printed so far is let out.
+    /// Reads from this input. Writes pending output before blocking on a slow input.
     fn read(&mut self, input: usize, block: &mut [u8], out: &mut Out) -> std::io::Result<usize> {
         let source = &mut self.sources[input];
         let regular = source.is_regular();
@@ -106,13 +106,13 @@ impl JoinReader {
         reader::read_range(file, block)
     }
 
-    /// What was printed goes to the next kernel, and every complaint to standard error in its place.
+    /// Passes output to the next kernel, and every diagnostic to standard error at its position.
     fn pass_on(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         while !self.ended {
             let end = self.complaints.front().map_or(self.printed.len(), |complaint| complaint.at);
             if self.passed < end {
                 let piece = std::mem::replace(&mut self.passed, end)..end;
-                // The kernel behind it reads one pipe: to want another input is to want no more.
+                // The next kernel reads one pipe: requesting another input means it is done.
                 self.ended = chain.push(&self.printed[piece], out)? != Flow::More;
                 continue;
             }

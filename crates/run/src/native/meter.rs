@@ -1,7 +1,8 @@
-//! Counting what a worker does, where the process that started it can read it afterwards, however the worker ends.
+//! Counters of a worker in shared memory, so that the parent can read them afterwards, however the worker
+//! ends.
 //!
-//! A worker is a process of its own, so it has one meter, which [`install`](PassCounters::install) makes known to whatever
-//! reads and writes in it. Without one nothing is measured, and a read costs what it costs.
+//! A worker is a process, so it has one meter, which [`install`](PassCounters::install) publishes to the code
+//! that reads and writes. Without one nothing is measured, at no cost.
 
 use pelton_observe::{Around, Tally};
 use pelton_plan::{Node, Planned, Work};
@@ -11,19 +12,19 @@ use pelton_sys::shared::Counters;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// What the record says of a node, besides what it cost.
+/// What the record says of a node, besides its cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowNote {
     /// The stages it stands for.
     pub stages: Range<usize>,
     /// The rules that made it.
     pub rules: Vec<String>,
-    /// What rules made of it.
+    /// The description of a rewritten node.
     pub label: Option<String>,
 }
 
 impl RowNote {
-    /// The note on a node of this plan.
+    /// Makes the note on a node of this plan.
     pub fn of(node: &Node, planned: &Planned) -> Self {
         let label = match &node.work {
             Work::Rewritten { label, .. } => Some(label.clone()),
@@ -37,7 +38,7 @@ impl RowNote {
 const READ_NS: usize = 0;
 const WRITE_NS: usize = 1;
 const OF_PASS: usize = 2;
-/// Counters of each stage, after those.
+/// Counters of each stage, which follow.
 const CALLS_NS: usize = 0;
 const UNTIL_NS: usize = 1;
 const GIVEN: usize = 2;
@@ -53,11 +54,11 @@ pub struct PassCounters {
     stages: Range<usize>,
 }
 
-/// The worker's own.
+/// The worker's meter.
 static METER: OnceLock<PassCounters> = OnceLock::new();
 
 impl PassCounters {
-    /// For a pass over these stages.
+    /// Makes counters for a pass over these stages.
     ///
     /// # Errors
     /// If there is no memory for the counters.
@@ -66,12 +67,12 @@ impl PassCounters {
         Ok(PassCounters { counters, stages })
     }
 
-    /// A kernel that counts, in the place of one that does not. It stands for `stage` and those behind it.
+    /// Wraps a kernel so that it counts. The node stands for `stage` and later ones.
     pub fn wrap(&self, stage: usize, kernel: Box<dyn Kernel>) -> Box<dyn Kernel> {
         Box::new(Metered::new(kernel, self.tell(stage)))
     }
 
-    /// Where the calls of the kernel that stands for `stage` are counted.
+    /// Returns the callback that counts calls of the kernel for `stage`.
     pub fn tell(&self, stage: usize) -> Tell {
         let meter = self.clone();
         Arc::new(move |call: Call| {
@@ -85,13 +86,13 @@ impl PassCounters {
         })
     }
 
-    /// In the worker: makes this its meter.
+    /// Makes this the worker's meter.
     pub fn install(&self) {
-        // A worker runs once, and a copy of it has the same.
+        // A worker runs once, and a copy of it has the same meter.
         let _ = METER.set(self.clone());
     }
 
-    /// What was counted of the node that stands for `stages`, in a pass that started at `start_ns`.
+    /// Returns the counts of the node for `stages`, in a pass that started at `start_ns`.
     pub fn tally(&self, stages: &Range<usize>, start_ns: u64) -> Tally {
         let first = stages.start;
         Tally {
@@ -103,12 +104,12 @@ impl PassCounters {
         }
     }
 
-    /// Whether the node that stands for `stages` handed over to the real commands.
+    /// Whether the node for `stages` fell back to the real commands.
     pub fn handed_over(&self, stages: &Range<usize>) -> bool {
         self.get(stages.start, HANDED_OVER) > 0
     }
 
-    /// What was counted of the pass as a whole.
+    /// Returns the counts of the whole pass.
     pub fn around(&self) -> Around {
         let (read_ns, write_ns) = (self.counters.get(READ_NS), self.counters.get(WRITE_NS));
         Around { read_ns, write_ns, ..Around::default() }
@@ -131,17 +132,17 @@ impl PassCounters {
     }
 }
 
-/// A read, or a wait for something to read.
+/// Measures a read, or a wait for input.
 pub fn reading<T>(read: impl FnOnce() -> T) -> T {
     measured(READ_NS, read)
 }
 
-/// A write.
+/// Measures a write.
 pub fn writing<T>(write: impl FnOnce() -> T) -> T {
     measured(WRITE_NS, write)
 }
 
-/// A real command that had taken over from a kernel used so much CPU time.
+/// Records the CPU time of a real command after a fallback.
 pub fn took_over(stage: usize, cpu_ns: u64) {
     if let Some(meter) = METER.get() {
         meter.add(stage, REAL_NS, cpu_ns);

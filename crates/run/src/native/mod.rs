@@ -1,15 +1,15 @@
-//! Native segments of a pipeline: what they are made of, and the worker process that runs one.
+//! Native segments of a pipeline, and the worker process that runs one.
 //!
-//! A worker stands where the stages of its segment would stand: it reads what the first of them would read, writes
-//! where the last one would write, and tells the status of each. If a kernel hands over, the real command takes its
+//! A worker replaces the stages of its segment: it reads what the first of them would read, writes where the
+//! last one would write, and reports the status of each. If a kernel falls back, the real command takes its
 //! place in the middle of the stream:
 //!
 //! ```text
-//!   worker:  source ► k0 ► k1 ► k2 ► stdout                    k1 hands over:
+//!   worker:  source ► k0 ► k1 ► k2 ► stdout                    k1 falls back:
 //!   worker:  source ► k0 ──pipe──► real command 1 ──pipe──► copy of the worker: k2 ► stdout
 //! ```
 //!
-//! The copy is a fork, so k2 goes on with the state that it had.
+//! The copy is a fork, so k2 continues with its state.
 
 mod budget;
 mod child_programs;
@@ -54,13 +54,13 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use worker::Worker;
 
-/// What is started as one process.
+/// A unit that is started as one process.
 pub enum Unit {
     /// The real command of this stage.
     Process(usize),
     /// A worker.
     Native(Box<Native>),
-    /// The real command of a stage, several of it if that pays.
+    /// The real command of a stage, in several processes if that is faster.
     Parts(Box<Parts>),
 }
 
@@ -68,25 +68,26 @@ pub enum Unit {
 pub struct Native {
     /// The stages it stands for.
     pub stages: Range<usize>,
-    /// What the worker's descriptors become first.
+    /// The worker's redirections.
     pub redirections: Vec<Redirection>,
-    /// If the first stage reads several inputs side by side: which stage, and how.
+    /// The stage and kernel that read several inputs in parallel, if the first stage does.
     join: Option<(usize, Joined)>,
     nodes: Vec<NativeNode>,
     sources: Vec<Source>,
-    /// The stage that reads what the segment reads, for its messages.
+    /// The stage that reads the segment's input, for messages.
     first: Caller,
-    /// The stage that writes what the segment writes, for its messages.
+    /// The stage that writes the segment's output, for messages.
     last: Caller,
-    /// The last stage goes on for the sake of its copies, even if its output cannot be written.
+    /// Whether the last stage continues for its copies even if its output cannot be written.
     last_copies: bool,
-    /// What is printed goes on when the real command would let it go, and no sooner: its reader may leave, and the status shows.
+    /// Whether output is written when the real command would write it, and no sooner: its reader may end
+    /// early, and the status shows it.
     holds_back: bool,
-    /// The program that the last stage would start, and see end, for what it reads.
+    /// The program that the last stage would start for its input and wait for.
     last_runs: Option<String>,
-    /// What the first stage starts by itself, and sees end.
+    /// What the first stage itself starts and waits for.
     starts: Option<Arc<dyn Programs>>,
-    /// The worker, and what takes its place, end with this process.
+    /// Whether the worker, and its replacement, end with this process.
     pub tie: Tie,
     /// A note per node, for the record.
     pub rows: Vec<RowNote>,
@@ -96,17 +97,17 @@ struct NativeNode {
     stages: Range<usize>,
     kernel: Option<Box<dyn Kernel>>,
     resume: Vec<(usize, Exec)>,
-    /// Its command, or what that starts, if its kernel may have to ask that.
+    /// The real command, or the program it starts, if the kernel may need it.
     itself: Option<Arc<dyn Programs>>,
 }
 
 impl Native {
-    /// What kernels may have to ask, by link.
+    /// Returns the real command of each kernel, by link.
     fn itself(&self) -> Vec<Option<Arc<dyn Programs>>> {
         self.nodes.iter().map(|node| node.itself.clone()).collect()
     }
 
-    /// Starts the worker; `statuses` is where it tells them.
+    /// Starts the worker, which reports to `statuses`.
     pub fn spawn(mut self, ends: Ends<'_>, statuses: BorrowedFd<'_>) -> std::io::Result<u32> {
         let child = self.child(ends);
         let tie = self.tie;
@@ -115,17 +116,17 @@ impl Native {
         spawn::spawn_worker(&child, tie, &mut || worker.run())
     }
 
-    /// Its process, but for the work.
+    /// Returns its process, without the work.
     fn child<'e>(&mut self, Ends { stdin, stdout, not_mine }: Ends<'e>) -> Child<'e> {
         let redirections = std::mem::take(&mut self.redirections);
         Child { action: Action::Exit(0), fallback: None, stdin, stdout, redirections, not_mine }
     }
 
-    /// The same in this process, which ends with the status of its pipeline: there is nothing else in it. A shell that
-    /// called waits for it as for the last stage.
+    /// Runs the worker in this process, which ends with the status of its pipeline: it runs nothing else. A
+    /// calling shell waits for it as for the last stage.
     ///
     /// # Errors
-    /// If there is no pipe to be had.
+    /// If no pipe can be created.
     pub fn become_worker(mut self, pipefail: bool) -> std::io::Result<Infallible> {
         let (statuses, mut read) = match pipefail.then(pipe::pipe).transpose()? {
             Some(pipe) => (Some(File::from(pipe.write)), Some(pipe.read)),
@@ -135,12 +136,12 @@ impl Native {
         let mut worker = Some(Worker::new(self, statuses));
         spawn::become_worker(&child, &mut || {
             let last = worker.take().map_or(127, |mut worker| worker.run());
-            // Whoever might tell something has ended: the worker has waited for its copies.
+            // All writers have ended: the worker has waited for its copies.
             read.take().map_or(last, |statuses| failed(&told(statuses)).unwrap_or(last))
         })
     }
 
-    /// The same, but the worker waits at a gate, and counts into `meter` what its kernels do.
+    /// Starts a worker that waits at a gate, and counts its kernels' work in `meter`.
     pub fn spawn_metered(
         mut self,
         ends: Ends<'_>,
@@ -165,13 +166,13 @@ impl Native {
 /// A stage and its status.
 pub type Told = (usize, i32);
 
-/// What a worker writes to tell one: two numbers.
+/// The size of one status report: two numbers.
 const TOLD_BYTES: usize = 8;
 
-/// The statuses that a worker told, by stage; later ones count.
+/// Returns the statuses that a worker reported, by stage; later ones count.
 pub fn told(statuses: OwnedFd) -> Vec<Told> {
     let mut bytes = Vec::new();
-    // What cannot be read is missing, and the caller has a status for that.
+    // On a read error statuses are missing, and the caller has a default.
     let _ = File::from(statuses).read_to_end(&mut bytes);
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, i32::from_ne_bytes);
     bytes
@@ -180,13 +181,13 @@ pub fn told(statuses: OwnedFd) -> Vec<Told> {
         .collect()
 }
 
-/// The status that pipefail is about: that of the last stage that failed.
+/// Returns the status for pipefail: that of the last stage that failed.
 fn failed(told: &[Told]) -> Option<i32> {
     let by_stage: BTreeMap<usize, i32> = told.iter().copied().collect();
     by_stage.into_values().rev().find(|status| *status != 0)
 }
 
-/// What a worker wrote to tell is none of what its stages printed.
+/// Subtracts the status reports from the output of a worker.
 pub fn forget_telling(told: &[Told], cost: &mut Cost) {
     let less =
         |count: &mut Option<u64>, by: usize| *count = count.map(|count| count.saturating_sub(by as u64));

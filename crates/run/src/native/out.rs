@@ -1,4 +1,4 @@
-//! Where a worker writes.
+//! A worker's output.
 
 use super::meter;
 use pelton_commands::io_errors::{self, STDIO_BUFFER_BYTES, WriteFailure};
@@ -15,14 +15,14 @@ pub struct Out {
     pub failure: Option<WriteFailure>,
     /// Bytes written so far.
     written: u64,
-    /// Whoever writes goes on although nobody takes it: a tee has copies to write.
+    /// Whether writing continues after EPIPE: a tee has copies to write.
     pub ignores_epipe: bool,
-    /// Less than a buffer is let out at the end only.
+    /// Whether less than a buffer is written only at the end.
     pub holds_back: bool,
 }
 
 const OUT_BYTES: usize = 64 * 1024;
-/// As much as this is written from where it lies: to collect it would cost more than a call.
+/// At least this much is written directly: copying it would cost more than a call.
 const DIRECT_BYTES: usize = 32 * 1024;
 
 impl Out {
@@ -52,31 +52,31 @@ impl Out {
         }
     }
 
-    /// Something has not been written yet.
+    /// Whether the buffer holds anything.
     pub fn holds_any(&self) -> bool {
         !self.buffer.is_empty()
     }
 
-    /// How many bytes have not been written yet.
+    /// Returns the number of buffered bytes.
     pub fn held(&self) -> usize {
         self.buffer.len()
     }
 
-    /// Is it `/dev/null`?
+    /// Whether it is `/dev/null`.
     pub fn is_null(&self) -> bool {
         let own = self.file.as_ref().and_then(|file| file.metadata().ok());
         let null = std::fs::metadata("/dev/null");
         own.zip(null.ok()).is_some_and(|(own, null)| (own.dev(), own.ino()) == (null.dev(), null.ino()))
     }
 
-    /// Lets out what was printed, before a wait for input.
+    /// Writes the buffered output before blocking on input.
     pub fn let_out(&mut self) {
         if !self.holds_back || self.buffer.len() >= STDIO_BUFFER_BYTES {
             self.flush();
         }
     }
 
-    /// Drops what is buffered: a copy of this process writes it.
+    /// Drops the buffer: a copy of this process writes it.
     pub fn forget(&mut self) {
         self.buffer.clear();
     }
@@ -92,12 +92,12 @@ impl Out {
         self.write_rest(bytes, 0);
     }
 
-    /// Writes these, one behind the other, at once if the system takes that much.
+    /// Writes both slices, with one call if the system takes that much.
     fn write_both(&mut self, first: &[u8], second: &[u8]) {
         let mut done = 0;
         if let (false, None, Some(file)) = (first.is_empty(), &self.failure, &mut self.file) {
             let both = [IoSlice::new(first), IoSlice::new(second)];
-            // An error comes again below.
+            // An error recurs below.
             done = meter::writing(|| file.write_vectored(&both)).unwrap_or(0);
         }
         let failed_before = self.failure.is_some();
@@ -109,8 +109,8 @@ impl Out {
         self.write_rest(second, done.saturating_sub(first.len()));
     }
 
-    /// Writes what follows on the first `done` bytes, which were written already. A broken pipe ends this process, as it would
-    /// the real command, unless SIGPIPE is ignored by now.
+    /// Writes the bytes after the first `done`, which were written already. EPIPE ends this process, as it
+    /// would the real command, unless SIGPIPE is ignored by now.
     fn write_rest(&mut self, bytes: &[u8], done: usize) {
         if self.failure.is_some() || bytes.is_empty() {
             return;
@@ -158,7 +158,7 @@ impl Sink for Out {
 
     fn complain(&mut self, text: &[u8]) {
         self.flush();
-        // Whoever closed standard error wants to hear nothing.
+        // If standard error is closed, the message is lost.
         let _ = std::io::stderr().write_all(text);
     }
 }

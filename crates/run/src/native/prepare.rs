@@ -1,4 +1,4 @@
-//! Making a segment ready to be run: its kernels, the real commands that may take their places, its files.
+//! Prepares a segment: its kernels, the real commands for a fallback, its files.
 
 use super::child_programs::Starts;
 use super::files::Files;
@@ -14,21 +14,22 @@ use std::sync::Arc;
 
 /// A stage that may run natively.
 pub struct Ready {
-    /// What it is called by and which language it speaks, for its messages.
+    /// Its name and language, for messages.
     pub caller: Caller,
     /// The real command, if it is a program.
     pub exec: Option<Exec>,
-    /// What it starts for what its kernel does not judge, without words.
+    /// The program for what its kernel does not support, without arguments.
     pub starts: Option<Exec>,
-    /// The command itself without words, or the program that it starts for what it reads, if its kernel may have to ask that.
+    /// The command itself without arguments, or the program that it starts for its input, if its kernel may
+    /// need it.
     pub itself: Option<Exec>,
-    /// Its own redirections.
+    /// Its redirections.
     pub redirections: Vec<Redirection>,
-    /// What it reads and writes.
+    /// Its files.
     pub files: Files,
 }
 
-/// The segment of these stages. `None` if a kernel cannot be made after all.
+/// Makes the segment of these stages. `None` if a kernel cannot be made after all.
 pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]) -> Option<Native> {
     let first = nodes.first()?;
     let inputs = first.work.inputs().len();
@@ -54,7 +55,7 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
     let starts = starts.map(|exec| Arc::new(Starts::new(exec, is_last)) as Arc<dyn Programs>);
     let caller = |stage: usize| Some(stages[stage].as_ref()?.caller.clone());
     let (reading, writing) = (caller(range.start)?, caller(range.end - 1)?);
-    // Rules may drop a stage's node, and never what the first stage reads.
+    // Rules may drop a stage's node, but never what the first stage reads.
     let mut sources = std::mem::take(&mut stages[range.start].as_mut()?.files.sources);
     if let Some(ending) = &first.from_end {
         sources.iter_mut().for_each(|source| from_end::skip_to(source, ending));
@@ -85,7 +86,7 @@ fn kernel(node: &Node, messages: &Messages) -> Option<Box<dyn Kernel>> {
     }
 }
 
-/// The real command that goes on after a hand-over.
+/// Returns the real command that continues after a fallback.
 fn real(resume: &Resume, stages: &[Option<Ready>]) -> Option<Exec> {
     let exec = stages[resume.stage].as_ref()?.exec.as_ref()?;
     let args = resume.args.iter().map(|arg| crate::c_string(arg)).collect::<Option<Vec<_>>>()?;

@@ -1,4 +1,4 @@
-//! The inputs of a worker, and how they reach its kernels.
+//! The inputs of a worker, and their way to its kernels.
 
 use super::join::JoinReader;
 use super::meter;
@@ -25,12 +25,12 @@ pub struct Source {
     /// `None`: standard input.
     pub file: Option<File>,
     pub kind: InputKind,
-    /// It is read from its end: so much lies before what was read.
+    /// For reading from the end: the length before what was read.
     pub before: Option<u64>,
 }
 
 impl Source {
-    /// Open for reading. Standard input becomes what it is in the worker, so it is asked for only there.
+    /// Returns the open file. Standard input is set up in the worker, so it is opened only there.
     pub fn opened(&mut self) -> std::io::Result<&mut File> {
         let file = match self.file.take() {
             Some(file) => file,
@@ -39,13 +39,13 @@ impl Source {
         Ok(self.file.insert(file))
     }
 
-    /// Reading from it never waits for anybody.
+    /// Whether reading it never blocks.
     pub fn is_regular(&self) -> bool {
         matches!(self.kind, InputKind::Regular { .. })
     }
 
-    /// How long a plain file is that was opened for this segment and of which nothing was skipped. An inherited one
-    /// shares its place with others.
+    /// Returns the length of a regular file that was opened for this segment and of which nothing was
+    /// skipped. An inherited one shares its offset with others.
     fn whole_length(&mut self) -> Option<u64> {
         let regular = self.is_regular();
         let file = self.file.as_mut().filter(|_| regular)?;
@@ -53,7 +53,7 @@ impl Source {
         Some(file.metadata().ok()?.len())
     }
 
-    /// The next block, in the direction in which it is read; 0 bytes at the end.
+    /// Reads the next block, in reading direction; 0 bytes at the end.
     fn read(&mut self, block: &mut Block) -> std::io::Result<()> {
         block.clear();
         block.from_end = self.before.is_some();
@@ -68,16 +68,16 @@ impl Source {
     }
 }
 
-/// What feeds the chain.
+/// The input of the chain.
 pub enum Feed {
     /// Inputs one after another.
     InTurn(Reader),
-    /// Inputs side by side, through a join kernel.
+    /// Parallel inputs, through a join kernel.
     SideBySide(JoinReader),
 }
 
 impl Feed {
-    /// If an input could not be read to its end: the status of the stage that reads.
+    /// Returns the status of the reading stage if an input could not be read to its end.
     pub fn failed(&self) -> Option<i32> {
         match self {
             Feed::InTurn(reader) => reader.failed,
@@ -85,7 +85,7 @@ impl Feed {
         }
     }
 
-    /// Reads on until everything ended or a kernel hands over.
+    /// Reads until everything has ended or a kernel falls back.
     pub fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         match self {
             Feed::InTurn(reader) => reader.drive(chain, out),
@@ -97,7 +97,7 @@ impl Feed {
 /// The inputs of the first kernel, one after another.
 pub struct Reader {
     caller: Caller,
-    /// An input could not be read to its end: the status for that.
+    /// The status after an input that could not be read to its end.
     failed: Option<i32>,
     sources: Vec<Source>,
     at: usize,
@@ -106,47 +106,47 @@ pub struct Reader {
     /// Bytes read of the current source.
     bytes: u64,
     growth: Growth,
-    /// Once the block has been given, others join.
+    /// The team to start once the block has been pushed.
     beginning: Option<Beginning>,
-    /// What a team left: read, and still to be given to the chain, each from the link of this index on.
+    /// Blocks that a team read and left, each to be pushed from the link with this index on.
     left: VecDeque<(usize, Vec<u8>)>,
-    /// It could not read on.
+    /// The team's read error.
     broken: Option<std::io::Error>,
-    /// A team met the end of the current input.
+    /// Whether a team met the end of the current input.
     ended: bool,
-    /// What the first kernel may start.
+    /// The program that the first kernel may start.
     programs: Option<Arc<dyn Programs>>,
-    /// What kernels may have to ask, by link.
+    /// The real command of each kernel, by link.
     itself: Vec<Option<Arc<dyn Programs>>>,
 }
 
-/// A team is about to begin.
+/// A team that is about to start.
 struct Beginning {
     shared: Shared,
-    /// How many kernels there are, unless one hands over before that.
+    /// The number of kernels, to notice a fallback meanwhile.
     links: usize,
-    /// The byte that the block ends with.
+    /// The last byte of the block.
     last: u8,
-    /// What was read behind it: a record that was begun, or more where a test wants tiny blocks.
+    /// Bytes read after it: an incomplete record, or more where a test uses tiny blocks.
     ahead: Vec<u8>,
 }
 
-/// How far it is with the current source.
+/// The state of the current source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The kernel does not know of it.
+    /// The kernel has not begun it.
     Closed,
     Open,
-    /// All that is wanted of it has been given, and a kernel handed over before its end was told.
+    /// All that is needed was pushed, and a kernel fell back before its end was announced.
     Ending,
 }
 
-/// What was read last, and how much of it the chain has been given.
+/// The last block read, and how much of it was pushed.
 struct Block {
     bytes: Vec<u8>,
     read: usize,
     given: usize,
-    /// The last piece is given first.
+    /// Whether the last piece is pushed first.
     from_end: bool,
 }
 
@@ -159,8 +159,8 @@ impl Block {
         (self.read, self.given) = (0, 0);
     }
 
-    /// The next piece to give: all of it, unless a test wants tiny blocks. What is read at once stays as it is, since
-    /// grep looks for a NUL in that.
+    /// Returns the next piece to push: the whole block, unless a test uses tiny blocks. A read stays one
+    /// block, since grep looks for a NUL in each.
     fn next(&mut self) -> Option<&[u8]> {
         let before = self.given;
         self.given = self.read.min(before + block_bytes());
@@ -171,7 +171,7 @@ impl Block {
 }
 
 impl Reader {
-    /// Nothing has been read yet.
+    /// Makes the reader. Nothing has been read yet.
     pub fn new(sources: Vec<Source>, caller: Caller) -> Self {
         Reader {
             caller,
@@ -191,24 +191,24 @@ impl Reader {
         }
     }
 
-    /// The same, and its kernels may start this.
+    /// Sets the program that its kernels may start.
     pub fn starting(self, programs: Option<Arc<dyn Programs>>) -> Self {
         Reader { programs, ..self }
     }
 
-    /// The same, and each kernel may ask one of these.
+    /// Sets the real command of each kernel.
     pub fn asking(self, itself: Vec<Option<Arc<dyn Programs>>>) -> Self {
         Reader { itself, ..self }
     }
 
-    /// For kernels that have been reading a pipe already: it goes on as this descriptor.
+    /// Makes a reader for kernels that have been reading a pipe already, which continues as this descriptor.
     pub fn going_on(file: File) -> Self {
         let source = Source { name: None, file: Some(file), kind: InputKind::Other, before: None };
         let caller = Caller::named("pelton".to_owned(), Messages::English);
         Reader { stage: Stage::Open, ..Reader::new(vec![source], caller) }
     }
 
-    /// Where a kernel handed over, it is called again.
+    /// Drives the chain. After a fallback it is called again.
     fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         let kinds: Vec<InputKind> = self.sources.iter().map(|source| source.kind).collect();
         chain.attach(&Resources { programs: self.programs.clone(), ..self.growth.means() }, &self.itself);
@@ -221,7 +221,7 @@ impl Reader {
         chain.finish(out)
     }
 
-    /// Gives the chain the current source, or what is left of it.
+    /// Feeds the current source to the chain, or the rest of it.
     fn give(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         let source = &mut self.sources[self.at];
         if self.stage == Stage::Closed {
@@ -244,7 +244,7 @@ impl Reader {
         Ok(flow)
     }
 
-    /// Says so as the real command would.
+    /// Reports a read error as the real command would.
     fn cannot_read(&mut self, error: &std::io::Error, chain: &mut Chain, out: &mut Out) {
         let unreadable = self.caller.read_error(self.sources[self.at].name.as_deref(), error);
         self.failed = Some(unreadable.status);
@@ -258,7 +258,7 @@ impl Reader {
         }
     }
 
-    /// Feeds the current input to its end; `Err` if it cannot be read so far.
+    /// Feeds the current input to its end; `Err` on a read error.
     fn read_source(&mut self, chain: &mut Chain, out: &mut Out) -> std::io::Result<Fed> {
         loop {
             let mut fed = self.give_read(chain, out);
@@ -275,7 +275,7 @@ impl Reader {
             }
             match fed {
                 Ok(Flow::More) => {}
-                // What is left of the block is given once the real command stands in its place.
+                // The rest of the block is pushed once the real command has replaced the kernel.
                 Err(handed_over) => return Ok(Err(handed_over)),
                 Ok(flow) => {
                     self.block.clear();
@@ -292,13 +292,13 @@ impl Reader {
             }
             let source = &mut self.sources[self.at];
             let regular = source.is_regular();
-            // A stream that trickles is passed on as it trickles.
+            // Output for a slow input is written as it comes.
             let waits = !regular && out.holds_any();
             if waits && !comes_soon(source.opened()?.as_fd(), out) {
                 self.growth.pause();
                 out.let_out();
             }
-            // Where nothing has to be let out before a wait, the read itself waits, which saves a call.
+            // Without pending output the read itself may block, which saves a call.
             let since_ns = if regular || waits { None } else { Some(clock::now_ns()) };
             source.read(&mut self.block)?;
             if since_ns.is_some_and(|since_ns| clock::now_ns() - since_ns >= TRICKLE.as_nanos() as u64) {
@@ -313,8 +313,8 @@ impl Reader {
         }
     }
 
-    /// Lets the first kernel read what it would rather read itself: of a plain file, all of whose bytes up to here it has
-    /// been given.
+    /// Lets the first kernel read by itself if it prefers to: from a regular file that it has taken
+    /// completely up to here.
     fn let_read(&mut self, chain: &mut Chain, out: &mut Out) -> std::io::Result<Fed> {
         let source = &mut self.sources[self.at];
         let InputKind::Regular { bytes: end } = source.kind else { return Ok(Ok(Flow::More)) };
@@ -333,10 +333,10 @@ impl Reader {
         Ok(Ok(Flow::More))
     }
 
-    /// Gives the chain what was read.
+    /// Pushes what was read.
     fn give_read(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         while let Some((link, block)) = self.left.pop_front() {
-            // After a hand-over, there may be fewer links.
+            // After a fallback, there may be fewer links.
             let flow = chain.push_from(link.min(chain.len()), &block, out)?;
             if flow != Flow::More {
                 return Ok(flow);
@@ -351,11 +351,11 @@ impl Reader {
         Ok(Flow::More)
     }
 
-    /// If it is time for others to join: cuts the block so that a team begins with whole records.
+    /// If it is time for a team: cuts the block so that the team begins with whole records.
     fn begin_team(&mut self, chain: &Chain) -> Option<Beginning> {
         let source = &self.sources[self.at];
         let left_bytes = match source.kind {
-            // A team reads forward.
+            // A team only reads forward.
             _ if source.before.is_some() => return None,
             InputKind::Regular { bytes } => Some(bytes.saturating_sub(self.bytes)),
             InputKind::Other => None,
@@ -376,7 +376,7 @@ impl Reader {
         Some(beginning)
     }
 
-    /// Goes on with a team: all that was read has been given to the chain, but for a record that was begun.
+    /// Continues with a team: all input has been pushed, except for an incomplete record.
     fn work_together(
         &mut self,
         beginning: Beginning,
@@ -416,15 +416,15 @@ impl Reader {
     }
 }
 
-/// Reads the block that ends `before` bytes behind the beginning of a file; 0 bytes if nothing lies there. Blocks begin
-/// at multiples of their size, as the pages of a file do.
+/// Reads the block that ends `before` bytes after the beginning of a file; 0 bytes if there is none. Blocks
+/// begin at multiples of their size, as the pages of a file do.
 fn read_before(file: &File, before: &mut u64, block: &mut [u8]) -> std::io::Result<usize> {
     let size = block.len() as u64;
     while *before > 0 {
         let from = (*before - 1) / size * size;
         let n = read_at(file, from, &mut block[..(*before - from) as usize])?;
         *before = from;
-        // Nothing is there if the file is shorter than it was.
+        // Nothing is there if the file has shrunk.
         if n > 0 {
             return Ok(n);
         }
@@ -432,7 +432,7 @@ fn read_before(file: &File, before: &mut u64, block: &mut [u8]) -> std::io::Resu
     Ok(0)
 }
 
-/// As much as there is.
+/// Reads as much as there is.
 fn read_at(file: &File, from: u64, block: &mut [u8]) -> std::io::Result<usize> {
     let mut n = 0;
     while n < block.len() {
@@ -446,7 +446,7 @@ fn read_at(file: &File, from: u64, block: &mut [u8]) -> std::io::Result<usize> {
     Ok(n)
 }
 
-/// How many bytes came; 0 at the end.
+/// Returns the number of bytes read; 0 at the end.
 pub fn read_range(file: &mut File, block: &mut [u8]) -> std::io::Result<usize> {
     loop {
         match meter::reading(|| file.read(block)) {
@@ -456,10 +456,11 @@ pub fn read_range(file: &mut File, block: &mut [u8]) -> std::io::Result<usize> {
     }
 }
 
-/// Whether more can be read without a wait. What comes in several pieces at once does not trickle: the real commands
-/// would write it in one, and a reader that takes too much (`sh -c 'head -1; cat'`) can tell.
+/// Whether more can be read without blocking. Several pieces in quick succession do not count as slow: the
+/// real commands would write them at once, and a reader that takes too much (`sh -c 'head -1; cat'`) can
+/// tell.
 ///
-/// What the real commands would have written by now does not wait: whoever writes the input may wait for it himself.
+/// Flushes what the real commands would have written by now: the writer of the input may wait for it.
 pub fn comes_soon(fd: BorrowedFd<'_>, out: &mut Out) -> bool {
     if out.held() >= STDIO_BUFFER_BYTES && !pipe::is_readable_within(fd, Duration::ZERO) {
         out.flush();
@@ -467,5 +468,5 @@ pub fn comes_soon(fd: BorrowedFd<'_>, out: &mut Out) -> bool {
     meter::reading(|| pipe::is_readable_within(fd, TRICKLE))
 }
 
-/// An input that gives nothing for so long trickles.
+/// An input that gives nothing for this long is slow.
 const TRICKLE: Duration = Duration::from_millis(40);

@@ -1,4 +1,4 @@
-//! When one thread becomes several: what a reader with enough to do gives to a team.
+//! Decides when one thread becomes several, and feeds a reader's input to a team.
 
 use super::elastic::{self, Elastic};
 use super::meter;
@@ -14,21 +14,23 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Decides when, and keeps what is known meanwhile.
+/// Decides when to scale up.
 pub struct Growth {
     elastic: Arc<Elastic>,
-    /// When the present spell of work began, and how much had been read then: since, data has always been there.
+    /// When the current busy period began, and the bytes read by then: since then, input was always
+    /// available.
     busy_since: Option<(u64, u64)>,
     warm_up_ns: u64,
-    /// A team's work was in vain, and done again: no more of that.
+    /// Whether a team's work was discarded and redone: this is not tried again.
     redone: bool,
 }
 
-/// Work that lasted so long will last: a thread costs about a tenth of that. Tiny inputs never see one.
+/// Work that lasted this long will probably last: a thread costs about a tenth of that. Tiny inputs never
+/// start one.
 const WARM_UP_NS: u64 = 3_000_000;
-/// Where the length of a file tells that it will last so long, a sixth of that is enough.
+/// If the length of a file predicts at least this much work, a sixth of the warm-up is enough.
 const LONG_NS: u64 = 20_000_000;
-/// What is left of a file must be worth it.
+/// The least rest of a file worth a team.
 const WORTH_BYTES: u64 = 1 << 20;
 
 impl Growth {
@@ -36,35 +38,35 @@ impl Growth {
         Growth { elastic: Arc::new(Elastic::new()), busy_since: None, warm_up_ns: WARM_UP_NS, redone: false }
     }
 
-    /// What kernels may use.
+    /// Returns the resources for kernels.
     pub fn means(&self) -> Resources {
         elastic::means(&self.elastic)
     }
 
-    /// Nothing came for a while.
+    /// Ends the busy period: nothing came for a while.
     pub fn pause(&mut self) {
         self.busy_since = None;
     }
 
-    /// A team met what it could not judge: it may do so again, and a team that breaks up all the time costs more than
-    /// it gives.
+    /// Doubles the warm-up after a team met an unsupported block: it may happen again, and a team that keeps
+    /// stopping costs more than it gains.
     pub fn be_wary(&mut self) {
         self.busy_since = None;
         self.warm_up_ns = self.warm_up_ns.saturating_mul(2);
     }
 
-    /// What can be shared from now on, if it is time to: so much of an input was read, and `left_bytes` are to be read, or an unknown
-    /// number.
+    /// Returns what can be shared from now on, if it is time to. `bytes` were read, and `left_bytes` remain,
+    /// if known.
     pub fn due(&mut self, chain: &Chain, bytes: u64, left_bytes: Option<u64>) -> Option<Shared> {
         if !self.is_due(bytes, left_bytes) {
             return None;
         }
-        // What may have to be given again must be there still, and is not given again a second time.
+        // Input that may be repeated must be a file, and is repeated only once.
         let may_redo = left_bytes.is_some() && !self.redone;
         let shared =
             chain.shared().and_then(|it| if it.redo && !may_redo { it.without_fold() } else { Some(it) });
         if shared.is_none() {
-            // Not for ever: what a kernel owes from one input to the next, it pays.
+            // Only for a while: pending work of a kernel at the start of an input gets done.
             self.be_wary();
         }
         shared
@@ -74,14 +76,14 @@ impl Growth {
         if !self.elastic.may_grow() {
             return false;
         }
-        // Tiny blocks are a test's, and so is everything that follows.
+        // Tiny blocks are for tests, and so is everything that follows.
         if block_bytes() < BLOCK_BYTES {
             return self.elastic.wanted(1) > 1;
         }
         let now_ns = clock::now_ns();
         let (since_ns, before) = *self.busy_since.get_or_insert((now_ns, bytes));
         let busy_ns = now_ns - since_ns;
-        // Of another input nothing is known.
+        // Nothing is known of another input.
         let pace = bytes.checked_sub(before).filter(|bytes| *bytes > 0).zip(left_bytes);
         let lasts = pace.is_some_and(|(bytes, left)| busy_ns.saturating_mul(left) / bytes >= LONG_NS);
         busy_ns >= if lasts { self.warm_up_ns / 6 } else { self.warm_up_ns }
@@ -89,7 +91,7 @@ impl Growth {
             && self.elastic.wanted(1) > 1
     }
 
-    /// Works with others as long as that goes well.
+    /// Runs a team as long as it works.
     pub fn work(
         &mut self,
         chain: &mut Chain,
@@ -104,17 +106,17 @@ impl Growth {
     }
 }
 
-/// A plain file whose parts are handed out, and read by whoever takes them: to copy them out of the page cache is most of the work
-/// where little is done with them.
+/// A regular file whose ranges are handed out, and read by the worker that takes them: for cheap kernels,
+/// copying from the page cache is most of the work.
 struct Plain {
     file: Arc<Shelf>,
-    /// What comes next begins here.
+    /// The start of the next range.
     at: u64,
-    /// It was so long.
+    /// The length of the file.
     end: u64,
 }
 
-/// Reads of it are measured.
+/// A file whose reads are measured.
 struct Shelf(File);
 
 impl PlainFile for Shelf {
@@ -128,16 +130,16 @@ impl PlainFile for Shelf {
 }
 
 impl Plain {
-    /// All behind what was read, but for so many bytes.
+    /// Takes the file from its offset on, `ahead_bytes` less.
     fn behind(mut file: &File, ahead_bytes: usize) -> Option<Plain> {
         let at = file.stream_position().ok()?.checked_sub(ahead_bytes as u64)?;
         Some(Plain { at, end: file.metadata().ok()?.len(), file: Arc::new(Shelf(file.try_clone().ok()?)) })
     }
 
-    /// Where the next blocks end, so many at most, and their last byte. `None` where the end of the file is near, or a record is long, or
-    /// anything is wrong: that is for who reads block by block.
+    /// Returns the end of the next blocks, at most this many, and their last byte. `None` near the end of the
+    /// file, at a long record, or on an error: these cases are read block by block.
     fn cut(&self, end: Option<u8>, blocks: usize) -> Option<(u64, u8)> {
-        // Towards the end parts are small, so that nobody is left with a large one.
+        // Near the end ranges are small, so that no worker is left with a large one.
         let left = self.end.saturating_sub(self.at) / block_bytes() as u64;
         let blocks = (left / 16).clamp(1, blocks.max(1) as u64);
         let mut at = self.at + blocks * block_bytes() as u64 - 1;
@@ -159,39 +161,39 @@ impl Plain {
     }
 }
 
-/// An input as a team takes it.
+/// An input as a team reads it.
 pub struct Stream<'a> {
     file: &'a File,
-    /// Reading it never waits for anybody.
+    /// Whether reading it never blocks.
     regular: bool,
     shared: Shared,
-    /// As long as it is dealt out in parts.
+    /// The file, while ranges are handed out.
     plain: Option<Plain>,
-    /// Where in a plain file the team began.
+    /// The offset in a regular file where the team began.
     begin: Option<u64>,
-    /// Read before the team began: not given to anybody, from here on.
+    /// Bytes read before the team began and not handed out, from `ahead_at` on.
     ahead: Vec<u8>,
     ahead_at: usize,
-    /// Read, and not given to anybody yet: a record that was begun.
+    /// Bytes read and not handed out: an incomplete record.
     carry: Vec<u8>,
-    /// Read behind that, with a byte in it that peers must never see.
+    /// Bytes read after that, including one that peers must never see.
     raw: Vec<u8>,
     /// The byte before the next block.
     last: u8,
-    /// How many bytes were read.
+    /// Bytes read.
     pub bytes: u64,
-    /// How its end was met: a terminal says so once, and so does a socket that was reset.
+    /// How the input ended: a terminal reports its end only once, and so does a socket that was reset.
     pub over: Option<std::io::Result<()>>,
 }
 
 impl<'a> Stream<'a> {
-    /// Behind a block that ended with `last`; what was read behind it, `ahead`, is nobody's yet.
+    /// Starts after a block that ended with `last`; `ahead` was read after it and is not handed out yet.
     pub fn new(file: &'a File, regular: bool, shared: Shared, ahead: Vec<u8>, last: u8) -> Self {
         let (carry, raw) = (Vec::new(), Vec::new());
         let plain = regular.then(|| Plain::behind(file, ahead.len())).flatten();
         let begin = plain.as_ref().map(|plain| plain.at);
         let plain = plain.filter(|_| shared.never.is_none());
-        // What was read ahead is read again.
+        // The bytes read ahead are read again.
         let ahead = if plain.is_some() { Vec::new() } else { ahead };
         Stream {
             file,
@@ -209,7 +211,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// The next part of a plain file, of so many blocks at most, as long as there are any.
+    /// Returns the next range of a regular file, at most `blocks` blocks, as long as there are any.
     fn next_part(&mut self, blocks: usize) -> Option<FileRange> {
         let plain = self.plain.as_mut()?;
         let Some((until, last)) = plain.cut(self.shared.cut, blocks) else {
@@ -223,12 +225,12 @@ impl<'a> Stream<'a> {
         Some(FileRange { file: Arc::clone(&plain.file) as _, range })
     }
 
-    /// What comes next is what a team left.
+    /// Continues after what a team left.
     fn go_on_after(&mut self, left: &Left) {
         self.leave_parts(if left.redo { self.begin } else { left.again });
     }
 
-    /// From now on it is read block by block, from where parts end, or from a place before that.
+    /// Continues block by block, from the end of the ranges, or from an earlier offset.
     fn leave_parts(&mut self, again: Option<u64>) {
         let next = self.plain.take().map(|plain| plain.at);
         let Some(at) = again.or(next) else { return };
@@ -238,19 +240,19 @@ impl<'a> Stream<'a> {
             self.ahead.clear();
             self.ahead_at = 0;
         }
-        // All that was read is behind the beginning.
+        // All bytes read are after the beginning.
         self.bytes = self.begin.map_or(self.bytes, |begin| at - begin);
         let mut file = self.file;
         self.over = file.seek(SeekFrom::Start(at)).err().map(Err);
     }
 
-    /// What was read and is still nobody's, piece by piece.
+    /// Returns the bytes that were read and not handed out, piece by piece.
     pub fn unseen(mut self) -> impl Iterator<Item = Vec<u8>> {
         self.ahead.drain(..self.ahead_at);
         [self.carry, self.ahead, self.raw].into_iter().filter(|piece| !piece.is_empty())
     }
 
-    /// Puts more behind what is in `block`.
+    /// Appends more input to `block`.
     fn more(&mut self, block: &mut Vec<u8>) -> Result<(), Why> {
         if self.ahead_at < self.ahead.len() {
             let end = self.ahead.len().min(self.ahead_at + self.piece());
@@ -283,7 +285,7 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// How much to read at once: what comes at once matters to whoever must not see some of it.
+    /// Returns how much to read at once: a read must stay whole if peers must not see some bytes.
     fn piece(&self) -> usize {
         if self.shared.never.is_some() { BLOCK_BYTES } else { block_bytes() }
     }
@@ -296,10 +298,10 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// A record that is longer is the first kernel's alone: each block under way may be as long as its longest record, and
-/// memory is to be bounded.
+/// Longer records go to the first kernel alone: a block in flight may be as long as its longest record, and
+/// memory must be bounded.
 const LONG_BYTES: usize = 16 * BLOCK_BYTES;
-/// Whoever feeds us may be about to: to break up a team for less costs more.
+/// How long to wait for the writer of a pipe: stopping a team for less costs more.
 const PATIENCE: Duration = Duration::from_millis(2);
 
 impl Intake for Stream<'_> {
@@ -308,7 +310,7 @@ impl Intake for Stream<'_> {
             return Taken::FileRange(part);
         }
         block.append(&mut self.carry);
-        // Up to here there is no end of a record.
+        // No record ends before this offset.
         let mut seen = block.len();
         let mut whole = 0;
         let stopped = loop {
@@ -335,12 +337,12 @@ impl Intake for Stream<'_> {
         self.carry.extend_from_slice(&block[whole..]);
         block.truncate(whole);
         if !self.raw.is_empty() || whole == 0 {
-            // What comes before something raw is the first kernel's as well: it must not come after it.
+            // Bytes before a raw piece also go to the first kernel, to keep the order.
             self.carry.splice(..0, block.drain(..));
             return Taken::Nothing(stopped.unwrap_or(Why::Paused));
         }
         self.last = block.last().copied().unwrap_or(self.last);
-        // Why it stopped will be found again.
+        // The reason to stop will be found again.
         Taken::Block
     }
 
@@ -356,7 +358,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// Each line by itself, as it is. A peer does not judge one that begins with `!`.
+    /// Copies lines. A peer falls back at one that begins with `!`.
     struct Same {
         is_peer: bool,
     }
@@ -383,8 +385,8 @@ mod tests {
         }
     }
 
-    /// Prints lines as they are, alone, and hands over after so many bytes; or adds them up to one number, and its peers refuse what
-    /// begins with `#`: behind that, order matters, unless `left` is 0.
+    /// Copies lines, alone, and falls back after `left` bytes; or adds lines up to one number, whose peers
+    /// refuse lines that begin with `#`: after such a line, order matters, unless `left` is 0.
     struct Behind {
         left: usize,
         sum: Option<u64>,
@@ -450,11 +452,11 @@ mod tests {
         fn complain(&mut self, _text: &[u8]) {}
     }
 
-    /// Loses the end of its file after so many questions.
+    /// Truncates its file after a number of calls.
     struct Two(File, AtomicU64, u64);
 
     impl Two {
-        /// The file is as long as it will be.
+        /// Whether the file has its final length.
         fn is_settled(&self) -> bool {
             self.2 == 0 || self.1.load(Ordering::Acquire) > 3
         }
@@ -469,7 +471,7 @@ mod tests {
             2
         }
 
-        /// The other worker could else have read all of the file before it is shorter.
+        /// Otherwise the other worker could read the whole file before it shrinks.
         fn hired(&self) {
             while !self.is_settled() {
                 std::thread::yield_now();
@@ -493,7 +495,7 @@ mod tests {
         run_before(bytes, cut_to, None)
     }
 
-    /// What a team printed, what it left, and what is still in the file.
+    /// Returns what a team printed, what it left, and the rest of the file.
     fn run_before(bytes: &[u8], cut_to: u64, behind: Option<Behind>) -> Vec<u8> {
         static RUNS: AtomicU64 = AtomicU64::new(0);
         let name = format!("pelton-growth-{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
@@ -514,7 +516,7 @@ mod tests {
         stream.go_on_after(&left);
         if let Err(interruptions) = &left.fed {
             interruptions.iter().for_each(|stop| kept.0.extend_from_slice(&stop.rest));
-            // The real command is given what is left.
+            // The real command gets the rest.
             chain.split_off(1);
         }
         let links = chain.len();
@@ -548,7 +550,7 @@ mod tests {
         assert!(printed == bytes[..4_000_000], "{} bytes", printed.len());
     }
 
-    /// It may be in the middle of a part of several blocks, some of which were printed then: in vain.
+    /// The mark may be inside a range of several blocks, some of which were printed in vain.
     #[test]
     fn what_a_peer_does_not_judge_is_read_again() {
         for marked in [0, 2_345_678, 2_999_999] {
@@ -570,7 +572,7 @@ mod tests {
         }
     }
 
-    /// `left` tells whether order matters.
+    /// `left`: whether order matters.
     #[test]
     fn what_a_fold_refuses_is_added_once() {
         for (marked, left) in [(0, 0), (1_234_567, 0), (2_900_000, 0), (1_234_567, 1), (2_900_000, 1)] {

@@ -1,5 +1,5 @@
-//! What `xargs` would start: its kernel prints what the program prints that a kernel was compared with, in lists as long as xargs
-//! makes them where no limit of the system is near.
+//! Checks the program that `xargs` would start: its kernel equals a tested program, with lists as long as
+//! those of xargs when no system limit is near.
 
 use pelton_commands::detect::Detector;
 use pelton_commands::{Accept, Command, Declined, Family};
@@ -8,13 +8,13 @@ use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// With less of it for the stack, the system takes less than two MiB of arguments.
+/// With a smaller stack limit, the system takes less than two MiB of arguments.
 const STACK_BYTES: u64 = 8 << 20;
 
-/// What an environment may take of these, so that the longest list of xargs fits in any case.
+/// The environment's share of these, so that the longest list of xargs always fits.
 const ENVIRONMENT_BYTES: usize = 1 << 19;
 
-/// Whether an xargs with a kernel would run that program, and nothing else limits its lists.
+/// Checks that xargs would run the tested program, and that nothing else limits its lists.
 pub fn check(
     command: &dyn Command,
     program: Option<&[u8]>,
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(reason(&["-n1"], Some("/bin/sh"), &[]).as_deref(), Some(unknown));
         assert_eq!(reason(&["wc"], None, &[]).as_deref(), Some("it would find no wc in PATH"));
         assert_eq!(reason(&["-n1"], None, &[]).as_deref(), Some("it would find no echo in PATH"));
-        // It stays a process for a reason of its own.
+        // It stays a process for another reason.
         assert_eq!(reason(&["rm"], None, &[]), None);
     }
 

@@ -1,4 +1,4 @@
-//! What kernels are lent of memory, and where the rest goes.
+//! Kernel memory and spill files.
 
 use super::budget::BUDGET;
 use pelton_stream::{Storage, Stored};
@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a process of the pipeline may use.
+/// The memory and spill files of a process.
 pub struct Memory;
 
 impl Storage for Memory {
@@ -47,12 +47,12 @@ impl Storage for Memory {
     }
 }
 
-/// As sort finds it: `$TMPDIR`, or `/tmp`.
+/// Returns the directory that sort would use: `$TMPDIR`, or `/tmp`.
 fn directory() -> PathBuf {
     std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
 }
 
-/// A file without a name.
+/// An unnamed file.
 struct Unnamed {
     file: File,
     forgotten: Mutex<Forgotten>,
@@ -67,8 +67,8 @@ impl Stored for Unnamed {
         self.file.read_exact_at(bytes, at)
     }
 
-    /// Room is given back by whoever has read what was there: at the end one would do it alone, of a file of 1 GB in memory for
-    /// 0.2 s. Where the file system cannot do it, it does it then.
+    /// Frees space as it is read: at the end one thread would free a 1 GB file in memory alone, for 0.2 s. If
+    /// the file system does not support it, that happens anyway.
     fn forget(&self, bytes: Range<u64>) {
         let free = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).add(bytes);
         if let Some(free) = free {
@@ -77,12 +77,12 @@ impl Stored for Unnamed {
     }
 }
 
-/// What is not read again, and not yet given back: parts of several runs, from left to right of each.
+/// Ranges that are not read again and not freed yet: parts of several runs, each from left to right.
 #[derive(Default)]
 struct Forgotten(Vec<Range<u64>>);
 
 impl Forgotten {
-    /// With this, so much is worth to be given back now: whole pages.
+    /// Adds a range. Returns the range that is now worth freeing: whole pages.
     fn add(&mut self, mut bytes: Range<u64>) -> Option<Range<u64>> {
         while let Some(next) =
             self.0.iter().position(|other| other.end == bytes.start || other.start == bytes.end)
@@ -101,7 +101,7 @@ impl Forgotten {
 }
 
 const PAGE_BYTES: u64 = 4096;
-/// Less is not worth a call. In bytes.
+/// Freeing fewer bytes is not worth a call.
 const FORGOTTEN_BYTES_MIN: u64 = 2 << 20;
 
 #[cfg(test)]
@@ -112,7 +112,7 @@ mod tests {
     fn what_is_forgotten_is_given_back_in_large_pieces() {
         let mut forgotten = Forgotten::default();
         let mut given = Vec::new();
-        // Three runs, of which parts are forgotten in turns; every byte comes once.
+        // Three runs, whose parts are freed in turns; every byte comes once.
         let runs = [0, 10_000_001, 25_000_000, 30_000_000];
         for part in 0..100 {
             for run in runs.windows(2) {

@@ -1,4 +1,4 @@
-//! What would not run natively, for those who want to know before anything runs.
+//! Reports what would not run natively, before anything runs.
 
 use super::Unit;
 use super::choose::each_pipeline;
@@ -11,16 +11,16 @@ use pelton_record::Span;
 /// A stage that would stay a process, or run in the shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stays {
-    /// Where it stands.
+    /// Its position in the text.
     pub span: Span,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// The stages that would not run natively, and the number of all stages; `Err` if the shell would run the whole text,
-/// with the reason to follow 'because of'.
+/// Returns the stages that would not run natively, and the number of all stages; `Err` if the shell would run
+/// the whole text, with the reason to follow 'because of'.
 ///
-/// Files are looked at as they are now: a pipeline that reads what one before it writes would not run natively by this.
+/// Checks files as they are now: a pipeline that reads the output of an earlier one counts as not native.
 pub fn stays(
     plan: &Plan,
     request: &Request,
@@ -36,7 +36,7 @@ pub fn stays(
             units.iter().any(|unit| matches!(unit, Unit::Native(native) if native.stages.contains(&at)))
         };
         for (at, stage) in pipeline.stages.iter().enumerate() {
-            // A builtin without effects is pelton's own work too.
+            // pelton runs a builtin without side effects itself.
             if matches!(stage.kind, Kind::Builtin(_)) {
                 continue;
             }
@@ -53,6 +53,6 @@ pub fn stays(
     Ok((found, count))
 }
 
-/// What the planner took, and the files did not bear out.
+/// The reason if the planner accepted a stage, but its files cannot be used.
 const NOT_PLAIN: &str =
     "what its pass reads or writes is no plain file, pipe or device that is there and may be opened";

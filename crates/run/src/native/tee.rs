@@ -1,7 +1,7 @@
-//! tee: what passes is written to files as well.
+//! tee: copies the stream to files.
 //!
-//! A kernel of the driver's, and the only one that writes: the files get a block before the next kernel does, so that
-//! whoever waits for the end of the stream finds them complete.
+//! A kernel of the driver's, and the only one that writes: the files get a block before the next kernel does,
+//! so that they are complete when the stream ends.
 
 use super::files;
 use pelton_commands::io_errors::reason;
@@ -16,18 +16,18 @@ pub struct CopyKernel {
     copies: Copies,
     /// The language of its messages.
     messages: Messages,
-    /// Those that can still be written, with their names.
+    /// Writable files with their names.
     open: Vec<(Vec<u8>, File)>,
     failed: bool,
 }
 
 impl CopyKernel {
-    /// Opens nothing yet.
+    /// Makes the kernel; opens nothing yet.
     pub fn new(copies: Copies, messages: Messages) -> Self {
         CopyKernel { copies, messages, open: Vec::new(), failed: false }
     }
 
-    /// Writes the block to all files that can still be written.
+    /// Writes the block to all files that are still writable.
     fn copy(&mut self, block: &[u8]) {
         for (name, mut file) in std::mem::take(&mut self.open) {
             match file.write_all(block) {

@@ -1,4 +1,4 @@
-//! The worker process: it drives the kernels of a segment to their end.
+//! The worker process, which drives the kernels of a segment to their end.
 
 use super::elastic;
 use super::join::JoinReader;
@@ -11,18 +11,18 @@ use pelton_sys::{signals, wait};
 use std::fs::File;
 use std::io::Write;
 
-/// xargs's statuses for a command that failed, and for one that a signal ended.
+/// xargs's statuses for a command that failed, and for one killed by a signal.
 const COMMAND_FAILED: i32 = 123;
 const COMMAND_KILLED: i32 = 125;
 
-/// In the worker process.
+/// The state of the worker process.
 pub struct Worker {
     pub(super) native: Native,
-    /// Nobody asks, if there is none.
+    /// The pipe for status reports, if the parent reads them.
     statuses: Option<File>,
     /// Real commands and copies that took over.
     pub(super) children: Vec<Successor>,
-    /// The stage that reads several inputs side by side, if there is one.
+    /// The stage that reads several inputs in parallel, if there is one.
     join_stage: Option<usize>,
 }
 
@@ -31,23 +31,23 @@ pub(super) struct Successor {
     pub(super) pid: u32,
     /// The stage whose status its exit is, if any.
     pub(super) stage: Option<usize>,
-    /// The kernel whose place it took, which knows what came before.
+    /// The replaced kernel, which may change the status.
     pub(super) before: Option<Chain>,
 }
 
 impl Worker {
-    /// Ready to run; `statuses` is where it tells them, if anybody asks.
+    /// Makes a worker that reports to `statuses`, if given.
     pub fn new(native: Native, statuses: Option<File>) -> Self {
         Worker { native, statuses, children: Vec::new(), join_stage: None }
     }
 
-    /// The exit status of the last stage.
+    /// Runs the segment. Returns the exit status of the last stage.
     pub fn run(&mut self) -> i32 {
         elastic::give_way_as_asked();
         let kernels = self.native.nodes.iter_mut().filter_map(|node| node.kernel.take()).collect();
         let mut chain = Chain::new(kernels);
         if self.native.last_runs.is_some() {
-            // What it runs is ended by it, and it goes on to say so.
+            // EPIPE ends the program it runs, and xargs then reports that.
             signals::ignore_sigpipe();
         }
         let Ok(mut out) = Out::stdout() else { return 127 };
@@ -72,7 +72,7 @@ impl Worker {
         self.finish(driven, &mut feed, chain, out)
     }
 
-    /// Puts real commands where kernels hand over, until nothing is left to read.
+    /// Starts real commands where kernels fall back, until all input is read.
     pub(super) fn finish(&mut self, driven: Fed, feed: &mut Feed, mut chain: Chain, mut out: Out) -> i32 {
         let mut driven = driven;
         while let Err(interruptions) = driven {
@@ -101,7 +101,7 @@ impl Worker {
             self.tell(stage, status);
         }
         if let Some(status) = feed.failed() {
-            // A stage alone is the last one as well.
+            // A single stage is the last one too.
             last = if self.native.stages.len() == 1 { status } else { last };
             self.tell(self.native.stages.start, status);
         }
@@ -123,12 +123,12 @@ impl Worker {
         last
     }
 
-    /// What is said of output that cannot be written, and the status. A broken pipe is no error but an end, as SIGPIPE would have
-    /// made it, unless the stage would start what is ended so.
+    /// Returns the message and status for output that cannot be written. EPIPE is no error: the stage ends as
+    /// by SIGPIPE, unless it would start the program that EPIPE ends.
     fn unwritten(&self, failure: &WriteFailure) -> Option<(String, i32)> {
         let broken = failure.error.kind() == std::io::ErrorKind::BrokenPipe;
         if self.native.stages.len() == 1 && self.native.starts.is_some() {
-            // Its kernel has let the program itself see it.
+            // The program itself has met the error.
             return None;
         }
         let Some(program) = &self.native.last_runs else {
@@ -147,7 +147,7 @@ impl Worker {
         let Some(statuses) = &mut self.statuses else { return };
         let mut message = (stage as u32).to_ne_bytes().to_vec();
         message.extend_from_slice(&status.to_ne_bytes());
-        // A parent that is gone asks nothing.
+        // A parent that has exited needs no status.
         let _ = statuses.write_all(&message);
     }
 }

@@ -1,14 +1,15 @@
-//! Whether dividing a command pays, found out before anything of its input is taken.
+//! Decides whether splitting a command pays, before any of its input is consumed.
 //!
-//! What lies in a pipe can be looked at where it lies (tee(2)), and so can a file. The command is started with nothing to
-//! read, and what it has cost when it waits for that is what its start costs; then it is given those first lines, which shows what they
-//! cost. If they cost little, or it complains, or anything is odd, the real command takes over the untouched input, and pays for that
-//! with one start. If they cost much, they are taken, and what the trial printed is what the first part prints.
+//! The content of a pipe can be inspected without consuming it (tee(2)), and so can a file. The command is
+//! started with an empty input, and its CPU time when it blocks on read is its start cost. Then it gets the
+//! first lines, which shows their cost. If they cost little, or it prints an error, or anything is unusual,
+//! the real command takes over the untouched input, at the price of one start. If they cost much, they are
+//! consumed, and the output of the trial is the output of the first part.
 //!
-//! The road not taken: letting one process read through pelton until it has been measured. That hop then stays for good,
-//! and cheap commands, which must not lose anything, are those to which it costs most.
+//! The road not taken: letting one process read through pelton until it has been measured. That copy would
+//! then stay, and it costs most for cheap commands, which must not lose anything.
 //!
-//! A command that the user declared may do more than print, so it runs once: what it costs shows while it works.
+//! A command that the user declared may have side effects, so it runs once: its cost shows while it works.
 
 use super::part_process::PartProcess;
 use super::part_size::{Cost, PartSize};
@@ -22,23 +23,23 @@ use pelton_sys::spawn::Exec;
 use pelton_sys::wait::Ended;
 use std::time::Duration;
 
-/// What came of it.
+/// The decision.
 pub enum Verdict {
-    /// The real command reads its input, of which nothing was taken.
+    /// The real command reads its input, of which nothing was consumed.
     Real,
     /// Parts of this length.
     Parts {
-        /// How long.
+        /// Their length.
         grain: PartSize,
-        /// The first part, which is done already.
+        /// The first part, if it is done already.
         first: Option<Box<PartProcess>>,
     },
 }
 
-/// What is looked at.
+/// Size of the sample.
 const SAMPLE_BYTES: usize = 64 * 1024;
 
-/// Tries the command on the first of its input.
+/// Tries the command on the first part of its input.
 pub fn judge(exec: &Exec, stateless: &Stateless, source: &mut Source) -> Verdict {
     if let Some(bytes) = settings::part_bytes() {
         if !source.may_be_divided(stateless.data) {
@@ -65,7 +66,7 @@ pub fn judge(exec: &Exec, stateless: &Stateless, source: &mut Source) -> Verdict
     }
 }
 
-/// Whether lines are by themselves in such data.
+/// Whether lines are independent in these bytes.
 pub fn is_fit(bytes: &[u8], data: Data) -> bool {
     match data {
         Data::Bytes => true,
@@ -74,7 +75,7 @@ pub fn is_fit(bytes: &[u8], data: Data) -> bool {
     }
 }
 
-/// Runs it on these lines alone: what it cost. `None` if it did not do as it should.
+/// Runs the command on these lines alone. Returns its cost, or `None` if it did not behave as expected.
 fn try_on(exec: &Exec, stateless: &Stateless, lines: &[u8]) -> Option<(Cost, PartProcess)> {
     let mut member = PartProcess::start(exec).ok()?;
     let start_ns = start_ns(&mut member)?;
@@ -100,10 +101,10 @@ fn try_on(exec: &Exec, stateless: &Stateless, lines: &[u8]) -> Option<(Cost, Par
     (fine && member.err.bytes.is_empty() && !member.left_early()).then_some((cost, member))
 }
 
-/// How often is looked whether it waits.
+/// How often to check whether it waits.
 const LOOK: Duration = Duration::from_micros(200);
 
-/// What it has cost when it waits for something to read. `None` if it ends, or prints, before it has read anything.
+/// Returns the CPU time when it blocks on its first read. `None` if it ends or prints before that.
 fn start_ns(member: &mut PartProcess) -> Option<f64> {
     let accounts = ThreadFile::of_process(member.pid())?;
     let mut before = None;

@@ -1,8 +1,8 @@
-//! Dealing the lines out to processes, and their output together again.
+//! Distributes lines to processes, and merges their outputs in order.
 //!
-//! One loop does it all, and waits nowhere but in poll(2) and in writing to standard output, where the command itself
-//! would wait: what a process is given never waits for what another one prints, so nothing can lock up. Memory is bounded
-//! by the length of a part, what may be kept of its output, and the number of parts.
+//! One loop does everything, and blocks only in poll(2) and in writing to standard output, where the command
+//! itself would block: input for one process never waits for another's output, so there is no deadlock.
+//! Memory is bounded by the length of a part, the limit for its buffered output, and the number of parts.
 
 use super::Parts;
 use super::cost_probe::is_fit;
@@ -38,17 +38,18 @@ pub enum End {
 /// The processes of one stage.
 pub struct Dispatcher<'a> {
     exec: &'a Exec,
-    /// The command as it was called, on a file of its own. `None`: it reads standard input.
+    /// The command as it was called, on its own file. `None`: it reads standard input.
     whole: Option<&'a Exec>,
     data: Data,
     errors: Errors,
-    /// Lines in parts whose turn is over.
+    /// Lines in finished parts.
     lines: u64,
-    /// Of the part whose turn it is, so much was printed.
+    /// Bytes printed of the current part.
     printed_of_part: u64,
-    /// So much of what comes next was printed already.
+    /// Bytes of the next output that were printed already.
     skip: u64,
-    /// The open member was given what parts of the input cannot be told apart in: all begins again with it, at its turn.
+    /// Whether the open process got input in which parts are not independent: it then restarts everything
+    /// when its turn comes.
     odd: bool,
     source: Source,
     pending: Pending,
@@ -57,15 +58,15 @@ pub struct Dispatcher<'a> {
     elastic: Elastic,
     /// In the order of their lines. Only the last may be open.
     members: VecDeque<PartProcess>,
-    /// The open member was given the beginning of a line.
+    /// Whether the open process has an incomplete line.
     within_line: bool,
-    /// From here on lines are not by themselves: one process gets all the rest.
+    /// Whether lines are no longer independent: one process gets the rest.
     alone: bool,
     tally: Tally,
     caller: Caller,
-    /// What is said at the end of an input that cannot be read, and the status.
+    /// The message and status for an input that cannot be read, used at the end.
     unreadable: Option<(String, i32)>,
-    /// It is the first stage of its pipeline.
+    /// Whether it is the first stage of its pipeline.
     first: bool,
     /// Bytes printed.
     printed: u64,
@@ -75,34 +76,35 @@ pub struct Dispatcher<'a> {
     rest: Duration,
 }
 
-/// What became of an interrupt.
+/// The state of an interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Interrupted {
     No,
-    /// The members may have got it too, from the terminal.
+    /// The processes may have got it too, from the terminal.
     Came,
     PassedOn,
 }
 
-/// A line that is longer than that is given in pieces, and as much may lie ready for one process.
+/// A longer line is passed in pieces; also the most input queued for one process.
 const LONG_BYTES: usize = 8 << 20;
-/// Read ahead where parts are shorter.
+/// Read-ahead for shorter parts.
 const AHEAD_BYTES: usize = 256 * 1024;
-/// A process with less to do keeps up with its input: it needs no help.
+/// A process with less input queued keeps up: it needs no help.
 const BUSY_BYTES: usize = 64 * 1024;
-/// Who is woken for every page that somebody reads or writes does little else, and takes the core from who has much to do:
-/// of 16 MB, a heavy sed's, 700 rests of 1 ms made 5% of all CPU time where twenty processes shared two cores.
+/// Pause between rounds. A process that wakes for every page of I/O does little else, and takes the core from
+/// working ones: for 16 MB of a heavy sed, 700 pauses of 1 ms took 5% of all CPU time where twenty processes
+/// shared two cores.
 const REST: Duration = Duration::from_millis(1);
-/// Where pipes are half full still after a rest, the next one is twice as long, up to here: what costs enough to be divided
-/// does not empty a pipe within that.
+/// If pipes are still half full after a pause, the next one is twice as long, up to this: a command that is
+/// worth splitting does not empty a pipe within that time.
 const REST_MAX: Duration = Duration::from_millis(4);
-/// Windows of the policy are so long.
+/// The policy's window.
 const WINDOW: Duration = Duration::from_millis(50);
 const SIGINT: i32 = 2;
 const SIGPIPE: i32 = 13;
 
 impl<'a> Dispatcher<'a> {
-    /// With the first part, if it is done already.
+    /// Makes the dispatcher, with the first part if it is done already.
     pub fn new(
         Parts { part, real, stateless, .. }: &'a Parts,
         source: Source,
@@ -140,19 +142,19 @@ impl<'a> Dispatcher<'a> {
         }
     }
 
-    /// What it reads is what its pipeline reads: it is counted for those who want to see progress.
+    /// Counts its input for the progress display: it is the input of its pipeline.
     pub fn count_for_progress(&mut self) {
         self.first = true;
         progress::dealt(self.members.iter().map(|member| member.given).sum());
     }
 
-    /// To the end of its input, or of a process that ended early. No process is left.
+    /// Runs to the end of the input, or until a process ends early. No process is left.
     pub fn run(mut self) -> End {
         let interrupts = Interrupts::watch();
-        // Whoever waits for it has nothing to do.
+        // Its latency delays every process.
         sched::wake_soon();
         if !self.pending.bytes.is_empty() || self.members.is_empty() {
-            // Even nothing is for one process.
+            // Even an empty input needs one process.
             if let Some(end) = self.start() {
                 return end;
             }
@@ -180,7 +182,7 @@ impl<'a> Dispatcher<'a> {
         }
     }
 
-    /// Reads what there is; whether anything happened.
+    /// Reads what is available. Returns whether anything happened.
     fn read(&mut self) -> bool {
         let before = self.pending.len();
         let any = self.read_range();
@@ -192,7 +194,7 @@ impl<'a> Dispatcher<'a> {
 
     fn read_range(&mut self) -> bool {
         self.source.read(&mut self.pending.bytes).unwrap_or_else(|error| {
-            // It has ended, for the members: what the command would say of that comes at the end.
+            // For the processes, the input ends here; the command's message comes at the end.
             let unreadable = self.caller.read_error(None, &error);
             self.unreadable = Some((unreadable.message, unreadable.status));
             true
@@ -209,7 +211,7 @@ impl<'a> Dispatcher<'a> {
         self.source.has_ended() && self.pending.len() == 0
     }
 
-    /// How many processes should work.
+    /// Returns how many processes should work.
     fn wanted(&self) -> usize {
         match self.grain {
             PartSize::Bytes(_) | PartSize::Forced(_) if !self.alone => {
@@ -223,7 +225,7 @@ impl<'a> Dispatcher<'a> {
         self.members.iter().filter(|member| !member.is_done()).count()
     }
 
-    /// How much is read, and given to a process, before anybody asks for it: one that works alone can be given more at any
+    /// Returns how much is read, and queued for a process, in advance. A single process can get more at any
     /// time; the next of several begins where the whole part of this one ends.
     fn ahead_bytes(&self) -> usize {
         if self.wanted() > 1 { self.part_bytes().max(AHEAD_BYTES) } else { AHEAD_BYTES }
@@ -246,7 +248,7 @@ impl<'a> Dispatcher<'a> {
         self.members.back_mut().filter(|member| member.is_open())
     }
 
-    /// Gives what was read to whoever is next. `Some` if no process can be started at all.
+    /// Queues input for the next process. `Some` if no process can be started at all.
     fn deal(&mut self) -> Option<End> {
         loop {
             if self.odd {
@@ -261,7 +263,7 @@ impl<'a> Dispatcher<'a> {
                         self.open()?.close();
                         continue;
                     }
-                    // It keeps up, or works alone: a part may as well be longer.
+                    // It keeps up, or works alone: a longer part is fine.
                     room = part;
                 }
                 let ready = self.open().map_or(0, |open| open.load());
@@ -287,7 +289,8 @@ impl<'a> Dispatcher<'a> {
         None
     }
 
-    /// How much can be given now: whole lines, or what there is of one that is too long or the last.
+    /// Returns how much can be queued now: whole lines, or the available part of a line that is too long or
+    /// the last.
     fn due(&self, room: usize) -> Option<usize> {
         let room = if matches!(self.grain, PartSize::Bytes(_) | PartSize::Forced(_)) && !self.alone {
             room
@@ -317,9 +320,10 @@ impl<'a> Dispatcher<'a> {
         }
     }
 
-    /// One process gets what the first one and all later ones were given, and the rest. It must see what the command would
-    /// see, whose words tell where in the input something stands: so it reads a file that has a name from its
-    /// beginning, and else as many empty lines before as there were. What was printed already is dropped.
+    /// Restarts with one process, which gets the input of the first and all later ones, and the rest. Error
+    /// messages show positions in the input, so it must see what the command would see: a named file from its
+    /// beginning, or as many empty lines as there were lines before. Output that was printed already is
+    /// dropped.
     fn start_over(&mut self) -> Option<End> {
         let mut one = match PartProcess::start(self.whole.unwrap_or(self.exec)) {
             Ok(one) => one,
@@ -343,7 +347,7 @@ impl<'a> Dispatcher<'a> {
         None
     }
 
-    /// Whether the open member may be given the end of its input: more comes, and it does not keep up.
+    /// Whether the open process may get EOF: more input comes, and it does not keep up.
     fn may_close(&mut self) -> bool {
         if self.within_line || self.alone || self.pending.len() == 0 {
             return false;
@@ -363,7 +367,7 @@ impl<'a> Dispatcher<'a> {
         self.at_work() < wanted && self.members.len() < wanted + 2
     }
 
-    /// Starts the next process. If there can be none now, those that work go on; if none works, that is the end.
+    /// Starts the next process. If that fails, the running ones continue; if none runs, the stage ends.
     fn start(&mut self) -> Option<End> {
         match PartProcess::start(self.exec) {
             Ok(mut member) => {
@@ -391,18 +395,18 @@ impl<'a> Dispatcher<'a> {
         End::Status(126)
     }
 
-    /// Looks what the only process costs, where that was not tried before.
+    /// Measures the only process, if the cost is not known yet.
     fn measure(&mut self) {
         if let (Some(gauge), Some(member)) = (&mut self.gauge, self.members.back())
             && let Some(cost) = gauge.look(member.taken())
         {
-            // It is dealt to already: there is nothing to be saved any more.
+            // Its input is distributed already: giving up now would save nothing.
             self.grain = PartSize::of(&cost, false);
             self.gauge = None;
         }
     }
 
-    /// Prints what is at its turn. `Some` if the command would have ended by now.
+    /// Prints the output whose turn it is. `Some` if the command would have ended by now.
     fn collect(&mut self) -> Option<End> {
         while let Some(head) = self.members.front_mut() {
             if self.errors.name_the_line() && !self.alone && head.has_failed() {
@@ -416,11 +420,11 @@ impl<'a> Dispatcher<'a> {
             if let Some(end) = self.print(&out) {
                 return Some(end);
             }
-            // Whoever closed standard error wants to hear nothing.
+            // If standard error is closed, the messages are lost.
             let _ = std::io::stderr().write_all(&err);
             let head = self.members.front_mut()?;
             let Some((ended, _)) = head.ended else {
-                // The room is used again.
+                // Reuses the buffers.
                 (head.out.bytes, head.err.bytes) = (cleared(out), cleared(err));
                 return None;
             };
@@ -435,7 +439,7 @@ impl<'a> Dispatcher<'a> {
         None
     }
 
-    /// `Some` if nobody takes it.
+    /// Prints output. `Some` if its reader has gone.
     fn print(&mut self, bytes: &[u8]) -> Option<End> {
         let known = usize::try_from(self.skip).unwrap_or(usize::MAX).min(bytes.len());
         self.skip -= known as u64;
@@ -457,7 +461,7 @@ impl<'a> Dispatcher<'a> {
         Some(End::Status(status))
     }
 
-    /// Waits until something can go on.
+    /// Waits until something can continue.
     fn rest(&mut self, interrupts: &Interrupts) {
         self.pass_on(interrupts);
         std::thread::sleep(self.rest);
@@ -474,8 +478,8 @@ impl<'a> Dispatcher<'a> {
         pipe::wait_ready_within(&reads, &writes, if ending { REST } else { WINDOW });
     }
 
-    /// An interrupt from the terminal is for the members as well, and what they make of it decides. One that came to this
-    /// process alone is passed on.
+    /// Handles an interrupt. One from the terminal reaches the processes too, and their reaction decides. One
+    /// sent to this process alone is passed on.
     fn pass_on(&mut self, interrupts: &Interrupts) {
         if !interrupts.came() {
             return;
@@ -505,7 +509,7 @@ fn cleared(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// To standard output, which somebody may have told not to wait.
+/// Writes all bytes to standard output, which another process may have made non-blocking.
 fn write_all(stdout: &mut File, mut bytes: &[u8]) -> std::io::Result<()> {
     while !bytes.is_empty() {
         match stdout.write(bytes) {

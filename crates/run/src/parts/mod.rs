@@ -1,22 +1,22 @@
 //! A real command as several processes, each over some of the lines of its input.
 //!
-//! A process of pelton's stands where the command would stand. It looks at the first of its input without taking it
-//! ([`trial`]): if the command costs too little, or anything is odd, it becomes the command, and nothing was changed.
-//! Else it deals the lines out ([`crew`]):
+//! A pelton process replaces the command. It inspects the first part of its input without consuming it
+//! ([`cost_probe`]): if the command costs too little, or anything is unusual, it becomes the command, and
+//! nothing has changed. Otherwise it distributes the lines ([`dispatcher`]):
 //!
 //! ```text
 //!            ┌► part 1 (lines 1 to 9000)  ─► at once      ┐
-//!   input ───┼► part 2 (9001 to 18000)    ─► kept         ├─► output, in order
-//!            └► part 3 (18001 to …)       ─► kept         ┘
+//!   input ───┼► part 2 (9001 to 18000)    ─► buffered     ├─► output, in order
+//!            └► part 3 (18001 to …)       ─► buffered     ┘
 //! ```
 //!
-//! A process does not say when it has finished a line, so each gets a run of lines and then the end of its input, and the
-//! next run is for a new process. A run is so long that starting a process costs little beside it ([`grain`]): that is
-//! simple, and exact for any command. Processes that live on would save that little, and need a way to tell the output of
-//! one block from the next, which no filter offers.
+//! A process does not report finished lines, so each gets a run of lines and then EOF, and the next run goes
+//! to a new process. A run is long enough that a process start costs little beside it ([`part_size`]): that
+//! is simple, and exact for any command. Long-lived processes would save that little, and need a way to tell
+//! the output of one block from the next, which no filter offers.
 //!
-//! Whatever ends a part early would have ended the command: what comes behind it is dropped, and its processes killed.
-//! They die with this one too, so that none is left whatever happens.
+//! Whatever ends a part early would have ended the command: later parts are dropped, and their processes
+//! killed. They die with this process too, so that none is left in any case.
 
 mod cost_probe;
 mod dispatcher;
@@ -49,7 +49,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Less input does not pay for the trial, which costs two starts of the command.
+/// Less input is not worth the trial, which costs two starts of the command.
 const WORTH_BYTES: u64 = 16 << 20;
 
 /// Whether several processes of a command with this name may share its lines.
@@ -57,12 +57,12 @@ pub fn may_be(name: &[u8]) -> bool {
     may_be_stateless(name) || settings::declared().names(name)
 }
 
-/// What is known of this call, if the user declared it.
+/// Returns the properties of this call, if the user declared it.
 pub fn declared(name: &[u8], args: &[Vec<u8>]) -> Option<Stateless> {
     settings::declared().find(name, args)
 }
 
-/// Why a stage that could run as several processes had better not, as far as that is known before it starts.
+/// Returns why a stage that could be split should not be, as far as known before it starts.
 pub fn refusal(
     stateless: &Stateless,
     stage: &StagePlan,
@@ -103,20 +103,20 @@ pub fn refusal(
 
 /// A stage that may run as several processes.
 pub struct Parts {
-    /// Which stage.
+    /// The index of the stage.
     pub stage: usize,
-    /// The command as it is.
+    /// The unchanged command.
     real: Exec,
-    /// The command for a part: it reads its standard input.
+    /// The command for a part: it reads standard input.
     part: Exec,
     stateless: Stateless,
     redirections: Vec<Redirection>,
-    /// If a redirection fails.
+    /// The fallback if a redirection fails.
     fallback: Option<Exec>,
 }
 
 impl Parts {
-    /// For this stage; `None` if it cannot be after all.
+    /// Makes the parts of this stage; `None` if it cannot be split after all.
     pub fn new(
         stage: usize,
         plan: &StagePlan,
@@ -133,7 +133,7 @@ impl Parts {
         Some(Parts { stage, real, part, stateless: stateless.clone(), redirections, fallback })
     }
 
-    /// Starts the process that stands for the stage, `tie`d to this one or not.
+    /// Starts the process that replaces the stage, `tie`d to this one or not.
     ///
     /// # Errors
     /// If the system has no more processes.
@@ -152,7 +152,7 @@ impl Parts {
         }
     }
 
-    /// Runs it as several processes; `None`, with nothing taken from its input, if that is not to be.
+    /// Runs it as several processes; `None`, with no input consumed, if that does not pay.
     fn divide(&self) -> Option<End> {
         let mut source = Source::open(&self.stateless)?;
         signals::ignore_sigpipe();
@@ -173,11 +173,11 @@ impl Parts {
         Some(crew.run())
     }
 
-    /// As if it had been started in the first place.
+    /// Becomes the real command, as if it had been started at first.
     fn become_real(&self) -> i32 {
         let error = spawn::replace(&self.real);
         let path = self.real.path.to_string_lossy();
-        // What a shell that cannot start a program says ends with the reason as well.
+        // A shell's message for a program that cannot be started ends with the reason too.
         let _ = writeln!(std::io::stderr(), "pelton: cannot execute {path}: {error}");
         126
     }

@@ -8,48 +8,48 @@ use std::io::{ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// A process of the command, what it is to be given, and what it printed that nobody has taken yet.
+/// A process of the command, its queued input, and its buffered output.
 pub struct PartProcess {
     pid: u32,
-    /// `None`: it has been given everything, and the end.
+    /// `None`: it has got all input and EOF.
     stdin: Option<File>,
-    /// The other end of that: what the process leaves in it, it has not read.
+    /// The read end of that pipe: shows what the process has not read.
     left: OwnedFd,
-    /// Not given yet, from `sent` on.
+    /// Input not sent yet, from `sent` on.
     backlog: Vec<u8>,
     sent: usize,
-    /// Nothing comes behind that.
+    /// Whether no more input follows.
     closed: bool,
-    /// How many bytes it was to be given so far.
+    /// Input bytes queued so far.
     pub given: u64,
-    /// All of them, if another one may have to be given the same.
+    /// All its input, if another process may have to get it again.
     kept: Option<Vec<u8>>,
     /// Its standard output.
     pub out: Gathered,
     /// Its standard error.
     pub err: Gathered,
-    /// How it ended, and what it used.
+    /// How it ended, and its resource usage.
     pub ended: Option<(Ended, Usage)>,
 }
 
-/// What comes out of a pipe.
+/// The output from a pipe.
 pub struct Gathered {
     /// `None`: it has ended.
     file: Option<File>,
-    /// What came and was not taken.
+    /// Bytes read and not taken.
     pub bytes: Vec<u8>,
 }
 
-/// Room in its pipes: enough for some milliseconds of a command that is worth it, and no more, since the system limits
-/// the sum for each user.
+/// Size of its pipes: enough for some milliseconds of a command worth splitting, and no more, since the
+/// system limits the total per user.
 const PIPE_BYTES: usize = 256 * 1024;
-/// What it prints is kept up to here; then it waits for its turn.
+/// The most output that is buffered; then it blocks until its turn.
 const KEPT_BYTES: usize = 16 << 20;
 const READ_BYTES: usize = 64 * 1024;
 const SIGKILL: i32 = 9;
 
 impl Gathered {
-    /// Takes what there is; whether anything happened.
+    /// Reads what is available. Returns whether anything happened.
     fn pull(&mut self) -> bool {
         let mut any = false;
         while let Some(file) = &self.file
@@ -67,14 +67,14 @@ impl Gathered {
         any
     }
 
-    /// For who waits for more.
+    /// Returns the descriptor to poll, unless the buffer is full.
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.file.as_ref().filter(|_| self.bytes.len() < KEPT_BYTES).map(|file| file.as_fd())
     }
 }
 
 impl PartProcess {
-    /// Starts it.
+    /// Starts a process.
     ///
     /// # Errors
     /// If the system lacks processes or descriptors.
@@ -94,7 +94,7 @@ impl PartProcess {
             not_mine: None,
         };
         let pid = spawn::spawn_tied(&child)?;
-        // The child has its own.
+        // The child has its own descriptors.
         drop(child);
         let gathered = |fd| Gathered { file: Some(File::from(fd)), bytes: Vec::new() };
         Ok(PartProcess {
@@ -112,22 +112,22 @@ impl PartProcess {
         })
     }
 
-    /// Its number.
+    /// Returns its process ID.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// What it is given is kept from now on.
+    /// Keeps its input from now on.
     pub fn keep(&mut self) {
         self.kept = Some(Vec::new());
     }
 
-    /// What was kept.
+    /// Returns the kept input.
     pub fn kept(&self) -> &[u8] {
         self.kept.as_deref().unwrap_or_default()
     }
 
-    /// More for it, when it can take it.
+    /// Queues more input.
     pub fn give(&mut self, bytes: &[u8]) {
         self.given += bytes.len() as u64;
         if let Some(kept) = &mut self.kept {
@@ -140,17 +140,17 @@ impl PartProcess {
         self.backlog.extend_from_slice(bytes);
     }
 
-    /// Nothing more for it.
+    /// Marks the end of its input.
     pub fn close(&mut self) {
         self.closed = true;
     }
 
-    /// It will be given more.
+    /// Whether it will get more input.
     pub fn is_open(&self) -> bool {
         !self.closed
     }
 
-    /// Sends what it can take now; whether anything was.
+    /// Sends what it can take now. Returns whether anything was sent.
     pub fn push(&mut self) -> bool {
         let mut any = false;
         while let Some(stdin) = &mut self.stdin
@@ -160,7 +160,7 @@ impl PartProcess {
                 Ok(n) => self.sent += n,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return any,
-                // Its other end is here, so nothing else can be wrong with a pipe.
+                // Its read end is open here, so a pipe has no other error.
                 Err(_) => return any,
             }
             any = true;
@@ -171,61 +171,61 @@ impl PartProcess {
         any
     }
 
-    /// Takes what it printed, and sees whether it has ended; whether anything happened.
+    /// Reads its output, and checks whether it has ended. Returns whether anything happened.
     pub fn pull(&mut self) -> bool {
         let mut any = self.out.pull();
         any |= self.err.pull();
         if self.ended.is_none() && self.out.file.is_none() && self.err.file.is_none() {
-            // Another parent cannot have waited for it.
+            // No other parent can have waited for it.
             self.ended = wait::try_reap(self.pid).ok().flatten();
             any |= self.ended.is_some();
         }
         any
     }
 
-    /// It has said something, or ended with another status than 0. One that was ended by a signal has not.
+    /// Whether it printed an error, or exited with a status other than 0. A signal does not count.
     pub fn has_failed(&self) -> bool {
         let failed = |(ended, _): &(Ended, Usage)| matches!(ended, Ended::Exited(status) if *status != 0);
         !self.err.bytes.is_empty() || self.ended.as_ref().is_some_and(failed)
     }
 
-    /// It has ended, and all that it printed was gathered.
+    /// Whether it has ended, and all its output was read.
     pub fn is_done(&self) -> bool {
         self.ended.is_some()
     }
 
-    /// It has ended, or closed what it prints to.
+    /// Whether it has closed its output, but not been reaped.
     pub fn is_ending(&self) -> bool {
         self.ended.is_none() && self.out.file.is_none() && self.err.file.is_none()
     }
 
-    /// It printed as much as may be kept.
+    /// Whether its output buffer is full.
     pub fn is_full(&self) -> bool {
         self.out.bytes.len().max(self.err.bytes.len()) >= KEPT_BYTES
     }
 
-    /// It ended before it had read all that was for it, or before it was told that there is no more.
+    /// Whether it ended before it had read all its input, or before EOF.
     pub fn left_early(&self) -> bool {
         self.stdin.is_some() || self.load() > 0
     }
 
-    /// How many bytes it has taken so far.
+    /// Returns how many bytes it has read so far.
     pub fn taken(&self) -> u64 {
         self.given - (self.load() as u64).min(self.given)
     }
 
-    /// How much lies ready for it.
+    /// Returns how many bytes are queued for it.
     pub fn load(&self) -> usize {
         self.backlog.len() - self.sent + pipe::unread(self.left.as_fd()).unwrap_or(0)
     }
 
-    /// It has enough to read for a while, and room for what it prints.
+    /// Whether it has enough input for a while, and capacity for its output.
     pub fn is_comfortable(&self) -> bool {
         let printed = self.out.file.as_ref().map_or(0, |file| pipe::unread(file.as_fd()).unwrap_or(0));
         self.is_done() || self.load() >= PIPE_BYTES / 2 && printed <= PIPE_BYTES / 2
     }
 
-    /// What to wait for: to read from, and to write to.
+    /// Adds the descriptors to poll, for reading and for writing.
     pub fn waits_for<'a>(&'a self, reads: &mut Vec<BorrowedFd<'a>>, writes: &mut Vec<BorrowedFd<'a>>) {
         reads.extend(self.out.fd().into_iter().chain(self.err.fd()));
         if self.sent < self.backlog.len() {
@@ -233,7 +233,7 @@ impl PartProcess {
         }
     }
 
-    /// Waits until it goes on.
+    /// Waits until it can continue.
     pub fn wait(&self) {
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
         self.waits_for(&mut reads, &mut writes);

@@ -1,31 +1,31 @@
-//! How long a part is, and whether parts pay at all.
+//! The length of a part, and whether parts pay at all.
 
 use pelton_sys::sched::ThreadFile;
 
-/// What a command costs: to be started, and for each byte, in nanoseconds of CPU time.
+/// A command's cost of a start and per byte, in nanoseconds of CPU time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// From its start to its first byte.
     pub start_ns: f64,
-    /// Behind that.
+    /// After that.
     pub ns_per_byte: f64,
 }
 
-/// Dealing out and collecting costs about 1 ns for a byte that is read and 1 for one that is printed, where a core is idle.
-/// A command is divided if it costs much more.
+/// Distributing and collecting costs about 1 ns per byte read and 1 per byte printed, on idle cores. A
+/// command is split if it costs much more.
 const HEAVY_NS_PER_BYTE: f64 = 20.0;
-/// Where others wait for cores it costs 5 ns, most of it for who is woken in turns, and nothing is won before they have gone: only
-/// what costs so much more that it does not matter is dealt out all the same.
+/// When others wait for cores it costs 5 ns, most of it for wake-ups, and nothing is gained before they have
+/// gone: only commands with a far higher cost are split then.
 const HEAVY_IN_A_CROWD_NS_PER_BYTE: f64 = 150.0;
-/// A part costs so many times what its start costs, so that starts are 2% of the whole.
+/// A part costs this many times its start, so that starts are 2% of the total.
 const STARTS: f64 = 50.0;
-/// A start may be at most this share of its part.
+/// The largest share of a start in its part.
 const START_SHARE_MAX: f64 = 0.05;
-/// Parts are kept in memory, so they may not be as long as they like.
+/// Parts are kept in memory, so their length is limited.
 const PART_BYTES: std::ops::RangeInclusive<f64> = 65_536.0..=8_388_608.0;
 
 impl Cost {
-    /// How many bytes a part should have; `None` if parts do not pay.
+    /// Returns how many bytes a part should have; `None` if parts do not pay.
     pub fn part_bytes(&self, crowded: bool) -> Option<usize> {
         let heavy = if crowded { HEAVY_IN_A_CROWD_NS_PER_BYTE } else { HEAVY_NS_PER_BYTE };
         if self.ns_per_byte < heavy {
@@ -37,39 +37,39 @@ impl Cost {
     }
 }
 
-/// How long parts are.
+/// The length of parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartSize {
     /// Not known yet: one process until it is.
     Unknown,
-    /// One process will do.
+    /// One process only.
     One,
-    /// About so many bytes each.
+    /// About this many bytes each.
     Bytes(usize),
-    /// The same, whether that pays or not.
+    /// The same, whether it pays or not.
     Forced(usize),
 }
 
 impl PartSize {
-    /// For a command that costs so much, where others wait for cores or not.
+    /// Returns the length for a command of this cost. `crowded`: whether others wait for cores.
     pub fn of(cost: &Cost, crowded: bool) -> Self {
         cost.part_bytes(crowded).map_or(PartSize::One, PartSize::Bytes)
     }
 }
 
-/// Measures a process while it works: what it has cost twice, with some bytes in between.
+/// Measures a process while it works: its CPU time at two points, with some bytes in between.
 pub struct Gauge {
     accounts: ThreadFile,
     before: Option<(u64, u64)>,
 }
 
 impl Gauge {
-    /// For this process; `None` where the kernel does not tell.
+    /// Starts measuring this process; `None` if the kernel does not report its CPU time.
     pub fn new(pid: u32) -> Option<Self> {
         Some(Gauge { accounts: ThreadFile::of_process(pid)?, before: None })
     }
 
-    /// It has taken so many bytes by now. What it costs, once that is known.
+    /// Returns its cost, once known. It has read `taken_bytes` by now.
     pub fn look(&mut self, taken_bytes: u64) -> Option<Cost> {
         const FIRST_BYTES: u64 = 64 << 10;
         const BETWEEN_BYTES: u64 = 128 << 10;
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(bytes(1e6, 50.0), Some(1_000_000));
         // Cheap.
         assert_eq!(bytes(1e6, 10.0), None);
-        // So dear that little is enough, and so slow to start that nothing is.
+        // So expensive that little input is enough, and so slow to start that no length is.
         assert_eq!(bytes(1e6, 5000.0), Some(65_536));
         assert_eq!(bytes(50e6, 50.0), None);
         assert_eq!(bytes(5e6, 25.0), Some(8_388_608));

@@ -1,21 +1,21 @@
-//! What was read and is given to nobody yet.
+//! Input that was read and is not queued yet.
 
 use memchr::{memchr, memrchr};
 
-/// Bytes in the order in which they came.
+/// Bytes in their original order.
 #[derive(Default)]
 pub struct Pending {
-    /// To be read into.
+    /// The buffer to read into.
     pub bytes: Vec<u8>,
 }
 
 impl Pending {
-    /// How many there are.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The end of the whole lines that fit into `room`, of one line at least; `None` if there is no end of a line.
+    /// Returns the end of the whole lines that fit into `room`, at least one line; `None` if no line ends.
     pub fn lines(&self, room: usize) -> Option<usize> {
         let room = room.min(self.bytes.len());
         memrchr(b'\n', &self.bytes[..room])
@@ -23,7 +23,7 @@ impl Pending {
             .map(|at| at + 1)
     }
 
-    /// Takes the first `n` of them, in order.
+    /// Takes the first `n` bytes.
     pub fn take(&mut self, n: usize) -> std::vec::Drain<'_, u8> {
         self.bytes.drain(..n)
     }

@@ -1,4 +1,4 @@
-//! What the command line says of parts, for everything that this process starts.
+//! Command line settings for parts, for everything that this process starts.
 
 use pelton_commands::stateless::Declared;
 use std::sync::OnceLock;
@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 static DECLARED: OnceLock<Declared> = OnceLock::new();
 static NONE: OnceLock<Declared> = OnceLock::new();
 
-/// The commands that the user says treat each line by itself: set once, before anything is planned.
+/// Sets the commands that the user declares to treat lines independently. Call it once, before anything is
+/// planned.
 pub fn set_declared(declared: Declared) {
     let _ = DECLARED.set(declared);
 }
@@ -16,10 +17,11 @@ pub(super) fn declared() -> &'static Declared {
     DECLARED.get().unwrap_or_else(|| NONE.get_or_init(Declared::default))
 }
 
-/// 0: as it pays.
+/// 0: by cost.
 static PART_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// A testing aid: every stage that may be divided is, into parts of about so many bytes, whether it pays or not.
+/// Splits every stage that may be split into parts of about this many bytes, whether it pays or not. For
+/// tests.
 pub fn set_part_bytes(bytes: usize) {
     PART_BYTES.store(bytes, Ordering::Relaxed);
 }

@@ -1,4 +1,4 @@
-//! What a divided stage reads.
+//! The input of a split stage.
 
 use super::{WORTH_BYTES, settings};
 use memchr::memchr;
@@ -14,21 +14,21 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::Duration;
 
-/// A pipe, or a plain file with enough in it.
+/// A pipe, or a large enough regular file.
 pub struct Source {
     file: File,
-    /// Reading it never waits for anybody.
+    /// Whether reading it never blocks.
     regular: bool,
     ended: bool,
 }
 
-/// Read at once.
+/// Bytes per read.
 const BLOCK_BYTES: usize = 256 * 1024;
-/// What an input pipe holds, if that is allowed: whoever feeds it can work on meanwhile.
+/// Size of an input pipe, if permitted: its writer can continue meanwhile.
 const PIPE_BYTES: usize = 1 << 20;
 
 impl Source {
-    /// What the stage reads; `None` if the real command had better read it.
+    /// Opens the stage's input; `None` if the real command should read it.
     pub fn open(stateless: &Stateless) -> Option<Self> {
         let file = match &stateless.input {
             Input::Stdin => File::from(std::io::stdin().as_fd().try_clone_to_owned().ok()?),
@@ -46,8 +46,8 @@ impl Source {
         }
         let output = File::from(std::io::stdout().as_fd().try_clone_to_owned().ok()?).metadata().ok()?;
         let same = (metadata.dev(), metadata.ino()) == (output.dev(), output.ino());
-        // grep will not read what it writes, and stops at its first match where nobody reads what it finds. jq prints in
-        // colours on a terminal.
+        // grep refuses to read its output file, and stops at its first match if its output is discarded. jq
+        // prints in colours on a terminal.
         let looks = stateless.statuses == Statuses::Found || stateless.data == Data::Json;
         if same || looks && output.file_type().is_char_device() {
             return None;
@@ -62,9 +62,9 @@ impl Source {
         Some(source)
     }
 
-    /// Whether lines are by themselves in all of it, as far as that depends on how it is read: which read of a file shows
-    /// a NUL first is for the real command to see. All of a file is looked at, so this is only for a command that costs
-    /// much more than that.
+    /// Whether lines are independent in the whole input, as far as that depends on reading: only the real
+    /// command decides which read of a file shows a NUL first. Scans a whole file, so only for commands that
+    /// cost much more than that.
     pub fn may_be_divided(&mut self, data: Data) -> bool {
         !self.regular || data == Data::Bytes || self.holds_nul() == Some(false)
     }
@@ -84,7 +84,7 @@ impl Source {
         }
     }
 
-    /// The first of it, nothing of which is taken; `None` if little comes, or slowly.
+    /// Returns the first bytes without consuming them; `None` if few come, or slowly.
     pub fn first_bytes(&mut self, bytes: usize) -> Option<Vec<u8>> {
         if self.regular {
             let mut first = vec![0; bytes];
@@ -93,7 +93,7 @@ impl Source {
             first.truncate(n);
             return Some(first);
         }
-        // The first byte may take as long as it will.
+        // The first byte may take arbitrarily long.
         while !pipe::is_readable_within(self.file.as_fd(), Duration::from_secs(3600)) {}
         for _ in 0..PATIENCE_MS {
             let fd = self.file.as_fd();
@@ -108,7 +108,7 @@ impl Source {
         None
     }
 
-    /// Takes so many bytes, which were looked at before.
+    /// Consumes this many bytes, which were inspected before.
     pub fn skip(&mut self, bytes: usize) -> std::io::Result<()> {
         if self.regular {
             return self.file.seek(SeekFrom::Current(bytes as i64)).map(drop);
@@ -117,14 +117,14 @@ impl Source {
         self.file.read_exact(&mut taken)
     }
 
-    /// From now on it is read for good: whoever feeds a pipe gets more room.
+    /// Enlarges a pipe once the input is read for good.
     pub fn settle(&self) {
         if !self.regular {
             pipe::enlarge(self.file.as_fd(), PIPE_BYTES);
         }
     }
 
-    /// Appends what there is to read now; false if nothing is.
+    /// Appends what is available; returns `false` if nothing is.
     ///
     /// # Errors
     /// If it cannot be read: as if it had ended there.
@@ -144,21 +144,21 @@ impl Source {
         Ok(true)
     }
 
-    /// Nothing more comes.
+    /// Whether no more input comes.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Somebody else reads it.
+    /// Ends it here: another process reads the rest.
     pub fn leave(&mut self) {
         self.ended = true;
     }
 
-    /// For who waits for it.
+    /// Returns the descriptor to poll.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 }
 
-/// What feeds a pipe so slowly is not held up by the command.
+/// With a slower writer, the command is not the bottleneck.
 const PATIENCE_MS: u32 = 20;

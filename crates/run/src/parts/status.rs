@@ -1,4 +1,4 @@
-//! What one command would have ended with.
+//! Computes the status of the whole command.
 
 use super::dispatcher::End;
 use pelton_commands::stateless::Statuses;
@@ -12,13 +12,13 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Of no part yet.
+    /// Starts with no part.
     pub fn new(statuses: Statuses) -> Self {
         Tally { statuses, first: None, found: false }
     }
 
-    /// The next part ended like this, before it had been given all its lines (`early`) or behind them. If the command
-    /// would have ended there, how.
+    /// Adds the end of the next part, before it had got all its lines (`early`) or after them. Returns how
+    /// the command would have ended there, if so.
     pub fn add(&mut self, ended: Ended, early: bool) -> Option<End> {
         let status = match ended {
             Ended::Signalled(signal, _) => return Some(End::Signal(signal)),
@@ -34,7 +34,7 @@ impl Tally {
         }
     }
 
-    /// Of all parts.
+    /// Returns the end after all parts.
     pub fn end(&self) -> End {
         let first = self.first.unwrap_or(0);
         match self.statuses {

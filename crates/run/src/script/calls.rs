@@ -1,4 +1,4 @@
-//! Writing calls into a text: the words of the stages stay as they are, only what is between them changes.
+//! Writes calls into a text: the words of the stages are unchanged, only the text between them changes.
 
 use super::Caller;
 use crate::shell::Shell;
@@ -14,17 +14,17 @@ pub struct Writer<'a> {
     pub pipefail: bool,
 }
 
-/// A piece of text in place of another.
+/// A replacement of a piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     pub span: Span,
     pub text: String,
-    /// Stages that this edit brings into a call.
+    /// Stages that this edit adds to a call.
     pub stages: usize,
 }
 
 impl Writer<'_> {
-    /// One call for these neighbours. Nothing, if something stands between two of them that is not understood.
+    /// Makes one call of these adjacent stages. Returns nothing if unknown text lies between two of them.
     pub fn call(&self, stages: &[Stage]) -> Vec<Edit> {
         let separator = &self.caller.separator;
         let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return vec![] };
@@ -39,7 +39,7 @@ impl Writer<'_> {
             let text = format!(" {separator} {}", "\\\n".repeat(lines));
             edits.push(Edit { span: gap, text, stages: 1 });
         }
-        // What the call is told by an option is no longer the shell's.
+        // Redirections passed as options are removed from the text.
         edits.extend(redirects.iter().map(|one| Edit { span: one.span, text: String::new(), stages: 0 }));
         edits
     }
@@ -58,8 +58,8 @@ impl Writer<'_> {
         words.join(" ") + " "
     }
 
-    /// A redirection as an option: the call opens the file as the stage would, so that only the stage fails if it
-    /// cannot.
+    /// Returns a redirection as an option: the call opens the file as the stage would, so that only the stage
+    /// fails on an error.
     fn option(&self, redirect: &Redirect) -> Option<String> {
         let (name, target) = match &redirect.kind {
             RedirectKind::Read(target) => ("read", target),
@@ -72,7 +72,7 @@ impl Writer<'_> {
     }
 }
 
-/// The newlines between two stages; `None` if anything but blanks, comments and one `|` stands there.
+/// Counts the newlines between two stages; `None` if there is anything but blanks, comments and one `|`.
 fn lines(gap: &str) -> Option<usize> {
     let mut bars = 0;
     for line in gap.split('\n') {
@@ -86,12 +86,12 @@ fn lines(gap: &str) -> Option<usize> {
     (bars == 1).then(|| gap.matches('\n').count())
 }
 
-/// A word that stands for itself.
+/// Quotes a word for the shell.
 pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The text with all edits made. They do not overlap; of two at one place, the one given first comes first.
+/// Applies all edits. They do not overlap; of two at one position, the one given first comes first.
 pub fn apply(text: &str, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|edit| edit.span.start);
     let mut out = String::with_capacity(text.len() + 64 * edits.len());

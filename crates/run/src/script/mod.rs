@@ -1,17 +1,17 @@
 //! Scripts: the shell expands, branches and loops; pelton runs the pipelines.
 //!
-//! A text with loops, conditions or functions is the shell's. But neighbouring stages that pelton has kernels for
-//! become one call of `pelton pipe`, in argument form, so that the shell expands their words as it always does:
+//! The shell runs a text with loops, conditions or functions. But adjacent stages that pelton has kernels for
+//! become one call of `pelton pipe`, in argument form, so that the shell expands their words as usual:
 //!
 //! ```text
 //! for f in *.log; do grep "$p" "$f" | sort | uniq -c >"$f.out"; done
 //! for f in *.log; do pelton pipe SEP grep "$p" "$f" SEP sort SEP uniq -c >"$f.out"; done
 //! ```
 //!
-//! SEP is a word that no expansion can yield, since it is made up anew each time. Lines stay where they are. What could
-//! tell a call from a pipeline is refused, for the stage, the pipeline or the whole text: see `refuse`
-//! and `stages`. The idea of compiling only regions of a script, and leaving control to the shell, is
-//! PaSh's; that the shell does the expansion, just in time, is PaSh-JIT's.
+//! SEP is a word that no expansion can yield, since it is generated each time. Line numbers do not change.
+//! Anything that could tell a call from a pipeline is refused, for the stage, the pipeline or the whole text:
+//! see `refuse` and `stages`. Compiling only regions of a script and leaving control to the shell is PaSh's
+//! idea; just-in-time expansion by the shell is PaSh-JIT's.
 
 mod calls;
 mod outlook;
@@ -30,33 +30,33 @@ use refuse::ShellEffects;
 /// A text whose pipelines call pelton.
 #[derive(Debug)]
 pub struct Rewritten {
-    /// What the shell is to run.
+    /// The text for the shell.
     pub text: String,
-    /// Every pipeline of two stages or more, in the order written.
+    /// Every pipeline of two stages or more, in textual order.
     pub pipelines: Vec<Considered>,
 }
 
-/// A pipeline, and what becomes of it.
+/// A pipeline, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Considered {
-    /// Where it stands.
+    /// Its position.
     pub span: Span,
     /// Its line, from 1.
     pub line: usize,
     /// How many of its stages pelton runs, in one or more calls.
     pub called: usize,
-    /// How many it has.
+    /// Its number of stages.
     pub stages: usize,
     /// Why not all: the first reason, to follow 'because of'.
     pub reason: Option<String>,
 }
 
-/// How the calls are made.
+/// How calls are written.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The path of pelton.
     pub program: String,
-    /// Options for `pelton pipe`, as they are to be given.
+    /// Options for `pelton pipe`, as written.
     pub options: Vec<String>,
     /// The word between the stages.
     pub separator: String,
@@ -78,7 +78,7 @@ pub fn may_hold_pipelines(plan: &Plan) -> bool {
 /// Rewrites the text of `request`.
 ///
 /// # Errors
-/// The reason why the text had better be left as it is, to follow 'because of'.
+/// The reason why the text should stay unchanged, to follow 'because of'.
 pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) -> Result<Rewritten, String> {
     if let Some(reason) = few_descriptors(request) {
         return Err(reason.into());
@@ -120,10 +120,10 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     Ok(Rewritten { text: calls::apply(text, edits), pipelines: considered })
 }
 
-/// The system takes no longer argument than 128 KiB, and calls are longer than what they replace.
+/// The system limits an argument to 128 KiB, and calls are longer than what they replace.
 const LONGEST: usize = 64 * 1024;
 
-/// The call that runs the rewritten text, under the name and with the arguments of the request.
+/// Returns the call that runs the rewritten text, with the name and the arguments of the request.
 pub fn call(rewritten: &Rewritten, request: &Request, environment: &Environment) -> Option<Exec> {
     let env = environment.as_inherited();
     let flags = request.shell_flags.iter().map(|flag| flag.to_str()).collect::<Option<Vec<_>>>()?;
@@ -131,14 +131,15 @@ pub fn call(rewritten: &Rewritten, request: &Request, environment: &Environment)
     request.shell.call(&flags, rewritten.text.as_bytes(), &request.name, &request.args, &env)
 }
 
-/// A pipeline with spans in the whole text, and what is around it.
+/// A pipeline with spans in the whole text, and its context.
 pub(crate) struct Found {
     pub(crate) pipeline: Pipeline,
     background: bool,
     loop_variables: Vec<String>,
 }
 
-/// Every pipeline of the text. One that is nested is read again by itself, so that the second parser has its say.
+/// Returns every pipeline of the text. Parses a nested one again by itself, so that the second parser checks
+/// it.
 pub(crate) fn pipelines(text: &str, dialect: Dialect, script: &Script) -> Vec<Found> {
     let top = script.items.iter().flat_map(|item| item.and_or.pipelines().map(|it| (it, item.background)));
     let top = top.map(|(pipeline, background)| Found {
@@ -155,8 +156,8 @@ pub(crate) fn pipelines(text: &str, dialect: Dialect, script: &Script) -> Vec<Fo
     top.chain(nested).collect()
 }
 
-/// Whether `text` is a loop of the shell, or a group of commands, that starts processes: for a command that is not the shell's
-/// own, a pipeline or a `$(…)`.
+/// Whether `text` is a loop of the shell, or a group of commands, that starts processes: for an external
+/// command, a pipeline or a `$(…)`.
 pub(crate) fn is_loop_of_processes(text: &str) -> bool {
     let Ok(script) = syntax::parse(text, Dialect::Bash) else { return false };
     let compound = |stage: &syntax::Stage| matches!(stage.command, Command::Compound(_));
@@ -177,7 +178,7 @@ pub(crate) fn is_loop_of_processes(text: &str) -> bool {
             .any(|found| found.pipeline.stages.len() > 1 || found.pipeline.stages.iter().any(starts))
 }
 
-/// The one pipeline that `text` is.
+/// Returns the pipeline if `text` is exactly one.
 fn alone(text: &str, dialect: Dialect) -> Option<Pipeline> {
     let script = syntax::parse(text, dialect).ok().filter(|script| script.unmodelled().is_none())?;
     let [item] = script.items.as_slice() else { return None };
@@ -185,7 +186,7 @@ fn alone(text: &str, dialect: Dialect) -> Option<Pipeline> {
     whole.then(|| item.and_or.first.clone())
 }
 
-/// The names of all functions that the text defines, wherever it does.
+/// Returns the names of all functions that the text defines anywhere.
 fn functions(found: &[Found]) -> Vec<String> {
     let stages = found.iter().flat_map(|one| &one.pipeline.stages);
     let names = stages.filter_map(|stage| match &stage.command {
@@ -195,7 +196,7 @@ fn functions(found: &[Found]) -> Vec<String> {
     names.collect()
 }
 
-/// The calls of one pipeline, and why it is not one call.
+/// Returns the calls of one pipeline, and why it is not one call.
 fn consider(
     found: &Found,
     judge: &stages::Judge<'_>,

@@ -1,5 +1,6 @@
-//! Which calls would only start what the shell starts as well: those whose words tell, whatever the shell makes of the others,
-//! that no stage of them runs natively or in parts. A loop pays for such a call each time.
+//! Finds calls that would only start what the shell starts as well: their static words show, for any
+//! expansion of the others, that no stage runs natively or in parts. In a loop such a call has a cost each
+//! time.
 
 use crate::environ::Environment;
 use crate::lookup;
@@ -13,7 +14,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What words are taken for that the shell makes when it comes to them: a number, a name, a program of sed, a path, nothing.
+/// Examples for the result of an expansion: a number, a name, a program of sed, a path, nothing.
 const EXAMPLES: [Option<&str>; 5] = [Some("1"), Some("x"), Some("p"), Some("/x"), None];
 
 /// What is known before the text runs.
@@ -25,7 +26,7 @@ pub struct Outlook<'a> {
 }
 
 impl<'a> Outlook<'a> {
-    /// For this text.
+    /// Makes the outlook for this text.
     pub fn new(text: &str, environment: &'a Environment) -> Self {
         let mut names = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         let sets_locale = names.any(|name| name.starts_with("LC_") || name == "LANG" || name == "LANGUAGE");
@@ -34,7 +35,7 @@ impl<'a> Outlook<'a> {
         Outlook { environment, locale, detector: RefCell::new(environment.detector()) }
     }
 
-    /// Why a call of these stages would gain nothing, if that is certain, to follow 'because of'.
+    /// Returns why a call of these stages would certainly gain nothing, to follow 'because of'.
     pub fn nothing_gained(&self, stages: &[Stage]) -> Option<String> {
         let reasons: Option<Vec<String>> = stages.iter().map(|stage| self.stays_a_process(stage)).collect();
         reasons?.into_iter().next()
@@ -59,7 +60,7 @@ impl<'a> Outlook<'a> {
     }
 }
 
-/// Why a command line would run as it is.
+/// Returns why a command line would run unchanged.
 fn refusal(name: &[u8], args: &[Vec<u8>], context: &Context) -> Option<String> {
     let reads = Cell::new(false);
     let no_script = |_: &[u8]| {
@@ -74,7 +75,7 @@ fn refusal(name: &[u8], args: &[Vec<u8>], context: &Context) -> Option<String> {
     (!reads.get() && !in_parts()).then_some(declined.reason)
 }
 
-/// The arguments with each example for what the shell makes; one of them, if it makes nothing.
+/// Returns the arguments with each example in place of expansions; only one variant if there are none.
 fn possible_arguments(simple: &Simple) -> Vec<Vec<Vec<u8>>> {
     let words = &simple.words[1..];
     let with = |example: &Option<&str>| words.iter().filter_map(|word| filled(word, *example)).collect();
@@ -84,7 +85,7 @@ fn possible_arguments(simple: &Simple) -> Vec<Vec<Vec<u8>>> {
     EXAMPLES.iter().map(with).collect()
 }
 
-/// `None`: the word is none.
+/// Fills in a word; `None` if it vanishes.
 fn filled(word: &Word, example: Option<&str>) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let mut stands = word.parts.is_empty();

@@ -1,11 +1,11 @@
-//! What makes a whole text better left alone: whatever could tell a call from a pipeline, wherever it stands.
+//! Reasons to leave a whole text unchanged: anything in it that could tell a call from a pipeline.
 //!
-//! This looks at words without understanding the text, so that code in strings and here-documents counts as well. It may
-//! cry wolf (in a comment, say), which costs a gain; it must not stay silent.
+//! This scans words without parsing the text, so that code in strings and here-documents counts too. It may
+//! refuse too much (a word in a comment), but never too little.
 
 use std::ffi::OsString;
 
-/// What the text does to its shell that calls must know.
+/// Effects of the text on its shell that calls must know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShellEffects {
     /// `set -u` may be on: an unset variable ends a stage, but would end the script in a call.
@@ -16,7 +16,7 @@ pub struct ShellEffects {
     pub noclobber: bool,
 }
 
-/// Words that a call would change the meaning of, and why.
+/// Words that do not work with a call, and why.
 const WORDS: [(&str, &str); 33] = [
     ("PIPESTATUS", "`PIPESTATUS`, which tells stages apart"),
     ("pipestatus", "`pipestatus`, which tells stages apart"),
@@ -53,12 +53,12 @@ const WORDS: [(&str, &str); 33] = [
     ("PATH", "`PATH`, which changes what commands are"),
 ];
 
-/// Names that options of `set` may have.
+/// Accepted option names of `set`.
 const OPTIONS: [&str; 6] = ["errexit", "nounset", "pipefail", "noglob", "noclobber", "allexport"];
-/// Their letters.
+/// Accepted option letters of `set`.
 const LETTERS: &str = "euCfao";
 
-/// What the text does to its shell, or why it is left alone. `flags` are those of its `#!` line.
+/// Returns the text's effects on its shell, or why it is left unchanged. `flags` are those of its `#!` line.
 pub fn manner(text: &str, flags: &[OsString]) -> Result<ShellEffects, String> {
     let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let names: Vec<&str> = text.split(|c| !name(c)).collect();
@@ -91,14 +91,14 @@ pub fn manner(text: &str, flags: &[OsString]) -> Result<ShellEffects, String> {
             manner.take(option, &mut rest)?;
         }
     }
-    // Whoever sets it in other ways is taken at the word.
+    // If it is set in another way, the word alone counts.
     manner.pipefail |= names.contains(&"pipefail");
     manner.nounset |= names.contains(&"nounset");
     Ok(manner)
 }
 
 impl ShellEffects {
-    /// One word of options.
+    /// Parses one word of options.
     fn take<'w>(&mut self, word: &str, rest: &mut impl Iterator<Item = &'w str>) -> Result<(), String> {
         let unknown = || format!("`set {word}`, which may change how the shell works");
         let letters =

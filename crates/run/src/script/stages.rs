@@ -1,7 +1,7 @@
-//! Which stages may be part of a call.
+//! Decides which stages may be part of a call.
 //!
-//! In a pipeline each stage's words are expanded in a copy of the shell; in a call, in the shell itself. What that could
-//! tell apart is refused: an expansion that assigns, fails, counts, or runs a command.
+//! In a pipeline each stage's words are expanded in a copy of the shell; in a call, in the shell itself.
+//! Refuses what could show the difference: an expansion that assigns, fails, counts, or runs a command.
 
 use crate::environ::Environment;
 use crate::lookup;
@@ -11,18 +11,18 @@ use pelton_syntax::{
     Command, Pipeline, Reason, Redirect, RedirectKind, Simple, Stage, Word, WordPart, is_set_by_shell,
 };
 
-/// What is known of the text around.
+/// The context of a stage.
 pub struct Judge<'a> {
     pub text: &'a str,
     pub environment: &'a Environment,
     pub manner: &'a ShellEffects,
-    /// Names that are functions somewhere.
+    /// Names that are functions anywhere in the text.
     pub functions: &'a [String],
 }
 
 impl Judge<'_> {
-    /// Whether the stage may be in a call; else why not, to follow 'because of'. Only the first and the last stage of a
-    /// pipeline may redirect: its input, its output.
+    /// Checks whether the stage may be in a call. The error is the reason, to follow 'because of'. Only the
+    /// first and the last stage of a pipeline may redirect: its input, its output.
     pub fn stage(&self, stage: &Stage, first: bool, last: bool, loops: &[String]) -> Result<(), String> {
         let simple = match &stage.command {
             Command::Simple(simple) => simple,
@@ -47,7 +47,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A name that is a program's with a kernel, and written so that it can be nothing else.
+    /// Accepts the name of a program with a kernel, if the word can mean nothing else.
     fn command(&self, simple: &Simple) -> Result<(), String> {
         if simple.assignments.iter().any(|assignment| assignment.value.static_text().is_none()) {
             return Err("an assignment before a command".into());
@@ -91,7 +91,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// What is not modelled, but expanded by the shell the same way wherever it stands.
+    /// Accepts an expansion that is not modelled, if the shell expands it the same way everywhere.
     fn opaque(&self, reason: Reason, written: &str) -> Result<(), String> {
         let plain = !["$(", "`", "<(", ">(", "=", "++", "--"].iter().any(|sign| written.contains(sign));
         let fails = written.contains('?') || self.manner.nounset;
@@ -134,7 +134,7 @@ impl Judge<'_> {
     }
 }
 
-/// Moves all spans of a pipeline that was read by itself to where it stands.
+/// Shifts all spans of a separately parsed pipeline to its position.
 pub fn shift(pipeline: &mut Pipeline, by: usize) {
     let moved = |span: &mut Span| *span = Span::new(span.start + by, span.end + by);
     let word = |word: &mut Word| {

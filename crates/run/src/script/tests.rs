@@ -17,7 +17,7 @@ fn rewritten(text: &str) -> Result<Rewritten, String> {
     rewrite(&request, &environment, &caller)
 }
 
-/// The text after it, with what every call has left out.
+/// Returns the rewritten text, without what all calls share.
 fn after(text: &str) -> String {
     let text = rewritten(text).expect("rewritten").text;
     let mut out = String::new();

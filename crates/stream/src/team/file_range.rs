@@ -1,4 +1,4 @@
-//! Parts of a plain file: who takes one reads it, block by block.
+//! Ranges of a regular file: the worker that takes one reads it, block by block.
 
 use crate::{PlainFile, block_bytes};
 use memchr::memrchr;
@@ -8,11 +8,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One or several blocks that lie in a plain file.
+/// One or several blocks of a regular file.
 pub struct FileRange {
     /// The file.
     pub file: Arc<dyn PlainFile + Send>,
-    /// Where in it.
+    /// The byte range.
     pub range: Range<u64>,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Debug for FileRange {
 }
 
 impl FileRange {
-    /// Whether all of it could be read.
+    /// Appends the whole range to `into`. Returns whether it could be read.
     pub(super) fn read(&self, into: &mut Vec<u8>) -> bool {
         self.append(self.range.clone(), into)
     }
@@ -31,14 +31,14 @@ impl FileRange {
     fn append(&self, range: Range<u64>, into: &mut Vec<u8>) -> bool {
         let size = (range.end - range.start) as usize;
         let fill = |room: read::Room<'_>| {
-            // What it shows lies in `into`.
+            // The bytes are appended to `into`.
             let _ = self.file.fill(room, range.start);
         };
         read::append_parts(into, &[size], |rooms| rooms.into_iter().for_each(fill)) == 1
     }
 
-    /// Gives `work` all of it, in blocks that end with `cut` as the whole of it does. `false` as soon as that says so, or if something
-    /// cannot be read.
+    /// Calls `work` for the whole range, in blocks that end with `cut` as the range does. Returns `false` as
+    /// soon as `work` does, or on a read error.
     pub(super) fn each(
         &self,
         cut: Option<u8>,
@@ -73,17 +73,17 @@ impl FileRange {
     }
 }
 
-/// So much of a record that was begun is read again with the next block: what is read to the same place of memory each time stays in
-/// cache, and what is kept would move that place.
+/// An incomplete record of at most this length is read again with the next block: reading to the same memory
+/// each time stays in cache, and keeping a record would move the destination.
 const REREAD_BYTES: usize = 4096;
 
-/// How many blocks a part is: where a block costs little, to hand over each of them costs as much.
+/// The number of blocks in a range: for cheap blocks, handing over each one costs as much as its work.
 #[derive(Debug)]
 pub(super) struct BatchSize(usize);
 
-/// A part should take about so long: what is printed in order waits for it, and so does whoever wants the core.
+/// The wanted time per range: ordered output waits for it, and so do other users of the core.
 const PART_TIME: [Duration; 2] = [Duration::from_micros(150), Duration::from_micros(600)];
-/// What a part prints stays in cache, as long as it prints no more than it reads.
+/// The output of a range stays in cache, as long as it is not larger than its input.
 pub(super) const MOST_BLOCKS: usize = 4;
 
 impl BatchSize {
@@ -95,7 +95,7 @@ impl BatchSize {
         self.0
     }
 
-    /// A part of so many blocks took so long.
+    /// Adapts the size after a range that took this long.
     pub fn measure(&mut self, took: Duration) {
         if took < PART_TIME[0] {
             self.0 = MOST_BLOCKS.min(self.0 * 2);
@@ -119,7 +119,7 @@ mod tests {
         FileRange { file: Arc::new(file), range }
     }
 
-    /// Lines, of which every eleventh is longer than a block.
+    /// Returns lines of which every eleventh is longer than a block.
     fn lines() -> Vec<u8> {
         let of = |number: usize| match number % 11 {
             10 => vec![b'x'; BLOCK_BYTES + number],

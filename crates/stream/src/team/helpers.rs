@@ -1,4 +1,4 @@
-//! Others who may help a kernel with work that is there all at once: jobs that do not depend on each other.
+//! Threads that help a kernel with independent jobs that are all available at once.
 
 use super::worker_count::WorkerCount;
 use super::{Policy, lock};
@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::thread::Scope;
 
-/// Who may help. Cheap to clone; nobody by default.
+/// The threads that may help. Cheap to clone; none by default.
 #[derive(Clone, Default)]
 pub struct Helpers {
     policy: Option<Arc<dyn Policy>>,
@@ -21,32 +21,32 @@ impl fmt::Debug for Helpers {
 }
 
 impl Helpers {
-    /// As many as this policy wants, asked before each job of the first worker.
+    /// Allows as many threads as `policy` wants. It is asked before each job of the first worker.
     pub fn new(policy: Arc<dyn Policy>) -> Self {
         Helpers { policy: Some(policy), eager: false }
     }
 
-    /// They share what is not worth sharing, too: for tests.
+    /// Shares work of any size: for tests.
     pub fn eager(self) -> Self {
         Helpers { eager: true, ..self }
     }
 
-    /// Whether there may ever be somebody.
+    /// Whether helpers may be available.
     pub fn may_help(&self) -> bool {
         self.policy.is_some()
     }
 
-    /// Work of this size (in whatever unit) is the least that pays to be shared; one that shares everything needs only 1.
+    /// Returns the least work worth sharing: `size` in any unit, or 1 if eager.
     pub fn worth(&self, size: usize) -> usize {
         if self.eager { 1 } else { size }
     }
 
-    /// How many are wanted now, the caller included.
+    /// Returns how many workers are wanted now, the caller included.
     pub fn wanted(&self, at_work: usize) -> usize {
         self.policy.as_ref().map_or(1, |policy| policy.wanted(at_work).max(1))
     }
 
-    /// Runs `work` in the calling thread, one of the others: [`Policy::hired`] first.
+    /// Runs `work` in the calling helper thread, after [`Policy::hired`].
     pub fn as_hired<T>(&self, work: impl FnOnce() -> T) -> T {
         if let Some(policy) = &self.policy {
             policy.hired();
@@ -54,8 +54,8 @@ impl Helpers {
         work()
     }
 
-    /// Does all these jobs, each once, in any order, with a scratch per worker. The caller works as well; all others are
-    /// gone when this returns.
+    /// Runs each job once, in any order, with one scratch per worker. The caller works too. All other workers
+    /// have ended when this returns.
     pub fn each<T: Send, S: Default>(
         &self,
         jobs: impl IntoIterator<Item = T>,
@@ -79,7 +79,7 @@ struct Floor<'a, T, W> {
 }
 
 impl<T: Send, W: Sync> Floor<'_, T, W> {
-    /// The next job, and how many are left.
+    /// Takes the next job. Also returns how many remain.
     fn take(&self) -> Option<(T, usize)> {
         let mut jobs = lock(&self.jobs);
         let job = jobs.pop_front()?;
@@ -96,7 +96,7 @@ impl<T: Send, W: Sync> Floor<'_, T, W> {
             let wanted = self.crew.wanted(at_work);
             self.heads.aim_at(wanted);
             for _ in at_work..wanted.min(at_work + left) {
-                // Where one cannot be had, others are not asked for again and again.
+                // After one failed start, no more are tried.
                 full = full || !self.hire(scope);
             }
             (self.work)(&mut scratch, job);

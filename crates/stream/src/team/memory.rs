@@ -1,24 +1,24 @@
-//! A team on inputs that are in memory: for tests, beside [`crate::memory::run`].
+//! A team on inputs in memory, for tests, like [`crate::memory::run`].
 
 use super::{Intake, Left, Policy, Taken, Why, drive};
 use crate::memory::{Source, next_block};
 use crate::{Chain, Fed, Flow, Framing, InputKind, Kernel, Sink};
 use std::collections::VecDeque;
 
-/// What came of a run.
+/// The result of a run.
 pub struct Together {
-    /// What it printed.
+    /// The standard output.
     pub stdout: Vec<u8>,
-    /// What it said.
+    /// The standard error.
     pub stderr: Vec<u8>,
-    /// Its kernel.
+    /// The chain with the kernel.
     pub chain: Chain,
-    /// If it handed over: what the real command must get.
+    /// After a fallback: what the real command must get.
     pub rest: Option<Vec<u8>>,
 }
 
-/// Runs a kernel over its inputs with so many workers, in blocks of about `block_bytes`; `None` if it cannot share its
-/// work.
+/// Runs a kernel over its inputs with this many workers, in blocks of about `block_bytes`. Returns `None` if
+/// it cannot share its work.
 pub fn run(
     kernel: Box<dyn Kernel>,
     sources: &[Source<'_>],
@@ -42,7 +42,7 @@ pub fn run(
     Some(Together { stdout: sink.0, stderr: sink.1, chain, rest })
 }
 
-/// What was printed, and what was said.
+/// The standard output and the standard error.
 #[derive(Default)]
 pub(super) struct WorkerOutput(pub(super) Vec<u8>, pub(super) Vec<u8>);
 
@@ -64,7 +64,7 @@ struct Run<'a> {
     block_bytes: usize,
     workers: usize,
     left: VecDeque<(usize, Vec<u8>)>,
-    /// There was a team.
+    /// Whether a team ran.
     together: bool,
 }
 
@@ -87,14 +87,14 @@ impl Run<'_> {
             let framing = || chain.links.first().map_or(Framing::Bytes, |link| link.kernel.framing());
             let whole = shared.map_or_else(framing, |it| it.cut.map_or(Framing::Bytes, Framing::Records));
             let rest = &bytes[self.bytes..];
-            // The first kernel knows the first block.
+            // The first kernel processes the first block.
             let now = &rest[..next_block(rest, whole, self.block_bytes)];
             self.bytes += now.len();
             let flow = chain.push(now, sink)?;
             if flow != Flow::More {
                 return Ok(flow);
             }
-            // What cannot be shared yet may be after a few records.
+            // Work that cannot be shared yet may become so after a few records.
             let Some(shared) = shared else { continue };
             self.together = true;
             let mut memory = Memory {
@@ -131,7 +131,7 @@ impl Run<'_> {
     }
 }
 
-/// Whole blocks, until one is not whole or not for peers.
+/// Gives whole blocks, until one is incomplete or not for peers.
 struct Memory<'a> {
     bytes: &'a [u8],
     at: usize,

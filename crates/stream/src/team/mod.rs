@@ -1,16 +1,17 @@
 //! Several workers on one chain of kernels: an ordered token pipeline, as in oneTBB's `parallel_pipeline`.
 //!
 //! ```text
-//!   intake (one at a time) ─► front (each worker its own peers) ─► in order ─► the rest of the chain ─► sink
-//!                    └─ or a sieve at its end: what it leaves is in order     └─► or a fold: a peer per worker, merged
+//!   intake (one at a time) ─► front (peers per worker) ─► in order ─► rest of the chain ─► sink
+//!                            └─ or with a sieve at its end       └─► or a fold: a peer per worker, merged
 //! ```
 //!
-//! A worker takes a block (of a plain file: where it lies, and reads it itself), carries it through the kernels at the front of the chain, hands it in, and, if it is the
-//! next one and nobody else does so, carries it and those behind it through the rest. Blocks leave in order; so many of
-//! them, and so many bytes, may be under way, so memory is bounded.
+//! A worker takes a block (of a regular file: a range that it reads itself) and carries it through the
+//! kernels at the front of the chain. It queues the result. If that is next in order and no other worker is
+//! passing on, it carries it and its successors through the rest. Blocks leave in order. The number of blocks
+//! in flight and their bytes are limited, so memory is bounded.
 //!
-//! It is an accelerator and nothing else: whatever a peer cannot judge ends it at a border between two blocks, and the
-//! chain goes on from there as if it had been alone, with every block from that one on.
+//! It only accelerates: a block that a peer does not support ends the team at a block boundary, and the chain
+//! continues alone with that block and all later ones.
 
 mod file_range;
 mod helpers;
@@ -33,69 +34,71 @@ use std::thread::Scope;
 use token_queue::{Token, TokenQueue, Turn};
 use worker_count::WorkerCount;
 
-/// Where blocks come from. Asked by one worker at a time.
+/// The source of blocks. Called by one worker at a time.
 pub trait Intake: Send {
-    /// Puts the next block into `block`, which is empty: whole records, if blocks must be cut. Or tells where it lies, and some of
-    /// those behind it, `blocks` at most.
+    /// Puts the next block into `block`, which is empty: whole records, if blocks must be cut. Or returns a
+    /// range of up to `blocks` blocks.
     fn next(&mut self, block: &mut Vec<u8>, blocks: usize) -> Taken;
 
-    /// The byte that stands before the next block, once there was one.
+    /// Returns the byte before the next block, if any.
     fn last(&self) -> Option<u8>;
 }
 
-/// What the intake gave.
+/// The answer of the intake.
 #[derive(Debug)]
 pub enum Taken {
     /// A block.
     Block,
-    /// Where the next blocks lie: whoever takes them reads them, while others read theirs.
+    /// The range of the next blocks: the worker that takes it reads it, in parallel with the others.
     FileRange(FileRange),
-    /// Nothing, and a reason to leave.
+    /// Nothing, with the reason to stop.
     Nothing(Why),
 }
 
-/// Why a team broke up.
+/// The reason a team stopped.
 #[derive(Clone, Copy, Debug)]
 pub enum Why {
     /// The input ended, or could not be read.
     Ended,
-    /// Nothing more comes at once, or what comes is not for peers.
+    /// No input is available at once, or the next input is not for peers.
     Paused,
     /// The policy wants one worker only.
     Alone,
-    /// A block that the peers did not judge.
+    /// The peers do not support a block.
     Odd,
-    /// The rest of the chain handed over, or wants no more.
+    /// The rest of the chain fell back or is done.
     Stopped,
 }
 
-/// How many workers there should be.
+/// Decides the number of workers.
 pub trait Policy: Send + Sync {
-    /// How many are wanted, given how many there are. Asked at every block of the first worker: cheap.
+    /// Returns the wanted number of workers, given the current one. Must be cheap: called at every block of
+    /// the first worker.
     fn wanted(&self, at_work: usize) -> usize;
 
-    /// Called in the thread of each worker but the first, before it works.
+    /// Called in the thread of each worker except the first, before it works.
     fn hired(&self) {}
 }
 
-/// What a team leaves behind.
+/// The state after a team has stopped.
 #[derive(Debug)]
 pub struct Left {
-    /// Why it broke up.
+    /// The reason.
     pub why: Why,
-    /// What the rest of the chain said last.
+    /// The last result of the rest of the chain.
     pub fed: Fed,
-    /// Blocks that were read and must still be given to the chain, each from the link of this index on
+    /// Blocks that were read and must still be pushed, each from the link with this index on
     /// ([`Chain::push_from`]).
     pub blocks: VecDeque<(usize, Vec<u8>)>,
-    /// From here on the file must be read again: a [`FileRange`] that is not done with.
+    /// The offset from which the file must be read again: the start of an unfinished [`FileRange`].
     pub again: Option<u64>,
-    /// All that the team was given must be given again, in order: nothing of it was kept (see [`Sharing::Sums`](crate::Sharing::Sums)).
+    /// Whether all input of the team must be given again, in order: its state was dropped (see
+    /// [`Sharing::Sums`](crate::Sharing::Sums)).
     pub redo: bool,
 }
 
-/// Drives `chain` with several workers until the intake has nothing more to give, or something happens that must be
-/// dealt with alone. What the chain knows afterwards is what it would know if it had worked alone.
+/// Drives `chain` with several workers until the intake is empty, or something happens that must be handled
+/// alone. The chain's state is then the same as if it had worked alone.
 pub fn drive<S: Sink + Send>(
     chain: &mut Chain,
     shared: Shared,
@@ -135,31 +138,31 @@ pub fn drive<S: Sink + Send>(
     if redo { Left { blocks: VecDeque::new(), again: None, redo, ..left } } else { left }
 }
 
-/// What the workers have in common.
+/// The state shared by the workers.
 struct Floor<'a, S> {
     shared: Shared,
     policy: &'a dyn Policy,
     heads: WorkerCount,
     book: Mutex<TokenQueue>,
-    /// The book changed: there is room for a block, or something to fold, or it is over.
+    /// Signals that the queue changed: capacity for a block, something to fold, or the end.
     moved: Condvar,
-    /// So many wait for that.
+    /// The number of workers waiting on `moved`.
     asleep: AtomicUsize,
     lanes_made: AtomicUsize,
     intake: Mutex<&'a mut dyn Intake>,
     rest: Mutex<Rest<'a, S>>,
-    /// Of those who left.
+    /// The lanes of workers that left.
     lanes: Mutex<Vec<Lane>>,
 }
 
-/// What only one worker at a time touches.
+/// The state that only one worker at a time uses.
 struct Rest<'a, S> {
     chain: &'a mut Chain,
     sink: &'a mut S,
 }
 
 impl<'a, S: Sink + Send> Floor<'a, S> {
-    /// What the first worker does: it hires the others as well.
+    /// Runs the first worker, which also starts the others.
     fn lead<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let Some(mut lane) = self.lane() else {
             return lock(&self.book).read_no_more(Why::Alone);
@@ -169,7 +172,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
             let at_work = self.heads.at_work();
             let wanted = self.policy.wanted(at_work);
             self.heads.aim_at(wanted);
-            // Where one cannot be had, others are not asked for again and again.
+            // After one failed start, no more are tried.
             if !full && (at_work..wanted).any(|_| !self.hire(scope)) {
                 full = true;
             }
@@ -188,7 +191,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
         lock(&self.lanes).push(lane);
     }
 
-    /// `false`: there are no more threads for us, and those that there are do the work.
+    /// Starts a worker. `false`: no thread is available, and the current workers do the work.
     fn hire<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> bool {
         let Some(lane) = self.lane() else { return false };
         self.heads.hire(scope, move || {
@@ -197,7 +200,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
         })
     }
 
-    /// What every other worker does.
+    /// Runs every other worker.
     fn follow(&self, mut lane: Lane) {
         while !self.heads.dismissed() && self.turn(&mut lane) {}
         self.leave(lane);
@@ -208,7 +211,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
         Lane::of(lock(&self.rest).chain, self.shared, id)
     }
 
-    /// Carries one block on, or one part; `false` if there is no more to do.
+    /// Processes one block or range. Returns `false` if the work is over.
     fn turn(&self, lane: &mut Lane) -> bool {
         match self.next_turn(lane.id) {
             Turn::Fold(token) => self.fold(lane, token),
@@ -240,20 +243,20 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
             if let Some(turn) = book.next_turn(lane, most) {
                 return turn;
             }
-            // Counted under the lock, so that whoever changes the book after this look sees it.
+            // Counted under the lock, so that a worker that changes the queue after this check sees it.
             self.asleep.fetch_add(1, Ordering::Relaxed);
             book = self.moved.wait(book).unwrap_or_else(PoisonError::into_inner);
             self.asleep.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// So many blocks or parts may be under way.
+    /// Returns how many blocks or ranges may be in flight.
     fn most(&self) -> usize {
-        // Of the first worker alone there is nobody to wait for; others that were let go leave blocks to nobody.
+        // A lone first worker waits for nobody; workers that left leave no blocks in flight.
         PER_WORKER * (1 + self.heads.target())
     }
 
-    /// The book has changed. A system call, so only where somebody waits for it.
+    /// Wakes waiting workers. A system call, so only if any wait.
     fn tell(&self) {
         if self.asleep.load(Ordering::Relaxed) > 0 {
             self.moved.notify_all();
@@ -281,7 +284,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
         taken
     }
 
-    /// Puts a block in its place, and passes on what is next in order, unless somebody else is at that.
+    /// Queues a block, and passes on all that are next in order, unless another worker does so.
     fn hand_in(&self, token: Token) {
         let mut book = lock(&self.book);
         book.put(token);
@@ -324,12 +327,11 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
     }
 }
 
-/// So many blocks may be under way for each worker: enough that nobody waits for a slow one, few enough to stay in
-/// cache.
+/// Blocks in flight per worker: enough that no worker waits for a slow one, few enough to stay in cache.
 const PER_WORKER: usize = 2;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A worker that panicked has brought the process down, or the test that it was part of.
+    // A panicking worker has ended the process, or the test that it belongs to.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,40 +1,40 @@
-//! Which of a chain's first kernels can share their work, and the peers that share it.
+//! Which first kernels of a chain can share their work, and their peers.
 
 use super::file_range::{BatchSize, FileRange};
 use crate::{Chain, Fed, Flow, Sharing, Sink};
 use std::time::Instant;
 
-/// How far the work of a chain can be shared.
+/// How far a chain's work can be shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shared {
-    /// So many kernels at its beginning work on any block alone.
+    /// The number of kernels at the front that process any block alone.
     pub(super) front: usize,
-    /// The one behind them folds blocks, in any order.
+    /// Whether the kernel after them folds blocks, in any order.
     pub(super) fold: bool,
-    /// If it refuses one, all are given again: the input must be one that can be.
+    /// Whether a block refused by a fold makes all input be given again: the input must be repeatable.
     pub redo: bool,
-    /// The one behind them is given what its peers leave of blocks, in order.
+    /// Whether the kernel after them gets what its peers leave of blocks, in order.
     pub(super) sieve: bool,
-    /// What blocks must end with.
+    /// The byte that blocks must end with.
     pub cut: Option<u8>,
-    /// What the first kernel must see as it arrived.
+    /// The byte that only the first kernel may see.
     pub never: Option<u8>,
 }
 
 impl Shared {
-    /// Without the fold, if there is anything else.
+    /// Returns the sharing without the fold, if a front remains.
     pub fn without_fold(self) -> Option<Shared> {
         (self.front > 0).then_some(Shared { fold: false, redo: false, ..self })
     }
 
-    /// So many kernels have peers that blocks go through on their way to their place in the order.
+    /// Returns how many kernels have peers that a block passes before it is queued in order.
     pub(super) fn peers_at_front(&self) -> usize {
         self.front + usize::from(self.sieve)
     }
 }
 
 impl Chain {
-    /// How far the work can be shared, if at all. Asked between two blocks.
+    /// Returns how far the work can be shared, if at all. Called between two blocks.
     pub fn shared(&self) -> Option<Shared> {
         let mut shared = Shared { front: 0, fold: false, redo: false, sieve: false, cut: None, never: None };
         for (at, link) in self.links.iter().enumerate() {
@@ -45,7 +45,7 @@ impl Chain {
             if other_records || cut.is_some_and(|end| !whole(end)) || !link.reads_on() {
                 break;
             }
-            // What comes before a block is known where it is read, and nowhere else.
+            // Only the intake knows the byte before a block.
             if at > 0 && (peer.share == Sharing::After || peer.never.is_some()) {
                 break;
             }
@@ -78,36 +78,36 @@ impl Chain {
 pub(super) struct Lane {
     pub id: usize,
     front: Chain,
-    /// No kernel, or the one that folds.
+    /// The kernel that folds, or none.
     fold: Chain,
-    /// What it reads of parts.
+    /// The buffer for reading ranges.
     block: Vec<u8>,
     grain: BatchSize,
 }
 
-/// What became of a block.
+/// The result of processing a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judged {
     Well,
-    /// The first kernels must see it.
+    /// The first kernels must process it.
     Odd,
 }
 
 impl Lane {
-    /// New peers of the kernels of `chain`.
+    /// Forks peers of the kernels of `chain`.
     pub fn of(chain: &Chain, shared: Shared, id: usize) -> Option<Self> {
         let fold = chain.peers(shared.front..shared.front + usize::from(shared.fold))?;
         let front = chain.peers(0..shared.peers_at_front())?;
         Some(Lane { id, front, fold, block: Vec::new(), grain: BatchSize::one() })
     }
 
-    /// How many blocks its next part should be.
+    /// Returns how many blocks the next range should have.
     pub fn blocks(&self) -> usize {
         self.grain.blocks()
     }
 
-    /// Reads a part that comes after the byte `last`, if it is not the first, and works on it. What it cannot judge, or read, must be
-    /// read again.
+    /// Reads and processes a range that follows the byte `last`, unless it is the first. If it is unsupported
+    /// or cannot be read, it must be read again.
     pub fn work_part(
         &mut self,
         part: &FileRange,
@@ -131,7 +131,7 @@ impl Lane {
         if well { Judged::Well } else { Judged::Odd }
     }
 
-    /// Works on a block that comes after the byte `last`, if it is not the first.
+    /// Processes a block that follows the byte `last`, unless it is the first.
     pub fn work(&mut self, block: &mut Vec<u8>, last: Option<u8>, out: &mut Vec<u8>) -> Judged {
         out.clear();
         if self.front.is_empty() {
@@ -152,18 +152,18 @@ impl Lane {
         }
     }
 
-    /// Takes in what the front printed of a block.
+    /// Folds the front's output for a block.
     pub fn fold(&mut self, block: &[u8]) -> Fed {
         let begun = Instant::now();
         let fed = self.fold.push(block, &mut Vec::new());
         if self.front.is_empty() {
-            // To fold it was all the work on a part.
+            // The fold was all the work on this range.
             self.grain.measure(begun.elapsed());
         }
         fed
     }
 
-    /// Gives what it knows back to `chain`.
+    /// Merges its state into `chain`.
     pub fn leave(self, chain: &mut Chain, shared: Shared) {
         chain.absorb(0, self.front);
         chain.absorb(shared.front, self.fold);

@@ -1,4 +1,4 @@
-//! A team beside the same chain alone, over inputs and blocks of all sizes.
+//! Compares a team with the same chain alone, over inputs and blocks of all sizes.
 
 use super::memory::WorkerOutput;
 use super::*;
@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Upper-cases lines, and notes whether there is an x in one; hands over at one that begins with `!`, complains of one that begins with `?`.
+/// Upper-cases lines, and records whether one has an x; falls back at one that begins with `!`, complains of
+/// one that begins with `?`.
 #[derive(Default)]
 struct Upper {
     shouts: bool,
@@ -51,7 +52,7 @@ impl Kernel for Upper {
     }
 }
 
-/// Drops a byte that is like the one before.
+/// Drops a byte that equals the previous one.
 #[derive(Default)]
 struct Squeeze(Option<u8>);
 
@@ -78,7 +79,7 @@ impl Kernel for Squeeze {
     }
 }
 
-/// Prints the sum of all bytes at the end; hands over at a line that begins with `#`.
+/// Prints the sum of all bytes at the end; falls back at a line that begins with `#`.
 #[derive(Default)]
 struct Sum(u64);
 
@@ -109,7 +110,7 @@ impl Kernel for Sum {
     }
 }
 
-/// Prints lines that it has not seen; a peer does not judge one that begins with `!`.
+/// Prints lines not seen before; a peer falls back at one that begins with `!`.
 #[derive(Clone, Default)]
 struct Distinct {
     seen: BTreeSet<Vec<u8>>,
@@ -138,7 +139,7 @@ impl Kernel for Distinct {
     }
 }
 
-/// Numbers lines; wants no more after so many. It cannot share.
+/// Numbers lines; is done after this many. It cannot share.
 struct Number(usize, usize);
 
 impl Kernel for Number {
@@ -159,7 +160,7 @@ impl Kernel for Number {
     }
 }
 
-/// Of this many bytes each, with whole lines if so asked.
+/// Gives blocks of `size` bytes, cut into whole lines if `cut` is set.
 struct Memory<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -192,7 +193,7 @@ impl Intake for Memory<'_> {
     }
 }
 
-/// So many workers; fewer, now and then.
+/// Wants this many workers; now and then one less.
 struct Fixed(usize, AtomicUsize);
 
 impl Policy for Fixed {
@@ -202,7 +203,7 @@ impl Policy for Fixed {
     }
 }
 
-/// What was printed, what was said, the statuses, and what a hand-over left.
+/// The output, the diagnostics, the statuses, and the rest after a fallback.
 type Ending = (Vec<u8>, Vec<u8>, Vec<i32>, Option<(usize, Vec<u8>)>);
 
 fn alone(mut chain: Chain, bytes: &[u8]) -> Ending {
@@ -220,8 +221,8 @@ fn conclude(mut chain: Chain, fed: Fed, rest: &[u8], mut sink: WorkerOutput) -> 
         let stop = all.pop().expect("one");
         (stop.link, [&stop.rest[..], rest].concat())
     });
-    // Whoever hands over ends as the real command does. What peers saw of later blocks is in its own status by then,
-    // if they were fast.
+    // A kernel that falls back ends as the real command does. Its status already includes later blocks that
+    // fast peers processed.
     let statuses = if left.is_some() { vec![] } else { chain.statuses() };
     (sink.0, sink.1, statuses, left)
 }
@@ -245,7 +246,7 @@ fn together(mut chain: Chain, bytes: &[u8], size: usize, workers: usize) -> Endi
     conclude(chain, fed, &unseen, sink)
 }
 
-/// Lines of a few letters, some of which mean something.
+/// Returns lines of a few letters, some of which are marks.
 fn text(seed: u64, lines: usize, marks: &[u8]) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut random = |n: u64| {
@@ -313,8 +314,8 @@ fn what_is_left_by_sieves_is_sieved_in_order() {
     same(&|| Chain::new(vec![Box::new(Upper::default()), distinct(), Box::new(Number(0, 77))]), b"");
 }
 
-/// What the real command gets is what the fold has not taken in: which lines those are depends on who came first, but
-/// together they are all.
+/// The real command gets the lines that the fold has not taken in. Which ones depends on timing, but together
+/// they are complete.
 #[test]
 fn a_fold_that_hands_over_loses_nothing() {
     for seed in 1..40 {
@@ -346,14 +347,14 @@ fn what_can_be_shared() {
     assert_eq!(shared(vec![number(), Box::new(Upper::default())]), None);
     let front = Shared { front: 1, fold: false, redo: false, sieve: false, cut: Some(b'\n'), never: None };
     assert_eq!(shared(vec![Box::new(Upper::default()), number()]), Some(front));
-    // Squeezing goes by what was read before, which only the first kernel can know.
+    // Squeezing depends on the previous byte, which only the first kernel can know.
     assert_eq!(shared(vec![Box::new(Upper::default()), Box::new(Squeeze::default())]), Some(front));
     assert_eq!(shared(vec![Box::new(Squeeze::default())]), Some(Shared { cut: None, ..front }));
     let fold = Some(Shared { fold: true, ..front });
     assert_eq!(shared(vec![Box::new(Upper::default()), Box::new(Sum::default()), number()]), fold);
 }
 
-/// Parts of a file that is shorter than it says.
+/// Gives ranges of a file that is shorter than claimed.
 struct Dealt(Arc<std::fs::File>, u64);
 
 impl Intake for Dealt {

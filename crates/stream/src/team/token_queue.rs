@@ -1,29 +1,29 @@
-//! The book of a team: which blocks are under way, and whose turn it is.
+//! The token queue of a team: which blocks are in flight, and what each worker does next.
 
 use super::file_range::MOST_BLOCKS;
 use super::{Left, Shared, Why};
 use crate::{BLOCK_BYTES, Fed, Flow};
 use std::collections::{BTreeMap, VecDeque};
 
-/// A block under way.
+/// A block in flight.
 #[derive(Debug, Default)]
 pub(super) struct Token {
     pub seq: u64,
-    /// The byte that stands before the block.
+    /// The byte before the block.
     pub last: Option<u8>,
     pub block: Vec<u8>,
-    /// What the front printed of it.
+    /// The front's output for it.
     pub out: Vec<u8>,
     pub odd: bool,
-    /// A part of a file begins here: only what was printed of it is in memory.
+    /// The start of a file range: only its output is in memory.
     pub part: Option<u64>,
     /// The worker that carries it.
     pub lane: usize,
-    /// What it counts for in [`TokenQueue::bytes`].
+    /// Its share of [`TokenQueue::bytes`].
     bytes: usize,
 }
 
-/// What a worker does next.
+/// A worker's next task.
 #[derive(Debug)]
 pub(super) enum Turn {
     Read(Token),
@@ -31,33 +31,33 @@ pub(super) enum Turn {
     Over,
 }
 
-/// A block or part that holds more than so many bytes, its output included, is large.
+/// A block or range with more bytes than this, its output included, is large.
 const LARGE: usize = 2 * MOST_BLOCKS * BLOCK_BYTES;
 
 #[derive(Debug)]
 pub(super) struct TokenQueue {
     folds: bool,
-    /// How many blocks have been read, and how many of them are through the front, in order.
+    /// How many blocks were read, and how many of them have passed the front, in order.
     read: u64,
     passed: u64,
-    /// Those under way, at whatever stage.
+    /// The number in flight, in whatever state.
     flying: usize,
-    /// What those hold of data, as far as it is known: a front may print much more than it reads.
+    /// Their bytes, as far as known: a front may print much more than it reads.
     bytes: usize,
-    /// Through the front, and not yet their turn.
+    /// Past the front, waiting for their turn.
     waiting: BTreeMap<u64, Token>,
     /// To be folded, in any order.
     ready: VecDeque<Token>,
-    /// Not folded after all.
+    /// Refused by a fold.
     refused: BTreeMap<u64, Token>,
-    /// A worker is passing on what is next in order.
+    /// Whether a worker is passing on the next in order.
     passing: bool,
-    /// Why nothing more is read.
+    /// The reason that reading stopped.
     why: Option<Why>,
-    /// Nothing more is passed on.
+    /// Whether passing on has stopped.
     stopped: bool,
     fed: Fed,
-    /// Tokens with buffers to be used again.
+    /// Tokens whose buffers are reused.
     pool: Vec<Token>,
 }
 
@@ -80,7 +80,7 @@ impl TokenQueue {
         }
     }
 
-    /// `None`: wait.
+    /// Returns the next task; `None`: wait.
     pub fn next_turn(&mut self, lane: usize, most: usize) -> Option<Turn> {
         if !self.stopped
             && let Some(token) = self.next_ready(lane)
@@ -88,37 +88,37 @@ impl TokenQueue {
             return Some(Turn::Fold(token));
         }
         if self.why.is_some() {
-            // With a fold, those still at the front will have to be folded by somebody: whoever hands them in.
+            // With a fold, blocks still at the front must be folded too, by the worker that queues them.
             return Some(Turn::Over);
         }
-        // One may always be under way, however large it is.
+        // One may always be in flight, however large.
         if self.flying >= most || self.flying > 0 && self.bytes >= most * LARGE {
             return None;
         }
         self.flying += 1;
-        // Its buffers are in the cache of whoever filled them last.
+        // A worker's own buffers are still in its cache.
         let own = self.pool.iter().rposition(|token| token.lane == lane);
         let token = own.map(|at| self.pool.swap_remove(at)).or_else(|| self.pool.pop());
         Some(Turn::Read(Token { lane, odd: false, part: None, ..token.unwrap_or_default() }))
     }
 
-    /// One to be folded: rather what this worker has in its cache.
+    /// Takes a token to fold, preferably one in this worker's cache.
     fn next_ready(&mut self, lane: usize) -> Option<Token> {
         let own = self.ready.iter().position(|token| token.lane == lane);
         self.ready.remove(own.unwrap_or(0))
     }
 
-    /// Nothing more will be read.
+    /// Whether reading has stopped.
     pub fn is_read(&self) -> bool {
         self.why.is_some()
     }
 
-    /// The first reason counts.
+    /// Stops reading. The first reason is kept.
     pub fn read_no_more(&mut self, why: Why) {
         self.why.get_or_insert(why);
     }
 
-    /// A turn to read came to nothing.
+    /// Returns a read task that yielded nothing.
     pub fn give_back(&mut self) {
         self.flying -= 1;
     }
@@ -136,13 +136,13 @@ impl TokenQueue {
         token.bytes = now;
     }
 
-    /// It is through the front.
+    /// Queues a token that has passed the front.
     pub fn put(&mut self, mut token: Token) {
         self.weigh(&mut token);
         self.waiting.insert(token.seq, token);
     }
 
-    /// Whether it is for the caller to pass on what is next.
+    /// Whether the caller must pass on what is next.
     pub fn begin_to_pass(&mut self) -> bool {
         !std::mem::replace(&mut self.passing, true)
     }
@@ -151,14 +151,14 @@ impl TokenQueue {
         self.passing = false;
     }
 
-    /// The next block in order, if it is there.
+    /// Takes the next block in order, if it is there.
     pub fn next_in_order(&mut self) -> Option<Token> {
         if self.stopped {
             return None;
         }
         if self.waiting.get(&self.passed)?.odd {
             self.stopped = true;
-            // Whatever else is going on: alone is how to go on.
+            // Overrides any other reason: the chain must continue alone.
             self.why = Some(Why::Odd);
             return None;
         }
@@ -171,11 +171,11 @@ impl TokenQueue {
         self.ready.push_back(token);
     }
 
-    /// All is done with it.
+    /// Recycles a finished token.
     pub fn done(&mut self, mut token: Token) {
         self.flying -= 1;
         for buffer in [&mut token.block, &mut token.out] {
-            // What was needed once is not kept for ever; what is needed each time is not made anew.
+            // Shrinks a buffer that was large once; keeps one that is filled each time.
             let is_needed = buffer.len() > buffer.capacity() / 4;
             buffer.clear();
             if !is_needed {
@@ -186,7 +186,7 @@ impl TokenQueue {
         self.pool.push(token);
     }
 
-    /// The fold of a worker does not judge it.
+    /// Keeps a token that a worker's fold refused.
     pub fn refused(&mut self, token: Token) {
         self.flying -= 1;
         self.stopped = true;
@@ -194,31 +194,31 @@ impl TokenQueue {
         self.refused.insert(token.seq, token);
     }
 
-    /// The rest of the chain handed over, or wants no more.
+    /// Stops: the rest of the chain fell back or is done.
     pub fn stop(&mut self, fed: Fed) {
         self.fed = fed;
         self.stopped = true;
         self.why = Some(Why::Stopped);
     }
 
-    /// What a fold did not judge.
+    /// Whether a fold refused a block.
     pub fn has_refused(&self) -> bool {
         !self.refused.is_empty()
     }
 
-    /// The byte before the first block that was read and must be given to the first kernel: `None` if there is no such
-    /// block.
+    /// Returns the byte before the first block that was read and must be pushed to the first kernel; `None`
+    /// if there is no such block.
     pub fn last_before_left(&self) -> Option<Option<u8>> {
         self.waiting.first_key_value().map(|(_, token)| token.last)
     }
 
-    /// Nobody works any more.
+    /// Ends the queue once no worker is active.
     pub fn leave(mut self, shared: Shared) -> Left {
         self.refused.extend(self.ready.into_iter().map(|token| (token.seq, token)));
         let folds = self.refused.into_values().map(|token| (shared.front, token.out));
-        // Without a front, a block is what it printed.
+        // Without a front, the block is its own output.
         let given = |token: Token| if shared.peers_at_front() == 0 { token.out } else { token.block };
-        // A part, and whatever comes behind it, is read again.
+        // A range, and everything after it, is read again.
         let again = self.waiting.values().find_map(|token| token.part);
         let blocks = self.waiting.into_values().take_while(|token| token.part.is_none());
         let blocks = folds.chain(blocks.map(|token| (0, given(token)))).collect();

@@ -1,16 +1,16 @@
-//! How many work, and how many should: the same for a team over a stream and for a crew over jobs.
+//! The number of workers, current and wanted: shared by a team over a stream and by helpers over jobs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, Scope};
 
-/// The workers of one scope, the one that began included.
+/// The workers of one scope, the first one included.
 pub(super) struct WorkerCount {
     at_work: AtomicUsize,
     target: AtomicUsize,
 }
 
 impl WorkerCount {
-    /// One, who began.
+    /// Starts with the first worker only.
     pub(super) fn alone() -> Self {
         WorkerCount { at_work: AtomicUsize::new(1), target: AtomicUsize::new(1) }
     }
@@ -27,7 +27,8 @@ impl WorkerCount {
         self.target.store(wanted, Ordering::Release);
     }
 
-    /// One more, who does this. `false`: there are no more threads for us, and those that there are do the work.
+    /// Starts one more worker with this work. `false`: no thread is available, and the current workers do the
+    /// work.
     pub(super) fn hire<'scope>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -41,7 +42,7 @@ impl WorkerCount {
         hired
     }
 
-    /// One of the workers has to go, and it is the caller.
+    /// Whether the calling worker must leave, because there are too many.
     pub(super) fn dismissed(&self) -> bool {
         let target = self.target.load(Ordering::Acquire);
         let too_many = |at_work: usize| (at_work > target).then(|| at_work - 1);

@@ -1,5 +1,5 @@
-//! Keeping answers between runs: a file in the user's cache folder. Losing it costs a few milliseconds, so every
-//! failure is silent.
+//! Caches answers between runs in a file in the user's cache folder. A lost cache costs a few milliseconds,
+//! so every failure is silent.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -8,28 +8,28 @@ use pelton_sys::private::PrivateFolder;
 
 use super::{FIRST_LINES, Implementation, Stamp};
 
-/// Keeps answers between runs.
+/// Keeps text between runs.
 pub trait Store {
-    /// What was saved, or nothing.
+    /// Returns the saved text, if any.
     fn load(&self) -> Option<String>;
-    /// Keeps it; may fail silently: it is only a cache.
+    /// Saves the text. May fail silently: it is only a cache.
     fn save(&self, text: &str);
 }
 
-/// A larger file is none of ours.
+/// A larger file was not written by pelton.
 const CACHE_BYTES_MAX: u64 = 1 << 20;
 
 const NAME: &str = "implementations";
 
-/// A file under `$XDG_CACHE_HOME/pelton`: what it says decides which kernels run, so that a folder which others can write
-/// is no place for it.
+/// A file under `$XDG_CACHE_HOME/pelton`. Its content decides which kernels run, so a folder that others can
+/// write is not used.
 #[derive(Clone, Debug)]
 pub struct CacheFile {
     folder: PathBuf,
 }
 
 impl CacheFile {
-    /// In the user's cache folder, if the environment names one.
+    /// Returns the cache in the user's cache folder, if the environment names one.
     pub fn of_user(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<Self> {
         let absolute = |path: PathBuf| path.is_absolute().then_some(path);
         let root = variable("XDG_CACHE_HOME")
@@ -49,11 +49,11 @@ impl Store for CacheFile {
     }
 }
 
-/// The number grows whenever more is asked of programs than before.
+/// The number grows with every change of what is probed.
 const HEADER: &str = "pelton implementations 3";
 
-/// One line per program: inode, time, size, family or `?`, version or line, path. Paths that are not UTF-8 or hold a
-/// newline or tab are not kept.
+/// Encodes one line per program: inode, time, size, family or `?`, version or line, path. Skips paths that
+/// are not UTF-8 or hold a newline or tab.
 pub(super) fn encode(known: &HashMap<PathBuf, (Stamp, Implementation)>) -> String {
     let mut text = format!("{HEADER}\n");
     for (path, (stamp, implementation)) in known {
@@ -71,7 +71,7 @@ pub(super) fn encode(known: &HashMap<PathBuf, (Stamp, Implementation)>) -> Strin
     text
 }
 
-/// `None` for anything but a whole, well-formed cache.
+/// Decodes a cache; `None` unless it is complete and well-formed.
 pub(super) fn decode(text: &str) -> Option<HashMap<PathBuf, (Stamp, Implementation)>> {
     let lines = text.strip_suffix('\n')?.strip_prefix(HEADER)?;
     lines.split('\n').skip(1).map(decode_line).collect()
@@ -103,7 +103,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// A folder of its own for each test, removed at the end.
+    /// A folder per test, removed at the end.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_place_that_cannot_be_written_costs_nothing_but_the_cache() {
         let folder = Folder::new("unwritable");
-        // A file where the folder would be: not even root can write there.
+        // A file in place of the folder: not even root can write there.
         fs::write(folder.0.join("pelton"), b"").unwrap();
         folder.cache().save("text");
         assert_eq!(folder.cache().load(), None);

@@ -1,8 +1,8 @@
-//! Which implementation and version a program is.
+//! Detects which implementation and version a program is.
 //!
-//! A kernel claims to equal a named implementation, so the name on the PATH is not enough. The program is asked once
-//! (`--version`, first line) and tried (a few bytes whose answer tells a patched one from the original); what it is
-//! is kept for as long as the file stays the same (path, inode, time, size).
+//! A kernel equals one named implementation, so the name on the PATH is not enough. The program is run once
+//! with `--version` and once on a few bytes whose output tells a patched program from the original. The
+//! answer is cached while the file stays the same (path, inode, time, size).
 
 mod cache;
 mod probe;
@@ -18,7 +18,7 @@ use cache::{decode, encode};
 pub use cache::{CacheFile, Store};
 pub use probe::Probe;
 
-/// Who wrote a program.
+/// The project that a program comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
     /// GNU coreutils.
@@ -41,12 +41,12 @@ pub enum Family {
     Jq,
     /// bash's own builtins.
     Bash,
-    /// This very program: others are not asked for their version.
+    /// pelton itself: it is not asked for its version.
     Pelton,
 }
 
 impl Family {
-    /// As it calls itself.
+    /// Returns its name as it prints it.
     pub fn title(self) -> &'static str {
         match self {
             Family::GnuCoreutils => "GNU coreutils",
@@ -64,8 +64,8 @@ impl Family {
     }
 }
 
-/// The versions that the kernels were compared with: those of Debian 12. Others are declined until they have been
-/// compared as well: release notes that name no difference prove none.
+/// The versions that the kernels were compared with: those of Debian 12. Other versions are declined until
+/// they have been compared too: release notes that name no difference prove nothing.
 pub const TESTED: &[(Family, &str)] = &[
     (Family::GnuCoreutils, "9.1"),
     (Family::GnuGrep, "3.8"),
@@ -80,7 +80,7 @@ pub const TESTED: &[(Family, &str)] = &[
     (Family::Pelton, env!("CARGO_PKG_VERSION")),
 ];
 
-/// How the first line of `--version` begins, and what follows is the version. `*` stands for the program's name.
+/// First lines of `--version`, up to the version. `*` stands for the program's name.
 const FIRST_LINES: &[(&str, Family)] = &[
     ("* (GNU coreutils) ", Family::GnuCoreutils),
     ("* (GNU grep) ", Family::GnuGrep),
@@ -94,28 +94,28 @@ const FIRST_LINES: &[(&str, Family)] = &[
     ("GNU bash, version ", Family::Bash),
 ];
 
-/// Which program a name stands for.
+/// The implementation behind a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Implementation {
-    /// One that can be named.
+    /// A recognised one.
     Known {
-        /// Who wrote it.
+        /// The project.
         family: Family,
-        /// As it prints it.
+        /// The version as printed.
         version: String,
     },
-    /// What it said of itself instead, for the reason in `explain`; empty if nothing.
+    /// The line that it printed instead, for the reason in `explain`; may be empty.
     Unknown(String),
 }
 
 impl Implementation {
-    /// The version of this family that was tested, for tests and for callers that know.
+    /// Returns the tested version of this family, for tests and for callers that have checked it.
     pub fn tested(family: Family) -> Self {
         let version = TESTED.iter().find(|(tested, _)| *tested == family).map_or("", |(_, version)| version);
         Implementation::Known { family, version: version.to_owned() }
     }
 
-    /// Who wrote it, if that is known.
+    /// Returns the family, if known.
     pub fn family(&self) -> Option<Family> {
         match self {
             Implementation::Known { family, .. } => Some(*family),
@@ -123,13 +123,13 @@ impl Implementation {
         }
     }
 
-    /// Is it this family, in a version that was compared?
+    /// Whether it is this family in a tested version.
     pub fn is_tested(&self, wanted: Family) -> bool {
         matches!(self, Implementation::Known { family, version }
             if *family == wanted && TESTED.contains(&(*family, version.as_str())))
     }
 
-    /// In words, for reasons.
+    /// Describes it for reasons.
     pub fn describe(&self) -> String {
         match self {
             Implementation::Known { family, version } => format!("{} {version}", family.title()),
@@ -138,7 +138,7 @@ impl Implementation {
         }
     }
 
-    /// Reads the first line of what `program --version` prints.
+    /// Parses the first line of `program --version`.
     pub fn from_version_line(program: &str, line: &str) -> Self {
         for (pattern, family) in FIRST_LINES {
             let expected = pattern.replace('*', program);
@@ -158,28 +158,28 @@ impl Implementation {
     }
 }
 
-/// What must stay the same for an answer to hold.
+/// The file attributes that must stay the same for an answer to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// Its inode number.
     pub inode: u64,
-    /// When it was last written, in nanoseconds.
+    /// Modification time, in nanoseconds.
     pub modified_ns: i128,
     /// Its size.
     pub bytes: u64,
 }
 
-/// Asks the machine.
+/// Inspects programs.
 pub trait ProgramInspector {
-    /// The file behind a path, links followed.
+    /// Returns the stamp of the file, following links.
     fn stamp(&self, path: &Path) -> Option<Stamp>;
-    /// The first line of `path --version`.
+    /// Returns the first line of `path --version`.
     fn version_line(&self, path: &Path) -> Option<String>;
-    /// What the program does otherwise than a program of this family and name does, in words.
+    /// Returns how the program differs from this family and name, in words.
     fn oddity(&self, path: &Path, family: Family, program: &str) -> Option<String>;
 }
 
-/// The machine itself.
+/// Inspects programs of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemProbe;
 
@@ -191,10 +191,10 @@ impl ProgramInspector for SystemProbe {
     }
 
     fn version_line(&self, path: &Path) -> Option<String> {
-        // awk is a link to one of several.
+        // awk is a link to one of several implementations.
         let real = fs::canonicalize(path).ok();
         let name = real.as_deref().unwrap_or(path).file_name()?.to_str()?;
-        // mawk knows no long options before 1.3.4-2020 and says its version with -W.
+        // mawk before 1.3.4-2020 has no long options and prints its version with -W.
         let args = if name == "mawk" { &["-W", "version"][..] } else { &["--version"] };
         let (answer, _) = probe::ask(path, args, "", "C")?;
         Some(String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned())
@@ -213,12 +213,12 @@ impl ProgramInspector for SystemProbe {
     }
 }
 
-/// Can the difference between bytes and characters show?
+/// Whether C.UTF-8 is installed, so that bytes and characters can differ.
 fn has_utf8() -> bool {
     SystemLocales::default().installed(b"C.UTF-8") == Some(true)
 }
 
-/// Answers which implementation a path is, and remembers.
+/// Identifies implementations by path, with a cache.
 pub struct Detector<'a> {
     probe: &'a dyn ProgramInspector,
     store: Option<Box<dyn Store + 'a>>,
@@ -226,7 +226,7 @@ pub struct Detector<'a> {
 }
 
 impl Detector<'static> {
-    /// Of this machine, with the user's cache if the environment names a place for it.
+    /// Makes one for this machine, with the user's cache if the environment names a folder.
     pub fn of_user(variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
         let store = CacheFile::of_user(variable).map(|file| Box::new(file) as Box<dyn Store>);
         Detector::new(&SystemProbe, store)
@@ -234,7 +234,7 @@ impl Detector<'static> {
 }
 
 impl<'a> Detector<'a> {
-    /// With what `store` remembers.
+    /// Makes one with the answers in `store`.
     pub fn new(probe: &'a dyn ProgramInspector, store: Option<Box<dyn Store + 'a>>) -> Self {
         let mut detector = Detector { probe, store, known: HashMap::new() };
         detector.known = detector.stored();
@@ -245,7 +245,7 @@ impl<'a> Detector<'a> {
         self.store.as_ref().and_then(|store| store.load()).and_then(|text| decode(&text)).unwrap_or_default()
     }
 
-    /// What the program at this path is. Asks it only if it is new or was replaced.
+    /// Returns the implementation at this path. Runs it only if it is new or was replaced.
     pub fn identify(&mut self, path: &Path) -> Implementation {
         let Some(stamp) = self.probe.stamp(path) else { return Implementation::Unknown(String::new()) };
         if let Some((_, known)) = self.known.get(path).filter(|(then, _)| *then == stamp) {
@@ -253,7 +253,7 @@ impl<'a> Detector<'a> {
         }
         let program = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let implementation = self.ask(path, program);
-        // What others have found meanwhile stays.
+        // Keeps what other processes have stored meanwhile.
         self.known.extend(self.stored());
         self.known.insert(path.to_owned(), (stamp, implementation.clone()));
         if let Some(store) = &self.store {

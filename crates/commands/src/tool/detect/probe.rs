@@ -1,8 +1,8 @@
-//! Whether a program behaves as the implementation it says it is.
+//! Checks that a program behaves like the implementation it claims to be.
 //!
-//! Some distributions patch coreutils so that characters count where the original counts bytes (Fedora, SUSE), and
-//! leave the version as it is. So a program with a kernel is run once over a few bytes whose answer tells: where the
-//! two differ, that; elsewhere, something that only this implementation prints in this way.
+//! Some distributions patch coreutils to count characters where the original counts bytes (Fedora, SUSE), and
+//! keep the version. So a program with a kernel is run once on a few bytes whose output tells them apart:
+//! where the two differ, that output; otherwise output that only this implementation prints.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -11,13 +11,13 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// A run of a program over a few bytes, in C.UTF-8, and the answer of the implementation that a kernel equals.
+/// A run of a program on a few bytes, in C.UTF-8, and the output of the implementation that a kernel equals.
 #[derive(Debug)]
 pub struct Probe {
     args: &'static [&'static str],
     stdin: &'static str,
     stdout: &'static [u8],
-    /// It ends with status 0.
+    /// Whether the status is 0.
     succeeds: bool,
 }
 
@@ -45,21 +45,22 @@ impl Probe {
         format!("{program} {}", self.args.join(" ")).trim_end().to_owned()
     }
 
-    /// Whether the program at this path answers so.
+    /// Whether the program at this path gives this output.
     pub(super) fn is_shown_by(&self, path: &Path) -> bool {
         let answer = ask(path, self.args, self.stdin, "C.UTF-8");
         answer.is_some_and(|(stdout, succeeded)| stdout == self.stdout && succeeded == self.succeeds)
     }
 }
 
-/// How long a program may take to answer. They take a millisecond or two.
+/// Time limit for an answer. Programs take a millisecond or two.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// More of an answer is not read.
+/// Limit for the answer's size in bytes.
 const ANSWER_BYTES_MAX: u64 = 1 << 16;
 
-/// What a program prints, and whether it ends well; `None` if it cannot be run or does not end in time.
+/// Runs a program. Returns its output and whether the status is 0; `None` if it cannot be run or does not end
+/// in time.
 pub(super) fn ask(path: &Path, args: &[&str], stdin: &str, locale: &str) -> Option<(Vec<u8>, bool)> {
-    // sed shows the name that it was called by before its version.
+    // sed prints the name it was called by before its version.
     let mut child = Command::new(path)
         .arg0(path.file_name()?)
         .args(args)
@@ -72,7 +73,7 @@ pub(super) fn ask(path: &Path, args: &[&str], stdin: &str, locale: &str) -> Opti
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    // A few bytes fit in any pipe. Whoever does not read them broke it: that shows in the answer.
+    // A few bytes fit in any pipe. A program that does not read them fails the probe.
     let _ = child.stdin.take().map(|mut pipe| pipe.write_all(stdin.as_bytes()));
     let stdout = child.stdout.take()?;
     let (sender, receiver) = mpsc::channel();
@@ -82,7 +83,7 @@ pub(super) fn ask(path: &Path, args: &[&str], stdin: &str, locale: &str) -> Opti
         let _ = sender.send(read.is_ok().then_some(answer));
     });
     let answer = receiver.recv_timeout(ANSWER_WITHIN).ok().flatten();
-    // Workers are forked from this process: no thread may be left, unless one waits for what will not end.
+    // Workers are forked from this process: no thread may be left, except one that waits for a hung program.
     match answer {
         Some(_) => _ = reader.join(),
         None => _ = child.kill(),
@@ -106,7 +107,7 @@ mod tests {
     #[test]
     fn a_program_that_does_not_answer_so_is_told_apart() {
         let cut = &crate::lookup(b"cut").unwrap().probes[0];
-        // It prints the whole line, as a patched cut does.
+        // echo prints the whole line, as a patched cut does.
         assert!(!cut.is_shown_by(Path::new("/bin/echo")));
         assert!(!cut.is_shown_by(Path::new("/nowhere/cut")));
         assert_eq!(cut.describe("cut"), "cut -c1");

@@ -1,19 +1,19 @@
-//! Commands that the user says treat each line by itself.
+//! Commands that the user declares to treat lines independently.
 
 use super::{Data, Errors, Stateless, Statuses};
 use crate::Input;
 
-/// Commands as they were declared: a name, and the arguments that a call must begin with.
+/// The declared commands: a name, and the arguments that a call must begin with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Declared {
     commands: Vec<Vec<Vec<u8>>>,
 }
 
 impl Declared {
-    /// Adds one, as words between blanks: `tokenize`, or `tool --lines`.
+    /// Adds one, as words separated by blanks: `tokenize`, or `tool --lines`.
     ///
     /// # Errors
-    /// In words, if that is no command.
+    /// A message, if that is no command.
     pub fn add(&mut self, text: &str) -> Result<(), String> {
         let words: Vec<Vec<u8>> =
             text.split_ascii_whitespace().map(|word| word.as_bytes().to_vec()).collect();
@@ -30,12 +30,12 @@ impl Declared {
         Ok(())
     }
 
-    /// Whether a command of this name may be one.
+    /// Whether a declaration has this name.
     pub fn names(&self, name: &[u8]) -> bool {
         self.commands.iter().any(|words| words[0] == name)
     }
 
-    /// What is known of this call, if it was declared.
+    /// Returns the properties of this call, if it was declared.
     pub fn find(&self, name: &[u8], args: &[Vec<u8>]) -> Option<Stateless> {
         let begins = |words: &Vec<Vec<u8>>| words[0] == name && args.starts_with(&words[1..]);
         self.commands.iter().any(begins).then(|| Stateless {
@@ -49,7 +49,7 @@ impl Declared {
     }
 }
 
-/// Whether this is a name, and no path.
+/// Whether this is a name, not a path.
 pub fn is_name(word: &[u8]) -> bool {
     !word.is_empty() && !word.contains(&b'/') && word[0] != b'-'
 }

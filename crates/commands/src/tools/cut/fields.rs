@@ -1,9 +1,9 @@
 //! `cut -f`.
 //!
-//! Delimiters and line ends become bit masks, 64 bytes at a time; the kernel steps from one to the next. What a
-//! delimiter means depends on how many came before it in its line, and is looked up. Fields of a range that stay together
-//! are copied as one piece if the delimiter stays the same; after the last field that is wanted, only the line end is
-//! looked for.
+//! Delimiters and line ends become bit masks, 64 bytes at a time, and the kernel iterates over the bits. The
+//! effect of a delimiter depends on the number of delimiters before it in its line, and is looked up.
+//! Adjacent fields of a range are copied as one piece if the delimiter stays the same. After the last
+//! selected field, only the line end is searched.
 
 use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
 
@@ -18,37 +18,37 @@ pub(super) struct FieldsKernel {
     output_delimiter: Vec<u8>,
     only_delimited: bool,
     line_end: u8,
-    /// The first field is wanted.
+    /// Whether the first field is selected.
     first: bool,
-    /// What the delimiter behind each field means, as far as a table goes.
+    /// The effect of the delimiter after each field, up to [`TABLE`].
     steps: Vec<DelimiterEffect>,
 }
 
-/// What a delimiter means.
+/// The effect of a delimiter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct DelimiterEffect {
     /// A piece ends before it.
     ends: bool,
-    /// A piece starts behind it.
+    /// A piece starts after it.
     starts: bool,
-    /// No field behind it is wanted.
+    /// No field after it is selected.
     last: bool,
 }
 
-/// How many fields the table of steps covers.
+/// Fields that the table covers.
 const TABLE: u64 = 1024;
 
-/// No piece is open.
+/// Marks that no piece is open.
 const NONE: usize = usize::MAX;
 
-/// Where in a line the kernel is.
+/// The position in a line.
 struct LinePosition {
     line_start: usize,
-    /// How many delimiters came.
+    /// Delimiters seen.
     delimiters: usize,
-    /// Where the piece to copy starts, inside a range.
+    /// The start of the piece to copy, inside a range.
     piece: usize,
-    /// Something was printed of this line.
+    /// Whether this line has output.
     printed: bool,
 }
 
@@ -68,8 +68,8 @@ impl FieldsKernel {
         FieldsKernel { ranges, delimiter, output_delimiter, only_delimited, line_end, first, steps }
     }
 
-    /// The block without what is not judged, and whether there is such a thing: with -z, cut drops the terminator of
-    /// a last record whose only delimiter is its last byte, depending on what else is selected.
+    /// Returns the block without an unsupported record, and whether there is one: with -z, cut drops the
+    /// terminator of a last record whose only delimiter is its last byte, depending on the selection.
     fn judged<'a>(&self, block: &'a [u8]) -> (&'a [u8], bool) {
         let unjudged = self.line_end == 0 && block.last() == Some(&self.delimiter);
         let start = memchr::memrchr(self.line_end, block).map_or(0, |at| at + 1);
@@ -81,7 +81,7 @@ impl FieldsKernel {
         LinePosition { line_start, delimiters: 0, piece, printed: false }
     }
 
-    /// What the delimiter behind so many others means.
+    /// Returns the effect of the delimiter after this many others.
     #[inline(always)]
     fn step(&self, delimiters: usize) -> DelimiterEffect {
         self.steps.get(delimiters).copied().unwrap_or_else(|| self.step_beyond(delimiters))
@@ -120,7 +120,8 @@ impl FieldsKernel {
     }
 }
 
-/// What the delimiter behind a field (from 1) means. Pieces of neighbouring fields stay one if they stay `together`.
+/// Returns the effect of the delimiter after a field (from 1). Pieces of adjacent fields are merged if
+/// `together`.
 fn step(ranges: &[(u64, u64)], field: u64, together: bool) -> DelimiterEffect {
     let range_of = |field: u64| ranges.iter().position(|range| range.0 <= field && field <= range.1);
     let (before, behind) = (range_of(field), range_of(field + 1));
@@ -153,7 +154,7 @@ impl Kernel for FieldsKernel {
                     self.line_end(&mut place, block, at, &mut out);
                     if wanted == 0 {
                         wanted = u64::MAX;
-                        // What follows this bit.
+                        // The bits after this one.
                         hits = (ends | delimiters) & !(bit | (bit - 1));
                     }
                     continue;

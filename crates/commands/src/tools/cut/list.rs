@@ -2,12 +2,12 @@
 
 use crate::{Accept, Declined};
 
-/// Sorted, merged where they overlap; neighbours stay apart (an output delimiter goes between them).
+/// Sorted ranges, overlaps merged. Adjacent ranges stay separate (an output delimiter goes between them).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct List(pub(super) Vec<(u64, u64)>);
 
 impl List {
-    /// Reads the list. What cut rejects (0, a decreasing range, rubbish) is declined.
+    /// Parses the list. Declines what cut rejects (0, a decreasing range, garbage).
     pub(super) fn parse(text: &[u8]) -> Accept<List> {
         let separators = |byte: &u8| matches!(byte, b',' | b' ' | b'\t');
         let mut ranges = text.split(separators).map(range).collect::<Accept<Vec<_>>>()?;
@@ -22,7 +22,7 @@ impl List {
         Ok(List(merged))
     }
 
-    /// What lies between and around the ranges.
+    /// Returns the gaps between and around the ranges.
     pub(super) fn complement(&self) -> List {
         let mut gaps = Vec::new();
         let mut next = 1;
@@ -52,7 +52,7 @@ fn range(text: &[u8]) -> Accept<(u64, u64)> {
     }
 }
 
-/// Digits only; very large numbers, which cut rejects at its own limit, are not judged.
+/// Parses digits. Declines very large numbers, which cut rejects at its own limit.
 fn number(text: &[u8]) -> Option<u64> {
     let digits = !text.is_empty() && text.len() <= 18 && text.iter().all(u8::is_ascii_digit);
     digits.then(|| std::str::from_utf8(text).ok()?.parse().ok()).flatten()

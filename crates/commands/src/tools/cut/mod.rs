@@ -55,7 +55,7 @@ struct Cut {
     resume_args: Vec<Vec<u8>>,
 }
 
-/// All that pelton knows of `cut`.
+/// The tool row of `cut`.
 pub(crate) static TOOL: Tool = Tool {
     name: "cut",
     family: Family::GnuCoreutils,
@@ -88,7 +88,7 @@ pub(crate) static TOOL: Tool = Tool {
     ),
 };
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
     if parsed.options().filter(|(id, _)| matches!(id, Id::Bytes | Id::Fields)).count() != 1 {

@@ -1,5 +1,5 @@
-//! `-exec`: for each list of files what a kernel makes of them, without a process; or the real command, where that is not for a
-//! kernel to judge, or where what it prints cannot be written.
+//! `-exec`: runs a kernel for each list of files, without a process. Falls back to the real command for what
+//! the kernel does not support, or if its output cannot be written.
 
 use std::io;
 
@@ -11,15 +11,16 @@ use crate::tool::in_process_exec::{Program, Progress, Run, RunOutput};
 
 pub(super) struct Exec {
     program: Program,
-    /// Its status counts: of one that runs for each file, only the expression asks it.
+    /// Whether its status counts: with one run per file, only the expression uses it.
     counts: bool,
     now: Now,
-    /// Nobody takes what is printed. That ends the real one, over each list anew, in its own words.
+    /// Whether writing output has failed. That ends the real command, which then runs again over each list
+    /// and reports it.
     unwritten: bool,
     failed: bool,
     means: Resources,
     output_is_discarded: bool,
-    /// What a read may fill.
+    /// The read buffer.
     block: Vec<u8>,
 }
 
@@ -27,9 +28,9 @@ enum Now {
     Idle,
     /// A kernel reads these files.
     Runs(Box<Run>, Vec<Vec<u8>>),
-    /// It did, and what it printed is written.
+    /// A kernel has read them, and its output is written.
     Ran(Vec<Vec<u8>>),
-    /// The real one is to be started for these.
+    /// The real command must be started for these.
     Due(Vec<Vec<u8>>),
     Real(Box<dyn Started>),
 }
@@ -57,23 +58,24 @@ impl Exec {
         self.output_is_discarded = true;
     }
 
-    /// There is something to go on with.
+    /// Whether a run is in progress.
     pub(super) fn is_busy(&self) -> bool {
         !matches!(self.now, Now::Idle)
     }
 
-    /// What was printed so far must be written first: a process may print next; or it is to be seen whether it can be written,
-    /// while it is known who printed it.
+    /// Whether the output so far must be written first: a process may print next, or a write error must be
+    /// detected while its origin is known.
     pub(super) fn requires_flush(&self) -> bool {
         matches!(self.now, Now::Due(_) | Now::Ran(_))
     }
 
-    /// One whose status counts ended with another than 0.
+    /// Whether a run whose status counts failed.
     pub(super) fn failed(&self) -> bool {
         self.failed
     }
 
-    /// What was printed cannot be written. What did is done again by a real one, which only reads files, and says how it ends.
+    /// Handles a write error: the real command repeats the current run, which only reads files, and reports
+    /// the error.
     pub(super) fn leaves_all_to_real_ones(&mut self) -> bool {
         self.unwritten = true;
         self.now = match std::mem::replace(&mut self.now, Now::Idle) {
@@ -83,7 +85,7 @@ impl Exec {
         true
     }
 
-    /// Runs the command for these files.
+    /// Starts the command for these files.
     pub(super) fn begin(&mut self, files: Vec<Vec<u8>>) {
         let run = match self.unwritten {
             true => None,
@@ -95,7 +97,7 @@ impl Exec {
         };
     }
 
-    /// Goes on for a while; what is wrong, the one that strolls knows how to say.
+    /// Continues the current run for a while. The walk formats error messages.
     pub(super) fn go_on(&mut self, stroll: &IncrementalWalk, out: &mut Vec<u8>, errors: &mut Vec<u8>) {
         self.block.resize(BLOCK_BYTES, 0);
         self.now = match std::mem::replace(&mut self.now, Now::Idle) {

@@ -1,4 +1,4 @@
-//! find's inner loop: names as they are found, and what its command makes of files when their turn has come.
+//! find's inner loop: names as they are found, and the output of its command for files when their turn comes.
 
 use pelton_find::{IncrementalWalk, NextEntry, Query};
 use pelton_stream::{Flow, Framing, Kernel, Outcome, Resources};
@@ -7,7 +7,7 @@ use super::exec::Exec;
 
 pub(super) struct FindKernel {
     query: Option<Query>,
-    /// Begun in the process that needs it.
+    /// Started in the process that runs it.
     stroll: Option<IncrementalWalk>,
     errors: Vec<u8>,
     exec: Option<Exec>,

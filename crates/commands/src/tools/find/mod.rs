@@ -1,6 +1,6 @@
-//! `find`: GNU findutils, as a source. Its kernel walks with one thread, prints names, and does the work of a command of -exec
-//! that only reads files; what goes by the moment when it is read, or by the locale of this process, is left to the
-//! real one.
+//! `find`: GNU findutils, as a source. Its kernel walks with one thread, prints names, and replaces an -exec
+//! command that only reads files. What depends on the time of reading, or on the locale of this process, is
+//! left to the real find.
 
 mod exec;
 mod kernel;
@@ -18,7 +18,7 @@ use pelton_stream::Kernel;
 use crate::tool::in_process_exec::{self, Program};
 use crate::{Accept, Charset, Class, Command, Context, Declined, Facts, Input, Locale, Touches};
 
-/// Words of an expression that do something besides printing.
+/// Primaries with side effects besides printing.
 const EFFECTS: &[(&[u8], &str)] = &[
     (b"-delete", "removes files"),
     (b"-execdir", "runs commands of its own"),
@@ -31,14 +31,14 @@ const EFFECTS: &[(&[u8], &str)] = &[
     (b"-files0-from", "reads where to start"),
 ];
 
-/// What the words of a command may take of an argument list.
+/// Most bytes of an argument list for the words of a command.
 const MOST_WORDS_BYTES: usize = 1984;
 
 #[derive(Debug)]
 struct Find {
     args: Vec<Vec<u8>>,
     locale: Locale,
-    /// What -exec runs.
+    /// The command of -exec.
     command: Option<Runs>,
     prints_names: bool,
 }
@@ -50,7 +50,7 @@ struct Runs {
     gathers: bool,
 }
 
-/// All that pelton knows of `find`.
+/// The tool row of `find`.
 pub(crate) static TOOL: Tool = Tool {
     name: "find",
     family: Family::GnuFindutils,
@@ -99,8 +99,8 @@ fn only_prints(args: &[&str]) -> bool {
         .any(|arg| ["-delete", "-exec", "-ok", "-fprint", "-fls"].iter().any(|start| arg.starts_with(start)))
 }
 
-/// Reads the arguments. A word that another one takes as its argument is not told from one of the expression: that
-/// can only decline too much.
+/// Parses the arguments. Does not tell a primary from another primary's argument: that can only decline too
+/// much.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let effect = |arg: &Vec<u8>| EFFECTS.iter().find(|(word, _)| arg == word);
     if let Some((word, effect)) = args.iter().find_map(effect) {
@@ -119,7 +119,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     Ok(Box::new(find))
 }
 
-/// What -exec runs, if it only reads files.
+/// Returns the command of -exec, if it only reads files.
 fn command(line: &CommandLine, locale: &Locale) -> Accept<Runs> {
     let (name, words) = line.words.split_first().map_or((&[][..], &[][..]), |(name, rest)| (&name[..], rest));
     let when = if line.gathers { "as many files as fit an argument list" } else { "each file" };
@@ -144,7 +144,8 @@ impl Find {
             Charset::Utf8 => true,
             Charset::Other => return Declined::because("another character set than UTF-8"),
         };
-        // Its standard input may be a terminal: then it warns of what may not be meant, and that is left to it.
+        // Its standard input may be a terminal: it then warns about likely mistakes, which is left to the
+        // real find.
         let around = Surroundings { utf8, output_is_terminal: false, input_is_terminal: true };
         let query =
             pelton_find::parse(&self.args, around).map_err(|reason| Declined::new(reason.to_string()))?;
@@ -179,7 +180,7 @@ impl Command for Find {
         self.command.as_ref().map(|runs| &*runs.name)
     }
 
-    /// Measured over thousands of small files, most of whose cost is to open them.
+    /// Measured over thousands of small files: opening them is most of the cost.
     fn gains_nothing_alone(&self) -> Option<&'static str> {
         let runs = self.command.as_ref().filter(|runs| runs.gathers)?;
         let reads_no_faster = matches!(&*runs.name, "grep" | "head");
@@ -190,7 +191,7 @@ impl Command for Find {
         self.command.as_ref().is_some_and(|runs| !runs.gathers)
     }
 
-    /// No name holds one.
+    /// File names have no NUL.
     fn prints_no_nul(&self) -> bool {
         self.command.is_none() && self.args.iter().all(|arg| arg != b"-print0")
     }

@@ -1,6 +1,7 @@
 //! `paste`: GNU coreutils.
 //!
-//! `paste - - -` and `paste -s` read one input after another ([`serial`]); `paste a b` reads them side by side.
+//! `paste - - -` and `paste -s` read inputs one after another ([`serial`]); `paste a b` reads them in
+//! parallel.
 
 mod serial;
 
@@ -30,16 +31,16 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::ZeroTerminated, b'z', "zero-terminated", Takes::Nothing),
 ];
 
-/// The delimiters, used in turn; `None` for none at that place.
+/// The delimiters, used in turn; `None` for an empty one.
 pub(crate) type Delimiters = Vec<Option<u8>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     /// Each input becomes one line.
     Serial,
-    /// So many columns, all from standard input.
+    /// This many columns, all from standard input.
     Columns(usize),
-    /// Several inputs side by side.
+    /// Several inputs in parallel.
     Aside,
 }
 
@@ -51,7 +52,7 @@ struct Paste {
     inputs: Vec<Input>,
 }
 
-/// All that pelton knows of `paste`.
+/// The tool row of `paste`.
 pub(crate) static TOOL: Tool = Tool {
     name: "paste",
     family: Family::GnuCoreutils,
@@ -73,7 +74,7 @@ pub(crate) static TOOL: Tool = Tool {
     },
 };
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
     let delimiters = delimiters(parsed.last_value(Id::Delimiters).unwrap_or(b"\t"))?;
@@ -168,7 +169,7 @@ struct AsideKernel {
 }
 
 impl AsideKernel {
-    /// As many rows as are complete.
+    /// Prints all complete rows.
     fn rows(&mut self, out: &mut Vec<u8>) {
         while !self.done && self.sides.iter().all(Side::knows_next) {
             let lines = self.sides.iter_mut().filter_map(|side| side.advance().then_some(())).count();

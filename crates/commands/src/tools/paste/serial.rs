@@ -4,12 +4,12 @@ use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use super::Delimiters;
 
-/// Each input becomes one line.
+/// Turns each input into one line.
 pub(super) struct SerialKernel {
     delimiters: Delimiters,
     next: usize,
     end: u8,
-    /// A line end that becomes a delimiter if anything follows.
+    /// Whether a line end is pending: it becomes a delimiter if anything follows.
     pending: bool,
 }
 
@@ -63,9 +63,9 @@ impl Kernel for SerialKernel {
     }
 }
 
-/// Lines fill the columns of a row in turn.
+/// Fills the columns of a row with consecutive lines.
 pub(super) struct ColumnsKernel {
-    /// What follows each column.
+    /// The delimiter after each column.
     after: Delimiters,
     column: usize,
     end: u8,

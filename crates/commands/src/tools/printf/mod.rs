@@ -1,5 +1,5 @@
-//! `printf`: the builtin of bash. Whatever it would complain about is left to it, and so are floating point numbers,
-//! dates, `%q` and lengths of characters of several bytes.
+//! `printf`: the builtin of bash. Declines what it would complain about, floating point numbers, dates, `%q`
+//! and lengths of multibyte characters.
 
 mod number;
 
@@ -12,10 +12,10 @@ use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::static_output::Printed;
 use crate::{Accept, Charset, Command, Context, Declined};
 
-/// Wider or more precise is left to the real one.
+/// A larger width or precision is declined.
 const WIDTH_MAX: usize = 4096;
 
-/// All that pelton knows of `printf`.
+/// The tool row of `printf`.
 pub(crate) static TOOL: Tool = Tool {
     name: "printf",
     family: Family::Bash,
@@ -47,7 +47,7 @@ pub(crate) static TOOL: Tool = Tool {
     },
 };
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let (format, values) = match args {
         [dashes, format, values @ ..] if dashes == b"--" => (format, values),
@@ -57,7 +57,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     };
     let mut printer =
         Printer { charset: context.locale.ctype, values: values.iter(), out: Vec::new(), stopped: false };
-    // The format is used again as long as it uses up arguments.
+    // The format is reused as long as it consumes arguments.
     loop {
         let before = printer.values.len();
         printer.pass(format)?;
@@ -73,11 +73,11 @@ struct Printer<'a> {
     charset: Charset,
     values: std::slice::Iter<'a, Vec<u8>>,
     out: Vec<u8>,
-    /// By `\c` in an argument of `%b`.
+    /// Whether `\c` in an argument of `%b` stopped the output.
     stopped: bool,
 }
 
-/// What stands between `%` and the letter of a conversion.
+/// The flags, width and precision of a conversion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Spec {
     left: bool,
@@ -90,7 +90,7 @@ struct Spec {
 }
 
 impl Printer<'_> {
-    /// Once through the format.
+    /// Prints the format once.
     fn pass(&mut self, format: &[u8]) -> Accept<()> {
         let mut rest = format;
         while let Some((&byte, behind)) = rest.split_first() {
@@ -116,7 +116,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// Prints one; returns what stands behind it.
+    /// Prints a conversion; returns the text after it.
     fn conversion<'f>(&mut self, text: &'f [u8]) -> Accept<&'f [u8]> {
         let (spec, text) = Spec::read(text)?;
         let Some((&letter, rest)) = text.split_first() else {
@@ -132,7 +132,7 @@ impl Printer<'_> {
                 self.string(&expanded, spec)?;
             }
             b'c' => {
-                // An empty argument has its NUL as the first byte.
+                // The first byte of an empty argument is its NUL.
                 let first = value.and_then(|value| value.first()).copied().unwrap_or(0);
                 self.string(&[first], Spec { precision: None, ..spec })?;
             }
@@ -161,7 +161,7 @@ impl Printer<'_> {
     }
 }
 
-/// Blanks on one side.
+/// Pads with blanks on one side.
 fn pad(text: &[u8], spec: Spec, out: &mut Vec<u8>) {
     let blanks = spec.width.saturating_sub(text.len());
     if !spec.left {
@@ -174,7 +174,7 @@ fn pad(text: &[u8], spec: Spec, out: &mut Vec<u8>) {
 }
 
 impl Spec {
-    /// Reads flags, width and precision.
+    /// Parses flags, width and precision.
     fn read(text: &[u8]) -> Accept<(Spec, &[u8])> {
         let mut spec = Spec::default();
         let mut rest = text;
@@ -200,7 +200,7 @@ impl Spec {
     }
 }
 
-/// The digits at the beginning, if there are any.
+/// Parses leading digits, if any.
 fn number(text: &[u8]) -> Accept<(Option<usize>, &[u8])> {
     let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = text.split_at(length);

@@ -1,9 +1,9 @@
-//! Whole numbers, as C's printf shows them.
+//! Integers, as C's printf formats them.
 
 use super::{Spec, pad};
 use crate::{Accept, Declined};
 
-/// Plain decimal or hexadecimal digits with an optional sign, few enough to be exact.
+/// Parses plain decimal or hexadecimal digits with an optional sign, few enough to be exact.
 pub(super) fn parse(text: &[u8]) -> Accept<i64> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -17,7 +17,7 @@ pub(super) fn parse(text: &[u8]) -> Accept<i64> {
     };
     let found = match digits {
         [b'0', b'x' | b'X', digits @ ..] => number(digits, 16),
-        // A leading zero would make it octal.
+        // A leading zero means octal.
         [b'0', _, ..] => None,
         digits => number(digits, 10),
     };
@@ -27,7 +27,7 @@ pub(super) fn parse(text: &[u8]) -> Accept<i64> {
     }
 }
 
-/// Appends it, by the letter of the conversion.
+/// Formats the number by the conversion letter.
 pub(super) fn put(number: i64, letter: u8, spec: Spec, out: &mut Vec<u8>) {
     let signed = matches!(letter, b'd' | b'i');
     let mut digits = match letter {

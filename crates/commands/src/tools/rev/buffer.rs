@@ -1,4 +1,4 @@
-//! The buffer of the real rev, and what `fgetws`, `wcslen` and `fputws` make of it.
+//! The buffer of the real rev, and the effects of `fgetws`, `wcslen` and `fputws` on it.
 
 use crate::locale::characters::{Decoded, decode};
 
@@ -7,38 +7,38 @@ type Cell = u64;
 
 const NEWLINE: Cell = b'\n' as Cell;
 
-/// In characters, as stdio has it.
+/// Initial size in characters, as stdio has it.
 const FIRST_SIZE: usize = 8192;
 
-/// The real one tells stdio as an `int` how many characters it may read.
+/// The real rev passes the number of characters to stdio as an `int`.
 const PIECE_MAX: usize = i32::MAX as usize;
 
-/// Bytes of a character in the real one's memory.
+/// Bytes of a character in the real rev's memory.
 const WIDE_BYTES: usize = size_of::<u32>();
 
-/// Nothing more is read.
+/// Why reading stops.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// Of this input: these bytes are no character.
+    /// For this input: the bytes are no character.
     NoCharacter,
-    /// Of any: the real one would not get so much memory.
+    /// For all inputs: the real rev would not get this much memory.
     NoMemory { bytes: usize },
-    /// Of any: the buffer is too large for stdio, and the real one ends without a word.
+    /// For all inputs: the buffer is too large for stdio, and the real rev ends silently.
     TooLarge,
 }
 
 pub(super) struct Buffer {
-    /// Those ever written to; behind them are NULs.
+    /// The cells ever written; NULs follow.
     cells: Vec<Cell>,
-    /// How many the real one has room for.
+    /// The capacity of the real rev's buffer.
     size: usize,
-    /// How many hold what was read before the current piece.
+    /// Cells read before the current piece.
     length: usize,
-    /// How many were read of the piece.
+    /// Cells read of the piece.
     piece: usize,
-    /// How many it can still take.
+    /// Cells that the piece can still take.
     room: usize,
-    /// Printed so far, of this input.
+    /// Lines of this input printed so far.
     lines: u64,
 }
 
@@ -51,7 +51,7 @@ impl Buffer {
         self.lines
     }
 
-    /// The real one can read no more.
+    /// Whether the real rev can read no more.
     pub(super) fn is_too_large(&self) -> bool {
         self.size > PIECE_MAX
     }
@@ -65,14 +65,14 @@ impl Buffer {
         (self.length, self.piece, self.room) = (0, 0, self.size - 1);
     }
 
-    /// A line begins, and one piece will hold all of this one.
+    /// Whether a line begins here and fits into one piece.
     pub(super) fn fits(&self, line: &[u8]) -> bool {
         self.length == 0 && self.piece == 0 && line.len() + 1 < self.size
     }
 
-    /// Lines that fitted were printed: leaves behind what they leave in the buffer.
+    /// Updates the buffer for lines that fitted and were printed.
     pub(super) fn pass(&mut self, lines: &[u8]) {
-        // From the last one: each covers the ends of longer ones before it.
+        // Starts at the last line: each line overwrites the start of longer ones before it.
         let (mut end, mut covered) = (lines.len(), 0);
         while end > 0 {
             let start = memchr::memrchr(b'\n', &lines[..end - 1]).map_or(0, |newline| newline + 1);
@@ -96,7 +96,7 @@ impl Buffer {
         self.cells[place] = cell;
     }
 
-    /// The next character.
+    /// Adds the next character.
     pub(super) fn take(&mut self, character: &[u8], out: &mut Vec<u8>) -> Result<(), Stop> {
         let cell = cell_of(character);
         self.set(self.length + self.piece, cell);
@@ -118,7 +118,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// What was read goes as far as its first NUL.
+    /// Ends a piece: it extends to its first NUL.
     fn end_piece(&mut self) {
         self.set(self.length + self.piece, 0);
         let read = &self.cells[self.length..];
@@ -126,14 +126,14 @@ impl Buffer {
         self.piece = 0;
     }
 
-    /// The real one keeps all that it asks for: if the system does not promise that, it ends.
+    /// Checks that the buffer's memory is available: if not, the real rev ends.
     fn ask_for_memory(&self) -> Result<(), Stop> {
         let bytes = self.size * WIDE_BYTES;
         let promised = Vec::<u8>::new().try_reserve_exact(bytes);
         promised.map_err(|_| Stop::NoMemory { bytes })
     }
 
-    /// Prints the line, turned round, if there is one.
+    /// Prints the line reversed, if there is one.
     fn print(&mut self, out: &mut Vec<u8>) -> Result<(), Stop> {
         if self.length > 0 {
             let ends = self.cells[self.length - 1] == NEWLINE;
@@ -147,14 +147,14 @@ impl Buffer {
         if self.is_too_large() { Err(Stop::TooLarge) } else { Ok(()) }
     }
 
-    /// What comes next is no character. A first piece is dropped; a later one stands where it was read to, with no NUL
-    /// behind it.
+    /// Handles an invalid character. A first piece is dropped; a later one is kept as far as it was read,
+    /// without a NUL after it.
     pub(super) fn fail(&mut self, out: &mut Vec<u8>) {
-        // Whether it has become too large is asked for afterwards: there is something to say first.
+        // The caller checks the size afterwards: a message comes first.
         let _ = self.print(out);
     }
 
-    /// The input ended: prints a line that did not.
+    /// Ends the input: prints a last line without a line end.
     pub(super) fn end_input(&mut self, out: &mut Vec<u8>) -> Result<(), Stop> {
         if self.piece > 0 {
             self.end_piece();
@@ -163,7 +163,7 @@ impl Buffer {
     }
 }
 
-/// What a printed line leaves in the buffer: itself, turned round, and a NUL.
+/// Returns what a printed line leaves in the buffer: its reversed text and a NUL.
 fn image_of(line: &[u8]) -> Vec<Cell> {
     let (text, ends) = line.strip_suffix(b"\n").map_or((line, false), |text| (text, true));
     let mut image = Vec::with_capacity(line.len() + 1);
@@ -178,7 +178,7 @@ fn image_of(line: &[u8]) -> Vec<Cell> {
     image
 }
 
-/// Of the first character, in bytes; `None` if there is none.
+/// Returns the length of the first character in bytes; `None` if it is invalid.
 pub(super) fn character_length(bytes: &[u8], utf8: bool) -> Option<usize> {
     match bytes.first()? {
         0..0x80 => Some(1),

@@ -5,10 +5,10 @@
 //!            │ no: stdio's calls and the buffer, one character after the other ([`buffer`])
 //! ```
 //!
-//! The real one reads with `fgetws` into a buffer that it doubles when a line does not end in it, and takes the first NUL
-//! for the end of what it read. Where it meets bytes that are no characters it complains, with the number of the line,
-//! and prints what the buffer holds of it, with what is left of earlier lines behind that. The real one cannot be made to
-//! go on from the middle with the right number, so there is no way back: its buffer is followed instead.
+//! The real rev reads with `fgetws` into a buffer that it doubles when a line does not end in it, and treats
+//! the first NUL as the end of what it read. At invalid bytes it complains with the line number, and prints
+//! what the buffer holds of the line, followed by the remains of earlier lines. It cannot resume mid-input
+//! with the right line number, so there is no fallback: the kernel emulates its buffer instead.
 
 mod buffer;
 mod split;
@@ -28,7 +28,7 @@ use crate::{
 use buffer::{Buffer, Stop, character_length};
 use stdio_reads::{Fills, is_cut_off};
 
-/// It has none but --help and --version, which are read everywhere.
+/// No options but --help and --version, which are always parsed.
 const OPTIONS: &[Opt<()>] = &[];
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ struct Rev {
     inputs: Vec<Input>,
 }
 
-/// All that pelton knows of `rev`.
+/// The tool row of `rev`.
 pub(crate) static TOOL: Tool = Tool {
     name: "rev",
     family: Family::UtilLinux,
@@ -61,7 +61,7 @@ fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
     }
 }
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
     context.locale.messages.in_english()?;
@@ -70,7 +70,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
         Charset::Utf8 => true,
         Charset::Other => return Declined::because("the characters of this locale"),
     };
-    // Unlike elsewhere, `-` is a file of that name.
+    // For rev, `-` is a file of that name.
     let files = parsed.operands().into_iter().map(|name| Input::File(name.to_vec()));
     let inputs = if files.len() == 0 { vec![Input::Stdin] } else { files.collect() };
     Ok(Box::new(Rev { utf8, inputs }))
@@ -80,7 +80,7 @@ impl Command for Rev {
     fn facts(&self) -> Facts {
         let text = ByteSet::all();
         let touches = Touches { creates: text, removes: text, lines: Lines::Any, last_line: LastLine::Any };
-        // It stops at bytes that are no characters.
+        // It stops at invalid bytes.
         Facts::serial(Class::LineMap, touches).giving_up_early()
     }
 
@@ -113,7 +113,7 @@ struct RevKernel {
     utf8: bool,
     buffer: Buffer,
     fills: Fills,
-    /// Of the input, for messages.
+    /// The name of the input, for messages.
     name: Vec<u8>,
     inputs_left: usize,
     status: i32,
@@ -121,13 +121,13 @@ struct RevKernel {
 }
 
 impl RevKernel {
-    /// Only characters, no NUL.
+    /// Whether the line is valid text without NULs.
     fn is_text(&self, line: &[u8]) -> bool {
         let characters = line.is_ascii() || self.utf8 && std::str::from_utf8(line).is_ok();
         characters && memchr::memchr(0, line).is_none()
     }
 
-    /// One line, with or without its end, as the real one does it.
+    /// Prints one line, with or without its end, by emulating the real rev.
     fn slowly(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<(), Stop> {
         let mut rest = line;
         while !rest.is_empty() {
@@ -165,7 +165,7 @@ impl RevKernel {
 
 const NO_CHARACTER: &str = "Invalid or incomplete multibyte or wide character";
 
-/// The characters from the last to the first; a line end stays at the end.
+/// Prints the characters in reverse; a line end stays at the end.
 fn put_reversed(line: &[u8], out: &mut Vec<u8>) {
     let (text, end) = match line {
         [text @ .., b'\n'] => (text, &b"\n"[..]),
@@ -174,7 +174,7 @@ fn put_reversed(line: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.extend(text.iter().rev());
     if !text.is_ascii() {
-        // The bytes of each character have been turned round as well.
+        // The bytes of each character were reversed too.
         for character in out[start..].chunk_by_mut(|before, _| matches!(before, 0x80..0xc0)) {
             character.reverse();
         }
@@ -196,7 +196,7 @@ impl Kernel for RevKernel {
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         self.fills.pass(block);
-        // Where the lines begin that the buffer has not seen, and the current line.
+        // The start of the lines that the buffer has not seen, and of the current line.
         let (mut unseen, mut at) = (0, 0);
         while at < block.len() {
             let end = memchr::memchr(b'\n', &block[at..]).map_or(block.len(), |newline| at + newline + 1);

@@ -1,12 +1,12 @@
-//! rev, where its kernel is declined.
+//! rev in parts, where its kernel is declined.
 
 use crate::tool::stateless::{Errors, Stateless, Statuses};
 use crate::{Accept, Context, Declined, Input};
 
-/// Reads the arguments. A file would stand in its messages.
+/// Parses the arguments. Declines a file: its name is in the messages.
 pub(super) fn stateless(args: &[Vec<u8>], _context: &Context) -> Accept<Stateless> {
     match args {
-        // It stops at what is no character, and tells the line.
+        // It stops at invalid bytes, and reports the line.
         [] => Ok(Stateless {
             errors: Errors::ByLine { blank: 1 },
             ..Stateless::lines(Input::Stdin, Vec::new(), Statuses::AnyIsTheEnd)

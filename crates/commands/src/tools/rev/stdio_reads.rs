@@ -1,16 +1,18 @@
-//! How the C library reads what it decodes: by 4 KiB, into a buffer that keeps a character that is not complete yet.
+//! How the C library reads what it decodes: 4 KiB at a time, into a buffer that keeps an incomplete
+//! character.
 //!
-//! If the input ends inside a character, that is taken for the end, without a word, unless those bytes came alone: then
-//! it is an error. So it depends on where the reads end. A pipe is taken to be full at each read.
+//! An input that ends inside a character ends silently, unless the buffer holds only those bytes: then it is
+//! an error. So the result depends on where the reads end. The model assumes that a pipe is full at each
+//! read.
 
-/// What the buffer holds.
+/// Size of the buffer.
 const BUFFER: u64 = 4096;
 
-/// Follows the buffer through one input.
+/// Models the buffer through one input.
 pub(super) struct Fills {
-    /// Where its content starts, in bytes from the start of the input.
+    /// The input offset of the buffer's start.
     start: u64,
-    /// What was read before that and is not yet decoded ends here: the place of the next read.
+    /// The input offset of the last read: bytes before it were kept, incomplete.
     read: u64,
     /// Bytes of the input so far.
     offset: u64,
@@ -21,12 +23,12 @@ impl Fills {
         Fills { start: 0, read: 0, offset: 0 }
     }
 
-    /// The next block, which ends with a line or with the input.
+    /// Processes the next block, which ends with a line or with the input.
     pub(super) fn pass(&mut self, block: &[u8]) {
         let end = self.offset + block.len() as u64;
         while self.start + BUFFER < end {
             let read = self.start + BUFFER;
-            // No character reaches from one block into the next.
+            // No character spans two blocks.
             let at = (read - self.offset.min(read)) as usize;
             let kept = block[..=at].iter().rev().take_while(|byte| matches!(byte, 0x80..0xc0)).count();
             (self.start, self.read) = (read - kept.min(at) as u64, read);
@@ -34,13 +36,14 @@ impl Fills {
         self.offset = end;
     }
 
-    /// The last so many bytes of what has passed are all that the buffer got by its last read, and what it kept.
+    /// Whether the last `bytes` bytes are all that the buffer holds: the kept ones and at least one of its
+    /// last read.
     pub(super) fn ends_with_one_of(&self, bytes: usize) -> bool {
         self.start + bytes as u64 == self.offset && self.read < self.offset
     }
 }
 
-/// Nothing is wrong with these bytes but that they end.
+/// Whether the bytes are a truncated character.
 pub(super) fn is_cut_off(bytes: &[u8]) -> bool {
     let length = match bytes[0] {
         0xc2..=0xdf => 2,
@@ -57,7 +60,7 @@ pub(super) fn is_cut_off(bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// Whether bytes that break off after this many come alone.
+    /// Whether truncated bytes after `text` are alone in the buffer.
     fn come_alone(text: &[u8], tail: &[u8]) -> bool {
         let mut fills = Fills::new();
         fills.pass(&[text, tail].concat());
@@ -70,7 +73,7 @@ mod tests {
         assert!(!come_alone(b"a", b"\xc3"));
         assert!(come_alone(&[b'a'; 4096], b"\xc3"));
         assert!(!come_alone(&[b'a'; 4095], b"\xc3"));
-        // One byte was kept from the read before.
+        // One byte was kept from the previous read.
         assert!(come_alone(&[b'a'; 4095], b"\xe2\x82"));
         assert!(come_alone(&[b'a'; 4096 + 4095], b"\xe2\x82"));
         let kept = ["a".repeat(4095), "é".to_owned(), "a".repeat(4094)].concat();

@@ -1,6 +1,6 @@
 //! `tr`: GNU coreutils. Bytes in every locale.
 //!
-//! [`sets`] reads the operands; here they become one byte map, and a set to squeeze if asked.
+//! [`sets`] parses the operands; this module turns them into one byte map, and a set to squeeze.
 
 mod sets;
 
@@ -38,14 +38,14 @@ const OPTIONS: &[Opt<Id>] = &[
     opt(Id::Truncate, b't', "truncate-set1", Takes::Nothing),
 ];
 
-/// First the map, then runs of the same member of `squeezed` become one.
+/// Applies the map, then squeezes runs of the same member of `squeezed`.
 #[derive(Debug)]
 struct Tr {
     map: ByteMap,
     squeezed: ByteSet,
 }
 
-/// All that pelton knows of `tr`.
+/// The tool row of `tr`.
 pub(crate) static TOOL: Tool = Tool {
     name: "tr",
     family: Family::GnuCoreutils,
@@ -99,7 +99,7 @@ fn read_error(caller: &Caller, _input: Option<&[u8]>, error: &io::Error) -> Unre
     Unreadable::goes_on(io_errors::read_error_message(caller, error), 1)
 }
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     if context.locale.ctype == Charset::Other {
         return Declined::because("classes in this locale");
@@ -141,7 +141,7 @@ impl Command for Tr {
         if self.squeezed.is_empty() {
             Facts::stateless(Class::ByteMap(Box::new(self.map.clone())), touches)
         } else if lines_stay {
-            // A newline that stays and is not squeezed ends every run: lines can be treated alone.
+            // A newline that is kept and not squeezed ends every run: lines are independent.
             Facts::stateless(Class::LineMap, touches)
         } else {
             Facts::serial(Class::Opaque, touches)
@@ -165,17 +165,18 @@ impl Command for Tr {
 struct SqueezeKernel {
     map: ByteMapKernel,
     deletes: bool,
-    /// Bytes that come out as a member of the squeezed set.
+    /// Bytes that map to a member of the squeezed set.
     watched: Members,
-    /// What a byte becomes, and in [`SQUEEZED`] whether its repeats go.
+    /// The result of each byte; [`SQUEEZED`] marks a byte whose repeats are dropped.
     entries: [u16; 256],
-    /// The entry of what was written last.
+    /// The entry of the byte written last.
     last: u16,
     mapped: Vec<u8>,
     to_one: Option<ToOne>,
 }
 
-/// All bytes stay but some, which become one byte, and only that is squeezed: `tr -cs A-Za-z '\n'`, `tr -s ' '`.
+/// A map that keeps some bytes and changes all others to one byte, the only one squeezed: `tr -cs A-Za-z
+/// '\n'`, `tr -s ' '`.
 #[derive(Clone)]
 struct ToOne {
     keeps: Vec<Run>,
@@ -206,14 +207,14 @@ impl ToOne {
 
 const SQUEEZED: u16 = 0x100;
 
-/// Equal to no entry.
+/// Equals no entry.
 const NOTHING: u16 = 0x200;
 
 impl SqueezeKernel {
     fn new(kernel: ByteMapKernel, map: &ByteMap, squeezed: &ByteSet) -> Self {
         let deletes = !map.deleted.is_empty();
         let entry = |byte: usize| {
-            // What deletes maps first, as a step of its own.
+            // With deletion, mapping is a separate first step.
             let to = if deletes { byte as u8 } else { map.to[byte] };
             u16::from(to) | if squeezed.contains(to) { SQUEEZED } else { 0 }
         };
@@ -230,7 +231,7 @@ impl SqueezeKernel {
         }
     }
 
-    /// With vector instructions, if this machine has them.
+    /// Squeezes with vector instructions, if this machine has them.
     fn squeeze_to_one(&mut self, to_one: &ToOne, block: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let start = out.len();
         out.resize(start + block.len() + compact::ROOM, 0);
@@ -255,7 +256,7 @@ impl SqueezeKernel {
         out.truncate(end);
     }
 
-    /// Where no two squeezed bytes are neighbours there is only mapping to do.
+    /// Only maps stretches where no two squeezed bytes are adjacent.
     fn squeeze_stretches(&mut self, block: &[u8], out: &mut Vec<u8>) {
         let (stretches, rest) = block.as_chunks::<STRETCH>();
         for stretch in stretches {
@@ -294,7 +295,7 @@ impl Kernel for SqueezeKernel {
     }
 
     fn another(&self) -> Option<Peer> {
-        // Where something is deleted, the byte before a block need not be the one that was written last.
+        // With deletion, the byte before a block need not be the byte written last.
         let kernel = Box::new(SqueezeKernel { mapped: Vec::new(), ..self.clone() });
         (!self.deletes).then_some(Peer { kernel, share: Sharing::After, whole: None, never: None })
     }

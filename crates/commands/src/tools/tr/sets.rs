@@ -1,13 +1,13 @@
-//! The operands of `tr`: escapes, ranges, classes, `[=c=]`, `[x*n]`; and how the second set is fitted to the first.
+//! The operands of `tr`: escapes, ranges, classes, `[=c=]`, `[x*n]`; and matching the lengths of both sets.
 
 use crate::{Accept, ByteSet, Declined};
 
-/// A piece of a set.
+/// An element of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Element {
     /// `a`, `a-z` (as first and last).
     Range(u8, u8),
-    /// `[:upper:]`, by its place in [`CLASSES`].
+    /// `[:upper:]`, by its index in [`CLASSES`].
     Class(usize),
     /// `[=c=]`.
     Equivalent(u8),
@@ -35,16 +35,16 @@ const CLASSES: &[(&str, Contains)] = &[
 const UPPER: usize = 0;
 const LOWER: usize = 1;
 
-/// More than any set needs, and few enough to write down.
+/// More than any set needs, and few enough to expand.
 const REPEAT_MAX: u64 = 100_000;
 
-/// An operand, understood.
+/// A parsed operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Set {
     elements: Vec<Element>,
 }
 
-/// A byte of an operand after its escapes are read; an escaped one has no special meaning.
+/// A byte of an operand after unescaping; an escaped one has no special meaning.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Letter {
     byte: u8,
@@ -58,12 +58,12 @@ impl Letter {
 }
 
 impl Set {
-    /// Reads an operand.
+    /// Parses an operand.
     pub(super) fn parse(operand: &[u8]) -> Accept<Set> {
         let letters = unescape(operand)?;
         let mut elements = Vec::new();
         let mut rest = letters.as_slice();
-        // Special forms need three letters; the last two always stand for themselves.
+        // Special forms need three letters; the last two are always literal.
         while let [first, second, third, ..] = rest {
             if let Some((element, length)) = bracketed(rest)? {
                 elements.push(element);
@@ -85,7 +85,7 @@ impl Set {
         Ok(Set { elements })
     }
 
-    /// The bytes it names, for deleting and squeezing.
+    /// Returns the bytes it names, for deleting and squeezing.
     pub(super) fn chosen(&self, complement: bool) -> Accept<ByteSet> {
         if self.elements.iter().any(|element| matches!(element, Element::Repeat(_, 0))) {
             return Declined::because("[x*] where nothing is translated");
@@ -94,7 +94,7 @@ impl Set {
         Ok(if complement { set.complement() } else { set })
     }
 
-    /// Byte after byte, in order.
+    /// Expands it to single bytes, in order.
     fn units(&self) -> Vec<Unit> {
         let mut units = Vec::new();
         for element in &self.elements {
@@ -117,7 +117,7 @@ impl Set {
     }
 }
 
-/// A byte of a set, the case class it belongs to, and whether it is the first of its element.
+/// A byte of a set, its case class, and whether it is the first of its element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Unit {
     byte: u8,
@@ -130,7 +130,7 @@ fn unescape(operand: &[u8]) -> Accept<Vec<Letter>> {
     let mut rest = operand;
     while let Some((&byte, after)) = rest.split_first() {
         let (byte, escaped, length) = match (byte, after) {
-            // tr warns of both on standard error.
+            // tr warns about both on standard error.
             (b'\\', []) => return Declined::because("a set that ends in a lone backslash"),
             (b'\\', [b'0'..=b'7', ..]) => {
                 let (byte, digits) = octal(after)?;
@@ -145,7 +145,7 @@ fn unescape(operand: &[u8]) -> Accept<Vec<Letter>> {
     Ok(letters)
 }
 
-/// What stands behind a backslash.
+/// Returns the byte that a letter after a backslash means.
 fn named(letter: u8) -> u8 {
     match letter {
         b'a' => 7,
@@ -159,7 +159,7 @@ fn named(letter: u8) -> u8 {
     }
 }
 
-/// Up to three octal digits: the byte and how many.
+/// Parses up to three octal digits. Returns the byte and the number of digits.
 fn octal(text: &[u8]) -> Accept<(u8, usize)> {
     let digits = text.iter().take(3).take_while(|byte| matches!(byte, b'0'..=b'7')).count();
     let value = text[..digits].iter().fold(0u32, |value, digit| value * 8 + u32::from(digit - b'0'));
@@ -169,8 +169,8 @@ fn octal(text: &[u8]) -> Accept<(u8, usize)> {
     }
 }
 
-/// Reads `[:class:]`, `[=c=]` or `[x*n]` at the start of `letters`: the element and its length; `None` if the bracket
-/// stands for itself.
+/// Parses `[:class:]`, `[=c=]` or `[x*n]` at the start of `letters`. Returns the element and its length;
+/// `None` if the bracket is literal.
 fn bracketed(letters: &[Letter]) -> Accept<Option<(Element, usize)>> {
     let [bracket, kind, inside @ ..] = letters else { return Ok(None) };
     if !bracket.is(b'[') {
@@ -181,7 +181,7 @@ fn bracketed(letters: &[Letter]) -> Accept<Option<(Element, usize)>> {
         let name: Vec<u8> = inside[..length].iter().map(|letter| letter.byte).collect();
         match named_element(kind.byte, &name) {
             Some(element) => return Ok(Some((element, length + 4))),
-            // `[:*3]` with a later `:]` is a repeat after all.
+            // `[:*3]` with a later `:]` is a repeat.
             None if !star_digits_bracket(inside) => return Declined::because("an invalid class"),
             None => {}
         }
@@ -200,7 +200,7 @@ fn named_element(kind: u8, name: &[u8]) -> Option<Element> {
     }
 }
 
-/// How many letters stand before `:]` or `=]`.
+/// Returns the number of letters before `:]` or `=]`.
 fn closing(letters: &[Letter], kind: u8) -> Option<usize> {
     letters.windows(2).position(|pair| pair[0].is(kind) && pair[1].is(b']'))
 }
@@ -237,7 +237,7 @@ fn repeat(letters: &[Letter]) -> Accept<Option<(Element, usize)>> {
     }
 }
 
-/// The table for translating `first` to `second`, and the set of bytes that `second` names (for squeezing).
+/// Returns the table for translating `first` to `second`, and the bytes that `second` names (for squeezing).
 pub(super) fn translation(
     first: &Set,
     second: &Set,
@@ -262,7 +262,7 @@ pub(super) fn translation(
     check_second(&second)?;
     let mut to = second.units();
     if complement {
-        // Case is converted only where classes stand opposite each other.
+        // Case is converted only where both classes are aligned.
         to.iter_mut().for_each(|unit| unit.class = None);
     }
     let cases = !complement && second.elements.iter().any(|element| matches!(element, Element::Class(_)));
@@ -282,7 +282,7 @@ pub(super) fn translation(
     Ok((table(&from, &to), targets))
 }
 
-/// Gives the one `[x*]` of the second set its length.
+/// Sets the length of the `[x*]` in the second set.
 fn fill_repeat(second: &mut Set, wanted: usize) -> Accept<()> {
     let length = second.units().len();
     let mut open = second.elements.iter_mut().filter(|element| matches!(element, Element::Repeat(_, 0)));
@@ -309,7 +309,7 @@ fn check_second(second: &Set) -> Accept<()> {
     Ok(())
 }
 
-/// What the second set is lengthened with: its last byte.
+/// Returns the byte that pads the second set: its last one.
 fn extension(second: &Set) -> Accept<u8> {
     match second.elements.last() {
         None => Declined::because("an empty second set"),
@@ -318,8 +318,8 @@ fn extension(second: &Set) -> Accept<u8> {
     }
 }
 
-/// Walks both sets as the translation does, where a case class of the second set takes the whole class of the first
-/// as one step. Returns what is left of the second.
+/// Walks both sets in parallel, where a case class of the second set takes the whole class of the first as
+/// one step. Returns the rest of the second.
 fn walk<'a>(
     mut from: &[Unit],
     mut to: &'a [Unit],
@@ -340,7 +340,8 @@ fn after_element(units: &[Unit]) -> &[Unit] {
     &units[length..]
 }
 
-/// Lengths in which an aligned pair of case classes counts once. Misaligned ones are an error of tr's.
+/// Returns both lengths, counting an aligned pair of case classes once. Misaligned classes are an error of
+/// tr's.
 fn lengths_with_cases(from: &[Unit], to: &[Unit]) -> Accept<(usize, usize)> {
     const MISALIGNED: &str = "[:upper:] and [:lower:] that do not stand opposite each other";
     let mut pairs = 0;

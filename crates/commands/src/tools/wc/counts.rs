@@ -1,12 +1,12 @@
-//! Counting lines, words, characters, bytes and the widest line of one input.
+//! Counts lines, words, characters, bytes and the widest line of one input.
 //!
-//! Words of bytes are counted by [`pelton_sys::word_count`], 64 bytes at once.
+//! [`pelton_sys::word_count`] counts words of bytes, 64 bytes at once.
 
 use crate::bytes::scan;
 use crate::locale::characters::{Classes, Decoded, LongForm, decode, long_form};
 use pelton_sys::word_count;
 
-/// The numbers of one input, or of all.
+/// The counts of one input, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) lines: u64,
@@ -34,7 +34,7 @@ pub(super) struct Kinds {
 }
 
 impl Kinds {
-    /// Either needs to know what kind of character each is.
+    /// Whether the class of each character is needed.
     pub(super) fn any(self) -> bool {
         self.words || self.width
     }
@@ -45,20 +45,20 @@ pub(super) struct Counter {
     counts: Counts,
     kinds: Kinds,
     utf8: bool,
-    /// For words and widths in UTF-8.
+    /// Character classes, for words and widths in UTF-8.
     classes: Option<Classes>,
     in_word: bool,
     /// The width of the current line so far.
     column: u64,
-    /// The beginning of a character that the last block cut off.
+    /// The start of a character that the last block cut.
     partial: Vec<u8>,
 }
 
-/// How many bytes are looked at together: their starts fit a byte-wide sum.
+/// Bytes summed at once: the count fits a byte.
 const STRETCH: usize = 128;
 
 impl Counter {
-    /// `utf8`: characters of several bytes, which need `classes` for words and widths.
+    /// `utf8`: counts multibyte characters, which needs `classes` for words and widths.
     pub(super) fn new(kinds: Kinds, utf8: bool, classes: Option<Classes>) -> Self {
         let counts = Counts::default();
         Counter { counts, kinds, utf8, classes, in_word: false, column: 0, partial: Vec::new() }
@@ -77,7 +77,7 @@ impl Counter {
         }
     }
 
-    /// The numbers of this input; starts anew.
+    /// Returns the counts of this input, and resets.
     pub(super) fn finish(&mut self) -> Counts {
         self.counts.width = self.counts.width.max(self.column);
         let counts = self.counts;
@@ -85,7 +85,7 @@ impl Counter {
         counts
     }
 
-    /// A counter for other blocks of the same input, which begin and end with lines.
+    /// Forks a counter for other blocks of the same input, which begin and end with lines.
     pub(super) fn another(&self) -> Option<Counter> {
         let classes = match &self.classes {
             Some(_) => Some(Classes::new()?),
@@ -94,17 +94,17 @@ impl Counter {
         Some(Counter::new(self.kinds, self.utf8, classes))
     }
 
-    /// What another one counted.
+    /// Adds the counts of another counter.
     pub(super) fn absorb(&mut self, other: &Counter) {
         self.counts.add(&other.counts);
     }
 
-    /// Whether a block of whole lines can be counted alone, and any other block cannot.
+    /// Whether only a block of whole lines can be counted alone.
     pub(super) fn by_line(&self) -> bool {
         self.kinds.any() || self.utf8
     }
 
-    /// Bytes that are characters.
+    /// Counts single-byte characters.
     fn ascii(&mut self, block: &[u8]) {
         self.counts.chars += block.len() as u64;
         if self.kinds.words {
@@ -147,11 +147,11 @@ impl Counter {
         self.column = 0;
     }
 
-    /// Counts what decodes; bytes that do not are nothing.
+    /// Counts valid characters; invalid bytes count nothing.
     fn characters(&mut self, block: &[u8]) {
         let mut block = block;
         while !self.partial.is_empty() && !block.is_empty() {
-            // A few bytes more: until the character is whole, or is none.
+            // Adds bytes until the character is complete or invalid.
             self.partial.push(block[0]);
             block = &block[1..];
             let partial = std::mem::take(&mut self.partial);
@@ -163,12 +163,12 @@ impl Counter {
         }
     }
 
-    /// Counts what is in there; returns the incomplete character at the end.
+    /// Counts the characters; returns the incomplete one at the end.
     fn decoded<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         if self.kinds.any() { self.walk(bytes) } else { self.count_valid(bytes) }
     }
 
-    /// Character by character where there are some, ASCII in one go.
+    /// Counts with classes: character by character, ASCII in runs.
     fn walk<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let mut rest = bytes;
         while let [first, ..] = rest {
@@ -191,7 +191,7 @@ impl Counter {
         rest
     }
 
-    /// One that is not ASCII.
+    /// Counts a character that is not ASCII.
     fn character(&mut self, char: u32) {
         self.counts.chars += 1;
         let Some(class) = self.classes.as_mut().map(|classes| classes.get(char)) else { return };
@@ -202,7 +202,7 @@ impl Counter {
         }
     }
 
-    /// Counts the characters; returns the incomplete one at the end.
+    /// Counts valid characters; returns the incomplete one at the end.
     fn count_valid<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let mut rest = bytes;
         loop {
@@ -233,7 +233,7 @@ fn ascii_length(bytes: &[u8]) -> usize {
     plain + bytes[plain..].iter().take_while(|byte| byte.is_ascii()).count()
 }
 
-/// In valid text every byte but those that continue starts a character.
+/// Counts characters in valid text: every byte but a continuation byte starts one.
 fn characters(valid: &[u8]) -> u64 {
     let count = |part: &[u8]| {
         u64::from(part.iter().fold(0u8, |sum, &byte| sum.wrapping_add(u8::from(byte as i8 >= -64))))

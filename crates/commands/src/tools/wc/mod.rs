@@ -36,7 +36,7 @@ const OPTIONS: &[Opt<Id>] = &[
     crate::tool::argv::long(Id::Unserved, "debug", Takes::Nothing),
 ];
 
-/// Which columns are printed.
+/// The printed columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Columns {
     lines: bool,
@@ -59,14 +59,14 @@ impl Columns {
 struct Wc {
     columns: Columns,
     utf8: bool,
-    /// What stands behind the sums of several inputs.
+    /// The label of the total.
     total_name: Vec<u8>,
-    /// What is printed behind the numbers of each input.
+    /// The label of each input.
     names: Vec<Option<Vec<u8>>>,
     inputs: Vec<Input>,
 }
 
-/// All that pelton knows of `wc`.
+/// The tool row of `wc`.
 pub(crate) static TOOL: Tool = Tool {
     name: "wc",
     family: Family::GnuCoreutils,
@@ -96,7 +96,7 @@ fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unrea
     Unreadable::goes_on(format!("{}: {name}: {}\n", caller.called, caller.reason(error)), 1)
 }
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
     let mut columns = Columns::default();
@@ -134,7 +134,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     Ok(Box::new(Wc { columns, utf8, total_name, names, inputs }))
 }
 
-/// `wc -l` of its standard input, and nothing else.
+/// Whether it is `wc -l` of standard input, and nothing else.
 pub fn counts_only_lines(args: &[Vec<u8>]) -> bool {
     let Ok(parsed) = parse(args, OPTIONS, Order::Anywhere) else { return false };
     let mut options = parsed.options().peekable();
@@ -178,7 +178,8 @@ impl Command for Wc {
     }
 }
 
-/// How wide a column is: as wide as the size of all files, at least 7 for what has no size; 1 for a single number.
+/// Returns the column width: that of the total size of all files, at least 7 if a size is unknown; 1 for a
+/// single number.
 fn pad(kinds: &[InputKind], columns: Columns) -> usize {
     if kinds.len() == 1 && columns.count() == 1 {
         return 1;
@@ -198,7 +199,7 @@ struct WcKernel {
     columns: Columns,
     total_name: Vec<u8>,
     names: Vec<Option<Vec<u8>>>,
-    /// Of the current input.
+    /// The index of the current input.
     index: usize,
     pad: usize,
     counter: Counter,

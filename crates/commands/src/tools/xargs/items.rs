@@ -1,26 +1,26 @@
-//! How xargs cuts its input into items.
+//! How xargs splits its input into items.
 
-/// What ends an item.
+/// How items end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// Blanks and newlines; quotes and backslashes protect them.
+    /// At blanks and newlines; quotes and backslashes protect them.
     Blanks,
-    /// Newlines only, for -I; else the same.
+    /// At newlines only, for -I; otherwise like `Blanks`.
     Lines,
-    /// This byte, and nothing else means anything (-0, -d).
+    /// At this byte; no other byte is special (-0, -d).
     Delimiter(u8),
 }
 
-/// What a byte did.
+/// The effect of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ByteEffect {
     /// It belongs to an item.
     Taken,
     /// It lies between items.
     Skipped,
-    /// It ended one. `line`: and a line that counts for -L.
+    /// It ended an item; `line`: also a line that counts for -L.
     Ended { line: bool },
-    /// The real one says something.
+    /// The real xargs prints a message.
     Trouble(&'static str),
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Items {
     reading: Reading,
     state: State,
     previous: u8,
-    /// What there is of the current item.
+    /// The current item so far.
     pub(super) item: Vec<u8>,
 }
 
@@ -47,7 +47,7 @@ impl Items {
         Items { reading, state: State::Between, previous: 0, item: Vec::new() }
     }
 
-    /// Goes on. After [`ByteEffect::Ended`] the caller empties `item`.
+    /// Processes a byte. After [`ByteEffect::Ended`] the caller empties `item`.
     pub(super) fn step(&mut self, byte: u8) -> ByteEffect {
         let previous = std::mem::replace(&mut self.previous, byte);
         if let Reading::Delimiter(delimiter) = self.reading {
@@ -79,8 +79,8 @@ impl Items {
         }
     }
 
-    /// The input ended. `Some` if an item did, or the words of trouble. One of which nothing has been read is none,
-    /// even where quotes stand.
+    /// Ends the input. Returns `Some` if an item ended, or for an error. An empty item does not count, even
+    /// with quotes.
     pub(super) fn finish(&self) -> Option<ByteEffect> {
         match self.state {
             _ if self.item.is_empty() => None,
@@ -89,7 +89,7 @@ impl Items {
         }
     }
 
-    /// A short text that leads from between two items to here, while nothing of an item has been read.
+    /// Returns a short text that leads from between items to this state, while the item is empty.
     pub(super) fn shortest(&self) -> Vec<u8> {
         match self.state {
             State::Between => Vec::new(),
@@ -99,7 +99,7 @@ impl Items {
         }
     }
 
-    /// No item has begun.
+    /// Whether no item has begun.
     pub(super) fn is_between(&self) -> bool {
         self.state == State::Between
     }

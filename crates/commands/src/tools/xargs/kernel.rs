@@ -1,10 +1,11 @@
-//! Items gathered into lists, and what the command prints for each: what echo would, or what a kernel makes of files.
+//! Gathers items into batches, and prints the output of the command for each: that of echo, or of a kernel
+//! over files.
 //!
 //! ```text
 //! bytes ──items──► item ──gather──► batch ──echo, or a run over files──► out
 //! ```
-//! What lies between the start of the batch and the end of what was read is kept as it came, so that the real xargs
-//! can go on from the start of a batch: there its state is that of its own start.
+//! The input from the start of the batch to the read position is kept unchanged, so that the real xargs can
+//! continue from the start of a batch: there its state equals its initial state.
 
 use memchr::memmem;
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, HandOver, Kernel, Outcome, Resources};
@@ -14,16 +15,16 @@ use super::{Batch, Runs, Settings};
 use crate::tool::in_process_exec::{OrFallback, Progress, Run, RunOutput};
 use crate::tools::echo::is_options;
 
-/// More than this is not kept of a batch: what is that long is mostly blanks or quotes.
+/// Most bytes kept of a batch: a longer one is mostly blanks or quotes.
 const HELD_BYTES: usize = 1 << 20;
 
-/// With -I, lines and command lines longer than this are left to the real one, which has limits on both.
+/// With -I, longer lines and command lines fall back to the real xargs, which limits both.
 const REPLACED_BYTES: usize = 4096;
 
-/// So much is printed before the next block.
+/// Output bytes per block.
 const ENOUGH_BYTES: usize = 1 << 20;
 
-/// The status of an xargs whose command failed.
+/// The status of xargs after a failed command.
 const COMMAND_FAILED: i32 = 123;
 
 pub(super) struct XargsKernel {
@@ -31,29 +32,29 @@ pub(super) struct XargsKernel {
     items: Items,
     /// The items of the batch.
     batch: Vec<Vec<u8>>,
-    /// What they take of the characters.
+    /// Their share of `characters`.
     batch_bytes: usize,
     lines: u64,
-    /// What the words of the command line take of them.
+    /// The share of the command line's words.
     words_bytes: usize,
     has_run: bool,
-    /// What came, from the start of the batch on.
+    /// The input from the start of the batch on.
     held: Vec<u8>,
-    /// So much of it lies before the start of the batch, and is done.
+    /// Bytes of it before the start of the batch, which are done.
     start: usize,
-    /// So much of it has been read as items.
+    /// Bytes of it that were split into items.
     read: usize,
-    /// Where in it the current item begins.
+    /// The start of the current item in it.
     item_start: usize,
-    /// The command runs for the batch, and where the next one then begins.
+    /// The command's run for the batch, and the start of the next batch.
     running: Option<(Run, usize)>,
-    /// There is more to do for what came.
+    /// Whether more output is pending for the input so far.
     has_pending_output: bool,
     failed: bool,
     complaints: Vec<u8>,
     means: Resources,
     output_is_discarded: bool,
-    /// What is read of a file at once.
+    /// The read buffer for files.
     block: Vec<u8>,
 }
 
@@ -81,7 +82,7 @@ impl XargsKernel {
         }
     }
 
-    /// Reads what came, and does what there is to do, until that is enough for once.
+    /// Processes the input so far, until enough is printed for one call.
     fn advance(&mut self, out: &mut Vec<u8>) -> OrFallback<()> {
         let before = out.len();
         self.has_pending_output = true;
@@ -119,7 +120,7 @@ impl XargsKernel {
         }
     }
 
-    /// An item is complete.
+    /// Adds a complete item.
     fn gather(&mut self, line: bool, out: &mut Vec<u8>) -> OrFallback<()> {
         let item = std::mem::take(&mut self.items.item);
         if let Batch::Replace(_) = &self.settings.batch {
@@ -131,7 +132,7 @@ impl XargsKernel {
             {
                 return Err("a list of arguments that is too long");
             }
-            // It begins the next batch, and is read again.
+            // The item begins the next batch, and is read again.
             self.read = self.item_start;
             self.items = Items::new(self.settings.reading);
             return self.run(self.item_start, out);
@@ -174,7 +175,7 @@ impl XargsKernel {
         Ok(())
     }
 
-    /// Goes on with the run; whether it has ended.
+    /// Continues the run. Returns whether it has ended.
     fn run_on(&mut self, out: &mut Vec<u8>) -> OrFallback<bool> {
         let Some((run, next)) = &mut self.running else { return Ok(true) };
         self.block.resize(BLOCK_BYTES, 0);
@@ -212,7 +213,7 @@ impl XargsKernel {
         self.words_bytes + self.items.item.len() + 2 > most
     }
 
-    /// Lets go of what is done.
+    /// Drops what is done.
     fn forget(&mut self) -> OrFallback<()> {
         self.held.drain(..self.start);
         self.read -= self.start;
@@ -225,7 +226,7 @@ impl XargsKernel {
             return Ok(());
         }
         if self.batch.is_empty() && self.items.item.is_empty() {
-            // Empty quotes: that there is an item must be sure where the real one is to go on, as it runs at least once.
+            // Empty quotes: the real xargs runs at least once, so a fallback must keep that an item exists.
             let rest = self.held.split_off(self.read);
             self.held = self.items.shortest();
             (self.read, self.item_start) = (self.held.len(), 0);
@@ -235,7 +236,8 @@ impl XargsKernel {
         Err("more between the items than is kept")
     }
 
-    /// What was given is all kept: the real one gets it from the start of the batch on.
+    /// Converts a result. All input is kept: on fallback the real xargs gets it from the start of the batch
+    /// on.
     fn outcome(&mut self, done: OrFallback<()>, consumed: usize) -> Outcome {
         match done.and_then(|()| self.forget()) {
             Ok(()) => Ok(Flow::More),
@@ -246,7 +248,7 @@ impl XargsKernel {
         }
     }
 
-    /// The input has ended: what is left of it.
+    /// Ends the input.
     fn conclude(&mut self, out: &mut Vec<u8>) -> OrFallback<Flow> {
         self.advance(out)?;
         if self.has_pending_output {
@@ -320,7 +322,7 @@ impl Kernel for XargsKernel {
     }
 }
 
-/// The words with each occurrence of the pattern replaced.
+/// Returns the words with each occurrence of the pattern replaced.
 fn replaced(words: &[Vec<u8>], pattern: &[u8], item: &[u8]) -> OrFallback<Vec<Vec<u8>>> {
     let mut total = 0;
     let mut result = Vec::with_capacity(words.len());
@@ -342,7 +344,7 @@ fn replaced(words: &[Vec<u8>], pattern: &[u8], item: &[u8]) -> OrFallback<Vec<Ve
     Ok(result)
 }
 
-/// What echo prints, which reads its options from the items as well.
+/// Prints what echo does, which also parses options from the items.
 fn say<'a>(words: impl Iterator<Item = &'a [u8]> + Clone, out: &mut Vec<u8>) -> OrFallback<()> {
     let mut alone = words.clone();
     if let (Some(b"--help" | b"--version"), None) = (alone.next(), alone.next()) {

@@ -1,8 +1,8 @@
-//! `xargs`: GNU findutils, where what it runs is `echo`, or a command that only reads files and has a kernel: then all that it
-//! does is to print.
+//! `xargs`: GNU findutils, if it runs `echo`, or a command that only reads files and has a kernel: it then
+//! only prints.
 //!
-//! Any other command it runs by itself, which no kernel can. How it forms the argument lists of these is told in
-//! `explain`, since that says whether what follows has to wait.
+//! Any other command is run by the real xargs. `explain` shows how that forms argument lists, since it
+//! decides whether the next stage has to wait.
 
 mod items;
 mod kernel;
@@ -63,44 +63,44 @@ const OPTIONS: &[Opt<Id>] = &[
 /// The characters of an argument list, each argument with its NUL, unless -s says otherwise.
 const CHARACTERS: usize = 128 * 1024;
 
-/// When a command is run.
+/// When the command is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Batch {
-    /// As many items as fit.
+    /// For as many items as fit.
     Full,
-    /// -n: after so many items.
+    /// -n: after this many items.
     Items(u64),
-    /// -L: after so many lines.
+    /// -L: after this many lines.
     Lines(u64),
-    /// -I: for each line, which stands where this stands.
+    /// -I: for each line, which replaces this text.
     Replace(Vec<u8>),
 }
 
-/// What is run for a list.
+/// The command for a list.
 #[derive(Clone, Debug)]
 enum Runs {
     Echo,
     Program(Box<Program>),
 }
 
-/// What a run needs to know.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 struct Settings {
     runs: Runs,
     reading: Reading,
     batch: Batch,
-    /// The words of the command line behind its name.
+    /// The arguments after the command's name.
     words: Vec<Vec<u8>>,
     /// The most characters of an argument list.
     characters: usize,
-    /// -x: it gives up where a list is too long for -n.
+    /// -x: fails if a list is too long for -n.
     exits: bool,
-    /// It runs once, even without any item.
+    /// Whether it runs once even without items.
     runs_empty: bool,
 }
 
 impl Settings {
-    /// What the words take of the characters.
+    /// Returns the words' share of `characters`.
     fn words_bytes(&self) -> usize {
         let name = match &self.runs {
             Runs::Echo => b"echo".len(),
@@ -113,12 +113,12 @@ impl Settings {
 #[derive(Debug)]
 struct Xargs {
     settings: Accept<Settings>,
-    /// As it is written.
+    /// The command as written.
     program: String,
     args: Vec<Vec<u8>>,
 }
 
-/// All that pelton knows of `xargs`.
+/// The tool row of `xargs`.
 pub(crate) static TOOL: Tool = Tool {
     name: "xargs",
     family: Family::GnuFindutils,
@@ -165,7 +165,7 @@ pub(crate) static TOOL: Tool = Tool {
     },
 };
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::First)?;
     if parsed.has(Id::ArgumentFile) {
@@ -210,7 +210,7 @@ fn settings(parsed: &Parsed<'_, Id>, program: &[u8], words: &[&[u8]], context: &
     Ok(Settings { runs: Runs::Program(Box::new(made)), ..settings })
 }
 
-/// How the command line is cut into lists.
+/// Parses how the command line is split into lists.
 fn lists(parsed: &Parsed<'_, Id>, words: &[&[u8]], context: &Context) -> Accept<Settings> {
     if context.locale.ctype == Charset::Other {
         return Declined::because("a locale in which other characters may be blank");
@@ -239,7 +239,7 @@ fn lists(parsed: &Parsed<'_, Id>, words: &[&[u8]], context: &Context) -> Accept<
             Id::Characters => settings.characters = number(value, 1)? as usize,
             Id::Exits => settings.exits = true,
             Id::SkipsEmpty => settings.runs_empty = false,
-            // In the order in which they are started is one of the orders in which they may end.
+            // The order of starting is one of the possible orders of ending.
             Id::Processes => drop(number(value, 0)?),
             _ => return Declined::because("an option of which only the real one knows what it does"),
         }
@@ -286,8 +286,8 @@ fn delimiter(text: &[u8]) -> Accept<u8> {
 
 impl Command for Xargs {
     fn facts(&self) -> Facts {
-        // Not said to block: full lists may be run before the input ends. What it cannot read, and a command that
-        // fails, may end it early.
+        // Not marked as blocking: full lists may be run before the input ends. Invalid input, or a command
+        // that fails, may end it early.
         Facts::serial(Class::Other, Touches::anything()).giving_up_early()
     }
 
