@@ -1,7 +1,7 @@
 //! `awk`: mawk.
 //!
 //! The path of a program: text → [`parse`] (with [`lex`] and [`expression`]) → [`tree`] → [`names`], which names are
-//! arrays, [`uses`], what reads and changes what, and [`analyse`], whether records can be worked on alone → [`compile`]
+//! arrays, [`effects`], what reads and changes what, and [`analyse`], whether records can be worked on alone → [`compile`]
 //! → [`code`], where names are places → [`machine`] with [`eval`], which runs it over blocks.
 //!
 //! The awks are specifications of their own: how numbers are printed, what lies outside of a string for `substr`, what

@@ -1,6 +1,6 @@
 //! `sed`: GNU sed.
 //!
-//! The path of a script: text → [`parse`] (with [`replacement`] and [`texts`]) → [`script`], what it says, and [`flow`], in
+//! The path of a script: text → [`parse`] (with [`replacement`] and [`appended_text`]) → [`script`], what it says, and [`flow`], in
 //! which order and whether lines are connected → [`program`], its expressions compiled and what holds for all of it →
 //! [`machine`], which runs it line by line as sed does ([`cycle`], [`ranges`], [`list`]), or [`passes`], which runs command by
 //! command over whole blocks. Where a script does less than sed can do, it is more to the planner: a byte map, a line
