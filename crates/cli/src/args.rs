@@ -147,7 +147,7 @@ pub struct CoreArgs {
     #[arg(long, short, value_name = "N", value_parser = parse_jobs)]
     pub jobs: Option<Jobs>,
 
-    /// Native passes give way to others: this much, from 0 to 19, as nice(1)
+    /// Lower the priority of native work by N, from 0 to 19, as nice(1)
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10",
           value_parser = clap::value_parser!(i32).range(0..=19))]
     pub nice: Option<i32>,

@@ -152,7 +152,7 @@ fn an_undrained_standard_error() {
         "import subprocess as s\np = s.Popen(['sh', '-c', 'head -c 200000 /dev/zero >&2; echo'], stdout=s.PIPE, stderr=s.PIPE)\n\
          p.stdout.read()",
     )
-    .hangs("undrained_channel", &["waits for room in its standard output", "waits for input from its descriptor"]);
+    .hangs("undrained_channel", &["blocked on write to its standard output", "blocked on read from its descriptor"]);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn an_undrained_standard_error_of_the_child_itself() {
         "import subprocess as s\np = s.Popen(['python3', '-c', 'import sys; sys.stderr.write(\"x\" * 200000)'],\n\
          stdout=s.PIPE, stderr=s.PIPE)\np.stdout.read()",
     )
-    .hangs("undrained_channel", &["waits for room in its standard error", "send the standard error of python3 ("]);
+    .hangs("undrained_channel", &["blocked on write to its standard error", "send the standard error of python3 ("]);
 }
 
 #[test]

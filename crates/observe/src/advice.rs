@@ -190,6 +190,6 @@ fn idle_cores(scene: &Scene<'_>) -> Option<String> {
             if idle >= 1.7 { "s" } else { "" }
         )
     } else {
-        format!("hardly a core is idle: only less work helps, first of all in {}", scene.here())
+        format!("all cores are busy: only less work makes it faster, first of all in {}", scene.here())
     })
 }

@@ -141,9 +141,11 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
     let cpu = stage.cost.cpu_share().unwrap_or(0.0) * 100.0;
     let whole = if pipeline.count() == 1 { "run" } else { "pipeline's time" };
     let what = match bottleneck.kind {
-        BottleneckKind::Cpu => format!("it computes: {cpu:.0}% CPU, {share:.0}% of the {whole} is its own"),
+        BottleneckKind::Cpu => {
+            format!("it computes: {cpu:.0}% CPU, on the critical path {share:.0}% of the {whole}")
+        }
         BottleneckKind::WaitsForCpu => {
-            format!("it runs or is ready to for {share:.0}% of the {whole}, but other programs have the CPUs")
+            format!("it wanted a CPU {share:.0}% of the {whole}, and other programs had it")
         }
         BottleneckKind::WaitsElsewhere => format!(
             "for {share:.0}% of the {whole} it waits for nothing in the pipeline: {} ({cpu:.0}% CPU)",
@@ -236,21 +238,21 @@ fn waited(pipeline: &Pipeline, i: usize, bottleneck: usize) -> String {
         _ if full >= empty && full > busy => {
             let pipe = pipeline.pipes.iter().find(|pipe| pipe.writer == i);
             format!(
-                "{who} waited {full}% of its life for room: the pipe after it was full{}, its reader is slower",
+                "{who} was blocked on write {full}% of its life: the pipe after it was full{}, its reader is slower",
                 often(pipe, |pipe| pipe.full_share)
             )
         }
         _ if empty > full && empty > busy => {
             let pipe = pipeline.pipes.iter().find(|pipe| pipe.reader == i);
             format!(
-                "{who} waited {empty}% of its life for input: the pipe before it was empty{}, its writer is slower",
+                "{who} was blocked on read {empty}% of its life: the pipe before it was empty{}, its writer is slower",
                 often(pipe, |pipe| pipe.empty_share)
             )
         }
         _ if stage.stands_for > 1 => {
-            format!("{who} were busy {busy}% of their life, waited {empty}% for input and {full}% for room")
+            format!("{who} were busy {busy}% of their life, blocked {empty}% on read and {full}% on write")
         }
-        _ => format!("{who} was busy {busy}% of its life, waited {empty}% for input and {full}% for room"),
+        _ => format!("{who} was busy {busy}% of its life, blocked {empty}% on read and {full}% on write"),
     }
 }
 
@@ -352,12 +354,12 @@ mod tests {
         ]);
         assert_eq!(verdict.bottleneck.as_ref().map(|b| b.stage), Some(1));
         assert!(
-            verdict.neighbours[0].contains("waited 95% of its life for room"),
+            verdict.neighbours[0].contains("was blocked on write 95% of its life"),
             "{:?}",
             verdict.neighbours
         );
         assert!(
-            verdict.neighbours[1].contains("waited 90% of its life for input"),
+            verdict.neighbours[1].contains("was blocked on read 90% of its life"),
             "{:?}",
             verdict.neighbours
         );
@@ -430,7 +432,11 @@ mod tests {
             verdict.neighbours[0],
             "stage 1 (cut) takes turns with it in the same process: 26% of the pass's CPU time"
         );
-        assert!(verdict.neighbours[1].starts_with("stage 4 (awk) waited 98%"), "{:?}", verdict.neighbours);
+        assert!(
+            verdict.neighbours[1].starts_with("stage 4 (awk) was blocked on read 98%"),
+            "{:?}",
+            verdict.neighbours
+        );
     }
 
     #[test]

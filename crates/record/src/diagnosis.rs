@@ -73,9 +73,9 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A process waits for a child to end, which waits for room in a pipe that only the waiting one could drain.
+    /// A process waits for a child to end, which is blocked on write to a pipe that only the waiting one could drain.
     WaitsWithoutReading,
-    /// A process reads one channel of another, which waits for room in a second one that the first should read too.
+    /// A process reads one channel of another, which is blocked on write to a second one that the first should read too.
     UndrainedChannel,
     /// Both write to each other and neither reads.
     BothFull,
@@ -93,7 +93,7 @@ pub enum Kind {
     FileLock,
     /// All threads of a process wait for one another.
     Threads,
-    /// A reader does not keep up: its writer waits for room.
+    /// A reader does not keep up: its writer is blocked on write.
     SlowReader,
     /// A writer does not keep up: its readers wait for input.
     SlowWriter,
@@ -141,7 +141,7 @@ pub struct Wait {
     pub pid: u32,
     /// Its thread.
     pub thread: u32,
-    /// In words, without its name: 'waits for room in its standard output: …'.
+    /// In words, without its name: 'blocked on write to its standard output: …'.
     pub words: String,
     /// What for.
     pub what: What,

@@ -236,7 +236,7 @@ impl View<'_> {
     fn shares(&self) -> Vec<Column> {
         let heads = [
             ("", "running"),
-            ("", "no CPU"),
+            ("", "runnable"),
             (WAITS, "input"),
             (WAITS, "room"),
             (WAITS, "I/O"),
@@ -373,9 +373,9 @@ impl Key {
 /// The parts of a stage's wall time. The signs point to the neighbour that is waited for: input comes from the left.
 pub const KEYS: [Key; 9] = [
     Key { name: "running", role: Role::Running, signs: ["#", "▇"] },
-    Key { name: "no CPU", role: Role::NoCpu, signs: ["=", "▒"] },
-    Key { name: "waits for input", role: Role::Input, signs: ["<", "‹"] },
-    Key { name: "waits for room", role: Role::Room, signs: [">", "›"] },
+    Key { name: "runnable", role: Role::NoCpu, signs: ["=", "▒"] },
+    Key { name: "blocked on read", role: Role::Input, signs: ["<", "‹"] },
+    Key { name: "blocked on write", role: Role::Room, signs: [">", "›"] },
     Key { name: "other I/O", role: Role::Other, signs: ["~", "~"] },
     Key { name: "lock", role: Role::Other, signs: ["x", "×"] },
     Key { name: "asleep", role: Role::Other, signs: ["z", "z"] },

@@ -62,7 +62,7 @@ fn table(comparison: &Comparison, style: &Style) -> Vec<Pieces> {
     lines.push(row(Role::Strong, "after / before", changes.map(|it| digits(it.ratio)), room, style));
     let dots = if style.unicode { "…" } else { ".." };
     let interval = |it: &Change| format!("{}{dots}{}", digits(it.low), digits(it.high));
-    let sure = format!("{} sure", units::percent(comparison.real.confidence));
+    let sure = format!("{} confidence", units::percent(comparison.real.confidence));
     lines.push(row(Role::Dim, &sure, changes.map(interval), room, style));
     lines
 }

@@ -98,7 +98,7 @@ fn title(now: &Snapshot, view: &View) -> Pieces {
             if stages == 1 { "" } else { "es" }
         ),
         format!("{:.1} of {} cores", now.cores_used, now.cores),
-        format!("looking {:.1}%", now.looking * 100.0),
+        format!("sampling {:.1}%", now.looking * 100.0),
     ];
     if now.ended > 0 {
         parts.push(format!("{} ended", now.ended));
@@ -143,7 +143,7 @@ fn help() -> Vec<Pieces> {
         "  ?, h             this page, and back",
         "",
         "  A bar shows what a stage did. Its signs point to the neighbour that is",
-        "  waited for: ‹ is input from the stage before, › room in the pipe to the",
+        "  waited for: ‹ blocked on read from the stage before, › on write to the",
         "  stage after. That pipe is full if its reader is slower, and empty if its",
         "  writer is. in/s and out/s are bytes through read and write calls, those of",
         "  what the stage started included.",
@@ -312,7 +312,7 @@ mod tests {
         let verdict = Verdict {
             bottleneck: Some(Bottleneck { pipeline: 0, stage: 1, kind, share: 0.99 }),
             headline: "the bottleneck is stage 2 (grep): it computes: 99% CPU".into(),
-            neighbours: vec!["stage 1 (cat) waited 95% of its life for room".into()],
+            neighbours: vec!["stage 1 (cat) was blocked on write 95% of its life".into()],
             ..Verdict::default()
         };
         Snapshot {

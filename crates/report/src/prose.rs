@@ -85,7 +85,7 @@ fn watching(run: &Run) -> String {
         return String::new();
     }
     let share = observer.sampling_ns as f64 / run.wall_ns as f64;
-    format!("; {} took {:.1}% of one", plural(observer.rounds, "look"), share * 100.0)
+    format!("; {} cost {:.1}% of a core", plural(observer.rounds, "sample"), share * 100.0)
 }
 
 /// What the reader should know, less urgently.

@@ -208,8 +208,8 @@ pub fn simple() -> Run {
     }
     run.pipelines[0].pipes = vec![seen(0, 1.0), seen(1, 0.1)];
     run.verdict.neighbours = vec![
-        "cat waited 97% of its time for room in the pipe to tr.".to_owned(),
-        "wc waited 94% of its time for input from tr.".to_owned(),
+        "cat was blocked on write 97% of its time in the pipe to tr.".to_owned(),
+        "wc was blocked on read 94% of its time from tr.".to_owned(),
     ];
     run.verdict.advice =
         Some("LC_ALL=C tr, if your data is ASCII; or split the input over the idle cores".to_owned());
@@ -346,8 +346,8 @@ pub fn long() -> Run {
         "awk (stage 3) sets the pace: it computed for 97% of the time until sort had its input.",
     );
     run.verdict.neighbours = vec![
-        "grep waited 51% of its time for room in the pipe to awk.".to_owned(),
-        "sort waited 40% of its time for input from awk, and gave nothing on before its end.".to_owned(),
+        "grep was blocked on write 51% of its time in the pipe to awk.".to_owned(),
+        "sort was blocked on read 40% of its time from awk, and gave nothing on before its end.".to_owned(),
     ];
     run.verdict.advice = Some(
         "mawk in place of gawk: in programs like this one it needs a half to a third of the CPU time."

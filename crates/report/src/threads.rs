@@ -1,7 +1,7 @@
 //! Threads: a row each, the busiest first, and whether they take turns.
 //!
 //! ```text
-//!   thread       CPU  no CPU  on lock  switches  name
+//!   thread       CPU  runnable  on lock  switches  name
 //!     4711  0.512s  0.003s      74%     1,234  python3
 //! ```
 
@@ -39,7 +39,7 @@ pub fn lines(threads: &Threads, whose: &str, style: &Style) -> Vec<Pieces> {
     lines
 }
 
-const HEADS: [&str; 6] = ["process", "thread", "CPU", "no CPU", "on lock", "switches"];
+const HEADS: [&str; 6] = ["process", "thread", "CPU", "runnable", "on lock", "switches"];
 
 fn table(rows: &[Thread], style: &Style) -> Vec<Pieces> {
     let cells: Vec<[String; 6]> = rows.iter().map(cells).collect();
@@ -101,9 +101,9 @@ mod tests {
             .map(|line| line.line(false))
             .collect();
         let expected = "  threads of stage 1 (python3): these 2 threads take turns: 1.0 of 2 cores used
-    process  thread     CPU  no CPU  on lock  switches  name
-         10      11  0.512s  0.000s      75%      1234  python3
-         10      12  0.007s  0.000s      75%         ?  a^[[31mb
+    process  thread     CPU  runnable  on lock  switches  name
+         10      11  0.512s    0.000s      75%      1234  python3
+         10      12  0.007s    0.000s      75%         ?  a^[[31mb
 ";
         assert_eq!(shown, expected);
     }

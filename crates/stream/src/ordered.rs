@@ -6,7 +6,7 @@
 //!        ╲─▶ worker 1 ─╱            result is next: only a few results per worker are queued
 //! ```
 //!
-//! The source runs in a thread of its own, so that results come out while it waits for input. If the sink
+//! The source runs in a thread of its own, so that results come out while it is blocked on read. If the sink
 //! stops early, the threads are not joined: a source that waits for a terminal would block for ever.
 
 use std::io;

@@ -6,7 +6,7 @@ use pelton_find::{ALONE, Order, Query, Settings, Walk, default_slots};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Search trees as GNU find does, with as many threads as pay.
+/// Search trees as GNU find does, multithreaded where that helps.
 ///
 /// Paths, expressions, output, messages and exit status are those of GNU find. What pelton does not model of them, the
 /// installed find does. Options of pelton stand first.

@@ -22,9 +22,7 @@ fn glyphs(unicode: bool) -> Glyphs {
 /// What the characters mean.
 pub fn legend(unicode: bool) -> String {
     let Glyphs { runs, makes, waits, blocked } = glyphs(unicode);
-    format!(
-        "{runs} runs   {makes} makes tasks   {waits} waits for tasks   {blocked} waits for room in front of its output"
-    )
+    format!("{runs} runs   {makes} makes tasks   {waits} waits for tasks   {blocked} blocked on write")
 }
 
 /// A column shows what the worker did at its end; that it made a task, or was blocked, at any time in it.

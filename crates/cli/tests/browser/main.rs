@@ -106,7 +106,7 @@ fn it_tells(browser: &Browser) {
     browser.point(x, y, false);
     let told = browser.value("tip.textContent").as_str().unwrap_or_default().to_owned();
     assert_eq!(browser.value("tip.style.display"), "block");
-    assert!(told.starts_with("3 sort\n") && told.contains("waits for input"), "{told}");
+    assert!(told.starts_with("3 sort\n") && told.contains("blocked on read"), "{told}");
     browser.point(x, 5, false);
     assert_eq!(browser.value("tip.style.display"), "none");
 }

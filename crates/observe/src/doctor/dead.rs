@@ -41,7 +41,7 @@ fn reads(cause: &Cause) -> bool {
     matches!(cause, Cause::Data | Cause::Any(_))
 }
 
-/// One that waits for room, and the one that should read there but waits for something else.
+/// One that is blocked on write, and the one that should read there but waits for something else.
 fn unread<'h, 'w>(held: &'h [Held<'w>]) -> Option<(&'h Held<'w>, &'h Held<'w>)> {
     let full = held.iter().filter(|(_, wait)| wait.cause == Cause::Room);
     let mut pairs = full.flat_map(|full| {
@@ -76,18 +76,20 @@ pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
     match (kind, pair) {
         (Kind::WaitsWithoutReading, Some((full, other))) => {
             format!(
-                "{other} waits for an end that cannot come: {full} first needs room in a pipe that {other} does not read"
+                "{other} is deadlocked: it waits for the end of {full}, which is blocked on write to a pipe that {other} does not read"
             )
         }
         (Kind::UndrainedChannel, Some((full, other))) => {
             format!(
-                "{other} reads one channel while {full} waits for room in another, which is full and which {other} does not read"
+                "{other} reads one channel while {full} is blocked on write to another, which is full and which {other} does not read"
             )
         }
         (Kind::BothFull, _) => {
-            format!("{all} {both} wait for room in each other's channels, and neither reads")
+            format!("{all} {both} are blocked on write to each other's channels, and neither reads")
         }
-        (Kind::BothEmpty, _) => format!("{all} {both} wait for input from each other, and neither writes"),
+        (Kind::BothEmpty, _) => {
+            format!("{all} {both} are blocked on read from each other, and neither writes")
+        }
         (Kind::HeldOpen, _) if held.len() == 1 => {
             format!(
                 "{all} waits for an end of file that it holds back itself: it has the write end open as well"

@@ -104,7 +104,7 @@ fn data(world: &World, pid: u32, wait: &Wait, object: &str, fill: Option<Fill>) 
         None => "",
     };
     let who = holders(world, pid, &wait.by, "write to it");
-    format!("waits for input from {}: {object}{empty}{who}", end(wait))
+    format!("blocked on read from {}: {object}{empty}{who}", end(wait))
 }
 
 fn room(world: &World, pid: u32, wait: &Wait, object: &str, fill: Option<Fill>) -> String {
@@ -115,7 +115,7 @@ fn room(world: &World, pid: u32, wait: &Wait, object: &str, fill: Option<Fill>) 
         _ => " is full".into(),
     };
     let who = holders(world, pid, &wait.by, "read from it");
-    format!("waits for room in {}: {object}{full}{who}", end(wait))
+    format!("blocked on write to {}: {object}{full}{who}", end(wait))
 }
 
 /// `, and only cat (12) could read from it (descriptor 3)`.
@@ -225,7 +225,7 @@ mod tests {
         let fill = Fill { bytes: 65_536, capacity_bytes: Some(65_536) };
         assert_eq!(
             wait(&World::default(), 4, &one, Some(fill)),
-            "waits for room in its standard output: pipe:[9] is full (65,536 of 65,536 bytes), and only process 5 by its \
+            "blocked on write to its standard output: pipe:[9] is full (65,536 of 65,536 bytes), and only process 5 by its \
              descriptor 3 could read from it"
         );
     }

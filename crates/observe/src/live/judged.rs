@@ -85,6 +85,10 @@ mod tests {
         let stages = [stage("cat", [50, 0, 950]), stage("gzip", [990, 10, 0]), stage("wc", [10, 990, 0])];
         let said = verdict(&stages, 2);
         assert_eq!(said.bottleneck.map(|bottleneck| bottleneck.stage), Some(1));
-        assert!(said.neighbours[0].starts_with("stage 1 (cat) waited 95%"), "{:?}", said.neighbours);
+        assert!(
+            said.neighbours[0].starts_with("stage 1 (cat) was blocked on write 95%"),
+            "{:?}",
+            said.neighbours
+        );
     }
 }

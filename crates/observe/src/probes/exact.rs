@@ -158,7 +158,7 @@ fn account(file: Option<&ProcFile>) -> Option<SchedStat> {
     procfs::parse_schedstat(file?.read(&mut [0; 128])?)
 }
 
-/// Of one that is about to move bytes from pipe to pipe: it waits for input first.
+/// Of one that is about to move bytes from pipe to pipe: it is blocked on read first.
 fn between_pipes(pid: u32, from: u32) -> State {
     match other_process::is_readable(pid, from) {
         Some(true) => State::Backpressured,

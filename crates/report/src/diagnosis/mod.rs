@@ -47,11 +47,11 @@ mod samples {
         let dead = Finding {
             health: Health::Dead,
             kind: Kind::WaitsWithoutReading,
-            headline: "python3 (10) waits for an end that cannot come".into(),
+            headline: "python3 (10) is deadlocked".into(),
             heart: vec![10, 11],
             waits: vec![
                 wait(10, What::Child, "waits for its child yes (11) to end", None, &[(11, None)]),
-                wait(11, What::Room, "waits for room in its standard output", Some(1), &[(10, Some(3))]),
+                wait(11, What::Room, "blocked on write to its standard output", Some(1), &[(10, Some(3))]),
             ],
             still_ns: Some(12_300_000_000),
             cure: Some("read before waiting".into()),
@@ -61,7 +61,7 @@ mod samples {
             kind: Kind::Timer,
             headline: "sleep (20) waits for a time to pass; cat (21) waits for it".into(),
             heart: vec![20],
-            waits: vec![wait(21, What::Data, "waits for input", Some(0), &[(20, Some(1))])],
+            waits: vec![wait(21, What::Data, "blocked on read", Some(0), &[(20, Some(1))])],
             still_ns: None,
             cure: None,
         };

@@ -1,9 +1,9 @@
 //! A diagnosis for people: a paragraph per finding, the gravest first.
 //!
 //! ```text
-//! DEAD  python3 (4711) waits for an end that cannot come: …
+//! DEAD  python3 (4711) is deadlocked: …
 //!   python3 (4711)  waits for its child sh (4712) to end
-//!   sh (4712)       waits for room in its standard output: …
+//!   sh (4712)       blocked on write to its standard output: …
 //!   No progress for about 12 s; there will be none, unless a signal arrives.
 //!   try: …
 //! ```
@@ -104,7 +104,6 @@ fn about(ns: u64) -> String {
 /// What is told of those that no finding is about.
 fn rest(diagnosis: &Diagnosis) -> Vec<String> {
     let mut all = Vec::new();
-    let s = |n: u32| if n == 1 { "process" } else { "processes" };
     match (diagnosis.processes_idle, diagnosis.findings.is_empty()) {
         (0, true) => all.push("Nothing waits for anything that cannot come.".into()),
         (0, false) => {}
@@ -112,11 +111,10 @@ fn rest(diagnosis: &Diagnosis) -> Vec<String> {
         (n, false) => all.push(format!("{n} more {} idle.", are(n))),
     }
     if diagnosis.processes_hidden > 0 {
-        let n = diagnosis.processes_hidden;
+        let (seen, hidden) = (diagnosis.processes_seen, diagnosis.processes_hidden);
         all.push(format!(
-            "{n} {} of other users could not be looked into; who holds what is known of {} only.",
-            s(n),
-            diagnosis.processes_seen
+            "Could inspect only {seen} of {} processes; {hidden} belong to other users (run it as root to see all).",
+            seen + hidden
         ));
     }
     all.extend(diagnosis.notes.iter().cloned());
@@ -149,18 +147,18 @@ mod tests {
     fn the_gravest_is_told_in_full() {
         let text = render(&diagnosis(), &Style { width: Some(80), ..Style::default() });
         let expected = "\
-DEAD  python3 (10) waits for an end that cannot come
+DEAD  python3 (10) is deadlocked
   python3 (10)  waits for its child yes (11) to end
-  yes (11)      waits for room in its standard output
+  yes (11)      blocked on write to its standard output
   No progress for about 12 s; there will be none, unless a signal arrives.
   try: read before waiting
 
 IDLE  sleep (20) waits for a time to pass; cat (21) waits for it
-  cat (21)  waits for input
+  cat (21)  blocked on read
 
 40 more processes are idle.
-3 processes of other users could not be looked into; who holds what is known of
-90 only.
+Could inspect only 90 of 93 processes; 3 belong to other users (run it as root
+to see all).
 a note
 Two looks, at least 50 ms apart, in 80.0 ms.
 ";

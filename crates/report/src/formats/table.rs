@@ -8,7 +8,7 @@
 //!   3  wc -l          4.774s  0.212s  0.040s    5%  ▇‹‹‹‹‹‹‹‹‹   ≤3.9 MB  105 MB     9 B       0
 //! ──────────────────────────────────────────────────────────────────────────────────────────────
 //!      ALL            4.774s  4.817s  0.199s  105%               ≤3.9 MB  315 MB  210 MB       0
-//!   ▇ running   ▒ no CPU   ‹ waits for input   › waits for room   · other
+//!   ▇ running   ▒ runnable   ‹ blocked on read   › blocked on write   · other
 //! ```
 //!
 //! `▶` is the bottleneck; below follow the verdict in words, something to try, and notes. A narrow terminal drops

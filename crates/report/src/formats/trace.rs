@@ -52,8 +52,8 @@ fn stretches(stage: &Stage, process: usize, thread: usize) -> Vec<Value> {
             "ph": "X", "pid": process, "tid": thread, "name": state, "cat": "state",
             "ts": us(slice.start_ns), "dur": us(slice.length_ns),
             "args": {
-                "running %": percent(slice.running_ns), "no CPU %": percent(slice.cpu_wait_ns),
-                "waits for input %": percent(slice.starved_ns), "waits for room %": percent(slice.backpressured_ns),
+                "running %": percent(slice.running_ns), "runnable %": percent(slice.cpu_wait_ns),
+                "blocked on read %": percent(slice.starved_ns), "blocked on write %": percent(slice.backpressured_ns),
                 "other %": percent(slice.other_ns),
             },
         })
@@ -65,9 +65,9 @@ fn stretches(stage: &Stage, process: usize, thread: usize) -> Vec<Value> {
 fn state(slice: &Slice) -> &'static str {
     let parts = [
         (slice.running_ns, "running"),
-        (slice.cpu_wait_ns, "no CPU"),
-        (slice.starved_ns, "waits for input"),
-        (slice.backpressured_ns, "waits for room"),
+        (slice.cpu_wait_ns, "runnable"),
+        (slice.starved_ns, "blocked on read"),
+        (slice.backpressured_ns, "blocked on write"),
         (slice.other_ns, "other"),
     ];
     parts.into_iter().max_by_key(|(ns, _)| *ns).map_or("other", |(_, name)| name)
@@ -135,7 +135,7 @@ mod tests {
             events.iter().filter(|e| e["ph"] == kind && e["tid"] == thread).cloned().collect::<Vec<_>>()
         };
         let names: Vec<_> = of("X", 2).iter().map(|e| (e["name"].clone(), e["dur"].clone())).collect();
-        assert_eq!(names, [(json!("running"), json!(40_000.0)), (json!("waits for input"), json!(20_000.0))]);
+        assert_eq!(names, [(json!("running"), json!(40_000.0)), (json!("blocked on read"), json!(20_000.0))]);
         assert_eq!(of("X", 2)[0]["args"]["running %"], json!(85.0));
         assert_eq!((of("X", 1).len(), of("X", 1)[0]["name"].clone()), (1, json!("ran")));
         let rate = events.iter().find(|e| e["name"] == "2 tr MB/s").unwrap();

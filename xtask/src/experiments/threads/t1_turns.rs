@@ -193,5 +193,5 @@ fn by_thread(found: &Json) -> Json {
             (name, vec![number(row, "/cpu_ns") / 1e9, number(row, "/cpu_wait_ns") / 1e9])
         })
         .collect();
-    plots::bars("Python, threads: what each had", "s", &["CPU", "no CPU"], &groups)
+    plots::bars("Python, threads: what each had", "s", &["CPU", "runnable"], &groups)
 }

@@ -14,9 +14,9 @@ const HEAD: f64 = 24.0;
 /// What can be seen, and in which words.
 const STATES: [(&str, &str); 7] = [
     ("running", "running"),
-    ("no-cpu", "no CPU"),
-    ("input", "waits for input"),
-    ("room", "waits for room"),
+    ("no-cpu", "runnable"),
+    ("input", "blocked on read"),
+    ("room", "blocked on write"),
     ("other", "other"),
     ("makes", "makes tasks"),
     ("idle", "waits for tasks"),
