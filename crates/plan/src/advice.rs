@@ -1,9 +1,9 @@
-//! What the user could change. Said only where it is known to be true.
+//! Advice on what the user could change. Given only where it is known to be true.
 
 use crate::graph::{Candidate, Planned, Segment};
 use pelton_commands::{Context, Implementation, Locale, accept, lookup};
 
-/// In sentences.
+/// Returns the advice as sentences.
 pub(crate) fn advice(candidates: &[Candidate]) -> Vec<String> {
     let mut names: Vec<&str> = candidates
         .iter()
@@ -22,7 +22,7 @@ pub(crate) fn advice(candidates: &[Candidate]) -> Vec<String> {
     )]
 }
 
-/// The locale alone keeps this command from running natively.
+/// Whether only the locale prevents this command from running natively.
 fn locale_declines(candidate: &Candidate) -> bool {
     let Some(entry) = lookup(candidate.name.as_bytes()) else { return false };
     let Some(own) = &candidate.locale else { return false };
@@ -38,10 +38,10 @@ fn locale_declines(candidate: &Candidate) -> bool {
 }
 
 impl Planned {
-    /// What to say if more of its processes work at the same time than there are cores (P13).
+    /// Adds advice if more of its processes work at the same time than there are cores (P13).
     pub fn advise_on_cores(&mut self, cores: usize) {
         let busy = self.busy_at_once();
-        // Two or three of unequal weight share a core well.
+        // Two or three of unequal load share a core well.
         if busy > cores.max(3) {
             self.advice.push(format!(
                 "{busy} processes work at the same time on {cores} cores, and wait for each other: as many stages as \
@@ -50,7 +50,8 @@ impl Planned {
         }
     }
 
-    /// One that waits for the end of its input works with those before it, and then with those behind it.
+    /// Returns the most processes that work at once. A blocking stage works first with the stages before it,
+    /// and then with those after it.
     fn busy_at_once(&self) -> usize {
         let (mut most, mut now) = (0, 0);
         for segment in &self.segments {
@@ -85,7 +86,7 @@ mod tests {
         );
         assert_eq!(advice("a | b | c | d | e", 8), [""; 0]);
         assert_eq!(advice("tr a b < f | nl | sort | cut -c 1 | nl", 1), [""; 0]);
-        // Sort lies between them.
+        // sort separates them.
         assert_eq!(advice("a | b | sort | c | d", 2), [""; 0]);
     }
 

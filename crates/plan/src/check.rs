@@ -1,10 +1,10 @@
-//! What must hold after every rule.
+//! Invariants checked after every rule.
 
 use crate::step::Operator;
 use pelton_stream::Framing;
 use std::ops::Range;
 
-/// What is wrong with the steps of a segment, if anything.
+/// Returns an error in the steps of a segment, if any.
 pub(crate) fn fault(steps: &[Operator], segment: &Range<usize>) -> Option<String> {
     let mut next = segment.start;
     for (at, step) in steps.iter().enumerate() {

@@ -1,20 +1,21 @@
-//! What commands cost: a small model for estimates, never for decisions that could change output.
+//! A small cost model of commands, for estimates only, never for decisions that could change output.
 //!
-//! Figures are from one machine (`crates/commands/BENCHMARKING.md`): CPU time, user and system, for each byte that a
-//! command reads, in ns, in the C locale. Ratios carry over to other machines better than figures do. How much a
-//! command passes on is a guess about usual data. A command that is not listed has no figure, and an estimate says so.
+//! Figures are from one machine (`crates/commands/BENCHMARKING.md`): CPU time, user and system, per byte
+//! read, in ns, in the C locale. Ratios transfer to other machines better than figures do. The selectivity is
+//! a guess about usual data. A command that is not listed has no figure, and an estimate says so.
 
 use crate::graph::StageNote;
 use pelton_commands::{Class, Command, Input, lookup};
 
 pub use pelton_commands::cost::Rate;
 
-/// Adapts a rate to a command whose arguments were understood.
+/// Adapts a rate to a command whose arguments were accepted.
 pub(crate) trait RateOf {
-    /// Returns the rate of one that finds the end of a file without reading the rest.
+    /// Returns the rate for a command that finds the end of a file without reading the rest.
     fn reading(self, command: Option<&dyn Command>) -> Rate;
 
-    /// Returns the rate of one that only maps bytes (`sed s/a/A/g`, `tr a A`), which has the kernel of all that do.
+    /// Returns the rate for a command that only maps bytes (`sed s/a/A/g`, `tr a A`), which uses the byte map
+    /// kernel.
     fn mapping(self, command: Option<&dyn Command>) -> Rate;
 }
 
@@ -33,11 +34,11 @@ impl RateOf for Rate {
     }
 }
 
-/// Starting a program: fork, exec, its loader, its end.
+/// Starting a program: fork, exec, loader, exit.
 pub(crate) const PROCESS_NS: f64 = 1_000_000.0;
 /// Starting a worker: a fork.
 pub(crate) const WORKER_NS: f64 = 500_000.0;
-/// Reading a byte in large blocks from a pipe or the page cache, or writing one.
+/// Reading or writing a byte in large blocks, through a pipe or the page cache.
 pub(crate) const READ_OR_WRITE_NS_PER_BYTE: f64 = 0.3;
 /// `sort | uniq`, by hashing.
 pub(crate) const GROUP_NS_PER_BYTE: f64 = 2.6;
@@ -45,15 +46,15 @@ pub(crate) const GROUP_NS_PER_BYTE: f64 = 2.6;
 pub(crate) const COUNT_DISTINCT_NS_PER_BYTE: f64 = 2.4;
 /// `sort | head`.
 pub(crate) const TOP_K_NS_PER_BYTE: f64 = 2.5;
-/// Any byte map, composed ones too.
+/// Any byte map, also a composed one.
 const BYTE_MAP_NS_PER_BYTE: f64 = 0.1;
-/// `X | wc -l` without X.
+/// `X | wc -l`, without running X.
 pub(crate) const COUNT_LINES_NS_PER_BYTE: f64 = 0.05;
 
-/// The share of the pipeline's input that reaches each of these stages, as an estimate.
+/// Estimates the share of the pipeline's input that reaches each of these stages.
 ///
-/// A stage that stops early (`head`) ends what feeds it: little passes there, back to one that reads to its end before
-/// it prints anything.
+/// A stage that stops early (`head`) ends its upstream: little passes there, back to a stage that reads to
+/// the end before it prints.
 pub(crate) fn shares(stages: &[StageNote]) -> Vec<f64> {
     let mut left = 1.0;
     let mut shares = Vec::with_capacity(stages.len());
@@ -68,7 +69,7 @@ pub(crate) fn shares(stages: &[StageNote]) -> Vec<f64> {
     shares
 }
 
-/// Returns what this command costs. `None` if that was never measured.
+/// Returns the cost of this command. `None` if it was never measured.
 pub(crate) fn rate(name: &str, args: &[Vec<u8>]) -> Option<Rate> {
     (lookup(name.as_bytes())?.cost)(args)
 }

@@ -6,7 +6,7 @@ use crate::summary::{NodeSummary, SegmentSummary, Summary};
 use std::fmt::Write;
 use std::ops::Range;
 
-/// Characters of a stage or of a sentence that stand on one line.
+/// Line width of a stage or sentence, in characters.
 const ROOM: usize = 34;
 
 const HEAD: &str = "\
@@ -21,8 +21,8 @@ digraph plan {
 ";
 
 impl Planned {
-    /// A digraph: a box for each kernel, in a frame around each native pass, another shape for each process, an arrow
-    /// for what flows. What holds everything back until its input has ended is marked.
+    /// Returns a digraph: a box for each kernel, in a frame around each native pass, another shape for each
+    /// process, an arrow for data flow. Blocking kernels are marked.
     pub fn dot(&self, title: &str) -> String {
         let summary = self.summary();
         let mut text = HEAD.to_owned();
@@ -74,11 +74,11 @@ impl Planned {
         );
     }
 
-    /// The stages as they are written, what rules made of them, and when they print.
+    /// Returns the stages as written, their rewrites, and when they print.
     fn node_lines(&self, node: &NodeSummary) -> Vec<String> {
         let mut told = self.stage_lines(&node.stages);
         if self.shown(&node.stages) != node.label {
-            // What is left of `cat f | grep x` is the grep, and says no more.
+            // What remains of `cat f | grep x` is the grep, which needs no second label.
             let own = self.stages[node.stages.clone()].iter().any(|stage| stage.shown == node.label);
             let what = if own { String::new() } else { format!(": {}", node.label) };
             told.extend(small("#2e6b3e", &format!("{}{what}", node.rules.join(", "))));
@@ -102,7 +102,7 @@ impl Planned {
         self.stages[stages.clone()].iter().enumerate().map(shown).collect()
     }
 
-    /// From each kernel or process to the next; where rules declined, with their names and reasons.
+    /// Writes the edges from each kernel or process to the next, and the names and reasons of declined rules.
     fn edges(&self, summary: &Summary, text: &mut String) {
         let ends = |segment: &SegmentSummary| match segment.native {
             true => segment.nodes.iter().map(|node| node.stages.clone()).collect(),
@@ -131,7 +131,7 @@ fn waits(node: &NodeSummary) -> bool {
     node.blocks_until_eof && !node.reads_from_end
 }
 
-/// Why a rule left these stages as they are, if it did.
+/// Returns why a rule declined these stages, if it did.
 fn reason(decision: &Decision) -> Option<String> {
     match &decision.outcome {
         Outcome::Declined(reason) => Some(format!("not {}: {reason}", decision.name)),
@@ -139,7 +139,7 @@ fn reason(decision: &Decision) -> Option<String> {
     }
 }
 
-/// A remark, broken into short lines.
+/// Formats a remark in short lines.
 fn small(color: &str, words: &str) -> Vec<String> {
     sentence("", "", words, ROOM).lines().map(|line| font(SANS, 11, color, &escaped(line))).collect()
 }
@@ -148,12 +148,12 @@ fn font(face: &str, size: u32, color: &str, content: &str) -> String {
     format!("<font face=\"{face}\" point-size=\"{size}\" color=\"{color}\">{content}</font>")
 }
 
-/// Each on a line of its own, beginning at the left.
+/// Joins lines, left-aligned.
 fn lines(told: &[String]) -> String {
     told.iter().map(|line| format!("{line}<br align=\"left\"/>")).collect()
 }
 
-/// As text of a label: without what would be markup there, and without what no text of XML can hold.
+/// Escapes label text: markup, and characters that XML does not allow.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -162,7 +162,7 @@ fn escaped(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // Graphviz drops blanks that follow each other.
+            // Graphviz collapses consecutive blanks.
             ' ' if out.is_empty() || out.ends_with(' ') => out.push_str("&#160;"),
             c if c.is_control() => out.extend(c.escape_default()),
             c => out.push(c),
@@ -177,7 +177,7 @@ mod tests {
     use crate::Switches;
     use crate::testing::planned;
 
-    /// What is left outside of strings and labels; both must be closed.
+    /// Returns the text outside of strings and labels; both must be closed.
     fn outside_strings(text: &str) -> String {
         let (mut outside, mut quoted, mut depth) = (String::new(), false, 0);
         for (before, c) in std::iter::once(' ').chain(text.chars()).zip(text.chars()) {

@@ -1,38 +1,38 @@
-//! What a plan gains, as an estimate: see [`crate::cost`] for the figures, and for what they are not.
+//! Estimates what a plan saves: see [`crate::cost`] for the figures and their limits.
 
 use crate::cost::{self, PROCESS_NS, READ_OR_WRITE_NS_PER_BYTE, WORKER_NS};
 use crate::graph::{Node, Planned, Segment};
 use serde::Serialize;
 use std::ops::Range;
 
-/// What an estimate is made for if nobody knows how much input there will be.
+/// The input size assumed if the real one is unknown.
 const USUAL_BYTES: u64 = 100_000_000;
 
 /// CPU time, user and system, of a pipeline run by the shell and by its plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Bytes of input that it is made for.
+    /// The assumed input size in bytes.
     pub input_bytes: u64,
-    /// That is what the files hold which are read. Otherwise it is a round number.
+    /// Whether it is the size of the input files. Otherwise it is a round number.
     pub input_is_known: bool,
-    /// As the shell runs it, in ns.
+    /// Cost when run by the shell, in ns.
     pub shell_cpu_ns: u64,
-    /// As planned, in ns.
+    /// Cost as planned, in ns.
     pub plan_cpu_ns: u64,
-    /// Commands whose cost is not known. It is in neither sum.
+    /// Commands of unknown cost, in neither sum.
     pub not_counted: Vec<String>,
 }
 
 impl Estimate {
-    /// How many times less CPU time the plan takes.
+    /// Returns how many times less CPU time the plan takes.
     pub fn ratio(&self) -> f64 {
         self.shell_cpu_ns as f64 / self.plan_cpu_ns.max(1) as f64
     }
 }
 
 impl Planned {
-    /// What the plan gains. `None` if every stage stays a process, or if it is not known what one costs that does not: a find
-    /// prints no part of what it reads.
+    /// Estimates what the plan saves. `None` if every stage stays a process, or if the cost of a native stage
+    /// is unknown, or for a source such as find, whose output is no share of its input.
     pub fn estimate(&self) -> Option<Estimate> {
         let native = self.segments.iter().filter_map(|segment| match segment {
             Segment::Process(_) => None,
@@ -47,7 +47,8 @@ impl Planned {
         let processes = (0..self.stages.len()).map(|stage| self.process_ns(stage, bytes, &shares));
         let planned = self.segments.iter().map(|segment| match segment {
             Segment::Process(stage) => self.process_ns(*stage, bytes, &shares),
-            // The real commands read and write as well: what a kernel is estimated to cost beyond them, nobody measured.
+            // The real commands read and write too: an estimate for kernels above their cost was never
+            // measured.
             Segment::Native { stages, nodes } => {
                 let real: f64 = stages.clone().map(|stage| self.process_ns(stage, bytes, &shares)).sum();
                 self.native_ns(stages, nodes, bytes, &shares).min(real)
@@ -75,7 +76,7 @@ impl Planned {
         let read = if from_end { 0.0 } else { shares[stages.start] };
         let last = stages.end - 1;
         let written = read.min(shares[last] * self.stages[last].rate.map_or(1.0, |rate| rate.passes));
-        // A kernel without a figure is taken to cost what the command costs.
+        // A kernel without a figure is assumed to cost as much as the command.
         let real = |node: &Node| {
             let rates = self.stages[node.stages.clone()].iter().map(|stage| stage.rate);
             rates.flatten().map(|rate| rate.real).sum()
@@ -104,7 +105,7 @@ mod tests {
     fn it_grows_with_what_is_saved() {
         assert!(ratio("sort f | uniq -c", 100_000_000) > 3.0);
         assert!(ratio("tr a b < f | wc -l", 100_000_000) > 1.0);
-        // Six starts less, whatever the size.
+        // Six starts fewer, for any size.
         assert!(ratio("cat f | tr a b | sort | uniq -c | sort -rn | head", 1) > 5.0);
     }
 

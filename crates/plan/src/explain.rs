@@ -9,15 +9,15 @@ use std::fmt::Write;
 /// How a plan is drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawing {
-    /// With characters outside of ASCII.
+    /// Whether to use characters outside of ASCII.
     pub unicode: bool,
-    /// In so many columns.
+    /// The width in columns.
     pub width: usize,
 }
 
 impl Planned {
-    /// The plan as a tree; every rule that fired or declined, with its reason; when output begins; what is gained; which
-    /// tools the kernels equal; and what the user could change.
+    /// Describes the plan: a tree; every rule that fired or declined, with its reason; when output begins;
+    /// the savings; which tools the kernels equal; and what the user could change.
     ///
     /// ```text
     /// 5 stages, 2 processes
@@ -113,7 +113,7 @@ impl Planned {
         words.join("; ")
     }
 
-    /// These stages, each cut to what a sentence can hold.
+    /// Returns these stages, each shortened for a sentence.
     fn brief(&self, stages: &std::ops::Range<usize>, signs: &Signs) -> String {
         let brief: Vec<String> =
             self.stages[stages.clone()].iter().map(|stage| brief(stage, signs)).collect();
@@ -143,7 +143,7 @@ impl Planned {
         }
     }
 
-    /// When output begins (P8).
+    /// Describes when output begins (P8).
     fn output(&self, summary: &Summary, signs: &Signs) -> String {
         let named = |stages: Vec<&StageNote>, and: &str| {
             let names: Vec<String> =
@@ -165,7 +165,7 @@ impl Planned {
         }
     }
 
-    /// The stages of a segment that wait for the end of their input, one for each kernel.
+    /// Returns the blocking stages of a segment, one for each kernel.
     fn waiting(&self, segment: &SegmentSummary) -> Vec<&StageNote> {
         let waits = |stages: &std::ops::Range<usize>| {
             self.stages[stages.clone()].iter().find(|stage| stage.blocks_until_eof == Some(true))
@@ -184,13 +184,13 @@ impl Planned {
 
 const WAITS: &str = "waits for the end of its input";
 
-/// A stage as it is written, cut to what a sentence can hold.
+/// Returns a stage as written, shortened for a sentence.
 fn brief(stage: &StageNote, signs: &Signs) -> String {
     const ROOM: usize = 40;
     shorten(&stage.shown, ROOM, signs.more)
 }
 
-/// Which tools the kernels equal, and for which commands: each once, in the order of the stages.
+/// Returns which tools the kernels equal, and for which commands: each once, in the order of the stages.
 fn equals(stages: &[StageNote]) -> Option<String> {
     let mut tools: Vec<(&str, Vec<&str>)> = Vec::new();
     for stage in stages {
@@ -226,7 +226,7 @@ const ASCII: Signs =
     Signs { branch: "|-", last: "`-", stem: "| ", fired: "+", declined: "-", times: "x", more: "..." };
 
 impl Signs {
-    /// What stands before an item, and before what belongs to it.
+    /// Returns the prefix of an item, and of the rows below it.
     fn of(&self, is_last: bool) -> (&'static str, &'static str) {
         if is_last { (self.last, "  ") } else { (self.branch, self.stem) }
     }
@@ -249,7 +249,7 @@ fn saving<'a>(decision: &'a Decision, parts: impl Iterator<Item = &'a Decision>,
 }
 
 impl Decision {
-    /// The same rule fired again, on more stages: it took in what this one made.
+    /// Whether the same rule fired again on more stages, including this result.
     fn is_part_of(&self, later: &Decision) -> bool {
         let fired = |decision: &Decision| matches!(decision.outcome, Outcome::Fired(_));
         fired(self)

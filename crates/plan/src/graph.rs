@@ -1,4 +1,4 @@
-//! What goes into planning, and what comes out.
+//! The input and output of planning.
 
 use crate::cost::Rate;
 use pelton_commands::stateless::Stateless;
@@ -11,49 +11,49 @@ use std::sync::Arc;
 /// One stage as the planner sees it.
 #[derive(Debug)]
 pub struct Candidate {
-    /// How the command is called, for sentences: `grep`.
+    /// The command's name, for sentences: `grep`.
     pub name: String,
-    /// Its arguments, expanded, without the name. Empty if they are not known.
+    /// Its expanded arguments, without the name. Empty if unknown.
     pub args: Vec<Vec<u8>>,
-    /// The stage as it is written, if that is known: for people.
+    /// The stage as written, if known: for display.
     pub text: Option<String>,
-    /// The program (or the shell whose builtin it is), if that was looked at: `GNU coreutils 9.1`.
+    /// The program (or the shell of a builtin), if it was identified: `GNU coreutils 9.1`.
     pub implementation: Option<String>,
-    /// The locale that its arguments were read in, if they were.
+    /// The locale of its arguments, if they were parsed.
     pub locale: Option<Locale>,
-    /// Its options understood, or why it must stay a process.
+    /// The accepted command, or why it must stay a process.
     pub command: Accept<Box<dyn Command>>,
-    /// Whether several processes of it could share the lines of its input.
+    /// How several processes could share the lines of its input.
     pub stateless: Accept<Stateless>,
-    /// Its standard input is neither the pipe before it nor a file of its own (`< file`), but what the whole run
-    /// inherited: others may read on where it stops.
+    /// Whether its standard input is inherited from the whole run, not a pipe or its own file (`< file`):
+    /// another process may read on where it stops.
     pub shares_stdin: bool,
-    /// It writes its standard output to a file of its own (`> file`), not to the pipe after it.
+    /// Whether it writes its standard output to its own file (`> file`), not to the pipe.
     pub redirects_stdout: bool,
-    /// It reads its standard input from a file of its own (`< file`), not from the pipe before it.
+    /// Whether it reads its standard input from its own file (`< file`), not from the pipe.
     pub redirects_stdin: bool,
 }
 
-/// What the pipeline stands in.
+/// The context of the pipeline.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
-    /// `set -o pipefail`: the status of every stage counts, not only the last one's.
+    /// `set -o pipefail`: whether the status of every stage counts, not only the last one's.
     pub pipefail: bool,
-    /// The locale that the stages run in, for rules that read a command's arguments again.
+    /// The locale of the stages, for rules that parse arguments again.
     pub context: pelton_commands::Context,
 }
 
-/// Which rules and kernels are on, by name (`--without NAME`, `--only NAME`).
+/// Which rules and kernels are enabled, by name (`--without NAME`, `--only NAME`).
 #[derive(Clone, Debug, Default)]
 pub struct Switches {
-    /// Names that are off: of a rule (`compose-byte-maps`) or of a command's kernel (`sort`).
+    /// Disabled names: of a rule (`compose-byte-maps`) or of a command's kernel (`sort`).
     pub without: Vec<String>,
-    /// If not empty, only these names are on.
+    /// If not empty, only these names are enabled.
     pub only: Vec<String>,
 }
 
 impl Switches {
-    /// Whether `name` is on.
+    /// Whether `name` is enabled.
     pub fn is_on(&self, name: &str) -> bool {
         let named = |list: &[String]| list.iter().any(|n| n == name);
         !named(&self.without) && (self.only.is_empty() || named(&self.only))
@@ -65,21 +65,21 @@ impl Switches {
 pub struct Planned {
     /// Left to right; together they cover every stage exactly once.
     pub segments: Vec<Segment>,
-    /// What was decided, in the order of the stages and then of the rules, fired or declined.
+    /// All decisions, fired or declined: by stage, then by rule.
     pub decisions: Vec<Decision>,
-    /// What is known of each stage, for [`explain`](Planned::explain).
+    /// Notes on each stage, for [`explain`](Planned::explain).
     pub stages: Vec<StageNote>,
     /// What the user could change, in sentences.
     pub advice: Vec<String>,
-    /// Stages that stay processes, and of which several may run: what is known of them, for each stage.
+    /// For each stage that stays a process and may run as several: its properties.
     pub parts: Vec<Option<Stateless>>,
-    /// How much the pipeline reads, if whoever asked for the plan knows: estimates are made for it.
+    /// Bytes that the pipeline reads, if the caller knows: the basis of estimates.
     pub input_bytes: Option<u64>,
 }
 
 impl Planned {
-    /// The names of the rules that fired and of the commands that run natively, rules first: what `--without` would
-    /// change.
+    /// Returns the names of the rules that fired and of the commands that run natively, rules first: names
+    /// for `--without`.
     pub fn fired(&self) -> Vec<String> {
         let fired = self.decisions.iter().filter(|decision| matches!(decision.outcome, Outcome::Fired(_)));
         let mut names: Vec<String> = fired.map(|decision| decision.name.clone()).collect();
@@ -91,35 +91,36 @@ impl Planned {
     }
 }
 
-/// What is known of a stage.
+/// Notes on a stage.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StageNote {
-    /// How the command is called.
+    /// The command's name.
     pub name: String,
-    /// As it is written, for people.
+    /// The stage as written, for display.
     pub shown: String,
-    /// What its kernel equals (`GNU coreutils 9.1`). `None` if it stays a process.
+    /// The tool that its kernel equals (`GNU coreutils 9.1`). `None` if it stays a process.
     pub equals: Option<String>,
-    /// It prints nothing before the end of its input (P8). `None` if the command is not understood.
+    /// Whether it prints nothing before the end of its input (P8). `None` for an unknown command.
     pub blocks_until_eof: Option<bool>,
-    /// It may end before its input does, and everything before it then ends too. `None` if it is not understood.
+    /// Whether it may end before its input, which then ends everything before it. `None` for an unknown
+    /// command.
     pub stops_early: Option<bool>,
-    /// Whether threads can share its records, and why not. `None` if it stays a process, or says nothing of that.
+    /// Whether threads can share its records, and why not. `None` if it stays a process, or does not say.
     pub sharing: Option<String>,
-    /// It ends once it has what it wants (`head`), and not only where something is wrong with its input (`join`).
+    /// Whether it ends when it is done (`head`), not only on a problem with its input (`join`).
     #[serde(skip)]
     pub ends_when_enough: bool,
-    /// What it costs, if that was measured.
+    /// Its cost, if measured.
     #[serde(skip)]
     pub rate: Option<Rate>,
 }
 
-/// Neighbouring stages that run as one.
+/// Adjacent stages that run as one.
 #[derive(Debug)]
 pub enum Segment {
-    /// This stage stays the user's real command.
+    /// A stage that stays the user's real command.
     Process(usize),
-    /// These run as one native pass in one process.
+    /// Stages that run as one native pass in one process.
     Native {
         /// The stages they stand for.
         stages: Range<usize>,
@@ -131,25 +132,25 @@ pub enum Segment {
 /// One kernel of a native pass.
 #[derive(Debug)]
 pub struct Node {
-    /// The stages it stands for: one, or several that a rule made one.
+    /// The stages it stands for: one, or several merged by a rule.
     pub stages: Range<usize>,
-    /// What it does.
+    /// Its work.
     pub work: Work,
-    /// If its kernel hands over (see [`pelton_stream::HandOver`]): the real commands that go on, left to right, the
-    /// first of them from standard input. Never empty if its kernel may hand over.
+    /// The real commands that continue if its kernel falls back (see [`pelton_stream::HandOver`]), left to
+    /// right, the first of them from standard input. Never empty if its kernel may fall back.
     pub resume: Vec<Resume>,
-    /// How much of the end of its input is enough, if it reads one file: what comes before need not be read.
+    /// How much of the end of its input it needs, if it reads one file: the rest need not be read.
     pub from_end: Option<Ending>,
-    /// It must not be given what another kernel passes on, but read a pipe itself.
+    /// Whether it must read a pipe itself instead of getting another kernel's output.
     pub needs_pipe: bool,
-    /// What its kernel costs for each byte that it reads, in ns; `None` if that was not measured.
+    /// The kernel's cost per byte read, in ns; `None` if not measured.
     pub ns_per_byte: Option<f64>,
 }
 
-/// How the real command of a stage goes on after a hand-over.
+/// How the real command of a stage continues after a fallback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resume {
-    /// The stage whose program it is.
+    /// The stage of the program.
     pub stage: usize,
     /// Its arguments, without the command's name.
     pub args: Vec<Vec<u8>>,
@@ -158,17 +159,17 @@ pub struct Resume {
 /// Makes a fresh kernel.
 pub type MakeKernel = Box<dyn Fn() -> Accept<Box<dyn Kernel>> + Send + Sync>;
 
-/// What a node does.
+/// The work of a node.
 pub enum Work {
-    /// A command's own kernel, with the inputs that its operands name.
+    /// A command's own kernel, with the inputs of its operands.
     Command(Arc<dyn Command>),
-    /// A kernel that a rule put in the place of one or several commands; it reads what the first of them read.
+    /// A kernel that a rule made for one or several commands; it reads what the first of them read.
     Rewritten {
-        /// What it reads.
+        /// Its inputs.
         inputs: Vec<Input>,
-        /// Makes it.
+        /// Makes the kernel.
         make: MakeKernel,
-        /// What it is, for `explain`: `count distinct lines by hashing`.
+        /// Its description, for `explain`: `count distinct lines by hashing`.
         label: String,
     },
 }
@@ -183,7 +184,7 @@ impl std::fmt::Debug for Work {
 }
 
 impl Work {
-    /// What the node reads. Only the first node of a segment may read anything but its predecessor.
+    /// Returns its inputs. Only the first node of a segment may read anything but its predecessor.
     pub fn inputs(&self) -> &[Input] {
         match self {
             Work::Command(command) => command.inputs(),
@@ -191,7 +192,8 @@ impl Work {
         }
     }
 
-    /// If it reads several inputs side by side: a fresh kernel for that. Only the first node of a segment does.
+    /// Returns a fresh join kernel, if it reads several inputs in parallel. Only the first node of a segment
+    /// does.
     pub fn join_kernel(&self) -> Option<Box<dyn JoinKernel>> {
         match self {
             Work::Command(command) => command.join_kernel().ok(),
@@ -199,7 +201,7 @@ impl Work {
         }
     }
 
-    /// Files that get a copy of what passes: the node is a tee, and the driver makes its kernel.
+    /// Returns the files that get a copy of the stream: the node is a tee, and the driver makes its kernel.
     pub fn copies(&self) -> Option<&Copies> {
         match self {
             Work::Command(command) => command.copies(),
@@ -207,7 +209,7 @@ impl Work {
         }
     }
 
-    /// The program that it would start for what it reads (see [`Command::runs`]).
+    /// Returns the program that it would start for its input (see [`Command::runs`]).
     pub fn runs(&self) -> Option<&str> {
         match self {
             Work::Command(command) => command.runs(),
@@ -215,7 +217,7 @@ impl Work {
         }
     }
 
-    /// A fresh kernel. It was made once while planning, so an error here is none that data could cause.
+    /// Returns a fresh kernel. It was made once while planning, so data cannot cause an error here.
     pub fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         match self {
             Work::Command(command) => command.kernel(),
@@ -229,21 +231,21 @@ impl Work {
 pub struct Decision {
     /// The rule's name, or a command's name for 'runs native' and 'stays a process'.
     pub name: String,
-    /// The stages it is about.
+    /// The stages concerned.
     pub stages: Range<usize>,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// For a rule that fired: the CPU time that it saves for each byte that the pipeline reads, in ns. An estimate;
-    /// `None` if there is none.
+    /// For a rule that fired: an estimate of the CPU time saved per byte of the pipeline's input, in ns;
+    /// `None` if unknown.
     pub saves_ns_per_byte: Option<f64>,
 }
 
-/// Fired, or why not.
+/// The outcome of a decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It was done; what that gains and why it is safe, in a sentence.
+    /// Done; the gain and why it is safe, in a sentence.
     Fired(String),
-    /// It was not; why, in a sentence.
+    /// Not done; why, in a sentence.
     Declined(String),
 }

@@ -1,17 +1,17 @@
-//! Rows of a tree, and sentences, fitted into a width. Widths are counted in characters.
+//! Fits rows of a tree, and sentences, into a width. Widths are in characters.
 
-/// Columns that words need at least to stand beside a row instead of below it.
+/// Minimum width for words beside a row instead of below it.
 const WORDS_MIN: usize = 30;
 
-/// A row of a tree: what it is, and words about it.
+/// A row of a tree, with words about it.
 pub(crate) struct Row {
-    /// The branch that it hangs on.
+    /// Its branch.
     pub branch: String,
-    /// What stands in the place of that branch on its further lines.
+    /// The prefix of its further lines.
     pub stem: String,
-    /// What it is.
+    /// The item.
     pub what: String,
-    /// About it; may be empty.
+    /// The words; may be empty.
     pub words: String,
 }
 
@@ -21,7 +21,7 @@ impl Row {
     }
 }
 
-/// Words begin in one column, unless what stands before them reaches too far: then they stand below.
+/// Formats rows. Words begin in one column, or below an item that is too long.
 pub(crate) fn rows(rows: &[Row], width: usize, more: &str) -> String {
     let reach = (width * 9 / 20).max(width.saturating_sub(WORDS_MIN) / 2);
     let noted = rows.iter().filter(|row| !row.words.is_empty()).map(Row::left);
@@ -45,7 +45,7 @@ pub(crate) fn rows(rows: &[Row], width: usize, more: &str) -> String {
     text
 }
 
-/// Words broken into lines, the first of which begins with `first` and the others with `further`.
+/// Wraps words into lines. The first begins with `first`, the others with `further`.
 pub(crate) fn sentence(first: &str, further: &str, words: &str, width: usize) -> String {
     let mut text = String::new();
     let mut line = first.to_owned();
@@ -68,7 +68,7 @@ pub(crate) fn sentence(first: &str, further: &str, words: &str, width: usize) ->
     text
 }
 
-/// Its beginning and its end, with `more` between, if it is longer than `room`.
+/// Shortens text longer than `room` to its beginning and end, with `more` between.
 pub(crate) fn shorten(text: &str, room: usize, more: &str) -> String {
     let length = count(text);
     if length <= room || room <= count(more) {

@@ -1,7 +1,7 @@
-//! Which stages of a pipeline run natively, fused and rewritten, and why the others do not.
+//! Decides which stages of a pipeline run natively, fused and rewritten, and why the others do not.
 //!
-//! plan opens no files and starts no processes: it is given what each stage is, and answers with segments. Every
-//! rewrite is one file in [`rules`], with its proof in words; each has a name and can be switched off.
+//! plan opens no files and starts no processes: its input describes each stage, and its output is segments.
+//! Every rewrite is one file in [`rules`], with its proof in words; each has a name and can be disabled.
 //!
 //! ```text
 //!   candidates ─ verdict ─▶ native or process, per stage ─ segments ─▶ runs of native neighbours

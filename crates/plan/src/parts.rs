@@ -1,24 +1,25 @@
-//! A command that treats each line by itself and has no kernel runs as several processes, each over some of the lines.
+//! Splits a command without a kernel that treats lines independently into several processes, each over some
+//! of the lines.
 //!
-//! Why that is the same: the command prints for a run of whole lines what it would print for them in the middle of its
-//! input ([`pelton_commands::stateless`]), so its outputs over consecutive runs of lines, one after another, are its output.
-//! Whether it pays is measured when it runs, on the first of its input.
+//! Correctness: for a run of whole lines the command prints what it would print for them in the middle of its
+//! input ([`pelton_commands::stateless`]), so its outputs over consecutive runs of lines, concatenated, are
+//! its output. Whether it pays is measured at run time, on the first part of its input.
 
 use crate::graph::{Candidate, Decision, Outcome, Planned, Surroundings, Switches};
 use crate::verdict::Verdict;
 use pelton_commands::stateless::{NOT_KNOWN, Stateless};
 use pelton_commands::{Accept, Declined, Facts, Input};
 
-/// What switches it off.
+/// The name that disables it.
 pub(crate) const NAME: &str = "split-stateless";
 
-/// What it does.
+/// Its summary.
 pub(crate) const SUMMARY: &str = "a command without a kernel that treats each line by itself runs as several processes, while cores are idle";
 
 const FIRED: &str = "each line is treated by itself: several processes may share them, while cores are idle and if the \
                      first lines show that it pays";
 
-/// For each stage that stays a process: what is known of it, if several of it may run; and what was decided.
+/// Returns, for each stage that stays a process and may run as several, its properties; and the decisions.
 pub(crate) fn parts(
     candidates: &[Candidate],
     verdicts: &[Verdict],
@@ -87,7 +88,7 @@ fn judge(
 }
 
 impl Planned {
-    /// Takes back that a stage may run as several processes: for who knows more of its input than the planner.
+    /// Declines to split a stage, for a caller that knows more of its input than the planner.
     pub fn decline_parts(&mut self, stage: usize, reason: &str) {
         if self.parts.get_mut(stage).and_then(Option::take).is_none() {
             return;

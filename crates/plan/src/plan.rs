@@ -39,16 +39,16 @@ pub fn plan(candidates: Vec<Candidate>, surroundings: &Surroundings, switches: &
     Planned { segments, decisions, stages: notes, advice, parts, input_bytes: None }
 }
 
-/// What a name of a [`Switches`] stands for.
+/// The meaning of a name in [`Switches`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named {
     /// The name.
     pub name: &'static str,
-    /// What the rule does; `None` for the kernel of the command of this name.
+    /// The summary of the rule; `None` for the kernel of the command of this name.
     pub summary: Option<&'static str>,
 }
 
-/// Every name that a [`Switches`] can hold, and what it stands for: rules first, then commands.
+/// Returns every name for [`Switches`] with its meaning: rules first, then commands.
 pub fn describe_names() -> Vec<Named> {
     let rules = RULES.iter().map(|rule| Named { name: rule.name, summary: Some(rule.summary) });
     let kernels = TOOLS.iter().filter(|tool| tool.has_kernel());
@@ -56,7 +56,7 @@ pub fn describe_names() -> Vec<Named> {
     rules.chain(parts).chain(kernels.map(|tool| Named { name: tool.name, summary: None })).collect()
 }
 
-/// Every name that a [`Switches`] can hold: of rules first, then of commands.
+/// Returns every name for [`Switches`]: rules first, then commands.
 pub fn list_names() -> Vec<&'static str> {
     describe_names().iter().map(|named| named.name).collect()
 }
@@ -69,10 +69,10 @@ fn decision(stage: usize, candidate: &Candidate, verdict: &Verdict) -> Decision 
     Decision { name: candidate.name.clone(), stages: stage..stage + 1, outcome, saves_ns_per_byte: None }
 }
 
-/// The commands that are understood, stage by stage.
+/// The accepted commands, stage by stage.
 type Commands = Vec<Option<Arc<dyn Command>>>;
 
-/// What is known, what rules read, and what they move about.
+/// Splits candidates into notes, the rules' input, and the commands.
 fn split(
     candidates: Vec<Candidate>,
     native: Vec<bool>,
@@ -105,7 +105,7 @@ fn split(
     (notes, site, commands)
 }
 
-/// The nodes of one native segment.
+/// Makes the nodes of one native segment.
 fn native(
     stages: &Range<usize>,
     commands: &[Option<Arc<dyn Command>>],
@@ -124,7 +124,8 @@ fn native(
     steps.into_iter().map(|step| step.into_node(site)).collect()
 }
 
-/// Cuts a native segment before each node that needs a pipe to read from. After the rules, so that they see all of it.
+/// Splits a native segment before each node that needs a pipe. After the rules, so that they see the whole
+/// segment.
 fn at_pipes(nodes: Vec<Node>) -> Vec<Segment> {
     let mut segments: Vec<Segment> = Vec::new();
     for node in nodes {
@@ -139,7 +140,7 @@ fn at_pipes(nodes: Vec<Node>) -> Vec<Segment> {
     segments
 }
 
-/// A command line for people: what is plain stands as it is, everything else in quotes.
+/// Formats a command line for display: plain words unchanged, others quoted.
 fn shown(name: &str, args: &[Vec<u8>]) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_=+,./:@%^".contains(byte);
     let show = |arg: &Vec<u8>| {

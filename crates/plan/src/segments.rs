@@ -1,4 +1,4 @@
-//! Neighbouring native stages become segments; one that gains nothing alone stays a process.
+//! Groups adjacent native stages into segments; a stage that gains nothing alone stays a process.
 
 use crate::graph::Candidate;
 use crate::step::only_copies;
@@ -15,7 +15,7 @@ pub(crate) enum Run {
     Native(Range<usize>),
 }
 
-/// Groups the stages, and turns the verdict on a stage that is of no use alone.
+/// Groups the stages, and reverts the verdict on a stage that is useless alone.
 pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Verdict]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (at, verdict) in verdicts.iter().enumerate() {
@@ -40,7 +40,7 @@ pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Verdict]) -> Ve
     runs
 }
 
-/// Why a native stage without native neighbours had better stay a process.
+/// Returns why a native stage without native neighbours should stay a process.
 fn no_use_alone(at: usize, candidate: &Candidate, verdict: &Verdict) -> Option<&'static str> {
     let command = candidate.command.as_ref().ok()?;
     if command.copies().is_some() || verdict.native().is_some_and(only_copies) {
@@ -48,13 +48,13 @@ fn no_use_alone(at: usize, candidate: &Candidate, verdict: &Verdict) -> Option<&
     }
     let takes_pipe = at > 0 && reads_only_pipe(candidate) && !candidate.redirects_stdin;
     if takes_pipe && command.needs_only_end().is_some() {
-        // A pipe is read from its beginning, by the real one in small pieces.
+        // A pipe is read from its beginning, and by the real tail in small pieces.
         return None;
     }
     command.gains_nothing_alone()
 }
 
-/// Only the first stage of a segment may read anything else.
+/// Whether it reads only the pipe: only the first stage of a segment may read anything else.
 fn reads_only_pipe(candidate: &Candidate) -> bool {
     candidate.command.as_ref().is_ok_and(|command| command.inputs() == [Input::Stdin])
 }

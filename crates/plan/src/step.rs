@@ -1,4 +1,4 @@
-//! What rules work on: the kernels of a segment while they are still being moved about.
+//! The steps that rules work on: the kernels of a segment while they are rearranged.
 
 use crate::cost::Rate;
 use crate::graph::{MakeKernel, Node, Resume, Work};
@@ -15,52 +15,54 @@ use std::sync::Arc;
 pub struct Operator {
     /// The stages it stands for.
     pub stages: Range<usize>,
-    /// What it reads.
+    /// Its inputs.
     pub inputs: Vec<Input>,
-    /// Its inputs reach it as one stream without names, as through a pipe: a `cat` that read them was dropped.
+    /// Whether its inputs reach it as one stream without names, as through a pipe: a `cat` that read them was
+    /// dropped.
     pub as_pipe: bool,
-    /// What it does.
+    /// Its work.
     pub shape: Shape,
-    /// The real commands that do the same from any record boundary on (see [`Node::resume`]). Empty if there are none.
+    /// The real commands that continue from any record boundary (see [`Node::resume`]). Empty if there are
+    /// none.
     pub resume: Vec<Resume>,
     /// See [`Node::from_end`].
     pub from_end: Option<Ending>,
-    /// It must read a pipe itself (see [`Command::depends_on_reads`]).
+    /// Whether it must read a pipe itself (see [`Command::depends_on_reads`]).
     pub needs_pipe: bool,
     /// See [`Node::ns_per_byte`].
     pub ns_per_byte: Option<f64>,
 }
 
-/// What a step does.
+/// The work of a step.
 #[derive(Clone)]
 pub enum Shape {
-    /// The work of this stage.
+    /// The work of a single stage.
     Own {
-        /// Which stage.
+        /// The index of the stage.
         stage: usize,
-        /// What it does.
+        /// Its command.
         command: Arc<dyn Command>,
     },
-    /// A byte map that was composed of several.
+    /// A byte map composed of several.
     Map {
-        /// All of them in one.
+        /// The composed map.
         map: Box<ByteMap>,
         /// See [`Operator::real_maps`].
         real: Vec<Resume>,
     },
-    /// What a rule made.
+    /// The result of a rule.
     Made {
         /// Makes the kernel.
         make: SharedMake,
-        /// What it is.
+        /// Its description.
         label: String,
-        /// It is `sort | uniq`, with these options.
+        /// The options of `sort | uniq`, if it is that.
         groups: Option<Box<(SortOptions, UniqOptions)>>,
     },
 }
 
 impl Shape {
-    /// What a rule made.
+    /// Makes the result of a rule.
     pub fn made(
         label: impl Into<String>,
         make: impl Fn() -> Accept<Box<dyn Kernel>> + Send + Sync + 'static,
@@ -73,7 +75,7 @@ impl Shape {
 pub type SharedMake = Arc<dyn Fn() -> Accept<Box<dyn Kernel>> + Send + Sync>;
 
 impl Operator {
-    /// For a stage by itself.
+    /// Makes the step of a single stage.
     pub fn own(stage: usize, command: Arc<dyn Command>, rate: Option<Rate>) -> Operator {
         let resume = command.resume_args().map(|args| Resume { stage, args }).into_iter().collect();
         let inputs = command.inputs().to_vec();
@@ -89,7 +91,7 @@ impl Operator {
         }
     }
 
-    /// This step and the one behind it as one that never hands over and costs so much for each byte, in ns.
+    /// Merges this step and the next one into one that never falls back, with this cost per byte in ns.
     pub fn with(&self, next: &Operator, shape: Shape, ns_per_byte: Option<f64>) -> Operator {
         let Operator { inputs, as_pipe, .. } = self.clone();
         let stages = self.stages.start..next.stages.end;
@@ -106,12 +108,12 @@ impl Operator {
         }
     }
 
-    /// It passes on what it reads, and nothing else.
+    /// Whether it only copies its input.
     pub fn only_copies(&self) -> bool {
         matches!(&self.shape, Shape::Own { command, .. } if only_copies(&command.facts()))
     }
 
-    /// Its map, if all it does is to map bytes.
+    /// Returns its map, if it only maps bytes.
     pub fn byte_map(&self) -> Option<ByteMap> {
         match &self.shape {
             Shape::Map { map, .. } => Some((**map).clone()),
@@ -123,8 +125,8 @@ impl Operator {
         }
     }
 
-    /// The real commands that map the same bytes, if all it does is to map bytes. They can take over anywhere. Empty if
-    /// there are none.
+    /// Returns the real commands that map the same bytes, if it only maps bytes. They can take over anywhere.
+    /// Empty if there are none.
     pub fn real_maps(&self, site: &Site) -> Vec<Resume> {
         match &self.shape {
             Shape::Map { real, .. } => real.clone(),
@@ -136,7 +138,7 @@ impl Operator {
         }
     }
 
-    /// Its arguments, if it is the command of this name.
+    /// Returns its arguments, if it is the command of this name.
     pub fn args_of<'a>(&self, name: &str, site: &'a Site) -> Option<&'a [Vec<u8>]> {
         match self.shape {
             Shape::Own { stage, .. } if site.stages[stage].name == name => Some(&site.stages[stage].args),
@@ -144,12 +146,12 @@ impl Operator {
         }
     }
 
-    /// It reads its predecessor and nothing else.
+    /// Whether it reads only its predecessor.
     pub fn reads_pipe(&self) -> bool {
         self.inputs == [Input::Stdin]
     }
 
-    /// What it is, for people: the commands that it stands for if no rule has a better word.
+    /// Returns its description: its commands, unless a rule has a better one.
     pub fn label(&self, site: &Site) -> String {
         match &self.shape {
             Shape::Own { stage, .. } => site.stages[*stage].shown.clone(),
@@ -158,7 +160,7 @@ impl Operator {
         }
     }
 
-    /// A fresh kernel, before its inputs are made one.
+    /// Returns the maker of its kernel, before its inputs are joined.
     fn make(&self) -> SharedMake {
         match &self.shape {
             Shape::Own { command, .. } => {
@@ -173,12 +175,12 @@ impl Operator {
         }
     }
 
-    /// How its kernel wants its input cut.
+    /// Returns how its kernel's input must be cut.
     pub fn framing(&self) -> Accept<Framing> {
         self.make()().map(|kernel| kernel.framing())
     }
 
-    /// The node for the runner.
+    /// Converts it to a node for the runner.
     pub(crate) fn into_node(self, site: &Site) -> Node {
         let label = self.label(site);
         let make = self.make();
@@ -200,17 +202,17 @@ impl Operator {
     }
 }
 
-/// A command with these facts passes on what it reads, and nothing else.
+/// Whether a command with these facts only copies its input.
 pub(crate) fn only_copies(facts: &Facts) -> bool {
     match &facts.class {
         Class::ByteMap(map) => **map == ByteMap::identity(),
-        // Not a source that makes what it prints (seq).
+        // Excludes a source that generates its output (seq).
         Class::Source => facts.touches.creates.is_empty(),
         _ => false,
     }
 }
 
-/// For the runner, as a pipe of that many inputs if asked.
+/// Makes the kernel for the runner, with its inputs as one pipe if `as_pipe`.
 fn shared(make: SharedMake, as_pipe: Option<usize>) -> MakeKernel {
     match as_pipe {
         None => Box::new(move || make()),

@@ -5,27 +5,27 @@ use crate::graph::{Decision, Node, Outcome, Planned, Segment, StageNote, Work};
 use serde::Serialize;
 use std::ops::Range;
 
-/// A plan as data: what [`Planned::explain`] says, for programs.
+/// A plan as data: the content of [`Planned::explain`], for programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// The stages.
     pub stages: Vec<StageNote>,
     /// How they run.
     pub segments: Vec<SegmentSummary>,
-    /// What was decided: about each stage, in their order, and then by rules.
+    /// The decisions: about each stage, in order, and then by rules.
     pub decisions: Vec<Decision>,
-    /// What the plan gains. `None` if every stage stays a process.
+    /// The estimated savings. `None` if every stage stays a process.
     pub estimate: Option<Estimate>,
     /// What the user could change, in sentences.
     pub advice: Vec<String>,
 }
 
-/// How some neighbouring stages run.
+/// How some adjacent stages run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SegmentSummary {
-    /// In one native pass, or as the real command.
+    /// Whether they run in one native pass, or as the real command.
     pub native: bool,
-    /// Which stages.
+    /// The stages.
     pub stages: Range<usize>,
     /// The kernels of the pass. Empty for a process.
     pub nodes: Vec<NodeSummary>,
@@ -36,22 +36,22 @@ pub struct SegmentSummary {
 /// One kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NodeSummary {
-    /// The stages that it stands for.
+    /// The stages it stands for.
     pub stages: Range<usize>,
-    /// What it is.
+    /// Its description.
     pub label: String,
-    /// It prints nothing before the end of its input (P8).
+    /// Whether it prints nothing before the end of its input (P8).
     pub blocks_until_eof: bool,
-    /// It may end before its input does, and everything before it then ends too.
+    /// Whether it may end before its input, which then ends everything before it.
     pub stops_early: bool,
-    /// Of a plain file, it reads only the end.
+    /// Whether it reads only the end of a regular file.
     pub reads_from_end: bool,
     /// The rules that made it.
     pub rules: Vec<String>,
 }
 
 impl Planned {
-    /// The plan as data.
+    /// Returns the plan as data.
     pub fn summary(&self) -> Summary {
         Summary {
             stages: self.stages.clone(),
@@ -92,14 +92,14 @@ impl Planned {
             stages: node.stages.clone(),
             label,
             blocks_until_eof,
-            // One that reads to the end first no longer stops anything.
+            // A blocking node no longer stops its upstream.
             stops_early: any(|stage| stage.stops_early) && !blocks_until_eof,
             reads_from_end: node.from_end.is_some(),
             rules: self.rules_of(node),
         }
     }
 
-    /// The rules that made this node, each once; none for a command's own kernel.
+    /// Returns the rules that made this node, each once; none for a command's own kernel.
     pub fn rules_of(&self, node: &Node) -> Vec<String> {
         let mut rules: Vec<String> = Vec::new();
         if matches!(node.work, Work::Command(_)) {
@@ -107,7 +107,8 @@ impl Planned {
         }
         let within =
             |inner: &Range<usize>, outer: &Range<usize>| outer.start <= inner.start && inner.end <= outer.end;
-        // Decisions on single stages come first; they are no rules. One that left two nodes made what it changed of them.
+        // Decisions on single stages come first; they are no rules. A rule that left two nodes counts for
+        // both.
         for decision in self.decisions.iter().skip(self.stages.len()) {
             let here = within(&decision.stages, &node.stages) || within(&node.stages, &decision.stages);
             if here && matches!(decision.outcome, Outcome::Fired(_)) && !rules.contains(&decision.name) {
@@ -117,13 +118,13 @@ impl Planned {
         rules
     }
 
-    /// These stages as they are written.
+    /// Returns these stages as written.
     pub(crate) fn shown(&self, stages: &Range<usize>) -> String {
         let shown: Vec<&str> = self.stages[stages.clone()].iter().map(|stage| stage.shown.as_str()).collect();
         shown.join(" | ")
     }
 
-    /// Why this stage stays a process.
+    /// Returns why this stage stays a process.
     pub(crate) fn reason(&self, stage: usize) -> &str {
         match self.decisions.get(stage).map(|decision| &decision.outcome) {
             Some(Outcome::Declined(reason)) => reason,

@@ -1,4 +1,4 @@
-//! For tests: pipelines as text, plans as text, and both run in memory.
+//! Test helpers: pipelines as text, plans as text, and both run in memory.
 
 use crate::graph::{Candidate, Node, Outcome, Planned, Segment, Surroundings, Switches, Work};
 use crate::plan;
@@ -9,7 +9,7 @@ use pelton_commands::{
 };
 use pelton_stream::{Chain, Flow, Framing, HandOver, InputKind, Interruption, Kernel};
 
-/// Plans this text; in C, from a shared standard input.
+/// Plans this text in the C locale, with a shared standard input.
 pub(crate) fn planned(text: &str, pipefail: bool, switches: &Switches) -> Planned {
     planned_in(Locale::C, text, pipefail, switches)
 }
@@ -20,7 +20,8 @@ fn planned_in(locale: Locale, text: &str, pipefail: bool, switches: &Switches) -
     plan(candidates, &Surroundings { pipefail, context }, switches)
 }
 
-/// Stages between ` | `, words between blanks, in single quotes if they must be; `< f` and `> f` at the end.
+/// Parses a pipeline: stages between ` | `, words between blanks, single-quoted if needed; `< f` and `> f` at
+/// the end.
 fn candidates(text: &str, locale: &Locale) -> Vec<Candidate> {
     let stage = |(at, text): (usize, &str)| {
         let redirects = |sign: &str| text.split(' ').any(|word| word == sign);
@@ -48,27 +49,27 @@ fn candidates(text: &str, locale: &Locale) -> Vec<Candidate> {
     text.split(" | ").enumerate().map(stage).collect()
 }
 
-/// The plan with everything on.
+/// Returns the plan with everything enabled.
 pub(crate) fn plan_text(text: &str) -> String {
     text_of(&planned(text, false, &Switches::default()))
 }
 
-/// The same under pipefail.
+/// Returns the plan under pipefail.
 pub(crate) fn under_pipefail(text: &str) -> String {
     text_of(&planned(text, true, &Switches::default()))
 }
 
-/// Plans it in this locale.
+/// Plans the text in this locale.
 pub(crate) fn in_locale(locale: Locale, text: &str) -> Planned {
     planned_in(locale, text, false, &Switches::default())
 }
 
-/// The same in C.UTF-8.
+/// Returns the plan in C.UTF-8.
 pub(crate) fn in_utf8(text: &str) -> String {
     text_of(&planned_in(Locale::C_UTF8, text, false, &Switches::default()))
 }
 
-/// The real commands of the plan's last node: stages, and arguments between blanks.
+/// Returns the real commands of the plan's last node: stages, and arguments separated by blanks.
 pub(crate) fn resume_of(text: &str) -> Vec<(usize, String)> {
     let planned = planned(text, false, &Switches::default());
     let Some(Segment::Native { nodes, .. }) = planned.segments.last() else { panic!("not native: {text}") };
@@ -77,14 +78,14 @@ pub(crate) fn resume_of(text: &str) -> Vec<(usize, String)> {
     resume.iter().map(|resume| (resume.stage, show(&resume.args))).collect()
 }
 
-/// The kernel of the plan's last node.
+/// Returns the kernel of the plan's last node.
 pub(crate) fn node_kernel(text: &str) -> Box<dyn Kernel> {
     let planned = planned(text, false, &Switches::default());
     let Some(Segment::Native { nodes, .. }) = planned.segments.last() else { panic!("not native: {text}") };
     nodes.last().expect("a node").work.kernel().expect("a kernel")
 }
 
-/// `keep TEXT`: a filter of lines by a fixed string, for tests. It does not judge lines with `!`.
+/// `keep TEXT`: a fixed-string line filter for tests. It falls back at lines with `!`.
 #[derive(Clone, Debug)]
 struct Keep {
     text: Vec<u8>,
@@ -153,7 +154,7 @@ impl Kernel for Keep {
     }
 }
 
-/// Why this rule (or kernel) declined, each time.
+/// Returns why this rule (or kernel) declined, each time.
 pub(crate) fn reasons(text: &str, name: &str) -> Vec<String> {
     let decisions = planned(text, false, &Switches::default()).decisions;
     let reason = |outcome| match outcome {
@@ -174,7 +175,7 @@ pub(crate) fn text_of(planned: &Planned) -> String {
     planned.segments.iter().map(segment).collect::<Vec<_>>().join(" | ")
 }
 
-/// A rewritten kernel of several stages stands in brackets; what rewritten ones read is named if it is not a pipe.
+/// Formats a node. A rewritten kernel of several stages is in brackets; its inputs are named if not a pipe.
 fn node_text(node: &Node, planned: &Planned) -> String {
     let Work::Rewritten { inputs, label, .. } = &node.work else {
         return planned.stages[node.stages.end - 1].shown.clone();
@@ -191,8 +192,8 @@ fn node_text(node: &Node, planned: &Planned) -> String {
     format!("{label} < {}", inputs.iter().map(name).collect::<Vec<_>>().join(" "))
 }
 
-/// Runs the plan in memory with all rules, and with none, over several texts in blocks of several sizes: the outputs
-/// and the last status must be the same.
+/// Runs the plan in memory with all rules, and with none, over several texts in blocks of several sizes, and
+/// compares the outputs and the last status.
 pub(crate) fn assert_same(text: &str) {
     let without = Switches { without: RULES.iter().map(|rule| rule.name.to_owned()).collect(), only: vec![] };
     let rewritten = planned(text, false, &Switches::default());
@@ -206,7 +207,7 @@ pub(crate) fn assert_same(text: &str) {
     }
 }
 
-/// What the files f and g and the standard input hold.
+/// The contents of the files f and g and of the standard input.
 const DATA: &[[&[u8]; 3]] = &[
     [b"", b"", b""],
     [b"b a\nabc\nb a\n", b"x", b"\n\n"],
@@ -241,7 +242,7 @@ fn drive(
         Input::Stdin => (None, data[2]),
     };
     let texts: Vec<_> = inputs.iter().map(text).collect();
-    // As if the standard input were a file as well: what stands behind a cat must not notice.
+    // As if the standard input were a file too: a stage after a cat must not notice.
     let kinds: Vec<InputKind> =
         texts.iter().map(|(_, text)| InputKind::Regular { bytes: text.len() as u64 }).collect();
     chain.begin(&kinds, out)?;

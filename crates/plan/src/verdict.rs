@@ -1,18 +1,18 @@
-//! Native or process: the conditions that a stage must meet by itself and where it stands.
+//! Native or process: a stage's own conditions and those of its position.
 
 use crate::graph::{Candidate, Surroundings, Switches};
 use pelton_commands::{Class, Facts, Input};
 
-/// What is decided about one stage.
+/// The decision about one stage.
 pub(crate) enum Verdict {
-    /// It may run natively. Known besides: what is true of it.
+    /// It may run natively, with these facts.
     Native(Box<Facts>),
     /// It stays a process, for this reason.
     Process(String),
 }
 
 impl Verdict {
-    /// Its facts, if it runs natively.
+    /// Returns its facts, if it runs natively.
     pub(crate) fn native(&self) -> Option<&Facts> {
         match self {
             Verdict::Native(facts) => Some(facts),
@@ -21,7 +21,7 @@ impl Verdict {
     }
 }
 
-/// The verdict on each stage.
+/// Returns the verdict on each stage.
 pub(crate) fn verdicts(
     candidates: &[Candidate],
     surroundings: &Surroundings,
@@ -48,7 +48,7 @@ pub(crate) fn verdicts(
     verdicts
 }
 
-/// What the stage must meet by itself.
+/// Checks a stage's own conditions.
 fn own(candidate: &Candidate, switches: &Switches) -> Result<Facts, String> {
     let command = candidate.command.as_ref().map_err(|declined| {
         // The decision names the command already.
@@ -65,7 +65,7 @@ fn own(candidate: &Candidate, switches: &Switches) -> Result<Facts, String> {
     }
 }
 
-/// What the stage must meet where it stands.
+/// Checks the conditions of its position.
 fn place(candidate: &Candidate, first: bool, last: bool) -> Result<(), String> {
     let reads_stdin = inputs(candidate).contains(&Input::Stdin);
     if candidate.redirects_stdout && !last {
@@ -84,9 +84,10 @@ fn inputs(candidate: &Candidate) -> &[Input] {
     candidate.command.as_ref().map_or(&[], |command| command.inputs())
 }
 
-/// Under pipefail the status of every stage shows. One whose reader stops early is ended by SIGPIPE, or not, depending
-/// on how much either of them moves at a time; native stages move more. So these stay processes: the one that stops,
-/// and whatever feeds it up to one that reads to the end before it prints, whose own input nobody cuts.
+/// Keeps processes whose status depends on timing. Under pipefail the status of every stage shows. SIGPIPE
+/// may end a stage whose reader stops early, depending on how much either of them moves at a time; native
+/// stages move more. So these stay processes: the stage that stops, and its upstream back to a stage that
+/// reads to the end before it prints, whose own input nobody cuts.
 fn keep_statuses(facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
     let is = |at: usize, ask: fn(&Facts) -> bool| facts[at].as_ref().is_some_and(ask);
     for stopper in (1..verdicts.len()).filter(|&at| is(at, |facts| facts.stops_early)) {
@@ -102,9 +103,10 @@ fn keep_statuses(facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
     }
 }
 
-/// What reads an input that others may read on from must leave it where the real command would. One that reads to the
-/// end does. One that stops early does not, as blocks of ours are larger; nor does one that feeds it in the same
-/// pass: the real one goes on to read until its write fails.
+/// Keeps processes that share their input. A stage that reads an input that others may read on from must
+/// leave it where the real command would. A stage that reads to the end does. One that stops early does not,
+/// as native blocks are larger; nor does its feeder in the same pass: the real one continues to read until
+/// its write fails.
 fn keep_shared_input(candidates: &[Candidate], verdicts: &mut [Verdict]) {
     let shares = |at: usize| {
         let candidate = &candidates[at];
@@ -124,8 +126,8 @@ fn keep_shared_input(candidates: &[Candidate], verdicts: &mut [Verdict]) {
     }
 }
 
-/// Files that get a copy (`tee`) hold all that passes, unless whoever reads on leaves early. How much they hold then is
-/// a race, which the real command must run itself.
+/// Keeps a `tee` a process if a later reader may end early. Its files otherwise get everything that passes;
+/// how much they get then is a race, which the real command must run itself.
 fn keep_copies(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
     for at in 0..verdicts.len() {
         let copies = candidates[at].command.as_ref().is_ok_and(|command| command.copies().is_some());
@@ -152,9 +154,9 @@ fn keep_copies(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &mut
     }
 }
 
-/// A join says at its end what it found in the middle, and rev says at once what it cannot read, while what it printed
-/// is still in its buffer. Whether they live to say so depends on when their reader leaves, and on how much they write
-/// at a time.
+/// Keeps processes whose complaints depend on timing. A join reports at its end what it found in the middle,
+/// and rev reports at once what it cannot read, while its output is still buffered. Whether they live to do
+/// so depends on when their reader ends, and on how much they write at a time.
 fn keep_complaints(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
     for at in 0..verdicts.len() {
         let Some(native) = verdicts[at].native() else { continue };
@@ -164,8 +166,8 @@ fn keep_complaints(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: 
         if !checks && !command.is_ok_and(|command| command.complains_before_printing()) {
             continue;
         }
-        // grep -q does both: it prints nothing before its end, and may leave early.
-        // An xargs leaves only where something is wrong, which is soon or late as its lists are gathered: a race in any case.
+        // grep -q does both: it prints nothing before its end, and may end early. An xargs ends early only on
+        // an error, soon or late depending on its lists: a race in any case.
         let leaves =
             |at: usize| candidates[at].command.as_ref().is_ok_and(|command| command.runs().is_none());
         let mut behind = (at + 1..facts.len()).filter(|&at| leaves(at)).filter_map(|at| facts[at].as_ref());
@@ -177,9 +179,10 @@ fn keep_complaints(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: 
     }
 }
 
-/// When its reader leaves, xargs (or find -exec) sees the command it runs end by SIGPIPE, says so, and ends with a status of its own; a
-/// kernel in the middle just ends. So one must read behind it that takes everything before it prints, and nothing between them
-/// may end before; or it is the last, and runs something else than echo: then its worker says so as well.
+/// Keeps processes that start a program. If its reader ends early, xargs (or find -exec) sees SIGPIPE end the
+/// program it runs, reports it, and ends with its own status; a kernel in the middle just ends. So a later
+/// stage must read everything before it prints, and nothing between them may end earlier; or it is the last
+/// stage, and runs a program other than echo: its worker then reports it too.
 fn keep_spawners(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
     for at in 0..verdicts.len() {
         let program = candidates[at].command.as_ref().ok().and_then(|command| command.runs());
@@ -207,8 +210,8 @@ fn keep_spawners(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &m
     }
 }
 
-/// awk goes through an array in an order of its own, which no kernel knows. Nobody sees it if what reads the lines sorts
-/// them, natively or not.
+/// Keeps awk a process if its array order could show: no kernel knows that order. It does not show if a later
+/// stage sorts the lines, natively or not.
 fn keep_orders(candidates: &[Candidate], verdicts: &mut [Verdict]) {
     for at in 0..verdicts.len() {
         let command = candidates[at].command.as_ref();
@@ -227,7 +230,7 @@ fn keep_orders(candidates: &[Candidate], verdicts: &mut [Verdict]) {
     }
 }
 
-/// It reads all of the pipe before it, and nothing else, which might make it fail.
+/// Whether it reads the whole pipe before it, and nothing else that might make it fail.
 fn takes_the_pipe(candidate: &Candidate, facts: &Facts) -> bool {
     let copies = candidate.command.as_ref().is_ok_and(|command| command.copies().is_some());
     let side_by_side = matches!(facts.class, Class::Join);
@@ -283,7 +286,7 @@ mod tests {
             ("sort f | comm - g | nl", "native { sort f } | native { comm - g ; nl }"),
             ("cat f | comm g -", "cat f | native { comm g - }"),
             ("sort f | comm f g | nl", "native { sort f } | comm f g | native { nl }"),
-            // It may stop at the first disorder, and others may read on.
+            // It may stop at the first line out of order, and others may read on.
             ("comm --check-order - g", "comm --check-order - g"),
             ("comm - g", "native { comm - g }"),
             ("comm f g | nl | head -n 1", "comm f g | native { nl ; head -n 1 }"),
@@ -328,20 +331,20 @@ mod tests {
                 "find . -type f -exec grep x {} + | sort",
                 "native { find . -type f -exec grep x '{}' + ; sort }",
             ),
-            // If there is a NUL in one of the files, grep has read what others hold before.
+            // At a NUL in one of the files, grep has read parts of earlier files.
             ("nosuch | xargs -n 1 cat | grep x | sort", "nosuch | xargs -n 1 cat | native { grep x ; sort }"),
             (
                 "nosuch | xargs cat | grep x | sort",
                 "nosuch | native { xargs cat } | native { grep x ; sort }",
             ),
-            // In a file or a terminal writing may fail, and who reads on is not known.
+            // Writing to a file or a terminal may fail, and the next reader is not known.
             ("nosuch | xargs -n 1", "nosuch | xargs -n 1"),
             ("nosuch | xargs -n 1 | cat", "nosuch | xargs -n 1 | cat"),
             ("nosuch | xargs -n 1 | nl | head", "nosuch | xargs -n 1 | native { nl ; head }"),
             ("nosuch | xargs -n 1 | nosuch | sort", "nosuch | xargs -n 1 | nosuch | native { sort }"),
             ("nosuch | xargs -n 1 | sort - g", "nosuch | xargs -n 1 | native { sort - g }"),
             ("nosuch | xargs -n 1 | sort < f", "nosuch | xargs -n 1 | sort"),
-            // It may stop at a quote without its end, and others may read on.
+            // It may stop at an unmatched quote, and others may read on.
             ("xargs -n 1 | sort", "xargs -n 1 | native { sort }"),
             ("xargs -n 1 < f | sort", "native { xargs -n 1 ; sort }"),
         ] {
@@ -392,7 +395,7 @@ mod tests {
             ("head -n 1 < f", "native { head -n 1 }"),
             ("sort -C", "sort -C"),
             ("tr -s a | head -n 1", "native { tr -s a } | head -n 1"),
-            // Tac reads to the end before it prints.
+            // tac reads to the end before it prints.
             ("tac | tr -s a | head -n 1", "native { tac ; tr -s a ; head -n 1 }"),
             ("nosuch | head -n 1", "nosuch | native { head -n 1 }"),
         ] {
@@ -405,7 +408,7 @@ mod tests {
         for (text, plan) in [
             ("tr -s a < f | head -n 1", "tr -s a | head -n 1"),
             ("nosuch | head -n 1 | nl", "nosuch | head -n 1 | native { nl }"),
-            // Sort may be cut off while it prints; what feeds it is not.
+            // sort may be ended while it prints; its feeder is not.
             ("tr -s a < f | sort | nl | head -n 1", "native { tr -s a } | sort | nl | head -n 1"),
             ("head -n 1 f | nl", "native { head -n 1 f ; nl }"),
             ("tr -s a < f | sort | uniq -c", "native { tr -s a ; [sort the distinct lines] }"),

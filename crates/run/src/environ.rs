@@ -1,4 +1,4 @@
-//! The environment: as inherited, as a shell sees it, and as it hands it to the programs it starts.
+//! The environment: as inherited, as a shell sees it, and as it passes it to programs.
 
 use pelton_commands::detect::Detector;
 use pelton_syntax::Dialect;
@@ -7,13 +7,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// The inherited environment, with what a shell changes in it.
+/// The inherited environment, and a shell's changes to it.
 #[derive(Clone, Debug)]
 pub struct Environment {
     inherited: Vec<(OsString, OsString)>,
 }
 
-/// Variables that a shell sets, computes or treats specially: their value is not what the environment says.
+/// Variables that a shell sets, computes or treats specially: their value differs from the environment.
 const SPECIAL: [&str; 29] = [
     "_",
     "COLUMNS",
@@ -46,7 +46,7 @@ const SPECIAL: [&str; 29] = [
     "SHLVL",
 ];
 
-/// Exported variables that change how bash works, or that it replaces by values of its own.
+/// Exported variables that change how bash works, or whose values it replaces.
 const TAKEN_OVER_BY_BASH: [&str; 20] = [
     "SHELLOPTS",
     "POSIXLY_CORRECT",
@@ -70,7 +70,7 @@ const TAKEN_OVER_BY_BASH: [&str; 20] = [
     "FUNCNAME",
 ];
 
-/// Whether the shell gives `name` a meaning of its own.
+/// Whether the shell treats `name` specially.
 pub fn is_special(name: &str) -> bool {
     SPECIAL.contains(&name)
         || name.starts_with("BASH")
@@ -82,27 +82,28 @@ pub fn is_special(name: &str) -> bool {
 }
 
 impl Environment {
-    /// Takes over the process's environment.
+    /// Copies the process's environment.
     pub fn inherit() -> Self {
         Environment { inherited: std::env::vars_os().collect() }
     }
 
-    /// An environment made of these pairs.
+    /// Makes an environment of these pairs.
     pub fn from_pairs(pairs: Vec<(OsString, OsString)>) -> Self {
         Environment { inherited: pairs }
     }
 
-    /// The value of `name`, if it is set.
+    /// Returns the value of `name`, if it is set.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.inherited.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_os_str())
     }
 
-    /// Tells which implementation a program is, with what this user's cache remembers.
+    /// Returns a detector of implementations with this user's cache.
     pub fn detector(&self) -> Detector<'static> {
         Detector::of_user(|name| self.get(name).map(PathBuf::from))
     }
 
-    /// What makes a non-interactive shell behave in ways pelton does not model, if something does.
+    /// Returns the first variable that makes a non-interactive shell behave in ways that pelton does not
+    /// model, if any.
     pub fn upsetting(&self, dialect: Dialect) -> Option<String> {
         let upsets = |name: &str| match dialect {
             Dialect::Bash => name.starts_with("BASH") || TAKEN_OVER_BY_BASH.contains(&name),
@@ -117,7 +118,7 @@ impl Environment {
         if std::env::current_dir().is_err() {
             return Some("PWD, since the working directory is gone".into());
         }
-        // bash starts again from 1 and says so.
+        // bash starts again from 1 and prints a warning.
         if dialect == Dialect::Bash && self.inherited_level() >= 999 {
             return Some("SHLVL, which is too high".into());
         }
@@ -128,21 +129,22 @@ impl Environment {
             .map(String::from)
     }
 
-    /// The locale that decides the order of sorting, `C` if none is set.
+    /// Returns the locale of the sort order, `C` if none is set.
     pub fn collation(&self) -> String {
         let set = |name: &str| self.get(name).filter(|value| !value.is_empty());
         let value = set("LC_ALL").or_else(|| set("LC_COLLATE")).or_else(|| set("LANG"));
         value.map_or_else(|| "C".into(), |value| value.to_string_lossy().into_owned())
     }
 
-    /// As inherited, for a program that pelton becomes or a shell that runs the whole text.
+    /// Returns the inherited variables, for a program that pelton becomes or a shell that runs the whole
+    /// text.
     pub fn as_inherited(&self) -> Vec<CString> {
         self.inherited.iter().filter_map(|(name, value)| pair(name, value)).collect()
     }
 
-    /// As inherited, but for a shell that stands in for the subshell of one stage: `SHLVL` must come out right
-    /// in what it starts. `takes_back`: this shell will exec its only command, and bash then takes back the one that
-    /// it counted for itself.
+    /// Returns the variables for a shell that replaces the subshell of one stage: `SHLVL` must be right in
+    /// what it starts. `takes_back`: this shell will exec its only command, and bash then undoes its own
+    /// increment.
     pub(crate) fn for_stage_shell(&self, dialect: Dialect, takes_back: bool) -> Vec<CString> {
         if dialect == Dialect::Posix || !takes_back {
             return self.as_inherited();
@@ -151,8 +153,9 @@ impl Environment {
         self.with(&[("SHLVL", level.as_os_str())])
     }
 
-    /// As a shell hands it to the program `path`: `assignments` are those written before the command's name.
-    /// `execed`: the shell would become the program, and bash then does not count itself in `SHLVL`.
+    /// Returns the variables as a shell passes them to the program `path`. `assignments` are those written
+    /// before the command's name. `execed`: the shell would become the program, and bash then does not count
+    /// itself in `SHLVL`.
     pub(crate) fn for_program(
         &self,
         dialect: Dialect,
@@ -174,7 +177,7 @@ impl Environment {
         let mut strings = self.with(&set);
         let keeps_oldpwd = dialect == Dialect::Posix || self.get("OLDPWD").is_none_or(is_directory);
         if dialect == Dialect::Bash {
-            // Prompts are for interactive shells: the others drop them.
+            // Prompts are for interactive shells: other shells drop them.
             for prompt in ["PS1", "PS2"] {
                 if !assignments.iter().any(|(name, _)| name == prompt) {
                     let prefix = format!("{prompt}=");
@@ -195,7 +198,7 @@ impl Environment {
         strings
     }
 
-    /// The inherited variables with these replaced in place, or added at the end.
+    /// Returns the inherited variables with these replaced in place, or added at the end.
     fn with(&self, set: &[(&str, &OsStr)]) -> Vec<CString> {
         let replaced = self.inherited.iter().map(|(name, value)| {
             let new = set.iter().find(|(n, _)| name == n).map(|(_, value)| *value);
@@ -205,7 +208,8 @@ impl Environment {
         replaced.chain(added).filter_map(|(name, value)| pair(name, value)).collect()
     }
 
-    /// The working directory as a shell knows it: the inherited name if it still leads there, else the real one.
+    /// Returns the working directory as a shell names it: the inherited name if it still leads there,
+    /// otherwise the real one.
     pub(crate) fn pwd(&self) -> OsString {
         let inherited = self.get("PWD").filter(|pwd| pwd.as_bytes().starts_with(b"/"));
         let same = inherited.filter(|pwd| same_directory(pwd));
@@ -215,7 +219,7 @@ impl Environment {
         }
     }
 
-    /// `SHLVL`, `more` above what was inherited; bash counts from 0 if that is no number.
+    /// Returns `SHLVL`, `more` above the inherited value; bash counts from 0 if that is no number.
     fn level(&self, more: i64) -> OsString {
         (self.inherited_level() + more).max(0).to_string().into()
     }
@@ -225,9 +229,9 @@ impl Environment {
     }
 }
 
-/// Puts variables into the order in which bash exports them, which programs such as `env` show: that of its hash table
-/// (1,024 buckets, FNV-1 as bash 5 computes it, the newest of a bucket first). A command's own assignments stand before
-/// it, from a table of 4 buckets; `_` stands last, unless it was inherited.
+/// Sorts variables in bash's export order, which programs such as `env` show: that of its hash table (1,024
+/// buckets, FNV-1 as bash 5 computes it, the newest of a bucket first). A command's own assignments come
+/// first, from a table of 4 buckets; `_` comes last, unless it was inherited.
 fn in_order_of_bash(
     strings: &mut Vec<CString>,
     inherited: &dyn Fn(&[u8]) -> bool,
@@ -248,7 +252,7 @@ fn in_order_of_bash(
     *strings = placed.into_iter().map(|(_, pair)| pair).collect();
 }
 
-/// The order in which dash exports variables: 39 buckets, and in each the variables that dash has of its own first.
+/// Sorts variables in dash's export order: 39 buckets, and in each dash's own variables first.
 fn in_order_of_dash(strings: &mut [CString]) {
     const OWN: [&[u8]; 6] = [b"MAIL", b"MAILPATH", b"PATH", b"PS1", b"PS2", b"PS4"];
     strings.sort_by_cached_key(|pair| {
@@ -262,7 +266,7 @@ fn in_order_of_dash(strings: &mut [CString]) {
 fn hash(name: &[u8]) -> u32 {
     const FNV_OFFSET: u32 = 2_166_136_261;
     const FNV_PRIME: u32 = 16_777_619;
-    // bash adds the byte as the C type char, which is signed here; names are ASCII.
+    // bash adds the byte as a C char, which is signed here; names are ASCII.
     name.iter().fold(FNV_OFFSET, |hash, byte| hash.wrapping_mul(FNV_PRIME) ^ u32::from(*byte))
 }
 

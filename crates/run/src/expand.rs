@@ -1,6 +1,6 @@
-//! Expansion of words that have only one possible meaning; everything else is declined, and the shell expands it.
+//! Expands words with only one possible meaning; all others are declined, and the shell expands them.
 //!
-//! Files are looked at when a stage starts, not before: an earlier command may have made them.
+//! File names are matched when a stage starts, not before: an earlier command may create files.
 
 use crate::environ::{self, Environment};
 use pelton_syntax::{Word, WordPart};
@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// Why a word is left to the shell, to follow 'because it uses'.
+/// The reason why the shell expands a word, to follow 'because it uses'.
 pub type Declined = String;
 
 /// A piece of an expanded word, before file names are matched.
@@ -19,7 +19,7 @@ enum Piece {
     AnyChar,
 }
 
-/// The arguments that `words` expand to: each word may become several (a pattern), never none.
+/// Expands `words` to arguments: each word may become several (a pattern), never none.
 pub fn arguments(words: &[Word], environment: &Environment) -> Result<Vec<Vec<u8>>, Declined> {
     let mut arguments = Vec::with_capacity(words.len());
     for word in words {
@@ -32,16 +32,16 @@ pub fn arguments(words: &[Word], environment: &Environment) -> Result<Vec<Vec<u8
     Ok(arguments)
 }
 
-/// The single value of a word where neither splitting nor file names apply: an assignment, a here-string.
+/// Expands a word where neither splitting nor file names apply: an assignment, a here-string.
 pub fn value(word: &Word, environment: &Environment) -> Result<Vec<u8>, Declined> {
     Ok(written(&pieces(word, environment, Splitting::Never)?))
 }
 
-/// The one file name a redirection's target means.
+/// Expands a redirection's target to one file name.
 pub fn file_name(word: &Word, environment: &Environment) -> Result<Vec<u8>, Declined> {
     let pieces = pieces(word, environment, Splitting::Matters)?;
     let name = as_text(&pieces).ok_or("a pattern as a redirection's target")?;
-    // bash opens some of these itself, and the others mean descriptors that pelton has not put in place yet.
+    // bash opens some of these itself, and the others mean descriptors that pelton has not set up yet.
     const PLAIN_DEVICES: [&[u8]; 6] =
         [b"/dev/null", b"/dev/zero", b"/dev/full", b"/dev/tty", b"/dev/random", b"/dev/urandom"];
     let devices = [&b"/dev/"[..], b"/proc/"];
@@ -98,7 +98,7 @@ fn variable(name: &str, environment: &Environment) -> Result<Vec<u8>, Declined> 
     }
 }
 
-/// An unquoted value stays one word only if it holds nothing to split at and nothing to match with.
+/// Checks that an unquoted value stays one word: it must hold nothing to split or to match.
 fn check_unsplit(name: &str, value: &[u8]) -> Result<(), Declined> {
     let splits = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | b'*' | b'?' | b'[' | b'\\');
     if value.is_empty() || value.iter().any(splits) {
@@ -109,7 +109,7 @@ fn check_unsplit(name: &str, value: &[u8]) -> Result<(), Declined> {
     Ok(())
 }
 
-/// The pieces as one text, if no pattern is among them.
+/// Joins the pieces to one text, if there is no pattern.
 fn as_text(pieces: &[Piece]) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     for piece in pieces {
@@ -121,7 +121,7 @@ fn as_text(pieces: &[Piece]) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// The file names that a pattern matches, sorted; the pattern itself if there are none.
+/// Returns the file names that a pattern matches, sorted; the pattern itself if there are none.
 fn match_files(pieces: &[Piece], environment: &Environment) -> Result<Vec<Vec<u8>>, Declined> {
     if environment.get("GLOBIGNORE").is_some() {
         return Err("a pattern while GLOBIGNORE is set".into());
@@ -150,7 +150,7 @@ fn bytes_are_the_order(environment: &Environment) -> bool {
     matches!(environment.collation().as_str(), "C" | "POSIX" | "C.UTF-8" | "C.utf8")
 }
 
-/// The pieces as text, with patterns as they were written.
+/// Returns the pieces as text, with patterns as written.
 fn written(pieces: &[Piece]) -> Vec<u8> {
     pieces.iter().fold(Vec::new(), |mut text, piece| {
         match piece {
@@ -162,7 +162,7 @@ fn written(pieces: &[Piece]) -> Vec<u8> {
     })
 }
 
-/// The pattern cut at its slashes. A leading empty component stands for the root.
+/// Splits the pattern at its slashes. A leading empty component stands for the root.
 fn components(pieces: &[Piece]) -> Result<Vec<Vec<Piece>>, Declined> {
     let mut components = vec![Vec::new()];
     for piece in pieces {
@@ -185,7 +185,7 @@ fn components(pieces: &[Piece]) -> Result<Vec<Vec<Piece>>, Declined> {
     Ok(components)
 }
 
-/// Appends to `next` every path that `base` and this component lead to.
+/// Appends to `next` every path of this component under `base`.
 fn extend(base: &[u8], component: &[Piece], last: bool, next: &mut Vec<Vec<u8>>) -> Result<(), Declined> {
     if let Some(text) = as_text(component) {
         let mut path = base.to_vec();

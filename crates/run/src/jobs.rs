@@ -1,4 +1,4 @@
-//! What a non-interactive shell itself says on standard error about children that a signal ended.
+//! A non-interactive shell's messages on standard error about children killed by a signal.
 
 use crate::plan::PipelinePlan;
 use crate::stage::StagePlan;
@@ -11,7 +11,7 @@ const SIGINT: i32 = 2;
 const SIGPIPE: i32 = 13;
 const SIGTERM: i32 = 15;
 
-/// The message for a pipeline that has ended, if the shell would print one.
+/// Returns the message for a pipeline that has ended, if the shell would print one.
 pub fn message(
     dialect: Dialect,
     name: &OsStr,
@@ -26,8 +26,8 @@ pub fn message(
     }
 }
 
-/// bash speaks if the process that decides the pipeline's status was killed, and then of all its processes; of a
-/// plain SIGTERM it says less, as Debian builds it.
+/// bash prints a message if the process that decides the pipeline's status was killed, and then for all its
+/// processes; for a plain SIGTERM it prints less, in Debian's build.
 fn bash(
     name: &OsStr,
     pipeline: &PipelinePlan,
@@ -48,7 +48,7 @@ fn bash(
         let lead = if i == 0 { "" } else { "     " };
         let bar = if i == 0 { "" } else { "| " };
         let spelled = spell(stage);
-        // What ended as the first one did is not said again, and its place is two columns narrower.
+        // The state of the first process is not repeated, and the column is then two narrower.
         if i > 0 && *ended == ends[0].1 {
             text.push_str(&format!("{lead}{pid:>5} {:<22}{bar}{spelled}\n", ""));
         } else {
@@ -70,7 +70,7 @@ fn state(ended: Ended) -> String {
     }
 }
 
-/// dash names every killed process of the pipeline, by its signal alone.
+/// dash prints the signal of every killed process of the pipeline.
 fn dash(ends: &[(u32, Ended)]) -> Option<String> {
     let mut text = String::new();
     for (_, ended) in ends {

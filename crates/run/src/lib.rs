@@ -1,8 +1,8 @@
-//! Running a shell text exactly as the shell would: the same bytes, statuses, files, errors and signals.
+//! Runs a shell text exactly as the shell would: the same bytes, statuses, files, errors and signals.
 //!
-//! [`plan()`] decides what pelton starts itself and what the user's shell runs; [`execute()`] does it. Whatever is not
-//! fully modelled goes to the shell: a stage on its own where that cannot be noticed, else the whole text.
-//! run prints nothing, except what a shell itself would print to standard error about its children.
+//! [`plan()`] decides what pelton starts itself and what the user's shell runs; [`execute()`] does it. The
+//! shell runs what is not fully modelled: a single stage where the difference cannot show, otherwise the
+//! whole text. run prints nothing, except a shell's own messages on standard error about its children.
 
 mod alternatives;
 mod environ;
@@ -43,7 +43,7 @@ pub use stage::{Kind, StagePlan, is_builtin};
 
 use std::ffi::CString;
 
-/// Bytes as a C string; `None` if they hold a NUL, which no argument of a program can.
+/// Converts bytes to a C string; `None` if they hold a NUL, which no argument of a program can.
 fn c_string(bytes: &[u8]) -> Option<CString> {
     CString::new(bytes).ok()
 }

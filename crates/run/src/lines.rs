@@ -1,8 +1,9 @@
-//! What each line of a script cost: what the shell started, laid upon the text.
+//! The cost of each line of a script: maps what the shell started to the text.
 //!
-//! The shell's line is known of what it started (`sys::follow::LinePlace`), and which programs that were. A line may hold several
-//! pipelines, and a pipeline several lines; a stage that is a function knows the function's line alone. So of the pipelines that
-//! the text has there, the one is taken whose stages are these. Where none is, as in a file that the text reads in, no line is named.
+//! Known are the shell's line for each start (`sys::follow::LinePlace`) and the programs. A line may hold
+//! several pipelines, and a pipeline several lines; a stage that is a function has only the function's line.
+//! So the pipeline in the text with matching stages is chosen. Without a match, as in a sourced file, no line
+//! is named.
 
 use crate::measure::judge_inside;
 use crate::script;
@@ -12,7 +13,7 @@ use pelton_record::inside::Inside;
 use pelton_record::{Cost, Line, Lines, Run};
 use pelton_syntax::{self as syntax, Command, Dialect, Pipeline, Simple, Word};
 
-/// Adds what each line of `text` cost to the run of it.
+/// Adds the cost of each line of `text` to its run.
 pub fn add_lines(run: &mut Run, text: &str, dialect: Option<Dialect>, launches: Option<&Launches>) {
     let lines = match launches {
         Some(launches) => {
@@ -28,13 +29,13 @@ pub fn add_lines(run: &mut Run, text: &str, dialect: Option<Dialect>, launches: 
         None => by_pipelines(run, text),
     };
     run.lines = Some(Lines { cpu_ns: run.total.cpu_ns(), ..lines });
-    // By the names that its stages have now.
+    // Uses the stages' new names.
     judge_inside(run);
 }
 
 /// A pipeline of the text.
 struct Source {
-    /// The lines that it stands in.
+    /// Its first and last line.
     first: u32,
     last: u32,
     text: String,
@@ -46,13 +47,13 @@ struct SourceStage {
     text: String,
 }
 
-/// What the text says that a stage is.
+/// What the text shows of a stage.
 enum Says {
     /// A program or a builtin.
     Name(String),
     /// A function, and the lines of its definition.
     Function(String, (u32, u32)),
-    /// Anything.
+    /// Unknown.
     Open,
 }
 
@@ -70,7 +71,7 @@ impl Says {
     }
 }
 
-/// Builtins and programs that become another program.
+/// Builtins and programs that exec another program.
 const BECOME: [&str; 10] =
     ["command", "exec", "env", "nice", "nohup", "stdbuf", "setsid", "timeout", "sudo", "chroot"];
 
@@ -99,12 +100,12 @@ impl Function {
     }
 }
 
-/// The line of a byte, from 1.
+/// Returns the line of a byte, from 1.
 fn line_of(text: &str, at: usize) -> u32 {
     1 + text[..at].matches('\n').count() as u32
 }
 
-/// One that starts nothing itself.
+/// Whether the pipeline is one compound command, which starts nothing itself.
 fn is_compound(pipeline: &Pipeline) -> bool {
     matches!(pipeline.stages.as_slice(), [stage] if !matches!(stage.command, Command::Simple(_)))
 }
@@ -137,10 +138,10 @@ fn on_one_line(text: &str) -> String {
     text.split('\n').map(|line| line.trim().trim_end_matches('\\').trim_end()).collect::<Vec<_>>().join(" ")
 }
 
-/// Which pipeline of the text was started there.
+/// Returns the pipeline of the text that was started there.
 fn source(launched: &Launched, sources: &[Source]) -> Option<usize> {
     let stages = &launched.stages;
-    // A fork's line may be that of the command before.
+    // A fork's line may be that of the previous command.
     let known = |stage: &&Started| stage.program.is_some();
     let lines = || stages.iter().filter(known).filter_map(|stage| stage.line);
     let here =
@@ -155,7 +156,8 @@ fn source(launched: &Launched, sources: &[Source]) -> Option<usize> {
             return Some(index);
         }
     }
-    // No line, or those of functions' bodies: the pipeline is the one that has such stages, if there is but one.
+    // Without a line, or with lines in functions' bodies: the pipeline with such stages, if there is only
+    // one.
     let whole = |(_, source): &(usize, &Source)| {
         let pairs = || source.stages.iter().zip(stages);
         source.stages.len() == stages.len()
@@ -167,7 +169,8 @@ fn source(launched: &Launched, sources: &[Source]) -> Option<usize> {
     found.next().filter(|_| found.next().is_none())
 }
 
-/// How much the stages look like those of the text: all of them in their places, or at least each as one of those.
+/// Returns how many stages match those of the text: all of them in order, or at least each matches one of
+/// them.
 fn likeness(stages: &[Started], source: &Source) -> Option<usize> {
     let in_place = source.stages.len() == stages.len()
         && source.stages.iter().zip(stages).all(|(said, started)| said.says.fits(started));
@@ -180,7 +183,7 @@ fn likeness(stages: &[Started], source: &Source) -> Option<usize> {
     (in_place || somewhere).then_some(2 * count + usize::from(in_place))
 }
 
-/// Gives the inner pipelines their lines and their text, and stages that are functions their names.
+/// Gives the inner pipelines their lines and text, and stages that are functions their names.
 fn name_stages(inside: &mut Inside, launches: &Launches, found: &[Option<usize>], sources: &[Source]) {
     for (launched, found) in launches.launched.iter().zip(found) {
         let (Some(pipeline), Some(found)) = (launched.pipeline, found) else { continue };
@@ -211,7 +214,7 @@ fn by_launches(launches: &Launches, found: &[Option<usize>], sources: &[Source])
         });
         let row = &mut rows[at].1;
         row.own_cpu_ns += launched.own_cpu_ns;
-        // What runs within itself is a part of itself.
+        // A recursive run is part of the outer one.
         let mut around = std::iter::successors(launched.within, |&at| launches.launched[at].within);
         if !around.any(|around| of(&around) == key) {
             row.runs += launched.times;
@@ -224,7 +227,7 @@ fn by_launches(launches: &Launches, found: &[Option<usize>], sources: &[Source])
     Lines { rows, shell_cpu_ns: launches.shell_cpu_ns, cpu_ns: 0 }
 }
 
-/// What it ran, where the text does not tell.
+/// Returns what was run, where the text does not show it.
 fn ran(launched: &Launched) -> String {
     let names = launched.stages.iter().map(|stage| stage.program.as_deref().unwrap_or("(…)"));
     names.collect::<Vec<_>>().join(" | ")
@@ -238,7 +241,7 @@ fn line(key: &Result<usize, String>, sources: &[Source]) -> Line {
     Line { line, text, cost: Cost::zero(), ..Line::default() }
 }
 
-/// The same of a text whose pipelines pelton started itself.
+/// Returns the lines of a text whose pipelines pelton started itself.
 fn by_pipelines(run: &Run, text: &str) -> Lines {
     let row = |pipeline: &pelton_record::Pipeline| {
         let mut cost = Cost::zero();
@@ -309,7 +312,7 @@ mod tests {
 
     #[test]
     fn functions_are_found_by_what_the_text_says() {
-        // As bash tells: forks in the line of the pipeline; and as dash does: programs in the lines of the bodies.
+        // bash reports forks in the line of the pipeline, dash programs in the lines of the bodies.
         let bash = vec![
             launched(None, &[(10, ""), (10, "")], 1, [90, 2]),
             launched(Some(0), &[(2, "awk")], 1, [40, 40]),

@@ -1,19 +1,20 @@
-//! Finding a program as a shell does.
+//! Finds a program as a shell does.
 
 use crate::environ::Environment;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The path of the program that the command `name` starts, or `None` if the shell would report an error instead.
-/// A name with a slash is a path; others are searched for in PATH, where an empty entry is the working directory.
+/// Returns the path of the program for the command `name`, or `None` if the shell would report an error
+/// instead. A name with a slash is a path; others are searched in PATH, where an empty entry is the working
+/// directory.
 pub fn find(name: &[u8], environment: &Environment) -> Option<Vec<u8>> {
     let path = environment.get("PATH").map(OsStr::as_bytes);
     find_among(name, path.into_iter().flat_map(|path| path.split(|b| *b == b':')))
 }
 
-/// The directories of PATH, each once, for [`find_in`]. Whether there is such a directory is not asked: that would cost as
-/// much as looking for a name in it, and few pipelines have more names than PATH has directories.
+/// Returns the directories of PATH, each once, for [`find_in`]. Does not check whether they exist: that would
+/// cost as much as a lookup in them, and few pipelines have more names than PATH has directories.
 pub fn folders(environment: &Environment) -> Vec<Vec<u8>> {
     let Some(path) = environment.get("PATH") else { return Vec::new() };
     let mut folders: Vec<Vec<u8>> = Vec::new();
@@ -25,7 +26,7 @@ pub fn folders(environment: &Environment) -> Vec<Vec<u8>> {
     folders
 }
 
-/// The same among directories that are known.
+/// Finds a program in these directories.
 pub fn find_in(name: &[u8], folders: &[Vec<u8>]) -> Option<Vec<u8>> {
     find_among(name, folders.iter().map(Vec::as_slice))
 }
@@ -40,8 +41,8 @@ fn find_among<'f>(name: &[u8], mut folders: impl Iterator<Item = &'f [u8]>) -> O
     folders.find_map(|dir| Some(join(dir, name)).filter(|candidate| is_program(candidate)))
 }
 
-/// Whether execve will take the file: a binary, or a script whose interpreter exists. Else a shell would step in and
-/// read it as a script, or word an error. A file that cannot be read is left to execve.
+/// Whether execve will accept the file: a binary, or a script whose interpreter exists. Otherwise a shell
+/// would read it as a script, or print an error. For an unreadable file, execve decides.
 pub fn kernel_can_start(path: &[u8]) -> bool {
     use std::io::Read;
     let Ok(mut file) = std::fs::File::open(std::ffi::OsStr::from_bytes(path)) else { return true };
@@ -58,7 +59,7 @@ pub fn kernel_can_start(path: &[u8]) -> bool {
     }
 }
 
-/// The path of a shell: by PATH, or where systems keep it if PATH is missing or leads nowhere.
+/// Returns the path of a shell: by PATH, or in its usual directories if PATH is missing or does not have it.
 pub fn find_shell(name: &[u8], environment: &Environment) -> Option<Vec<u8>> {
     let usual = || ["/bin/", "/usr/bin/", "/usr/local/bin/"].map(|dir| [dir.as_bytes(), name].concat());
     find(name, environment).or_else(|| {

@@ -1,4 +1,4 @@
-//! From an execution to the record that leaves the program.
+//! Converts an execution to the record.
 
 use crate::environ::Environment;
 use crate::execute::Execution;
@@ -6,7 +6,7 @@ use crate::plan::Request;
 use pelton_record::{Cost, How, Machine, Pipeline, RECORD_VERSION, Run, Verdict};
 use pelton_sys::machine;
 
-/// The record of an observed execution, judged.
+/// Makes the record of an observed execution, with its verdict.
 ///
 /// `text` and `shell` are as the user gave them; `started_unix_ms` is when it began.
 pub fn assemble(
@@ -43,9 +43,9 @@ pub fn assemble(
     run
 }
 
-/// Bytes that a stage moves without reading and writing them (splice and its kin) are not counted by the kernel. Where there was
-/// more in the pipe behind it than it is said to have written, or its reader got much from one who wrote nothing, it is not
-/// known how much it wrote; nor how much it read, if that is less than the stage before it wrote.
+/// Clears unreliable counts. The kernel does not count bytes that a stage moves by splice and related calls.
+/// If the pipe after a stage held more than the stage has written, or its reader read much although it wrote
+/// nothing, the written count is unknown; so is the read count if it is less than the previous stage wrote.
 fn forget_what_was_spliced(pipeline: &mut Pipeline) {
     const MUCH: u64 = 64 << 10;
     for row in 0..pipeline.stages.len().saturating_sub(1) {
@@ -65,9 +65,9 @@ fn forget_what_was_spliced(pipeline: &mut Pipeline) {
     }
 }
 
-/// Limits the input of a stage that reads a pipe to what the stage before it wrote. The kernel also counts what a program's
-/// loader and the C library read (some 7 kB). An excess of more than 64 KiB comes from files that the command itself reads
-/// (`join - FILE`), and stays.
+/// Limits the input of a stage that reads a pipe to the output of the previous stage. The kernel also counts
+/// reads by a program's loader and the C library (some 7 kB). An excess of more than 64 KiB comes from files
+/// that the command itself reads (`join - FILE`), and stays.
 fn exclude_start_up_reads(pipeline: &mut Pipeline) {
     const START_UP_BYTES: u64 = 64 << 10;
     for row in 1..pipeline.stages.len() {
@@ -81,8 +81,8 @@ fn exclude_start_up_reads(pipeline: &mut Pipeline) {
     }
 }
 
-/// Makes what follows from the rows of a record: its notes, its total and the answer. `by_line` says whether each line of
-/// the text has rows of its own.
+/// Computes the notes, the total and the verdict from the rows of a record. `by_line`: whether each line of
+/// the text has its own rows.
 pub fn conclude(run: &mut Run, by_line: bool) {
     run.notes = notes(run, by_line);
     let mut total = Cost::zero();
@@ -98,7 +98,7 @@ pub fn conclude(run: &mut Run, by_line: bool) {
     judge_inside(run);
 }
 
-/// The answer for the pipelines that its only row was found to have inside.
+/// Sets the verdict on the pipelines found inside the only row.
 pub(crate) fn judge_inside(run: &mut Run) {
     if let Some(verdict) = run.looked_into().map(|inner| pelton_observe::judge(&inner)) {
         let stages = run.pipelines.iter_mut().flat_map(|pipeline| &mut pipeline.stages);
@@ -106,7 +106,7 @@ pub(crate) fn judge_inside(run: &mut Run) {
     }
 }
 
-/// The text of a request, as far as it can be shown.
+/// Returns the text of a request, lossily.
 pub fn shown_text(request: &Request) -> String {
     request.text.to_string_lossy().into_owned()
 }
@@ -123,7 +123,7 @@ fn this_machine(environment: &Environment) -> Machine {
     }
 }
 
-/// Which stages the shell ran, and why.
+/// Returns which stages the shell ran, and why.
 fn notes(run: &Run, by_line: bool) -> Vec<String> {
     let mut notes = Vec::new();
     for pipeline in &run.pipelines {

@@ -1,8 +1,8 @@
-//! What pelton starts itself, what the shell runs for one stage, and what the shell runs whole.
+//! Decides what pelton starts itself, what the shell runs for one stage, and what the shell runs whole.
 //!
-//! Every stage of a pipeline runs in a subshell of its own, so one that pelton does not model can be run by a
-//! separate shell, unless it would notice (`$$`, `$!`, the status of what ran before …): then the whole text goes to
-//! the shell. Nothing is guessed: what is not named here as safe is not.
+//! Every stage of a pipeline runs in its own subshell, so a separate shell can run one that pelton does not
+//! model, unless the difference would show (`$$`, `$!`, the status of an earlier command …): then the shell
+//! runs the whole text. Only what is listed here is considered safe.
 
 use crate::environ::{self, Environment};
 use crate::expand;
@@ -27,7 +27,7 @@ pub struct Request {
     pub script: Option<PathBuf>,
     /// Options of the shell that the script's `#!` line asks for.
     pub shell_flags: Vec<OsString>,
-    /// The shell whose text it is.
+    /// The shell for the text.
     pub shell: Shell,
 }
 
@@ -38,7 +38,7 @@ pub enum Plan {
     Steps(Vec<ListItem>),
     /// The shell runs the text whole.
     Whole {
-        /// Why, to follow 'because of'.
+        /// The reason, to follow 'because of'.
         reason: String,
     },
 }
@@ -52,7 +52,7 @@ pub enum ListItem {
     Set(Vec<(ShellOption, bool)>),
 }
 
-/// The shell options that pelton keeps account of.
+/// The shell options that pelton tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShellOption {
     /// `-e`
@@ -66,17 +66,17 @@ pub enum ShellOption {
 /// One pipeline.
 #[derive(Debug)]
 pub struct PipelinePlan {
-    /// Where it stands.
+    /// Its position.
     pub span: Span,
     /// Whether `!` inverts its status.
     pub negated: bool,
-    /// The line where it ends, here-documents included, from 1: the one that messages about it name.
+    /// The line where it ends, including here-documents, from 1: messages about it name this line.
     pub line: usize,
     /// Its stages.
     pub stages: Vec<StagePlan>,
 }
 
-/// Reads the text and decides. An error means that the shell refuses the text too, before running anything.
+/// Parses the text and plans it. An error means that the shell rejects the text too, before running anything.
 pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, SyntaxError> {
     let whole = |reason: String| Ok(Plan::Whole { reason });
     if let Some(flag) = request.shell_flags.first() {
@@ -106,7 +106,7 @@ pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, Syntax
                 Err(reason) => whole(reason),
             }
         }
-        // The shell is the judge of what is shell, and it may run the lines before the mistake.
+        // The shell decides what its syntax is, and it may run the lines before the error.
         Err(error) if error.may_run_first || stage::shell_accepts(request, environment) => {
             whole(format!("its syntax: {}", error.message))
         }
@@ -114,22 +114,22 @@ pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, Syntax
     }
 }
 
-/// What one pipeline may need at once besides its pipes: files, temporary ones and descriptors set aside.
+/// The descriptors that one pipeline may need besides its pipes: files, temporary and saved ones.
 const DESCRIPTORS: usize = 48;
-/// For a pipe, or for what stands for a stage.
+/// For its pipe, or for its worker.
 const DESCRIPTORS_PER_STAGE: usize = 2;
 
-/// The system takes no longer argument than 128 KiB; some room is left for what is put around a stage's text.
+/// The system limits an argument to 128 KiB; the rest is for the text added around a stage.
 const LONGEST_SHELL_TEXT: usize = 100 * 1024;
 
-/// Why a text had better be left to the shell, if what is left of the limit on open files is little.
+/// Returns why the shell should run a text, if the limit on open files leaves few descriptors.
 pub(crate) fn few_descriptors(request: &Request) -> Option<&'static str> {
     let stages = request.text.as_encoded_bytes().iter().filter(|byte| **byte == b'|').count();
     let enough = pelton_sys::limits::has_room_for(DESCRIPTORS + DESCRIPTORS_PER_STAGE * stages);
     (!enough).then_some("the limit on open files, which leaves few descriptors (ulimit -n)")
 }
 
-/// Why the whole text goes to the shell.
+/// Why the shell runs the whole text.
 type Reason = String;
 
 struct Planner<'a> {
@@ -138,9 +138,9 @@ struct Planner<'a> {
     environment: &'a Environment,
     /// Functions defined so far.
     functions: Vec<String>,
-    /// Definitions and assignments so far: what a shell that runs a single stage must read first.
+    /// Definitions and assignments so far: a shell that runs a single stage must read them first.
     prelude: Vec<Span>,
-    /// Whether a pipeline stands before the one at hand: it would have left a status in `$?`.
+    /// Whether a pipeline precedes the current one: it would have set `$?`.
     before: bool,
 }
 
@@ -167,7 +167,8 @@ impl Planner<'_> {
         Ok(steps)
     }
 
-    /// Definitions of functions, and assignments that cannot fail, only matter to what a shell runs later.
+    /// Accepts definitions of functions, and assignments that cannot fail: only a shell that runs later needs
+    /// them.
     fn takes_as_prelude(&mut self, item: &syntax::Item) -> Result<bool, Reason> {
         let pipeline = &item.and_or.first;
         let [stage] = pipeline.stages.as_slice() else { return Ok(false) };
@@ -230,12 +231,12 @@ impl Planner<'_> {
         Ok(PipelinePlan { span: pipeline.span, negated: pipeline.negated, line: last_line, stages: stages? })
     }
 
-    /// `lasting`: what the stage changes in the shell would be seen by what follows.
+    /// `lasting`: whether later commands would see the stage's changes to the shell.
     fn stage(&self, stage: syntax::Stage, lasting: bool) -> Result<StagePlan, Reason> {
         if self.dialect == Dialect::Posix
             && stage.redirects.iter().any(|r| matches!(r.kind, syntax::RedirectKind::Opaque(_)))
         {
-            // What this shell lacks may be a mistake in all of its text.
+            // A syntax that this shell lacks may be an error for its whole text.
             return Err("a redirection that this shell may not have".into());
         }
         if let Command::Simple(simple) = &stage.command
@@ -258,7 +259,7 @@ impl Planner<'_> {
         Ok(plan)
     }
 
-    /// Whether the stage is a program for sure, though its arguments are for the shell to expand.
+    /// Whether the stage is certainly a program, though the shell must expand its arguments.
     fn is_program(&self, stage: &syntax::Stage) -> bool {
         let Some(simple) = stage.simple() else { return false };
         let Some(name) = simple.words.first().and_then(|word| word.static_text()) else { return false };
@@ -266,7 +267,7 @@ impl Planner<'_> {
         !known && !stage.redirects.is_empty() && lookup::find(name.as_bytes(), self.environment).is_some()
     }
 
-    /// Whether a separate shell may run this stage.
+    /// Checks that a separate shell may run this stage.
     fn check_shell(&self, stage: &syntax::Stage, reason: &str) -> Result<(), Reason> {
         let text = stage.span.of(self.text);
         let read_by_shell = self.prelude.iter().map(|span| span.of(self.text)).chain([text]);
@@ -299,7 +300,7 @@ impl Planner<'_> {
     }
 }
 
-/// Where a stage ends, the bodies of its here-documents included.
+/// Returns the end of a stage, including the bodies of its here-documents.
 fn end_of(stage: &syntax::Stage) -> usize {
     let bodies = stage.redirects.iter().filter_map(|redirect| match &redirect.kind {
         syntax::RedirectKind::HereDoc(body) => Some(body.span.end),
@@ -308,7 +309,7 @@ fn end_of(stage: &syntax::Stage) -> usize {
     bodies.chain([stage.span.end]).max().unwrap_or(0)
 }
 
-/// `set` with nothing but options that pelton keeps account of.
+/// Parses a `set` that has only options that pelton tracks.
 fn set_options(pipeline: &syntax::Pipeline, dialect: Dialect) -> Option<Vec<(ShellOption, bool)>> {
     let [stage] = pipeline.stages.as_slice() else { return None };
     let Command::Simple(simple) = &stage.command else { return None };
@@ -350,7 +351,8 @@ fn option<'w>(
     }
 }
 
-/// Under `-e` and `-u` the inside of a stage that a shell runs could end the whole text: left to the shell.
+/// Checks stages that a shell runs: under `-e` and `-u` they could end the whole text, which the shell must
+/// then run.
 fn check_options(steps: &[ListItem]) -> Result<(), Reason> {
     let strict = |step: &ListItem| match step {
         ListItem::Set(options) => options.iter().any(|(option, _)| *option != ShellOption::Pipefail),
@@ -368,7 +370,8 @@ fn reason_for_a_shell(step: &ListItem) -> Option<Reason> {
 }
 
 impl Plan {
-    /// Commands that are neither programs in PATH nor known to the shell, with the span of their names.
+    /// Returns commands that are neither programs in PATH nor known to the shell, with the span of their
+    /// names.
     pub fn missing_commands(&self, environment: &Environment) -> Vec<(String, Span)> {
         let Plan::Steps(steps) = self else { return Vec::new() };
         let lists = steps.iter().filter_map(|step| match step {
@@ -378,12 +381,12 @@ impl Plan {
         let pipelines = lists.flatten().map(|(_, pipeline)| pipeline).enumerate();
         let stages = pipelines.flat_map(|(i, pipeline)| pipeline.stages.iter().map(move |stage| (i, stage)));
         let missing = stages.filter_map(|(i, stage)| Some((i, stage.missing_command(environment)?)));
-        // Later pipelines may run what earlier ones make.
+        // Later pipelines may run programs that earlier ones create.
         missing.filter(|(i, (name, _))| *i == 0 || !name.contains('/')).map(|(_, missing)| missing).collect()
     }
 }
 
-/// The value of the word that names a command, if it can be known.
+/// Returns the value of the word that names a command, if known.
 pub(crate) fn command_name(simple: &syntax::Simple, environment: &Environment) -> Option<Vec<u8>> {
     let first = simple.words.first()?;
     match expand::arguments(std::slice::from_ref(first), environment).ok()?.as_slice() {

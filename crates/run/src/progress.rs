@@ -1,8 +1,8 @@
-//! How far a pipeline is, for who wants to see it while it runs.
+//! The progress of a running pipeline.
 //!
-//! What the first of its processes has read is told by the kernel (`/proc/PID/io`), for native passes and real commands
-//! alike; only where several processes share the lines, whoever deals them out counts what it has read, in memory shared
-//! with it.
+//! The kernel reports what the first process has read (`/proc/PID/io`), for native passes and real commands
+//! alike. Only where several processes share the lines, their dispatcher counts what it has read, in shared
+//! memory.
 
 use crate::stage::{StagePlan, Surroundings};
 use pelton_plan::Planned;
@@ -17,37 +17,37 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// How far one pipeline is.
+/// The progress of one pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Which pipeline of the text that ran, from 0.
+    /// The index of the pipeline among those that ran, from 0.
     pub pipeline: usize,
     /// Bytes that its first stage has read (or printed, if it reads nothing).
     pub done_bytes: u64,
-    /// How many it has to read, if that is known.
+    /// Total bytes to read, if known.
     pub total_bytes: Option<u64>,
     /// Threads and processes that work for it.
     pub workers: usize,
-    /// Since it was started, in nanoseconds.
+    /// Time since its start, in nanoseconds.
     pub elapsed_ns: u64,
-    /// It has ended: this is the last word on it.
+    /// Whether it has ended: this is the last report.
     pub ended: bool,
 }
 
-/// Is told, again and again, how far it is.
+/// The callback for progress, called repeatedly.
 pub type ShowProgress = fn(&Progress);
 
-/// What was dealt out by the first stage of the pipeline that runs.
+/// The count of the current pipeline's dispatcher.
 static DEALT: OnceLock<Counters> = OnceLock::new();
 
-/// In the process that deals lines out: the first stage has read so many more bytes.
+/// Counts bytes that the first stage has read, in the dispatcher process.
 pub fn dealt(bytes: u64) {
     if let Some(counters) = DEALT.get() {
         counters.add(0, bytes);
     }
 }
 
-/// Before anything is started, if somebody wants to see progress.
+/// Prepares the counter before anything is started, if progress is shown.
 pub fn prepare() {
     // Without memory for it, nothing is counted.
     if let Ok(counters) = Counters::new(1) {
@@ -55,10 +55,10 @@ pub fn prepare() {
     }
 }
 
-/// How often it is told.
+/// The interval between two reports.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// The processes of the pipeline that runs.
+/// The processes of the running pipeline.
 pub struct Watch {
     show: ShowProgress,
     pipeline: usize,
@@ -66,13 +66,13 @@ pub struct Watch {
     begun_ns: u64,
     dealt_before: u64,
     first: Option<ProcFile>,
-    /// The highest count so far: a process that has ended says nothing any more.
+    /// The highest count so far: a process that has ended reports none.
     done_bytes: u64,
     processes: Vec<(u32, Option<OwnedFd>)>,
 }
 
 impl Watch {
-    /// For processes just started, the first stage's first.
+    /// Starts watching these new processes, the first stage's first.
     pub fn new(show: ShowProgress, pipeline: usize, total_bytes: Option<u64>, pids: &[u32]) -> Self {
         Watch {
             show,
@@ -86,7 +86,7 @@ impl Watch {
         }
     }
 
-    /// Waits until one of them has ended, or it is time to tell.
+    /// Waits until one of them has ended, or a report is due.
     pub fn wait(&mut self) {
         let fds: Vec<_> =
             self.processes.iter().filter_map(|(_, fd)| fd.as_ref().map(|fd| fd.as_fd())).collect();
@@ -97,7 +97,7 @@ impl Watch {
         }
     }
 
-    /// This one has ended.
+    /// Removes a process that has ended.
     pub fn ended(&mut self, pid: u32) {
         self.processes.retain(|(process, _)| *process != pid);
         if self.processes.is_empty() {
@@ -118,7 +118,7 @@ impl Watch {
         });
     }
 
-    /// What the first process has read, or printed if it only prints.
+    /// Returns what the first process has read, or printed if it only prints.
     fn moved(&self) -> u64 {
         let mut buffer = [0; 512];
         let io = self.first.as_ref().and_then(|file| procfs::parse_io(file.read(&mut buffer)?));
@@ -129,7 +129,7 @@ impl Watch {
     }
 }
 
-/// The threads of a process, or the processes that it has started to work for it.
+/// Returns the number of threads of a process, or of the processes that work for it.
 fn workers(pid: u32) -> usize {
     let children = procfs::children(pid).len();
     if children > 0 {
@@ -138,7 +138,8 @@ fn workers(pid: u32) -> usize {
     std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count)
 }
 
-/// What a pipeline has to read, if that can be known: what its plan says, or the files that the first stage names.
+/// Returns how much a pipeline has to read, if known: from its plan, or from the files that the first stage
+/// names.
 pub fn total_bytes(planned: &Planned, first: &StagePlan, around: &Surroundings<'_>) -> Option<u64> {
     if planned.input_bytes.is_some() {
         return planned.input_bytes;

@@ -1,4 +1,5 @@
-//! Whether a text may be run a second time, for `--check`: only if all it is known to do is to read and to print.
+//! Decides whether a text may be run a second time, for `--check`: only if it is known to only read and
+//! print.
 
 use crate::environ::Environment;
 use crate::native::Stays;
@@ -8,16 +9,16 @@ use pelton_commands::lookup;
 use pelton_syntax::{RedirectKind, Word};
 use pelton_sys::spawn::Action;
 
-/// Why a text had better not be run twice.
+/// Why a text should not be run twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RerunHazards {
-    /// Files that it writes: the second run would write them again.
+    /// Stages that write files: the second run would write them again.
     pub writes: Vec<Stays>,
     /// Commands that may do more than print.
     pub unknown: Vec<Stays>,
 }
 
-/// What stands against running the text twice.
+/// Returns what prevents running the text twice.
 pub fn rerun_hazards(plan: &Plan, request: &Request, environment: &Environment) -> RerunHazards {
     let mut hazards = RerunHazards::default();
     let Plan::Steps(steps) = plan else { return hazards };
@@ -38,7 +39,7 @@ pub fn rerun_hazards(plan: &Plan, request: &Request, environment: &Environment) 
     hazards
 }
 
-/// What a redirection writes.
+/// Returns the file that a redirection writes, if any.
 fn written(kind: &RedirectKind) -> Option<&Word> {
     match kind {
         RedirectKind::Write(word)
@@ -51,7 +52,7 @@ fn written(kind: &RedirectKind) -> Option<&Word> {
     }
 }
 
-/// Why the stage may do more than print, if it may.
+/// Returns why the stage may do more than print, if so.
 fn more_than_print(stage: &StagePlan, around: &Surroundings<'_>) -> Option<String> {
     match &stage.kind {
         Kind::Builtin(_) => return None,
@@ -62,7 +63,7 @@ fn more_than_print(stage: &StagePlan, around: &Surroundings<'_>) -> Option<Strin
         }
         Kind::Program => {}
     }
-    // What has no program fails in both runs.
+    // A missing program fails in both runs.
     let Action::Exec(exec) = stage.program(around).ok()?.action else { return None };
     let args: Vec<String> =
         exec.argv.iter().skip(1).map(|arg| String::from_utf8_lossy(arg.as_bytes()).into_owned()).collect();
@@ -70,10 +71,10 @@ fn more_than_print(stage: &StagePlan, around: &Surroundings<'_>) -> Option<Strin
     only_prints(&stage.name, &args).err()
 }
 
-/// Builtins that do nothing but print.
+/// Builtins that only print.
 const BUILTIN_PRINTERS: [&str; 5] = ["echo", "printf", "pwd", "test", "["];
 
-/// Programs without a row that do nothing but read and print, whatever their arguments.
+/// Programs without a tool row that only read and print, with any arguments.
 const PRINTERS: [&str; 44] = [
     "[",
     "b2sum",
@@ -121,13 +122,13 @@ const PRINTERS: [&str; 44] = [
     "zstdcat",
 ];
 
-/// `Err` with the reason if this command is not known to do nothing but read and print.
+/// Checks that this command is known to only read and print. The error is the reason.
 fn only_prints(name: &str, args: &[&str]) -> Result<(), String> {
     let has = |wanted: &str| args.iter().any(|arg| arg.starts_with(wanted));
     let harmless = match (lookup(name.as_bytes()), name) {
         (Some(tool), _) => (tool.only_prints)(args),
         (None, "date") => !has("-s") && !has("--s"),
-        // An option may stand among letters: any `o` behind a dash is too near to one.
+        // An option may be among other letters: any `o` after a dash counts.
         (None, "shuf" | "iconv") => !args.iter().any(|arg| arg.starts_with('-') && arg.contains('o')),
         (None, name) => PRINTERS.contains(&name),
     };

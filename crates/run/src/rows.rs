@@ -1,4 +1,4 @@
-//! From what ended to the rows of the record.
+//! Converts ended processes to the rows of the record.
 
 use crate::native::{PassCounters, RowNote};
 use crate::script;
@@ -9,37 +9,37 @@ use pelton_sys::signals;
 use pelton_sys::wait::Ended;
 use std::ops::Range;
 
-/// A stage's words.
+/// The text of a stage.
 pub struct Described {
     /// Source text.
     pub text: String,
     /// Short name for tables.
     pub name: String,
-    /// Where it stands.
+    /// Its position.
     pub span: Span,
 }
 
-/// A process that ended, and what it stood for.
+/// A process that ended, and the stages it ran.
 pub struct EndedProcess {
     /// The stages of the pipeline.
     pub stages: Range<usize>,
     /// Its process id.
     pub pid: u32,
-    /// Who ran it.
+    /// How it was run.
     pub how: How,
     /// Path of the program.
     pub program: Option<String>,
-    /// If it was a worker.
+    /// The counters of a worker.
     pub account: Option<Account>,
-    /// What the system says of it.
+    /// Its resource usage and samples.
     pub finished: Finished,
 }
 
-/// What is known of a worker's kernels.
+/// The counters of a worker's kernels.
 pub struct Account {
-    /// What they did.
+    /// The counters.
     pub meter: PassCounters,
-    /// A note on each.
+    /// A note on each kernel.
     pub rows: Vec<RowNote>,
 }
 
@@ -55,7 +55,7 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// For the stages that `described` has, which ended like this, in a run that started at `start_ns`.
+    /// Starts with the stages in `described`, which ended with `ends`, in a run that started at `start_ns`.
     pub fn new(described: &'a [Described], ends: &'a [Ended], start_ns: u64) -> Self {
         Rows { described, ends, start_ns, stages: Vec::new(), passes: Vec::new(), parts: Vec::new() }
     }
@@ -67,7 +67,7 @@ impl<'a> Rows<'a> {
         self.parts.push(first..self.stages.len());
     }
 
-    /// What was seen of the pipe behind process `i`, counted from the left.
+    /// Returns the samples of the pipe after process `i`, counted from the left.
     pub fn pipe(&self, i: usize, probe: &PipeProbe) -> Option<PipeUse> {
         let (writer, reader) = (self.parts.get(i)?.end.checked_sub(1)?, self.parts.get(i + 1)?.start);
         probe.finish(writer, reader, self.start_ns)
@@ -84,7 +84,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The rows and the passes.
+    /// Returns the rows and the passes.
     pub fn finish(mut self) -> (Vec<Stage>, Vec<Pass>) {
         if let Some(last) = self.stages.last_mut() {
             last.feeds_next = false;

@@ -1,4 +1,4 @@
-//! The user's shell: which one it is, and how it is called.
+//! The user's shell: which one it is, and how to call it.
 
 use crate::environ::Environment;
 use crate::{c_string, lookup};
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 /// A shell that can run text.
 #[derive(Clone, Debug)]
 pub struct Shell {
-    /// As the user named it; becomes its `argv[0]`, and with it the name in its messages.
+    /// The name that the user gave; becomes its `argv[0]`, and so the name in its messages.
     pub name: OsString,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// The grammar pelton may read its text by; `None` if this shell is not modelled.
+    /// The dialect to parse its text by; `None` if this shell is not modelled.
     pub dialect: Option<Dialect>,
 }
 
@@ -41,7 +41,7 @@ impl Shell {
         Ok(Shell { name: name.into(), path, dialect })
     }
 
-    /// The call that runs `text` with the given flags, `$0` and arguments.
+    /// Returns the call that runs `text` with these flags, `$0` and arguments.
     pub(crate) fn call(
         &self,
         flags: &[&str],
@@ -55,7 +55,7 @@ impl Shell {
             argv.push(c_string(flag.as_bytes())?);
         }
         if text.starts_with(b"-") || text.starts_with(b"+") {
-            // Else it would be taken for options.
+            // Otherwise it would be parsed as options.
             argv.push(c_string(b"--")?);
         }
         argv.push(c_string(text)?);
@@ -66,7 +66,7 @@ impl Shell {
         Some(Exec { path: c_string(self.path.as_os_str().as_bytes())?, argv, envp: env.to_vec() })
     }
 
-    /// The call that runs the script `file` with arguments; `flags` are the shell's own.
+    /// Returns the call that runs the script `file` with arguments; `flags` are the shell's own.
     pub(crate) fn call_script(
         &self,
         file: &Path,
@@ -75,7 +75,7 @@ impl Shell {
         env: &[CString],
     ) -> Option<Exec> {
         let file = file.as_os_str();
-        // Else its name would be taken for options.
+        // Otherwise its name would be parsed as options.
         let dashes = file.as_bytes().starts_with(b"-").then_some(OsStr::new("--"));
         let words = flags.iter().map(|flag| flag.as_os_str()).chain(dashes).chain([file]);
         let words = words.chain(args.iter().map(|arg| arg.as_os_str()));
@@ -85,8 +85,8 @@ impl Shell {
     }
 }
 
-/// By what the path leads to, not by what it is called: `sh` is dash on one system and bash on the next. bash called
-/// `sh` runs in its POSIX mode, which is not modelled.
+/// Decides by the file that the path leads to, not by its name: `sh` is dash on one system and bash on
+/// another. bash called as `sh` runs in POSIX mode, which is not modelled.
 fn dialect(path: &Path) -> Option<Dialect> {
     let called = path.file_name()?.to_str()?;
     let real = path.canonicalize().ok()?;

@@ -1,4 +1,4 @@
-//! One stage: what it is, and what its child process becomes.
+//! One stage: its kind, and what its child process becomes.
 
 use crate::environ::{self, Environment};
 use crate::plan::{Request, command_name};
@@ -24,24 +24,24 @@ pub struct StagePlan {
     pub text: String,
     /// Short name for tables.
     pub name: String,
-    /// Where it stands.
+    /// Its position.
     pub span: Span,
-    /// Source text, with what `|&` stands for.
+    /// Source text, with `|&` expanded.
     alone: String,
     /// The bodies of its here-documents, each after a newline.
     bodies: String,
-    /// Who will run it.
+    /// What runs it.
     pub kind: Kind,
-    /// The tree.
+    /// Its syntax tree.
     pub syntax: syntax::Stage,
-    /// What a shell must read to run this stage alone.
+    /// The text for a shell that runs this stage alone.
     pub shell_text: String,
-    /// Whether that text says `exec`.
+    /// Whether that text has an added `exec`.
     shell_text_execs: bool,
     functions: Vec<String>,
 }
 
-/// Who runs a stage.
+/// What runs a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A program, started by pelton.
@@ -50,10 +50,10 @@ pub enum Kind {
     Builtin(i32),
     /// A separate shell.
     Shell {
-        /// Why, to follow 'because of'.
+        /// The reason, to follow 'because of'.
         reason: String,
     },
-    /// A separate shell, only because it is a builtin: a kernel may do the same.
+    /// A separate shell, only because it is a builtin: a kernel may replace it.
     ShellBuiltin {
         /// Its name.
         name: String,
@@ -61,7 +61,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Why a separate shell runs it, to follow 'because of', if one does.
+    /// Returns why a separate shell runs it, if so, to follow 'because of'.
     pub fn shell_reason(&self) -> Option<String> {
         match self {
             Kind::Shell { reason } => Some(reason.clone()),
@@ -137,15 +137,15 @@ const BUILTINS: [&str; 62] = [
     "wait",
 ];
 
-/// Whether the shell itself does what `name` stands for.
+/// Whether `name` is a builtin of the shell.
 pub fn is_builtin(name: &str) -> bool {
     BUILTINS.contains(&name)
 }
 
-/// Builtins that leave nothing behind in the shell but their status.
+/// Builtins that change nothing in the shell but its status.
 const WITHOUT_EFFECT: [&str; 7] = ["echo", "printf", "test", "[", "pwd", "true", "false"];
 
-/// Decides who runs a stage, as far as that can be known before it starts.
+/// Decides what runs a stage, as far as known before it starts.
 pub fn classify(stage: &syntax::Stage, functions: &[String], environment: &Environment) -> Kind {
     let shell = |reason: &str| Kind::Shell { reason: reason.into() };
     if stage.redirects.iter().any(|r| matches!(r.kind, RedirectKind::Opaque(_))) {
@@ -178,7 +178,8 @@ pub fn classify(stage: &syntax::Stage, functions: &[String], environment: &Envir
     }
 }
 
-/// The first thing in the stage that pelton cannot expand now. File names are matched later, when it starts.
+/// Returns the first part of the stage that pelton cannot expand now. File names are matched later, when it
+/// starts.
 fn opaque(stage: &syntax::Stage, simple: &syntax::Simple, environment: &Environment) -> Option<String> {
     let is_pattern =
         |word: &&syntax::Word| word.parts.iter().any(|p| matches!(p, WordPart::AnyText | WordPart::AnyChar));
@@ -229,7 +230,7 @@ fn target(kind: &RedirectKind, environment: &Environment) -> Result<(), String> 
     }
 }
 
-/// Whether a stage that runs alone, in the shell itself, could change what follows it.
+/// Whether a single stage, run in the shell itself, could change what follows it.
 pub fn has_lasting_effect(stage: &syntax::Stage, functions: &[String]) -> bool {
     let simple = match &stage.command {
         Command::Simple(simple) => simple,
@@ -251,8 +252,8 @@ pub fn has_lasting_effect(stage: &syntax::Stage, functions: &[String]) -> bool {
     functions.contains(&name) || printf_v || !known
 }
 
-/// What a separate shell must read to run `stage` alone: the definitions it may need, on their own lines and columns,
-/// then the stage on its own line, so that line numbers in messages stay true.
+/// Returns the text for a separate shell that runs only `stage`: the definitions it may need, then the stage,
+/// all on their original lines, so that line numbers in messages are right.
 pub fn shell_text(text: &str, stage: &syntax::Stage, prelude: &[Span], execs: bool) -> String {
     let mut result = String::new();
     let mut at = 0;
@@ -275,8 +276,8 @@ pub fn shell_text(text: &str, stage: &syntax::Stage, prelude: &[Span], execs: bo
     result
 }
 
-/// The list within `( … )`, if running that alone is the same: a stage is a subshell already. It shows where bash
-/// execs the only command of a subshell, and that is then killed.
+/// Returns the list within `( … )`, if running it alone is equivalent: a stage is a subshell already. The
+/// difference shows where bash execs the only command of a subshell, and that is then killed.
 fn inside_parentheses<'t>(text: &'t str, stage: &syntax::Stage) -> Option<&'t str> {
     let Command::Compound(compound) = &stage.command else { return None };
     if compound.kind != CompoundKind::Subshell || !stage.redirects.is_empty() || stage.pipes_stderr {
@@ -287,14 +288,14 @@ fn inside_parentheses<'t>(text: &'t str, stage: &syntax::Stage) -> Option<&'t st
     matches!(script.items.as_slice(), [item] if !item.background).then_some(inside)
 }
 
-/// Only the newlines of `text`.
+/// Appends only the newlines of `text`.
 fn blank(text: &str, into: &mut String) {
     into.extend(text.chars().filter(|c| *c == '\n'));
 }
 
-/// The stage's own text, with here-documents given anew: their bodies stand elsewhere in the original.
+/// Appends the stage's own text with the bodies of its here-documents, which are elsewhere in the original.
 ///
-/// `execs`: it is a program, and a shell of its own must become it, as the stage's subshell would.
+/// `execs`: it is a program, and a separate shell must exec it, as the stage's subshell would.
 fn append_stage(text: &str, stage: &syntax::Stage, execs: bool, into: &mut String) {
     let mut at = stage.span.start;
     if execs && let Some(first) = stage.simple().and_then(|simple| simple.words.first()) {
@@ -326,7 +327,7 @@ fn append_stage(text: &str, stage: &syntax::Stage, execs: bool, into: &mut Strin
     }
 }
 
-/// Asks the shell whether it accepts the text, running nothing.
+/// Runs the shell to check its syntax only.
 pub fn shell_accepts(request: &Request, environment: &Environment) -> bool {
     use std::os::unix::ffi::OsStrExt;
     let env = environment.as_inherited();
@@ -346,9 +347,9 @@ pub fn shell_accepts(request: &Request, environment: &Environment) -> bool {
     pelton_sys::wait::reap(pid).is_ok_and(|(ended, _)| ended.status() == 0)
 }
 
-/// What stage starting needs to know of its surroundings.
+/// The context for starting stages.
 pub struct Surroundings<'a> {
-    /// The request it belongs to.
+    /// The shell of the request.
     pub shell: &'a Shell,
     /// `$0`.
     pub name: &'a OsString,
@@ -360,34 +361,34 @@ pub struct Surroundings<'a> {
     pub flags: &'a [&'a str],
     /// Whether the shell would become this stage's program instead of starting it.
     pub execed: bool,
-    /// What was found out for one stage and holds for the others.
+    /// Facts found for one stage that hold for the others.
     pub memo: Memo,
 }
 
-/// A program by its name.
+/// A program found by its name.
 #[derive(Clone)]
 pub struct Found {
-    /// Where it is.
+    /// Its path.
     pub path: Vec<u8>,
-    /// Whether the kernel will start it.
+    /// Whether the kernel can start it.
     pub starts: bool,
 }
 
-/// What holds for all stages of a pipeline, found out when it is first needed.
+/// Facts that hold for all stages of a pipeline, computed on first use.
 #[derive(Default)]
 pub struct Memo {
-    /// What a program without assignments of its own gets.
+    /// The variables of a program without its own assignments.
     environment: OnceCell<Vec<CString>>,
-    /// The directories of PATH that there are.
+    /// The directories of PATH.
     folders: OnceCell<Vec<Vec<u8>>>,
-    /// What names mean in them.
+    /// The programs found in them, by name.
     programs: RefCell<HashMap<Vec<u8>, Option<Found>>>,
-    /// The locale of a program without assignments of its own.
+    /// The locale of a program without its own assignments.
     pub locale: OnceCell<Accept<Locale>>,
 }
 
 impl Surroundings<'_> {
-    /// As [`Environment::for_program`].
+    /// Like [`Environment::for_program`], with a cache.
     fn environment_of(&self, path: &[u8], assignments: &[(String, Vec<u8>)]) -> Vec<CString> {
         let dialect = self.shell.dialect.unwrap_or(Dialect::Posix);
         let make = |path: &[u8]| self.environment.for_program(dialect, path, assignments, self.execed);
@@ -404,7 +405,7 @@ impl Surroundings<'_> {
         strings
     }
 
-    /// As [`lookup::find`], and whether the kernel can start it.
+    /// Like [`lookup::find`], and also whether the kernel can start it.
     pub(crate) fn program_of(&self, name: &[u8]) -> Option<Found> {
         if let Some(found) = self.memo.programs.borrow().get(name) {
             return found.clone();
@@ -422,15 +423,15 @@ impl Surroundings<'_> {
 /// Pipe ends of a stage.
 #[derive(Clone, Copy, Default)]
 pub struct Ends<'a> {
-    /// From the stage before.
+    /// From the previous stage.
     pub stdin: Option<BorrowedFd<'a>>,
-    /// To the stage after.
+    /// To the next stage.
     pub stdout: Option<BorrowedFd<'a>>,
-    /// The read end of the pipe behind `stdout`, which the child must not hold.
+    /// The read end of the pipe after `stdout`, which the child must not hold.
     pub not_mine: Option<BorrowedFd<'a>>,
 }
 
-/// A child to start, and what to tell about it.
+/// A child to start, and its description.
 pub struct Prepared<'a> {
     /// For the spawner.
     pub child: Child<'a>,
@@ -464,10 +465,11 @@ impl StagePlan {
         }
     }
 
-    /// The command as bash spells it in messages about it: in its own normal form, which only bash knows. It is asked
-    /// for its list of jobs, with the command in a job that does not run it. Done only when there is such a message.
+    /// Returns the command as bash prints it in messages about it: in its own normal form, which only bash
+    /// knows. Asks bash for its list of jobs, with the command in a job that does not run it. Done only for
+    /// such a message.
     pub fn spelled(&self, around: &Surroundings<'_>) -> String {
-        // The job waits for a line that never comes, so that it is there to be listed, and is then ended.
+        // The job waits for a line that never comes, so that it can be listed, and is then killed.
         let question = format!("read -t 9 line <> <(:) && {} &{}\njobs\nkill $!", self.alone, self.bodies);
         let env = around.environment.as_inherited();
         let exec = around.shell.call(&[], question.as_bytes(), around.name, &[], &env);
@@ -492,7 +494,7 @@ impl StagePlan {
         let (native, fallback) = match native {
             Ok(native) => (native, shell),
             Err(reason) => {
-                // Only a NUL byte, which no argument can hold, leaves even the shell without its text.
+                // Only a NUL byte, which no argument can hold, prevents calling the shell.
                 let action = shell.map_or(Action::Exit(127), Action::Exec);
                 (Native { action, redirections: vec![], how: How::Shell { reason }, program: None }, None)
             }
@@ -508,8 +510,8 @@ impl StagePlan {
         Prepared { child, how: native.how, program: native.program }
     }
 
-    /// The command's name and where it stands, if it is a program that does not exist now. Earlier commands may make
-    /// one, but seldom one that is found by PATH.
+    /// Returns the command's name and position, if it is a program that does not exist now. Earlier commands
+    /// may create one, but seldom one in PATH.
     pub(crate) fn missing_command(&self, environment: &Environment) -> Option<(String, Span)> {
         let Command::Simple(simple) = &self.syntax.command else { return None };
         if self.kind != Kind::Program {
@@ -520,7 +522,7 @@ impl StagePlan {
         missing.then(|| (String::from_utf8_lossy(&name).into_owned(), simple.words[0].span))
     }
 
-    /// The name of a builtin and its arguments, if they can be known now.
+    /// Returns the name and arguments of a builtin, if known now.
     pub(crate) fn builtin_arguments(&self, environment: &Environment) -> Result<Vec<Vec<u8>>, Declined> {
         match &self.syntax.command {
             Command::Simple(simple) if simple.assignments.is_empty() => {
@@ -535,7 +537,7 @@ impl StagePlan {
         Ok(Native { action: Action::Exit(status), redirections, how: How::Builtin, program: None })
     }
 
-    /// The program and its arguments, if all can be known now; else the shell will say what is wrong.
+    /// Returns the program and its arguments, if all are known now; otherwise the shell reports the error.
     pub(crate) fn program(&self, around: &Surroundings<'_>) -> Result<Native, Declined> {
         let Command::Simple(simple) = &self.syntax.command else { return Err("a compound command".into()) };
         let environment = around.environment;
@@ -573,7 +575,7 @@ impl StagePlan {
         around.shell.call(around.flags, self.shell_text.as_bytes(), around.name, around.args, &env)
     }
 
-    /// Whether a shell given this stage alone would exec it of itself, rather than start it as a child.
+    /// Whether a shell that runs only this stage would exec it rather than start a child.
     pub(crate) fn is_execed_by_a_shell(&self) -> bool {
         let Command::Simple(simple) = &self.syntax.command else { return false };
         let name = simple.words.first().and_then(|word| word.static_text());
@@ -589,7 +591,7 @@ impl StagePlan {
         }
         let opened: Vec<_> = redirections.iter().filter_map(opened_path).collect();
         if opened.len() > 1 && opened.iter().any(|path| is_fifo(path)) {
-            // Should a later one fail, the shell would open the FIFO a second time.
+            // If a later one failed, the shell would open the FIFO a second time.
             return Err("a FIFO among several redirections".into());
         }
         if self.syntax.pipes_stderr {
@@ -599,7 +601,7 @@ impl StagePlan {
     }
 }
 
-/// What a child becomes when no shell is needed.
+/// What a child becomes without a shell.
 pub(crate) struct Native {
     pub(crate) action: Action,
     pub(crate) redirections: Vec<Redirection>,
@@ -673,7 +675,7 @@ fn compound_name(kind: CompoundKind) -> &'static str {
     }
 }
 
-/// The command's base name, or the compound command's keyword.
+/// Returns the command's base name, or the compound command's keyword.
 fn short_name(text: &str, stage: &syntax::Stage) -> String {
     match &stage.command {
         Command::Compound(compound) => compound_name(compound.kind).into(),

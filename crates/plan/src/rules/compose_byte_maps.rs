@@ -1,11 +1,11 @@
 //! compose-byte-maps: `tr a b | tr -d c` → one table.
 //!
-//! **Proof.** A byte map turns each byte into a fixed byte or into nothing, whatever stands around it. So does one
-//! after the other: a byte goes where the second sends what the first made of it, and is gone if either drops it.
-//! Neither looks at lines, and neither can stop early, hand over or fail.
+//! **Proof.** A byte map turns each byte into a fixed byte or into nothing, independent of its neighbours. So
+//! does a composition of two: a byte goes where the second map sends the result of the first, and is deleted
+//! if either deletes it. Neither looks at lines, and neither can stop early, fall back or fail.
 //!
-//! **Conditions.** Both are byte maps by their own account ([`Class::ByteMap`](pelton_commands::Class::ByteMap)), which
-//! excludes `tr -s`.
+//! **Conditions.** Both declare themselves byte maps ([`Class::ByteMap`](pelton_commands::Class::ByteMap)),
+//! which excludes `tr -s`.
 
 use super::{Rewrite, Rule, Site};
 use crate::step::{Operator, Shape};
@@ -20,7 +20,7 @@ fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Re
         (one, other) if !one.is_empty() && !other.is_empty() => [one, other].concat(),
         _ => Vec::new(),
     };
-    // A table costs what the dearer of the two did: it may make room for bytes that go.
+    // A table costs as much as the more expensive of the two: it may make room for deleted bytes.
     let ns_per_byte = first.ns_per_byte.zip(second.ns_per_byte).map(|(one, other)| one.max(other));
     let step = first.with(second, Shape::Map { map: Box::new(map), real }, ns_per_byte);
     let gain = format!("one table in place of {} commands, one pass over each byte", step.stages.len());

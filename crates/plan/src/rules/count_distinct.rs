@@ -1,11 +1,11 @@
-//! count-distinct: `sort -u | wc -l`, `sort | uniq -d | wc -l` → a table of lines, and no order.
+//! count-distinct: `sort -u | wc -l`, `sort | uniq -d | wc -l` → a table of lines without order.
 //!
-//! **Proof.** wc prints how many lines reach it. That number depends on which lines there are and how often each came,
-//! not on the order that they are printed in.
+//! **Proof.** wc prints the number of its input lines. That depends on which lines there are and how often
+//! each came, not on their order.
 //!
-//! **Conditions.** wc has no option but -l; lines end in newlines, which is what wc counts; no `-g`, whose NaNs only the
-//! real sort can order; and for uniq, what sort-uniq asks. Where most lines are distinct they are sorted all the same,
-//! since that takes less memory, and only not printed.
+//! **Conditions.** wc has no option but -l; lines end in newlines, which wc counts; no `-g`, whose NaNs only
+//! the real sort can order; and for uniq, the conditions of sort-uniq. If most lines are distinct they are
+//! sorted all the same, since that takes less memory, and only not printed.
 
 use super::{Rewrite, Rule, Site};
 use crate::cost;

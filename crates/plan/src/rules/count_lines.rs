@@ -1,14 +1,15 @@
-//! count-lines: `sort f | wc -l` → the lines are counted as they come.
+//! count-lines: `sort f | wc -l` → counts the lines of the input.
 //!
-//! **Proof.** `wc -l` prints how many newlines it reads. Where the stage before it prints exactly one line for each
-//! line that it reads, it prints as many newlines as it reads, and one more if it gives a last line its missing end.
-//! That number needs none of its work. A filter (`grep x | wc -l`) must still find its lines, but need not print more
-//! of them than their ends: what it hands over to the real command, if it does, that one prints in full.
+//! **Proof.** `wc -l` prints the number of newlines in its input. If the previous stage prints exactly one
+//! line for each input line, it prints as many newlines as it reads, and one more if it completes a last
+//! line. That number needs none of its work. A filter (`grep x | wc -l`) must still find its lines, but need
+//! print only their newlines: on fallback the real command prints its part in full.
 //!
-//! **Conditions.** wc has no other option and reads the pipe. The stage before it is one whose account of its lines
-//! holds for all data, that cannot fail because of its data, and that ends with status 0; or it offers a kernel that
-//! prints line ends only, hands over where its own kernel does, and ends with the same status: it keeps its place, so
-//! that its status shows under pipefail. Several files only for a command that ends the last line of each of them.
+//! **Conditions.** wc has no other option and reads the pipe. The previous stage's declared line effect holds
+//! for all data, it cannot fail because of its data, and it ends with status 0; or it offers a kernel that
+//! prints line ends only, falls back where its own kernel does, and ends with the same status: it remains a
+//! node, so that its status shows under pipefail. Several files only for a command that completes the last
+//! line of each.
 
 use super::{Rewrite, Rule, Site};
 use crate::cost;
@@ -25,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
     rewrite,
 };
 
-/// Those whose lines keep their number whatever the data, and that end with status 0.
+/// Commands that keep the number of lines for any data, and end with status 0.
 const SURE: &[&str] = &["cat", "cut", "expand", "nl", "tr", "unexpand"];
 
 fn rewrite(before: &Operator, wc: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
@@ -57,7 +58,7 @@ fn rewrite(before: &Operator, wc: &Operator, site: &Site) -> Option<Accept<Rewri
     }))
 }
 
-/// It keeps its place, and prints less.
+/// Keeps the filter, which then prints line ends only.
 fn line_ends_only(before: &Operator, command: Arc<dyn Command>, wc: &Operator, site: &Site) -> Rewrite {
     let label = format!("{}, line ends only", before.label(site));
     let shape = Shape::made(label, move || {
@@ -70,7 +71,7 @@ fn line_ends_only(before: &Operator, command: Arc<dyn Command>, wc: &Operator, s
     }
 }
 
-/// Whether sort, which gives each input's last line its end, prints every line once.
+/// Whether sort, which completes the last line of each input, prints every line once.
 fn sort(args: &[Vec<u8>], site: &Site) -> Accept<bool> {
     let options = SortOptions::parse(args, &site.surroundings.context)?;
     match options.mode {
@@ -80,7 +81,7 @@ fn sort(args: &[Vec<u8>], site: &Site) -> Accept<bool> {
     }
 }
 
-/// The same for any other command: whether it completes the last line. `None`: no case.
+/// Whether any other command completes the last line. `None`: the rule does not apply.
 fn lines_of(step: &Operator, site: &Site) -> Option<Accept<bool>> {
     let Shape::Own { stage, command } = &step.shape else { return None };
     let facts = command.facts();

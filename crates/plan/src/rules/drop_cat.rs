@@ -1,13 +1,13 @@
 //! drop-cat: `cat f | x` → `x` reading f; `a | cat | x` → `a | x`.
 //!
-//! **Proof.** cat without options prints what it reads, so x sees the same bytes, in the same order, whether cat stands
-//! between or not. What x could tell apart is where they come from: the name of a file, its size, the border between
-//! two of them. Its kernel is told none of these ([`Piped`](super::Piped)): it takes all inputs for one pipe, as it
-//! would with cat.
+//! **Proof.** cat without options prints its input, so x sees the same bytes, in the same order, with and
+//! without cat. Only their origin could make a difference: the name of a file, its size, the boundary between
+//! two files. The kernel of x is told none of these ([`Piped`](super::Piped)): it sees all inputs as one
+//! pipe, as with cat.
 //!
-//! **Conditions.** Something follows that reads cat's output; a cat at the end stays, so that the status is its own.
-//! Several files only for kernels that take blocks cut anywhere: a line may begin in one file and end in the next.
-//! Files that cannot be opened: no segment runs natively then, and cat itself complains.
+//! **Conditions.** A later stage reads cat's output; a final cat stays, so that the status is its own.
+//! Several files only for kernels that take blocks cut anywhere: a line may begin in one file and end in the
+//! next. If a file cannot be opened, no segment runs natively, and cat itself reports it.
 
 use super::{Rewrite, Rule, Site};
 use crate::step::Operator;
@@ -16,11 +16,11 @@ use pelton_commands::{Accept, Input};
 pub(super) const RULE: Rule = Rule { name: "drop-cat", summary: "cat f | x: x reads f itself", rewrite };
 
 fn rewrite(cat: &Operator, next: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
-    // A tee has no kernel that could be told to read something else.
+    // A tee has no kernel whose input could be changed.
     if !cat.only_copies() || !next.reads_pipe() || next.framing().is_err() {
         return None;
     }
-    // What a pipeline finds as its standard input may be a file: it must not seem one.
+    // The pipeline's standard input may be a file, which must not show.
     let from_pipe = cat.reads_pipe() && cat.stages.start > 0;
     let step = Operator {
         stages: cat.stages.start..next.stages.end,
@@ -69,10 +69,10 @@ mod tests {
             ("cat -s f | tr a b", "native { cat -s f ; tr a b }"),
             // The status is cat's.
             ("sort f | cat", "native { sort f ; cat }"),
-            // What reads a file does not read cat.
+            // A command that reads a file does not read cat's output.
             ("cat f | sort g", "cat f | sort g"),
             ("seq 3 | sort", "native { seq 3 ; sort }"),
-            // Nothing native behind it.
+            // Nothing native follows.
             ("cat f | nosuch", "cat f | nosuch"),
         ] {
             assert_eq!(plan_text(text), plan, "{text}");

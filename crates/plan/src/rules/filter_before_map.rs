@@ -1,16 +1,16 @@
-//! filter-before-map (P9): `tr a A | grep 00` → only the lines that hold 00 are mapped.
+//! filter-before-map (P9): `tr a A | grep 00` → only lines with 00 are mapped.
 //!
-//! **Proof.** A filter prints some of its lines as they are. If it keeps a line exactly if it keeps what the map makes
-//! of it, then mapping the lines that it keeps gives what filtering the mapped lines gives, byte by byte and in the
-//! same order, and it finds a line to keep, which is its status, in both orders or in neither. Only less is mapped.
+//! **Proof.** A filter prints some of its lines unchanged. If it keeps a line exactly if it keeps the mapped
+//! line, then mapping its output equals filtering the mapped lines, byte by byte and in the same order, and
+//! its status, whether it kept a line, is the same. Only less is mapped.
 //!
-//! **Conditions.** The filter itself says that the map cannot change its verdict on any line. What ends a line stays,
-//! and nothing becomes it. What the filter takes for text stays text: the map makes no NUL, and where characters have
-//! several bytes it touches only ASCII. If the filter hands over at data that it does not judge, the real commands go
-//! on in the order in which they were written, so that data is judged after the map.
+//! **Conditions.** The filter itself declares that the map cannot change its verdict on any line. Line ends
+//! are kept, and nothing becomes one. Text stays text for the filter: the map makes no NUL, and in a
+//! multibyte locale it changes only ASCII. If the filter falls back at unsupported data, the real commands
+//! continue in their original order, so that data is filtered after the map.
 //!
-//! The other class of rewrites in this shape, a filter before a map of whole lines (`cut`, `sed s/ab/c/`), needs to
-//! know what lies beside what in a line, which no command tells.
+//! The other rewrites of this form, a filter before a map of whole lines (`cut`, `sed s/ab/c/`), would need
+//! to know the neighbours of each byte in a line, which no command declares.
 
 use super::{Rewrite, Rule, Site};
 use crate::graph::Resume;
@@ -35,7 +35,7 @@ fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Re
     let filter = site.stages[*stage].shown.clone();
     Some(judge(&map, command.as_ref(), &facts, site).and_then(|()| {
         let step = Operator {
-            // A filter that read the files itself could name them.
+            // A filter that reads the files itself could print their names.
             as_pipe: first.as_pipe || first.inputs != [Input::Stdin] || first.stages.start == 0,
             resume: resume(first, second, site)?,
             ..first.with(
@@ -70,13 +70,13 @@ fn judge(map: &ByteMap, filter: &dyn Command, facts: &Facts, site: &Site) -> Acc
     Ok(())
 }
 
-/// The filter sees all of it, the map only what it keeps.
+/// The filter reads everything, the map only what it keeps.
 fn ns_per_byte(map: &Operator, filter: &Operator, site: &Site) -> Option<f64> {
     let kept = site.stages[filter.stages.start].rate?.passes;
     Some(filter.ns_per_byte? + kept * map.ns_per_byte?)
 }
 
-/// The real commands in the order in which they were written.
+/// Returns the real commands in their original order.
 fn resume(map: &Operator, filter: &Operator, site: &Site) -> Accept<Vec<Resume>> {
     let maps = map.real_maps(site);
     match (maps.is_empty(), filter.resume.is_empty()) {
@@ -97,16 +97,16 @@ fn shape(map: ByteMap, filter: Arc<dyn Command>, shown: String) -> Shape {
     Shape::Made { make, label: format!("{shown}, and then the map"), groups: None }
 }
 
-/// A filter, and behind it a map of what it keeps.
+/// A filter, followed by a map of its output.
 struct FilterThenMap {
     filter: Box<dyn Kernel>,
     map: ByteMapKernel,
-    /// What the filter kept. Empty between calls.
+    /// The filter's output. Empty between calls.
     kept: Vec<u8>,
 }
 
 impl FilterThenMap {
-    /// One call of the filter. What it kept before it handed over is mapped as well.
+    /// Calls the filter once. Its output before a fallback is mapped too.
     fn step(
         &mut self,
         call: impl FnOnce(&mut dyn Kernel, &mut Vec<u8>) -> Outcome,
@@ -131,7 +131,7 @@ impl Kernel for FilterThenMap {
     }
 
     fn begin_input(&mut self, name: Option<&[u8]>, _out: &mut Vec<u8>) {
-        // A filter of lines prints nothing here.
+        // A line filter prints nothing here.
         self.filter.begin_input(name, &mut self.kept);
     }
 
@@ -205,7 +205,7 @@ mod tests {
     use crate::testing::{assert_same, in_utf8, node_kernel, plan_text, reasons, resume_of};
     use pelton_stream::HandOver;
 
-    // `keep TEXT` is a filter by a fixed string that exists only in tests; it hands over at `!`.
+    // `keep TEXT` is a fixed-string filter for tests; it falls back at `!`.
 
     #[test]
     fn a_map_that_the_filter_does_not_see() {
@@ -223,22 +223,22 @@ mod tests {
         let seen = "the filter may look at bytes that the map changes";
         let ends = "the map changes what ends a line";
         for (text, reason) in [
-            // It looks for what the map makes, or takes away.
+            // It searches for what the map makes, or removes.
             ("tr a 0 < f | keep 00", seen),
             ("tr 0 a < f | keep 00", seen),
             ("tr a-z A-Z < f | keep B", seen),
             ("tr a-z A-Z < f | keep b", seen),
             ("tr 0a a0 < f | keep a", seen),
-            // What is deleted may have stood between.
+            // A deleted byte may have been between.
             ("tr -d a < f | keep 00", seen),
             ("tr -cd 0 < f | keep 00", ends),
-            // Lines.
+            // Line ends.
             ("tr a '\\n' < f | keep 00", ends),
             ("tr '\\n' _ < f | keep 00", ends),
             ("tr -d '\\n' < f | keep 00", ends),
-            // Text.
+            // NULs.
             ("tr a '\\0' < f | keep 00", "the map makes NULs, and text with NULs is no text to a filter"),
-            // One map does, the other does not.
+            // One map commutes, the other does not.
             ("tr a A < f | tr b 0 | keep 00", seen),
         ] {
             assert_eq!(reasons(text, "filter-before-map"), [reason], "{text}");

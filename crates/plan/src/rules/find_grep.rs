@@ -1,11 +1,11 @@
 //! find-grep: `find … | grep x` → one pass.
 //!
-//! **Proof.** No name holds a NUL, and find ends each with a newline. What depends on where grep's reads end is what it finds
-//! a NUL in; whether a line is text otherwise, it asks of each line that it prints. So it makes no difference to
-//! it in what pieces names come.
+//! **Proof.** No name has a NUL, and find ends each with a newline. grep's output depends on where its reads
+//! end only if it finds a NUL; otherwise it checks each printed line for being text. So it does not matter
+//! how the names are cut.
 //!
-//! **Conditions.** Each of the two keeps its place and its status. find's messages appear at once, and grep's lines when it
-//! has printed enough of them; of two processes it is a race as well which of them comes first where both go to the same place.
+//! **Conditions.** Both remain nodes with their own status. find's messages appear at once, and grep's lines
+//! once it has printed enough of them; with two processes their order in a shared file is a race too.
 
 use super::{Rewrite, Rule, Site};
 use crate::step::{Operator, Shape};

@@ -1,10 +1,11 @@
 //! head-head: `head -n 20 | head -n 5` → `head -n 5`.
 //!
-//! **Proof.** The first M of the first N lines are the first lines, as many as the smaller number says. A last line
-//! without end passes both as it is. Both end with status 0; what a broken pipe would make of the first one's status
-//! shows only under pipefail, where neither runs natively.
+//! **Proof.** The first M of the first N lines are the first lines, as many as the smaller number. A last
+//! line without terminator passes both unchanged. Both end with status 0; the effect of EPIPE on the status
+//! of the first shows only under pipefail, where neither runs natively.
 //!
-//! **Conditions.** Both count lines from the beginning, of one input, without a header, and end lines alike.
+//! **Conditions.** Both count lines from the beginning, of one input, without a header, with the same
+//! terminator.
 
 use super::{Rewrite, Rule, Site};
 use crate::step::Operator;
@@ -26,7 +27,7 @@ fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Re
             let stages = first.stages.start..second.stages.end;
             let decisive = if count <= other_count { first } else { second };
             let Operator { inputs, as_pipe, .. } = first.clone();
-            // The second one is told no file name, so it must not print one: it does not.
+            // The second one gets no file name, so it must not print one: it does not.
             let step = Operator { stages, inputs, as_pipe, ..decisive.clone() };
             Ok(Rewrite::one(step, format!("no more than {} lines leave", count.min(other_count))))
         }

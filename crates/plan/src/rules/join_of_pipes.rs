@@ -1,21 +1,21 @@
-//! A kernel that takes its inputs for one pipe.
+//! A kernel that sees its inputs as one pipe.
 
 use std::ops::Range;
 
 use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome, Peer, Resources};
 
-/// Hides from a kernel that it reads files: no names, no sizes, no borders between them.
+/// Hides files from a kernel: no names, no sizes, no boundaries between them.
 pub(crate) struct Piped {
     kernel: Box<dyn Kernel>,
     /// Inputs that have not ended.
     left: usize,
     started: bool,
-    /// The kernel wants no more of what it takes for its only input.
+    /// Whether the kernel needs no more of its apparently only input.
     satisfied: bool,
 }
 
 impl Piped {
-    /// Of that many inputs.
+    /// Wraps `kernel` for this number of inputs.
     pub(crate) fn new(kernel: Box<dyn Kernel>, inputs: usize) -> Self {
         Piped { kernel, left: inputs, started: false, satisfied: false }
     }

@@ -1,14 +1,14 @@
-//! json-grep: `pelton json f | grep key` → values are selected while the document is read.
+//! json-grep: `pelton json f | grep key` → selects values while the document is read.
 //!
-//! **Proof.** What `pelton json` prints is UTF-8 without NULs, since it refuses what is not. grep's account of data that
-//! is no text then never comes up, nor where its reads end: it prints what `grep -a` prints, and need not read a pipe of its
-//! own. Where it does not count lines or bytes and takes no line for not matching (`-v`), a line without a match changes
-//! nothing about it. So of a document only those lines are made in which a string stands that every match contains. They
-//! are still grep's to judge.
+//! **Proof.** `pelton json` prints UTF-8 without NULs, since it rejects anything else. So grep's handling of
+//! binary data never applies, nor where its reads end: it prints what `grep -a` prints, and need not read a
+//! pipe itself. If it does not count lines or bytes and does not invert matches (`-v`), a line without a
+//! match has no effect. So only lines with a string that every match contains are generated from a document.
+//! grep still decides on them.
 //!
-//! **Conditions.** Each of the two keeps its place and its status. json complains as soon as something is wrong, so what
-//! makes grep end before its input does (`-q`, `-m`) keeps both processes already. An expression without such a string, and
-//! `--gron`, still run as one pass, over all lines.
+//! **Conditions.** Both remain nodes with their own status. json complains as soon as it finds an error, so
+//! options that make grep end before its input does (`-q`, `-m`) keep both as processes already. An
+//! expression without such a string, and `--gron`, still run as one pass, over all lines.
 
 use super::{Rewrite, Rule, Site};
 use crate::step::{Operator, Shape};
@@ -42,7 +42,7 @@ fn rewrite(json: &Operator, grep: &Operator, site: &Site) -> Option<Accept<Rewri
     Some(accepted.map(|_| Rewrite { steps: vec![first, second], gain }))
 }
 
-/// json without lines that grep would only throw away, and what stands in the others.
+/// Returns json without lines that grep would drop, and the string that the others contain.
 fn selecting(json: &Operator, site: &Site, grep: &Operator) -> Option<(Operator, Vec<u8>)> {
     let (Shape::Own { command: printer, .. }, Shape::Own { command: reader, .. }) =
         (&json.shape, &grep.shape)
@@ -101,7 +101,7 @@ mod tests {
             ("pelton json f | grep a f", "pelton json f | grep a f"),
             ("pelton json --tsv .a f | sort", "pelton json --tsv .a f | native { sort }"),
             ("pelton run f | sort", "pelton run f | native { sort }"),
-            // Whether it lives to complain depends on when its reader leaves.
+            // Whether it lives to complain depends on when its reader ends.
             ("pelton json f | grep -q a", "pelton json f | native { grep -q a }"),
         ] {
             assert_eq!(plan_text(text), plan, "{text}");

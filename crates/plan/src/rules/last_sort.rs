@@ -1,13 +1,15 @@
 //! last-sort: `sort -k2 | sort` → `sort`; `uniq | sort -u` → `sort -u`; `sort -u | uniq` → `sort -u`.
 //!
-//! **Proof.** A sort whose order is total (its ties fall back to whole lines) prints the same whatever order its lines
-//! come in, and so does `sort -u` of whole lines. So what stands before it may as well not have sorted them, as long as
-//! that printed every line once: all it did besides was to end the last line of each input, and so does the second.
-//! uniq without options drops nothing but repeats of a line, which `sort -u` of whole lines drops anyway; and behind
-//! `sort -u`, whatever its keys, no line stands beside an identical one, since identical lines are equal by any key.
+//! **Proof.** A sort with a total order (ties are broken by whole lines) prints the same for any order of its
+//! input, and so does `sort -u` of whole lines. So the stage before it need not have sorted, if it printed
+//! every line once: its only other effect was to complete the last line of each input, which the second does
+//! too. uniq without options drops only repeats of a line, which `sort -u` of whole lines drops anyway; and
+//! after `sort -u`, with any keys, no two adjacent lines are identical, since identical lines are equal by
+//! any key.
 //!
-//! **Conditions.** Both end lines alike; collation is by bytes; the second sort has no `-g`, whose NaNs make its output
-//! depend on the order of its input; the first has no `-u`. All of them end with status 0.
+//! **Conditions.** Both use the same terminator; collation is by bytes; the second sort has no `-g`, whose
+//! NaNs make its output depend on the order of its input; the first has no `-u`. All of them end with status
+//! 0.
 
 use super::{Rewrite, Rule, Site};
 use crate::step::Operator;
@@ -92,7 +94,7 @@ fn sort_uniq(sort: &[Vec<u8>], uniq: &[Vec<u8>], context: &Context) -> Option<Ac
     })
 }
 
-/// This sort's output depends on its lines and not on their order.
+/// Checks that this sort's output depends on its lines and not on their order.
 fn decides(sort: &SortOptions, terminator: u8, context: &Context) -> Accept<()> {
     let total = if sort.unique { sort.order().is_by_line() } else { sort.order().is_total() };
     match () {
@@ -146,11 +148,11 @@ mod tests {
         ] {
             assert_eq!(reasons(text, "last-sort"), [reason], "{text}");
         }
-        // Repeats decide what these print.
+        // The output of these depends on repeats.
         for text in ["uniq f | sort", "uniq f | uniq -c", "sort -u f | uniq -c", "sort -u f | uniq -d"] {
             assert_eq!(reasons(text, "last-sort"), [""; 0], "{text}");
         }
-        // Tac joins the last line, which may lack its end, with the one before.
+        // tac joins the last line, which may lack its terminator, with the one before.
         assert_eq!(reasons("tac f | sort", "last-sort"), [""; 0]);
     }
 

@@ -1,7 +1,7 @@
 //! One rewrite per file, in the order in which they are tried.
 //!
-//! Every rule looks at two neighbours in a segment and makes them one, or says why not. A rule must be right whatever
-//! the data: same bytes, same status of every stage, nothing to say on standard error.
+//! Every rule looks at two adjacent steps in a segment and merges them, or says why not. A rule must be right
+//! for any data: same bytes, same status of every stage, no output on standard error.
 
 mod compose_byte_maps;
 mod count_distinct;
@@ -26,26 +26,26 @@ use std::ops::Range;
 
 pub(crate) use join_of_pipes::Piped;
 
-/// A rewrite of two neighbours.
+/// A rewrite of two adjacent steps.
 pub struct Rule {
     /// Its name, for `--without` and in explanations.
     pub name: &'static str,
-    /// What it does, in a line: `sort | head: only the lines that leave are kept`.
+    /// Its summary: `sort | head: only the lines that leave are kept`.
     pub summary: &'static str,
-    /// `None`: these two are no case for it. Otherwise what they become, or why not.
+    /// `None`: the rule does not apply to these two. Otherwise their rewrite, or why not.
     pub rewrite: fn(&Operator, &Operator, &Site) -> Option<Accept<Rewrite>>,
 }
 
-/// What two neighbours become.
+/// The result of a rewrite.
 pub struct Rewrite {
-    /// What stands in their place: one step, or two.
+    /// The replacement: one step, or two.
     pub steps: Vec<Operator>,
-    /// What that gains, in a sentence.
+    /// The gain, in a sentence.
     pub gain: String,
 }
 
 impl Rewrite {
-    /// The two become one.
+    /// Replaces the two by one.
     pub fn one(step: Operator, gain: impl Into<String>) -> Rewrite {
         Rewrite { steps: vec![step], gain: gain.into() }
     }
@@ -54,16 +54,16 @@ impl Rewrite {
 /// What a rule may know of the pipeline.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Every stage of it.
+    /// All its stages.
     pub stages: Vec<SiteStage>,
-    /// The share of the pipeline's input that reaches each of them, as an estimate.
+    /// The estimated share of the pipeline's input that reaches each of them.
     pub shares: Vec<f64>,
-    /// What it stands in.
+    /// Its context.
     pub surroundings: Surroundings,
 }
 
 impl Site {
-    /// These stages as they are written.
+    /// Returns these stages as written.
     pub fn shown(&self, stages: &Range<usize>) -> String {
         let shown: Vec<&str> = self.stages[stages.clone()].iter().map(|stage| stage.shown.as_str()).collect();
         shown.join(" | ")
@@ -73,41 +73,41 @@ impl Site {
 /// One stage.
 #[derive(Clone, Debug)]
 pub struct SiteStage {
-    /// How the command is called.
+    /// The command's name.
     pub name: String,
     /// Its arguments.
     pub args: Vec<Vec<u8>>,
-    /// Both, for people.
+    /// The stage for display.
     pub shown: String,
-    /// What it costs, if that was measured.
+    /// Its cost, if measured.
     pub rate: Option<Rate>,
 }
 
 /// The rules, each before those that profit from it.
 pub const RULES: &[Rule] = &[
-    // First, since a cat keeps those apart that other rules would join.
+    // First, since a cat separates steps that other rules would merge.
     drop_cat::RULE,
-    // While grep is a grep: what other rules would make of it prints the same of text.
+    // While grep is still a grep: other rewrites of it print the same for text.
     json_grep::RULE,
     find_grep::RULE,
-    // Before whatever looks at what stands before a sort or a filter: one map is easier to judge than five.
+    // Before rules that look at the stage before a sort or a filter: one map is easier to check than five.
     compose_byte_maps::RULE,
-    // After the maps are one, so that the filter passes all of them at once.
+    // After maps are merged, so that the filter passes all of them at once.
     filter_before_map::RULE,
-    // One sort instead of two, before rules look at what stands behind it.
+    // One sort instead of two, before rules look at the stages after it.
     last_sort::RULE,
-    // After the number of sorts is settled. What it makes of `sort | uniq` may still be counted.
+    // After the number of sorts is settled. Its rewrite of `sort | uniq` may still be counted.
     sort_uniq::RULE,
     count_distinct::RULE,
-    // What is left of `X | wc -l` when no rule knows more of X.
+    // The rest of `X | wc -l` if no rule knows more of X.
     count_lines::RULE,
-    // The smaller of two heads, before it meets a sort or a tac.
+    // The smaller of two heads, before rules for a sort or a tac.
     head_head::RULE,
     top_k::RULE,
     tac_head::RULE,
 ];
 
-/// Applies one rule to all neighbours, left to right, until it finds no more.
+/// Applies one rule to all adjacent pairs, left to right, until it matches no more.
 pub fn apply(rule: &Rule, steps: &mut Vec<Operator>, site: &Site) -> Vec<Decision> {
     let mut decisions = Vec::new();
     let mut at = 0;
@@ -120,7 +120,7 @@ pub fn apply(rule: &Rule, steps: &mut Vec<Operator>, site: &Site) -> Vec<Decisio
                 saves_ns_per_byte = saving(&steps[at..at + 2], &made, site);
                 let count = made.len();
                 steps.splice(at..at + 2, made);
-                // One may meet its new neighbour; two were looked at.
+                // One step may match its new neighbour; two were compared already.
                 at += count - 1;
                 Outcome::Fired(gain)
             }
@@ -135,7 +135,7 @@ pub fn apply(rule: &Rule, steps: &mut Vec<Operator>, site: &Site) -> Vec<Decisio
     decisions
 }
 
-/// What a rewrite saves for each byte that the pipeline reads, in ns, if all costs are known.
+/// Returns what a rewrite saves per byte of the pipeline's input, in ns, if all costs are known.
 fn saving(before: &[Operator], after: &[Operator], site: &Site) -> Option<f64> {
     let cost = |steps: &[Operator]| -> Option<f64> {
         steps.iter().map(|step| Some(site.shares[step.stages.start] * step.ns_per_byte?)).sum()
@@ -143,7 +143,8 @@ fn saving(before: &[Operator], after: &[Operator], site: &Site) -> Option<f64> {
     Some((cost(before)? - cost(after)?).max(0.0))
 }
 
-/// Files that run into each other, since a cat that joined them was dropped, can be cut anywhere, but not into records.
+/// Declines records across files: after a cat was dropped, files run into each other and can be cut anywhere,
+/// but not into records.
 fn framed(rewrite: Rewrite) -> Accept<Rewrite> {
     let step = &rewrite.steps[0];
     if step.as_pipe && step.inputs.len() > 1 && step.framing()? != Framing::Bytes {

@@ -1,11 +1,12 @@
-//! sort-uniq: `sort | uniq -c` → identical lines counted as they arrive, only the distinct ones sorted.
+//! sort-uniq: `sort | uniq -c` → counts identical lines as they arrive and sorts only the distinct ones.
 //!
-//! **Proof.** If the order of sort is total (lines that are not the same never compare as equal), identical lines lie
-//! together in its output, so that uniq sees each distinct line as one group. Which of identical lines is printed does
-//! not show. So it is enough to know each distinct line and how often it came.
+//! **Proof.** If the order of sort is total (different lines never compare equal), identical lines are
+//! adjacent in its output, so uniq sees each distinct line as one group. Which of identical lines is printed
+//! does not show. So each distinct line and its count suffice.
 //!
-//! **Conditions.** They are the kernel's to judge ([`pelton_commands::sort_uniq`]): a total order (not `-s`, not `-u`), whole lines
-//! compared, the same line terminator, no `-g`, whose NaNs only the real sort can order. uniq's status is always 0.
+//! **Conditions.** The kernel checks them ([`pelton_commands::sort_uniq`]): a total order (not `-s`, not
+//! `-u`), whole lines compared, the same line terminator, no `-g`, whose NaNs only the real sort can order.
+//! uniq's status is always 0.
 
 use super::{Rewrite, Rule, Site};
 use crate::cost;

@@ -1,11 +1,11 @@
 //! tac-head: `tac f | head -n 5` → f is read from its end.
 //!
-//! **Proof.** tac prints the last line first. If the last line lacks its end, tac prints it and the line before it
-//! without anything between, so the first K lines of its output are made of at most the last K + 1 lines of its input,
-//! and nothing before them can show.
+//! **Proof.** tac prints the last line first. If the last line lacks its terminator, tac prints it and the
+//! line before it without anything between, so the first K lines of its output come from at most the last K +
+//! 1 lines of its input, and nothing before them can show.
 //!
-//! **Conditions.** tac reads one input and divides it at newlines; head prints the first so many lines. The reader
-//! begins early only in a regular file; elsewhere both kernels run as they are.
+//! **Conditions.** tac reads one input and splits it at newlines; head prints only its first lines. The early
+//! start applies only to a regular file; otherwise both kernels run unchanged.
 
 use super::{Rewrite, Rule, Site};
 use crate::step::Operator;

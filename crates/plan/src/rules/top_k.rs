@@ -1,11 +1,11 @@
-//! top-k: `sort | head -n K` → only about K lines are ever kept.
+//! top-k: `sort | head -n K` → only about K lines are kept.
 //!
-//! **Proof.** head prints the first K lines that sort would print. A line that K lines come before cannot be among
-//! them, whatever comes later; ties are decided as sort decides them, by the same code.
+//! **Proof.** head prints the first K lines of sort's output. A line with K lines before it cannot be among
+//! them, whatever follows; ties are broken as in sort, by the same code.
 //!
-//! **Conditions.** head counts lines, from the beginning, that end as sort's do; at most as many as [`TopK::new`]
-//! allows; no `-g`, whose NaNs only the real sort can order. That sort would be cut off by SIGPIPE shows only under
-//! pipefail, where head does not run natively.
+//! **Conditions.** head counts lines, from the beginning, with sort's terminator; at most as many as
+//! [`TopK::new`] allows; no `-g`, whose NaNs only the real sort can order. That SIGPIPE would end sort shows
+//! only under pipefail, where head does not run natively.
 
 use super::{Rewrite, Rule, Site};
 use crate::cost;
