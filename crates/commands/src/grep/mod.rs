@@ -10,6 +10,8 @@
 //! first NUL on ([`reads`]) nothing is printed, and the first selected line ends the input with that message.
 //! Unless `-q` or `-m` ended it, grep reads its standard input to the end even if it needs no more of it.
 //! Where lines are not printed (`-c`, `-q`, `-l`, `-L`) only the NULs matter.
+//!
+//! Declined: `-P`, `-z`, `-Z`, `-T`, `-I`, context lines, directories, colours, `--line-buffered`, `-m 0`.
 
 mod binary_lookahead;
 mod kernel;

@@ -5,8 +5,8 @@
 //!                                └─ alone ──▶ can anything else be equal to this string?
 //! ```
 //! `strxfrm` promises such keys, but where accents are compared from the end (as in ISO 14651 for most
-//! scripts) glibc's version disagrees with its `strcoll`, which sort, comm and join call. So the keys are made
-//! here, from the library's own tables, and agree with `strcoll` for any bytes: tests compare the two.
+//! scripts) glibc's version disagrees with its `strcoll`, which sort, comm and join call. So the keys are
+//! made here, from the library's own tables, and agree with `strcoll` for any bytes: tests compare the two.
 //!
 //! Most pairs of strings differ in the first level, whose weights are few bytes: the beginning of the key.
 //! The whole key takes about seven bytes per letter, so it is made only if the beginnings are equal.
