@@ -143,9 +143,9 @@ struct Follower {
 #[derive(Default)]
 struct Lines {
     place: Option<LinePlace>,
-    /// Where the number is in the shell and in its forks.
+    /// Address of the line number in the shell and in its forks.
     addresses: HashMap<u32, u64>,
-    /// Forks that are watched until their exec: how many system calls they made, and the line.
+    /// Forks watched until their exec: number of system calls, and the line.
     watched: HashMap<u32, (u32, Option<u32>)>,
 }
 
