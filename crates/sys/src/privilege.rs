@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!   stop at the exec   ──▶  does this file give privilege?  no: go on, followed
-//!   stop at its end    ──▶  set registers: execve(AT_EXECFN, argv, envp) from the vDSO's own `syscall` instruction
-//!   let go             ──▶  the kernel reads the file again, untraced: as if nobody had looked
+//!   stop at its end    ──▶  set registers: execve(AT_EXECFN, argv, envp) at the vDSO's `syscall`
+//!   detach             ──▶  the kernel reads the file again, untraced
 //! ```
 //!
 //! Its arguments are still where the kernel placed them; nothing of it has run, so nothing runs twice.

@@ -1,10 +1,10 @@
 //! Traces the system calls of a process and its descendants with ptrace(2): two stops per call.
 //!
 //! ```text
-//!   a copy of ours         the traced process
+//!   a fork of pelton       the traced process
 //!   seize, interrupt  ──▶  stops at its gate
-//!   go on             ──▶  call begins (stop) … call ends (stop) …
-//!   let go            ◀──  is about to exit (stop)
+//!   resume            ──▶  call begins (stop) … call ends (stop) …
+//!   detach            ◀──  is about to exit (stop)
 //! ```
 //!
 //! The tracer is a separate process: a parent that traces its own child gets each stop wherever it waits for

@@ -98,7 +98,7 @@ fn whole(text: &[u8]) -> Option<i32> {
 }
 
 /// A fast hash for short keys: words folded by multiplication, as in wyhash. The seed differs from run to
-/// run, so that nobody can prepare colliding keys.
+/// run, so that no input can be crafted with colliding keys.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seed(u64);
 

@@ -156,9 +156,9 @@ impl GrepKernel {
         Some(())
     }
 
-    /// Restarts with the real grep after a line in the current read that the expression cannot judge, if the
-    /// input is a file and little of it is done: grep reads a file and a pipe differently, which shows where
-    /// a NUL follows.
+    /// Restarts with the real grep after a line in the current read that the expression does not support, if
+    /// the input is a file and little of it is done: grep reads a file and a pipe differently, which shows
+    /// where a NUL follows.
     fn start_over(&mut self, done: usize, since: usize) -> bool {
         let at = self.printer.offset() + done as u64;
         if self.progress.reads.follow_blocks() || at > FEW_BYTES {
@@ -264,7 +264,7 @@ impl GrepKernel {
         Ok(())
     }
 
-    /// Notes that the expression cannot judge one of these lines.
+    /// Records that the expression does not support one of these lines.
     fn get_stuck(&mut self, lines: &[u8], reason: &'static str) {
         self.keep(lines);
         self.progress.stuck = Some(reason);

@@ -43,7 +43,7 @@ pub(super) struct Progress {
     pub(super) kept: Vec<u8>,
     /// The state before that read.
     pub(super) before: Before,
-    /// Why the expression cannot judge a line of that read: at its end the real grep gets it whole.
+    /// Why the expression does not support a line of that read: at its end the real grep gets all of it.
     pub(super) stuck: Option<&'static str>,
     /// Whether no more lines are wanted, though the current read may still be binary.
     pub(super) full: bool,
@@ -207,7 +207,7 @@ impl GrepKernel {
         Ok(enough)
     }
 
-    /// Returns how much of the block, in whole lines, the expression can judge.
+    /// Returns how much of the block, in whole lines, the expression supports.
     pub(super) fn judged(&self, block: &[u8]) -> usize {
         match self.judges.first_unjudged(block) {
             None => block.len(),

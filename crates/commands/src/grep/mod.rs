@@ -1,7 +1,7 @@
 //! `grep`: GNU grep 3.8, as Debian builds it.
 //!
 //! ```text
-//!   block ─► NULs? ─► can the expression judge it? ─► selected lines ─► printed, counted, or enough
+//!   block ─► NULs? ─► does the expression support it? ─► selected lines ─► printed, counted, or enough
 //!            │ from here on no line is printed        │ no: the real grep continues
 //! ```
 //!
@@ -103,7 +103,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Acce
 }
 
 impl Options {
-    /// Returns which data the searches can judge.
+    /// Returns which data the searches support.
     fn judges(&self) -> Judges {
         match self.show {
             Show::Matches if !self.invert => self.regex.judges_all().max(self.regex.judges()),
@@ -111,7 +111,7 @@ impl Options {
         }
     }
 
-    /// Whether there may be data that the searches cannot judge.
+    /// Whether there may be data that the searches do not support.
     fn may_meet_unjudged(&self) -> bool {
         let looks_ahead = self.show == Show::Matches && !self.invert && !self.regex.never_gives_up();
         looks_ahead || self.judges() != Judges::AnyBytes

@@ -151,7 +151,7 @@ impl Options<'_> {
     }
 }
 
-/// Which data an expression can judge. Lines with other data must go to the real tool.
+/// Which data an expression supports. Lines with other data must go to the real tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judges {
     /// Any bytes.
@@ -167,7 +167,7 @@ pub enum Judges {
 }
 
 impl Judges {
-    /// Returns the offset of the first byte that it cannot judge.
+    /// Returns the offset of the first unsupported byte.
     pub fn first_unjudged(self, data: &[u8]) -> Option<usize> {
         match self {
             Judges::AnyBytes => None,

@@ -19,7 +19,7 @@ pub(super) struct Settings<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) steps: Vec<Instruction>,
-    /// The data that all its expressions can judge.
+    /// The data that all its expressions support.
     pub(super) judges: Judges,
     /// Whether it may fail on a line: besides unsupported data, a search may give up.
     pub(super) may_stop: bool,

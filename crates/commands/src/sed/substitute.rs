@@ -46,7 +46,7 @@ impl Substitution {
                 break;
             }
             if empty {
-                // Such expressions judge only ASCII where multibyte characters are possible.
+                // Such expressions support only ASCII where multibyte characters are possible.
                 out.push(text[at]);
                 at += 1;
             }

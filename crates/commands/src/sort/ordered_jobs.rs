@@ -1,7 +1,7 @@
 //! Jobs done by several threads, with results in order.
 //!
 //! ```text
-//!   work ── cut (under a lock) ──▶ job 4: a helper   job 5: a helper   job 6: whoever asks for output
+//!   work ── cut (under a lock) ──▶ job 4: a helper   job 5: a helper   job 6: the caller of output
 //!                                    └──── done, kept until its turn ────▶ out
 //! ```
 //! Helpers persist between calls, so that they work while the output is written: they must be detached before

@@ -1,11 +1,11 @@
 //! Follows a process and its descendants with ptrace(2): stops at each fork, exec and exit, and nowhere else.
 //!
 //! ```text
-//!   a copy of ours         the followed process
+//!   a fork of pelton       the followed process
 //!   seize             ──▶  forks (stop) … execs (stop) …
 //!   reads its files   ◀──  is about to exit (stop): descriptors and counters are still there
-//!   reads its clock   ◀──  has ended, and nobody reaped it: its CPU time is whole
-//!   lets go           ──▶  its parent is told
+//!   reads its clock   ◀──  has ended, not yet reaped: its CPU time is complete
+//!   detaches          ──▶  its parent is notified
 //! ```
 //!
 //! The kernel's notifications of forks and exits (the process connector) need root and come without a stop: a
