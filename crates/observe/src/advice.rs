@@ -1,6 +1,6 @@
-//! One thing worth trying, drawn from the bottleneck and what stands around it (P13).
+//! One suggestion, drawn from the bottleneck and its surroundings (P13).
 //!
-//! Each rule looks at the words of the stages only as far as it can be sure of them, and says what to check where
+//! Each rule interprets a stage's arguments only as far as it is certain of them, and says what to check if
 //! the advice could change the output.
 
 use crate::verdict::{label, partner};
@@ -8,7 +8,7 @@ use pelton_record::{Bottleneck, BottleneckKind, Elsewhere, How, Pipeline, Run, S
 
 type Rule = fn(&Scene<'_>) -> Option<String>;
 
-/// The first rule that has something to say wins: the most specific stand first.
+/// The first rule with a result wins: the most specific come first.
 const RULES: [Rule; 10] = [
     others_have_the_cpus,
     threads_in_turns,
@@ -22,7 +22,7 @@ const RULES: [Rule; 10] = [
     idle_cores,
 ];
 
-/// What still helps where pelton has rewritten what it can.
+/// Rules that still apply where pelton has rewritten what it can.
 const FOR_NATIVE: [Rule; 3] = [others_have_the_cpus, waits_elsewhere, sort_by_bytes];
 
 struct Scene<'a> {
@@ -33,7 +33,7 @@ struct Scene<'a> {
     cores_used: f64,
 }
 
-/// Advice for a run whose bottleneck is known.
+/// Returns advice for a run with a known bottleneck.
 pub fn advise(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck, cores_used: f64) -> Option<String> {
     let stage = &pipeline.stages[bottleneck.stage];
     let scene = Scene { run, pipeline, bottleneck, stage, cores_used };
@@ -52,20 +52,20 @@ impl Scene<'_> {
     }
 }
 
-/// From this share of the time on, no other stage matters.
+/// From this share of the time up, no other stage matters.
 const MOST_OF_THE_TIME: f64 = 0.7;
 
 /// What a stage waits for outside the pipeline.
 pub(crate) enum Awaited {
     Time,
     Lock,
-    /// The tracer, at each of its system calls.
+    /// The tracer, at each system call.
     Tracer,
     InputOrOutput,
     Unknown,
 }
 
-/// The most of it, if that is known.
+/// Returns the largest such wait, if known.
 pub(crate) fn waits_most_for(stage: &Stage) -> Awaited {
     let Some(waits) = &stage.waits else { return Awaited::Unknown };
     let Elsewhere { io_ns, lock_ns, asleep_ns, held_ns } = waits.elsewhere;
@@ -114,7 +114,7 @@ fn waits_elsewhere(scene: &Scene<'_>) -> Option<String> {
     })
 }
 
-/// P9: a filter that stands after a costly map.
+/// P9: a filter that follows a costly map.
 fn filter_early(scene: &Scene<'_>) -> Option<String> {
     let maps = ["sed", "awk", "gawk", "mawk", "tr", "cut"];
     let next = scene.pipeline.stages.get(scene.bottleneck.stage + 1)?;
@@ -175,7 +175,7 @@ fn idle_cores(scene: &Scene<'_>) -> Option<String> {
     if !scene.computes() {
         return None;
     }
-    // Other programs may have what this run left.
+    // Other programs may use the cores that this run left idle.
     let left = f64::from(scene.run.machine.cores) - scene.cores_used;
     let idle = scene.run.observer.idle_cores.map_or(left, |idle| idle.min(left));
     let others = if scene.bottleneck.share >= MOST_OF_THE_TIME {

@@ -1,16 +1,16 @@
-//! A course of time in a bounded number of stretches: when there are too many, neighbours become one.
+//! A timeline with a bounded number of intervals: when there are too many, adjacent ones are merged.
 
 use pelton_record::{PipeFill, Slice};
 
-/// A stretch of time that can be joined with the one after it.
+/// An interval that can be merged with the next one.
 pub trait Stretch {
-    /// How long it is, nanoseconds.
+    /// Returns its length in nanoseconds.
     fn length_ns(&self) -> u64;
-    /// Takes in the next one.
+    /// Merges the next one into it.
     fn join(&mut self, next: &Self);
 }
 
-/// Stretches in order.
+/// Intervals in order.
 #[derive(Clone, Debug)]
 pub struct Course<T> {
     stretches: Vec<T>,
@@ -19,12 +19,12 @@ pub struct Course<T> {
 }
 
 impl<T: Stretch + Copy> Course<T> {
-    /// At most so many of them.
+    /// Makes a timeline of at most this many intervals.
     pub fn new(most: usize) -> Self {
         Course { stretches: Vec::new(), most: most.max(2), shortest_ns: 1 }
     }
 
-    /// Adds the next one.
+    /// Adds the next interval.
     pub fn push(&mut self, next: T) {
         match self.stretches.last_mut() {
             Some(last) if last.length_ns() < self.shortest_ns => last.join(&next),
@@ -43,16 +43,16 @@ impl<T: Stretch + Copy> Course<T> {
         };
         self.stretches = self.stretches.chunks(2).map(pair).collect();
         let longest = self.stretches.iter().map(Stretch::length_ns).max();
-        // From now on as long as these, so that all are about equal in the end.
+        // New intervals grow to this length, so that all end up about equal.
         self.shortest_ns = longest.unwrap_or(1);
     }
 
-    /// All of them.
+    /// Returns all intervals.
     pub fn into_vec(self) -> Vec<T> {
         self.stretches
     }
 
-    /// All of them so far.
+    /// Returns all intervals so far.
     pub fn as_slice(&self) -> &[T] {
         &self.stretches
     }

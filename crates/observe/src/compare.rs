@@ -1,38 +1,39 @@
-//! Whether a change helped: two texts, run in turns.
+//! Whether a change helped: two command lines, run alternately.
 //!
-//! Each run of AFTER is divided by the run of BEFORE next to it, so that what the machine did meanwhile (other work, a
-//! clock that throttles) touches both. The interval of the median ratio comes from order statistics alone (the sign
-//! test turned round; Conover, *Practical Nonparametric Statistics*): no assumption that times are normal, which they
-//! are not. The road not taken: a t-test on means, which one slow outlier decides.
+//! Each run of AFTER is divided by the adjacent run of BEFORE, so that disturbances of the machine (other
+//! work, CPU throttling) affect both. The interval of the median ratio comes from order statistics alone (the
+//! inverted sign test; Conover, *Practical Nonparametric Statistics*): it does not assume that times are
+//! normally distributed, which they are not. The road not taken: a t-test on means, which a single slow
+//! outlier decides.
 
 use crate::repeats::{median, summarise};
 use pelton_record::{
     Change, Comparison, Direction, Judgement, JudgementKind, Outputs, RECORD_VERSION, Run, Timing,
 };
 
-/// The chance of error that an interval is given, at most, where there are runs enough (six).
+/// Maximum probability of error of an interval, given enough runs (six).
 const ERROR: f64 = 0.05;
 
-/// With fewer runs than this takes (five), no change is told from chance.
+/// With fewer runs than this takes (five), no change is distinguishable from chance.
 const SURE: f64 = 0.93;
 
-/// What was measured: runs in pairs, in the order made.
+/// The measurements: runs in pairs, in the order made.
 pub struct Compared {
-    /// BEFORE's.
+    /// Runs of BEFORE.
     pub before: Vec<Run>,
-    /// AFTER's, as many.
+    /// Runs of AFTER, as many.
     pub after: Vec<Run>,
-    /// Runs before them.
+    /// Number of warm-up runs.
     pub warmup: u32,
-    /// Whether both print the same.
+    /// Whether both outputs are equal.
     pub outputs: Outputs,
-    /// What the reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// A change of less than this share is none, however sure: 0.01 is one per cent.
+    /// A change below this share is ignored, however certain: 0.01 is one per cent.
     pub threshold: f64,
 }
 
-/// Compares them; `None` if there are no runs.
+/// Compares the runs; `None` if there are none.
 pub fn compare(compared: Compared) -> Option<Comparison> {
     let Compared { before, after, warmup, outputs, notes, threshold } = compared;
     let change = |figure: fn(&Run) -> u64| change(&before, &after, figure, threshold);
@@ -52,7 +53,7 @@ pub fn compare(compared: Compared) -> Option<Comparison> {
 }
 
 fn change(before: &[Run], after: &[Run], figure: fn(&Run) -> u64, threshold: f64) -> Option<Change> {
-    // A run that cost nothing measurable is one nanosecond's worth: a ratio must be a number.
+    // A cost of zero counts as one nanosecond: a ratio must be a number.
     let of = |run: &Run| figure(run).max(1) as f64;
     let mut ratios: Vec<f64> = before.iter().zip(after).map(|(b, a)| of(a) / of(b)).collect();
     ratios.sort_unstable_by(f64::total_cmp);
@@ -76,8 +77,8 @@ fn middle(sorted: &[f64]) -> Option<f64> {
     Some(if n % 2 == 1 { high } else { (sorted[n / 2 - 1] + high) / 2.0 })
 }
 
-/// How many of `n` sorted values are cut off at either end so that what is left covers the median with at least 95 %,
-/// or none; and the probability that it does: 1 - 2 P(fewer than cut+1 of n coins show heads).
+/// Returns how many of `n` sorted values are cut off at either end so that the rest covers the median with at
+/// least 95 %, or zero; and the coverage: 1 - 2 P(fewer than cut+1 of n coins show heads).
 fn interval(n: usize) -> (usize, f64) {
     let mut chance = 0.5_f64.powi(n as i32);
     let mut tail = chance;
@@ -93,7 +94,7 @@ fn interval(n: usize) -> (usize, f64) {
     best
 }
 
-/// Requirement P2: real is what is gained, user+sys what is paid.
+/// Requirement P2: real time is the gain, user+sys is the price.
 fn judge(real: &Change, cpu: &Change, outputs: &Outputs) -> Judgement {
     use Direction::{Fell, Rose, Same};
     if let Outputs::Different { how } = outputs {
@@ -214,7 +215,7 @@ mod tests {
         assert!(cut == 0 && (sure - 0.96875).abs() < 1e-12, "{cut} {sure}");
         let (cut, sure) = interval(10);
         assert!(cut == 1 && (sure - 0.978_515_625).abs() < 1e-12, "{cut} {sure}");
-        // The table of the sign test for 20: the sixth and the fifteenth value.
+        // The sign test's table for 20: the sixth and the fifteenth value.
         assert_eq!(interval(20).0, 5);
     }
 

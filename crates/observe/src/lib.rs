@@ -1,6 +1,7 @@
-//! Measuring what runs: exact figures at each exit, sampled wait states, and the verdict drawn from them.
+//! Measurement of running processes: exact counters at each exit, sampled wait states, and the verdict drawn
+//! from them.
 //!
-//! observe knows nothing of shell text; it is given processes and pipes. It never changes what it watches.
+//! observe knows nothing of shell syntax; its input is processes and pipes. It never changes what it watches.
 
 mod advice;
 mod bounded_timeline;

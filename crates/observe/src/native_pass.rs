@@ -1,56 +1,56 @@
-//! What each kernel of a native pass cost, and what it waited for: from measured times and the kernel's exact sums.
+//! Cost and waits of each kernel of a native pass, from measured times and the operating system's exact sums.
 //!
-//! The worker measures how long its kernels' calls take, and how long its reads and writes. The system knows exactly
-//! what CPU time the whole process used, and how long it was ready without a CPU. So:
+//! The worker measures the duration of its kernels' calls, reads and writes. The system knows the exact CPU
+//! time of the whole process, and how long it was runnable without a CPU. So:
 //!
 //! ```text
 //!   CPU time = kernels' calls (less their share of the time without a CPU) + the rest: reading and writing
 //!   blocked  = what is left of the wall time; split by what reads and writes took beyond their CPU time
 //! ```
 //!
-//! A pass is one thread, so while one kernel works the others wait: for input if it stands before them, for room if it
-//! stands behind them. That is what they would do as processes, if only one of them could run at a time.
+//! A pass is one thread, so while one kernel works the others wait: for input if they follow it, for room to
+//! write if they precede it. As processes they would do the same, if only one could run at a time.
 
 use pelton_record::{Cost, Waits};
 
-/// What was measured of one kernel.
+/// Measurements of one kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Time in its calls.
     pub ns: u64,
     /// From the start of the pass to the end of its last call; 0 if it was never called.
     pub until_ns: u64,
-    /// Bytes it was given.
+    /// Input bytes.
     pub given: u64,
-    /// Bytes it printed.
+    /// Output bytes.
     pub printed: u64,
-    /// CPU time of real commands that took over from it.
+    /// CPU time of real commands that it fell back to.
     pub real_ns: u64,
 }
 
-/// What was measured of a pass.
+/// Measurements of a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Around {
     /// Time in reads.
     pub read_ns: u64,
     /// Time in writes.
     pub write_ns: u64,
-    /// Time ready, but without a CPU; `None` if the system would not say.
+    /// Time runnable without a CPU; `None` if the system does not say.
     pub cpu_wait_ns: Option<u64>,
-    /// It read the pipe from the stage before it.
+    /// Whether it read the pipe from the stage before it.
     pub reads_pipe: bool,
-    /// It wrote the pipe to the stage after it.
+    /// Whether it wrote the pipe to the stage after it.
     pub writes_pipe: bool,
 }
 
-/// The waits of a whole pass, and the cost and the waits of each of its kernels, left to right.
+/// Returns the waits of a whole pass, and the cost and waits of each of its kernels, left to right.
 pub fn divide(cost: &Cost, tallies: &[Tally], around: &Around) -> (Waits, Vec<(Cost, Waits)>) {
     let shares = Shares::new(cost, tallies, around);
     let pass = shares.pass(cost.wall_ns, around);
     let mut rows: Vec<(Cost, Waits)> = (0..tallies.len())
         .map(|row| {
             let until_ns = if tallies[row].until_ns == 0 { cost.wall_ns } else { tallies[row].until_ns };
-            // Starting and ending the process is shared out as well, and is not within its calls.
+            // The cost of starting and ending the process is distributed too, and is not part of its calls.
             let wall_ns = until_ns.max(shares.cpu(row) as u64).min(cost.wall_ns);
             (shares.cost(row, wall_ns, cost, &tallies[row]), shares.row(row, wall_ns, &pass, around))
         })
@@ -59,15 +59,15 @@ pub fn divide(cost: &Cost, tallies: &[Tally], around: &Around) -> (Waits, Vec<(C
     (pass, rows)
 }
 
-/// CPU time by what it was for, in nanoseconds.
+/// CPU time by purpose, in nanoseconds.
 struct Shares {
-    /// In each kernel's calls, real commands in its place included.
+    /// In each kernel's calls, including real commands that replace it.
     work: Vec<f64>,
     reading: f64,
     writing: f64,
-    /// Time without a CPU per CPU time.
+    /// Time runnable without a CPU, per unit of CPU time.
     wait_per_cpu: f64,
-    /// Reads and writes beyond their CPU time.
+    /// Time of reads and writes beyond their CPU time.
     blocked_reading: f64,
     blocked_writing: f64,
 }
@@ -83,13 +83,13 @@ impl Shares {
             .collect();
         let sum: f64 = work.iter().sum();
         if sum > cpu {
-            // The clocks are not quite one: nothing is left for reads and writes.
+            // The clocks differ slightly: nothing is left for reads and writes.
             work.iter_mut().for_each(|ns| *ns *= cpu / sum);
         }
         let moving = (cpu - sum).max(0.0);
         let given = tallies.first().map_or(0, |tally| tally.given) as f64;
         let printed = tallies.last().map_or(0, |tally| tally.printed) as f64;
-        // Copying in costs about what copying out does.
+        // Copying in costs about as much as copying out.
         let written = if given + printed > 0.0 { printed / (given + printed) } else { 0.0 };
         let writing = (moving * written).min(around.write_ns as f64);
         let reading = moving - writing;
@@ -103,7 +103,7 @@ impl Shares {
         }
     }
 
-    /// CPU time of a row: the first one reads, the last one writes.
+    /// Returns the CPU time of a row: the first one includes reads, the last one writes.
     fn cpu(&self, row: usize) -> f64 {
         self.work[row] + self.moving(row)
     }
@@ -114,7 +114,7 @@ impl Shares {
         reading + writing
     }
 
-    /// Time on a CPU or ready for one, in kernels from `from` to before `to`.
+    /// Returns the time running or runnable of the kernels in `rows`.
     fn busy(&self, rows: std::ops::Range<usize>) -> f64 {
         rows.map(|row| self.cpu(row)).sum::<f64>() * (1.0 + self.wait_per_cpu)
     }
@@ -142,7 +142,8 @@ impl Shares {
         let mut left = Left(wall_ns as f64);
         let running_ns = left.take(self.cpu(row));
         let cpu_wait_ns = left.take(self.cpu(row) * self.wait_per_cpu);
-        // What the ends of the pass wait for outside the pipeline is their own; to the others it is input, or room.
+        // For the ends of the pass, waits outside the pipeline are their own; for the other kernels they are
+        // waits for input or for room.
         let outside = if row == 0 && !around.reads_pipe { self.blocked_reading } else { 0.0 };
         let mut other_ns = left.take(outside);
         let upstream =
@@ -156,7 +157,7 @@ impl Shares {
     }
 
     fn cost(&self, row: usize, wall_ns: u64, whole: &Cost, tally: &Tally) -> Cost {
-        // The kernel's time first of all moves bytes; what is beyond that (page faults, mostly) falls where the work is.
+        // System time counts as moving bytes first; the rest (page faults, mostly) is distributed by work.
         let (work, moving) = (self.work.iter().sum::<f64>(), self.reading + self.writing);
         let sys = whole.sys_ns as f64;
         let sys_of_moving = sys.min(moving);
@@ -174,7 +175,7 @@ impl Shares {
     }
 }
 
-/// Time that is not yet given to anything.
+/// Time that is not yet assigned.
 struct Left(f64);
 
 impl Left {
@@ -185,7 +186,7 @@ impl Left {
     }
 }
 
-/// Gives what rounding lost to the busiest row, so that rows add up to the pass.
+/// Adds rounding errors to the busiest row, so that the rows sum to the pass.
 fn settle(cost: &Cost, rows: &mut [(Cost, Waits)]) {
     let (user, sys) =
         rows.iter().fold((0, 0), |(user, sys), (row, _)| (user + row.user_ns, sys + row.sys_ns));
@@ -231,7 +232,7 @@ mod tests {
 
     #[test]
     fn while_one_works_the_others_wait_for_it() {
-        // Everything is user time in calls: 0.2 s before the busy one, 0.7 s in it, 0.1 s behind it.
+        // All is user time in calls: 0.2 s before the busy kernel, 0.7 s in it, 0.1 s after it.
         let tallies = [tally(200, 1000, 0, 0), tally(700, 1000, 0, 0), tally(100, 1000, 0, 0)];
         let (pass, rows) = divide(&cost(1000, 1000, 0), &tallies, &Around::default());
         assert_eq!(parts(&pass), [1000, 0, 0, 0, 0]);
@@ -242,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_is_done_waits_for_nobody() {
-        // A cut that ends after 0.4 s, and a sort that goes on alone.
+        // A cut that ends after 0.4 s, and a sort that continues alone.
         let tallies = [tally(300, 400, 0, 0), tally(700, 1000, 0, 0)];
         let (_, rows) = divide(&cost(1000, 1000, 0), &tallies, &Around::default());
         assert_eq!((rows[0].0.wall_ns / MS, parts(&rows[0].1)), (400, [300, 0, 0, 100, 0]));

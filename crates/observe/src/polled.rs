@@ -1,12 +1,12 @@
-//! The descriptors that a process polls, read from its memory.
+//! Reads the descriptors that a process polls from its memory.
 
 use pelton_sys::calls::Polled;
 use pelton_sys::{descriptors, other_process};
 
-/// Descriptors of one poll that are looked at, at most.
+/// Maximum number of descriptors of one poll.
 const POLLED: usize = 1024;
 
-/// Descriptors, each with whether it is waited for to be read and to be written.
+/// Returns the descriptors, each with whether it is polled for reading and for writing.
 pub fn polled(pid: u32, set: Polled) -> Option<Vec<(u32, bool, bool)>> {
     match set {
         Polled::Epoll(fd) => descriptors::registered(pid, fd),
@@ -32,7 +32,7 @@ pub fn polled(pid: u32, set: Polled) -> Option<Vec<(u32, bool, bool)>> {
     }
 }
 
-/// An array of pollfd structures: a descriptor (negative: none), the events wanted, those found.
+/// Parses an array of pollfd structures: a descriptor (negative: none), requested events, returned events.
 fn array(bytes: &[u8]) -> Vec<(u32, bool, bool)> {
     const IN: u8 = 0x01;
     const OUT: u8 = 0x04;
@@ -40,7 +40,7 @@ fn array(bytes: &[u8]) -> Vec<(u32, bool, bool)> {
     let one = |bytes: &[u8; 8]| {
         let fd = i32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         let events = u16::from_ne_bytes([bytes[4], bytes[5]]) as u8;
-        // An end is reported whether it was asked for or not.
+        // A hang-up is reported even if not requested.
         (fd >= 0).then_some((fd as u32, events & IN != 0 || events & OUT == 0, events & OUT != 0))
     };
     structures.iter().filter_map(one).collect()

@@ -1,12 +1,13 @@
-//! Several runs of the same text, summed up: medians in place of single figures, the raw values kept beside them.
+//! Summarises several runs of the same command line: medians instead of single values, with the raw values
+//! kept.
 
 use crate::verdict::judge;
 use pelton_record::{Cost, Elsewhere, Pipeline, Repeats, Run, Stage, StageRepeats, Waits};
 
-/// One record for `runs` (at least one), which must be in the order made; `warmup` runs before them were dropped.
+/// Returns one record for `runs` (at least one), in the order made; `warmup` runs before them were dropped.
 ///
-/// If the runs did not all take the same path (`a && b`), their rows cannot be compared: the figures are then the
-/// last run's, and a note says so.
+/// If the runs did not all take the same path (`a && b`), their rows are not comparable: the result is then
+/// the last run's, and a note says so.
 pub fn summarise(mut runs: Vec<Run>, warmup: u32) -> Option<Run> {
     let mut summary = runs.pop()?;
     let same = runs.iter().all(|run| shape(run) == shape(&summary));
@@ -63,7 +64,7 @@ fn stage_repeats(runs: &[Run]) -> Vec<StageRepeats> {
     rows
 }
 
-/// The middle value; of an even number of values, the mean of the two in the middle.
+/// Returns the median; for an even number of values, the mean of the two in the middle.
 pub(crate) fn median(mut values: Vec<u64>) -> u64 {
     values.sort_unstable();
     match values.len() {
@@ -119,7 +120,7 @@ fn median_cost(costs: &[&Cost]) -> Cost {
     }
 }
 
-/// Medians of each part, fitted to the median wall time again.
+/// Returns the medians of each part, fitted again to the median wall time.
 fn median_waits(stages: &[&Stage]) -> Option<Waits> {
     let waits: Vec<&Waits> = stages.iter().filter_map(|stage| stage.waits.as_ref()).collect();
     if waits.len() < stages.len() {

@@ -1,11 +1,11 @@
-//! How a cost grows with the size of the input: the slope of a line through the points on logarithmic scales.
+//! How a cost grows with the input's size: the slope of a line through the points on logarithmic scales.
 
 use pelton_record::{Growth, GrowthPoint};
 
-/// A cost beyond start-up that is smaller than this is drowned by noise, in nanoseconds.
+/// Minimum cost beyond start-up, in nanoseconds; smaller ones drown in noise.
 const LEAST: u64 = 2_000_000;
 
-/// Judges `points`, the first of which is an empty input: what that costs is start-up, and no part of the growth.
+/// Judges `points`, the first of which is an empty input: its cost is start-up, and excluded from the growth.
 pub fn scaling_exponent(command: String, points: Vec<GrowthPoint>) -> Growth {
     let start_up = points.first().map_or(0, |point| point.cpu_ns);
     let beyond = |point: &GrowthPoint| point.cpu_ns.saturating_sub(start_up);
@@ -20,7 +20,7 @@ pub fn scaling_exponent(command: String, points: Vec<GrowthPoint>) -> Growth {
     Growth { command, points, exponent, headline }
 }
 
-/// By least squares; at least three points, of different sizes.
+/// Returns the least-squares slope of at least three points, of different sizes.
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let count = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;

@@ -1,22 +1,22 @@
-//! From figures to an answer: which stage sets the pace, why, and what its neighbours waited for (P2).
+//! From measurements to a verdict: which stage sets the pace, why, and what its neighbours waited for (P2).
 //!
-//! The bottleneck is the stage whose time is most its own: running, ready without a CPU, or waiting for something
-//! outside the pipeline. All others spend theirs starved (waiting for input) or back-pressured (waiting for room).
-//! This is a pure function of the record, so any record can be judged again.
+//! The bottleneck is the stage with the most time of its own: running, runnable without a CPU, or waiting for
+//! something outside the pipeline. All others are starved (blocked on read) or back-pressured (blocked on
+//! write). This is a pure function of the record, so any record can be judged again.
 
 use crate::advice::{self, Awaited, waits_most_for};
 use pelton_record::{Bottleneck, BottleneckKind, PipeUse, Pipeline, Run, Stage, Verdict};
 
-/// Below this wall time the start of processes is most of the work, and nothing can be said about pace.
+/// Below this wall time, starting processes is most of the work, and no bottleneck can be named.
 const TOO_SHORT_NS: u64 = 20_000_000;
-/// Stages within this share of the busiest one are weighed again, by what they spend on CPUs.
+/// Stages within this share of the busiest one are compared again, by CPU time.
 const CLOSE: f64 = 0.10;
 /// Two stages as busy as this, and within [`CLOSE`] of each other, set the pace together.
 const BUSY: f64 = 0.70;
-/// A stage that holds things up for less than this share of the time is no bottleneck.
+/// A stage with less than this share of the time is not a bottleneck.
 const LEAST_SHARE: f64 = 0.25;
 
-/// Judges a run. Only `machine`, `pipelines`, `total` and `wall_ns` are looked at.
+/// Judges a run. Uses only `machine`, `pipelines`, `total` and `wall_ns`.
 pub fn judge(run: &Run) -> Verdict {
     let cores = run.machine.cores;
     let cores_used = if run.wall_ns == 0 { 0.0 } else { run.total.cpu_ns() as f64 / run.wall_ns as f64 };
@@ -56,10 +56,10 @@ pub fn judge(run: &Run) -> Verdict {
     }
 }
 
-/// A pipe that was looked at less often is not spoken of.
+/// A pipe with fewer samples is not mentioned.
 const SOME_SAMPLES: u32 = 30;
 
-/// Share of the pipeline's wall time in which this stage, and not a neighbour, held things up.
+/// Returns the share of the pipeline's wall time in which this stage, and not a neighbour, set the pace.
 fn own_share(stage: &Stage, pipeline: &Pipeline) -> f64 {
     let own_ns = match &stage.waits {
         Some(waits) => waits.own_ns(),
@@ -68,7 +68,7 @@ fn own_share(stage: &Stage, pipeline: &Pipeline) -> f64 {
     own_ns as f64 / pipeline.wall_ns as f64
 }
 
-/// Share of the pipeline's wall time in which this stage was running or ready to run.
+/// Returns the share of the pipeline's wall time in which this stage was running or runnable.
 fn cpu_demand(stage: &Stage, pipeline: &Pipeline) -> f64 {
     let ns = match &stage.waits {
         Some(waits) => waits.running_ns + waits.cpu_wait_ns,
@@ -83,8 +83,8 @@ fn find(index: usize, pipeline: &Pipeline) -> Option<Bottleneck> {
     if most < LEAST_SHARE {
         return None;
     }
-    // A stage whose waiting the probes cannot read (it polls) seems to be held up by nobody. One that computes as
-    // long as that is the better answer.
+    // A stage whose waits the probes cannot read (it polls) appears to wait for no neighbour. A stage that
+    // computes for as long is the better answer.
     let demand = |i: usize| cpu_demand(&pipeline.stages[i], pipeline);
     let candidates = (0..shares.len()).filter(|&i| shares[i] >= most - CLOSE);
     let busiest = candidates.max_by(|&a, &b| demand(a).total_cmp(&demand(b)))?;
@@ -100,8 +100,8 @@ fn find(index: usize, pipeline: &Pipeline) -> Option<Bottleneck> {
     })
 }
 
-/// The stage that would take longest if nobody had to wait for a CPU: where many programs want each one, who computes little
-/// and often waits for it longest.
+/// Returns the stage that would take longest without waits for a CPU: where many programs compete for each
+/// CPU, a stage that computes little but often waits longest.
 fn would_take_longest(pipeline: &Pipeline, shares: &[f64]) -> Option<usize> {
     let quiet_ns = |i: usize| {
         let stage = &pipeline.stages[i];
@@ -122,7 +122,7 @@ fn kind(stage: &Stage) -> BottleneckKind {
     }
 }
 
-/// A row as sentences name it: `stage 2 (grep)`, or `stages 2 to 3 (sort | uniq)`.
+/// Returns a row's name for a sentence: `stage 2 (grep)`, or `stages 2 to 3 (sort | uniq)`.
 pub(crate) fn label(pipeline: &Pipeline, stage: usize) -> String {
     let (numbers, name) = (pipeline.numbers(stage), &pipeline.stages[stage].name);
     match (numbers.start(), numbers.end()) {
@@ -165,7 +165,7 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
     format!("the bottleneck is {}{place}{native}: {what}{company}", label(pipeline, bottleneck.stage))
 }
 
-/// What a stage waits for outside the pipeline, in words: the most of it, if that is known.
+/// Describes a stage's largest wait outside the pipeline, if known.
 fn elsewhere(stage: &Stage) -> &'static str {
     if stage.waits.is_none() {
         return "something else";
@@ -179,7 +179,7 @@ fn elsewhere(stage: &Stage) -> &'static str {
     }
 }
 
-/// How a row ran, if pelton ran it itself.
+/// Describes how pelton ran a row natively.
 fn native_place(pipeline: &Pipeline, row: usize) -> String {
     match pipeline.pass_of(row) {
         None => String::new(),
@@ -191,7 +191,7 @@ fn native_place(pipeline: &Pipeline, row: usize) -> String {
     }
 }
 
-/// Another stage that computes about as much: speeding up either alone gains little.
+/// Returns another stage that computes about as much: speeding up either alone gains little.
 pub(crate) fn partner(pipeline: &Pipeline, bottleneck: &Bottleneck) -> Option<usize> {
     let demand = |i: usize| cpu_demand(&pipeline.stages[i], pipeline);
     let own = demand(bottleneck.stage);
@@ -205,7 +205,7 @@ fn neighbours(pipeline: &Pipeline, bottleneck: usize) -> Vec<String> {
     before.into_iter().chain(after).map(|i| waited(pipeline, i, bottleneck)).collect()
 }
 
-/// A neighbour that works in turns with the bottleneck, in the same pass.
+/// Describes a neighbour that alternates with the bottleneck in the same pass.
 fn took_turns(pipeline: &Pipeline, i: usize, bottleneck: usize) -> Option<String> {
     let pass = pipeline.pass_of(i)?;
     if !pass.rows().contains(&bottleneck) {
@@ -219,7 +219,7 @@ fn took_turns(pipeline: &Pipeline, i: usize, bottleneck: usize) -> Option<String
     ))
 }
 
-/// What a neighbour waited for, in words.
+/// Describes what a neighbour waited for.
 fn waited(pipeline: &Pipeline, i: usize, bottleneck: usize) -> String {
     if let Some(turns) = took_turns(pipeline, i, bottleneck) {
         return turns;
@@ -256,7 +256,7 @@ fn waited(pipeline: &Pipeline, i: usize, bottleneck: usize) -> String {
     }
 }
 
-/// How often a pipe was found so, if that was seen often enough to be told.
+/// Says how often a pipe was in this state, if it was sampled often enough.
 fn often(pipe: Option<&PipeUse>, share: fn(&PipeUse) -> f64) -> String {
     let share = pipe.filter(|pipe| pipe.samples >= SOME_SAMPLES).map(share);
     share
@@ -269,7 +269,8 @@ mod tests {
     use super::*;
     use pelton_record::{Cost, End, How, Machine, Span, Waits};
 
-    /// A stage that lived for 1 s: running, ready, starved, back-pressured and otherwise waiting, in milliseconds.
+    /// A stage that lived for 1 s: running, runnable, starved, back-pressured and otherwise waiting, in
+    /// milliseconds.
     fn stage(name: &str, ms: [u64; 5]) -> Stage {
         let [running, ready, starved, full, other] = ms.map(|ms| ms * 1_000_000);
         Stage {

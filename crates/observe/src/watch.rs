@@ -1,4 +1,4 @@
-//! One watched stage, from its gate to its end; and the pace at which samples are taken.
+//! One watched stage, from its gate to its end; and the sampling rate.
 
 use crate::probes::accounting::Accounting;
 use crate::probes::exact::ExactProbe;
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 pub use crate::probes::waits::Edges;
 
-/// A stage that runs and is being watched.
+/// A running stage that is watched.
 pub struct Watched {
     pid: u32,
     pidfd: Option<OwnedFd>,
@@ -31,36 +31,36 @@ pub struct Watched {
     start_ns: u64,
 }
 
-/// What is known of a stage once it has ended.
+/// The results of a stage that has ended.
 pub struct Finished {
     /// How it ended.
     pub ended: Ended,
     /// Monotonic time of its start.
     pub start_ns: u64,
-    /// Monotonic time of its end, as noticed.
+    /// Monotonic time at which its end was noticed.
     pub end_ns: u64,
-    /// What it cost.
+    /// Its cost.
     pub cost: Cost,
-    /// What it waited for, if it lived long enough to tell.
+    /// Its waits, if it lived long enough.
     pub waits: Option<Waits>,
-    /// How long it was ready without a CPU, if the system says.
+    /// How long it was runnable without a CPU, if the system says.
     pub cpu_wait_ns: Option<u64>,
     /// Its threads, if they were watched.
     pub threads: Option<Threads>,
     /// Its system calls, if they were counted.
     pub syscalls: Option<Syscalls>,
-    /// What it did in the course of time, if that was kept.
+    /// Its timeline, if kept.
     pub timeline: Option<Timeline>,
 }
 
 impl Watched {
-    /// The same, with its system calls counted.
+    /// Does the same, and counts its system calls.
     pub fn start_traced(pid: u32, gate: Gate, edges: Edges) -> Self {
         let syscalls = Some(SyscallProbe::attach(pid));
         Watched { syscalls, ..Watched::start(pid, gate, edges) }
     }
 
-    /// The same, with its waits traced.
+    /// Does the same, and traces its waits.
     pub fn start_exact(pid: u32, gate: Gate, edges: Edges) -> Self {
         let exact = Some(ExactProbe::attach(pid, edges));
         Watched { exact, ..Watched::start(pid, gate, edges) }
@@ -86,28 +86,28 @@ impl Watched {
         }
     }
 
-    /// Watches its threads as well, and those of what it starts.
+    /// Also watches its threads and those of its descendants.
     pub fn with_threads(self) -> Self {
         Watched { threads: Some(ThreadProbe::attach(self.pid, self.start_ns)), ..self }
     }
 
-    /// Keeps what it does in the course of time.
+    /// Keeps its timeline.
     pub fn with_timeline(self) -> Self {
         Watched { timeline: Some(Timeline::begin(self.start_ns)), ..self }
     }
 
-    /// The process that traces it, if one does: a child of this one, and no stage's.
+    /// Returns its tracer, if any: a child of this process that belongs to no stage.
     pub fn tracer(&self) -> Option<u32> {
         let counting = self.syscalls.as_ref().and_then(SyscallProbe::tracer);
         counting.or_else(|| self.exact.as_ref().and_then(ExactProbe::tracer))
     }
 
-    /// Its process id.
+    /// Returns its process id.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Becomes readable when it ends; `None` where the kernel has no pidfd.
+    /// Returns a descriptor that becomes readable when it ends; `None` if the kernel has no pidfd.
     pub fn pidfd(&self) -> Option<BorrowedFd<'_>> {
         self.pidfd.as_ref().map(|fd| fd.as_fd())
     }
@@ -124,7 +124,7 @@ impl Watched {
         }
     }
 
-    /// Reads the last figures of the ended stage and reaps it.
+    /// Reads the last counters of the ended stage and reaps it.
     pub fn finish(self) -> io::Result<Finished> {
         let end_ns = clock::now_ns();
         let wall_ns = end_ns - self.start_ns;
@@ -142,8 +142,8 @@ impl Watched {
     }
 }
 
-/// When to sample: every 5 ms in the first half second, so that short runs say something too, then every 20 ms,
-/// which costs under 0.1% of a core per stage.
+/// When to sample: every 5 ms in the first half second, so that short runs give results too, then every 20
+/// ms, which costs under 0.1% of a core per stage.
 pub struct Pace {
     start_ns: u64,
     next_ns: u64,
@@ -161,7 +161,7 @@ impl Pace {
         Pace { start_ns: now_ns, next_ns: now_ns + QUICK_NS, rounds: 0 }
     }
 
-    /// How long until the next round is due.
+    /// Returns the time until the next round is due.
     pub fn until_next(&self) -> Duration {
         Duration::from_nanos(self.next_ns.saturating_sub(clock::now_ns()))
     }
@@ -171,7 +171,7 @@ impl Pace {
         clock::now_ns() >= self.next_ns
     }
 
-    /// Counts a round that was made, and sets the time of the next one. Rounds that were missed are not made up for.
+    /// Counts a round, and schedules the next one. Missed rounds are not made up for.
     pub fn tick(&mut self) {
         self.rounds += 1;
         let now_ns = clock::now_ns();
@@ -179,7 +179,7 @@ impl Pace {
         self.next_ns = now_ns + if quick { QUICK_NS } else { CALM_NS };
     }
 
-    /// Rounds so far.
+    /// Returns the number of rounds so far.
     pub fn rounds(&self) -> u32 {
         self.rounds
     }

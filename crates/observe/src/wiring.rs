@@ -1,23 +1,24 @@
-//! Which processes form pipelines: those of which one writes to the pipe that the next one reads.
+//! Finds pipelines among processes: one process writes to the pipe that the next one reads.
 //!
-//! A stage is led by the topmost process that has the pipe as its standard input or output: what it starts inherits that. Pipes that
-//! nobody has as standard input (a command substitution's) join nothing.
+//! A stage's leader is the topmost process with the pipe as its standard input or output: its children
+//! inherit that. Pipes that no process has as standard input (those of command substitutions) connect
+//! nothing.
 
 use std::collections::{HashMap, HashSet};
 
-/// A process, as far as it matters here.
+/// The data of a process that is needed here.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wired {
-    /// Who started it, by index.
+    /// Its parent, by index.
     pub parent: Option<usize>,
-    /// The pipes that are its standard input and output.
+    /// The pipes behind its standard input and output.
     pub pipes: [Option<u64>; 2],
 }
 
 pub const IN: usize = 0;
 pub const OUT: usize = 1;
 
-/// The leaders of each pipeline, in the order of the data.
+/// Returns the leaders of each pipeline, in the order of the data flow.
 pub fn chains(processes: &[Wired]) -> Vec<Vec<usize>> {
     let mut ends: [HashMap<u64, usize>; 2] = Default::default();
     for (index, process) in processes.iter().enumerate() {
@@ -26,7 +27,7 @@ pub fn chains(processes: &[Wired]) -> Vec<Vec<usize>> {
             if let Some(pipe) = process.pipes[side]
                 && parent.is_none_or(|parent| parent.pipes[side] != Some(pipe))
             {
-                // Of several, the first one: the others came after it, in the same place.
+                // Of several, the first one: the others came later, at the same place.
                 ends[side].entry(pipe).or_insert(index);
             }
         }

@@ -87,7 +87,7 @@ fn inputs(candidate: &Candidate) -> &[Input] {
 /// Keeps processes whose status depends on timing. Under pipefail the status of every stage shows. SIGPIPE
 /// may end a stage whose reader stops early, depending on how much either of them moves at a time; native
 /// stages move more. So these stay processes: the stage that stops, and its upstream back to a stage that
-/// reads to the end before it prints, whose own input nobody cuts.
+/// reads to the end before it prints, whose own input is not cut short.
 fn keep_statuses(facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
     let is = |at: usize, ask: fn(&Facts) -> bool| facts[at].as_ref().is_some_and(ask);
     for stopper in (1..verdicts.len()).filter(|&at| is(at, |facts| facts.stops_early)) {

@@ -1,29 +1,31 @@
-//! The allocator of the whole program: the C library's, but that large memory begins 64 bytes into a page, not 16.
+//! The program's allocator: the C library's, but large blocks begin 64 bytes into a page, not 16.
 //!
-//! A processor that copies forward with `rep movsb`, as the kernel does in read(2), takes a load for one that depends on the store
-//! before it where the two addresses differ by little modulo 4096 (4K aliasing). The C library puts large memory 16
-//! bytes into a page, and what is read of a file begins with a page: just that case. On an AMD EPYC of the fourth generation, reading
-//! 300 MB from memory into 128 KB again and again takes 0.065 s so; 0.17 s where the place is 1 to 8 bytes into the page, 0.04 s 0 or 64
-//! bytes into it. 64 is better than 0: a rest of a record may stand before what is read.
+//! A processor that copies forward with `rep movsb`, as the kernel does in read(2), takes a load as dependent
+//! on the store before it if the two addresses differ by little modulo 4096 (4K aliasing). The C library
+//! places large blocks 16 bytes into a page, and data read from a file begins at a page: exactly that case.
+//! On a fourth-generation AMD EPYC, repeatedly reading 300 MB from memory into 128 KB then takes 0.065 s;
+//! 0.17 s at 1 to 8 bytes into the page, 0.04 s at 0 or 64. 64 is better than 0: the rest of a record may
+//! precede the data read.
 //!
-//! The road not taken: a type for each buffer that is read into. They are vectors, and travel through teams and kernels as such.
+//! The road not taken: a type for read buffers. They are vectors, and pass through pools and kernels as
+//! vectors.
 
 use std::alloc::{GlobalAlloc, Layout};
 
-/// What is at least so large begins so. In bytes.
+/// Allocations of at least this size are aligned so. In bytes.
 const LARGE_BYTES: usize = 32 << 10;
-/// Memory that is asked for cleared is left as the C library gives it from here on: the kernel has cleared it, and who only touches
-/// little of it should not pay for the rest. In bytes.
+/// Zeroed allocations of at least this size stay as the C library returns them: the kernel has zeroed them,
+/// and a caller that touches only a part need not pay for the rest. In bytes.
 const CLEARED_BYTES_MAX: usize = 1 << 20;
-/// The C library rounds the 16 bytes of its own up to this.
+/// The C library rounds its 16-byte header up to this.
 const ALIGNMENT: usize = 64;
-/// malloc's.
+/// The alignment that malloc guarantees.
 const USUAL_ALIGNMENT: usize = 16;
 
-/// To be declared by the program as its `#[global_allocator]`.
+/// The program declares this as its `#[global_allocator]`.
 pub struct Allocator;
 
-/// What malloc or posix_memalign gives for this layout; null where there is none.
+/// Returns what malloc or posix_memalign returns for this layout; null on failure.
 fn allocate(layout: Layout) -> *mut u8 {
     let large = if layout.size() >= LARGE_BYTES { ALIGNMENT } else { 1 };
     let alignment = layout.align().max(large);
@@ -32,13 +34,13 @@ fn allocate(layout: Layout) -> *mut u8 {
         return unsafe { libc::malloc(layout.size()) }.cast();
     }
     let mut memory = std::ptr::null_mut();
-    // SAFETY: the alignment is a power of two and not smaller than a pointer; the place for the answer is ours.
+    // SAFETY: the alignment is a power of two and not smaller than a pointer; `memory` is writable.
     let refused = unsafe { libc::posix_memalign(&mut memory, alignment, layout.size()) };
     if refused == 0 { memory.cast() } else { std::ptr::null_mut() }
 }
 
-// SAFETY: all memory comes from the C library's malloc, posix_memalign, calloc and realloc, which may be given back by its free whatever
-// its size and alignment; the alignments that they promise are at least those that are asked for.
+// SAFETY: all memory comes from the C library's malloc, posix_memalign, calloc and realloc, and its free
+// accepts all of it, whatever its size and alignment; they align at least as strictly as requested.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         allocate(layout)
@@ -59,18 +61,17 @@ unsafe impl GlobalAlloc for Allocator {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, _: Layout) {
-        // SAFETY: the caller has it from one of these functions, so from the C library.
+        // SAFETY: the caller got it from one of these functions, so from the C library.
         unsafe { libc::free(memory.cast()) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let becomes_large = layout.size() < LARGE_BYTES && size >= LARGE_BYTES;
         if layout.align() <= USUAL_ALIGNMENT && !becomes_large {
-            // Where the kernel moves it, it stays as far into its page.
-            // SAFETY: the caller has it from one of these functions, so from the C library.
+            // A mapping that the kernel moves keeps its offset within the page.
             return unsafe { libc::realloc(memory.cast(), size) }.cast();
         }
-        // SAFETY: the caller sees to it that this size and the alignment make a layout.
+        // SAFETY: the caller guarantees that this size and the alignment make a layout.
         let larger = allocate(unsafe { Layout::from_size_align_unchecked(size, layout.align()) });
         if !larger.is_null() {
             // SAFETY: both are at least so long, and the second is new.
@@ -101,7 +102,7 @@ mod tests {
             Memory(memory, layout).checked()
         }
 
-        /// It is there, and begins where it is asked to.
+        /// Asserts that it is not null and is aligned.
         fn checked(self) -> Memory {
             assert!(!self.0.is_null() && (self.0 as usize).is_multiple_of(self.1.align()), "{:?}", self.1);
             self
@@ -121,7 +122,7 @@ mod tests {
         }
 
         fn begins_with(&self, byte: u8, size: usize) -> bool {
-            // SAFETY: so much was filled.
+            // SAFETY: this many bytes were filled.
             let bytes = unsafe { std::slice::from_raw_parts(self.0, size) };
             bytes.iter().all(|&found| found == byte)
         }

@@ -1,11 +1,12 @@
-//! Where a byte occurs, as bits: one word for each 64 bytes.
+//! Positions of a byte as bit masks: one word for each 64 bytes.
 //!
-//! The portable way works on eight bytes at once; x86-64 compares 16, 32 or 64 with one instruction.
+//! The portable code works on eight bytes at once; x86-64 compares 16, 32 or 64 with one instruction.
 
 /// How many bytes one word covers.
 pub const STEP: usize = 64;
 
-/// Sets bit i of `words[n]` where byte `64 * n + i` is `byte`, and clears the others, those behind the end as well.
+/// Sets bit i of `words[n]` where byte `64 * n + i` is `byte`, and clears all other bits, including those
+/// past the end.
 ///
 /// # Panics
 /// If there are not exactly as many words as the bytes need.
@@ -17,8 +18,8 @@ pub fn equal(bytes: &[u8], byte: u8, words: &mut [u64]) {
 /// How many ranges of bytes [`within`] looks for.
 pub const RANGES: usize = 4;
 
-/// Sets bit i of `words[n]` where byte `64 * n + i` lies in one of `ranges` (both ends included), and clears the others, those
-/// behind the end as well. Fewer ranges are given by naming one several times.
+/// Sets bit i of `words[n]` where byte `64 * n + i` lies in one of `ranges` (both ends included), and clears
+/// all other bits, including those past the end. To pass fewer ranges, repeat one.
 ///
 /// # Panics
 /// If there are not exactly as many words as the bytes need.
@@ -27,14 +28,15 @@ pub fn within(bytes: &[u8], ranges: &[(u8, u8); RANGES], words: &mut [u64]) {
     imp::within(bytes, ranges, words);
 }
 
-/// The last bytes, padded to a whole step, and a bit for each of them.
+/// Returns the last bytes, padded to a whole step, and a mask with a bit for each of them.
 pub(crate) fn padded(rest: &[u8]) -> ([u8; STEP], u64) {
     let mut chunk = [0; STEP];
     chunk[..rest.len()].copy_from_slice(rest);
     (chunk, (1 << rest.len()) - 1)
 }
 
-/// Calls `mask` for each step. A loop and nothing else: iterators that are not compiled for the instructions of `mask` would call it.
+/// Calls `mask` for each step. Only a loop: iterators not compiled for the instructions of `mask` would call
+/// it out of line.
 #[inline(always)]
 pub(crate) fn fill(bytes: &[u8], words: &mut [u64], mask: impl Fn(&[u8; STEP]) -> u64) {
     let (whole, rest) = bytes.as_chunks::<STEP>();
@@ -47,7 +49,7 @@ pub(crate) fn fill(bytes: &[u8], words: &mut [u64], mask: impl Fn(&[u8; STEP]) -
     }
 }
 
-/// Eight bytes at a time: 0x80 where a byte equals, then gathered into eight bits by a multiplication.
+/// Eight bytes at a time: 0x80 where a byte is equal, then a multiplication gathers these into eight bits.
 #[cfg_attr(target_arch = "x86_64", allow(dead_code))]
 fn portable(bytes: &[u8], byte: u8, words: &mut [u64]) {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;

@@ -1,17 +1,18 @@
-//! Starting a program without copying this process: until the child execs, it runs in the parent's memory, on a stack of
-//! its own, and the parent waits. That saves copying page tables, and every fault that a copy costs both sides.
+//! Starts a program without copying this process: until the child execs, it runs in the parent's memory on a
+//! separate stack, and the parent waits. That saves copying page tables, and the faults that a copy costs
+//! both sides.
 
 use std::ffi::{c_int, c_void};
 use std::io;
 
-/// Enough for what a child does before it execs.
+/// Enough for the child's work before exec.
 const STACK_BYTES: usize = 64 * 1024;
 
-/// Runs `child` in a new process that ends with what it returns, if it does not become a program first. `Ok(None)`
-/// where there is no such way.
+/// Runs `child` in a new process, which exits with its return value unless it execs first. Returns `Ok(None)`
+/// where the system cannot do this.
 ///
-/// The caller sees to it that `child` waits for nothing, since this thread waits until it has exec'd or ended; that it
-/// changes no memory but its own stack and what is its own; and that it takes no locks and allocates nothing.
+/// The caller guarantees that `child` does not block, since this thread waits until it has exec'd or exited;
+/// that it writes only to its stack and its own data; and that it takes no locks and allocates nothing.
 #[cfg(target_os = "linux")]
 pub(crate) fn start(mut child: &mut dyn FnMut() -> i32) -> io::Result<Option<u32>> {
     extern "C" fn enter(child: *mut c_void) -> c_int {
@@ -27,15 +28,15 @@ pub(crate) fn start(mut child: &mut dyn FnMut() -> i32) -> io::Result<Option<u32
     let top = unsafe { stack.as_mut_ptr().add(stack.capacity()) };
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     let child: *mut &mut dyn FnMut() -> i32 = &mut child;
-    // SAFETY: the stack and the closure outlive the child's use of them, since CLONE_VFORK keeps this thread waiting; what
-    // the child does is the caller's promise.
+    // SAFETY: the stack and the closure outlive the child's use of them, since CLONE_VFORK keeps this thread
+    // waiting; the caller guarantees what the child does.
     match unsafe { libc::clone(enter, top.cast(), flags, child.cast()) } {
         -1 => Err(io::Error::last_os_error()),
         pid => Ok(Some(pid as u32)),
     }
 }
 
-/// There is no such way.
+/// Returns `None`: not supported here.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn start(_child: &mut dyn FnMut() -> i32) -> io::Result<Option<u32>> {
     Ok(None)

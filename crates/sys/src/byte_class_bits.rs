@@ -1,15 +1,15 @@
-//! Which bytes of a text are one of a few, as bits: where fields and records end, found 64 bytes at a time.
+//! Positions of a few byte values as bit masks: the ends of fields and records, found 64 bytes at a time.
 //!
-//! Who has the bits goes from one field to the next without looking at what lies between, and counts fields without
-//! looking at any.
+//! With the masks, a caller moves from field to field without reading the bytes between, and counts fields
+//! without reading any.
 
 use crate::bits::fill;
 
-/// How many bytes one word of bits stands for.
+/// How many bytes one mask covers.
 pub const STEP: usize = crate::bits::STEP;
 
-/// Makes `words` one for each 64 bytes: bit i of word w tells whether byte 64w + i is one
-/// of `members`. Bits behind the end are 0.
+/// Fills `words` with one mask for each 64 bytes: bit i of word w says whether byte 64w + i is one of
+/// `members`. Bits past the end are 0.
 pub fn mark(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
     imp::mark(bytes, members, words);
 }

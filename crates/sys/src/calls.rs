@@ -1,6 +1,6 @@
-//! What a system call that a thread is blocked in waits for, from its number and arguments in /proc/PID/syscall.
+//! Decodes what a blocked thread waits for, from its system call's number and arguments in /proc/PID/syscall.
 //!
-//! Numbers are this architecture's: a 32-bit program on a 64-bit kernel is misread, and so is not to be trusted.
+//! Numbers are those of this architecture: a 32-bit program on a 64-bit kernel is misread.
 
 /// A blocking system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,43 +17,43 @@ pub enum Call {
     Sleeps,
     /// Waits until one of several descriptors is ready.
     Polls {
-        /// Which.
+        /// The descriptors.
         set: Polled,
-        /// Whether it gives up after a time.
+        /// Whether it has a timeout.
         timed: bool,
     },
     /// Waits for a connection on this descriptor.
     Accepts(u32),
-    /// Waits for the other side to take a connection.
+    /// Waits for the other side to accept the connection.
     Connects(u32),
     /// Waits for another thread to change the word at this address.
     Futex {
-        /// Where the word is, in the process's memory.
+        /// Address of the word in the process's memory.
         address: u64,
-        /// Whether no other process can be meant.
+        /// Whether the futex is private to the process.
         private: bool,
-        /// Whether it gives up after a time.
+        /// Whether it has a timeout.
         timed: bool,
     },
     /// Waits for a lock on the file behind this descriptor.
     Locks(u32),
     /// Opens the file whose name is at this address; a FIFO blocks until the other end is opened.
     Opens {
-        /// Where the name is, in the process's memory.
+        /// Address of the name in the process's memory.
         path: u64,
-        /// What a relative name starts from: a descriptor, or `AT_FDCWD`.
+        /// Base of a relative name: a descriptor, or `AT_FDCWD`.
         directory: i32,
         /// As given to open(2).
         flags: u64,
     },
     /// Waits for a signal.
     Signal {
-        /// Whether it gives up after a time.
+        /// Whether it has a timeout.
         timed: bool,
     },
     /// Waits for the file system.
     Disk,
-    /// Goes on with a wait that a signal interrupted, which one the kernel does not say.
+    /// Resumes a wait that a signal interrupted; the kernel does not say which.
     Resumes,
     /// Anything else.
     Other(i64),
@@ -62,40 +62,40 @@ pub enum Call {
 /// Which child is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Child {
-    /// Any of them.
+    /// Any child.
     Any,
-    /// This one.
+    /// This process.
     Process(u32),
-    /// Any in this process group; 0 is the caller's own.
+    /// Any in this process group; 0 is the caller's group.
     Group(u32),
-    /// The one behind this pidfd.
+    /// The process of this pidfd.
     Pidfd(u32),
-    /// The one that vfork(2) made, until it execs or ends.
+    /// The child of vfork(2), until it execs or exits.
     Vforked,
 }
 
-/// Where the set of descriptors of a poll(2) or its kin is.
+/// Where the descriptor set of poll(2) or a related call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Polled {
     /// An array of `count` pollfd structures.
     Array {
-        /// Where it is, in the process's memory.
+        /// Address in the process's memory.
         address: u64,
-        /// How many there are.
+        /// How many structures.
         count: u64,
     },
     /// Up to three bit sets of `limit` bits.
     Sets {
-        /// Where they are: to read, to write, exceptions; 0 for none.
+        /// Addresses: read, write, exceptions; 0 for none.
         addresses: [u64; 3],
         /// How many bits count.
         limit: u64,
     },
-    /// What is registered with this epoll descriptor.
+    /// The set registered with this epoll descriptor.
     Epoll(u32),
 }
 
-/// Reads a call's number and arguments.
+/// Decodes a call from its number and arguments.
 pub fn call(number: i64, arguments: [u64; 6]) -> Call {
     let fd = |argument: usize| arguments[argument] as u32;
     match number {
@@ -119,7 +119,7 @@ pub fn call(number: i64, arguments: [u64; 6]) -> Call {
         libc::SYS_futex => futex(arguments),
         libc::SYS_flock | libc::SYS_fcntl => Call::Locks(fd(0)),
         libc::SYS_openat | libc::SYS_openat2 => {
-            // openat2's flags are behind a pointer; nobody opens FIFOs with it.
+            // openat2's flags are behind a pointer; no program opens FIFOs with it.
             Call::Opens { path: arguments[1], directory: arguments[0] as i32, flags: arguments[2] }
         }
         libc::SYS_rt_sigsuspend => Call::Signal { timed: false },
@@ -154,7 +154,7 @@ fn futex(arguments: [u64; 6]) -> Call {
     Call::Futex { address: arguments[0], private: arguments[1] & PRIVATE != 0, timed: arguments[3] != 0 }
 }
 
-/// The calls that every architecture has for waiting for one of several descriptors.
+/// Decodes the calls of every architecture that wait for one of several descriptors.
 fn polls(number: i64, arguments: [u64; 6]) -> Option<Call> {
     let (set, timed) = match number {
         libc::SYS_ppoll => (array(arguments), arguments[2] != 0),
@@ -174,7 +174,7 @@ fn sets(arguments: [u64; 6]) -> Polled {
     Polled::Sets { addresses: [arguments[1], arguments[2], arguments[3]], limit: arguments[0] }
 }
 
-/// Calls that newer architectures no longer have.
+/// Decodes calls that newer architectures no longer have.
 #[cfg(target_arch = "x86_64")]
 fn legacy(number: i64, arguments: [u64; 6]) -> Option<Call> {
     Some(match number {
@@ -202,8 +202,8 @@ pub fn moves_bytes(number: i64) -> bool {
         && ![libc::SYS_recvmmsg, libc::SYS_sendmmsg].contains(&number)
 }
 
-/// Whether open(2) with these flags waits for a reader (it opens for writing) or a writer of a FIFO; `None` if it
-/// opens for both, which does not wait.
+/// Whether open(2) with these flags waits for a FIFO's reader (it opens for writing) or its writer; `None` if
+/// it opens for both, which does not block.
 pub fn opens_for_writing(flags: u64) -> Option<bool> {
     match flags as i32 & libc::O_ACCMODE {
         libc::O_RDONLY => Some(false),

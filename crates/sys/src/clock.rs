@@ -7,7 +7,7 @@ pub fn now_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC).unwrap_or(0)
 }
 
-/// Nanoseconds since the machine started, sleep included: the clock of processes' start times.
+/// Nanoseconds since boot, sleep included: the clock of process start times.
 pub fn since_boot_ns() -> u64 {
     read(libc::CLOCK_BOOTTIME).unwrap_or(0)
 }
@@ -18,26 +18,26 @@ pub fn unix_ms() -> u64 {
     now.unwrap_or(Duration::ZERO).as_millis() as u64
 }
 
-/// CPU time used so far by this process, all threads, nanoseconds.
+/// CPU time of this process so far, all threads, nanoseconds.
 pub fn own_cpu_ns() -> u64 {
     read(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0)
 }
 
-/// CPU time used so far by this thread, nanoseconds.
+/// CPU time of this thread so far, nanoseconds.
 pub fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }
 
-/// CPU time used so far by process `pid`, all its threads but not its children, nanoseconds.
+/// CPU time of process `pid` so far, all its threads but not its children, nanoseconds.
 ///
-/// Costs one system call, needs no permission, and is exact where /proc/PID/stat counts ticks.
+/// Costs one system call, needs no permission, and is exact; /proc/PID/stat counts ticks.
 pub fn process_cpu_ns(pid: u32) -> Option<u64> {
-    // A process's CPU clock id is the complement of its pid, shifted, with the low bits naming the scheduler's
-    // clock (2): the kernel's documented encoding, and what clock_getcpuclockid(3) computes.
+    // The kernel documents this encoding and clock_getcpuclockid(3) computes it: the complement of the pid,
+    // shifted, with the scheduler's clock (2) in the low bits.
     read((!(pid as libc::clockid_t) << 3) | 2)
 }
 
-/// Nanoseconds of a clock, by the C library: it knows already where the kernel's own code for that is.
+/// Reads a clock in nanoseconds through the C library, which already knows the address of the vDSO.
 fn read(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a writable timespec; an invalid id is answered with an error.

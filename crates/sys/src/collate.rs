@@ -1,26 +1,27 @@
-//! The C library's own tables for a locale's order, and its own comparison of two strings.
+//! The C library's collation tables of a locale, and its string comparison.
 //!
-//! Where strings are compared once, the library compares them. Where millions are sorted, each is turned into a key
-//! once, from the same tables. How the tables are laid out is no promise of the library's, so they are given out only
-//! for the versions whose layout was compared.
+//! For a single comparison, the library compares. For sorting millions, each string becomes a key once, from
+//! the same tables. The library does not guarantee their layout, so they are returned only for versions whose
+//! layout was verified.
 
-/// The versions of glibc whose tables have been compared, string by string, with what `strcoll` makes of them.
+/// Versions of glibc whose tables were verified, string by string, against `strcoll`.
 pub const TESTED_GLIBC: &[&str] = &["2.36"];
 
-/// The tables for strings of bytes. They stay for as long as the process lives.
+/// Collation tables for byte strings. They live as long as the process.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
-    /// How many levels a comparison has; 0 if bytes are compared.
+    /// Number of comparison levels; 0 if bytes are compared.
     pub levels: usize,
-    /// For each rule and level, flags: 1 forward, 2 backward, 4 the position counts.
+    /// Flags for each rule and level: 1 forward, 2 backward, 4 position counts.
     pub rulesets: &'static [u8],
-    /// For each first byte: what it is, or (negative) where in `extra` the sequences stand that begin with it.
+    /// For each first byte: its element, or (negative) the offset in `extra` of the sequences that begin with
+    /// it.
     pub first: &'static [i32],
     /// Weights by level: a length, then that many bytes.
     pub weights: &'static [u8],
-    /// Sequences of several bytes.
+    /// Multi-byte sequences.
     pub extra: &'static [u8],
-    /// What the sequences of a range are.
+    /// Elements of the sequences of a range.
     pub indirect: &'static [i32],
 }
 
@@ -29,7 +30,7 @@ pub struct Tables {
 pub struct NumberSigns {
     /// The decimal point.
     pub point: Vec<u8>,
-    /// What stands between thousands; often empty.
+    /// The thousands separator; often empty.
     pub thousands: Vec<u8>,
 }
 
@@ -57,10 +58,10 @@ mod platform {
     const WEIGHTS: libc::nl_item = item(3);
     const EXTRA: libc::nl_item = item(4);
     const INDIRECT: libc::nl_item = item(5);
-    /// What stands behind the table before.
+    /// The end of the table before it.
     const WIDE_FIRST: libc::nl_item = item(9);
 
-    /// No table of a locale is larger.
+    /// Upper limit on a table's size.
     const TABLE_BYTES_MAX: usize = 64 << 20;
 
     /// The version of the C library, if it is glibc.
@@ -71,7 +72,7 @@ mod platform {
         unsafe { CStr::from_ptr(version) }.to_str().ok()
     }
 
-    /// A locale of the C library's, loaded for good.
+    /// A C library locale that is never freed.
     #[derive(Clone, Copy, Debug)]
     pub struct Locale(libc::locale_t);
 
@@ -81,8 +82,8 @@ mod platform {
     unsafe impl Sync for Locale {}
 
     impl Locale {
-        /// Loads the categories that sorting needs: LC_CTYPE, LC_COLLATE, LC_NUMERIC, LC_TIME. It stays loaded for as
-        /// long as the process lives, so ask once per name.
+        /// Loads the categories that sorting needs: LC_CTYPE, LC_COLLATE, LC_NUMERIC, LC_TIME. It is never
+        /// freed, so load each name once.
         pub fn load(name: &CStr) -> Option<Self> {
             let mask =
                 libc::LC_CTYPE_MASK | libc::LC_COLLATE_MASK | libc::LC_NUMERIC_MASK | libc::LC_TIME_MASK;
@@ -91,18 +92,18 @@ mod platform {
             (!locale.is_null()).then_some(Locale(locale))
         }
 
-        /// `strcoll`: how the library orders two strings.
+        /// Compares two strings with `strcoll`.
         pub fn compare(&self, a: &CStr, b: &CStr) -> Ordering {
             // SAFETY: two C strings and a locale that is alive.
             unsafe { strcoll_l(a.as_ptr(), b.as_ptr(), self.0) }.cmp(&0)
         }
 
-        /// Its decimal point and what stands between thousands.
+        /// Returns its decimal point and thousands separator.
         pub fn number_signs(&self) -> NumberSigns {
             NumberSigns { point: self.text(libc::RADIXCHAR), thousands: self.text(libc::THOUSEP) }
         }
 
-        /// The abbreviated names of the twelve months.
+        /// Returns the abbreviated names of the twelve months.
         pub fn months(&self) -> Vec<Vec<u8>> {
             (0..12).map(|month| self.text(libc::ABMON_1 + month)).collect()
         }
@@ -112,8 +113,8 @@ mod platform {
             unsafe { CStr::from_ptr(self.raw(item)) }.to_bytes().to_vec()
         }
 
-        /// Not by `nl_langinfo_l`: linked statically, glibc's 2.36 asks the thread's own locale there, whatever it is given, and
-        /// every order would be that of bytes.
+        /// Does not use `nl_langinfo_l`: statically linked glibc 2.36 queries the thread's locale there,
+        /// whatever its argument, so every order would be that of bytes.
         fn raw(&self, item: libc::nl_item) -> *const c_char {
             // SAFETY: the locale is alive; it is this thread's until the end of this function.
             let before = unsafe { libc::uselocale(self.0) };
@@ -124,13 +125,13 @@ mod platform {
             found
         }
 
-        /// The tables of its order; `None` if this version of the library was not compared, or they are not laid out
-        /// as expected.
+        /// Returns its collation tables; `None` if this version of the library was not verified, or the
+        /// layout is unexpected.
         pub fn tables(&self) -> Option<Tables> {
             if !TESTED_GLIBC.contains(&glibc_version()?) {
                 return None;
             }
-            // The number of levels is no string: it stands where the pointer would.
+            // The number of levels is not a string: it is stored in place of the pointer.
             let levels = self.raw(LEVELS) as usize & 0xffff_ffff;
             if levels == 0 {
                 let none =
@@ -148,17 +149,17 @@ mod platform {
             Some(tables)
         }
 
-        /// The bytes of a table, up to where the next one starts.
+        /// Returns a table's bytes, up to the start of the next one.
         fn between(&self, start: libc::nl_item, end: libc::nl_item) -> Option<&'static [u8]> {
             let (start, end) = (self.raw(start).cast::<u8>(), self.raw(end).cast::<u8>());
             let len = (end as usize).checked_sub(start as usize).filter(|len| *len <= TABLE_BYTES_MAX)?;
-            // SAFETY: in the versions named above the tables of a category are pieces of one mapped file, in this
-            // order; the locale is never freed, and nobody writes to it.
+            // SAFETY: in the versions above, the tables of a category are parts of one mapped file, in this
+            // order; the locale is never freed and never written to.
             Some(unsafe { std::slice::from_raw_parts(start, len) })
         }
     }
 
-    /// The same bytes as 32-bit integers of this machine.
+    /// Reinterprets the bytes as native 32-bit integers.
     fn words(bytes: &'static [u8]) -> Option<&'static [i32]> {
         // SAFETY: every pattern of bits is an integer.
         let (before, words, _) = unsafe { bytes.align_to::<i32>() };
@@ -172,17 +173,17 @@ mod platform {
     use std::cmp::Ordering;
     use std::ffi::CStr;
 
-    /// There is no glibc.
+    /// `None`: not glibc.
     pub fn glibc_version() -> Option<&'static str> {
         None
     }
 
-    /// There is none.
+    /// Not available without glibc.
     #[derive(Clone, Copy, Debug)]
     pub enum Locale {}
 
     impl Locale {
-        /// None can be loaded.
+        /// Returns `None`.
         pub fn load(_name: &CStr) -> Option<Self> {
             None
         }
@@ -214,7 +215,7 @@ mod tests {
     use super::*;
     use std::cmp::Ordering;
 
-    /// Also where the library is linked statically: `cargo xtask test` runs it in both ways.
+    /// Also covers static linking: `cargo xtask test` runs it both ways.
     #[test]
     fn an_english_order_is_not_that_of_bytes() {
         let Some(locale) = Locale::load(c"en_US.UTF-8") else { return };

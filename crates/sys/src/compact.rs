@@ -1,33 +1,35 @@
-//! Vector instructions for moving runs of byte values and dropping others: what the compiler does not find by itself.
+//! Vector code for shifting ranges of byte values and dropping others, which the compiler does not generate
+//! by itself.
 //!
-//! Leaving bytes out means that each one's place depends on all before it. AVX-512 has an instruction for that; SSSE3
-//! can look up how to shuffle eight bytes. Other machines get `None`, and the caller does it byte by byte.
+//! When bytes are dropped, each output position depends on all bytes before it. AVX-512 has an instruction
+//! for that; SSSE3 can shuffle eight bytes by a lookup table. Other machines get `None`, and the caller works
+//! byte by byte.
 
-/// A run of neighbouring byte values, `low` to `low + span`, and how far they move (modulo 256).
+/// A range of byte values, `low` to `low + span`, and what is added to each (modulo 256).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The first.
+    /// The first value.
     pub low: u8,
-    /// How many follow.
+    /// How many values follow it.
     pub span: u8,
-    /// What is added to each.
+    /// Added to each value.
     pub shift: u8,
 }
 
-/// How many bytes more than it is given the output must have room for.
+/// How many bytes the output must have room for beyond the input's length.
 pub const ROOM: usize = 64;
 
-/// Writes `bytes` to `out` without those in `drops`, those in `moves` moved; a byte may be in one run of each only.
-/// `out` must hold [`ROOM`] bytes more than `bytes`; what lies behind the result is undefined. Returns its length, or
-/// `None` if this machine has no instructions for it.
+/// Copies `bytes` to `out` without those in `drops`, and shifts those in `moves`; a byte may be in one range
+/// of each at most. `out` must hold [`ROOM`] bytes more than `bytes`; its content past the result is
+/// undefined. Returns the result's length, or `None` if this machine lacks the instructions.
 pub fn move_and_drop(bytes: &[u8], moves: &[Run], drops: &[Run], out: &mut [u8]) -> Option<usize> {
     assert!(out.len() >= bytes.len() + ROOM, "no room for whole vectors");
     imp::move_and_drop(bytes, moves, drops, out)
 }
 
-/// Writes `bytes` to `out`, those outside of the runs in `keeps` (whose shifts are not looked at) become `to`, and of
-/// neighbours that are `to` only the first is written; none if `after` says that one stands before. `to` is in none of
-/// the runs. Room, result and `None` as for [`move_and_drop`].
+/// Copies `bytes` to `out`. Bytes outside the ranges in `keeps` (whose shifts are ignored) become `to`, and
+/// only the first of adjacent `to`s is written; none if `after` says that one precedes. `to` is in none of
+/// the ranges. Room, result and `None` as for [`move_and_drop`].
 pub fn squeeze(bytes: &[u8], keeps: &[Run], to: u8, after: bool, out: &mut [u8]) -> Option<usize> {
     assert!(out.len() >= bytes.len() + ROOM, "no room for whole vectors");
     imp::squeeze(bytes, keeps, to, after, out)
@@ -100,7 +102,7 @@ mod imp {
         end
     }
 
-    /// 16 bytes at a time, of which each half is shuffled. `out` holds 64 bytes more than `bytes`.
+    /// 16 bytes at a time, each half shuffled. `out` holds 64 bytes more than `bytes`.
     #[target_feature(enable = "ssse3,popcnt")]
     pub(super) fn squeeze_narrow(bytes: &[u8], keeps: &[Run], to: u8, after: bool, out: &mut [u8]) -> usize {
         let (mut end, mut before) = (0, u32::from(after));
@@ -150,7 +152,7 @@ mod imp {
         end
     }
 
-    /// 16 bytes at a time, of which each half is shuffled. `out` holds 64 bytes more than `bytes`.
+    /// 16 bytes at a time, each half shuffled. `out` holds 64 bytes more than `bytes`.
     #[target_feature(enable = "ssse3,popcnt")]
     pub(super) fn narrow(bytes: &[u8], moves: &[Run], drops: &[Run], out: &mut [u8]) -> usize {
         let mut end = 0;
@@ -189,7 +191,7 @@ mod imp {
         pack(moved, valid & !(_mm_movemask_epi8(dropped) as u32), out, end)
     }
 
-    /// Writes the bytes that `kept` has bits for.
+    /// Writes the bytes whose bits are set in `kept`.
     #[inline]
     #[target_feature(enable = "ssse3,popcnt")]
     fn pack(bytes: __m128i, kept: u32, out: &mut [u8], mut end: usize) -> usize {
@@ -204,7 +206,7 @@ mod imp {
         end
     }
 
-    /// For each set of kept bytes out of eight: their indices, the first in the lowest byte.
+    /// For each subset of eight bytes: the indices of its members, the first in the lowest byte.
     static ORDERS: [u64; 256] = orders();
 
     const fn orders() -> [u64; 256] {
@@ -232,7 +234,7 @@ mod tests {
 
     type Variant = fn(&[u8], &[Run], &[Run], &mut [u8]) -> Option<usize>;
 
-    /// What this machine chooses, and what it would choose without its newest instructions.
+    /// The variant that this machine selects, and the one it would select without its newest instructions.
     fn variants() -> Vec<Variant> {
         let mut variants: Vec<Variant> = vec![move_and_drop];
         #[cfg(target_arch = "x86_64")]

@@ -1,6 +1,6 @@
-//! The ways that Linux has of moving bytes from one file to another, and what belongs to files beside their bytes.
+//! Linux's ways to move bytes between files, and the copying of file metadata.
 //!
-//! Offsets are explicit, so that the position of neither file matters, except where said.
+//! Offsets are explicit, so neither file's position matters, except where noted.
 
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, SeekFrom, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
@@ -11,24 +11,24 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Shares the blocks of `from` with `to`: a copy on write.
+/// Shares the blocks of `from` with `to`, copy-on-write.
 ///
 /// # Errors
-/// If the file system cannot, or they are on two.
+/// If the file system cannot, or the files are on different ones.
 pub fn clone_blocks(from: &File, to: &File) -> io::Result<()> {
     Ok(rustix::fs::ioctl_ficlone(to, from)?)
 }
 
-/// Lets the kernel copy up to `bytes`, from and to `at`; how many it copied, 0 at the end.
+/// Makes the kernel copy up to `bytes` from and to offset `at`; returns how many it copied, 0 at the end.
 ///
 /// # Errors
-/// Those of copy_file_range(2): `EXDEV`, `EINVAL` or `EOPNOTSUPP` where it cannot be done.
+/// Those of copy_file_range(2): `EXDEV`, `EINVAL` or `EOPNOTSUPP` where it is not possible.
 pub fn copy_range(from: &File, to: &File, at: u64, bytes: usize) -> io::Result<usize> {
     let (mut source, mut target) = (at, at);
     Ok(rustix::fs::copy_file_range(from, Some(&mut source), to, Some(&mut target), bytes)?)
 }
 
-/// The same by sendfile(2), to the position of `to`.
+/// Does the same with sendfile(2), to the current position of `to`.
 ///
 /// # Errors
 /// Those of sendfile(2).
@@ -57,9 +57,9 @@ pub fn splice_out(pipe: &impl AsFd, to: &File, at: u64, bytes: usize) -> io::Res
     Ok(rustix::pipe::splice(pipe, None, to, Some(&mut target), bytes, flags)?)
 }
 
-/// Copies `at..at + bytes` through memory that both files are mapped to: byte by byte, or at once. `to` is as long
-/// already, and has its blocks: a page that the disk has no room for would kill this process. So would a source that
-/// another process cuts meanwhile.
+/// Copies `at..at + bytes` between mappings of both files: byte by byte, or at once. `to` already has this
+/// length and its blocks allocated: a page without disk space would kill this process. So would a source that
+/// another process truncates meanwhile.
 ///
 /// # Errors
 /// If they cannot be mapped.
@@ -76,7 +76,7 @@ pub fn copy_mapped(from: &File, to: &File, at: u64, bytes: usize, one_by_one: bo
     // SAFETY: as above.
     let target_at = unsafe { target.first.cast::<u8>().add(before) };
     if !one_by_one {
-        // SAFETY: two mappings that live until the end of this function, of two files, so they do not overlap.
+        // SAFETY: the mappings live until this function ends; they are of two files, so they do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(source, target_at, bytes) };
         return Ok(());
     }
@@ -93,7 +93,7 @@ pub fn copy_mapped(from: &File, to: &File, at: u64, bytes: usize, one_by_one: bo
     Ok(())
 }
 
-/// A part of a file in memory.
+/// A mapped range of a file.
 struct Mapping {
     first: *mut libc::c_void,
     bytes: usize,
@@ -119,23 +119,23 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: this is the mapping that `new` made, and nobody refers to it any more.
+        // SAFETY: this is the mapping that `new` made, and nothing refers to it any more.
         unsafe { libc::munmap(self.first, self.bytes) };
     }
 }
 
-/// Takes the room for `bytes` at `at` now.
+/// Allocates disk space for `bytes` at `at` now.
 ///
 /// # Errors
-/// If there is none, or the file system cannot promise it.
+/// If there is not enough, or the file system cannot allocate ahead.
 pub fn reserve(file: &File, at: u64, bytes: u64) -> io::Result<()> {
     Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), at, bytes)?)
 }
 
-/// Where data begin at or after `at`, and where they end; `None` if there is nothing but a hole.
+/// Returns the start and end of the first data at or after `at`; `None` if only a hole follows.
 ///
 /// # Errors
-/// If the file system does not tell.
+/// If the file system does not support it.
 pub fn next_data(file: &File, at: u64) -> io::Result<Option<(u64, u64)>> {
     let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
         Ok(start) => start,
@@ -145,18 +145,18 @@ pub fn next_data(file: &File, at: u64) -> io::Result<Option<(u64, u64)>> {
     Ok(Some((start, rustix::fs::seek(file, SeekFrom::Hole(start))?)))
 }
 
-/// Tells the kernel that a file is read from its start to its end.
+/// Advises the kernel that a file will be read sequentially.
 pub fn will_read_in_order(file: &File) {
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Sequential);
 }
 
-/// Renames, unless there is something of the new name.
+/// Renames, unless the new name exists.
 ///
 /// # Errors
-/// `AlreadyExists` then; and all that rename(2) may say.
+/// `AlreadyExists` if it does; and those of rename(2).
 pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, rustix::fs::RenameFlags::NOREPLACE) {
-        // A file system that knows no flags.
+        // The file system does not support flags.
         Err(Errno::INVAL | Errno::NOSYS) if std::fs::symlink_metadata(to).is_ok() => {
             Err(io::ErrorKind::AlreadyExists.into())
         }
@@ -165,7 +165,8 @@ pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Sets both times of what is at `path`; of a link there, if `like` is one, else of what it leads to, which was written.
+/// Sets both times of the file at `path`; of the link itself if `like` is a link, otherwise of its target,
+/// which was written.
 ///
 /// # Errors
 /// Those of utimensat(2).
@@ -178,7 +179,8 @@ pub fn set_times(path: &Path, like: &Metadata) -> io::Result<()> {
     Ok(rustix::fs::utimensat(CWD, path, &times, following_unless_link(like))?)
 }
 
-/// Gives what is at `path` the owner and group of `like`; a link there, if `like` is one, else what it leads to.
+/// Sets owner and group of the file at `path` to those of `like`; of the link itself if `like` is a link,
+/// otherwise of its target.
 ///
 /// # Errors
 /// Those of chown(2).
@@ -199,7 +201,7 @@ pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     Ok(rustix::fs::chmod(path, Mode::from_raw_mode(mode & 0o7777))?)
 }
 
-/// Makes a FIFO, a socket's name or a device like this one.
+/// Makes a FIFO, a socket file or a device like this one.
 ///
 /// # Errors
 /// Those of mknod(2).
@@ -208,24 +210,24 @@ pub fn make_special(path: &Path, like: &Metadata, mode: u32) -> io::Result<()> {
     Ok(rustix::fs::mknodat(CWD, path, kind, Mode::from_raw_mode(mode & 0o7777), like.rdev())?)
 }
 
-/// The permissions that new files do not get.
+/// Returns the process's umask.
 pub fn umask() -> u32 {
     umask_told().unwrap_or_else(|| {
-        // umask(2) tells it only by setting it: what another thread makes or starts meanwhile has none.
+        // umask(2) reads it only by setting it: files that another thread creates meanwhile get none.
         let mask = rustix::process::umask(Mode::empty());
         rustix::process::umask(mask);
         mask.as_raw_mode()
     })
 }
 
-/// What the kernel says of this process.
+/// Reads it from /proc.
 fn umask_told() -> Option<u32> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
     u32::from_str_radix(mask.trim(), 8).ok()
 }
 
-/// A file for writing: new, with these permissions less the umask, or one that is there.
+/// Opens a file for writing: a new one, with these permissions less the umask, or an existing one.
 ///
 /// # Errors
 /// Those of open(2).
@@ -235,7 +237,7 @@ pub fn open_for_writing(path: &Path, new: bool, mode: u32) -> io::Result<File> {
     Ok(rustix::fs::open(path, flags, Mode::from_raw_mode(mode))?.into())
 }
 
-/// Opens the same file once more, to read and write it, as mapping asks for.
+/// Opens the file again for reading and writing, as mapping requires.
 ///
 /// # Errors
 /// Those of open(2).
@@ -243,7 +245,7 @@ pub fn open_again(path: &Path) -> io::Result<File> {
     File::options().read(true).write(true).open(path)
 }
 
-/// The names of extended attributes, those of access control lists among them; none where there can be none.
+/// Returns the names of extended attributes, including access control lists; none if not supported.
 pub fn attribute_names(path: &Path) -> Vec<CString> {
     let Ok(bytes) = rustix::fs::llistxattr(path, &mut [0_u8; 0]) else { return Vec::new() };
     let mut names = vec![0; bytes];
@@ -252,7 +254,7 @@ pub fn attribute_names(path: &Path) -> Vec<CString> {
     parts.filter_map(|name| CString::new(name).ok()).collect()
 }
 
-/// Gives `to` the extended attribute that `from` has.
+/// Copies an extended attribute of `from` to `to`.
 ///
 /// # Errors
 /// If it cannot be read or set.
@@ -263,18 +265,18 @@ pub fn copy_attribute(from: &Path, to: &Path, name: &CString) -> io::Result<()> 
     Ok(rustix::fs::lsetxattr(to, name, &value[..bytes], XattrFlags::empty())?)
 }
 
-/// What is known of a file system by its type.
+/// What a file system's type says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileSystem {
-    /// It makes its files up as they are read.
+    /// Generates file contents on reading.
     MadeUp,
-    /// What it holds is in this machine, and goes through the page cache: nobody else could copy it.
+    /// Stores its files on this machine and uses the page cache: no server could copy them instead.
     Local,
-    /// Another.
+    /// Any other.
     Other,
 }
 
-/// That of a file.
+/// Returns the class of a file's file system.
 pub fn file_system(file: &File) -> FileSystem {
     const PROC: u64 = 0x9fa0;
     const SYSFS: u64 = 0x6265_6572;
@@ -286,7 +288,7 @@ pub fn file_system(file: &File) -> FileSystem {
     const XFS: u64 = 0x5846_5342;
     const BTRFS: u64 = 0x9123_683e;
     const F2FS: u64 = 0xf2f5_2010;
-    // Layers of such, in containers.
+    // Layers of local file systems, in containers.
     const OVERLAY: u64 = 0x794c_7630;
     match rustix::fs::fstatfs(file).map(|about| about.f_type as u64) {
         Ok(PROC | SYSFS | DEBUGFS | TRACEFS | CGROUP2) => FileSystem::MadeUp,

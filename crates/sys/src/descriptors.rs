@@ -1,4 +1,4 @@
-//! The open descriptors of a process: what is behind each, and which way it goes.
+//! The open descriptors of a process: what each refers to, and in which direction it is open.
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags};
 use rustix::io::Errno;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub struct Descriptor {
     /// Its number.
     pub fd: u32,
-    /// What is behind it.
+    /// What it refers to.
     pub target: Target,
     /// Whether it is open for reading.
     pub reads: bool,
@@ -17,7 +17,7 @@ pub struct Descriptor {
     pub writes: bool,
 }
 
-/// What is behind a descriptor.
+/// What a descriptor refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// An anonymous pipe, by its inode.
@@ -26,7 +26,7 @@ pub enum Target {
     Fifo(Fifo),
     /// A socket, by its inode.
     Socket(u64),
-    /// What the kernel calls by a name in brackets: `[eventfd]`, `[eventpoll]`, `[timerfd]`, `[pidfd]` …
+    /// What the kernel names in brackets: `[eventfd]`, `[eventpoll]`, `[timerfd]`, `[pidfd]` …
     Anonymous(String),
     /// A terminal.
     Terminal(String),
@@ -34,19 +34,19 @@ pub enum Target {
     File(String),
 }
 
-/// A FIFO: the file, and the path it was opened by.
+/// A FIFO: its file, and the path by which it was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fifo {
-    /// Its file system.
+    /// Device of its file system.
     pub device: u64,
-    /// Its number there.
+    /// Inode.
     pub inode: u64,
     /// Its path.
     pub path: String,
 }
 
-/// The descriptors of `pid`; `None` if they are not to be seen. A process may list its descriptors to one who may not
-/// see where they lead: who may not see one may see none.
+/// Returns the descriptors of `pid`; `None` if they are not readable. A process may let others list its
+/// descriptors but not read where they lead; that also gives `None`.
 pub fn all(pid: u32) -> Option<Vec<Descriptor>> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
     let mut all = Vec::new();
@@ -54,14 +54,14 @@ pub fn all(pid: u32) -> Option<Vec<Descriptor>> {
         match read(pid, fd) {
             Ok(one) => all.push(one),
             Err(Errno::ACCESS | Errno::PERM) => return None,
-            // Closed since.
+            // Closed meanwhile.
             Err(_) => {}
         }
     }
     Some(all)
 }
 
-/// Descriptor `fd` of `pid`; `None` if it is closed or not to be seen.
+/// Returns descriptor `fd` of `pid`; `None` if it is closed or not readable.
 pub fn one(pid: u32, fd: u32) -> Option<Descriptor> {
     read(pid, fd).ok()
 }
@@ -70,7 +70,8 @@ fn read(pid: u32, fd: u32) -> Result<Descriptor, Errno> {
     let path = format!("/proc/{pid}/fd/{fd}");
     let link = rustix::fs::readlink(&path, Vec::new())?.to_string_lossy().into_owned();
     let target = target(&path, link);
-    // Which end of a pipe it is, is told by the owner's permissions of the link. Files are not asked: nobody blocks on them.
+    // The owner's permissions on the link say which end of a pipe it is. Files are not queried: no process
+    // blocks on them.
     let (reads, writes) = match target {
         Target::Pipe(_) | Target::Fifo(_) => {
             let mode = rustix::fs::lstat(&path)?.st_mode;
@@ -101,7 +102,7 @@ fn target(path: &str, link: String) -> Target {
     }
 }
 
-/// The FIFO that `path` leads to, if it is one. A file system that is far away is not asked: it might not answer.
+/// Returns the FIFO at `path`, if it is one. Does not query a remote file system: it might not answer.
 pub fn fifo(path: &str, shown: &str) -> Option<Fifo> {
     let asked = StatxFlags::TYPE | StatxFlags::INO;
     let found = rustix::fs::statx(CWD, path, AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT, asked).ok()?;
@@ -110,22 +111,22 @@ pub fn fifo(path: &str, shown: &str) -> Option<Fifo> {
     is_fifo.then(|| Fifo { device, inode: found.stx_ino, path: shown.to_owned() })
 }
 
-/// Where a relative path of `pid` starts: its working directory.
+/// Returns the working directory of `pid`, where its relative paths start.
 pub fn working_directory(pid: u32) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
-/// The descriptors registered with epoll descriptor `fd` of `pid`; `None` if that is not to be seen.
+/// Returns the descriptors registered with epoll descriptor `fd` of `pid`; `None` if not readable.
 pub fn registered(pid: u32, fd: u32) -> Option<Vec<(u32, bool, bool)>> {
     Some(parse_registered(&info(pid, fd)?))
 }
 
-/// /proc/PID/fdinfo/FD.
+/// Returns /proc/PID/fdinfo/FD.
 pub fn info(pid: u32, fd: u32) -> Option<String> {
     std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).ok()
 }
 
-/// Lines such as `tfd:        5 events:       19 data: …`, with events in hexadecimal.
+/// Parses lines such as `tfd:        5 events:       19 data: …`, with events in hexadecimal.
 fn parse_registered(text: &str) -> Vec<(u32, bool, bool)> {
     let line = |line: &str| {
         let mut words = line.strip_prefix("tfd:")?.split_ascii_whitespace();
@@ -141,12 +142,12 @@ pub fn is_locked(pid: u32, fd: u32) -> bool {
     info(pid, fd).is_some_and(|text| text.lines().any(|line| line.starts_with("lock:")))
 }
 
-/// The number of the event behind an eventfd: the same for all descriptors of that event, in all processes.
+/// Returns the id of an eventfd's event: the same for all descriptors of that event, in all processes.
 pub fn event(pid: u32, fd: u32) -> Option<u64> {
     info(pid, fd)?.lines().find_map(|line| line.strip_prefix("eventfd-id:"))?.trim().parse().ok()
 }
 
-/// The process behind a pidfd.
+/// Returns the process of a pidfd.
 pub fn behind_pidfd(pid: u32, fd: u32) -> Option<u32> {
     info(pid, fd)?.lines().find_map(|line| line.strip_prefix("Pid:"))?.trim().parse().ok()
 }

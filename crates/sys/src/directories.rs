@@ -1,6 +1,7 @@
-//! Directories: opening and listing them with as few calls as the kernel allows, and what an entry in one is.
+//! Directories: opening and listing them with as few system calls as the kernel allows, and the types of
+//! their entries.
 //!
-//! Names are relative to an open directory, so that a path is looked up once, and its length does not matter.
+//! Names are relative to an open directory, so a path is resolved only once and its length does not matter.
 
 mod end;
 
@@ -12,10 +13,10 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::LazyLock;
 
-/// What an entry is.
+/// The type of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A plain file.
+    /// A regular file.
     File,
     /// A directory.
     Directory,
@@ -29,12 +30,12 @@ pub enum Kind {
     Block,
     /// A character device.
     Character,
-    /// The file system does not say: ask for the entry's status.
+    /// The file system does not say: query the entry's status.
     Unknown,
 }
 
 impl Kind {
-    /// What a directory says of an entry.
+    /// Converts the type in a directory entry.
     fn listed(kind: u8) -> Self {
         match kind {
             libc::DT_REG => Kind::File,
@@ -70,7 +71,7 @@ impl From<rustix::fs::FileType> for Kind {
 pub struct Time {
     /// Seconds.
     pub seconds: i64,
-    /// Nanoseconds beyond them.
+    /// Nanoseconds beyond the seconds.
     pub nanoseconds: i64,
 }
 
@@ -79,17 +80,17 @@ pub fn now() -> Time {
     use std::time::{SystemTime, UNIX_EPOCH};
     match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(since) => Time { seconds: since.as_secs() as i64, nanoseconds: i64::from(since.subsec_nanos()) },
-        // A clock that is set to before it.
+        // The clock is set to before the epoch.
         Err(_) => Time::default(),
     }
 }
 
-/// What stat(2) tells.
+/// The result of stat(2).
 #[derive(Clone, Copy, Debug)]
 pub struct Status {
-    /// The file system.
+    /// Device of the file system.
     pub device: u64,
-    /// The number there.
+    /// Inode.
     pub inode: u64,
     /// Type and permissions.
     pub mode: u32,
@@ -101,29 +102,29 @@ pub struct Status {
     pub group: u32,
     /// Bytes.
     pub size: u64,
-    /// Blocks of 512 bytes that it takes.
+    /// Allocated blocks of 512 bytes.
     pub blocks: u64,
-    /// When it was read.
+    /// Last access.
     pub accessed: Time,
-    /// When its contents changed.
+    /// Last change of its contents.
     pub modified: Time,
-    /// When anything of it changed.
+    /// Last change of contents or metadata.
     pub changed: Time,
 }
 
 impl Status {
-    /// What it is.
+    /// Returns its type.
     pub fn kind(&self) -> Kind {
         rustix::fs::FileType::from_raw_mode(self.mode).into()
     }
 }
 
-/// Where relative names start if no directory is given: the working directory.
+/// Returns the working directory, where relative names start if no directory is given.
 pub fn here() -> BorrowedFd<'static> {
     CWD
 }
 
-/// Asks for the status of `name`, and of what a link there leads to if `follow`.
+/// Returns the status of `name`; of a link's target if `follow`.
 ///
 /// # Errors
 /// Those of fstatat(2).
@@ -133,7 +134,7 @@ pub fn status(at: BorrowedFd<'_>, name: &CStr, follow: bool) -> io::Result<Statu
     Ok(convert(&rustix::fs::statat(at, name, flags | AtFlags::NO_AUTOMOUNT)?))
 }
 
-/// The status of an open file.
+/// Returns the status of an open file.
 ///
 /// # Errors
 /// Those of fstat(2).
@@ -160,7 +161,7 @@ fn convert(stat: &rustix::fs::Stat) -> Status {
     }
 }
 
-/// Opens a directory to list it. A link is followed only if `follow`.
+/// Opens a directory to list it. Follows a link only if `follow`.
 ///
 /// # Errors
 /// Those of openat(2).
@@ -175,25 +176,26 @@ fn listing_flags(follow: bool) -> OFlags {
 
 const TMPFS: u64 = 0x0102_1994;
 
-/// The number of the file system's type.
+/// Returns the magic number of the file system's type.
 fn file_system(fd: BorrowedFd<'_>) -> Option<u64> {
     // Where the type of this field is signed, it has 64 bits.
     #[allow(clippy::unnecessary_cast)]
     rustix::fs::fstatfs(fd).ok().map(|system| system.f_type as u64)
 }
 
-/// Whether what is in a directory may be reached. Root always may, and is not made to ask; who cannot be told, may.
+/// Whether the directory may be searched. Root always may, so no call is made; `true` if it cannot be
+/// determined.
 pub fn may_search(directory: BorrowedFd<'_>) -> bool {
     static ROOT: LazyLock<bool> = LazyLock::new(|| rustix::process::geteuid().is_root());
     *ROOT || rustix::fs::accessat(directory, c".", Access::EXISTS, AtFlags::EACCESS) != Err(Errno::ACCESS)
 }
 
-/// The same for a path from the working directory that may be longer than the kernel takes at once.
+/// Opens a path from the working directory that may be longer than the kernel accepts at once.
 ///
 /// # Errors
 /// Those of openat(2).
 pub fn open_long(path: &[u8], follow: bool) -> io::Result<OwnedFd> {
-    /// PATH_MAX, less what ends it.
+    /// PATH_MAX, less the final NUL.
     const LONGEST: usize = 4095;
     let mut at: Option<OwnedFd> = None;
     let mut rest = path;
@@ -214,26 +216,27 @@ pub fn open_long(path: &[u8], follow: bool) -> io::Result<OwnedFd> {
 pub struct Entry<'a> {
     /// The name.
     pub name: &'a CStr,
-    /// What it is.
+    /// Its type.
     pub kind: Kind,
-    /// Its number on the file system.
+    /// Its inode.
     pub inode: u64,
-    /// Where the directory stands behind it.
+    /// The directory's offset after it.
     next: u64,
 }
 
-/// Whether there is more to come.
+/// Whether to list more entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum More {
-    /// Go on.
+    /// Continue.
     Yes,
-    /// Stop, and let the next listing of the same descriptor begin behind this entry.
+    /// Stop; the next listing of the same descriptor begins after this entry.
     Later,
 }
 
-/// Gives each name of a directory but `.` and `..` to `each`, from where the descriptor stands. True if it was listed to
-/// its end, which is asked for if it is not known as such. `buffer` is what one call may fill; its contents do not matter.
-/// Who lists a million names notices each instruction: so the entries are taken apart here.
+/// Passes each name of a directory except `.` and `..` to `each`, from the descriptor's position. Returns
+/// true if it reached the end; if `end` is unknown, an extra call checks that. `buffer` is what one call may
+/// fill; its contents do not matter. Parses the entries itself, since a listing of a million names notices
+/// each instruction.
 ///
 /// # Errors
 /// Those of getdents64(2), and of lseek(2) where `each` stopped.
@@ -262,9 +265,9 @@ pub fn list(
     }
 }
 
-/// One getdents64: how many bytes of entries it gave.
+/// Calls getdents64 once; returns how many bytes of entries it read.
 fn fill(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: the kernel writes into `buffer`, as much as its length at most.
+    // SAFETY: the kernel writes into `buffer`, at most its length.
     let filled =
         unsafe { libc::syscall(libc::SYS_getdents64, fd.as_raw_fd(), buffer.as_mut_ptr(), buffer.len()) };
     match usize::try_from(filled) {
@@ -277,8 +280,8 @@ fn fill(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// The first of the entries that getdents64 gave, and those behind it. Each is a number, the place of the next one, the
-/// length of all this, a type, and a name that ends in a NUL.
+/// Splits off the first entry of getdents64's result. Each entry is an inode, the offset of the next one, its
+/// own length, a type, and a name that ends in a NUL.
 #[inline]
 fn take(entries: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     let (inode, rest) = entries.split_first_chunk()?;
@@ -292,7 +295,7 @@ fn take(entries: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     Some((Entry { name, kind: Kind::listed(*kind), inode, next }, behind))
 }
 
-/// Whether there is no name in a directory.
+/// Whether a directory is empty.
 ///
 /// # Errors
 /// Those of openat(2) and getdents64(2).
@@ -307,7 +310,7 @@ pub fn is_empty(at: BorrowedFd<'_>, name: &CStr) -> io::Result<bool> {
     Ok(empty)
 }
 
-/// What a link says.
+/// Returns a link's target.
 ///
 /// # Errors
 /// Those of readlinkat(2).
@@ -315,7 +318,7 @@ pub fn read_link(at: BorrowedFd<'_>, name: &CStr) -> io::Result<CString> {
     Ok(rustix::fs::readlinkat(at, name, Vec::new())?)
 }
 
-/// Removes a name, which is an empty directory's or another file's.
+/// Removes an empty directory or another file by name.
 ///
 /// # Errors
 /// Those of unlinkat(2).
@@ -324,8 +327,8 @@ pub fn remove(at: BorrowedFd<'_>, name: &CStr, directory: bool) -> io::Result<()
     Ok(rustix::fs::unlinkat(at, name, flags)?)
 }
 
-/// Whether names are best taken in the order of their numbers, which saves seeks of a disk: not where there is none.
-/// The same file systems count as such as for fts(3) of the GNU portability library.
+/// Whether names are best processed in inode order, which saves disk seeks. False on file systems without a
+/// disk; the list is that of fts(3) in gnulib.
 pub fn is_on_disk(fd: BorrowedFd<'_>) -> bool {
     const CIFS: u64 = 0xff53_4d42;
     const LUSTRE: u64 = 0x0bd0_0bd0;

@@ -1,6 +1,6 @@
-//! The system's words for an error.
+//! The system's message for an error.
 
-/// Without the number that the standard library adds.
+/// Returns the message without the number that the standard library appends.
 pub fn words(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error") {
@@ -9,7 +9,7 @@ pub fn words(error: &std::io::Error) -> String {
     }
 }
 
-/// Whether symbolic links lead in a circle, or are too many.
+/// Whether symbolic links form a loop, or are too many.
 pub fn is_link_loop(error: &std::io::Error) -> bool {
     error.raw_os_error() == Some(libc::ELOOP)
 }

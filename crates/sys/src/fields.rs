@@ -1,7 +1,8 @@
-//! Where the fields and records of separated values (RFC 4180) end, found 64 bytes at a time.
+//! The ends of fields and records of separated values (RFC 4180), found 64 bytes at a time.
 //!
-//! As [`structure`](crate::json_tokens) does it: what lies between quotes is the parity of the quotes before, so a separator
-//! in quotes is told from one that separates without a branch. A doubled quote closes and opens again, which changes nothing.
+//! Works like [`json_tokens`](crate::json_tokens): the parity of the quotes before a byte says whether it is
+//! quoted, so quoted separators are recognised without a branch. A doubled quote closes and opens again,
+//! which changes nothing.
 
 use crate::json_tokens::{Positions, parity_by_shifts};
 
@@ -12,27 +13,28 @@ const STEP: usize = 64;
 pub struct Fields {
     /// The delimiters and line feeds outside of quotes.
     pub ends: Positions,
-    /// Which of [`ends`](Self::ends), by number, are line feeds.
+    /// Which of [`ends`](Self::ends), by index, are line feeds.
     pub records: Positions,
-    /// Quotes that open where no field begins, and bytes behind a closing quote that end no field (nor a carriage return before a line feed).
+    /// Opening quotes not at the start of a field, and bytes after a closing quote that do not end the field
+    /// (nor are a carriage return before a line feed).
     pub stray: Positions,
     /// Whether the bytes end within quotes.
     pub open: bool,
 }
 
-/// What reaches from one step into the next.
+/// State carried from one step to the next.
 #[derive(Clone, Copy)]
 struct Carry {
     in_quotes: u64,
-    /// The next byte begins a field.
+    /// Whether the next byte begins a field.
     begins: u64,
-    /// The byte before was a closing quote.
+    /// Whether the byte before was a closing quote.
     closed: u64,
-    /// The byte before was a carriage return behind a closing quote.
+    /// Whether the byte before was a carriage return after a closing quote.
     returned: u64,
 }
 
-/// Finds what is in `bytes`, which begin with a record and have less than 4 GiB. What was found before is forgotten.
+/// Indexes `bytes`, which begin with a record and are shorter than 4 GiB. Overwrites earlier results.
 pub fn index(bytes: &[u8], delimiter: u8, found: &mut Fields) {
     for positions in [&mut found.ends, &mut found.records, &mut found.stray] {
         positions.clear();
@@ -82,7 +84,7 @@ fn step(
     found: &mut Fields,
     parity: impl Fn(u64) -> u64,
 ) {
-    // Behind the end there may be NULs, and the delimiter may be one.
+    // There may be NULs past the end, and the delimiter may be NUL.
     let Masks { quote, delimiter, line_feed, carriage_return } = *masks;
     // From an opening quote to the byte before the closing one.
     let inside = parity(quote & valid) ^ carry.in_quotes;
@@ -237,7 +239,8 @@ mod tests {
         variants
     }
 
-    /// A byte at a time, by the book: ends, records, stray ones, and whether quotes are open.
+    /// A straightforward reference, a byte at a time: ends, records, stray bytes, and whether quotes are
+    /// open.
     fn plainly(bytes: &[u8], delimiter: u8) -> (Vec<u32>, Vec<u32>, Vec<u32>, bool) {
         let (mut ends, mut records, mut stray) = (Vec::new(), Vec::new(), Vec::new());
         let (mut inside, mut begins, mut closed, mut returned) = (false, true, false, false);

@@ -1,28 +1,29 @@
-//! Moving bytes between descriptors that others may share, without waiting and without changing them for the others.
+//! Moves bytes between possibly shared descriptors, without blocking and without side effects on other
+//! processes.
 //!
-//! `O_NONBLOCK` belongs to the open file, not to the descriptor: whoever sets it on an inherited standard output sets
-//! it for every process that has the same one. So each call here says for itself that it will not wait, or works on
-//! an open file of its own.
+//! `O_NONBLOCK` belongs to the open file description, not to the descriptor: setting it on an inherited
+//! standard output sets it for every process that shares it. So each call here is non-blocking by its own
+//! flags, or works on an open file description of its own.
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
-/// What a descriptor is, as far as moving bytes goes.
+/// The kind of a descriptor, as far as moving bytes is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A pipe or FIFO.
     Pipe,
     /// A socket.
     Socket,
-    /// A file on a disk, which never lets a reader wait for a writer.
+    /// A file on a disk: reads never block on a writer.
     File,
     /// A terminal or another device.
     Device,
 }
 
-/// What `fd` is.
+/// Returns the kind of `fd`.
 pub fn kind(fd: BorrowedFd<'_>) -> io::Result<Kind> {
     Ok(match FileType::from_raw_mode(rustix::fs::fstat(fd)?.st_mode) {
         FileType::Fifo => Kind::Pipe,
@@ -40,7 +41,7 @@ pub fn are_the_same(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
     }
 }
 
-/// A would-wait is no error here.
+/// Maps `WouldBlock` to `None`.
 fn now<T>(answer: Result<T, Errno>) -> io::Result<Option<T>> {
     match answer {
         Ok(value) => Ok(Some(value)),
@@ -49,37 +50,37 @@ fn now<T>(answer: Result<T, Errno>) -> io::Result<Option<T>> {
     }
 }
 
-/// Moves up to `bytes` from one pipe to another without copying them. `None` if that would wait: the first is empty, or
-/// the second is full. `Some(0)` at the end.
+/// Moves up to `bytes` from one pipe to another without copying. `None` if that would block: the first is
+/// empty or the second is full. `Some(0)` at the end.
 ///
 /// # Errors
-/// `InvalidInput` if one of them is no pipe.
+/// `InvalidInput` if one of them is not a pipe.
 pub fn splice_now(from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<Option<usize>> {
     use rustix::pipe::SpliceFlags;
     let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
     now(rustix::pipe::splice(from, None, to, None, bytes, flags))
 }
 
-/// Moves up to `bytes` from a pipe to anything else, waiting for both; 0 at the end.
+/// Moves up to `bytes` from a pipe to any descriptor, blocking on both; returns 0 at the end.
 ///
 /// # Errors
-/// `InvalidInput` if that cannot be done for such a descriptor; and those of writing.
+/// `InvalidInput` if the descriptor does not support it; and those of writing.
 pub fn splice_on(from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<usize> {
     Ok(rustix::pipe::splice(from, None, to, None, bytes, rustix::pipe::SpliceFlags::MOVE)?)
 }
 
-/// Writes what there is room for. `None` if there is none. `fd` is a pipe opened by [`own_writer`].
+/// Writes as much as fits. `None` if nothing fits. `fd` is a pipe opened by [`own_writer`].
 pub fn write_now(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Option<usize>> {
     now(rustix::io::write(fd, bytes))
 }
 
-/// Sends what there is room for. `None` if there is none.
+/// Sends as much as fits. `None` if nothing fits.
 pub fn send_now(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Option<usize>> {
     use rustix::net::SendFlags;
     now(rustix::net::send(socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL))
 }
 
-/// The same pipe opened once more, for writing without waiting.
+/// Opens the same pipe again, for non-blocking writes.
 ///
 /// # Errors
 /// If it has no reader, belongs to another user, or there is no /proc.
@@ -89,24 +90,24 @@ pub fn own_writer(pipe: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-/// How many bytes a pipe holds when it is full; `None` if it is no pipe.
+/// Returns the capacity of a pipe in bytes; `None` if it is not a pipe.
 pub fn pipe_bytes(pipe: BorrowedFd<'_>) -> Option<usize> {
     rustix::pipe::fcntl_getpipe_size(pipe).ok()
 }
 
-/// Asks for a larger pipe. What the system does not allow is no loss.
+/// Requests a larger pipe. A refusal is harmless.
 pub fn enlarge_pipe(pipe: BorrowedFd<'_>, bytes: usize) {
     if pipe_bytes(pipe).is_some_and(|now| now < bytes) {
         let _ = rustix::pipe::fcntl_setpipe_size(pipe, bytes);
     }
 }
 
-/// How many bytes wait to be read; 0 if that cannot be asked.
+/// Returns how many bytes are ready to be read; 0 if unknown.
 pub fn readable_bytes(fd: BorrowedFd<'_>) -> u64 {
     rustix::io::ioctl_fionread(fd).unwrap_or(0)
 }
 
-/// A copy of a descriptor that exec closes.
+/// Duplicates a descriptor, close-on-exec.
 pub fn duplicate(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(fd, 10)?)
 }
@@ -116,27 +117,27 @@ pub fn null() -> io::Result<OwnedFd> {
     Ok(rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// What one descriptor is waited for.
+/// The event awaited on a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum For {
-    /// To have something to read, or to end.
+    /// Data to read, or the end.
     Input,
-    /// To have room, or to lose its reader.
+    /// Room to write, or the loss of its reader.
     Room,
-    /// To lose its reader.
+    /// The loss of its reader.
     Loss,
 }
 
-/// What has come of it.
+/// The result of a wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readiness {
-    /// It can be read or written, or was closed at the other end: a read or write will not wait.
+    /// A read or write will not block: it is readable or writable, or the other end was closed.
     pub ready: bool,
-    /// Nobody reads it any more.
+    /// It has no reader any more.
     pub lost: bool,
 }
 
-/// Waits until one of these is ready, a signal comes, or `timeout_ns` nanoseconds have passed.
+/// Waits until a descriptor is ready, a signal arrives, or `timeout_ns` nanoseconds have passed.
 ///
 /// # Errors
 /// Those of poll(2).

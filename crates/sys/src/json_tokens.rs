@@ -1,32 +1,32 @@
-//! Where a JSON text's tokens begin, found 64 bytes at a time.
+//! Positions of a JSON text's tokens, found 64 bytes at a time.
 //!
-//! Each 64 bytes become bit masks: quotes, backslashes, blanks, brackets and the like. From these follow, without a branch
-//! per byte, which quotes are escaped, what lies inside of strings, and where tokens begin. What reaches from one step into
-//! the next is carried, so a text may come in pieces of any length. The way is that of simdjson (Langdale and Lemire,
-//! "Parsing Gigabytes of JSON per Second", 2019).
+//! Each 64 bytes become bit masks: quotes, backslashes, blanks, brackets and so on. From these follow,
+//! without a branch per byte, which quotes are escaped, what lies inside strings, and where tokens begin.
+//! State is carried from one step to the next, so a text may come in pieces of any length. The method is that
+//! of simdjson (Langdale and Lemire, "Parsing Gigabytes of JSON per Second", 2019).
 //!
-//! Nothing is judged here: any bytes have an answer.
+//! Does not validate: any bytes give a result.
 
 mod blocks;
 
 pub use blocks::{Block, See, blocks};
 
-/// How many bytes one step looks at.
+/// How many bytes one step covers.
 const STEP: usize = 64;
 
-/// What reaches from one piece of text into the next.
+/// State carried from one piece of text to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carry {
-    /// All ones inside of a string.
+    /// All ones inside a string.
     in_string: u64,
     /// 1 if the next byte is escaped by a backslash before it.
     escaped: u64,
-    /// 1 if the byte before belongs to a number or a word.
+    /// 1 if the previous byte belongs to a number or a word.
     scalar: u64,
 }
 
 impl Carry {
-    /// Whether nothing reaches from what was before into what comes.
+    /// Whether no state is carried over.
     pub fn is_clean(&self) -> bool {
         *self == Carry::default()
     }
@@ -40,13 +40,13 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// What was found.
+    /// Returns the positions.
     #[inline]
     pub fn as_slice(&self) -> &[u32] {
         &self.places[..self.count]
     }
 
-    /// Drops the first `count`, and moves the others `by` bytes to the front.
+    /// Drops the first `count`, and subtracts `by` from the others.
     ///
     /// # Panics
     /// If there are fewer.
@@ -63,7 +63,7 @@ impl Positions {
         self.count = 0;
     }
 
-    /// Makes room for `more`, and for what [`push_bits`](Self::push_bits) writes too much.
+    /// Makes room for `more`, and for the surplus writes of [`push_bits`](Self::push_bits).
     pub(crate) fn make_room(&mut self, more: usize) {
         let wanted = self.count + more + STEP;
         if self.places.len() < wanted {
@@ -71,15 +71,15 @@ impl Positions {
         }
     }
 
-    /// Appends one; there must be room.
+    /// Appends a position; there must be room.
     #[inline(always)]
     pub(crate) fn push(&mut self, place: u32) {
         self.places[self.count] = place;
         self.count += 1;
     }
 
-    /// Appends `base` + the number of each bit. Eight are written at once whether they are there or not: how many there
-    /// are is hard to foresee, and a wrong guess costs more.
+    /// Appends `base` + the index of each set bit. Always writes eight at once: their number is hard to
+    /// predict, and a misprediction costs more than surplus writes.
     #[inline(always)]
     pub(crate) fn push_bits(&mut self, base: u32, mut bits: u64) {
         let found = bits.count_ones() as usize;
@@ -96,16 +96,17 @@ impl Positions {
     }
 }
 
-/// What [`index`] finds.
+/// The result of [`index`].
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Both quotes of each string, brackets, colons, commas, and the first byte of everything else that is not blank.
+    /// Both quotes of each string, brackets, colons, commas, and the first byte of every other token.
     pub tokens: Positions,
-    /// Inside of strings: control characters, and what stands behind a backslash that escapes.
+    /// Inside strings: control characters, and bytes escaped by a backslash.
     pub odd: Positions,
 }
 
-/// Appends what is in `bytes`, which follow those that `carry` comes from; `base` is the position of the first.
+/// Appends the tokens of `bytes`, which follow the bytes that `carry` comes from; `base` is the position of
+/// the first.
 pub fn index(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
     found.tokens.make_room(bytes.len());
     found.odd.make_room(bytes.len());
@@ -129,11 +130,12 @@ struct Masks {
     open: u64,
     /// `}]`
     close: u64,
-    /// Of brackets, those that are curly; of other bytes, some.
+    /// Curly brackets among brackets; undefined for other bytes.
     curly: u64,
 }
 
-/// The steps, with a way to look at 64 bytes and one to fold bits: bit i becomes the parity of bits 0 to i.
+/// The steps, with a function that classifies 64 bytes and one that computes prefix parity: bit i becomes the
+/// parity of bits 0 to i.
 #[inline(always)]
 fn index_by(
     bytes: &[u8],
@@ -156,7 +158,7 @@ fn index_by(
     }
 }
 
-/// One step, of which the first `length` bytes count; the others are spaces.
+/// One step, of which the first `length` bytes are valid; the others are spaces.
 #[inline(always)]
 fn step(
     masks: &Masks,
@@ -183,7 +185,7 @@ fn step(
     }
 }
 
-/// Which bytes a backslash escapes: those behind the odd ones of each run of backslashes.
+/// Returns which bytes are escaped: those after the odd backslashes of each run.
 #[inline(always)]
 fn escaped(backslash: u64, last: u32, carry: &mut Carry) -> u64 {
     const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
@@ -192,14 +194,14 @@ fn escaped(backslash: u64, last: u32, carry: &mut Carry) -> u64 {
         carry.escaped = 0;
         return before;
     }
-    // A subtraction runs through each run of backslashes and comes out at its end on an odd or an even bit.
+    // A subtraction carries through each run of backslashes and ends on an odd or an even bit.
     let beginning = backslash & !before;
     let codes = ((beginning << 1 | ODD).wrapping_sub(beginning)) ^ ODD;
     carry.escaped = (codes & backslash) >> last & 1;
     codes ^ (backslash | before)
 }
 
-/// By shifts, for machines without a carry-less multiplication.
+/// Prefix parity by shifts, for machines without carry-less multiplication.
 #[inline(always)]
 pub(crate) fn parity_by_shifts(mut bits: u64) -> u64 {
     for shift in [1, 2, 4, 8, 16, 32] {
@@ -208,7 +210,7 @@ pub(crate) fn parity_by_shifts(mut bits: u64) -> u64 {
     bits
 }
 
-/// What each byte is, for the portable way: the fields of [`Masks`] as bits.
+/// The class of each byte for the portable code: the fields of [`Masks`] as bits.
 static KINDS: [u8; 256] = kinds();
 
 const fn kinds() -> [u8; 256] {
@@ -273,7 +275,7 @@ mod imp {
     use super::blocks::blocks_by;
     use super::{Carry, Found, Masks, STEP, See, index_by, parity_by_shifts};
 
-    /// Whether the machine has all that looking at 32 bytes needs.
+    /// Whether the machine supports `look_at_32`.
     fn is_newer() -> bool {
         is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
@@ -281,7 +283,7 @@ mod imp {
             && is_x86_feature_detected!("pclmulqdq")
     }
 
-    /// Whether it can look at 64, which is no faster where positions are wanted.
+    /// Whether the machine supports `look_at_64`, which is no faster if positions are wanted.
     fn is_wide() -> bool {
         is_newer() && is_x86_feature_detected!("avx512bw")
     }
@@ -334,7 +336,7 @@ mod imp {
         blocks_by(bytes, |chunk| look_at_16(chunk), parity_by_shifts, see);
     }
 
-    /// The way of a machine that cannot look at 64, if this one could go it.
+    /// Returns the code of a machine without AVX-512, if this machine can run it.
     #[cfg(test)]
     pub(super) fn blocks_without_wide<S: See>() -> Option<impl Fn(&[u8], &mut S)> {
         // SAFETY: the machine has these instructions.
@@ -348,7 +350,7 @@ mod imp {
         _mm_cvtsi128_si64(product) as u64
     }
 
-    /// What a shuffle looks up for each low half of a byte.
+    /// Builds the shuffle table, indexed by a byte's low half.
     #[inline]
     #[target_feature(enable = "sse2")]
     fn table_of(low: [u8; 16]) -> __m128i {
@@ -358,13 +360,13 @@ mod imp {
         )
     }
 
-    /// Two shuffles name the bytes that are blanks or operators: the low half of each byte looks up the only one with
-    /// that half that is.
+    /// Two shuffles find blanks and operators: the low half of each byte looks up the only blank or operator
+    /// with that low half.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,popcnt,pclmulqdq")]
     fn look_at_32(chunk: &[u8; STEP]) -> Masks {
         let table = |low: [u8; 16]| _mm256_broadcastsi128_si256(table_of(low));
-        // A value that no byte with that low half has stands where there is none.
+        // Entries without one hold a value that no byte with that low half has.
         let blanks = table([b' ', 0, 0, 0, 0, 0, 0, 0, 0, b'\t', b'\n', 0, 0, b'\r', 0, 0]);
         let operators = table([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, b':', b'{', b',', b'}', 0, 0]);
         let (halves, _) = chunk.as_chunks::<32>();
@@ -377,14 +379,14 @@ mod imp {
             low | high << 32
         };
         let is = |given: __m256i, byte: u8| _mm256_cmpeq_epi8(given, _mm256_set1_epi8(byte as i8));
-        // `[` and `]` lie 0x20 below `{` and `}`.
+        // `[` and `]` are 0x20 below `{` and `}`.
         let moved = |given: __m256i| _mm256_or_si256(given, _mm256_set1_epi8(0x20));
         let control = bits(&|given| _mm256_cmpeq_epi8(_mm256_min_epu8(given, _mm256_set1_epi8(0x1f)), given));
         Masks {
             quote: bits(&|given| is(given, b'"')),
             backslash: bits(&|given| is(given, b'\\')),
             blank: bits(&|given| _mm256_cmpeq_epi8(given, _mm256_shuffle_epi8(blanks, given))),
-            // Moved onto `:` and `,` are control characters alone.
+            // Only control characters also map to `:` and `,`.
             operator: bits(&|given| _mm256_cmpeq_epi8(moved(given), _mm256_shuffle_epi8(operators, given)))
                 & !control,
             control,
@@ -392,12 +394,12 @@ mod imp {
             colon: bits(&|given| is(given, b':')),
             open: bits(&|given| is(moved(given), b'{')),
             close: bits(&|given| is(moved(given), b'}')),
-            // That bit, where the sign of the byte is.
+            // Moves that bit to the byte's sign bit.
             curly: bits(&|given| _mm256_slli_epi16::<2>(given)),
         }
     }
 
-    /// As by 32.
+    /// As [`look_at_32`], with AVX-512.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,popcnt,pclmulqdq")]
     fn look_at_64(chunk: &[u8; STEP]) -> Masks {
@@ -477,7 +479,7 @@ mod tests {
         variants
     }
 
-    /// A byte at a time, by the book.
+    /// A straightforward reference, a byte at a time.
     fn plainly(bytes: &[u8]) -> (Vec<u32>, Vec<u32>) {
         let (mut tokens, mut odd) = (Vec::new(), Vec::new());
         let (mut string, mut escaped, mut scalar) = (false, false, false);

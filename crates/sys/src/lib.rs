@@ -1,7 +1,7 @@
-//! The only unsafe code and the only libc of pelton: spawning behind a gate, waiting, signals, pipes, /proc.
+//! pelton's only unsafe code and only use of libc: spawning behind a gate, waiting, signals, pipes, /proc.
 //!
-//! Everything here is small and mechanical; what it means is decided elsewhere. `unsafe` blocks hold one operation
-//! each and say why they are sound.
+//! Everything here is small and mechanical; other crates decide how to use it. Each `unsafe` block holds one
+//! operation and says why it is sound.
 
 pub mod allocator;
 pub mod bits;

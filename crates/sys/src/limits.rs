@@ -1,10 +1,10 @@
-//! The limit on open descriptors: raised for this process, which keeps several per stage; as inherited for children.
-//! The limit on the stack, as it is.
+//! The limit on open descriptors, raised for this process, which needs several per stage, and restored for
+//! children; and the limit on the stack.
 
 use crate::startup::LOW_DESCRIPTORS;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The inherited soft limit; 0 if it was not raised.
+/// The inherited soft limit; 0 if not raised.
 static INHERITED: AtomicU64 = AtomicU64::new(0);
 
 fn get() -> Option<libc::rlimit> {
@@ -14,12 +14,12 @@ fn get() -> Option<libc::rlimit> {
     (answer == 0).then_some(limit)
 }
 
-/// The soft limit on open descriptors. `None` if it cannot be had.
+/// Returns the soft limit on open descriptors; `None` if unknown.
 pub fn descriptors() -> Option<u64> {
     get().map(|limit| limit.rlim_cur)
 }
 
-/// Whether this many more descriptors can be opened above those that are the user's to name.
+/// Whether this many more descriptors can be opened above those that users may name.
 pub fn has_room_for(descriptors: usize) -> bool {
     const WINDOW: usize = 128;
     let Some(limit) = get() else { return true };
@@ -33,7 +33,7 @@ pub fn has_room_for(descriptors: usize) -> bool {
         // SAFETY: the pointer and the length are those of one vector; with no time to wait, poll only looks.
         let answer = unsafe { libc::poll(window.as_mut_ptr(), window.len() as libc::nfds_t, 0) };
         if answer < 0 {
-            // More than the limit at once.
+            // The window exceeds the limit.
             return false;
         }
         free += window.iter().filter(|one| one.revents & libc::POLLNVAL != 0).count();
@@ -42,8 +42,8 @@ pub fn has_room_for(descriptors: usize) -> bool {
     free >= descriptors
 }
 
-/// The soft limit on the stack, in bytes, a quarter of which a program's arguments and environment may take. The
-/// greatest number if there is none. `None` if it cannot be had.
+/// Returns the soft limit on the stack, in bytes; arguments and environment of a program may take a quarter
+/// of it. The greatest number if unlimited; `None` if unknown.
 pub fn stack_bytes() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is writable.
@@ -51,12 +51,12 @@ pub fn stack_bytes() -> Option<u64> {
     (answer == 0).then_some(limit.rlim_cur)
 }
 
-/// The soft limit on the size of files that are written, in bytes, if there is one.
+/// Returns the soft limit on the size of written files, in bytes, if there is one.
 pub fn file_bytes() -> Option<u64> {
     soft_bytes(libc::RLIMIT_FSIZE)
 }
 
-/// The soft limit on a resource, if there is one.
+/// Returns the soft limit on a resource, if there is one.
 pub(crate) fn soft_bytes(resource: libc::__rlimit_resource_t) -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is writable.
@@ -77,7 +77,7 @@ pub fn raise_descriptors() {
     }
 }
 
-/// Puts the soft limit back. Async-signal-safe: it runs in forked children.
+/// Restores the soft limit. Async-signal-safe: it runs in forked children.
 pub(crate) fn restore_descriptors() {
     let inherited = INHERITED.load(Ordering::Relaxed);
     if inherited == 0 {

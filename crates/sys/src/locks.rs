@@ -1,21 +1,21 @@
-//! Who holds the file locks that others wait for: /proc/locks.
+//! Waiters for file locks, and the holders of these locks: /proc/locks.
 
-/// A process that waits for a lock, and the one that took it.
+/// A process that waits for a lock, and the lock's holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocked {
-    /// Who waits.
+    /// The waiting process.
     pub waiter: u32,
-    /// Who took it; `None` if the kernel does not say (locks of open file descriptions have no owner).
+    /// The holder; `None` if the kernel does not say (locks of open file descriptions have no owner).
     pub holder: Option<u32>,
 }
 
-/// All that wait for a file lock.
+/// Returns all processes that wait for a file lock.
 pub fn blocked() -> Vec<Blocked> {
     std::fs::read_to_string("/proc/locks").map(|text| parse(&text)).unwrap_or_default()
 }
 
-/// A lock is a line such as `1: FLOCK ADVISORY WRITE 10 fe:00:77 0 EOF`; those who wait for it follow with its number:
-/// `1: -> FLOCK ADVISORY WRITE 11 fe:00:77 0 EOF`.
+/// Parses lines such as `1: FLOCK ADVISORY WRITE 10 fe:00:77 0 EOF` for a lock; its waiters follow with the
+/// same number: `1: -> FLOCK ADVISORY WRITE 11 fe:00:77 0 EOF`.
 fn parse(text: &str) -> Vec<Blocked> {
     let mut holders: Vec<(&str, Option<u32>)> = Vec::new();
     let mut found = Vec::new();

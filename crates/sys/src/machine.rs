@@ -1,16 +1,18 @@
-//! What machine this is.
+//! Properties of this machine.
 
-/// Cores this process may keep busy, at least 1: of those it may run on, as many as its control groups' quotas pay for.
+/// Returns how many cores this process may keep busy, at least 1: its affinity mask, limited by the quotas of
+/// its control groups.
 pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
 }
 
-/// Cores this process may run on (its affinity mask): never fewer than [`cores`], and known by one call.
+/// Returns how many cores this process may run on (its affinity mask): at least [`cores`], and cheaper, with
+/// one call.
 pub fn allowed_cores() -> u32 {
     rustix::thread::sched_getaffinity(None).map_or(u32::MAX, |set| set.count())
 }
 
-/// `(host name, "Linux 6.1.0", "x86_64")`.
+/// Returns `(host name, "Linux 6.1.0", "x86_64")`.
 pub fn names() -> (String, String, String) {
     let uname = rustix::system::uname();
     let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
@@ -18,14 +20,15 @@ pub fn names() -> (String, String, String) {
     (text(uname.nodename()), kernel, text(uname.machine()))
 }
 
-/// The processor's model, if /proc/cpuinfo names one.
+/// Returns the processor's model, if /proc/cpuinfo names one.
 pub fn cpu_model() -> Option<String> {
     let info = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = info.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_string())
 }
 
-/// For opening what may turn out to be no plain file: a FIFO without a writer, a line without a modem, a terminal.
+/// Open flags for a path that may not be a regular file: a FIFO without a writer, a serial line without a
+/// modem, a terminal.
 pub const NEVER_WAITS: i32 = libc::O_NONBLOCK | libc::O_NOCTTY;
 
 /// Whether this process may execute the file at `path`, by its effective user and group.
@@ -34,20 +37,20 @@ pub fn may_execute(path: &std::path::Path) -> bool {
     accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// Whether this process may write to what is at `path`.
+/// Whether this process may write to `path`.
 pub fn may_write(path: &std::path::Path) -> bool {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
     accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// Whether this process may read what is at `path`.
+/// Whether this process may read `path`.
 pub fn may_read(path: &std::path::Path) -> bool {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
     accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// How much memory could still be had, in bytes: what the machine has available, what the control groups of this process
-/// leave it, and what it is limited to; the least of these. `None` if the kernel says nothing.
+/// Returns how much memory can still be allocated, in bytes: the least of what the machine has available,
+/// what the process's control groups leave, and its resource limits. `None` if the kernel does not say.
 pub fn available_memory() -> Option<u64> {
     let info = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse_available(&text));
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -61,16 +64,16 @@ fn parse_available(meminfo: &str) -> Option<u64> {
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
 }
 
-/// Where a version of control groups keeps the account of a group's memory.
+/// Memory accounting files of a control group version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct GroupFiles {
     limit: &'static str,
     usage: &'static str,
-    /// Names in `memory.stat` of what the group uses, but would give up: pages of files.
+    /// Reclaimable memory in `memory.stat`: file pages.
     given_up: [&'static str; 2],
 }
 
-/// In bytes.
+/// Larger limits mean no limit. In bytes.
 const NO_LIMIT: u64 = 1 << 60;
 
 const VERSION_1: GroupFiles = GroupFiles {
@@ -81,7 +84,8 @@ const VERSION_1: GroupFiles = GroupFiles {
 const VERSION_2: GroupFiles =
     GroupFiles { limit: "memory.max", usage: "memory.current", given_up: ["active_file ", "inactive_file "] };
 
-/// The directory of a group, and what is in it: `0::/path` in version 2, `4:memory:/path` in version 1.
+/// Returns the directory of a control group and its files: `0::/path` in version 2, `4:memory:/path` in
+/// version 1.
 fn group_directory(line: &str) -> Option<(std::path::PathBuf, GroupFiles)> {
     let mut fields = line.splitn(3, ':');
     let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
@@ -93,7 +97,7 @@ fn group_directory(line: &str) -> Option<(std::path::PathBuf, GroupFiles)> {
     Some((std::path::Path::new(root).join(path.trim_start_matches('/')), files))
 }
 
-/// What a group, and those that it is part of, may still take.
+/// Returns what a group and its ancestors may still allocate.
 fn group_rests((directory, files): (std::path::PathBuf, GroupFiles)) -> impl Iterator<Item = u64> {
     let directories: Vec<_> = directory
         .ancestors()
@@ -103,11 +107,11 @@ fn group_rests((directory, files): (std::path::PathBuf, GroupFiles)) -> impl Ite
     directories.into_iter().filter_map(move |path| group_rest(&path, files))
 }
 
-/// `None` where there is no limit.
+/// Returns `None` if there is no limit.
 fn group_rest(directory: &std::path::Path, files: GroupFiles) -> Option<u64> {
     let text = |file| std::fs::read_to_string(directory.join(file)).ok();
     let number = |file| text(file)?.trim().parse::<u64>().ok();
-    // Where there is none, `max`, or more than any machine has.
+    // Without a limit it is `max`, or more than any machine has.
     let limit = number(files.limit).filter(|limit| *limit < NO_LIMIT)?;
     let stat = text("memory.stat").unwrap_or_default();
     let bytes =

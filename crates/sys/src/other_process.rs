@@ -1,18 +1,18 @@
-//! Looking into another process, at the cost of a few microseconds: its memory, and the fill of a pipe it holds.
+//! Inspects another process within a few microseconds: its memory, and the fill level of its pipes.
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// How full a pipe or socket is.
+/// The fill level of a pipe or socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fill {
-    /// Bytes that wait to be read.
+    /// Unread bytes.
     pub bytes: u64,
-    /// What it holds at most, in bytes; `None` of a socket. A pipe can be full with less: it counts pages, not bytes.
+    /// Its capacity in bytes; `None` for a socket. A pipe can be full with less: it counts pages, not bytes.
     pub capacity_bytes: Option<u64>,
 }
 
-/// Reads up to `buffer.len()` bytes at `address` of `pid`'s memory; `None` if that is not allowed or nothing is there.
+/// Reads up to `buffer.len()` bytes at `address` of `pid`'s memory; `None` if not permitted or not mapped.
 pub fn memory(pid: u32, address: u64, buffer: &mut [u8]) -> Option<&[u8]> {
     let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: buffer.len() };
@@ -22,10 +22,10 @@ pub fn memory(pid: u32, address: u64, buffer: &mut [u8]) -> Option<&[u8]> {
     Some(&buffer[..n])
 }
 
-/// The string that ends with a NUL at `address` of `pid`'s memory, up to 4095 bytes of it.
+/// Reads the NUL-terminated string at `address` of `pid`'s memory, up to 4095 bytes.
 pub fn string(pid: u32, address: u64) -> Option<Vec<u8>> {
     let mut buffer = [0; 4096];
-    // What lies behind the page may not be readable, and then nothing of it comes.
+    // The next page may be unreadable, which would fail the whole read.
     let until_page_ends = 4096 - (address % 4096) as usize;
     let first = memory(pid, address, &mut buffer[..until_page_ends])?.to_vec();
     if let Some(end) = first.iter().position(|&byte| byte == 0) {
@@ -36,13 +36,13 @@ pub fn string(pid: u32, address: u64) -> Option<Vec<u8>> {
     Some([&first, &rest[..end]].concat())
 }
 
-/// A duplicate of descriptor `fd` of `pid`. To be closed at once: while it is kept, it counts as a reader or a writer.
+/// Duplicates descriptor `fd` of `pid`. Close it at once: while open, it counts as a reader or a writer.
 fn duplicate(pid: u32, fd: u32) -> Option<OwnedFd> {
     let pidfd = crate::spawn::pidfd(pid)?;
     rustix::process::pidfd_getfd(pidfd, fd as i32, rustix::process::PidfdGetfdFlags::empty()).ok()
 }
 
-/// How full the pipe or socket behind descriptor `fd` of `pid` is; `None` if that is not allowed.
+/// Returns the fill level of the pipe or socket behind descriptor `fd` of `pid`; `None` if not permitted.
 pub fn fill(pid: u32, fd: u32) -> Option<Fill> {
     let own = duplicate(pid, fd)?;
     let bytes = rustix::io::ioctl_fionread(&own).ok()?;
@@ -50,19 +50,20 @@ pub fn fill(pid: u32, fd: u32) -> Option<Fill> {
     Some(Fill { bytes, capacity_bytes })
 }
 
-/// A pipe as its holder's end shows it.
+/// A pipe, as seen through a descriptor of another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipeState {
-    /// Which pipe it is.
+    /// Its inode.
     pub inode: u64,
-    /// How full it is.
+    /// Its fill level.
     pub fill: Fill,
-    /// Whether a writer would have to wait. Only the writing end can tell.
+    /// Whether a write would block. Only the writing end can tell.
     pub is_full: bool,
 }
 
-/// The pipe behind descriptor `fd` of a process; `None` if that is not allowed, or if it is none. The writing end is the
-/// one to ask: while a copy of the reading end is kept, and be it for microseconds, a write succeeds for which nobody is left.
+/// Returns the pipe behind descriptor `fd` of a process; `None` if not permitted, or not a pipe. Use the
+/// writing end: while a copy of the reading end is open, even for microseconds, a write succeeds without a
+/// reader.
 pub fn pipe_state(pidfd: BorrowedFd<'_>, fd: u32) -> Option<PipeState> {
     let own =
         rustix::process::pidfd_getfd(pidfd, fd as i32, rustix::process::PidfdGetfdFlags::empty()).ok()?;
@@ -76,7 +77,7 @@ pub fn pipe_state(pidfd: BorrowedFd<'_>, fd: u32) -> Option<PipeState> {
     Some(PipeState { inode: status.st_ino, fill, is_full: !has_room })
 }
 
-/// Whether descriptor `fd` of `pid` can be read, or has ended, right now; `None` if that may not be asked.
+/// Whether descriptor `fd` of `pid` is readable or at its end now; `None` if not permitted.
 pub fn is_readable(pid: u32, fd: u32) -> Option<bool> {
     let own = duplicate(pid, fd)?;
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -119,7 +120,7 @@ mod tests {
         let state = || pipe_state(own.as_fd(), pipe.write.as_raw_fd() as u32).expect("own pipe");
         assert_eq!((state().inode, state().fill.bytes, state().is_full), (pipe.inode, 0, false));
         crate::pipe::never_wait(pipe.write.as_fd()).expect("set");
-        // More than half a page each: two do not share one.
+        // More than half a page each: no page holds two.
         while rustix::io::write(&pipe.write, &[0; 2049]).is_ok() {}
         assert!(state().is_full);
         assert!(Some(state().fill.bytes) < state().fill.capacity_bytes);

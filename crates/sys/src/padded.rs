@@ -1,37 +1,37 @@
-//! Copying short texts fast: with a few bytes too many on either side, whole vectors can be copied without asking how long
-//! a text is. A call of `memcpy` for each of three texts a line took half of the time of printing; the same with the checks
-//! of slices, two thirds of the instructions of a flattened value.
+//! Copies short texts fast: with a few surplus bytes after source and target, whole vectors can be copied
+//! whatever the text's length. A `memcpy` call for each of three texts per line took half of the printing
+//! time; with slice checks as well, two thirds of the instructions of a flattened value.
 
 use std::ops::Deref;
 
-/// How many bytes may be read behind a padded text, and written behind its copy.
+/// How many bytes may be read after a padded text, and written after its copy.
 pub const PADDING: usize = 32;
 
-/// A part of a text, with [`PADDING`] bytes behind it that may be read.
+/// A part of a text, followed by [`PADDING`] bytes that may be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Raw<'a> {
-    /// With the padding, always.
+    /// Always with the padding.
     padded: &'a [u8],
 }
 
 impl<'a> Raw<'a> {
-    /// The bytes from `start` to `end`.
+    /// Returns the bytes from `start` to `end`.
     ///
     /// # Panics
-    /// If the padding is not there.
+    /// If the padding is missing.
     #[inline(always)]
     pub fn of(text: &'a [u8], start: usize, end: usize) -> Self {
         assert!(start <= end);
         Raw { padded: &text[start..end + PADDING] }
     }
 
-    /// The part, and the padding behind it.
+    /// Returns the part and its padding.
     #[inline(always)]
     pub fn padded(&self) -> &'a [u8] {
         self.padded
     }
 
-    /// The part itself.
+    /// Returns the part.
     #[inline(always)]
     pub fn bytes(&self) -> &'a [u8] {
         &self.padded[..self.padded.len() - PADDING]
@@ -47,10 +47,10 @@ impl Deref for Raw<'_> {
     }
 }
 
-/// Bytes that grow at the end and are cut there, padded.
+/// A padded byte string that grows and is cut at its end.
 #[derive(Debug)]
 pub struct Text {
-    /// At least [`PADDING`] more than `length`, always.
+    /// Always at least [`PADDING`] longer than `length`.
     bytes: Vec<u8>,
     length: usize,
 }
@@ -62,30 +62,30 @@ impl Default for Text {
 }
 
 impl Text {
-    /// How many bytes it has.
+    /// Returns its length in bytes.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether it has none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[inline(always)]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 
-    /// The last byte.
+    /// Returns the last byte.
     #[inline(always)]
     pub fn last_mut(&mut self) -> Option<&mut u8> {
         self.bytes[..self.length].last_mut()
     }
 
-    /// Cuts it to `length`, or leaves it as short as it is.
+    /// Truncates to `length`, if longer.
     #[inline(always)]
     pub fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
@@ -111,7 +111,7 @@ impl Text {
         self.put(([byte],));
     }
 
-    /// Appends.
+    /// Appends bytes.
     #[inline]
     pub fn extend(&mut self, bytes: &[u8]) {
         self.reserve(bytes.len());
@@ -119,7 +119,7 @@ impl Text {
         self.length += bytes.len();
     }
 
-    /// Appends parts, one behind another.
+    /// Appends parts in order.
     #[inline(always)]
     pub fn put(&mut self, parts: impl Parts) {
         let more = parts.count();
@@ -131,21 +131,21 @@ impl Text {
     }
 }
 
-/// What can be appended at once.
+/// Parts that can be appended at once.
 ///
 /// # Safety
-/// `write` writes nothing but the `count` bytes that it stands for and [`PADDING`] behind them.
+/// `write` writes only its `count` bytes and up to [`PADDING`] after them.
 pub unsafe trait Parts {
-    /// How many bytes they have. None is longer than a slice can be.
+    /// Returns the number of bytes. No part is longer than a slice can be.
     fn count(&self) -> usize;
     /// Writes them.
     ///
     /// # Safety
-    /// So many bytes, and [`PADDING`] more, may be written there.
+    /// `count` bytes and [`PADDING`] more may be written there.
     unsafe fn write(&self, to: *mut u8);
 }
 
-// SAFETY: exactly its bytes are written.
+// SAFETY: writes exactly its bytes.
 unsafe impl<const N: usize> Parts for [u8; N] {
     #[inline(always)]
     fn count(&self) -> usize {
@@ -154,12 +154,12 @@ unsafe impl<const N: usize> Parts for [u8; N] {
 
     #[inline(always)]
     unsafe fn write(&self, to: *mut u8) {
-        // SAFETY: the caller has room for them; it is another's memory.
+        // SAFETY: the caller has room for them; the memory does not overlap.
         unsafe { to.copy_from_nonoverlapping(self.as_ptr(), N) }
     }
 }
 
-// SAFETY: at most the padding is written besides.
+// SAFETY: writes at most the padding besides.
 unsafe impl Parts for Raw<'_> {
     #[inline(always)]
     fn count(&self) -> usize {
@@ -168,12 +168,12 @@ unsafe impl Parts for Raw<'_> {
 
     #[inline(always)]
     unsafe fn write(&self, to: *mut u8) {
-        // SAFETY: both are padded; it is another's memory.
+        // SAFETY: both are padded; the memory does not overlap.
         unsafe { copy(self.padded.as_ptr(), self.padded.len() - PADDING, to) }
     }
 }
 
-// SAFETY: at most the padding is written besides.
+// SAFETY: writes at most the padding besides.
 unsafe impl Parts for &Text {
     #[inline(always)]
     fn count(&self) -> usize {
@@ -182,15 +182,15 @@ unsafe impl Parts for &Text {
 
     #[inline(always)]
     unsafe fn write(&self, to: *mut u8) {
-        // SAFETY: both are padded; what is written to is borrowed by itself alone.
+        // SAFETY: both are padded; the target is borrowed exclusively.
         unsafe { copy(self.bytes.as_ptr(), self.length, to) }
     }
 }
 
-/// Several are written in order, so that each is written over the padding of the one before.
+/// Parts are written in order, so each overwrites the padding of the one before.
 macro_rules! several {
     ($($part:ident $name:ident),+) => {
-        // SAFETY: each has room for its padding, as those behind it and the padding of all have that room.
+        // SAFETY: each has room for its padding: the parts after it, or the padding of the whole.
         unsafe impl<$($part: Parts),+> Parts for ($($part,)+) {
             #[inline(always)]
             fn count(&self) -> usize {
@@ -202,9 +202,9 @@ macro_rules! several {
             unsafe fn write(&self, mut to: *mut u8) {
                 let ($($name,)+) = self;
                 $(
-                    // SAFETY: what this part and those behind it need is there from `to` on.
+                    // SAFETY: from `to` on there is room for this part and those after it.
                     unsafe { $name.write(to) };
-                    // SAFETY: it ends where so many bytes may be written, or one behind.
+                    // SAFETY: the part ends within the writable range, or at its end.
                     to = unsafe { to.add($name.count()) };
                 )+
                 let _ = to;
@@ -221,7 +221,7 @@ several!(A a, B b, C c, D d);
 /// Copies at least `length` bytes, up to [`PADDING`] more.
 ///
 /// # Safety
-/// So many may be read and written, and nothing lies in both.
+/// Both ranges are valid for that length and do not overlap.
 #[inline(always)]
 unsafe fn copy(from: *const u8, length: usize, to: *mut u8) {
     let mut at = 0;
@@ -230,7 +230,7 @@ unsafe fn copy(from: *const u8, length: usize, to: *mut u8) {
         let from = unsafe { from.add(at) };
         // SAFETY: the same.
         let to = unsafe { to.add(at) };
-        // SAFETY: the padding is there, and nothing lies in both.
+        // SAFETY: the padding exists, and the ranges do not overlap.
         unsafe { to.copy_from_nonoverlapping(from, PADDING) };
         at += PADDING;
         if at >= length {

@@ -1,22 +1,22 @@
-//! Memory straight from the kernel, in whole pages, that goes back to it when it is dropped: what an allocator keeps
-//! for later, it keeps from everybody else.
+//! Whole pages of memory from the kernel, returned to it on drop: an allocator would keep freed memory for
+//! the process.
 
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// Bytes in private, anonymous memory. All are 0 at first, and none takes up room before it is written.
+/// Bytes in private, anonymous memory. All are 0 initially, and take no memory before they are written.
 #[derive(Debug)]
 pub struct Pages {
     first: NonNull<u8>,
     bytes: usize,
 }
 
-// SAFETY: the mapping belongs to this value alone, as a box belongs to its owner.
+// SAFETY: the mapping belongs to this value alone, like a box.
 unsafe impl Send for Pages {}
 
 impl Pages {
-    /// Maps so many bytes, at least one.
+    /// Maps `bytes` bytes, at least one.
     ///
     /// # Errors
     /// If the system has no memory for them.

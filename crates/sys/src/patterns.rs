@@ -1,13 +1,14 @@
-//! The C library's own matching of names: fnmatch(3), its regular expressions in all their syntaxes, and which characters
-//! can be shown. They depend on the locale, which [`use_locale`] and [`use_utf8`] set for the whole process.
+//! The C library's name matching: fnmatch(3), its regular expressions in all their syntaxes, and which
+//! characters are printable. These depend on the locale, which [`use_locale`] and [`use_utf8`] set for the
+//! whole process.
 
 use std::ffi::{CStr, c_char, c_int};
 
-/// Takes the locale of the environment for characters and their order, and says what characters are encoded in.
+/// Sets the environment's locale for characters and collation, and returns its character encoding.
 pub fn use_locale() -> String {
     for category in [libc::LC_CTYPE, libc::LC_COLLATE] {
-        // SAFETY: an empty name is a valid string; nobody keeps what an earlier call returned. Only the two categories
-        // change, on which nothing of the standard library depends.
+        // SAFETY: an empty name is a valid string; no result of an earlier call is kept. Only these two
+        // categories change, and nothing in the standard library depends on them.
         unsafe { libc::setlocale(category, c"".as_ptr()) };
     }
     // SAFETY: CODESET is an item of every locale.
@@ -16,13 +17,13 @@ pub fn use_locale() -> String {
     unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
 }
 
-/// Takes characters to be encoded in UTF-8, whatever the environment of this process says.
+/// Sets the character encoding to UTF-8, whatever the environment.
 pub fn use_utf8() {
-    // SAFETY: as above; nobody keeps what is returned.
+    // SAFETY: as above; the result is not kept.
     unsafe { libc::setlocale(libc::LC_CTYPE, c"C.UTF-8".as_ptr()) };
 }
 
-/// Whether `text` matches a pattern of the shell, in which nothing is special about `/` and a leading dot.
+/// Whether `text` matches a shell pattern, in which `/` and a leading dot are ordinary.
 pub fn matches(pattern: &CStr, text: &CStr, fold_case: bool) -> bool {
     const FNM_CASEFOLD: c_int = 1 << 4;
     let flags = if fold_case { FNM_CASEFOLD } else { 0 };
@@ -30,8 +31,8 @@ pub fn matches(pattern: &CStr, text: &CStr, fold_case: bool) -> bool {
     unsafe { libc::fnmatch(pattern.as_ptr(), text.as_ptr(), flags) == 0 }
 }
 
-/// Calls `each` with the bytes of each character, and whether it can be shown; of bytes that are no character with each
-/// byte.
+/// Calls `each` with the bytes of each character and whether it is printable; with each single byte where
+/// they are not a character.
 pub fn characters<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8], Shown)) {
     if text.iter().all(|byte| (0x20..0x7f).contains(byte)) {
         return text.chunks(1).for_each(|byte| each(byte, Shown::Yes));
@@ -42,7 +43,7 @@ pub fn characters<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8], Shown)) {
     while at < text.len() {
         let mut wide: libc::wchar_t = 0;
         let rest = &text[at..];
-        // SAFETY: `wide` and `state` are writable, and `rest` is as long as is said.
+        // SAFETY: `wide` and `state` are writable, and `rest` has the given length.
         let length = unsafe { mbrtowc(&mut wide, rest.as_ptr().cast(), rest.len(), &mut state) };
         let length = match length {
             0 => 1,
@@ -62,14 +63,14 @@ pub fn characters<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8], Shown)) {
     }
 }
 
-/// What can be done with a character.
+/// Whether a character is printable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// It can be shown.
+    /// Printable.
     Yes,
-    /// It cannot.
+    /// Not printable.
     No,
-    /// It is no character.
+    /// Not a character.
     Invalid,
 }
 
@@ -106,7 +107,7 @@ mod regex {
         ) -> c_int;
     }
 
-    /// A syntax of regular expressions: bits of regex.h.
+    /// A regular expression syntax: bits of regex.h.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Syntax(c_ulong);
 
@@ -141,9 +142,9 @@ mod regex {
         | UNMATCHED_RIGHT_PAREN_ORD;
 
     impl Syntax {
-        /// The one that find calls its default: that of Emacs, with a dot that matches a newline.
+        /// What find calls its default: Emacs syntax, with a dot that matches a newline.
         pub const FIND: Syntax = Syntax(DOT_NEWLINE);
-        /// That of Emacs, which is find's default.
+        /// Emacs syntax, find's default.
         pub const EMACS: Syntax = Syntax(0);
         /// POSIX basic.
         pub const BASIC: Syntax = Syntax(BASIC);
@@ -156,31 +157,31 @@ mod regex {
             Syntax((EXTENDED | INVALID_INTERVAL_ORD | NEWLINE_ALT) & !(CONTEXT_INVALID_OPS | DOT_NOT_NULL));
     }
 
-    /// A compiled expression.
+    /// A compiled regular expression.
     pub struct Regex {
-        // On the heap: the library may keep pointers into it.
+        // Boxed: the library may keep pointers into it.
         buffer: Box<libc::regex_t>,
     }
 
-    // SAFETY: matching takes a lock of the library's own inside the compiled expression.
+    // SAFETY: matching takes the library's lock inside the compiled expression.
     unsafe impl Send for Regex {}
     // SAFETY: as above.
     unsafe impl Sync for Regex {}
 
     impl Regex {
-        /// Compiles it, or says in the library's words why not.
+        /// Compiles a pattern, or returns the library's error message.
         ///
         /// # Errors
-        /// If it is no expression of that syntax.
+        /// If it is not valid in that syntax.
         pub fn new(pattern: &[u8], syntax: Syntax, fold_case: bool) -> Result<Self, String> {
             static SYNTAX_IS_GLOBAL: Mutex<()> = Mutex::new(());
             let guard = SYNTAX_IS_GLOBAL.lock();
             let wanted = syntax.0 | NO_SUB | if fold_case { ICASE } else { 0 };
             // SAFETY: only this function touches the variable, under the lock.
             unsafe { re_syntax_options = wanted };
-            // SAFETY: all zero is what the library asks of an expression that is to be compiled.
+            // SAFETY: the library requires an expression to be zeroed before compilation.
             let mut buffer: Box<libc::regex_t> = Box::new(unsafe { std::mem::zeroed() });
-            // SAFETY: the pattern is as long as is said, and `buffer` is writable.
+            // SAFETY: the pattern has the given length, and `buffer` is writable.
             let wrong =
                 unsafe { re_compile_pattern(pattern.as_ptr().cast(), pattern.len(), buffer.as_mut()) };
             drop(guard);
@@ -196,7 +197,7 @@ mod regex {
         pub fn matches_all(&self, text: &[u8]) -> bool {
             let Ok(bytes) = c_int::try_from(text.len()) else { return false };
             let buffer: *const libc::regex_t = &raw const *self.buffer;
-            // SAFETY: what is written to the expression is written under its own lock; the text is as long as is said.
+            // SAFETY: the library writes to the expression under its own lock; the text has the given length.
             let matched =
                 unsafe { re_match(buffer.cast_mut(), text.as_ptr().cast(), bytes, 0, std::ptr::null_mut()) };
             matched == bytes
@@ -205,7 +206,7 @@ mod regex {
 
     impl Drop for Regex {
         fn drop(&mut self) {
-            // SAFETY: it was compiled, and nobody uses it any more.
+            // SAFETY: it was compiled, and is no longer in use.
             unsafe { libc::regfree(self.buffer.as_mut()) };
         }
     }
@@ -219,7 +220,7 @@ mod regex {
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 mod regex {
-    /// No syntax is known here.
+    /// Not available here.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Syntax(());
 
@@ -233,12 +234,12 @@ mod regex {
         pub const EGREP: Syntax = Syntax(());
     }
 
-    /// None can be made here.
+    /// Not available here.
     #[derive(Debug)]
     pub enum Regex {}
 
     impl Regex {
-        /// Says that there are none.
+        /// Returns that it is not available.
         ///
         /// # Errors
         /// Always.

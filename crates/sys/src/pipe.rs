@@ -1,4 +1,4 @@
-//! Pipes, always close-on-exec: a write end that leaks into a stranger makes a reader hang.
+//! Pipes, always close-on-exec: a write end that leaks into another program makes a reader hang.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,17 +20,17 @@ pub fn pipe() -> io::Result<Pipe> {
     Ok(Pipe { read, write, inode })
 }
 
-/// Whether `fd` has something to read, or has ended, within `patience`.
+/// Whether `fd` becomes readable, or reaches its end, within `patience`.
 pub fn is_readable_within(fd: std::os::fd::BorrowedFd<'_>, patience: std::time::Duration) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec};
     let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
     let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
-    // What cannot be asked is read at once, and waits there.
+    // If poll fails, the caller reads at once and blocks there.
     rustix::event::poll(&mut polled, Some(&timeout)).map_or(true, |ready| ready > 0)
 }
 
-/// Waits until one of `reads` can be read, or has ended, or one of `writes` can be written, or has lost its reader;
-/// says which. A signal may end the wait with nothing ready.
+/// Waits until one of `reads` is readable or at its end, or one of `writes` is writable or has lost its
+/// reader; returns which. A signal may end the wait with nothing ready.
 pub fn wait_ready(
     reads: &[std::os::fd::BorrowedFd<'_>],
     writes: &[std::os::fd::BorrowedFd<'_>],
@@ -48,7 +48,7 @@ pub fn wait_ready(
     Ok((ready, writes))
 }
 
-/// The same, but no longer than `patience`.
+/// Does the same, but waits at most `patience`.
 pub fn wait_ready_within(
     reads: &[std::os::fd::BorrowedFd<'_>],
     writes: &[std::os::fd::BorrowedFd<'_>],
@@ -59,22 +59,22 @@ pub fn wait_ready_within(
     let writing = writes.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::OUT));
     let mut polled: Vec<PollFd<'_>> = reading.chain(writing).collect();
     let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
-    // In every case the caller tries again what it waits for.
+    // In every case the caller retries.
     let _ = rustix::event::poll(&mut polled, Some(&timeout));
 }
 
-/// Makes room for `bytes` in a pipe, if that is allowed.
+/// Enlarges a pipe to `bytes`, if permitted.
 pub fn enlarge(fd: std::os::fd::BorrowedFd<'_>, bytes: usize) {
-    // The system's share for this user may be used up: it is then as large as it was.
+    // The user's quota may be used up: the pipe then keeps its size.
     let _ = rustix::pipe::fcntl_setpipe_size(fd, bytes);
 }
 
-/// How many bytes lie in a pipe, unread.
+/// Returns how many unread bytes a pipe holds.
 pub fn unread(fd: std::os::fd::BorrowedFd<'_>) -> io::Result<usize> {
     Ok(rustix::io::ioctl_fionread(fd)? as usize)
 }
 
-/// Whether nobody writes to a pipe any more: what lies in it is all that comes.
+/// Whether a pipe has no writer any more: no more data will come.
 pub fn has_no_writer(fd: std::os::fd::BorrowedFd<'_>) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec};
     let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
@@ -83,7 +83,7 @@ pub fn has_no_writer(fd: std::os::fd::BorrowedFd<'_>) -> bool {
     asked && polled[0].revents().contains(PollFlags::HUP)
 }
 
-/// What lies in a pipe, at most so many bytes of it, which stay there (tee(2)).
+/// Copies up to `bytes` bytes out of a pipe without consuming them (tee(2)).
 pub fn peek(fd: std::os::fd::BorrowedFd<'_>, bytes: usize) -> io::Result<Vec<u8>> {
     let copy = pipe()?;
     let flags = rustix::pipe::SpliceFlags::NONBLOCK;
@@ -101,15 +101,15 @@ pub fn peek(fd: std::os::fd::BorrowedFd<'_>, bytes: usize) -> io::Result<Vec<u8>
     Ok(peeked)
 }
 
-/// Makes reading and writing `fd` take what is there, or what there is room for, instead of waiting.
+/// Makes reads and writes of `fd` non-blocking.
 pub fn never_wait(fd: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(fd)?;
     Ok(rustix::fs::fcntl_setfl(fd, flags | rustix::fs::OFlags::NONBLOCK)?)
 }
 
-/// A read descriptor that yields `bytes`: what a here-document or here-string is read from.
+/// Returns a read descriptor that yields `bytes`, for a here-document or here-string.
 ///
-/// Like bash, a pipe if the bytes fit into one without waiting, else an unlinked temporary file.
+/// Like bash, uses a pipe if the bytes fit without blocking, otherwise an unlinked temporary file.
 pub fn feed(bytes: &[u8]) -> io::Result<OwnedFd> {
     const FITS_A_PIPE: usize = 4096;
     if bytes.len() <= FITS_A_PIPE {
@@ -124,7 +124,7 @@ pub fn feed(bytes: &[u8]) -> io::Result<OwnedFd> {
         let n = rustix::io::write(&file, rest)?;
         rest = &rest[n..];
     }
-    // Opened anew, so that the reader gets a read-only descriptor at offset zero, as from a file.
+    // Reopened, so that the reader gets a read-only descriptor at offset zero, as from a file.
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
     Ok(rustix::fs::open(
         path,

@@ -1,4 +1,5 @@
-//! A folder that only this user can write, and the files in it: nobody else has put a link, a FIFO or words there.
+//! A directory that only this user can write, and its files: no other user can have placed links, FIFOs or
+//! data there.
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, openat, renameat, unlinkat};
 use std::fs::{DirBuilder, File};
@@ -7,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-/// A folder of the effective user's that others cannot write.
+/// A directory of the effective user that others cannot write.
 #[derive(Debug)]
 pub struct PrivateFolder(OwnedFd);
 
@@ -15,18 +16,18 @@ impl PrivateFolder {
     /// Opens it.
     ///
     /// # Errors
-    /// If it is not there, is a link, or belongs to others or can be written by them (`PermissionDenied`).
+    /// If it does not exist, is a link, or is owned or writable by others (`PermissionDenied`).
     pub fn open(path: &Path) -> io::Result<Self> {
         let folder = open_folder(path)?;
         check(&folder)?;
         Ok(PrivateFolder(folder))
     }
 
-    /// Opens it, and makes it and those above it where they are missing. Where it is this user's, others lose the right to
-    /// write in it.
+    /// Opens it, after creating it and its missing parents. If this user owns it, removes others' write
+    /// permission.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and those of making folders.
+    /// As [`open`](Self::open), and those of creating directories.
     pub fn make(path: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         let folder = open_folder(path)?;
@@ -37,12 +38,12 @@ impl PrivateFolder {
         Ok(PrivateFolder(folder))
     }
 
-    /// The text of the file of this name, if it has at most so many bytes.
+    /// Returns the text of file `name`, if it has at most `bytes_max` bytes.
     ///
     /// # Errors
-    /// If it is no regular file of this user's alone, larger, or not in UTF-8.
+    /// If it is not a regular file of this user alone, too large, or not UTF-8.
     pub fn read(&self, name: &str, bytes_max: u64) -> io::Result<String> {
-        // Without waiting: whoever made a FIFO of it is found out behind.
+        // Non-blocking: a FIFO is rejected below.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = openat(&self.0, name, flags, Mode::empty())?;
         let about = check(&file)?;
@@ -55,10 +56,10 @@ impl PrivateFolder {
         Ok(text)
     }
 
-    /// Puts a file of this name and text there; whoever reads meanwhile sees the old one or the new one.
+    /// Writes file `name` atomically: a concurrent reader sees the old text or the new one.
     ///
     /// # Errors
-    /// Those of writing; nothing is left then.
+    /// Those of writing; nothing is left behind then.
     pub fn write(&self, name: &str, text: &str) -> io::Result<()> {
         let draft = format!("{name}.{}.{}", std::process::id(), crate::clock::now_ns());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -77,7 +78,7 @@ fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-/// What is open belongs to the effective user, and nobody else can write it.
+/// Checks that the effective user owns it, and others cannot write it.
 fn check(file: &impl AsFd) -> io::Result<rustix::fs::Stat> {
     let about = fstat(file)?;
     let others = Mode::from_raw_mode(about.st_mode) & (Mode::WGRP | Mode::WOTH);
@@ -94,7 +95,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::PathBuf;
 
-    /// A folder of its own for each test, removed at the end.
+    /// A directory for each test, removed at the end.
     struct Root(PathBuf);
 
     impl Root {

@@ -1,13 +1,13 @@
-//! Programs that gain privilege from their file (set-uid, set-gid, capabilities) do not, while an ordinary user traces them. So a
-//! tracer lets them go before their first instruction, and has them be started again.
+//! Programs that gain privilege from their file (set-uid, set-gid, capabilities) do not while an ordinary
+//! user traces them. So the tracer detaches before their first instruction, and makes them exec again.
 //!
 //! ```text
 //!   stop at the exec   ──▶  does this file give privilege?  no: go on, followed
-//!   stop at its end    ──▶  set registers: execve(AT_EXECFN, argv, envp) from the vDSO's own `syscall` instruction
-//!   let go             ──▶  the kernel reads the file again, untraced: as if nobody had looked
+//!   stop at its end    ──▶  set registers: execve(AT_EXECFN, argv, envp) at the vDSO's `syscall`
+//!   detach             ──▶  the kernel reads the file again, untraced
 //! ```
 //!
-//! Its arguments are where the kernel has put them; nothing of it has run, so nothing is done twice.
+//! Its arguments are still where the kernel placed them; nothing of it has run, so nothing runs twice.
 
 #[cfg(target_arch = "x86_64")]
 use crate::other_process;
@@ -16,10 +16,10 @@ use std::os::unix::fs::MetadataExt;
 const SET_USER: u32 = 0o4000;
 const SET_GROUP: u32 = 0o2010;
 
-/// Whether the program that `pid` has just become would have more privilege if nobody traced it.
+/// Whether tracing withholds privilege from the program that `pid` has just exec'd.
 pub(crate) fn is_withheld(pid: u32) -> bool {
     let user = rustix::process::geteuid();
-    // A tracer with all privilege takes none away.
+    // A tracer with full privilege withholds none.
     if user.is_root() {
         return false;
     }
@@ -31,8 +31,8 @@ pub(crate) fn is_withheld(pid: u32) -> bool {
         || rustix::fs::getxattr(&path, "security.capability", &mut [0_u8; 64][..]).is_ok()
 }
 
-/// Lets `pid`, which stops at the end of its exec, start its program again without a tracer. False if that cannot be: it is
-/// still stopped, and as it was.
+/// Makes `pid`, stopped at the end of its exec, exec its program again untraced. Returns false if that is not
+/// possible: it is then still stopped, and unchanged.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn start_again(pid: u32) -> bool {
     // SAFETY: an all-zero value is a valid one for the kernel to fill.
@@ -64,13 +64,13 @@ pub(crate) fn start_again(pid: u32) -> bool {
     false
 }
 
-/// On other architectures it stays traced, and without privilege.
+/// On other architectures it stays traced and unprivileged.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn start_again(_pid: u32) -> bool {
     false
 }
 
-/// Where a process finds what it takes to exec itself, in its memory.
+/// The addresses that a process needs to exec itself again.
 #[cfg(target_arch = "x86_64")]
 #[derive(Debug, PartialEq, Eq)]
 struct ExecCall {
@@ -80,7 +80,8 @@ struct ExecCall {
     instruction: u64,
 }
 
-/// What the kernel left on the stack of a new program, whose register points to the count of arguments: see `getauxval(3)`.
+/// Reads the initial stack of a new program, whose stack pointer refers to the argument count: see
+/// `getauxval(3)`.
 #[cfg(target_arch = "x86_64")]
 fn exec_call(pid: u32, stack: u64) -> Option<ExecCall> {
     const AT_EXECFN: u64 = 31;
@@ -90,7 +91,7 @@ fn exec_call(pid: u32, stack: u64) -> Option<ExecCall> {
     let words: Vec<u64> = words.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect();
     let value = |key: u64| words.chunks(2).find(|pair| pair[0] == key).and_then(|pair| pair.get(1).copied());
     let path = value(AT_EXECFN)?;
-    // The same name must still lead to the same file, or the second exec would fail where nothing can be done about it.
+    // The name must still lead to the same file, otherwise the second exec would fail with no way to recover.
     let name = String::from_utf8(other_process::string(pid, path)?).ok()?;
     let seen = match name.strip_prefix('/') {
         Some(rest) => format!("/proc/{pid}/root/{rest}"),
@@ -113,13 +114,13 @@ fn word(pid: u32, address: u64) -> Option<u64> {
     Some(u64::from_ne_bytes(*other_process::memory(pid, address, &mut buffer)?.first_chunk()?))
 }
 
-/// A `syscall` instruction in the code that the kernel lends to every process.
+/// Returns the address of a `syscall` instruction in the vDSO.
 #[cfg(target_arch = "x86_64")]
 fn syscall_instruction(pid: u32, vdso: u64) -> Option<u64> {
     const SYSCALL: [u8; 2] = [0x0f, 0x05];
     let mut code = [0; 8192];
     let half = code.len() / 2;
-    // What lies behind its first page may not be there.
+    // The second page may not be mapped.
     let size = match other_process::memory(pid, vdso, &mut code).map(<[u8]>::len) {
         Some(size) => size,
         None => other_process::memory(pid, vdso, &mut code[..half])?.len(),

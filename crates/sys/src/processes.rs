@@ -1,16 +1,16 @@
-//! The processes of the machine and their threads, as /proc lists them.
+//! The machine's processes and their threads, from /proc.
 
 use std::os::unix::fs::MetadataExt;
 
-/// Bytes asked for at once.
+/// Bytes read at once.
 const PAGE: usize = 4096;
 
-/// What /proc/PID/stat says of a process or thread, as far as it is needed.
+/// The fields of /proc/PID/stat that are needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
-    /// The name of its program, at most 15 bytes of it.
+    /// Name of its program, at most 15 bytes.
     pub name: String,
-    /// `R`unning, `S`leeping, `D` (not to be interrupted), s`T`opped, `t`raced, `Z`ombie …
+    /// `R`unning, `S`leeping, `D` (uninterruptible), s`T`opped, `t`raced, `Z`ombie …
     pub state: char,
     /// Its parent.
     pub parent: u32,
@@ -24,22 +24,22 @@ pub struct Stat {
     pub is_kernel: bool,
     /// CPU time so far, in clock ticks.
     pub cpu_ticks: u64,
-    /// How many threads it has.
+    /// Number of threads.
     pub threads: u32,
-    /// When it started, in clock ticks after the machine.
+    /// Start time, in clock ticks since boot.
     pub start_ticks: u64,
-    /// Signals 1 to 31 that it catches: bit n - 1.
+    /// Caught signals from 1 to 31: bit n - 1.
     pub caught: u64,
     /// The CPU it ran on last.
     pub cpu: u32,
 }
 
-/// All process ids there are, and those of other name spaces below this one.
+/// Returns all process ids, including those of PID namespaces below this one.
 pub fn all() -> Vec<u32> {
     numbers("/proc")
 }
 
-/// The threads of `pid`; none if it is gone.
+/// Returns the threads of `pid`; none if it is gone.
 pub fn tasks(pid: u32) -> Vec<u32> {
     numbers(&format!("/proc/{pid}/task"))
 }
@@ -49,14 +49,14 @@ fn numbers(directory: &str) -> Vec<u32> {
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// The file `name` of `pid`; `None` if the process is gone or access is denied.
+/// Returns file `name` of `pid`; `None` if the process is gone or access is denied.
 pub fn file(pid: u32, name: &str) -> Option<String> {
     let bytes = whole(&format!("/proc/{pid}/{name}")).ok()?;
     Some(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
 }
 
-/// All of a file of /proc. Most fit into a page: that is asked for at once. `std::fs::read` asks for the size first,
-/// which is 0 for all of them, and then begins with 32 bytes: 8 calls where 4 do.
+/// Reads a whole /proc file. Most fit into a page, so a page is requested at once. `std::fs::read` queries
+/// the size first, which is always 0, and then starts with 32 bytes: 8 system calls instead of 4.
 fn whole(path: &str) -> std::io::Result<Vec<u8>> {
     let file = std::fs::File::open(path)?;
     let mut bytes = Vec::with_capacity(PAGE);
@@ -69,23 +69,23 @@ fn whole(path: &str) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whose process it is.
+/// Returns the user that owns the process.
 pub fn owner(pid: u32) -> Option<u32> {
     Some(std::fs::metadata(format!("/proc/{pid}")).ok()?.uid())
 }
 
-/// Who runs this process: the effective user.
+/// Returns this process's effective user.
 pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// The words of its command line; empty for a zombie.
+/// Returns its command-line arguments; empty for a zombie.
 pub fn command_line(pid: u32) -> Vec<String> {
     let text = file(pid, "cmdline").unwrap_or_default();
     text.trim_end_matches('\0').split('\0').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// Clock ticks in a second.
+/// Returns the clock ticks per second.
 pub fn ticks_per_second() -> u64 {
     rustix::param::clock_ticks_per_second()
 }
@@ -96,7 +96,7 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 pub fn parse_stat(text: &str) -> Option<Stat> {
     let (start, end) = (text.find('(')?, text.rfind(')')?);
     let fields: Vec<&str> = text.get(end + 1..)?.split_ascii_whitespace().collect();
-    // Field numbers as in proc(5); the first one behind the name is 3.
+    // Field numbers as in proc(5); the first one after the name is 3.
     let field = |number: usize| fields.get(number - 3).copied();
     let number = |at: usize| field(at)?.parse::<u64>().ok();
     Some(Stat {
@@ -115,8 +115,9 @@ pub fn parse_stat(text: &str) -> Option<Stat> {
     })
 }
 
-/// When a thread ran last: `se.exec_start` of /proc/PID/sched, in nanoseconds of its CPU's own clock. That clock leaves
-/// out what a hypervisor or interrupts took, and differs between CPUs: compare with [`scheduler_now_ns`] only.
+/// Returns when a thread last ran: `se.exec_start` of /proc/PID/sched, in nanoseconds of its CPU's clock.
+/// That clock omits time taken by a hypervisor or interrupts, and differs between CPUs: compare with
+/// [`scheduler_now_ns`] only.
 pub fn last_ran_ns(pid: u32, thread: u32) -> Option<u64> {
     parse_last_ran(&file(pid, &format!("task/{thread}/sched"))?)
 }
@@ -128,7 +129,8 @@ fn parse_last_ran(text: &str) -> Option<u64> {
     Some(ms.parse::<u64>().ok()? * 1_000_000 + fraction_ns)
 }
 
-/// The same clock of CPU `cpu` now: this thread goes there for a moment, and reads when it ran itself.
+/// Returns the current time of CPU `cpu`'s clock: moves this thread there briefly, and reads when it last
+/// ran.
 pub fn scheduler_now_ns(cpu: u32) -> Option<u64> {
     let before = rustix::thread::sched_getaffinity(None).ok()?;
     let mut there = rustix::thread::CpuSet::new();
@@ -136,7 +138,7 @@ pub fn scheduler_now_ns(cpu: u32) -> Option<u64> {
     rustix::thread::sched_setaffinity(None, &there).ok()?;
     let thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
     let now = last_ran_ns(std::process::id(), thread);
-    // It was allowed before, so it is now; if not, this thread stays on one CPU, which harms nothing.
+    // The mask was allowed before, so it is now; otherwise this thread stays on one CPU, which is harmless.
     let _ = rustix::thread::sched_setaffinity(None, &before);
     now
 }

@@ -1,10 +1,10 @@
-//! Files of /proc/PID, opened early and kept: a kept descriptor reads 3 to 8 times cheaper than a new one, and still
-//! answers when the process has become a zombie whose files an ordinary user may no longer open.
+//! Files of /proc/PID, opened early and kept open: reading is 3 to 8 times cheaper than reopening, and still
+//! works when the process is a zombie whose files an ordinary user may no longer open.
 
 use crate::descriptors;
 use std::os::fd::OwnedFd;
 
-/// A kept file of /proc/PID.
+/// An open file of /proc/PID.
 pub struct ProcFile(OwnedFd);
 
 impl ProcFile {
@@ -14,19 +14,20 @@ impl ProcFile {
         rustix::fs::open(format!("/proc/{pid}/{name}"), flags, rustix::fs::Mode::empty()).ok().map(ProcFile)
     }
 
-    /// Reads it anew from its start, up to the size of `buffer`; `None` if the process is gone or access is denied.
+    /// Reads it again from its start, up to the size of `buffer`; `None` if the process is gone or access is
+    /// denied.
     pub fn read<'b>(&self, buffer: &'b mut [u8]) -> Option<&'b str> {
         let n = self.read_bytes(buffer)?;
         std::str::from_utf8(&buffer[..n]).ok()
     }
 
-    /// The same where it may be no text: how many bytes came.
+    /// Does the same for bytes that may not be text; returns how many were read.
     pub fn read_bytes(&self, buffer: &mut [u8]) -> Option<usize> {
         rustix::io::pread(&self.0, buffer, 0).ok()
     }
 }
 
-/// /proc/PID/io: what went through the read(2) and write(2) families.
+/// /proc/PID/io: I/O through the read(2) and write(2) families.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Io {
     /// `rchar`
@@ -53,14 +54,14 @@ pub fn parse_io(text: &str) -> Option<Io> {
     })
 }
 
-/// /proc/PID/schedstat of a thread, the leading one if PID is a process.
+/// /proc/PID/schedstat of a thread; of the leading thread if PID is a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedStat {
-    /// Nanoseconds on a CPU. While it is on one, since then not counted.
+    /// Nanoseconds on a CPU. While it runs, the time since it was scheduled is not included.
     pub running_ns: u64,
-    /// Nanoseconds ready, but without one.
+    /// Nanoseconds runnable but waiting for a CPU.
     pub ready_ns: u64,
-    /// How often it was given a CPU.
+    /// How often it was scheduled.
     pub turns: u64,
 }
 
@@ -70,10 +71,10 @@ pub fn parse_schedstat(text: &str) -> Option<SchedStat> {
     Some(SchedStat { running_ns: fields.next()??, ready_ns: fields.next()??, turns: fields.next()?? })
 }
 
-/// What /proc/PID/syscall says of the leading thread.
+/// /proc/PID/syscall of the leading thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syscall {
-    /// Running or ready to run.
+    /// Running or runnable.
     Running,
     /// Blocked, but not in a system call (a page fault, a stop).
     Outside,
@@ -81,7 +82,7 @@ pub enum Syscall {
     Blocked {
         /// Number of the call.
         number: i64,
-        /// Its arguments.
+        /// The arguments.
         arguments: [u64; 6],
     },
 }
@@ -104,7 +105,8 @@ pub fn parse_syscall(text: &str) -> Option<Syscall> {
     Some(Syscall::Blocked { number, arguments })
 }
 
-/// Which pipe is behind descriptor `fd` of `pid`, if one is: the inode of an anonymous pipe, or the [`fifo_key`] of a FIFO.
+/// Returns the pipe behind descriptor `fd` of `pid`, if any: the inode of an anonymous pipe, or the
+/// [`fifo_key`] of a FIFO.
 pub fn pipe_behind(pid: u32, fd: u64) -> Option<u64> {
     let path = format!("/proc/{pid}/fd/{fd}");
     let target = rustix::fs::readlink(&path, Vec::new()).ok()?;
@@ -117,26 +119,27 @@ pub fn pipe_behind(pid: u32, fd: u64) -> Option<u64> {
     fifo_key(fifo.device, fifo.inode)
 }
 
-/// Whether what [`pipe_behind`] found is a FIFO.
+/// Whether a result of [`pipe_behind`] is a FIFO.
 pub fn is_fifo(pipe: u64) -> bool {
     pipe >> 63 == 1
 }
 
-/// One number for a FIFO, which is no anonymous pipe's: these are below 2³². `None` if device and inode do not go into it.
+/// Returns a number for a FIFO, distinct from anonymous pipes, which are below 2³². `None` if device and
+/// inode do not fit.
 fn fifo_key(device: u64, inode: u64) -> Option<u64> {
     let (major, minor) = (device >> 32, device & 0xffff_ffff);
     let fits = major < 1 << 12 && minor < 1 << 19 && inode < 1 << 32;
     fits.then_some(1 << 63 | major << 51 | minor << 32 | inode)
 }
 
-/// Resident set of `pid` right now, bytes.
+/// Returns the current resident set of `pid`, in bytes.
 pub fn resident_bytes(pid: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
     let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
     Some(pages * rustix::param::page_size() as u64)
 }
 
-/// The children of `pid`'s leading thread, as far as the kernel tells.
+/// Returns the children of `pid`'s leading thread, if the kernel lists them.
 pub fn children(pid: u32) -> Vec<u32> {
     let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")) else {
         return Vec::new();
@@ -144,7 +147,7 @@ pub fn children(pid: u32) -> Vec<u32> {
     text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
-/// /proc/PID/wchan: the kernel function a thread sleeps in. Names change between kernels.
+/// Returns /proc/PID/wchan: the kernel function where a thread sleeps. Names differ between kernels.
 pub fn wchan(pid: u32) -> Option<String> {
     std::fs::read_to_string(format!("/proc/{pid}/wchan")).ok()
 }

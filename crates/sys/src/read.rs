@@ -1,11 +1,11 @@
-//! Reading into memory that nobody has cleared first.
+//! Reads into uninitialised memory.
 
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Reads up to `bytes` bytes behind what is in `into`; 0 at the end.
+/// Appends up to `bytes` bytes to `into`; returns 0 at the end.
 ///
 /// # Errors
 /// If they cannot be read.
@@ -15,14 +15,14 @@ pub fn append(file: &File, into: &mut Vec<u8>, bytes: usize) -> io::Result<usize
     if into.capacity() - start <= bytes + bytes / 2 {
         return Ok(rustix::io::read(file, rustix::buffer::spare_capacity(into))?);
     }
-    // Much more room than what is wanted.
+    // Much more spare capacity than wanted.
     into.resize(start + bytes, 0);
     let read = rustix::io::read(file, &mut into[start..]);
     into.truncate(start + read.as_ref().copied().unwrap_or(0));
     Ok(read?)
 }
 
-/// Reads once into `into`; 0 at the end.
+/// Reads once into `into`; returns 0 at the end.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -30,18 +30,19 @@ pub fn into(fd: std::os::fd::BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usiz
     Ok(rustix::io::read(fd, into)?)
 }
 
-/// So much is touched before it is filled. In bytes.
+/// How much is touched before it is filled. In bytes.
 const STEP_BYTES: usize = 1 << 20;
 const PAGE_BYTES: usize = 4096;
 
-/// Room behind what is in a vector: one part of several, which different threads may fill.
+/// A part of a vector's spare capacity; different threads may fill the parts.
 pub struct Room<'a, T = u8> {
     items: &'a mut [MaybeUninit<T>],
     full: &'a AtomicBool,
 }
 
 impl<'a> Room<'a> {
-    /// Fills it with what stands at this place in a file, and shows that; `None` if less stands there, or if it cannot be read.
+    /// Fills it from offset `at` of a file, and returns the bytes; `None` if the file has fewer there or
+    /// cannot be read.
     pub fn fill(self, file: &File, at: u64) -> Option<&'a [u8]> {
         let Room { items: bytes, full } = self;
         let mut filled = 0;
@@ -56,13 +57,13 @@ impl<'a> Room<'a> {
             }
         }
         full.store(true, Ordering::Release);
-        // SAFETY: `pread` has written all of these bytes, and they are borrowed for as long as they are shown.
+        // SAFETY: `pread` has written all of these bytes, and they stay borrowed while they are in use.
         Some(unsafe { bytes.assume_init_ref() })
     }
 }
 
 impl<'a, T: Copy> Room<'a, T> {
-    /// Fills it with copies of these, one behind another; `None` unless they fit exactly.
+    /// Fills it with copies of `slices` in order; `None` unless they fit exactly.
     pub fn copy<'b>(self, slices: impl IntoIterator<Item = &'b [T]>) -> Option<&'a mut [T]>
     where
         T: 'b,
@@ -78,21 +79,22 @@ impl<'a, T: Copy> Room<'a, T> {
             return None;
         }
         full.store(true, Ordering::Release);
-        // SAFETY: all of them were written, slice by slice, and they are borrowed for as long as they are shown.
+        // SAFETY: all were written, slice by slice, and they stay borrowed while they are in use.
         Some(unsafe { items.assume_init_mut() })
     }
 }
 
-/// Writes to each page. If `pread` touched them first, the kernel would hold the lock of the whole address space while it clears them:
-/// another thread that maps a page meanwhile waits for it, and whoever touches one next waits for that thread.
+/// Writes to each page. Otherwise the kernel, on a page fault in `pread`, would hold the lock of the whole
+/// address space while it zeroes pages: a thread that maps a page waits for it, and the next thread that
+/// faults waits for that one.
 fn touch(bytes: &mut [MaybeUninit<u8>]) {
     bytes.chunks_mut(PAGE_BYTES).for_each(|page| {
         page[0].write(0);
     });
 }
 
-/// Appends parts of these sizes, which `work` fills, in any order. Those before the first that was not filled are there afterwards:
-/// so many are.
+/// Appends parts of these sizes, which `work` fills in any order. Keeps the parts before the first one not
+/// filled; returns their number.
 pub fn append_parts<T: Copy>(
     into: &mut Vec<T>,
     sizes: &[usize],
@@ -110,8 +112,8 @@ pub fn append_parts<T: Copy>(
     work(rooms);
     let full = flags.iter().take_while(|full| full.load(Ordering::Acquire)).count();
     let filled: usize = sizes[..full].iter().sum();
-    // SAFETY: the capacity was reserved, and a part's flag, which nothing but `fill` and `copy` set, says that all of it was written; the
-    // parts up to there lie one behind another.
+    // SAFETY: the capacity was reserved; a part's flag, set only by `fill` and `copy`, says that all of it
+    // was written; and these parts are contiguous.
     unsafe { into.set_len(into.len() + filled) };
     full
 }
@@ -146,7 +148,7 @@ mod tests {
         let file = File::open(&path).expect("opened");
         std::fs::remove_file(&path).expect("removed");
         let mut into = b"-".to_vec();
-        // Backwards, and the last one in part only.
+        // In reverse, and the last one only partly.
         let full = append_parts(&mut into, &[3, 2, 4], |rooms| {
             std::thread::scope(|scope| {
                 for (room, at) in rooms.into_iter().zip([0, 3, 5]).rev() {
@@ -156,7 +158,7 @@ mod tests {
             });
         });
         assert_eq!((full, into.as_slice()), (2, &b"-abcde"[..]));
-        // What lies behind a gap is not there.
+        // Parts after a gap are dropped.
         let full = append_parts(&mut into, &[1, 1], |mut rooms| {
             let last = rooms.pop().expect("two");
             assert_eq!(last.fill(&file, 7), Some(&b"h"[..]));

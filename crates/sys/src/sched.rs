@@ -1,22 +1,23 @@
-//! Threads and the scheduler: how long this one waited for a CPU, how busy the machine is, and giving way.
+//! Threads and the scheduler: how long this thread waited for a CPU, how busy the machine is, and lower
+//! priority.
 
 use crate::procfs::{self, ProcFile};
 
-/// The accounts of one thread of this process.
+/// The scheduling statistics of one thread.
 pub struct ThreadFile {
     accounts: ProcFile,
-    /// Where its state stands.
+    /// The file with its state.
     stat: ProcFile,
 }
 
 impl ThreadFile {
-    /// Of the calling thread; `None` if the kernel keeps none.
+    /// Opens those of the calling thread; `None` if the kernel keeps none.
     pub fn own() -> Option<Self> {
         let thread = rustix::thread::gettid().as_raw_nonzero();
         Self::open(std::process::id(), &format!("task/{thread}/"))
     }
 
-    /// Of the leading thread of another process; `None` if the kernel keeps none, or if it is gone.
+    /// Opens those of the leading thread of another process; `None` if the kernel keeps none, or it is gone.
     pub fn of_process(pid: u32) -> Option<Self> {
         Self::open(pid, "")
     }
@@ -26,16 +27,16 @@ impl ThreadFile {
         Some(ThreadFile { accounts: file("schedstat")?, stat: file("stat")? })
     }
 
-    /// Nanoseconds on a CPU, and nanoseconds ready without one; `None` if the thread is gone.
+    /// Returns nanoseconds on a CPU, and nanoseconds runnable without one; `None` if the thread is gone.
     pub fn read(&self) -> Option<(u64, u64)> {
         let accounts = procfs::parse_schedstat(self.accounts.read(&mut [0; 128])?)?;
         Some((accounts.running_ns, accounts.ready_ns))
     }
 
-    /// Whether it runs or would if it had a CPU. The accounts tell of a wait only once it is over. False of the thread that asks:
-    /// it waits for none.
+    /// Whether it is running or runnable. The statistics include a wait only once it is over. False for the
+    /// calling thread, which is not waiting.
     pub fn is_ready(&self) -> bool {
-        // The name before the state may hold anything but is short.
+        // The name before the state is arbitrary but short.
         let mut buffer = [0; 128];
         let text = self.stat.read_bytes(&mut buffer).map(|read| &buffer[..read]).unwrap_or_default();
         let asks = rustix::thread::gettid().to_string();
@@ -48,7 +49,8 @@ impl ThreadFile {
     }
 }
 
-/// How many threads are running or ready on the whole machine, this one included; `None` if the kernel does not say.
+/// Returns the number of runnable threads on the machine, this one included; `None` if the kernel does not
+/// say.
 pub fn running() -> Option<usize> {
     parse_loadavg(&std::fs::read_to_string("/proc/loadavg").ok()?)
 }
@@ -57,35 +59,37 @@ fn parse_loadavg(text: &str) -> Option<usize> {
     text.split_ascii_whitespace().nth(3)?.split_once('/')?.0.parse().ok()
 }
 
-/// How long all cores together have been idle since the machine started, in nanoseconds; `None` if the kernel does not
-/// say. It counts in ticks of 10 ms.
+/// Returns the idle time of all cores since boot, in nanoseconds; `None` if the kernel does not say. Its
+/// resolution is 10 ms.
 pub fn idle_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/stat").ok()?;
     let ticks = parse_idle(&text)?;
     Some(ticks.saturating_mul(1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)))
 }
 
-/// Idle, and idle while something waits for a disk.
+/// Sums idle and I/O wait.
 fn parse_idle(text: &str) -> Option<u64> {
     let mut fields = text.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace().skip(3);
     Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
 }
 
-/// There is no more than that.
+/// The maximum niceness.
 const MOST_NICE: i32 = 19;
 
-/// From now on the calling thread gives way to others: by so much more niceness, as far as there is more, and without hurry.
+/// Lowers the calling thread's priority: raises its niceness by `more`, up to the maximum, and makes it a
+/// batch thread.
 pub fn give_way(more: i32) {
     let own = rustix::process::getpriority_process(Some(rustix::thread::gettid())).unwrap_or(0);
     be_nice((own + more).min(MOST_NICE));
     let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: it reads one struct, which lives until it returns; 0 is the calling thread. If it fails, all is as it was.
+    // SAFETY: it reads one struct, which lives until it returns; 0 is the calling thread. A failure changes
+    // nothing.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) };
 }
 
-/// From now on the calling thread, which hardly ever runs, gets a CPU soon after it wakes, ahead of those that compute: it asks
-/// for slices of 0.1 ms, which the scheduler hands out earlier than long ones (EEVDF, from Linux 6.12). What it
-/// starts does not inherit that. Needs no privilege; where the kernel does not know it, all is as it was.
+/// Makes the calling thread, which seldom runs, get a CPU soon after it wakes, ahead of compute-bound
+/// threads: it requests slices of 0.1 ms, which the scheduler serves before long ones (EEVDF, since Linux
+/// 6.12). Its children do not inherit that. Needs no privilege; does nothing on older kernels.
 pub fn wake_soon() {
     const SLICE_NS: u64 = 100_000;
     const RESET_ON_FORK: u64 = 1;
@@ -96,7 +100,7 @@ pub fn wake_soon() {
     attributes[1] = RESET_ON_FORK;
     let thread = rustix::thread::gettid();
     let niceness = rustix::process::getpriority_process(Some(thread)).unwrap_or(0);
-    // The lower half is the niceness, the upper one the priority of other policies.
+    // The lower half is the niceness, the upper half the priority of other policies.
     attributes[2] = u64::from(niceness as u32);
     attributes[3] = SLICE_NS;
     if cfg!(target_endian = "little") {
@@ -105,21 +109,22 @@ pub fn wake_soon() {
     }
 }
 
-/// A child gives way to others from now on, in the same way.
+/// Lowers a child's priority in the same way.
 pub fn let_give_way(pid: u32, more: i32) {
     let Some(pid) = rustix::process::Pid::from_raw(pid as i32) else { return };
     let own = rustix::process::getpriority_process(Some(pid)).unwrap_or(0);
-    // One that may not be changed, or is gone, stays as it is.
+    // A process that is gone or may not be changed stays as it is.
     let _ = rustix::process::setpriority_process(Some(pid), (own + more).min(MOST_NICE));
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: it reads one struct, which lives until it returns.
     unsafe { libc::sched_setscheduler(pid.as_raw_nonzero().get(), libc::SCHED_BATCH, &raw const parameters) };
 }
 
-/// The calling thread, and those that it starts, run at this niceness (0 to 19), if that is no better than theirs.
+/// Sets the niceness (0 to 19) of the calling thread, and of threads that it starts, unless it is already as
+/// high.
 pub fn be_nice(niceness: i32) {
     let thread = rustix::thread::gettid();
-    // On Linux the priority is a thread's. One that may not be lowered stays.
+    // On Linux the priority is per thread. A refusal is harmless.
     let own = rustix::process::getpriority_process(Some(thread)).unwrap_or(0);
     if niceness > own {
         let _ = rustix::process::setpriority_process(Some(thread), niceness);

@@ -1,4 +1,4 @@
-//! Files without a name, for what does not fit into memory: they vanish with the process, however it ends.
+//! Unnamed files for data that does not fit into memory: they vanish with the process, however it ends.
 
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -6,16 +6,16 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// A new file in `directory` that has no name, or has lost it.
+/// Creates a file without a name in `directory`, or one that is already unlinked.
 ///
 /// # Errors
-/// If nothing can be made there.
+/// If no file can be created there.
 pub fn nameless_file(directory: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
     match rustix::fs::open(directory, flags | OFlags::TMPFILE | OFlags::EXCL, mode) {
         Ok(fd) => return Ok(fd.into()),
-        // File systems and kernels without O_TMPFILE take it for opening a directory to write.
+        // File systems and kernels without O_TMPFILE treat it as opening a directory for writing.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {}
         Err(error) => return Err(error.into()),
     }
@@ -34,16 +34,16 @@ pub fn nameless_file(directory: &Path) -> io::Result<File> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Gives the disk back what a part of a file takes up there; it reads as zeros then.
+/// Frees the disk blocks of a range of a file, which then reads as zeros.
 ///
 /// # Errors
-/// If the file system cannot make holes.
+/// If the file system does not support holes.
 pub fn punch_hole(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     Ok(rustix::fs::fallocate(file, flags, offset, bytes)?)
 }
 
-/// Bytes that this user may still write to the file system of `path`; `None` if it does not say.
+/// Returns how many bytes this user can still write to the file system of `path`; `None` if unknown.
 pub fn free_bytes(path: &Path) -> Option<u64> {
     let about = rustix::fs::statvfs(path).ok()?;
     Some(about.f_bavail.saturating_mul(about.f_frsize))

@@ -1,40 +1,41 @@
-//! Where short sequences of bytes stand, each byte out of a set: a digit, a point, a digit. Several sequences are looked for at once.
+//! Finds short sequences of byte sets, such as a digit, a point, a digit; several sequences at once.
 //!
-//! The two halves of a byte select from two tables of 16 entries; the bits that both entries have say whose sets may hold
-//! the byte. So sets cost no more than single bytes, and 64 places are tried at once (as Hyperscan's Teddy does for strings).
-//! A set that is no product of halves becomes several, as long as there are bits.
+//! The two halves of a byte select entries of two 16-entry tables; the bits set in both say whose sets may
+//! hold the byte. So sets cost no more than single bytes, and 64 positions are tested at once (as Hyperscan's
+//! Teddy does for strings). A set that is not a product of halves is split into several, as long as there are
+//! bits.
 
 /// A bit for each byte value.
 pub type Set = [u64; 4];
 
-/// How many places one word of bits stands for.
+/// How many positions one mask covers.
 pub const STEP: usize = 64;
 
-/// Sequences that are tried at once.
+/// Maximum number of sequences.
 pub const SEQUENCES_MAX: usize = 32;
-/// Bytes of a sequence.
+/// Maximum length of a sequence.
 pub const LENGTH_MAX: usize = 32;
 
-/// Bytes of each sequence that the tables compare.
+/// How many bytes of each sequence the tables compare.
 const WIDTH_MAX: usize = 4;
-/// Bits of a table's entry.
+/// Bits of a table entry.
 const BITS: usize = 8;
-/// Bytes that are read for one step.
+/// Bytes read for one step.
 const READ: usize = STEP + WIDTH_MAX - 1;
 
-/// Sequences to look for.
+/// Sequences to search for.
 #[derive(Clone, Debug)]
 pub struct Sequences {
     tables: Tables,
-    /// For each place in a sequence and each byte there, a bit for each sequence that goes on with it.
+    /// For each position in a sequence and each byte there, a bit for each sequence that continues with it.
     members: Vec<[u32; 256]>,
-    /// The sequences that end at each place.
+    /// The sequences that end at each position.
     ends: Vec<u32>,
-    /// The tables say all there is to say.
+    /// Whether the tables alone decide a match.
     exact: bool,
 }
 
-/// What the halves of a byte select.
+/// The tables selected by the halves of a byte.
 #[derive(Clone, Debug)]
 struct Tables {
     low: [[u8; 16]; WIDTH_MAX],
@@ -42,7 +43,7 @@ struct Tables {
     width: usize,
 }
 
-/// All bytes with one of these upper halves and one of these lower ones.
+/// All bytes with one of these upper halves and one of these lower halves.
 #[derive(Clone, Copy)]
 struct Product {
     high: u16,
@@ -55,7 +56,7 @@ impl Product {
     }
 }
 
-/// The products that make up a set.
+/// Splits a set into products.
 fn products(set: &Set) -> Vec<Product> {
     let mut products: Vec<Product> = Vec::new();
     for high in 0..16 {
@@ -69,20 +70,20 @@ fn products(set: &Set) -> Vec<Product> {
     products
 }
 
-/// The least product that holds them all.
+/// Returns the smallest product that contains them all.
 fn joined(products: &[Product]) -> Product {
     let either =
         |one: Product, other: &Product| Product { high: one.high | other.high, low: one.low | other.low };
     products.iter().fold(Product { high: 0, low: 0 }, either)
 }
 
-/// Bytes that the least product holds and none of these.
+/// Returns how many bytes the smallest product contains beyond these.
 fn surplus(products: &[Product]) -> u32 {
     joined(products).bytes() - products.iter().map(|product| product.bytes()).sum::<u32>()
 }
 
 impl Tables {
-    /// The tables, and whether they hold exactly these sequences, as far as they reach.
+    /// Builds the tables; also returns whether they match exactly these sequences, up to their width.
     fn new(sequences: &[Vec<Set>], width: usize) -> (Tables, bool) {
         let mut parts: Vec<Vec<Vec<Product>>> =
             sequences.iter().map(|sequence| sequence[..width].iter().map(products).collect()).collect();
@@ -122,7 +123,7 @@ impl Tables {
         }
     }
 
-    /// A place at a time.
+    /// A position at a time.
     #[cfg_attr(target_arch = "x86_64", allow(dead_code))]
     fn portable(&self, bytes: &[u8; READ]) -> u64 {
         let has = |at: usize| {
@@ -137,7 +138,7 @@ impl Tables {
 }
 
 impl Sequences {
-    /// `None` if there are none or too many, or one is empty or too long.
+    /// Returns `None` if there are no or too many sequences, or one is empty or too long.
     pub fn new(sequences: &[Vec<Set>]) -> Option<Self> {
         let shortest = sequences.iter().map(Vec::len).min()?;
         let longest = sequences.iter().map(Vec::len).max()?;
@@ -159,17 +160,17 @@ impl Sequences {
         Some(Sequences { tables, members, ends, exact })
     }
 
-    /// Bytes of the longest.
+    /// Returns the length of the longest sequence.
     pub fn longest(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether [`mark`](Self::mark) can tell where they stand.
+    /// Whether [`mark`](Self::mark) can be used.
     pub fn is_exact(&self) -> bool {
         self.exact
     }
 
-    /// The length of the longest sequence that these bytes begin with.
+    /// Returns the length of the longest sequence at the start of these bytes.
     #[inline]
     pub fn length(&self, bytes: impl Iterator<Item = u8>) -> Option<usize> {
         let (mut alive, mut length) = (u32::MAX, None);
@@ -185,7 +186,7 @@ impl Sequences {
         length
     }
 
-    /// The first place where one of them begins, and the end of the longest that does.
+    /// Returns the first position where a sequence begins, and the end of the longest one there.
     pub fn find(&self, bytes: &[u8]) -> Option<(usize, usize)> {
         let mut found = None;
         imp::places(&self.tables, bytes, |at, mut word| {
@@ -202,7 +203,7 @@ impl Sequences {
         found
     }
 
-    /// Bit i of `words[w]` becomes whether a sequence begins at byte 64w + i, as far as there are words.
+    /// Sets bit i of `words[w]` to whether a sequence begins at byte 64w + i, for as many words as there are.
     ///
     /// # Panics
     /// If the sequences are not [exact](Self::is_exact).
@@ -218,7 +219,8 @@ impl Sequences {
     }
 }
 
-/// Calls `each` with every multiple of [`STEP`] and where, among the bytes from there on, a sequence may begin, until it says no.
+/// Calls `each` with every multiple of [`STEP`] and a mask of candidate positions from there on, until it
+/// returns false.
 #[inline(always)]
 fn places_by(
     width: usize,
@@ -369,7 +371,7 @@ mod tests {
         set
     }
 
-    /// By the definition.
+    /// A reference that follows the definition.
     fn expected(sequences: &[Vec<Set>], bytes: &[u8]) -> Vec<Option<usize>> {
         let has = |set: &Set, byte: u8| set[usize::from(byte) / 64] >> (byte % 64) & 1 == 1;
         let matches = |sequence: &Vec<Set>, at: usize| {
@@ -380,7 +382,7 @@ mod tests {
         (0..bytes.len()).map(longest).collect()
     }
 
-    /// Which places the tables name.
+    /// Returns which positions the tables select.
     fn named(bytes: &[u8], places: impl FnOnce(&mut dyn FnMut(usize, u64) -> bool)) -> Vec<bool> {
         let mut named = vec![false; bytes.len()];
         places(&mut |at, word| {

@@ -1,10 +1,10 @@
-//! Counters that a process shares with those that it forks: whatever ends such a process, what it counted stays.
+//! Counters shared between a process and its forks: the counts of a fork survive it, however it ends.
 
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counters in memory that a fork shares instead of copying. Each starts at 0.
+/// Counters in memory shared across fork. Each starts at 0.
 #[derive(Debug)]
 pub struct Counters {
     first: NonNull<AtomicU64>,
@@ -33,27 +33,28 @@ impl Counters {
         Ok(Counters { first, count })
     }
 
-    /// Adds to a counter. Nothing happens if there is no such counter.
+    /// Adds to a counter. Does nothing if there is no such counter.
     pub fn add(&self, index: usize, n: u64) {
         if let Some(counter) = self.all().get(index) {
             counter.fetch_add(n, Ordering::Relaxed);
         }
     }
 
-    /// Sets a counter. Nothing happens if there is no such counter.
+    /// Sets a counter. Does nothing if there is no such counter.
     pub fn set(&self, index: usize, n: u64) {
         if let Some(counter) = self.all().get(index) {
             counter.store(n, Ordering::Relaxed);
         }
     }
 
-    /// What a counter holds; 0 if there is no such counter.
+    /// Returns a counter's value; 0 if there is no such counter.
     pub fn get(&self, index: usize) -> u64 {
         self.all().get(index).map_or(0, |counter| counter.load(Ordering::Relaxed))
     }
 
     fn all(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping is aligned to pages, zeroed, `count` counters long, and lives as long as `self`.
+        // SAFETY: the mapping is aligned to pages, zeroed, `count` counters long, and lives as long as
+        // `self`.
         unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.count) }
     }
 }
@@ -65,7 +66,7 @@ impl Drop for Counters {
     }
 }
 
-/// What a mapping for `count` counters takes: it cannot be empty.
+/// Returns the size of a mapping for `count` counters, which cannot be empty.
 fn bytes(count: usize) -> usize {
     count.max(1) * size_of::<AtomicU64>()
 }

@@ -20,8 +20,8 @@ fn action(handler: libc::sighandler_t) -> libc::sigaction {
 
 fn set(signal: libc::c_int, handler: libc::sighandler_t) {
     let action = action(handler);
-    // SAFETY: `action` is a valid sigaction whose handler is a standard disposition or `note_interrupt`, which only
-    // stores to an atomic; the old one is not asked for.
+    // SAFETY: `action` is a valid sigaction whose handler is a standard disposition or `note_interrupt`,
+    // which only stores to an atomic; the old one is not requested.
     unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
 }
 
@@ -29,14 +29,14 @@ fn set_ignored(signal: libc::c_int, ignored: bool) {
     set(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL });
 }
 
-/// Gives back the dispositions that this process was born with. Async-signal-safe: it runs in forked children.
+/// Restores the dispositions that this process inherited. Async-signal-safe: it runs in forked children.
 pub(crate) fn restore_inherited() {
     for (signal, ignored) in startup::dispositions() {
         set_ignored(signal, ignored);
     }
 }
 
-/// Blocks every signal for the calling thread. Returns what was blocked before. Async-signal-safe.
+/// Blocks every signal for the calling thread, and returns the previous mask. Async-signal-safe.
 pub(crate) fn block_all() -> libc::sigset_t {
     // SAFETY: an all-zero set is a valid value for sigfillset to fill.
     let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = unsafe { std::mem::zeroed() };
@@ -53,20 +53,20 @@ pub(crate) fn set_mask(mask: &libc::sigset_t) {
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut()) };
 }
 
-/// Treats signals as a shell does that runs pipelines: SIGQUIT is for the children alone, and children are waited for
-/// even if the parent left SIGCHLD ignored, under which they would vanish without a status.
+/// Sets dispositions as a shell that runs pipelines: SIGQUIT is for the children alone, and SIGCHLD is not
+/// ignored even if the parent left it so, since children would then vanish without a status.
 pub fn behave_as_a_shell() {
     set(libc::SIGQUIT, libc::SIG_IGN);
     set(libc::SIGCHLD, libc::SIG_DFL);
 }
 
-/// While it lives, SIGINT is noted instead of ending the process, as in a shell that waits for a foreground pipeline:
-/// the terminal sends it to the children too, and what they make of it decides. Before and after, it ends this
-/// process as any other. If SIGINT was ignored from the start, it stays so.
+/// While it lives, SIGINT is recorded instead of ending the process, as in a shell that waits for a
+/// foreground pipeline: the terminal sends it to the children too, and their reaction decides. Before and
+/// after, it ends this process as usual. If SIGINT was ignored from the start, it stays so.
 pub struct Interrupts(());
 
 impl Interrupts {
-    /// Starts to note; what came before is forgotten.
+    /// Starts recording; clears earlier interrupts.
     pub fn watch() -> Self {
         INTERRUPTED.store(false, Ordering::Relaxed);
         if !startup::was_ignored(libc::SIGINT) {
@@ -75,7 +75,7 @@ impl Interrupts {
         Interrupts(())
     }
 
-    /// Whether SIGINT has come.
+    /// Whether SIGINT has arrived.
     pub fn came(&self) -> bool {
         INTERRUPTED.load(Ordering::Relaxed)
     }
@@ -87,26 +87,27 @@ impl Drop for Interrupts {
     }
 }
 
-/// Whom signals that ask this process to end are passed on to: its pidfd. -1: nobody.
+/// Pidfd of the child that termination signals are forwarded to; -1 for none.
 static HEIR: AtomicI32 = AtomicI32::new(-1);
 
 extern "C" fn forward(signal: libc::c_int) {
     // SAFETY: it has no preconditions.
     let errno = unsafe { libc::__errno_location() };
-    // SAFETY: the C library gives every thread an errno, at an address that stays, and nobody else has a reference.
+    // SAFETY: the C library gives every thread an errno, at a fixed address, with no other reference.
     let errno = unsafe { &mut *errno };
     let before = *errno;
     let heir = HEIR.load(Ordering::Relaxed);
     if heir >= 0 {
         let nothing = std::ptr::null::<libc::siginfo_t>();
-        // SAFETY: a bare system call, safe in a handler; with no siginfo it touches no memory. A pidfd never means another process.
+        // SAFETY: a bare system call, safe in a handler; with no siginfo it touches no memory. A pidfd is
+        // never reused for another process.
         unsafe { libc::syscall(libc::SYS_pidfd_send_signal, heir, signal, nothing, 0) };
     }
     *errno = before;
 }
 
-/// While it lives, SIGTERM and SIGHUP go to the child that does what this process was asked to do: what ends that, or what
-/// that makes of them, decides. If they were ignored from the start, they stay so.
+/// While it lives, SIGTERM and SIGHUP are forwarded to the child that does this process's work: the child's
+/// reaction decides. If they were ignored from the start, they stay so.
 pub struct Forwarded {
     _child: OwnedFd,
 }
@@ -114,8 +115,8 @@ pub struct Forwarded {
 impl Forwarded {
     const SIGNALS: [i32; 2] = [libc::SIGTERM, libc::SIGHUP];
 
-    /// Starts to pass them on to this child. `None` where the kernel has no descriptors of processes: they then end this
-    /// process, as they would without.
+    /// Starts forwarding to this child. `None` if the kernel has no pidfds: the signals then end this
+    /// process, as usual.
     pub fn to(pid: u32) -> Option<Self> {
         let child = crate::spawn::pidfd(pid)?;
         HEIR.store(child.as_raw_fd(), Ordering::Relaxed);
@@ -131,52 +132,52 @@ impl Drop for Forwarded {
         for signal in Self::SIGNALS {
             set_ignored(signal, startup::was_ignored(signal));
         }
-        // Before the descriptor is closed.
+        // Before the pidfd is closed.
         HEIR.store(-1, Ordering::Relaxed);
     }
 }
 
-/// Makes writing beyond the limit on file sizes an error of the write.
+/// Makes writing beyond the file size limit an error of the write.
 pub fn ignore_file_size_signal() {
     set(libc::SIGXFSZ, libc::SIG_IGN);
 }
 
-/// What a writer without a reader dies of.
+/// The signal that ends a writer without a reader.
 pub const PIPE: i32 = libc::SIGPIPE;
 
 /// The signals that ask a process to end.
 pub const ENDING: [i32; 3] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT];
 
-/// Where the handler below writes to.
+/// The descriptor that the handler below writes to.
 static REQUESTS: AtomicI32 = AtomicI32::new(-1);
 
 extern "C" fn pass_on(signal: libc::c_int) {
     let byte = signal as u8;
     // SAFETY: it has no preconditions.
     let errno = unsafe { libc::__errno_location() };
-    // SAFETY: the C library gives every thread an errno, at an address that stays, and nobody else has a reference.
+    // SAFETY: the C library gives every thread an errno, at a fixed address, with no other reference.
     let errno = unsafe { &mut *errno };
     let before = *errno;
-    // SAFETY: write is async-signal-safe, one byte is readable, and the descriptor does not let it wait.
+    // SAFETY: write is async-signal-safe, one byte is readable, and the descriptor is non-blocking.
     unsafe { libc::write(REQUESTS.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
-    // What was interrupted may be about to read it.
+    // The interrupted code may be about to read it.
     *errno = before;
 }
 
-/// While it lives, signals that ask this process to end can be waited for like input (the 'self-pipe trick' of D. J.
-/// Bernstein). Those that were ignored from the start, as under nohup, stay so.
+/// While it lives, signals that ask this process to end can be polled like input (D. J. Bernstein's self-pipe
+/// trick). Those that were ignored from the start, as under nohup, stay so.
 pub struct Requests(crate::pipe::Pipe);
 
 impl Requests {
-    /// Starts to take them. Only one such value may live at a time.
+    /// Starts recording. Only one such value may live at a time.
     ///
     /// # Errors
-    /// If there is no pipe to be had.
+    /// If no pipe can be made.
     pub fn watch() -> io::Result<Self> {
         let pipe = crate::pipe::pipe()?;
         crate::pipe::never_wait(pipe.write.as_fd())?;
         crate::pipe::never_wait(pipe.read.as_fd())?;
-        // Above what the user may name: a child closes nothing, exec closes these.
+        // Above the descriptors that users may name: no redirection closes them, and exec does.
         let aside = |fd: OwnedFd| rustix::io::fcntl_dupfd_cloexec(fd, startup::LOW_DESCRIPTORS as i32);
         let pipe = crate::pipe::Pipe { read: aside(pipe.read)?, write: aside(pipe.write)?, ..pipe };
         REQUESTS.store(pipe.write.as_raw_fd(), Ordering::Relaxed);
@@ -186,12 +187,12 @@ impl Requests {
         Ok(Requests(pipe))
     }
 
-    /// Can be read when one has come.
+    /// Returns a descriptor that is readable when a signal has arrived.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.read.as_fd()
     }
 
-    /// Those that have come since it was asked last.
+    /// Returns the signals that arrived since the last call.
     pub fn taken(&self) -> Vec<i32> {
         let mut bytes = [0; 64];
         let count = rustix::io::read(&self.0.read, &mut bytes).unwrap_or(0);
@@ -217,27 +218,26 @@ pub fn send(pid: u32, signal: i32) {
 /// Ends this process by `signal`, with its default action, so that the parent sees what killed it.
 pub fn die_by(signal: i32) -> ! {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // The core that matters was the child's.
-    // SAFETY: `none` is a valid limit.
+    // The relevant core dump was the child's.
     unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) };
     set(signal, libc::SIG_DFL);
     // SAFETY: raise has no memory preconditions.
     unsafe { libc::raise(signal) };
-    // Reached only if the signal is blocked or harmless by default.
+    // Reached only if the signal is blocked or ignored by default.
     std::process::exit(128 + signal)
 }
 
-/// Makes writing to a closed pipe end this process silently, as it does any other filter.
+/// Makes writing to a closed pipe end this process silently, like any other filter.
 pub fn default_sigpipe() {
     set_ignored(libc::SIGPIPE, startup::sigpipe_was_ignored());
 }
 
-/// Makes writing to a closed pipe an error of the write, for a process that has more to do than write.
+/// Makes writing to a closed pipe an error of the write, for a process that has other work to finish.
 pub fn ignore_sigpipe() {
     set(libc::SIGPIPE, libc::SIG_IGN);
 }
 
-/// A signal's name, `SIGKILL`; `SIG34` and the like for those without one.
+/// Returns a signal's name such as `SIGKILL`; `SIG34` and so on for signals without one.
 pub fn name(signal: i32) -> String {
     const NAMES: [&str; 32] = [
         "0", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2",
@@ -250,7 +250,7 @@ pub fn name(signal: i32) -> String {
     }
 }
 
-/// What the C library calls a signal: 'Killed', 'Segmentation fault'.
+/// Returns the C library's description of a signal: 'Killed', 'Segmentation fault'.
 pub fn description(signal: i32) -> String {
     // SAFETY: strsignal accepts any number and returns a string or null.
     let text = unsafe { libc::strsignal(signal) };

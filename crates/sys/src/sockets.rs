@@ -1,25 +1,25 @@
-//! Who is at the other end of a socket: unix sockets from the kernel's socket diagnosis, as `ss -x` asks it, TCP on this
-//! machine from /proc/net/tcp. Neither needs a privilege.
+//! Finds the other end of a socket: of Unix sockets by the kernel's socket diagnosis, as `ss -x` does; of
+//! local TCP connections from /proc/net/tcp. Neither needs privilege.
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
 use std::collections::HashMap;
 use std::io;
 
-/// What is known of one socket.
+/// The state of a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Socket {
     /// The inode of the other end, if it is on this machine and open.
     pub peer: Option<u64>,
-    /// Whether it waits for connections.
+    /// Whether it listens for connections.
     pub listens: bool,
-    /// Bytes that wait here to be read, if the kernel says.
+    /// Unread bytes, if the kernel says.
     pub unread_bytes: Option<u32>,
 }
 
-/// The unix sockets of this network name space, by inode.
+/// Returns the Unix sockets of this network namespace, by inode.
 ///
 /// # Errors
-/// If the kernel has no such diagnosis.
+/// If the kernel does not support this diagnosis.
 pub fn unix() -> io::Result<HashMap<u64, Socket>> {
     let kernel = rustix::net::socket_with(
         AddressFamily::NETLINK,
@@ -47,7 +47,7 @@ const ATTRIBUTE_PEER: u16 = 2;
 const ATTRIBUTE_QUEUES: u16 = 4;
 const STATE_LISTEN: u8 = 10;
 
-/// A `nlmsghdr` and a `unix_diag_req` that ask for all of them.
+/// Builds a `nlmsghdr` and a `unix_diag_req` that request all sockets.
 fn request() -> Vec<u8> {
     let mut bytes = Vec::with_capacity(40);
     bytes.extend(40u32.to_ne_bytes());
@@ -70,7 +70,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Takes the sockets of one datagram; false if it was the last one.
+/// Parses the sockets of one datagram; returns false if it was the last one.
 fn take(mut bytes: &[u8], found: &mut HashMap<u64, Socket>) -> io::Result<bool> {
     while bytes.len() >= HEADER {
         let odd = || io::Error::new(io::ErrorKind::InvalidData, "the kernel's answer has no end");
@@ -89,7 +89,7 @@ fn take(mut bytes: &[u8], found: &mut HashMap<u64, Socket>) -> io::Result<bool> 
     Ok(true)
 }
 
-/// A `unix_diag_msg` with its attributes.
+/// Parses a `unix_diag_msg` with its attributes.
 fn socket(message: &[u8]) -> Option<(u64, Socket)> {
     let inode = u64::from(u32_at(message, 4)?);
     let mut socket = Socket { listens: *message.get(2)? == STATE_LISTEN, ..Socket::default() };
@@ -105,7 +105,7 @@ fn socket(message: &[u8]) -> Option<(u64, Socket)> {
     Some((inode, socket))
 }
 
-/// The TCP sockets of this network name space, by inode.
+/// Returns the TCP sockets of this network namespace, by inode.
 pub fn tcp() -> HashMap<u64, Socket> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let rows: Vec<Row> =
@@ -128,7 +128,8 @@ struct Row {
     inode: u64,
 }
 
-/// Lines such as `0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 1234 …`.
+/// Parses lines such as `0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 1234
+/// …`.
 fn rows(text: &str) -> Vec<Row> {
     let row = |line: &str| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -144,7 +145,7 @@ fn rows(text: &str) -> Vec<Row> {
     text.lines().skip(1).filter_map(row).collect()
 }
 
-/// An IPv4 address within IPv6 as IPv4, so that both ends of a connection are named alike.
+/// Converts an IPv4-mapped IPv6 address to IPv4, so that both ends of a connection have the same form.
 fn plain(address: String) -> String {
     const MAPPED: &str = "0000000000000000FFFF0000";
     address.strip_prefix(MAPPED).map_or(address.clone(), str::to_owned)

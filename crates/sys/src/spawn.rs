@@ -1,4 +1,4 @@
-//! Starting a child exactly as a shell would: fork, wire, redirect in the order written, exec.
+//! Starts a child exactly as a shell would: fork, connect pipes, redirect in the order written, exec.
 //!
 //! ```text
 //!   parent                         child
@@ -9,11 +9,11 @@
 //!                                  exec ── fails? put descriptors back, exec the fallback (the user's shell)
 //! ```
 //!
-//! A child that execs at once borrows the parent's memory until it does, instead of getting a copy (see [`borrow`]).
+//! A child that execs at once runs in the parent's memory until then, instead of in a copy (see [`borrow`]).
 //!
-//! Redirections are opened in the child, because opening a FIFO may block, and must then block only its own stage.
-//! They are first opened aside (descriptors from 10 up), so that a failure leaves the child as it was and the
-//! fallback (the shell, with the stage's text) can do the whole again and word its own error.
+//! Redirections are opened in the child: opening a FIFO may block, and must then block only its own stage.
+//! They are first opened at descriptors from 10 up, so that a failure leaves the child unchanged, and the
+//! fallback (the shell, with the stage's text) can redo everything and report its own error.
 
 use crate::borrow;
 use crate::startup::{self, LOW_DESCRIPTORS};
@@ -22,18 +22,18 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 
-/// A program to exec: everything is already expanded and resolved.
+/// A program to exec, fully expanded and resolved.
 #[derive(Clone, Debug)]
 pub struct Exec {
     /// Path of the program.
     pub path: CString,
-    /// Its arguments, the zeroth included.
+    /// Its arguments, including argv[0].
     pub argv: Vec<CString>,
     /// Its environment, as `NAME=value`.
     pub envp: Vec<CString>,
 }
 
-/// What a child does once it is wired.
+/// What a child does once its descriptors are set up.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Becomes a program.
@@ -42,19 +42,19 @@ pub enum Action {
     Exit(i32),
 }
 
-/// One redirection, to be done in the child. Descriptors are below [`LOW_DESCRIPTORS`].
+/// A redirection, performed in the child. Descriptors are below [`LOW_DESCRIPTORS`].
 #[derive(Debug)]
 pub enum Redirection {
     /// Open `path` with `flags` (from [`open_flags`]) as descriptor `fd`.
     Open {
         /// Descriptor to set.
         fd: usize,
-        /// What to open.
+        /// Path of the file.
         path: CString,
-        /// How.
+        /// Flags of open(2).
         flags: i32,
     },
-    /// Make `fd` a copy of what `from` is at this point.
+    /// Make `fd` a copy of `from` as it is at this point.
     Duplicate {
         /// Descriptor to set.
         fd: usize,
@@ -70,7 +70,7 @@ pub enum Redirection {
     Given {
         /// Descriptor to set.
         fd: usize,
-        /// What it becomes.
+        /// The prepared descriptor.
         source: OwnedFd,
     },
 }
@@ -88,7 +88,7 @@ pub enum OpenMode {
     ReadWrite,
 }
 
-/// The flags of open(2) that a shell uses for `mode`.
+/// Returns the open(2) flags that a shell uses for `mode`.
 pub fn open_flags(mode: OpenMode) -> i32 {
     match mode {
         OpenMode::Read => libc::O_RDONLY,
@@ -98,11 +98,11 @@ pub fn open_flags(mode: OpenMode) -> i32 {
     }
 }
 
-/// Everything a child needs to know.
+/// A child to start.
 pub struct Child<'a> {
-    /// What it does.
+    /// Its action.
     pub action: Action,
-    /// What it execs instead if a redirection or the exec fails.
+    /// Program to exec if a redirection or the exec fails.
     pub fallback: Option<Exec>,
     /// Becomes its standard input.
     pub stdin: Option<BorrowedFd<'a>>,
@@ -110,12 +110,12 @@ pub struct Child<'a> {
     pub stdout: Option<BorrowedFd<'a>>,
     /// Redirections in the order written.
     pub redirections: Vec<Redirection>,
-    /// Descriptors of the parent's that a blocked child must not hold: the read end of the pipe it writes to.
+    /// Descriptor of the parent that a blocked child must not hold: the read end of the pipe it writes to.
     pub not_mine: Option<BorrowedFd<'a>>,
 }
 
 impl Child<'_> {
-    /// Whether it may have to wait before it is a program: for the other end of a FIFO, say, or for a device.
+    /// Whether it may block before its exec: on the other end of a FIFO, say, or on a device.
     fn may_wait(&self) -> bool {
         use std::os::unix::ffi::OsStrExt;
         let opens_at_once = |path: &CString| {
@@ -133,27 +133,27 @@ impl Child<'_> {
     }
 }
 
-/// Whether a child that is no program may outlive this process.
+/// Whether a child that runs no program may outlive this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
     /// It may.
     None,
-    /// The kernel kills it when the thread ends that starts it, which must be the first of this process.
+    /// The kernel kills it when the thread that starts it ends; this must be the main thread.
     ToParent,
 }
 
-/// A child that waits at its gate. Dropping it without [`open`](Gate::open) makes the child exit.
+/// A child waiting at its gate. Dropping it without [`open`](Gate::open) makes the child exit.
 pub struct Gate(OwnedFd);
 
 impl Gate {
-    /// Lets the child go on.
+    /// Lets the child continue.
     pub fn open(self) {
-        // A child that was killed while waiting has closed its end: nothing to do then.
+        // A child that was killed while waiting has closed its end: nothing to do.
         let _ = rustix::io::write(&self.0, b"g");
     }
 }
 
-/// Starts a child that goes ahead at once.
+/// Starts a child that runs at once.
 pub fn spawn(child: &Child<'_>) -> io::Result<u32> {
     let image = Image::new(child);
     if !child.may_wait()
@@ -164,8 +164,8 @@ pub fn spawn(child: &Child<'_>) -> io::Result<u32> {
     fork(|| image.run(child, None))
 }
 
-/// Starts a child that goes ahead at once, and that the kernel kills if this process, which must have one thread, ends
-/// before it.
+/// Starts a child that runs at once, and that the kernel kills if this process, which must have one thread,
+/// ends first.
 pub fn spawn_tied(child: &Child<'_>) -> io::Result<u32> {
     let image = Image::new(child).tied(Tie::ToParent);
     let mut tied = || if image.may_live() { image.run(child, None) } else { 127 };
@@ -175,18 +175,19 @@ pub fn spawn_tied(child: &Child<'_>) -> io::Result<u32> {
     }
 }
 
-/// In a child: dies with `parent`; false if that has ended already. Async-signal-safe.
+/// In a child: asks the kernel to kill it when `parent` ends; returns false if that has ended already.
+/// Async-signal-safe.
 #[cfg(target_os = "linux")]
 pub fn dies_with(parent: u32) -> bool {
     // SAFETY: PR_SET_PDEATHSIG takes one integer; exec keeps it.
     let set = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     // SAFETY: getppid has no preconditions.
     let now = unsafe { libc::getppid() } as u32;
-    // 0: it is in another namespace, and cannot be told from one that has ended.
+    // 0: the parent is in another PID namespace, and cannot be distinguished from one that has ended.
     set == 0 && (now == parent || now == 0)
 }
 
-/// There is no such way: whoever kills this process leaves its children.
+/// Not supported here: killing this process leaves its children running.
 #[cfg(not(target_os = "linux"))]
 pub fn dies_with(_parent: u32) -> bool {
     true
@@ -201,26 +202,26 @@ pub fn spawn_gated(child: &Child<'_>, tie: Tie) -> io::Result<(u32, Gate)> {
     Ok((pid, Gate(gate.write)))
 }
 
-/// Starts a child that runs `work` instead of a program, and exits with what it returns. If its redirections fail, it
-/// becomes its fall-back.
+/// Starts a child that runs `work` instead of a program, and exits with its return value. If its redirections
+/// fail, it execs its fallback.
 ///
 /// # Errors
-/// Besides those of fork: if this process has other threads. A child of such a process may only exec, since a lock
-/// that another thread held (the allocator's, say) stays locked in it for ever.
+/// Those of fork; and if this process has other threads. A fork of a multithreaded process may only exec,
+/// since a lock held by another thread (the allocator's, say) stays locked in it for ever.
 pub fn spawn_worker(child: &Child<'_>, tie: Tie, work: &mut dyn FnMut() -> i32) -> io::Result<u32> {
     check_single_thread()?;
     let image = Image::new(child).tied(tie);
     fork(|| if image.may_live() { image.work(child, work) } else { 127 })
 }
 
-/// The same in this process, which ends with what `work` returns, or with 127 if a redirection cannot be opened and
-/// nothing can stand in.
+/// Does the same in this process, which exits with the return value of `work`, or with 127 if a redirection
+/// cannot be opened and there is no fallback.
 pub fn become_worker(child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> ! {
     let image = Image::new(child);
     exit_now(image.work(child, work))
 }
 
-/// The same, but the child waits until its gate is opened.
+/// Does the same, but the child waits until its gate is opened.
 ///
 /// # Errors
 /// As [`spawn_worker`].
@@ -238,14 +239,14 @@ pub fn spawn_worker_gated(
     Ok((pid, Gate(gate.write)))
 }
 
-/// Who has joined a thread may still find it among its tasks, for as long as the kernel takes to clear it away: it holds no
-/// lock any more, and is waited for. So does one that is parked.
+/// Checks that this process has one thread. A joined thread may stay among the tasks until the kernel removes
+/// it: it holds no lock any more, so the check waits for it. Parked threads are allowed.
 fn check_single_thread() -> io::Result<()> {
     const PATIENCE: u32 = 1000;
     let at_rest = crate::stack::threads_at_rest();
     for _ in 0..PATIENCE {
-        // Each thread is a directory in this one, and so a link to it; the other two are its own. Not everything that passes for
-        // Linux counts links there: entries then.
+        // Each thread is a directory in this one, and so a link to it; the other two links are its own. Linux
+        // emulations may not count links there; count entries then.
         const THREADS: &str = "/proc/self/task";
         if std::fs::metadata(THREADS)?.nlink() == at_rest + 2
             || std::fs::read_dir(THREADS)?.count() as u64 == at_rest
@@ -257,7 +258,7 @@ fn check_single_thread() -> io::Result<()> {
     Err(io::Error::other("a process with several threads cannot be copied"))
 }
 
-/// Copies this process, which must have one thread; `Ok(None)` in the copy.
+/// Forks this process, which must have one thread; `Ok(None)` in the child.
 ///
 /// # Errors
 /// As [`spawn_worker`].
@@ -267,10 +268,10 @@ pub fn fork_copy() -> io::Result<Option<u32>> {
     unsafe { fork_here() }
 }
 
-/// fork(2); `Ok(None)` in the copy, which has one thread.
+/// fork(2); `Ok(None)` in the child, which has one thread.
 ///
 /// # Safety
-/// If this process has other threads, the copy may only run what is async-signal-safe.
+/// If this process has other threads, the child may only run async-signal-safe code.
 unsafe fn fork_here() -> io::Result<Option<u32>> {
     // SAFETY: as the caller promises.
     match unsafe { libc::fork() } {
@@ -283,13 +284,13 @@ unsafe fn fork_here() -> io::Result<Option<u32>> {
     }
 }
 
-/// Ends this process at once, running nothing of Rust's or the C library's: for copies of a process.
+/// Exits this process at once, without exit handlers of Rust or the C library: for forks of a process.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: _exit has no preconditions.
     unsafe { libc::_exit(code) }
 }
 
-/// Replaces this process by `exec`, with signals as they were inherited. Returns only if that failed.
+/// Replaces this process by `exec`, with signal dispositions as inherited. Returns only on failure.
 pub fn replace(exec: &Exec) -> io::Error {
     crate::signals::restore_inherited();
     close_what_was_closed();
@@ -300,22 +301,22 @@ pub fn replace(exec: &Exec) -> io::Error {
     error
 }
 
-/// A descriptor that stays valid while the child lives; `None` where the kernel has no pidfd.
+/// Returns a descriptor that stays valid while the child lives; `None` if the kernel has no pidfd.
 pub fn pidfd(pid: u32) -> Option<OwnedFd> {
     let pid = rustix::process::Pid::from_raw(pid as i32)?;
     rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
 }
 
 fn fork(child: impl FnOnce() -> i32) -> io::Result<u32> {
-    // SAFETY: the child runs only `child`, which is async-signal-safe (no allocation, no locks, libc calls only) as
-    // is required if the process has other threads, and then leaves by _exit without unwinding.
+    // SAFETY: the child runs only `child`, which is async-signal-safe (no allocation, no locks, libc calls
+    // only) as is required if the process has other threads, and then leaves by _exit without unwinding.
     match unsafe { fork_here() }? {
         None => exit_now(child()),
         Some(pid) => Ok(pid),
     }
 }
 
-/// Null-terminated pointer arrays for execve, made before the fork since the child must not allocate.
+/// Null-terminated pointer arrays for execve, built before the fork since the child must not allocate.
 struct ExecImage<'a> {
     path: &'a CString,
     argv: Vec<*const c_char>,
@@ -337,11 +338,11 @@ impl<'a> ExecImage<'a> {
     }
 }
 
-/// What the child needs, allocated before the fork.
+/// Data of the child, allocated before the fork.
 struct Image<'a> {
     exec: Option<ExecImage<'a>>,
     fallback: Option<ExecImage<'a>>,
-    /// Without whom it may not live.
+    /// The process whose end kills it.
     parent: Option<u32>,
 }
 
@@ -358,12 +359,12 @@ impl<'a> Image<'a> {
         Image { parent: (tie == Tie::ToParent).then(std::process::id), ..self }
     }
 
-    /// In the child: false if it was to end with its parent, and that has ended.
+    /// In the child: returns false if it is tied to its parent, and that has ended.
     fn may_live(&self) -> bool {
         self.parent.is_none_or(dies_with)
     }
 
-    /// The child's whole life before exec. Returns the code to exit with.
+    /// Runs the child up to exec. Returns its exit code.
     fn run(&self, child: &Child<'_>, gate: Option<(RawFd, RawFd)>) -> i32 {
         let saved = match self.wire_up(child, gate) {
             Ok(saved) => saved,
@@ -384,7 +385,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Makes signals and descriptors what the program is to find.
+    /// Sets up signals and descriptors for the program.
     fn wire_up(&self, child: &Child<'_>, gate: Option<(RawFd, RawFd)>) -> Result<Saved, Unwired> {
         crate::signals::restore_inherited();
         crate::limits::restore_descriptors();
@@ -394,7 +395,7 @@ impl<'a> Image<'a> {
         if let Some((read, write)) = gate {
             close(write);
             if !gate_opens(read) {
-                // SAFETY: _exit has no preconditions; the parent is gone, and with it whoever wanted this child.
+                // SAFETY: _exit has no preconditions; the parent is gone, so the child is not needed.
                 unsafe { libc::_exit(127) };
             }
         }
@@ -424,11 +425,11 @@ impl<'a> Image<'a> {
     }
 }
 
-/// Why a child could not be wired.
+/// Why a child's descriptors could not be set up.
 enum Unwired {
-    /// A redirection failed: nothing but the pipes is in place, and the shell can do the rest again.
+    /// A redirection failed: only the pipes are in place, and the shell can do the rest again.
     Redirections,
-    /// Descriptors could not be moved, for this reason: nobody may go on with those that are there.
+    /// Descriptors could not be moved, with this errno: the child must not continue with them.
     Pipes(i32),
 }
 
@@ -436,8 +437,8 @@ fn errno() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
-/// A child that can become neither its program nor the shell must not end in silence: says why, and returns the status
-/// to end with. Async-signal-safe, so the reasons that occur are written out instead of asked of the C library.
+/// Reports why a child can become neither its program nor the shell, and returns its exit status.
+/// Async-signal-safe, so the errors that occur are spelled out here instead of requested from the C library.
 fn say_refused(errno: i32) -> i32 {
     let reason: &[u8] = match errno {
         libc::E2BIG => b"Argument list too long",
@@ -445,19 +446,20 @@ fn say_refused(errno: i32) -> i32 {
         libc::ENOENT => b"No such file or directory",
         libc::EACCES => b"Permission denied",
         libc::ENOMEM => b"Cannot allocate memory",
-        // EINVAL: the limit on descriptors is not above the first of pelton's own.
+        // EINVAL: the limit on descriptors is not above pelton's first.
         libc::EMFILE | libc::ENFILE | libc::EINVAL => b"Too many open files",
         libc::ETXTBSY => b"Text file busy",
         _ => b"the system refused",
     };
     for part in [b"pelton: cannot execute a stage: ", reason, b"\n"] {
-        // SAFETY: the pointer and the length are those of one slice. A failed write leaves nothing else to do.
+        // SAFETY: the pointer and the length are those of one slice. A failed write leaves nothing else to
+        // do.
         unsafe { libc::write(2, part.as_ptr().cast(), part.len()) };
     }
     126
 }
 
-/// Waits for the parent's byte; false if the parent is gone.
+/// Waits for the parent's byte; returns false if the parent is gone.
 fn gate_opens(read: RawFd) -> bool {
     let mut byte = [0u8; 1];
     loop {
@@ -471,7 +473,7 @@ fn gate_opens(read: RawFd) -> bool {
     }
 }
 
-/// Standard descriptors that were closed at the start, and that Rust opened on /dev/null, are closed again.
+/// Closes the standard descriptors that were closed at the start and that Rust opened on /dev/null.
 fn close_what_was_closed() {
     for fd in 0..3 {
         if !startup::was_open(fd) {
@@ -480,9 +482,10 @@ fn close_what_was_closed() {
     }
 }
 
-/// Makes the pipe ends standard input and output, or says why it cannot.
+/// Makes the pipe ends standard input and output; the error is an errno.
 fn wire(child: &Child<'_>) -> Result<(), i32> {
-    // Both are first copied out of the way: with descriptors 0 or 1 closed at the start, a pipe end may be 0 or 1.
+    // Both are first copied out of the way: if descriptors 0 or 1 were closed at the start, a pipe end may be
+    // 0 or 1.
     let aside = |fd: Option<BorrowedFd<'_>>| fd.map(|fd| duplicate_above(fd.as_raw_fd())).transpose();
     let (stdin, stdout) = (aside(child.stdin)?, aside(child.stdout)?);
     let place = |source: Option<RawFd>, fd: RawFd| source.map_or(Ok(()), |source| move_to(source, fd));
@@ -495,14 +498,14 @@ fn close(fd: RawFd) {
     unsafe { libc::close(fd) };
 }
 
-/// A copy of `fd` from [`LOW_DESCRIPTORS`] up that exec closes, or the error's number.
+/// Returns a close-on-exec copy of `fd` from [`LOW_DESCRIPTORS`] up, or an errno.
 fn duplicate_above(fd: RawFd) -> Result<RawFd, i32> {
     // SAFETY: fcntl F_DUPFD_CLOEXEC takes an integer and touches no memory.
     let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, LOW_DESCRIPTORS as libc::c_int) };
     if copy < 0 { Err(errno()) } else { Ok(copy) }
 }
 
-/// Makes `fd` a copy of `source` that exec keeps, and closes `source`. The error is its number.
+/// Makes `fd` a copy of `source` without close-on-exec, and closes `source`. The error is an errno.
 fn move_to(source: RawFd, fd: RawFd) -> Result<(), i32> {
     let moved = loop {
         // SAFETY: dup2 touches no memory.
@@ -516,14 +519,14 @@ fn move_to(source: RawFd, fd: RawFd) -> Result<(), i32> {
     moved
 }
 
-/// What each low descriptor will be.
+/// The planned state of a low descriptor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Slot {
-    /// What it is now.
+    /// As it is now.
     Unchanged,
-    /// A copy of what low descriptor N is now.
+    /// A copy of low descriptor N as it is now.
     CopyOf(usize),
-    /// This descriptor, opened aside.
+    /// This descriptor, opened above the low ones.
     Aside(RawFd),
     /// Closed.
     Closed,
@@ -537,7 +540,7 @@ impl Table {
         Table([Slot::Unchanged; LOW_DESCRIPTORS])
     }
 
-    /// Takes one redirection in; false if the shell would report an error.
+    /// Applies one redirection; returns false if the shell would report an error.
     fn apply(&mut self, redirection: &Redirection) -> bool {
         match redirection {
             Redirection::Open { fd, path, flags } => match open_aside(path, *flags) {
@@ -561,11 +564,11 @@ impl Table {
         true
     }
 
-    /// What `fd` stands for now, as seen by a redirection that copies it.
+    /// Returns the state of `fd`, as seen by a redirection that copies it.
     fn current(&self, fd: usize) -> Slot {
         match self.0.get(fd) {
             Some(Slot::Unchanged) if fd < 3 || startup::was_open(fd) => {
-                // 0, 1 and 2 may have been wired since the start: ask.
+                // 0, 1 and 2 may have been changed since the start: check.
                 if is_open(fd as RawFd) { Slot::CopyOf(fd) } else { Slot::Closed }
             }
             Some(Slot::Unchanged) | None => Slot::Closed,
@@ -573,12 +576,13 @@ impl Table {
         }
     }
 
-    /// Moves everything into place and returns what undoes it. Where it cannot begin, nothing has changed.
+    /// Moves everything into place and returns how to undo it. If that fails at its start, nothing has
+    /// changed.
     fn realise(&self) -> Result<Saved, Unwired> {
         let mut saved = Saved([None; LOW_DESCRIPTORS]);
         let mut sources = [None; LOW_DESCRIPTORS];
         for (fd, slot) in self.0.iter().enumerate() {
-            // Copies first, all of them, since what is copied may be overwritten next.
+            // All copies first, since their sources may be overwritten next.
             let from = match *slot {
                 Slot::Unchanged => continue,
                 Slot::Closed => None,
@@ -586,7 +590,7 @@ impl Table {
                 Slot::Aside(aside) => Some(aside),
             };
             sources[fd] = from.map(duplicate_above).transpose().map_err(|_| Unwired::Redirections)?;
-            // A low descriptor that was not open at the start can only be pelton's own: nothing to give back.
+            // A low descriptor that was not open at the start is pelton's own: nothing to restore.
             let theirs = (fd < 3 || startup::was_open(fd)) && is_open(fd as RawFd);
             let copy = theirs.then(|| duplicate_above(fd as RawFd)).transpose();
             saved.0[fd] = Some(copy.map_err(|_| Unwired::Redirections)?);
@@ -604,11 +608,11 @@ impl Table {
     }
 }
 
-/// Copies of what the low descriptors were: `None` if untouched, `Some(None)` if it was closed.
+/// Copies of the original low descriptors: `None` if unchanged, `Some(None)` if it was closed.
 struct Saved([Option<Option<RawFd>>; LOW_DESCRIPTORS]);
 
 impl Saved {
-    /// The error is its number.
+    /// Restores them; the error is an errno.
     fn restore(&self) -> Result<(), i32> {
         self.0.iter().enumerate().try_for_each(|(fd, saved)| match saved {
             None => Ok(()),
@@ -707,7 +711,7 @@ mod tests {
 
     #[test]
     fn swaps_descriptors_in_the_order_written() {
-        // 3>&1 1>&2 2>&3: what goes to standard error ends up in the pipe.
+        // 3>&1 1>&2 2>&3: standard error ends up in the pipe.
         let swap = [(3, 1), (1, 2), (2, 3)].map(|(fd, from)| Redirection::Duplicate { fd, from });
         let (bytes, _) = run(Action::Exec(exec("/bin/sh", &["-c", "echo err >&2"])), None, swap.into());
         assert_eq!(bytes, b"err\n");

@@ -1,18 +1,18 @@
-//! What the process was born with, read before Rust's own start-up changes it.
+//! The state that the process inherited, read before Rust's start-up code changes it.
 //!
-//! Rust ignores SIGPIPE and opens /dev/null on closed standard descriptors before `main`. A shell does neither, and
-//! the programs it starts can tell. So a constructor notes the inherited state, and [`crate::spawn`] gives every
-//! child exactly that state back.
+//! Before `main`, Rust ignores SIGPIPE and opens /dev/null on closed standard descriptors. A shell does
+//! neither, and its children can tell. So a constructor records the inherited state, and [`crate::spawn`]
+//! restores exactly that in every child.
 
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
-/// The signals whose disposition a shell, or Rust, changes for itself but not for its children.
+/// Signals whose disposition a shell, or Rust, changes for itself but not for its children.
 const SIGNALS: [libc::c_int; 7] =
     [libc::SIGPIPE, libc::SIGINT, libc::SIGQUIT, libc::SIGCHLD, libc::SIGTERM, libc::SIGHUP, libc::SIGXFSZ];
 static IGNORED: [AtomicBool; SIGNALS.len()] = [const { AtomicBool::new(false) }; SIGNALS.len()];
 static LOW_DESCRIPTORS_OPEN: AtomicU16 = AtomicU16::new(0b111);
 
-/// Descriptors below this number are the user's to name in redirections (`3>&1`); pelton tracks them.
+/// Descriptors below this number can be named by users in redirections (`3>&1`); pelton tracks them.
 pub const LOW_DESCRIPTORS: usize = 10;
 
 /// Whether SIGPIPE was ignored when the process started (a parent such as Python does that).
@@ -20,12 +20,12 @@ pub fn sigpipe_was_ignored() -> bool {
     was_ignored(libc::SIGPIPE)
 }
 
-/// Whether `signal`, one of those noted, was ignored when the process started.
+/// Whether `signal`, a recorded one, was ignored when the process started.
 pub(crate) fn was_ignored(signal: libc::c_int) -> bool {
     SIGNALS.iter().zip(&IGNORED).any(|(s, ignored)| *s == signal && ignored.load(Ordering::Relaxed))
 }
 
-/// Every signal noted, and whether it was ignored.
+/// Returns every recorded signal, and whether it was ignored.
 pub(crate) fn dispositions() -> impl Iterator<Item = (libc::c_int, bool)> {
     SIGNALS.iter().zip(&IGNORED).map(|(signal, ignored)| (*signal, ignored.load(Ordering::Relaxed)))
 }
@@ -56,8 +56,8 @@ extern "C" fn note_inherited_state() {
     LOW_DESCRIPTORS_OPEN.store(open, Ordering::Relaxed);
 }
 
-// SAFETY: the section holds pointers to `extern "C" fn()`, which the C runtime calls once, before main and before
-// any thread exists. The function touches only libc and atomics, which need no Rust runtime.
+// SAFETY: the section holds pointers to `extern "C" fn()`, which the C runtime calls once, before main and
+// before any thread exists. The function touches only libc and atomics, which need no Rust runtime.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static CONSTRUCTOR: extern "C" fn() = note_inherited_state;

@@ -1,4 +1,4 @@
-//! This process's own standard descriptors, replaced for the children to inherit.
+//! Replaces this process's standard descriptors, for its children to inherit.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -8,14 +8,14 @@ pub fn set_stdin(fd: BorrowedFd<'_>) -> io::Result<()> {
     set(0, fd)
 }
 
-/// Makes standard output a copy of `fd`; gives what it was.
+/// Makes standard output a copy of `fd`; returns the previous one.
 pub fn set_stdout(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let before = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 10)?;
     set(1, fd)?;
     Ok(before)
 }
 
-/// Makes standard error a copy of `fd`; gives what it was.
+/// Makes standard error a copy of `fd`; returns the previous one.
 pub fn set_stderr(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let before = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 10)?;
     set(2, fd)?;
@@ -23,12 +23,13 @@ pub fn set_stderr(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 }
 
 fn set(number: i32, fd: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: dup2 onto a standard descriptor touches no memory; nobody in this process owns 0 or 1 exclusively.
+    // SAFETY: dup2 onto a standard descriptor touches no memory; nobody in this process owns 0 or 1
+    // exclusively.
     let answer = unsafe { libc::dup2(fd.as_raw_fd(), number) };
     if answer == number { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Reads `fd` to its end and drops what it says, without looking at it; gives the number of bytes.
+/// Reads `fd` to its end and discards the data; returns the number of bytes.
 pub fn drain(fd: BorrowedFd<'_>) -> u64 {
     let mut bytes = 0;
     let mut buffer = vec![0; 256 * 1024];
@@ -42,12 +43,12 @@ pub fn drain(fd: BorrowedFd<'_>) -> u64 {
     }
 }
 
-/// Standard input's position, if it is a file that has one.
+/// Returns standard input's position, if it is a seekable file.
 pub fn stdin_position() -> Option<u64> {
     rustix::fs::tell(rustix::stdio::stdin()).ok()
 }
 
-/// Puts standard input back to `position`.
+/// Resets standard input to `position`.
 pub fn rewind_stdin(position: u64) -> io::Result<()> {
     rustix::fs::seek(rustix::stdio::stdin(), rustix::fs::SeekFrom::Start(position))?;
     Ok(())

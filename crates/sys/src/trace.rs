@@ -1,73 +1,74 @@
-//! Seeing the system calls of a process and of all it starts begin and end, by ptrace(2): two stops for each call.
+//! Traces the system calls of a process and its descendants with ptrace(2): two stops per call.
 //!
 //! ```text
-//!   a copy of ours         the traced process
+//!   a fork of pelton       the traced process
 //!   seize, interrupt  ──▶  stops at its gate
-//!   go on             ──▶  call begins (stop) … call ends (stop) …
-//!   let go            ◀──  is about to exit (stop)
+//!   resume            ──▶  call begins (stop) … call ends (stop) …
+//!   detach            ◀──  is about to exit (stop)
 //! ```
 //!
-//! The one who traces is a process of its own: a parent that traces its child itself is told of each stop wherever it waits
-//! for the child's end. A process that is about to exit is let go, so that its end is told to its parent alone, as always;
-//! and so is everything if the one who traces ends.
+//! The tracer is a separate process: a parent that traces its own child gets each stop wherever it waits for
+//! the child's end. The tracer detaches from a process that is about to exit, so that only its parent is
+//! notified, as usual; if the tracer ends, all processes are detached.
 
 use crate::spawn;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// What a traced thread stopped for.
+/// Why a traced thread stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// A system call begins.
+    /// A system call entry.
     Begins {
         /// Number of the call.
         number: i64,
         /// Its arguments.
         arguments: [u64; 6],
     },
-    /// The call that it began ends.
+    /// The exit of that call.
     Ends {
-        /// What it returned.
+        /// Return value.
         value: i64,
-        /// Whether that is an error.
+        /// Whether it is an error.
         failed: bool,
     },
-    /// Another program runs in its process from now on. Its other threads are gone.
+    /// Its process exec'd. Its other threads are gone.
     Execs {
-        /// The thread that asked for it: this one goes on under the number of the leading one.
+        /// The thread that called exec: it continues under the leading thread's number.
         former: u32,
     },
-    /// Anything else: it is new, it started another one, a signal came.
+    /// Anything else: a new thread, a fork, a signal.
     Other,
 }
 
-/// How a traced thread goes on after a stop.
+/// How a traced thread continues after a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Onward {
     /// It runs.
     Runs,
-    /// A signal stopped it: it stays until another one lets it go on.
+    /// A signal stopped it: it stays stopped until a signal continues it.
     Stays,
-    /// It is traced no more: it ends.
+    /// It is detached: it exits.
     Leaves,
 }
 
-/// Who is told of each stop, in the process that traces.
+/// Receives each stop, in the tracer.
 pub trait Watcher {
-    /// `thread` has stopped, and stands still until it is let go on.
+    /// `thread` has stopped, and stays stopped until it is resumed.
     fn stops(&mut self, thread: u32, stop: Stop);
-    /// It is let go on now.
+    /// `thread` is resumed now.
     fn goes_on(&mut self, _thread: u32, _onward: Onward) {}
 }
 
-/// A process that is being traced.
+/// A traced process.
 pub struct Trace {
     tracer: u32,
     handle: Option<OwnedFd>,
 }
 
 impl Trace {
-    /// Attaches to `pid`, which must be waiting (at its gate). What `watcher` notes has to be noted in memory that is shared.
+    /// Attaches to `pid`, which must be waiting at its gate. `watcher` must record its results in shared
+    /// memory.
     ///
     /// # Errors
     /// If the system does not permit it, or if this process has several threads.
@@ -75,7 +76,7 @@ impl Trace {
         let ready = crate::pipe::pipe()?;
         let Some(tracer) = spawn::fork_copy()? else {
             let attached = alone(ready.write.as_raw_fd()).and_then(|()| seize(pid as libc::pid_t));
-            // Whoever asked reads nothing but an end if this fails.
+            // On failure the caller reads only an end of file.
             let told = attached.and_then(|()| Ok(rustix::io::write(rustix::stdio::stdin(), b"1").map(drop)?));
             if told.is_ok() {
                 close_from(0);
@@ -91,13 +92,13 @@ impl Trace {
         }
     }
 
-    /// The process that traces: a child of this one, which ends when nothing is left to trace.
+    /// Returns the tracer: a child of this process, which ends when nothing is left to trace.
     pub fn tracer(&self) -> u32 {
         self.tracer
     }
 }
 
-/// Whether a child of this process may be traced: tried on one that does nothing.
+/// Checks that a child of this process may be traced, with one that does nothing.
 ///
 /// # Errors
 /// As [`Trace::attach`].
@@ -108,7 +109,7 @@ pub fn try_out() -> io::Result<()> {
     }
     let gate = crate::pipe::pipe()?;
     let Some(child) = spawn::fork_copy()? else {
-        // Waits until the other end is closed, whatever comes.
+        // Waits until the other end is closed, whatever happens.
         if alone(gate.read.as_raw_fd()).is_ok() {
             while rustix::io::read(rustix::stdio::stdin(), &mut [0; 1]) == Err(rustix::io::Errno::INTR) {}
         }
@@ -122,17 +123,17 @@ pub fn try_out() -> io::Result<()> {
 }
 
 impl Drop for Trace {
-    /// Whatever is still traced goes on untraced.
+    /// All traced processes continue untraced.
     fn drop(&mut self) {
         if let Some(handle) = &self.handle {
-            // It fails if there was nothing left to trace, and so nothing left of the tracer.
+            // Fails if the tracer has ended because nothing was left to trace.
             let _ = rustix::process::pidfd_send_signal(handle, rustix::process::Signal::KILL);
         }
     }
 }
 
-/// Keeps nothing of what was inherited but `ready`, as descriptor 0: a pipe's end that is kept open here would keep its
-/// reader waiting. Signals from the keyboard are for those who are traced.
+/// Closes all inherited descriptors but `ready`, which becomes 0: an inherited pipe end kept open here would
+/// block its reader. Signals from the keyboard are left to the traced processes.
 pub(crate) fn alone(ready: i32) -> io::Result<()> {
     // SAFETY: both are descriptors of this process; nothing else runs in it.
     if unsafe { libc::dup2(ready, 0) } == -1 {
@@ -155,9 +156,10 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEEXEC
     | libc::PTRACE_O_TRACEEXIT;
 
-/// A request whose address and data are numbers.
+/// Makes a request whose address and data are numbers.
 pub(crate) fn request(request: libc::c_uint, pid: libc::pid_t, data: libc::c_int) -> io::Result<()> {
-    // SAFETY: none of the requests made here reads or writes memory of ours: address and data are plain numbers.
+    // SAFETY: none of the requests made here reads or writes memory of ours: address and data are plain
+    // numbers.
     let answer = unsafe { libc::ptrace(request, pid, 0usize, data as usize) };
     if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -167,7 +169,7 @@ fn seize(pid: libc::pid_t) -> io::Result<()> {
     request(libc::PTRACE_INTERRUPT, pid, 0)
 }
 
-/// What the stop at an event is about: of a fork, the new process.
+/// Returns the message of an event stop: for a fork, the new process.
 pub(crate) fn event_message(pid: libc::pid_t) -> Option<u64> {
     let mut message: libc::c_ulong = 0;
     // SAFETY: the kernel writes one word to `message`.
@@ -175,17 +177,17 @@ pub(crate) fn event_message(pid: libc::pid_t) -> Option<u64> {
     (answer != -1).then_some(message as u64)
 }
 
-/// What the next traced process did.
+/// The next event of a traced process.
 pub(crate) enum Next {
     /// It stopped, with this status.
     Stopped(libc::pid_t, libc::c_int),
-    /// It has ended without a stop, as by SIGKILL.
+    /// It has ended without a stop, as after SIGKILL.
     Ended(libc::pid_t),
-    /// There are none left.
+    /// No traced process is left.
     None,
 }
 
-/// Looks first: a stop is taken here, an end by who knows what to do about it.
+/// Peeks first: a stop is consumed here, an end is left to the caller.
 pub(crate) fn next() -> Next {
     const OWN: libc::c_int = libc::__WALL;
     loop {
@@ -212,7 +214,7 @@ pub(crate) fn next() -> Next {
     }
 }
 
-/// The tracer's own life.
+/// The tracer's loop.
 struct Tracer<W>(W);
 
 impl<W: Watcher> Tracer<W> {
@@ -223,7 +225,8 @@ impl<W: Watcher> Tracer<W> {
                 Next::Ended(pid) => {
                     self.0.goes_on(pid as u32, Onward::Leaves);
                     let mut status = 0;
-                    // SAFETY: `status` is writable. Its parent is told of its end once its tracer has taken note.
+                    // SAFETY: `status` is writable. Its parent is told of its end once its tracer has taken
+                    // note.
                     unsafe { libc::waitpid(pid, &mut status, libc::__WALL) };
                 }
                 Next::Stopped(pid, status) => self.stopped(pid, status),
@@ -248,12 +251,12 @@ impl<W: Watcher> Tracer<W> {
             _ => (Onward::Runs, libc::PTRACE_SYSCALL, 0),
         };
         self.0.goes_on(pid as u32, onward);
-        // One that was killed meanwhile cannot be told anything; its end is seen next.
+        // One that was killed meanwhile cannot be resumed; its end is seen next.
         let _ = request(way, pid, data);
     }
 }
 
-/// The call that begins or ends.
+/// Returns the call that begins or ends.
 fn call(pid: libc::pid_t) -> Option<Stop> {
     // SAFETY: an all-zero value is a valid one for the kernel to fill.
     let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };

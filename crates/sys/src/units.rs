@@ -1,17 +1,17 @@
-//! Units that processes share: each is held by one of them at a time, and free again when that ends, however it ends.
+//! Units that processes share: one process at a time holds a unit, and its end, however it comes, frees it.
 //!
-//! They are locks on bytes of /dev/null, from a place on that nobody else guesses: so whoever knows the place can join, nothing is inherited
-//! by programs that are none of ours, and there is no file that could be left behind.
+//! A unit is a lock on a byte of /dev/null, at an offset that is hard to guess: any process that knows it can
+//! join, unrelated programs inherit nothing, and no file can be left behind.
 
 use std::fs::File;
 use std::io;
 
-/// So many units may stand at one place.
+/// Number of units at a place.
 pub const COUNT: u32 = 64;
-/// As many places as offsets in a file leave.
+/// Number of places that fit in a file's offsets.
 const PLACES: u64 = 1 << 56;
 
-/// Units, as one process sees them, and those that it forks: a copy holds what this one holds.
+/// Units as seen by one process and its forks: a fork holds what its parent holds.
 #[derive(Debug)]
 pub struct Units {
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no such locks"))]
@@ -21,10 +21,10 @@ pub struct Units {
 }
 
 impl Units {
-    /// Those of this place; none is held yet.
+    /// Opens the units of `place`; none is held yet.
     ///
     /// # Errors
-    /// If there is no /dev/null, or no such locks.
+    /// If there is no /dev/null, or this kind of lock is unsupported.
     pub fn open(place: u64) -> io::Result<Self> {
         if cfg!(not(target_os = "linux")) {
             return Err(io::ErrorKind::Unsupported.into());
@@ -33,12 +33,12 @@ impl Units {
         Ok(Units { file, first: place % PLACES * u64::from(COUNT) })
     }
 
-    /// Takes a unit; false if another one holds it.
+    /// Acquires a unit; false if another process holds it.
     pub fn take(&self, unit: u32) -> bool {
         self.lock(unit, true)
     }
 
-    /// Another one may take it.
+    /// Releases a unit.
     pub fn give_back(&self, unit: u32) {
         self.lock(unit, false);
     }
@@ -52,7 +52,7 @@ impl Units {
         lock.l_whence = libc::SEEK_SET as libc::c_short;
         lock.l_start = (self.first + u64::from(unit % COUNT)) as libc::off_t;
         lock.l_len = 1;
-        // SAFETY: the descriptor is open, and `lock` a valid lock that is read only.
+        // SAFETY: the descriptor is open, and `lock` is a valid lock that is only read.
         unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_OFD_SETLK, &lock) == 0 }
     }
 

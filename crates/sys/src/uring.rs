@@ -1,4 +1,5 @@
-//! Copying through io_uring: several reads and writes in flight, submitted and collected with one system call.
+//! Copying through io_uring: several reads and writes in flight, submitted and collected with one system
+//! call.
 
 use io_uring::{IoUring, opcode, types};
 use std::fs::File;
@@ -8,18 +9,18 @@ use std::os::fd::AsRawFd;
 /// Blocks in flight.
 const DEPTH: usize = 8;
 
-/// One block on its way.
+/// A block in flight.
 struct Block {
     buffer: Vec<u8>,
     at: u64,
-    /// What is still to be read, or to be written.
+    /// The range still to be read or written.
     start: usize,
     end: usize,
     writing: bool,
 }
 
-/// Copies `at..at + bytes` in blocks of `block_bytes`. Returns how far it came: less than `bytes` only if the source
-/// ended; and how many times it called the kernel.
+/// Copies `at..at + bytes` in blocks of `block_bytes`. Returns how many bytes it copied, less than `bytes`
+/// only if the source ended; and the number of system calls.
 ///
 /// # Errors
 /// If the kernel has no io_uring, or forbids it; and those of reading and writing.
@@ -37,12 +38,12 @@ pub fn copy(from: &File, to: &File, at: u64, bytes: u64, block_bytes: usize) -> 
         submit(&mut ring, from, to, block, number)?;
         in_flight += 1;
     }
-    // Even after an error, until nothing is in flight: the kernel writes into the buffers.
+    // Even after an error, waits until nothing is in flight: the kernel writes into the buffers.
     while in_flight > 0 {
         calls += 1;
         match ring.submit_and_wait(1) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            // The kernel may still write into them: they must stay.
+            // The kernel may still write into the buffers, so they are leaked.
             Err(error) => {
                 std::mem::forget(blocks);
                 return Err(error);
@@ -94,7 +95,7 @@ pub fn copy(from: &File, to: &File, at: u64, bytes: u64, block_bytes: usize) -> 
     }
 }
 
-/// Queues what is next for a block.
+/// Queues the next operation of a block.
 fn submit(ring: &mut IoUring, from: &File, to: &File, block: &mut Block, number: usize) -> io::Result<()> {
     let offset = block.at + block.start as u64;
     let part = &mut block.buffer[block.start..block.end];
@@ -105,8 +106,9 @@ fn submit(ring: &mut IoUring, from: &File, to: &File, block: &mut Block, number:
         opcode::Read::new(types::Fd(from.as_raw_fd()), pointer, length).offset(offset).build()
     };
     let entry = entry.user_data(number as u64);
-    // SAFETY: the buffer is neither moved nor dropped before the kernel has answered: `copy` waits for everything in
-    // flight, and a block is resized only when nothing of it is; both files outlive the call.
+    // SAFETY: the buffer is neither moved nor dropped before the kernel has answered: `copy` waits for
+    // everything in flight, and a block is resized only when none of it is in flight; both files outlive the
+    // call.
     let pushed = unsafe { ring.submission().push(&entry) };
     pushed.map_err(|_| io::Error::other("the queue of io_uring is full"))
 }

@@ -1,8 +1,8 @@
-//! Users and groups by name and number, from whatever the machine keeps them in.
+//! Looks up users and groups by name and number, in any database of the machine.
 //!
-//! The C library's own functions load modules where the machine names others than files, and the module for systemd, which
-//! Debian names, ends a statically linked program by a signal. So files are read here, and what they do not have is asked of
-//! getent(1), which is the system's own.
+//! The C library's functions load modules if the machine configures other sources than files, and the module
+//! for systemd, which Debian configures, crashes a statically linked program. So files are read here, and
+//! names not found there are looked up with the system's getent(1).
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr};
@@ -10,22 +10,22 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// The number of a user.
+/// Returns the number of a user.
 pub fn user_id(name: &CStr) -> Option<u32> {
     PASSWD.id(name)
 }
 
-/// The number of a group.
+/// Returns the number of a group.
 pub fn group_id(name: &CStr) -> Option<u32> {
     GROUP.id(name)
 }
 
-/// The name of a user.
+/// Returns the name of a user.
 pub fn user_name(id: u32) -> Option<Vec<u8>> {
     PASSWD.name(id)
 }
 
-/// The name of a group.
+/// Returns the name of a group.
 pub fn group_name(id: u32) -> Option<Vec<u8>> {
     GROUP.name(id)
 }
@@ -34,7 +34,7 @@ pub fn group_name(id: u32) -> Option<Vec<u8>> {
 struct Database {
     name: &'static str,
     file: &'static str,
-    /// Of each number that was asked for: what is printed for every file is asked once.
+    /// Cache by number: a name printed for every file is looked up once.
     names: Mutex<BTreeMap<u32, Option<Vec<u8>>>>,
 }
 
@@ -42,7 +42,7 @@ static PASSWD: Database = Database::new("passwd", "/etc/passwd");
 static GROUP: Database = Database::new("group", "/etc/group");
 const ORDER_FILE: &str = "/etc/nsswitch.conf";
 
-/// What is known of one of them.
+/// An entry of a database.
 #[derive(Debug, PartialEq, Eq)]
 struct Entry {
     name: Vec<u8>,
@@ -50,7 +50,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// `name:password:number:…`; both files begin so.
+    /// Parses `name:password:number:…`; both files begin so.
     fn parse(line: &[u8]) -> Option<Entry> {
         let mut fields = line.split(|byte| *byte == b':');
         let name = fields.next().filter(|name| !name.is_empty() && !name.starts_with(b"#"))?;
@@ -82,7 +82,7 @@ impl Database {
         found.or_else(|| first(&self.ask(key)?, &is_it))
     }
 
-    /// getent takes digits for a number, whatever was meant.
+    /// Runs getent, which treats a key of digits as a number.
     fn ask(&self, key: &OsStr) -> Option<Vec<u8>> {
         let mut getent = Command::new("getent");
         getent.args(["--", self.name]).arg(key).stdin(Stdio::null()).stderr(Stdio::null());
@@ -94,7 +94,7 @@ fn first(text: &[u8], is_it: impl Fn(&Entry) -> bool) -> Option<Entry> {
     text.split(|byte| *byte == b'\n').filter_map(Entry::parse).find(is_it)
 }
 
-/// Whether this database is looked for in files before all else, as where nothing is said of it.
+/// Whether this database is looked up in files first, as is the default.
 fn is_first_in_files(order: &[u8], database: &str) -> bool {
     let text = String::from_utf8_lossy(order);
     let said = text
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(group_name(0).as_deref(), Some(&b"root"[..]));
     }
 
-    /// Where linked statically, the C library would end the program here.
+    /// When linked statically, the C library would crash the program here.
     #[test]
     fn who_is_unknown_has_no_name_and_no_number() {
         assert_eq!(user_id(c"no such user"), None);

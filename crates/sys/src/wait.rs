@@ -1,9 +1,9 @@
-//! Waiting for children: first learning that one ended, then, after its last figures were read, reaping it.
+//! Waits for children: first detects that one ended, then, after its last counters were read, reaps it.
 
 use std::io;
 use std::time::Duration;
 
-/// The resources of a process and of the descendants it waited for, from wait4(2).
+/// Resource usage of a process and of the descendants it waited for, from wait4(2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// CPU time in user mode, nanoseconds.
@@ -24,15 +24,16 @@ pub struct Usage {
     pub voluntary_switches: u64,
     /// `ru_nivcsw`
     pub involuntary_switches: u64,
-    /// `ru_ixrss`, `ru_idrss`, `ru_isrss`, `ru_nswap`, `ru_msgsnd`, `ru_msgrcv`, `ru_nsignals`, in that order.
+    /// `ru_ixrss`, `ru_idrss`, `ru_isrss`, `ru_nswap`, `ru_msgsnd`, `ru_msgrcv`, `ru_nsignals`, in that
+    /// order.
     pub unmaintained: [u64; 7],
 }
 
-/// How many figures a [`Usage`] has.
+/// Number of fields of a [`Usage`].
 const FIGURES: usize = 16;
 
 impl Usage {
-    /// Its figures, in the order of its fields.
+    /// Returns its fields in order.
     pub fn as_array(&self) -> [u64; FIGURES] {
         let [a, b, c, d, e, f, g] = self.unmaintained;
         [
@@ -55,7 +56,7 @@ impl Usage {
         ]
     }
 
-    /// From figures in that order.
+    /// Builds it from fields in that order.
     pub fn from_array(figures: [u64; FIGURES]) -> Self {
         let [user_ns, sys_ns, peak_rss_bytes, minor_faults, major_faults, block_inputs, block_outputs, ..] =
             figures;
@@ -85,7 +86,7 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// The status a shell reports: the exit code, or 128 plus the signal's number.
+    /// Returns the status that a shell reports: the exit code, or 128 plus the signal's number.
     pub fn status(self) -> i32 {
         match self {
             Ended::Exited(code) => code,
@@ -94,8 +95,8 @@ impl Ended {
     }
 }
 
-/// A child that has ended but is not reaped: its /proc files still answer. `None`: no child has ended yet, or,
-/// if `block`, a signal interrupted the wait. `Err` with `ECHILD` if there are no children at all.
+/// Returns a child that has ended but is not reaped: its /proc files are still readable. `None`: no child has
+/// ended yet, or, if `block`, a signal interrupted the wait. `Err` with `ECHILD` if there are no children.
 pub fn peek_ended(block: bool) -> io::Result<Option<u32>> {
     // SAFETY: an all-zero siginfo_t is a valid value for waitid to fill.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
@@ -135,7 +136,7 @@ pub fn reap(pid: u32) -> io::Result<(Ended, Usage)> {
     Ok((ended, convert(&usage)))
 }
 
-/// The same, if it has ended; `None` if it still runs.
+/// Does the same if it has ended; `None` if it still runs.
 pub fn try_reap(pid: u32) -> io::Result<Option<(Ended, Usage)>> {
     // SAFETY: an all-zero siginfo_t is a valid value for waitid to fill.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
@@ -183,30 +184,30 @@ fn usage_of(who: libc::c_int) -> Usage {
     convert(&usage)
 }
 
-/// What all children reaped so far used: the kernel's own sum.
+/// Returns the usage of all children reaped so far, as summed by the kernel.
 pub fn children_usage() -> Usage {
     usage_of(libc::RUSAGE_CHILDREN)
 }
 
-/// What this process used so far.
+/// Returns this process's usage so far.
 pub fn own_usage() -> Usage {
     usage_of(libc::RUSAGE_SELF)
 }
 
-/// Lets orphaned descendants become children of this process, so that their cost is not lost.
+/// Makes orphaned descendants children of this process, so that their usage is counted.
 pub fn become_subreaper() -> io::Result<()> {
     // SAFETY: PR_SET_CHILD_SUBREAPER takes one integer.
     let answer = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Waits until one of `pidfds` has ended, a signal came, or `timeout` passed.
+/// Waits until one of `pidfds` has ended, a signal arrives, or `timeout` passes.
 pub fn wait_any(pidfds: &[std::os::fd::BorrowedFd<'_>], timeout: Option<Duration>) {
     use rustix::event::{PollFd, PollFlags, Timespec};
     let mut polled: Vec<PollFd<'_>> =
         pidfds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
     let timeout =
         timeout.map(|d| Timespec { tv_sec: d.as_secs() as i64, tv_nsec: i64::from(d.subsec_nanos()) });
-    // Interrupted, timed out or ready: in every case the caller looks again at what it waits for.
+    // Interrupted, timed out or ready: in every case the caller checks again.
     let _ = rustix::event::poll(&mut polled, timeout.as_ref());
 }

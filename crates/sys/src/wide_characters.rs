@@ -1,19 +1,19 @@
-//! What the C library thinks of characters: printable, white space, how many columns.
+//! The C library's classification of characters: printable, white space, number of columns.
 //!
-//! `wc` asks the C library of its own process. Asking the same library here makes the answers equal by construction,
-//! whatever version of Unicode it knows. Only glibc is asked; elsewhere nothing is known.
+//! `wc` calls the C library. Calling the same library here gives equal results by construction, whatever its
+//! Unicode version. Only glibc is used; otherwise nothing is available.
 
-/// How many characters one page holds.
+/// Number of characters in a page.
 pub const PAGE: usize = 256;
 
-/// What is known of a character.
+/// The class of a character.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WideClass {
     /// `iswprint`.
     pub printable: bool,
     /// `iswspace`.
     pub space: bool,
-    /// `wcwidth`, 0 for characters that have none.
+    /// `wcwidth`; 0 for characters without a width.
     pub columns: u8,
 }
 
@@ -22,12 +22,12 @@ pub struct WideClass {
 pub struct WideClasses(platform::Locale);
 
 impl WideClasses {
-    /// `None` if the C library does not have that locale, or is not glibc.
+    /// Returns `None` if the C library does not have that locale, or is not glibc.
     pub fn of_utf8() -> Option<Self> {
         platform::Locale::new(c"C.UTF-8").map(WideClasses)
     }
 
-    /// The classes of the characters `page * PAGE ..`.
+    /// Returns the classes of the characters `page * PAGE ..`.
     pub fn page(&self, page: u32) -> Box<[WideClass; PAGE]> {
         let mut classes = Box::new([WideClass::default(); PAGE]);
         self.0.fill(page * PAGE as u32, &mut *classes);
@@ -46,7 +46,7 @@ mod platform {
         fn wcwidth(char: libc::wchar_t) -> c_int;
     }
 
-    /// A locale object of glibc's.
+    /// A glibc locale object.
     #[derive(Debug)]
     pub(super) struct Locale(libc::locale_t);
 
@@ -92,7 +92,7 @@ mod platform {
     use super::WideClass;
     use std::ffi::CStr;
 
-    /// There is none.
+    /// Not available.
     #[derive(Debug)]
     pub(super) enum Locale {}
 

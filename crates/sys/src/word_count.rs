@@ -1,19 +1,20 @@
-//! How many words a text has, as `wc -w` counts them in the C locale: a word is what stands between white space and has at least one
+//! Counts words as `wc -w` does in the C locale: a word is a run between white space with at least one
 //! printable byte; other bytes neither begin nor end one.
 //!
-//! So a byte of a word turns "inside a word" on, white space turns it off, and other bytes pass it on: that is how a carry goes through the
-//! digits of a sum (generated, killed, propagated). One addition therefore tells for 64 bytes at once, whatever they are, before which of them one is
-//! inside a word.
+//! So a byte of a word sets "inside a word", white space clears it, and other bytes propagate it, like a
+//! carry through the digits of a sum (generated, killed, propagated). One addition therefore says for any 64
+//! bytes which of them are preceded by "inside a word".
 
 use crate::bits::{STEP, padded};
 
-/// How many words begin in `bytes`. `inside`: whether what comes before them ends inside a word, and afterwards, whether they do.
+/// Returns how many words begin in `bytes`. `inside`: whether the preceding bytes end inside a word; set to
+/// whether these do.
 pub fn count(bytes: &[u8], inside: &mut bool) -> u64 {
     imp::count(bytes, inside)
 }
 
-/// `kinds`: which bytes of a step belong to words, and which are white space. Loops and nothing else: closures that are not compiled for the instructions of
-/// `kinds` would call it.
+/// `kinds` says which bytes of a step belong to words, and which are white space. Only loops: closures not
+/// compiled for the instructions of `kinds` would call it out of line.
 #[inline(always)]
 fn count_by(bytes: &[u8], inside: &mut bool, kinds: impl Fn(&[u8; STEP]) -> (u64, u64)) -> u64 {
     let (whole, rest) = bytes.as_chunks::<STEP>();
@@ -24,7 +25,7 @@ fn count_by(bytes: &[u8], inside: &mut bool, kinds: impl Fn(&[u8; STEP]) -> (u64
         count += u64::from(begins.count_ones());
     }
     if !rest.is_empty() {
-        // NULs pass on what was before.
+        // NULs propagate the state.
         let (chunk, _) = padded(rest);
         let begins;
         (begins, carry) = begin(kinds(&chunk), carry);
@@ -34,7 +35,7 @@ fn count_by(bytes: &[u8], inside: &mut bool, kinds: impl Fn(&[u8; STEP]) -> (u64
     count
 }
 
-/// Which bytes begin a word, and whether one goes on behind them.
+/// Returns which bytes begin a word, and whether one continues after them.
 #[inline(always)]
 fn begin((word, space): (u64, u64), inside: bool) -> (u64, bool) {
     let (sum, first) = word.overflowing_add(!space);
@@ -67,7 +68,8 @@ mod imp {
 
     use super::{STEP, count_by};
 
-    /// The first of the bytes that words are made of, and how far the last one is behind it; the same of white space, but for the blank.
+    /// The first byte value of words, and the distance to the last; the same for white space, except the
+    /// blank.
     const WORD: [i8; 2] = [0x21, 0x5d];
     const SPACE: [i8; 2] = [9, 4];
 
@@ -147,7 +149,7 @@ mod tests {
 
     use super::*;
 
-    /// A byte after the other, as the definition says.
+    /// A reference that follows the definition, a byte at a time.
     fn expected(bytes: &[u8], inside: &mut bool) -> u64 {
         let mut count = 0;
         for byte in bytes {
@@ -180,7 +182,7 @@ mod tests {
     fn every_variant_counts_as_the_definition_says() {
         let mut random = Random::new(1);
         for turn in 0..3000usize {
-            // Seldom anything but one kind, so that what is passed on goes far.
+            // Mostly one kind of byte, so that the state is propagated far.
             let kinds: &[u8] =
                 [&b" a\0"[..], b"\0\0\0\0\0\0\0\0 a", b"ab\x80 \n", b"aaaaaaaaaaaaaaaa\t"][turn % 4];
             let bytes: Vec<u8> = (0..turn % 200).map(|_| random.pick(kinds)).collect();

@@ -1,4 +1,4 @@
-//! What a program is: for each record alone, or with a state; folded at the end or not; in an order of its own or not.
+//! Static analysis of a program: independent records or state, a fold at the end, a private array order.
 
 use std::collections::BTreeSet;
 
@@ -8,36 +8,37 @@ use super::effects::{Looker, Thing, Uses};
 use super::names::{Names, Owner, bodies, patterns};
 use super::tree::{Arith, Builtin, Expr, Order, Pattern, Program, Statement};
 
-/// How [`Analysis::joined`] calls `$0` and what comes of it.
+/// The name in [`Analysis::joined`] for `$0` and what depends on it.
 pub(super) const LAST_RECORD: &str = "the last record";
 
-/// What was found out about a program.
+/// The results of the analysis.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Analysis {
-    /// NR or FNR is asked for.
+    /// Whether NR or FNR is read.
     pub(super) counts: bool,
-    /// After so many records of an input, all that is asked of them has the same answer for good: 1 for `NR > 1`.
+    /// The record number after which all comparisons with it have a fixed result: 1 for `NR > 1`.
     pub(super) settles: Option<u64>,
-    /// What goes from one record to the next.
+    /// Variables carried from one record to the next.
     pub(super) carried: Vec<String>,
     /// What END reads of the records.
     pub(super) joined: Vec<String>,
-    /// A range of records.
+    /// Whether there is a range of records.
     pub(super) ranges: bool,
     pub(super) exits: bool,
-    /// Something is printed for records, before the end.
+    /// Whether records cause output before the end.
     pub(super) prints_records: bool,
-    /// Nothing but whole lines is printed.
+    /// Whether only whole lines are printed.
     pub(super) whole_lines: bool,
-    /// It may end with an error that shows where it was.
+    /// Whether it may end with an error that shows its position.
     pub(super) may_fail: bool,
-    /// The elements of an array are printed in the order in which they are kept.
+    /// Whether the elements of an array are printed in their internal order.
     pub(super) any_order: bool,
-    /// What it changes in BEGIN shows nowhere but in it.
+    /// Whether it has an END, where changes of BEGIN would show.
     pub(super) has_end: bool,
 }
 
-/// Looks at a program; `variables` are those that the command line sets. Declines what has no bounds, and what depends on an order that is not known.
+/// Analyses a program; `variables` are set on the command line. Declines unbounded programs, and results that
+/// depend on an unknown order.
 pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Vec<u8>)]) -> Accept<Analysis> {
     let mut looker = Looker::new(program, names)?;
     let all = everything(program, &mut looker)?;
@@ -95,7 +96,7 @@ fn everything(program: &Program, looker: &mut Looker) -> Accept<Uses> {
     Ok(all)
 }
 
-/// For `explain`.
+/// Returns the name for `explain`.
 fn name_of(thing: &Thing) -> String {
     match thing {
         Thing::Variable(_, name) | Thing::Elements(_, name) | Thing::Keys(_, name) => name.clone(),
@@ -103,7 +104,7 @@ fn name_of(thing: &Thing) -> String {
     }
 }
 
-/// Calls for a statement and all below it.
+/// Calls `call` for a statement and all below it.
 pub(super) fn each_statement<'a>(statement: &'a Statement, call: &mut impl FnMut(&'a Statement)) {
     call(statement);
     for inner in statement.parts().1 {
@@ -111,7 +112,7 @@ pub(super) fn each_statement<'a>(statement: &'a Statement, call: &mut impl FnMut
     }
 }
 
-/// Calls for an expression and all below it.
+/// Calls `call` for an expression and all below it.
 pub(super) fn each_expr<'a>(expr: &'a Expr, call: &mut impl FnMut(&'a Expr)) {
     call(expr);
     for part in expr.parts() {
@@ -119,14 +120,14 @@ pub(super) fn each_expr<'a>(expr: &'a Expr, call: &mut impl FnMut(&'a Expr)) {
     }
 }
 
-/// Calls for every statement of a program.
+/// Calls `call` for every statement of a program.
 pub(super) fn every_statement<'a>(program: &'a Program, call: &mut impl FnMut(&'a Statement)) {
     for (_, statement) in bodies(program) {
         each_statement(statement, call);
     }
 }
 
-/// Whether anything is printed elsewhere than on standard output.
+/// Whether anything is printed elsewhere than to standard output.
 pub(super) fn redirects(program: &Program) -> bool {
     let mut found = false;
     every_statement(program, &mut |statement| {
@@ -135,7 +136,8 @@ pub(super) fn redirects(program: &Program) -> bool {
     found
 }
 
-/// From which record on comparisons of NR and FNR come to the same, if that is all that rules do with them.
+/// Returns the record number from which comparisons of NR and FNR are constant, if rules use them only in
+/// comparisons.
 fn settles(program: &Program) -> Option<u64> {
     const MAX: f64 = (1u64 << 32) as f64;
     let is_counter = |expr: &Expr| matches!(expr, Expr::Name(name) if name == "NR" || name == "FNR");
@@ -167,7 +169,7 @@ fn settles(program: &Program) -> Option<u64> {
     (asked == compared && program.functions.is_empty() && after < MAX).then_some(after as u64)
 }
 
-/// Calls for every expression of a program.
+/// Calls `call` for every expression of a program.
 pub(super) fn every_expr<'a>(program: &'a Program, call: &mut impl FnMut(&'a Expr)) {
     for pattern in patterns(program) {
         each_expr(pattern, call);
@@ -179,7 +181,7 @@ pub(super) fn every_expr<'a>(program: &'a Program, call: &mut impl FnMut(&'a Exp
     });
 }
 
-/// The variables that a record may find as another has left them: read before they are certainly assigned.
+/// Returns the variables that may carry a value between records: read before they are certainly assigned.
 fn carried(program: &Program, looker: &mut Looker, written: &BTreeSet<Thing>) -> Accept<Vec<String>> {
     let mut walk = Walk { looker, written, carried: BTreeSet::new() };
     let mut defined = Some(BTreeSet::new());
@@ -204,7 +206,7 @@ fn carried(program: &Program, looker: &mut Looker, written: &BTreeSet<Thing>) ->
     Ok(names)
 }
 
-/// What is certainly assigned; `None` where nothing comes to.
+/// Variables that are certainly assigned; `None` for unreachable code.
 type Defined = Option<BTreeSet<Thing>>;
 
 fn both(left: Defined, right: Defined) -> Defined {
@@ -271,7 +273,7 @@ impl Walk<'_, '_> {
             Statement::Block(body) => body.iter().try_for_each(|inner| self.statement(inner, defined))?,
             Statement::Next | Statement::Exit(_) | Statement::Break | Statement::Continue => {
                 self.all(&statement.parts().0, defined)?;
-                // Behind break and continue, what was assigned before the loop is, and no more.
+                // After break and continue, only assignments before the loop count.
                 *defined = None;
             }
             Statement::If(test, yes, no) => {
@@ -290,7 +292,7 @@ impl Walk<'_, '_> {
                 self.all(&test.iter().collect::<Vec<_>>(), defined)?;
                 let mut inside = defined.clone();
                 self.statement(body, &mut inside)?;
-                // continue goes on with the step, from anywhere.
+                // continue runs the step, from anywhere.
                 let mut inside = defined.clone();
                 step.as_deref().map_or(Ok(()), |step| self.statement(step, &mut inside))?;
             }
@@ -337,12 +339,12 @@ impl Walk<'_, '_> {
     }
 }
 
-/// `> 0` and its like, as a number would be compared.
+/// Whether it is `> 0` or the like, compared as a number.
 pub(super) fn is_more(order: Order) -> bool {
     matches!(order, Order::Greater | Order::GreaterOrEqual)
 }
 
-/// Adds or takes away.
+/// Whether it adds or subtracts.
 pub(super) fn is_sum(arith: Arith) -> bool {
     matches!(arith, Arith::Add | Arith::Subtract)
 }

@@ -1,4 +1,4 @@
-//! The arguments of awk: options, the program, files; and what the program itself sets before it reads anything.
+//! The arguments of awk: options, the program, files; and what the program itself sets before it reads input.
 
 use crate::{Accept, Declined, Input, Scripts};
 
@@ -13,16 +13,16 @@ use super::tree::{Arith, Builtin, Expr, Program, Statement};
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) program: Vec<u8>,
-    /// The file that it came from.
+    /// The file of the program.
     pub(super) script: Option<Vec<u8>>,
     pub(super) variables: Vec<(String, Vec<u8>)>,
     pub(super) fs: Option<Vec<u8>>,
     pub(super) inputs: Vec<Input>,
-    /// Everything but the files.
+    /// All arguments but the files.
     pub(super) resume: Vec<Vec<u8>>,
 }
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub(super) fn parse(args: &[Vec<u8>], dialect: Dialect, scripts: Scripts<'_>) -> Accept<Line> {
     let (mut variables, mut fs, mut script) = (Vec::new(), None, None);
     let mut at = 0;
@@ -69,7 +69,7 @@ pub(super) fn parse(args: &[Vec<u8>], dialect: Dialect, scripts: Scripts<'_>) ->
     Ok(Line { program, script, variables, fs, inputs, resume: args[..at].to_vec() })
 }
 
-/// The value of -F.
+/// Parses the value of -F.
 fn separator(value: &[u8], dialect: Dialect) -> Accept<Vec<u8>> {
     if matches!(value, [] | b"t") {
         return Declined::because("-F t, or -F of nothing");
@@ -97,7 +97,7 @@ fn is_assignment(operand: &[u8]) -> bool {
     memchr::memchr(b'=', operand).is_some_and(|at| is_name(&operand[..at]))
 }
 
-/// What holds for the whole run: FS and RS must be set before anything is read.
+/// Returns the initial state of the whole run: FS and RS must be set before any input is read.
 pub(super) fn given<'a>(line: &'a Line, program: &Program, dialect: Dialect) -> Accept<InitialState<'a>> {
     let of_line = |name: &str| {
         let mut found = line.variables.iter().rev();
@@ -142,7 +142,7 @@ pub(super) fn given<'a>(line: &'a Line, program: &Program, dialect: Dialect) -> 
     Ok(given)
 }
 
-/// `FS = OFS = ","` in BEGIN. Returns how many of FS and RS it sets.
+/// Handles `FS = OFS = ","` in BEGIN. Returns how many of FS and RS it sets.
 fn set_first(expr: &Expr, given: &mut InitialState) -> usize {
     let (mut names, mut value) = (Vec::new(), expr);
     while let Expr::Assign(place, inner) = value {
@@ -172,7 +172,7 @@ fn sets_separator(expr: &Expr) -> bool {
     matches!(place, Expr::Name(name) if matches!(name.as_str(), "FS" | "RS"))
 }
 
-/// In BEGIN, before FS has its value.
+/// Declines uses in BEGIN before FS has its value.
 fn refuse_early_use(program: &Program) -> Accept<()> {
     let mut early = false;
     for statement in program.begin.iter().flatten() {
@@ -182,7 +182,7 @@ fn refuse_early_use(program: &Program) -> Accept<()> {
                     early |= matches!(expr, Expr::Field(_) | Expr::Call(..))
                         || matches!(expr, Expr::Builtin(Builtin::Split, args) if args.len() == 2)
                         || matches!(expr, Expr::Name(name) if name == "NF");
-                    // Read, rather than set.
+                    // Read, not set.
                     if let Expr::Assign(_, value) = expr {
                         early |= matches!(&**value, Expr::Name(name) if matches!(name.as_str(), "FS" | "RS"));
                     }
@@ -193,8 +193,8 @@ fn refuse_early_use(program: &Program) -> Accept<()> {
     if early { Declined::because("fields in BEGIN, where FS is set") } else { Ok(()) }
 }
 
-/// Declines a program that sets OFS after it changed fields: mawk puts `$0` together when a field changes, and this
-/// machine when `$0` is read. What BEGIN sets is fine if no field changes there.
+/// Declines a program that sets OFS after it changed fields: mawk joins `$0` when a field changes, and this
+/// machine when `$0` is read. Settings in BEGIN are fine if no field changes there.
 fn refuse_late_ofs(program: &Program) -> Accept<()> {
     let (mut sets, mut fields) = (0, false);
     every_expr(program, &mut |expr| {
@@ -237,7 +237,7 @@ fn changes_fields(expr: &Expr) -> bool {
     }
 }
 
-/// Fields whose number is computed: mawk does not always notice that $0 was assigned by its number.
+/// Declines computed field numbers: mawk does not always notice an assignment to $0 by number.
 fn refuse_field_zero(program: &Program) -> Accept<()> {
     let mut may = false;
     every_expr(program, &mut |expr| {
@@ -255,7 +255,7 @@ fn refuse_field_zero(program: &Program) -> Accept<()> {
     if may { Declined::because("an assignment to a field whose number may be 0") } else { Ok(()) }
 }
 
-/// A string, whatever happens.
+/// Whether it is always a string.
 fn is_text(value: &Expr) -> bool {
     match value {
         Expr::Text(_) | Expr::Concat(..) => true,
@@ -267,7 +267,7 @@ fn is_text(value: &Expr) -> bool {
     }
 }
 
-/// A number that is written, or a variable that only counts up from one.
+/// Whether it is a positive literal, or a variable that only counts up from one.
 fn is_positive(program: &Program, index: &Expr) -> bool {
     let Expr::Name(name) = index else {
         return match index {
@@ -297,7 +297,7 @@ fn is_positive(program: &Program, index: &Expr) -> bool {
     positive && assigned && !is_parameter
 }
 
-/// NF as something that is no whole number.
+/// Declines an NF that may not be an integer.
 fn refuse_odd_counts(program: &Program) -> Accept<()> {
     let mut odd = false;
     every_expr(program, &mut |expr| match expr {

@@ -9,34 +9,35 @@ use hashbrown::hash_table::Entry;
 use super::number;
 use super::value::{Text, Value, same};
 
-/// From strings to values, in no order.
+/// A map from strings to values, without order.
 ///
-/// What stands at 1, 2, 3 and so on, with few gaps, as `split` and counters leave it, is in a list; other whole numbers in a table of their own, for
-/// which none is ever written in digits; the rest in a table where what is looked for need not be a string of its own, as it had to
-/// be in the map of the standard library. mawk has two forms of its arrays as well, but changes from one to the other.
+/// Elements at 1, 2, 3 and so on, with few gaps, as `split` and counters create them, are in a list; other
+/// integers in a table of their own, without digit strings; the rest in a table whose lookups need no owned
+/// string, unlike the map of the standard library. mawk also has two forms of arrays, but converts between
+/// them.
 #[derive(Clone, Debug)]
 pub(super) struct Array {
-    /// From 0. What was removed leaves a gap, and so does 0 if the list began with 1.
+    /// From 0. Removed elements leave a gap, and so does 0 if the list began with 1.
     list: Vec<Option<Value>>,
     in_list: usize,
-    /// None of them is less than the length of the list.
+    /// Each key is at least the length of the list.
     numbers: HashTable<(i32, Value)>,
-    /// No whole numbers, as they came.
+    /// Other keys, in order of insertion.
     texts: Vec<(Text, Value)>,
-    /// Where each of them stands there: small, so that it stays in the caches when what it is about does not.
+    /// The index of each of them: small, so that it stays in cache when the elements do not.
     places: HashTable<u32>,
-    /// All keys, as they were asked for, until there are others.
+    /// All keys as last requested, until they change.
     keys: Option<Arc<[Text]>>,
     seed: Seed,
 }
 
-/// Numbers below are in the list whatever is left out: what goes by levels, of which some have nothing.
+/// Smaller numbers are always in the list, with any gaps: for levels, some of which may be empty.
 const GAPS_MAX: usize = 16;
 
-/// The keys of larger arrays are written anew each time.
+/// The keys of larger arrays are generated each time.
 const KEYS_KEPT_MAX: usize = 1 << 16;
 
-/// What an element goes by. A string of digits is the number that they are, if that gives the same digits again.
+/// The key of an element. A string of digits is a number if that formats to the same digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key<'a> {
     Number(i32),
@@ -44,7 +45,7 @@ pub(super) enum Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// All whole numbers of so many digits fit.
+    /// All integers of this many digits fit.
     const DIGITS_MAX: usize = 9;
 
     #[inline]
@@ -52,7 +53,7 @@ impl<'a> Key<'a> {
         whole(text).map_or(Key::Text(text), Key::Number)
     }
 
-    /// The string. `digits`: to be used again.
+    /// Returns the string. `digits` is a scratch buffer.
     pub(super) fn text(self, digits: &mut Vec<u8>) -> Text {
         match self {
             Key::Text(text) => Text::new(text),
@@ -64,7 +65,7 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// Unless it must be written in digits for that.
+    /// Returns the integer key, unless the number must be formatted.
     #[inline]
     pub(super) fn of_number(number: f64) -> Option<Key<'static>> {
         let whole = number as i32;
@@ -72,7 +73,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// The number whose digits these are, as it would be written.
+/// Returns the number that formats to exactly these digits.
 #[inline]
 fn whole(text: &[u8]) -> Option<i32> {
     let (negative, digits) = match text {
@@ -96,8 +97,8 @@ fn whole(text: &[u8]) -> Option<i32> {
     Some(if negative { -number } else { number })
 }
 
-/// A hash that is fast for short keys: words folded by multiplication, as in wyhash. The seed differs from run to run,
-/// so that nobody can prepare keys that all fall together.
+/// A fast hash for short keys: words folded by multiplication, as in wyhash. The seed differs from run to
+/// run, so that no input can be crafted with colliding keys.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seed(u64);
 
@@ -134,7 +135,7 @@ impl Seed {
     }
 }
 
-/// The last bytes, some of which may be in a word already; of less than eight, all.
+/// Returns the last bytes, possibly overlapping an earlier word; all if less than eight.
 #[inline]
 fn last(bytes: &[u8]) -> u64 {
     if let Some(eight) = bytes.last_chunk() {
@@ -181,7 +182,7 @@ impl Array {
     }
 
     fn is_in_numbers(&self, number: i32) -> bool {
-        // Of lists that grow it is asked for each element, and there is nothing to be hashed for.
+        // Growing lists ask this for each element; an empty table needs no hash.
         !self.numbers.is_empty()
             && self.numbers.find(self.seed.hash_number(number), |(known, _)| *known == number).is_some()
     }
@@ -203,7 +204,7 @@ impl Array {
         place
     }
 
-    /// The last one comes to stand where it stood.
+    /// Removes a text; the last one takes its index.
     fn remove_text(&mut self, text: &[u8]) {
         let Array { texts, places, seed, .. } = self;
         let is_it = |place: &u32| texts[*place as usize].0.bytes() == text;
@@ -217,7 +218,7 @@ impl Array {
         texts.swap_remove(place as usize);
     }
 
-    /// What stands there; asking for it makes it.
+    /// Returns the element, created if missing.
     #[inline]
     fn at_number(&mut self, number: i32) -> &mut Value {
         match entry_of(&mut self.numbers, self.seed, number) {
@@ -229,7 +230,7 @@ impl Array {
         }
     }
 
-    /// What stands there; asking for it makes it.
+    /// Returns the element, created if missing.
     #[inline]
     pub(super) fn entry(&mut self, key: Key) -> &mut Value {
         match key {
@@ -239,7 +240,7 @@ impl Array {
         }
     }
 
-    /// What stands in the list, if there is anything.
+    /// Returns the element in the list, if any.
     #[inline]
     pub(super) fn listed(&mut self, number: f64) -> Option<&mut Value> {
         let place = number as i32;
@@ -247,7 +248,8 @@ impl Array {
         slot.and_then(Option::as_mut)
     }
 
-    /// What `split` gives in the place of all that there is: `make` calls for each piece. They are written where old ones were.
+    /// Replaces all content by the result of `split`: `make` calls back for each piece. Reuses the old
+    /// strings.
     pub(super) fn be_split<'a>(&mut self, make: impl FnOnce(&mut dyn FnMut(&'a [u8]))) -> usize {
         self.keys = None;
         self.numbers.clear();
@@ -266,13 +268,13 @@ impl Array {
                 None => list.push(Some(Value::input(piece))),
             }
         });
-        // Nothing stands at 0 in a list of nothing.
+        // An empty list has no element 0.
         self.list.truncate(if pieces == 0 { 0 } else { pieces + 1 });
         self.in_list = pieces;
         pieces
     }
 
-    /// It is in the list, or one of the next there.
+    /// Whether the number is in the list, or next to it.
     #[inline]
     fn belongs_in_list(&self, number: i32) -> bool {
         let place = number as usize;
@@ -281,7 +283,7 @@ impl Array {
 
     fn is_next(&self, number: i32) -> bool {
         let length = self.list.len();
-        // A negative one is very large here.
+        // A negative number becomes very large here.
         if self.numbers.is_empty() && (number as usize) < GAPS_MAX {
             return true;
         }
@@ -326,7 +328,7 @@ impl Array {
         self.places.clear();
     }
 
-    /// Calls for each.
+    /// Calls `call` for each element.
     pub(super) fn each(&self, mut call: impl FnMut(Key, &Value)) {
         for (index, value) in self.list.iter().enumerate() {
             if let Some(value) = value {
@@ -337,7 +339,7 @@ impl Array {
         self.texts.iter().for_each(|(text, value)| call(Key::Text(text.bytes()), value));
     }
 
-    /// All keys. Those of an array that is not large are kept for whoever asks again.
+    /// Returns all keys. Those of a small array are cached.
     pub(super) fn keys(&mut self) -> Arc<[Text]> {
         if let Some(keys) = &self.keys {
             return Arc::clone(keys);

@@ -1,13 +1,13 @@
-//! Whether a program can fail on the way: mawk ends with a message where the number of a field is negative. So it matters which
-//! variables never are: those that only count up from numbers that are not, and those that a loop counts down while they are more
-//! than 0.
+//! Decides whether a program can fail at run time: mawk ends with a message if the number of a field is
+//! negative. So this finds variables that never are: those that only count up from nonnegative numbers, and
+//! those that a loop counts down while they are above 0.
 
 use std::collections::BTreeSet;
 
 use super::analyse::{each_statement, every_expr, every_statement, is_more};
 use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
 
-/// Something may go wrong while it runs, for which the real one ends with a message.
+/// Whether a run-time error is possible, for which the real awk ends with a message.
 pub(super) fn may_fail(program: &Program, variables: &[(String, Vec<u8>)]) -> bool {
     let bounds = Bounds::of(program, variables);
     let mut may = false;
@@ -32,25 +32,25 @@ fn is_count(place: &Expr) -> bool {
     matches!(place, Expr::Name(name) if name == "NF")
 }
 
-/// A format that prints nothing long: no strings.
+/// Whether a format has no long output: no strings.
 fn is_short(format: &[u8]) -> bool {
     format.len() < 200 && !format.windows(2).any(|pair| pair[1] == b's' || pair[1] == b'*')
 }
 
 /// Which variables are never negative.
 struct Bounds<'a> {
-    /// Those that are assigned something else, or that is not known.
+    /// Variables with other or unknown assignments.
     others: BTreeSet<&'a str>,
-    /// Those that are assigned numbers that are not negative, and nothing else.
+    /// Variables with only nonnegative assignments.
     counters: BTreeSet<&'a str>,
 }
 
 impl<'a> Bounds<'a> {
-    /// `variables`: those that the command line sets.
+    /// `variables` are set on the command line.
     fn of(program: &'a Program, variables: &'a [(String, Vec<u8>)]) -> Self {
         let mut bounds = Bounds { others: BTreeSet::new(), counters: BTreeSet::new() };
         bounds.others.extend(variables.iter().map(|(name, _)| name.as_str()));
-        // A parameter is given what it is called with.
+        // A parameter gets its argument.
         let parameters = program.functions.iter().flat_map(|function| &function.parameters);
         bounds.others.extend(parameters.map(String::as_str));
         let (mut assigned, mut lowered) = (Vec::new(), Vec::new());
@@ -94,7 +94,7 @@ impl<'a> Bounds<'a> {
             Expr::Arith(Arith::Add | Arith::Multiply, left, right) => {
                 self.is_never_negative(left) && self.is_never_negative(right)
             }
-            // Its value is what it was before, or is then.
+            // Its value is the one before or after.
             Expr::Step { place, by, .. } if *by > 0.0 => self.is_never_negative(place),
             expr => is_known(expr),
         }
@@ -108,7 +108,7 @@ fn name_of(place: &Expr) -> Option<&str> {
     }
 }
 
-/// What is never negative by itself.
+/// Whether it is inherently nonnegative.
 fn is_known(expr: &Expr) -> bool {
     match expr {
         Expr::Number(_) | Expr::LengthAlone => true,
@@ -120,7 +120,8 @@ fn is_known(expr: &Expr) -> bool {
     }
 }
 
-/// What a loop counts down by 1 while it is at least 1: `for (i = NF; i > 0; i--)`, where nothing is assigned to it within.
+/// Returns the variable that a loop counts down by 1 while it is at least 1: `for (i = NF; i > 0; i--)`,
+/// without other assignments in the loop.
 fn counts_down(statement: &Statement) -> Option<&str> {
     let Statement::For(_, Some(test), Some(step), body) = statement else { return None };
     let Statement::Expr(Expr::Step { place, by, .. }) = &**step else { return None };
@@ -141,7 +142,7 @@ fn counts_down(statement: &Statement) -> Option<&str> {
     (*by < 0.0 && tested == name && !assigned).then_some(name)
 }
 
-/// Which variable is at least 1 where this holds.
+/// Returns the variable that is at least 1 if this is true.
 fn least(test: &Expr) -> Option<&str> {
     match test {
         Expr::Compare(order, left, right) if is_more(*order) => {

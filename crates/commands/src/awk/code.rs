@@ -1,4 +1,4 @@
-//! A program as it is run: names are places, constants are ready.
+//! A program in executable form: names are indices, constants are ready.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::string_switch::Choice;
 use super::tree::{Arith, Order};
 use super::value::{Text, Value, same};
 
-/// Places of variables that the language knows, among the global ones.
+/// Indices of special variables, among the global ones.
 pub(super) const FS: usize = 0;
 pub(super) const OFS: usize = 1;
 pub(super) const ORS: usize = 2;
@@ -17,7 +17,7 @@ pub(super) const SUBSEP: usize = 4;
 pub(super) const RSTART: usize = 5;
 pub(super) const RLENGTH: usize = 6;
 
-/// What they are called, and what they hold at first.
+/// Their names and initial values.
 pub(super) const KNOWN: &[(&str, &str)] = &[
     ("FS", " "),
     ("OFS", " "),
@@ -30,23 +30,23 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
     ("OFMT", "%.6g"),
 ];
 
-/// A program, ready.
+/// An executable program.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
     pub(super) begin: Vec<Do>,
     pub(super) rules: Vec<Rule>,
     pub(super) end: Vec<Do>,
-    /// What the global variables hold before anything runs.
+    /// The initial values of the global variables.
     pub(super) globals: Vec<Value>,
     pub(super) arrays: usize,
     pub(super) ranges: usize,
     pub(super) fields: Separator,
     pub(super) record_end: u8,
-    /// Where sums stand: variables and arrays.
+    /// The indices of sums: variables and arrays.
     pub(super) sums: (Vec<usize>, Vec<usize>),
-    /// A pattern that every record matches for which anything is done.
+    /// A pattern without which a record has no effect.
     pub(super) gate: Option<usize>,
-    /// Which rule comes first, if that can be looked up.
+    /// A lookup of the first matching rule, if possible.
     pub(super) choice: Option<Choice>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Rule {
 pub(super) enum When {
     Always,
     If(Get),
-    /// With the number of its state.
+    /// With the index of its state.
     Range(usize, Get, Get),
 }
 
@@ -70,12 +70,12 @@ pub(super) struct Function {
     pub(super) arrays: Vec<bool>,
     pub(super) has_arrays: bool,
     pub(super) body: Vec<Do>,
-    /// It, or what it calls, prints.
+    /// Whether it, or a function it calls, prints.
     pub(super) prints: bool,
 }
 
 impl Function {
-    /// What it returns, if that is all that it does.
+    /// Returns its result, if it only returns one.
     pub(super) fn result(&self) -> Option<&Get> {
         match self.body.as_slice() {
             [Do::Return(Some(result))] => Some(result),
@@ -83,23 +83,23 @@ impl Function {
         }
     }
 
-    /// Its result in the place of a call, if it has no parameters and is small.
+    /// Returns its result to inline, if it has no parameters and is small.
     pub(super) fn as_expression(&self) -> Option<Get> {
         let result = self.result().filter(|_| self.arrays.is_empty())?;
         (weight(result)? <= IN_PLACE_MAX).then(|| result.clone())
     }
 
-    /// Its body in the place of a call, if it has no parameters, is small, and ends where it ends.
+    /// Returns its body to inline, if it has no parameters, is small, and returns only at its end.
     pub(super) fn as_statements(&self) -> Option<Vec<Do>> {
         let weight = self.arrays.is_empty().then(|| weight_of_all(&self.body))??;
         (weight <= IN_PLACE_MAX).then(|| self.body.clone())
     }
 }
 
-/// How much of a function is put in the place of each call: functions that call others would else grow without bounds.
+/// Maximum weight of an inlined function: nested calls would otherwise grow without bounds.
 const IN_PLACE_MAX: usize = 40;
 
-/// How many nodes an expression has that is made of what is frequent; nothing of any other.
+/// Returns the number of nodes of an expression of frequent kinds; `None` for others.
 fn weight(expr: &Get) -> Option<usize> {
     let all = |parts: &[Get]| parts.iter().map(weight).sum::<Option<usize>>();
     let below = match expr {
@@ -133,7 +133,7 @@ fn weight_of_place(place: &LValue) -> Option<usize> {
     }
 }
 
-/// The same of statements of which none leaves the function.
+/// Returns the weight of statements that do not leave the function.
 fn weight_of_all(body: &[Do]) -> Option<usize> {
     let of = |statement: &Do| match statement {
         Do::Run(expr) => weight(expr),
@@ -147,17 +147,17 @@ fn weight_of_all(body: &[Do]) -> Option<usize> {
 #[derive(Clone, Debug)]
 pub(super) enum Do {
     Run(Get),
-    /// Whether a function that is called for it may print something before.
+    /// With whether a called function may print first.
     Print(Vec<Get>, bool),
     PrintRecord,
-    /// What is printed goes to standard error.
+    /// Prints to standard error.
     Aside(Box<Do>),
-    /// The same.
+    /// With whether a called function may print first.
     Printf(Vec<Piece>, Vec<Get>, bool),
-    /// To a sum that is read at the end only; times 1 or -1.
+    /// Adds to a sum that is read only at the end; times 1 or -1.
     Add(LValue, Get, f64),
     If(Get, Vec<Do>, Vec<Do>),
-    /// Test before, body, step.
+    /// Test, body, step.
     Loop(Option<Get>, Vec<Do>, Vec<Do>),
     /// `do … while`.
     Again(Vec<Do>, Get),
@@ -175,11 +175,11 @@ pub(super) enum Do {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Table {
     Global(usize),
-    /// A parameter's place among the arrays of the call.
+    /// A parameter's index among the arrays of the call.
     Local(usize),
 }
 
-/// What can be assigned.
+/// An assignable place.
 #[derive(Clone, Debug)]
 pub(super) enum LValue {
     Global(usize),
@@ -213,12 +213,12 @@ pub(super) enum Get {
     Not(Box<Get>),
     Arith(Arith, Box<Get>, Box<Get>),
     Compare(Order, Box<Get>, Box<Get>),
-    /// With what is always the same.
+    /// A comparison with a constant.
     CompareText(Order, Box<Get>, Text),
     CompareNumber(Order, Box<Get>, f64),
     /// Equal to one of these strings.
     OneOf(Box<Get>, OneOf),
-    /// The number of a pattern.
+    /// With the index of a pattern.
     Match {
         negated: bool,
         text: Box<Get>,
@@ -232,7 +232,7 @@ pub(super) enum Get {
     Size(Table),
     Substr(Box<Get>, Box<Get>, Option<Box<Get>>),
     Index(Box<Get>, Box<Get>),
-    /// With the number of a separator.
+    /// With the index of a separator.
     Split(Box<Get>, Table, usize),
     Substitute {
         all: bool,
@@ -245,14 +245,14 @@ pub(super) enum Get {
     ToLower(Box<Get>),
     ToUpper(Box<Get>),
     Math(fn(f64) -> f64, Box<Get>),
-    /// None calls itself, so they lie in each other.
+    /// None is recursive, so they are nested.
     Call(Arc<Function>, Vec<Argument>),
 }
 
-/// Strings that something is compared with, one after another: `$0 == "{" || $0 == "["`.
+/// Alternative strings of a comparison: `$0 == "{" || $0 == "["`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OneOf {
-    /// Those of one byte, as bits.
+    /// Strings of one byte, as bits.
     bytes: [u64; 4],
     others: Vec<Text>,
 }
@@ -264,7 +264,7 @@ impl OneOf {
         set
     }
 
-    /// Those that are not of one byte.
+    /// Returns the strings of other lengths.
     pub(super) fn others(&self) -> &[Text] {
         &self.others
     }
@@ -291,24 +291,24 @@ pub(super) enum Argument {
     Table(Table),
 }
 
-/// What is put in the place of a match.
+/// The replacement of a match.
 #[derive(Clone, Debug)]
 pub(super) enum Replacement {
-    /// Read already.
+    /// Already parsed.
     Fixed(Vec<ReplacementPart>),
     Made(Box<Get>),
 }
 
-/// A piece of it.
+/// A part of a replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ReplacementPart {
     Text(Vec<u8>),
-    /// What matched.
+    /// The match.
     Match,
 }
 
 impl Code {
-    /// The pattern that a record must match for the only rule to do anything.
+    /// Returns the pattern that a record must match for the only rule to have an effect.
     pub(super) fn gate_of(rules: &[Rule]) -> Option<usize> {
         match rules {
             [Rule { when: When::If(test), .. }] => required(test),
@@ -316,14 +316,14 @@ impl Code {
         }
     }
 
-    /// Arrays, empty.
+    /// Makes the empty arrays.
     pub(super) fn tables(&self) -> Vec<Array> {
         let seed = super::array::Seed::new();
         (0..self.arrays).map(|_| Array::new(seed)).collect()
     }
 }
 
-/// The pattern that the record must match for this to be true; what comes before it changes nothing.
+/// Returns the pattern that the record must match for this to be true; earlier operands have no effects.
 fn required(test: &Get) -> Option<usize> {
     match test {
         Get::Match { negated: false, text, pattern } if matches!(**text, Get::Of(LValue::Record)) => {
@@ -335,7 +335,7 @@ fn required(test: &Get) -> Option<usize> {
     }
 }
 
-/// A comparison, told apart by what is constant in it.
+/// Makes a comparison, specialised for a constant operand.
 pub(super) fn comparison(order: Order, left: Get, right: Get) -> Get {
     match (left, right) {
         (left, Get::Text(text)) => Get::CompareText(order, Box::new(left), text),
@@ -346,7 +346,7 @@ pub(super) fn comparison(order: Order, left: Get, right: Get) -> Get {
     }
 }
 
-/// Either of two; several comparisons of the same thing with strings are one.
+/// Makes a disjunction; several comparisons of one thing with strings are merged.
 pub(super) fn either(left: Get, right: Get) -> Get {
     let (of, mut set) = match left {
         Get::CompareText(Order::Equal, of, text) if is_variable(&of) => (of, OneOf::only(&text)),
@@ -381,7 +381,7 @@ fn is_same_variable(left: &Get, right: &Get) -> bool {
     }
 }
 
-/// Evaluating it shows nowhere. Says no if in doubt.
+/// Whether evaluation has no side effects. `false` if in doubt.
 pub(super) fn is_still(expr: &Get) -> bool {
     let is_simple = |place: &LValue| {
         matches!(
@@ -405,7 +405,7 @@ pub(super) fn is_still(expr: &Get) -> bool {
     }
 }
 
-/// Reads a replacement: `&` is what matched, a backslash before it or before itself takes its meaning away.
+/// Parses a replacement: `&` is the match, a backslash before it or before itself makes it literal.
 pub(super) fn replacement(text: &[u8]) -> Vec<ReplacementPart> {
     let mut parts = Vec::new();
     let mut plain = Vec::new();

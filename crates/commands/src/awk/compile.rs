@@ -1,4 +1,4 @@
-//! From the tree to what is run. Whatever a program does that cannot be shown equal is declined here.
+//! Compiles the tree to executable code. Declines what cannot be shown equal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::string_switch::Choice;
 use super::tree::{Expr, Pattern as Test, Program, Redirect, Statement};
 use super::value::{Text, Value};
 
-/// What was compiled, with what each machine needs a copy of.
+/// The compiled program, with the parts that each machine copies.
 #[derive(Clone, Debug)]
 pub(super) struct Compiled {
     pub(super) code: Code,
@@ -27,12 +27,12 @@ pub(super) struct Compiled {
 /// What is known before the program runs.
 pub(super) struct InitialState<'a> {
     pub(super) dialect: Dialect,
-    /// Assigned on the command line.
+    /// Variables of the command line.
     pub(super) variables: &'a [(String, Vec<u8>)],
-    /// FS and RS, wherever they come from.
+    /// FS and RS, from any source.
     pub(super) fs: Vec<u8>,
     pub(super) rs: Vec<u8>,
-    /// What is only added to before the end.
+    /// Variables that are only added to before the end.
     pub(super) sums: BTreeSet<String>,
 }
 
@@ -47,11 +47,11 @@ pub(super) struct Compiler<'a> {
     pub(super) separators: Vec<Separator>,
     ranges: usize,
     loops: usize,
-    /// Of BEGIN or END.
+    /// Whether in BEGIN or END.
     in_block: bool,
     program: &'a Program,
     functions: Vec<Option<Arc<Function>>>,
-    /// Something was compiled that prints.
+    /// Whether something that prints was compiled.
     prints: bool,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
     Ok(Compiled { code, patterns: compiler.patterns, separators: compiler.separators })
 }
 
-/// What stands between fields if FS, or what is given to `split`, is this.
+/// Returns the separator for this value of FS or argument of `split`.
 pub(super) fn separator(text: &[u8], dialect: Dialect) -> Accept<Separator> {
     Ok(match text {
         b" " => Separator::Blanks,
@@ -114,7 +114,7 @@ pub(super) fn separator(text: &[u8], dialect: Dialect) -> Accept<Separator> {
         b"\\" => return Declined::because("a backslash as FS"),
         [byte] => Separator::Byte(*byte),
         [b'\\', byte] if byte.is_ascii_punctuation() && *byte != b'\\' => {
-            // Read as an expression, so that what is no escape is declined.
+            // Parsed as an expression, so that an invalid escape is declined.
             Pattern::new(text, dialect)?;
             Separator::Byte(*byte)
         }
@@ -146,7 +146,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A function, compiled when the first call of it is. None calls itself: that was looked at before.
+    /// Compiles a function at its first call. None is recursive: that was checked before.
     fn function(&mut self, number: usize) -> Accept<Arc<Function>> {
         if let Some(known) = &self.functions[number] {
             return Ok(Arc::clone(known));
@@ -166,7 +166,7 @@ impl Compiler<'_> {
         Ok(made)
     }
 
-    /// What is printed, and whether a function prints before it.
+    /// Compiles output, and returns whether a function prints before it.
     fn printed<T>(&mut self, compile: impl FnOnce(&mut Self) -> Accept<T>) -> Accept<(T, bool)> {
         let before = std::mem::take(&mut self.prints);
         let compiled = compile(self)?;
@@ -174,7 +174,7 @@ impl Compiler<'_> {
         Ok((compiled, calls))
     }
 
-    /// Where the sums stand.
+    /// Returns the indices of the sums.
     fn sums(&self) -> (Vec<usize>, Vec<usize>) {
         let of_program = |name: &String| self.places.get(&(Owner::Program, name.clone())).copied();
         let names = || self.given.sums.iter();
@@ -202,7 +202,7 @@ impl Compiler<'_> {
         Ok(globals)
     }
 
-    /// The place of a variable.
+    /// Returns the index of a variable.
     pub(super) fn place(&mut self, name: &str) -> LValue {
         if let Some(place) = code::KNOWN.iter().position(|(known, _)| *known == name) {
             return LValue::Global(place);
@@ -268,7 +268,7 @@ impl Compiler<'_> {
         Ok(body)
     }
 
-    /// What prints, to where it shall go.
+    /// Compiles a print statement with its redirection.
     fn directed(&mut self, to: Option<&Redirect>, print: impl FnOnce(&mut Self) -> Accept<Do>) -> Accept<Do> {
         let Some(to) = to else { return print(self) };
         if !to.is_standard_error() {
@@ -378,7 +378,7 @@ impl Compiler<'_> {
         exprs.iter().map(|expr| self.get(expr)).collect()
     }
 
-    /// A variable that can be assigned.
+    /// Returns an assignable variable.
     pub(super) fn variable(&mut self, name: &str) -> Accept<LValue> {
         match name {
             "NF" => Ok(LValue::FieldCount),
@@ -388,7 +388,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The format, which must be known, and what it is for.
+    /// Compiles a format, which must be constant, and its arguments.
     pub(super) fn format(&mut self, args: &[Expr]) -> Accept<(Vec<Piece>, Vec<Get>)> {
         let Some(text) = self.known_text(&args[0]) else {
             return Declined::because("a format that is made while the program runs");
@@ -400,7 +400,7 @@ impl Compiler<'_> {
         Ok((pieces, self.gets(&args[1..])?))
     }
 
-    /// The string that an expression always is, if that is known.
+    /// Returns the constant string of an expression, if known.
     pub(super) fn known_text(&self, expr: &Expr) -> Option<Vec<u8>> {
         match expr {
             Expr::Text(text) => Some(text.clone()),
@@ -411,7 +411,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The number of an expression whose matches are looked for.
+    /// Returns the index of a pattern whose matches are needed.
     pub(super) fn pattern_to_find(&mut self, expr: &Expr) -> Accept<usize> {
         let text = match expr {
             Expr::Regex(text) => text.clone(),
@@ -421,7 +421,7 @@ impl Compiler<'_> {
         self.pattern(expr)
     }
 
-    /// The number of an expression that is matched against.
+    /// Returns the index of a pattern to match.
     pub(super) fn pattern(&mut self, expr: &Expr) -> Accept<usize> {
         let text = match expr {
             Expr::Regex(text) => text.clone(),
@@ -479,7 +479,7 @@ impl Compiler<'_> {
         Ok(Get::Substitute { all, pattern, by, place: Box::new(place) })
     }
 
-    /// Something that is assigned.
+    /// Compiles an assignable expression.
     pub(super) fn assignable(&mut self, expr: &Expr) -> Accept<LValue> {
         match expr {
             Expr::Name(name) => self.variable(name),

@@ -1,4 +1,4 @@
-//! Expressions, from the tree to what is run.
+//! Compiles expressions.
 
 use crate::{Accept, Declined};
 
@@ -7,7 +7,7 @@ use super::compile::Compiler;
 use super::names::Owner;
 use super::tree::{Builtin, Expr};
 
-/// Logarithms and the like come from the system's own library.
+/// Whether logarithms and the like come from the system's library.
 const SYSTEM_MATH: bool = cfg!(target_env = "gnu");
 
 impl Compiler<'_> {
@@ -20,7 +20,7 @@ impl Compiler<'_> {
         Ok(match expr {
             Expr::Number(number) => Get::Number(*number),
             Expr::Text(text) => Compiler::constant(text),
-            // By itself, it is matched against the record.
+            // A lone pattern matches against the record.
             Expr::Regex(_) => {
                 let text = Box::new(Get::Of(LValue::Record));
                 Get::Match { negated: false, text, pattern: self.pattern(expr)? }
@@ -98,7 +98,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// One list for all that stands side by side.
+    /// Flattens adjacent concatenations.
     fn concat(&mut self, left: &Expr, right: &Expr) -> Accept<Get> {
         let mut all = match self.get(left)? {
             Get::Concat(all) => all,
@@ -150,7 +150,7 @@ impl Compiler<'_> {
             Builtin::ToUpper => Ok(Get::ToUpper(self.boxed(&args[0])?)),
             Builtin::Int => Ok(Get::Math(f64::trunc, self.boxed(&args[0])?)),
             Builtin::Sqrt => Ok(Get::Math(f64::sqrt, self.boxed(&args[0])?)),
-            // The same library that mawk asks.
+            // The library that mawk uses.
             Builtin::Exp if SYSTEM_MATH => Ok(Get::Math(f64::exp, self.boxed(&args[0])?)),
             Builtin::Log if SYSTEM_MATH => Ok(Get::Math(f64::ln, self.boxed(&args[0])?)),
             Builtin::Sin if SYSTEM_MATH => Ok(Get::Math(f64::sin, self.boxed(&args[0])?)),

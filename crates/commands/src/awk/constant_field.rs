@@ -1,6 +1,6 @@
-//! Programs that give a field of each record a constant and print the record: `{ $2 = ""; print }`. Where the fields stand as they
-//! would if they were put together, what comes before and behind the field is copied as it stands; the machine is asked for
-//! the other records.
+//! Programs that set a field of each record to a constant and print the record: `{ $2 = ""; print }`. If the
+//! fields are already separated as in a joined record, the text before and after the field is copied
+//! unchanged; the machine handles the other records.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::fields::{self, Separator, each_record};
 use super::machine::{Machine, Ran};
 use super::value::Text;
 
-/// Which field, and what it becomes.
+/// The field, and its value.
 #[derive(Clone, Debug)]
 pub(super) struct Assigned {
     field: usize,
@@ -17,17 +17,17 @@ pub(super) struct Assigned {
     separator: Separator,
     words: Vec<u64>,
     uneven: Vec<u64>,
-    /// So many blocks are the machine's, as too many records of one before them were.
+    /// Blocks that the machine still processes, because too many records of an earlier one needed it.
     rest: usize,
 }
 
-/// Where so many records go to the machine one by one, it is quicker to give it all of them.
+/// With this many single records for the machine, passing it whole blocks is faster.
 const ODD_MAX: usize = 8;
-/// For so many blocks.
+/// For this many blocks.
 const REST: usize = 16;
 
 impl Assigned {
-    /// `None` if the program is none.
+    /// `None` if the program is of another kind.
     pub(super) fn of(code: &Code) -> Option<Assigned> {
         let plain = code.record_end == b'\n' && code.begin.is_empty() && code.end.is_empty();
         let always = |rule: &Rule| matches!(rule.when, When::Always | When::If(Get::Number(1.0)));
@@ -46,7 +46,7 @@ impl Assigned {
         })
     }
 
-    /// Over whole lines, the last of which may lack its end. `None`: the machine had better do it.
+    /// Processes whole lines, the last of which may lack its end. `None`: the machine should do it.
     pub(super) fn run(
         &mut self,
         block: &[u8],

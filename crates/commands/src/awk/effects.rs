@@ -1,4 +1,4 @@
-//! What an expression or statement reads and changes.
+//! Reads and writes of expressions and statements.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::{Accept, Declined};
 use super::names::{Names, Owner};
 use super::tree::{Builtin, Expr, Pattern, Program, Rule, Statement};
 
-/// What can be read and changed: a variable, the elements of an array, which of them there are, the record.
+/// What can be read and written: a variable, the elements of an array, its set of keys, the record.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Thing {
     Variable(Owner, String),
@@ -16,12 +16,12 @@ pub(super) enum Thing {
     Record,
 }
 
-/// What is read and changed.
+/// Reads and writes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Uses {
     pub(super) reads: BTreeSet<Thing>,
     pub(super) writes: BTreeSet<Thing>,
-    /// Keys that come to be by being asked for.
+    /// Keys that a read creates.
     pub(super) makes: BTreeSet<Thing>,
     pub(super) prints: bool,
 }
@@ -34,7 +34,7 @@ impl Uses {
         self.prints |= other.prints;
     }
 
-    /// Does it matter which comes first?
+    /// Whether the order of both matters.
     fn disturbs(&self, other: &Uses) -> bool {
         let one_way = |one: &Uses, other: &Uses| {
             one.writes.iter().any(|thing| other.reads.contains(thing) || other.writes.contains(thing))
@@ -44,18 +44,18 @@ impl Uses {
     }
 }
 
-/// Something that stands between others.
+/// Whether it is a separator.
 fn is_between(thing: &Thing) -> bool {
     let between = |name: &str| matches!(name, "OFS" | "ORS" | "SUBSEP");
     matches!(thing, Thing::Variable(Owner::Program, name) if between(name))
 }
 
-/// Adds what another uses.
+/// Adds the uses of another.
 pub(super) fn merge(uses: &mut Uses, other: Uses) {
     uses.add(other);
 }
 
-/// Looks into a program.
+/// Analyses a program.
 pub(super) struct Looker<'a> {
     pub(super) names: &'a Names,
     pub(super) program: &'a Program,
@@ -64,7 +64,7 @@ pub(super) struct Looker<'a> {
 }
 
 impl<'a> Looker<'a> {
-    /// Declines a function that calls itself: how deep that may go is the real one's affair.
+    /// Declines a recursive function: its depth limit is the real awk's.
     pub(super) fn new(program: &'a Program, names: &'a Names) -> Accept<Self> {
         let mut looker =
             Looker { names, program, functions: vec![None; program.functions.len()], open: Vec::new() };
@@ -74,7 +74,7 @@ impl<'a> Looker<'a> {
         Ok(looker)
     }
 
-    /// What a call does, as seen from outside.
+    /// Returns the effects of a call, as seen from outside.
     fn function(&mut self, number: usize) -> Accept<Uses> {
         if let Some(known) = &self.functions[number] {
             return Ok(known.clone());
@@ -96,7 +96,7 @@ impl<'a> Looker<'a> {
         };
         global(&mut uses.reads);
         global(&mut uses.writes);
-        // An array that was given may be any.
+        // An array argument may be any array.
         let arrays: Vec<(Owner, String)> =
             self.names.arrays.iter().filter(|(owner, _)| *owner == Owner::Program).cloned().collect();
         for things in [&mut uses.reads, &mut uses.writes, &mut uses.makes] {
@@ -130,7 +130,7 @@ impl<'a> Looker<'a> {
         Thing::Keys(self.names.owner(inside, name), name.to_owned())
     }
 
-    /// A rule, with its pattern.
+    /// Analyses a rule with its pattern.
     pub(super) fn rule(&mut self, rule: &Rule) -> Accept<Uses> {
         let mut uses = Uses::default();
         match &rule.pattern {
@@ -182,8 +182,8 @@ impl<'a> Looker<'a> {
         Ok(uses)
     }
 
-    /// Expressions that mawk evaluates from left to right, each to a value of its own: only what is put between them
-    /// must not change meanwhile.
+    /// Analyses expressions that mawk evaluates from left to right, each to a separate value: only the
+    /// separators between them must not change meanwhile.
     fn side_by_side<'e>(&mut self, inside: Owner, exprs: impl IntoIterator<Item = &'e Expr>) -> Accept<Uses> {
         let mut all: Vec<Uses> = Vec::new();
         for expr in exprs {
@@ -215,7 +215,7 @@ impl<'a> Looker<'a> {
 
     fn parts(&mut self, inside: Owner, expr: &Expr) -> Accept<Uses> {
         match expr {
-            // What is written to is not read; its index is.
+            // The target is not read; its index is.
             Expr::Assign(place, value) => {
                 let (made, index) = self.place(inside, place)?;
                 let value = self.expr(inside, value)?;
@@ -302,7 +302,7 @@ impl<'a> Looker<'a> {
         }
     }
 
-    /// What assigning it changes, and what its index uses.
+    /// Returns what assigning it changes, and what its index uses.
     fn place(&mut self, inside: Owner, place: &Expr) -> Accept<(Uses, Uses)> {
         let (mut made, mut index) = (Uses::default(), Uses::default());
         match place {
@@ -321,7 +321,7 @@ impl<'a> Looker<'a> {
         Ok((made, index))
     }
 
-    /// What an expression does besides its parts.
+    /// Adds what an expression does besides its parts.
     fn own(&mut self, inside: Owner, expr: &Expr, uses: &mut Uses) -> Accept<()> {
         match expr {
             Expr::Name(name) if !self.names.is_array(inside, name) => {

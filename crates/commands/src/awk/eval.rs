@@ -1,6 +1,6 @@
-//! Runs a program: expressions. An expression is asked for what is wanted of it: a number, a string, whether it is
-//! true, or its value if that is not known beforehand. So a field that is printed is never made a number, and one that
-//! is added up never a string.
+//! Runs a program: expressions. An expression is evaluated for the form that is needed: a number, a string, a
+//! truth value, or its value if the form is unknown. So a printed field is never converted to a number, and a
+//! summed one never to a string.
 
 use std::cmp::Ordering;
 
@@ -12,17 +12,17 @@ use super::number;
 use super::tree::{Arith, Order};
 use super::value::{Operand, Value, same};
 
-/// mawk's buffer for `sprintf` holds less.
+/// Limit below the size of mawk's `sprintf` buffer.
 const SPRINTF_MAX: usize = 8191;
 
 impl Machine {
-    /// A number that can be had at once, and is none but by itself: no string that looks like one.
+    /// Returns a number that is immediately available, and really is a number: no string that looks like one.
     #[inline(always)]
     pub(super) fn quick(&mut self, expr: &Get) -> Option<f64> {
         match expr {
             Get::Number(number) => Some(*number),
             Get::Of(LValue::Global(place)) => number_in(&self.globals[*place]),
-            // The most frequent index of arrays.
+            // The most frequent array index.
             Get::Of(LValue::Field(_)) => None,
             Get::Of(LValue::FieldCount) => Some(self.record.count() as f64),
             _ => self.quick_made(expr),
@@ -41,7 +41,7 @@ impl Machine {
         }
     }
 
-    /// It is a number now, whatever it was: no string to be compared as one.
+    /// Whether it is a number now, not a string to be compared as one.
     #[inline]
     fn is_number_now(&self, expr: &Get) -> bool {
         match expr {
@@ -51,7 +51,7 @@ impl Machine {
         }
     }
 
-    /// An expression as a number. What is frequent is not called for.
+    /// Evaluates an expression as a number. Frequent cases are inlined.
     #[inline(always)]
     pub(super) fn number(&mut self, expr: &Get) -> Ran<f64> {
         match expr {
@@ -195,7 +195,7 @@ impl Machine {
         Ok(found)
     }
 
-    /// An expression as a string; to be given back.
+    /// Evaluates an expression as a string, in a buffer to be given back.
     #[inline]
     pub(super) fn text(&mut self, expr: &Get) -> Ran<Vec<u8>> {
         let mut text = self.buffer();
@@ -234,7 +234,7 @@ impl Machine {
     }
 
     fn compare(&mut self, order: Order, left: &Get, right: &Get) -> Ran<bool> {
-        // What is evaluated first might change what the other is.
+        // The first evaluation might change the type of the other.
         if self.is_number_now(left) && (is_number(right) || is_still(left) && self.is_number_now(right)) {
             let left = self.number(left)?;
             return Ok(numbers(order, left, self.number(right)?));
@@ -281,7 +281,7 @@ impl Machine {
         self.with_text(left, |left| texts(order, left, right))
     }
 
-    /// What an expression is as a string, without a copy if it lies anywhere.
+    /// Passes an expression as a string to `with`, without a copy if possible.
     #[inline]
     fn with_text<T>(&mut self, expr: &Get, with: impl FnOnce(&[u8]) -> T) -> Ran<T> {
         if let Some(field) = self.field_of(expr)? {
@@ -303,7 +303,7 @@ impl Machine {
         }
     }
 
-    /// What a variable or an element holds, without a copy.
+    /// Passes the content of a variable or an element to `with`, without a copy.
     #[inline]
     fn with<T>(&mut self, place: &LValue, with: impl FnOnce(&Value) -> T) -> Ran<T> {
         Ok(match place {
@@ -373,7 +373,7 @@ impl Machine {
         Ok(())
     }
 
-    /// An expression as it is. What is frequent is not called for.
+    /// Evaluates an expression to its value. Frequent cases are inlined.
     #[inline(always)]
     pub(super) fn value(&mut self, expr: &Get) -> Ran<Value> {
         match expr {
@@ -410,7 +410,7 @@ impl Machine {
     }
 }
 
-/// What can be compared where it stands.
+/// The variables, for comparisons without a copy.
 struct Variables<'a> {
     globals: &'a [Value],
     locals: &'a [Value],
@@ -427,7 +427,7 @@ impl<'a> Variables<'a> {
     }
 }
 
-/// Is it a number whatever happens?
+/// Whether it is always a number.
 #[inline]
 pub(super) fn is_number(expr: &Get) -> bool {
     matches!(
@@ -460,7 +460,7 @@ pub(super) fn is_number(expr: &Get) -> bool {
     )
 }
 
-/// Is it a string that is made, whatever happens?
+/// Whether it is always a computed string.
 #[inline]
 pub(super) fn is_text(expr: &Get) -> bool {
     let is_any = |part: &Get| matches!(part, Get::Text(_)) || is_text(part);
@@ -480,13 +480,13 @@ pub(super) fn calculate(arith: Arith, left: f64, right: f64) -> f64 {
         Arith::Multiply => left * right,
         Arith::Divide => left / right,
         Arith::Remainder => remainder(left, right),
-        // The library's, whose sign is its own.
+        // The library's result, with its sign.
         Arith::Power => return left.powf(right),
     };
     if made.is_nan() { not_a_number(made, left, right) } else { made }
 }
 
-/// The sign of what is not a number is printed, and is that of the first operand that is none; a compiler may turn them round.
+/// Returns the NaN whose sign is printed: that of the first NaN operand; a compiler may swap operands.
 #[cold]
 fn not_a_number(made: f64, left: f64, right: f64) -> f64 {
     match (left.is_nan(), right.is_nan()) {
@@ -496,7 +496,7 @@ fn not_a_number(made: f64, left: f64, right: f64) -> f64 {
     }
 }
 
-/// As the library's fmod, which takes its time, has it.
+/// Computes the library's fmod, with a fast path.
 #[inline]
 fn remainder(left: f64, right: f64) -> f64 {
     let (whole, by) = (left as u32, right as u32);
@@ -504,7 +504,7 @@ fn remainder(left: f64, right: f64) -> f64 {
     if simple { f64::from(whole % by) } else { left % right }
 }
 
-/// What is no number is equal to all of them, as mawk has it.
+/// Compares numbers; NaN equals every number, as in mawk.
 #[inline]
 fn compare_numbers(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or(Ordering::Equal)
@@ -524,7 +524,7 @@ fn compare(left: Operand, right: Operand) -> Ordering {
     }
 }
 
-/// The same of two numbers. What is no number is equal to all of them, as mawk has it.
+/// Compares two numbers by an operator; NaN equals every number, as in mawk.
 #[inline]
 pub(super) fn numbers(order: Order, left: f64, right: f64) -> bool {
     let (less, more) = (left < right, left > right);
@@ -538,7 +538,7 @@ pub(super) fn numbers(order: Order, left: f64, right: f64) -> bool {
     }
 }
 
-/// Equal strings are told apart without asking which is first.
+/// Compares strings; equality needs no ordering.
 #[inline]
 fn texts(order: Order, left: &[u8], right: &[u8]) -> bool {
     match order {

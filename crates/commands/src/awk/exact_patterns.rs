@@ -1,13 +1,13 @@
-//! Which expressions mawk 1.3.4 (20200120) matches as POSIX says.
+//! Expressions that mawk 1.3.4 (20200120) matches as POSIX specifies.
 //!
-//! Its machine does not always find the longest match, nor the leftmost one, where there are several ways to go on:
-//! `.+.+c?b*` ends too early on `  bb `, and `ab?|[ab]|[^a]` does not find a blank. Whether a line matches at all it gets
-//! wrong only where something is repeated inside a repetition. What is taken was compared with gawk, over random
-//! expressions of these forms and random lines: nothing differed in hundreds of thousands of matches.
+//! Its matcher does not always find the longest or the leftmost match if there are several ways to continue:
+//! `.+.+c?b*` ends too early on `  bb `, and `ab?|[ab]|[^a]` does not find a blank. Whether a line matches at
+//! all is wrong only for nested repetitions. The accepted expressions were compared with gawk, over random
+//! expressions of these forms and random lines: no difference in hundreds of thousands of matches.
 
 use crate::{Accept, Declined};
 
-/// Declines what mawk may not match where it should.
+/// Declines expressions that mawk may not match where it should.
 pub(super) fn check_match(text: &[u8]) -> Accept<()> {
     if super::deterministic::is_one_way(text) {
         return Ok(());
@@ -39,7 +39,7 @@ pub(super) fn check_match(text: &[u8]) -> Accept<()> {
     Ok(())
 }
 
-/// Declines that of which mawk may find another match than the longest of the leftmost ones.
+/// Declines expressions where mawk may find another match than the leftmost-longest one.
 pub(super) fn check_find(text: &[u8]) -> Accept<()> {
     if super::deterministic::is_one_way(text) {
         return Ok(());
@@ -75,7 +75,7 @@ pub(super) fn check_find(text: &[u8]) -> Accept<()> {
     Ok(())
 }
 
-/// A character or set, and what repeats it.
+/// A character or set, and its repetition.
 struct Item {
     members: [bool; 256],
     repeated: Option<u8>,
@@ -95,8 +95,8 @@ impl Item {
     }
 }
 
-/// After each repetition it is clear from the next character whether it goes on; or `.*` is followed by nothing that is
-/// repeated.
+/// Whether after each repetition the next character decides if it continues; or `.*` is followed by no
+/// repetition.
 fn is_plain(branch: &[Item]) -> bool {
     branch.iter().enumerate().all(|(at, item)| {
         let rest = &branch[at + 1..];
@@ -108,7 +108,7 @@ fn is_plain(branch: &[Item]) -> bool {
     })
 }
 
-/// Strings of one length; or the first character decides which branch it is.
+/// Whether the branches are strings of one length, or the first character decides the branch.
 fn are_apart(branches: &[Vec<Item>], no_anchors: bool) -> bool {
     let literal = |branch: &Vec<Item>| {
         branch.len() == branches[0].len() && branch.iter().all(|item| item.repeated.is_none())
@@ -125,7 +125,7 @@ fn are_apart(branches: &[Vec<Item>], no_anchors: bool) -> bool {
     })
 }
 
-/// The pieces of an expression (characters, sets, operators), each with the next.
+/// Returns the pieces of an expression (characters, sets, operators), each with the next.
 pub(super) fn pairs(text: &[u8]) -> Vec<(&[u8], Option<&[u8]>)> {
     let mut pieces = Vec::new();
     let mut at = 0;
@@ -160,7 +160,7 @@ fn end_of_bracket(text: &[u8], start: usize) -> usize {
     text.len()
 }
 
-/// What a piece matches. `None` if that is not plain to see.
+/// Returns the members of a piece. `None` if not obvious.
 pub(super) fn members(piece: &[u8]) -> Option<[bool; 256]> {
     let mut members = [false; 256];
     match piece {
@@ -174,7 +174,7 @@ pub(super) fn members(piece: &[u8]) -> Option<[bool; 256]> {
     Some(members)
 }
 
-/// The character that an escape stands for.
+/// Returns the character of an escape.
 fn blank(letter: u8) -> Option<u8> {
     match letter {
         b't' => Some(b'\t'),

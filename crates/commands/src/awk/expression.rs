@@ -1,4 +1,4 @@
-//! Reads expressions, by precedence. Where awks are known to disagree about it, declined.
+//! Parses expressions, by precedence. Declined where awks are known to disagree.
 
 use crate::{Accept, Declined};
 
@@ -11,7 +11,7 @@ fn two(left: Expr, right: Expr) -> (Box<Expr>, Box<Expr>) {
 }
 
 impl Parser<'_> {
-    /// Expressions between commas.
+    /// Parses expressions separated by commas.
     pub(super) fn list(&mut self) -> Accept<Vec<Expr>> {
         let mut list = vec![self.expr()?];
         while self.eat(",")? {
@@ -21,7 +21,7 @@ impl Parser<'_> {
         Ok(list)
     }
 
-    /// Any expression.
+    /// Parses any expression.
     pub(super) fn expr(&mut self) -> Accept<Expr> {
         self.deeper(Self::assignment)
     }
@@ -160,7 +160,7 @@ impl Parser<'_> {
         while self.begins_operand() {
             refuse_not(&left)?;
             let right = self.additive()?;
-            // Whether `a " " -1` subtracts is read in two ways.
+            // Awks disagree whether `a " " -1` subtracts.
             if matches!(right, Expr::Arith(Arith::Add | Arith::Subtract, ..)) {
                 return Declined::because("a sum or difference behind a string, without parentheses");
             }
@@ -170,7 +170,8 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// Could what stands here be the second of two things side by side? A sign or a slash would be an operator.
+    /// Whether the token can begin the second operand of a concatenation. A sign or a slash would be an
+    /// operator.
     fn begins_operand(&self) -> bool {
         match &self.token {
             Token::Number(_) | Token::Text(_) | Token::Name(_) | Token::Function(_) => true,
@@ -290,7 +291,7 @@ impl Parser<'_> {
         Ok(Expr::Regex(regex))
     }
 
-    /// `$` binds more tightly than anything but what is in parentheses, and steps before it.
+    /// Parses `$`, which binds more tightly than anything but parentheses and preceding steps.
     fn field(&mut self) -> Accept<Expr> {
         self.advance()?;
         let index = match self.token {
@@ -320,7 +321,7 @@ impl Parser<'_> {
     fn name(&mut self, name: String) -> Accept<Expr> {
         self.advance()?;
         match Builtin::named(&name) {
-            // A slash behind it is read in two ways.
+            // Awks disagree about a slash after it.
             Some(Builtin::Length) if self.is("/") || self.is("/=") => {
                 return Declined::because("a slash behind length");
             }
@@ -370,7 +371,7 @@ impl Parser<'_> {
     }
 }
 
-/// `! x ~ y` is read in two ways, and its like.
+/// Declines `! x ~ y` and the like: awks disagree.
 fn refuse_not(operand: &Expr) -> Accept<()> {
     if matches!(operand, Expr::Not(_)) {
         return Declined::because("! before an operand, without parentheses");

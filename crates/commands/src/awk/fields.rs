@@ -1,4 +1,4 @@
-//! Where the fields of a record are: in a block from the bits of what separates them, in any other text by looking at it.
+//! Finds the fields of a record: in a block by the bits of separators, in other text by scanning.
 
 use std::ops::Range;
 
@@ -6,17 +6,18 @@ use pelton_sys::{bits, byte_class_bits};
 
 use super::pattern::Pattern;
 
-/// What stands between fields.
+/// The field separator.
 #[derive(Clone, Debug)]
 pub(super) enum Separator {
-    /// Blanks, tabs and newlines, which also may stand around all fields.
+    /// Blanks, tabs and newlines, which may also surround the fields.
     Blanks,
     Byte(u8),
     Pattern(Box<Pattern>),
 }
 
 impl Separator {
-    /// Fields that are joined by this stand as they stood in the record; words, where its blanks are [even](is_even).
+    /// Whether fields joined by `between` look as in the record; for words, if its blanks are
+    /// [even](is_even).
     pub(super) fn is_joined_by(&self, between: &[u8]) -> bool {
         match self {
             Separator::Blanks => between == b" ",
@@ -26,14 +27,14 @@ impl Separator {
     }
 }
 
-/// Records one behind the other, and, once they are asked for, bits: of fields of words one where each begins and one
-/// where it ends, else one for each separator; and one where a record ends.
+/// Consecutive records, and on demand bits: for words one at the start and one at the end of each, otherwise
+/// one per separator; and one at the end of a record.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Block {
     pub(super) bytes: Vec<u8>,
     words: Vec<u64>,
     is_marked: bool,
-    /// Blanks that would not be the same if words were joined by single ones, once they are asked for.
+    /// On demand, blanks that would differ if words were joined by single spaces.
     uneven: Vec<u64>,
     is_uneven_known: bool,
 }
@@ -41,7 +42,7 @@ pub(super) struct Block {
 const BITS: usize = byte_class_bits::STEP;
 
 impl Block {
-    /// Other records.
+    /// Sets new records.
     pub(super) fn set(&mut self, bytes: &[u8]) {
         self.bytes.clear();
         self.bytes.extend_from_slice(bytes);
@@ -57,7 +58,7 @@ impl Block {
         is_even(&self.bytes, &self.uneven, span)
     }
 
-    /// Makes the bits, unless the separator has none: `false`.
+    /// Makes the bits; returns `false` if the separator has none.
     #[inline]
     fn mark(&mut self, separator: &Separator, record_end: u8) -> bool {
         if !self.is_marked {
@@ -66,24 +67,25 @@ impl Block {
         self.is_marked
     }
 
-    /// The bits from a place on.
+    /// Iterates over the bits from an offset on.
     #[inline]
     fn bits(&self, at: usize) -> Bits<'_> {
         Bits::from(&self.words, at)
     }
 
-    /// How many there are in a span.
+    /// Counts the bits in a span.
     fn count(&self, span: &Range<usize>) -> usize {
         count(&self.words, span)
     }
 }
 
-/// Marks blanks behind blanks, and those that are no spaces: where words joined by single spaces would be something else.
+/// Marks blanks after blanks, and blanks that are no spaces: where joining words by single spaces would
+/// change the text.
 pub(super) fn mark_uneven(bytes: &[u8], words: &mut Vec<u64>) {
     let mut spaces = vec![0; bytes.len().div_ceil(BITS)];
     bits::equal(bytes, b' ', &mut spaces);
     byte_class_bits::mark(bytes, [b' ', b'\t', b'\n', b' '], words);
-    // As if a blank stood before.
+    // As if a blank came before.
     let mut before = 1;
     for (word, spaces) in words.iter_mut().zip(spaces) {
         let blank = *word;
@@ -92,15 +94,15 @@ pub(super) fn mark_uneven(bytes: &[u8], words: &mut Vec<u64>) {
     }
 }
 
-/// Whether a record, or what stands in one from a blank on, is what its words would be if they were joined by spaces.
+/// Whether a record, or its rest from a blank on, equals its words joined by spaces.
 #[inline]
 pub(super) fn is_even(bytes: &[u8], uneven: &[u64], span: &Range<usize>) -> bool {
-    // A blank behind the end of the record before is marked.
+    // A blank after the end of the previous record is marked.
     let ends_with_word = bytes[..span.end].last().is_some_and(|last| !is_blank(*last));
     ends_with_word && count(uneven, span) == 0
 }
 
-/// Where a field is, in the bits of [`mark`].
+/// Finds a field, in the bits of [`mark`].
 #[inline]
 pub(super) fn field(
     words: &[u64],
@@ -124,11 +126,11 @@ pub(super) fn field(
     (start <= line.end && !line.is_empty()).then(|| start..bits.next().min(line.end))
 }
 
-/// How many bits there are in a span.
+/// Counts the bits in a span.
 fn count(words: &[u64], span: &Range<usize>) -> usize {
     let (first, last) = (span.start / BITS, span.end / BITS);
     let from = u64::MAX << (span.start % BITS);
-    // Nothing of the last word if the span ends with the one before.
+    // Nothing of the last word if the span ends with the previous one.
     let to = !(u64::MAX << (span.end % BITS));
     let word = |at: usize| words.get(at).copied().unwrap_or(0);
     if first == last {
@@ -139,14 +141,14 @@ fn count(words: &[u64], span: &Range<usize>) -> usize {
     ones(word(first) & from) + between.iter().map(|bits| ones(*bits)).sum::<usize>() + ones(word(last) & to)
 }
 
-/// Makes the bits of [a block](Block) for records that end so, unless the separator has none: `false`.
+/// Makes the bits of [a block](Block) for records with this end; returns `false` if the separator has none.
 pub(super) fn mark(bytes: &[u8], separator: &Separator, record_end: u8, words: &mut Vec<u64>) -> bool {
     match separator {
         Separator::Pattern(_) => return false,
         Separator::Byte(byte) => byte_class_bits::mark(bytes, [*byte, *byte, *byte, record_end], words),
         Separator::Blanks => {
             byte_class_bits::mark(bytes, [b' ', b'\t', b'\n', record_end], words);
-            // As if a blank stood before.
+            // As if a blank came before.
             let mut before = 1;
             for word in words {
                 let blank = *word;
@@ -158,7 +160,7 @@ pub(super) fn mark(bytes: &[u8], separator: &Separator, record_end: u8, words: &
     true
 }
 
-/// Calls for each record of a block, until one of them stops it.
+/// Calls `call` for each record of a block, until one of them stops it.
 pub(super) fn each_record<E>(
     block: &[u8],
     end: u8,
@@ -180,7 +182,8 @@ pub(super) fn each_record<E>(
     if start < block.len() { record(start..block.len()) } else { Ok(()) }
 }
 
-/// Appends the lines of a block that are chosen, each with its end, which the last one may lack. Neighbours are copied together.
+/// Appends the chosen lines of a block, each with its end, which the last one may lack. Adjacent lines are
+/// copied together.
 pub(super) fn copy_lines(
     block: &[u8],
     ends: &mut Vec<u64>,
@@ -206,7 +209,7 @@ pub(super) fn copy_lines(
     }
 }
 
-/// Goes from bit to bit.
+/// Iterates over bits.
 pub(super) struct Bits<'a> {
     words: &'a [u64],
     word: usize,
@@ -214,7 +217,7 @@ pub(super) struct Bits<'a> {
 }
 
 impl<'a> Bits<'a> {
-    /// From a place on.
+    /// Starts at an offset.
     #[inline]
     pub(super) fn from(words: &'a [u64], at: usize) -> Self {
         let word = at / BITS;
@@ -222,7 +225,7 @@ impl<'a> Bits<'a> {
         Bits { words, word, bits }
     }
 
-    /// Passes over so many.
+    /// Skips `many` bits.
     #[inline]
     pub(super) fn skip(&mut self, mut many: usize) {
         loop {
@@ -242,7 +245,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Where the next one is; behind everything if there is none.
+    /// Returns the offset of the next bit; after the end if there is none.
     #[inline]
     pub(super) fn next(&mut self) -> usize {
         while self.bits == 0 {
@@ -258,7 +261,7 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// A field: where it stands in the text, or the number of a value that was assigned.
+/// A field: its span in the text, or the index of an assigned value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub(super) start: usize,
@@ -266,7 +269,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// The value of this number.
+    /// Makes a field with the value of this index.
     pub(super) fn own(number: usize) -> Piece {
         Piece { start: usize::MAX, end: number }
     }
@@ -277,20 +280,20 @@ impl Piece {
     }
 }
 
-/// The fields that were found so far.
+/// The fields found so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pieces {
     pub(super) found: Vec<Piece>,
-    /// Where the next one is looked for.
+    /// The offset where the search continues.
     pub(super) at: usize,
     pub(super) complete: bool,
 }
 
-/// So many fields are looked for one by one.
+/// Up to this many fields are searched one by one.
 const FEW: usize = 4;
 
 impl Pieces {
-    /// Those of a record that begins there.
+    /// Starts with a record at this offset.
     #[inline]
     pub(super) fn start_over(&mut self, at: usize) {
         self.found.clear();
@@ -298,7 +301,7 @@ impl Pieces {
         self.complete = false;
     }
 
-    /// Finds fields of a record in a block until there are so many, or no more.
+    /// Finds fields of a record in a block until there are `wanted`, or no more.
     pub(super) fn find_in_block(
         &mut self,
         block: &mut Block,
@@ -315,7 +318,7 @@ impl Pieces {
             return self.find(&block.bytes[..span.end], separator, wanted);
         }
         let words = matches!(separator, Separator::Blanks);
-        // Counted first, they are listed without a look at how many there are and whether there is room.
+        // After counting, they are listed without checks of number and capacity.
         if wanted - self.found.len() > FEW {
             return self.list(block, span, words, wanted - self.found.len());
         }
@@ -345,7 +348,7 @@ impl Pieces {
         }
     }
 
-    /// The next fields, so many if there are.
+    /// Lists the next fields, at most `most`.
     fn list(&mut self, block: &Block, span: &Range<usize>, words: bool, most: usize) {
         if self.at > span.end {
             self.complete = true;
@@ -371,7 +374,7 @@ impl Pieces {
         self.at = self.found.last().map_or(self.at, |piece| piece.end + 1);
     }
 
-    /// The same in any text, to its end.
+    /// Finds fields in any text, up to its end.
     pub(super) fn find(&mut self, text: &[u8], separator: &mut Separator, wanted: usize) {
         if self.at == 0 && text.is_empty() {
             self.complete = true;
@@ -402,7 +405,7 @@ impl Pieces {
     }
 }
 
-/// How many fields a record in a block has, if that can be told without finding them.
+/// Returns how many fields a record in a block has, if known without finding them.
 pub(super) fn count_in_block(
     block: &mut Block,
     span: &Range<usize>,
@@ -423,7 +426,7 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n')
 }
 
-/// The next run of what is no blank.
+/// Returns the next run of nonblanks.
 #[inline]
 fn next_word(text: &[u8], from: usize) -> Option<Range<usize>> {
     let start = from + text[from..].iter().position(|byte| !is_blank(*byte))?;
@@ -431,7 +434,7 @@ fn next_word(text: &[u8], from: usize) -> Option<Range<usize>> {
     Some(start..length.map_or(text.len(), |length| start + length))
 }
 
-/// `split`: the pieces of a text.
+/// Calls `piece` for the pieces of a text, for `split`.
 pub(super) fn split<'a>(text: &'a [u8], separator: &mut Separator, mut piece: impl FnMut(&'a [u8])) {
     if text.is_empty() {
         return;

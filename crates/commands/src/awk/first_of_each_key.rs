@@ -1,8 +1,9 @@
-//! Programs that do something for the first record of each kind only, as `!seen[$3]++`: which records those are is found out without
-//! the machine, which then is given no others.
+//! Programs that act only on the first record of each key, such as `!seen[$3]++`: finds these records without
+//! the machine, which then gets no others.
 //!
-//! Several threads can share that: each leaves out of its blocks what it has seen itself, since that came before, and what is left is
-//! sieved once more in order (as a shuffle after a combiner, of what map-reduce calls a distinct count).
+//! Several threads can share that: each drops from its blocks what it has seen itself, since that came
+//! before, and the rest is sieved again in order (like a shuffle after a combiner, for a distinct count in
+//! map-reduce terms).
 
 use std::ops::Range;
 
@@ -14,42 +15,42 @@ use super::fields::{self, Separator, copy_lines};
 use super::string_set::Seen;
 use super::tree::{Expr, Order, Pattern, Program, Statement};
 
-/// What the key of a record consists of.
+/// A part of a record's key.
 #[derive(Clone, Debug, PartialEq)]
 enum KeyPart {
     /// 0 is the record.
     Field(usize),
     Text(Vec<u8>),
-    /// What stands between the indices of an element.
+    /// The separator between the indices of an element.
     Between,
 }
 
-/// Which records are the first of their kind.
+/// Finds the first record of each key.
 #[derive(Clone, Debug)]
 pub(super) struct FirstOfEachKey {
     key: Vec<KeyPart>,
     between: Vec<u8>,
     separator: Separator,
-    /// The program prints them and does nothing else.
+    /// Whether the program only prints them.
     prints: bool,
     seen: Seen,
     words: Vec<u64>,
     ends: Vec<u64>,
-    /// Of several parts.
+    /// A key of several parts.
     joined: Vec<u8>,
-    /// How many records there were lately, and how many of them were first.
+    /// The recent number of records, and how many of them were first.
     lately: (u64, u64),
-    /// Nearly all are: to sieve in several threads costs more than it saves.
+    /// Whether nearly all records are first: parallel sieving then costs more than it saves.
     pub(super) in_vain: bool,
 }
 
-/// So many records show whether sieving pays.
+/// Number of records that show whether sieving pays.
 const LATELY: u64 = 50_000;
-/// It does not where one of so many records is left.
+/// It does not pay if more than one in this many records remains.
 const LEFT_MAX: u64 = 4;
 
 impl FirstOfEachKey {
-    /// `None` if the program is none. `text` is how it is written.
+    /// `None` if the program is of another kind. `text` is its source.
     pub(super) fn of(program: &Program, text: &[u8], separator: &Separator) -> Option<FirstOfEachKey> {
         let [rule] = program.rules.as_slice() else { return None };
         let test = match (&rule.pattern, rule.action.as_deref()) {
@@ -83,18 +84,18 @@ impl FirstOfEachKey {
         })
     }
 
-    /// BEGIN is over: this stands between the indices of an element, and this behind what is printed.
+    /// Starts after BEGIN, with the separator of indices and the output record separator.
     pub(super) fn begin(&mut self, between: &[u8], behind: Option<&[u8]>) {
         self.between = between.to_vec();
         self.prints &= behind == Some(b"\n");
     }
 
-    /// What it gives is what the program prints.
+    /// Whether its output is the program's whole output.
     pub(super) fn is_all(&self) -> bool {
         self.prints
     }
 
-    /// Those records of whole lines, each with its end.
+    /// Appends the first records of whole lines, each with its end.
     pub(super) fn run(&mut self, block: &[u8], out: &mut Vec<u8>) {
         fields::mark(block, &self.separator, b'\n', &mut self.words);
         let FirstOfEachKey { key, between, separator, seen, words, ends, joined, lately, .. } = self;
@@ -127,13 +128,13 @@ impl FirstOfEachKey {
         });
     }
 
-    /// One that shares the records of the input from here on.
+    /// Forks a peer for the records of the input from here on.
     pub(super) fn another(&self) -> Option<Peer> {
         (!self.in_vain).then(|| Peer::of_sieve(FirstOfEachKey { lately: (0, 0), ..self.clone() }))
     }
 }
 
-/// The array that is asked whether it has an element, which is made by that, and the indices.
+/// Returns the array whose element is tested and thereby created, and the indices.
 fn asked(test: &Expr) -> Option<(&str, &[Expr])> {
     let step = match bare(test) {
         Expr::Not(step) => step,
@@ -156,7 +157,7 @@ fn bare(expr: &Expr) -> &Expr {
     }
 }
 
-/// Adds what an index is put together from: fields and constants. Numbers are not, as they would have to be written.
+/// Adds the parts of an index: fields and constants. Declines numbers, as they would have to be formatted.
 fn parts(index: &Expr, key: &mut Vec<KeyPart>) -> Option<()> {
     match bare(index) {
         Expr::Field(number) => match bare(number) {

@@ -1,10 +1,10 @@
-//! Programs that only add up, and tell at the end: `{s += $2} END {print s}`, `{c[$1]++} END {…}`. Each thread adds up
-//! some of the records; what they have is added at the end.
+//! Programs that only add up, and print at the end: `{s += $2} END {print s}`, `{c[$1]++} END {…}`. Each
+//! thread adds up some of the records; the results are added at the end.
 //!
-//! Sums of floating point depend on their order. Sums of whole numbers that stay small do not: a thread refuses a block
-//! with anything else in it. Others may have added what comes behind that block by then, so all that they have is dropped, and added anew
-//! by one, in order (road not taken: to subtract it again; sums that have passed 2^53 do not come back). What only counts is never
-//! refused.
+//! Floating-point sums depend on their order. Sums of small integers do not: a thread refuses a block with
+//! anything else in it. Other threads may have added later blocks by then, so all their sums are dropped, and
+//! one thread adds again, in order (road not taken: to subtract them again; sums that have passed 2^53 cannot
+//! be restored). Pure counts are never refused.
 
 use std::collections::BTreeSet;
 
@@ -14,20 +14,19 @@ use super::names::{self, is_special};
 use super::tree::{Arith, Expr, Program, Statement};
 use super::value::Value;
 
-/// No sum of a thread is larger: so many threads as there may be come to less than 2^53 together, up to which whole
-/// numbers are exact.
+/// Limit for a thread's sum: all possible threads together stay below 2^53, up to which integers are exact.
 pub(super) const SUM_MAX: f64 = (1u64 << 45) as f64;
 
-/// What is added up.
+/// The sums of a program.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
-    /// The variables and arrays.
+    /// Variables and arrays.
     pub(super) names: BTreeSet<String>,
-    /// By one each time: no number of records makes such a sum inexact.
+    /// Whether each addition is of one: no number of records makes such a sum inexact.
     pub(super) count: bool,
 }
 
-/// What is added up, or why not every thread can add up its own.
+/// Returns the sums, or why threads cannot have separate ones.
 pub(super) fn sums(program: &Program, analysis: &Analysis) -> Result<Sums, String> {
     let no = |why: &str| Err(why.to_owned());
     if program.end.is_empty() {
@@ -86,7 +85,7 @@ pub(super) fn sums(program: &Program, analysis: &Analysis) -> Result<Sums, Strin
     Ok(Sums { names: needed, count })
 }
 
-/// What a statement adds to, what it adds, and whether it takes that away instead.
+/// Returns a statement's target, the added value, and its sign.
 pub(super) fn added(statement: &Statement) -> Option<(&Expr, Option<&Expr>, f64)> {
     let (place, value, sign): (&Expr, Option<&Expr>, f64) = match statement {
         Statement::Expr(Expr::Update(Arith::Add, place, value)) => (place, Some(value), 1.0),
@@ -97,7 +96,7 @@ pub(super) fn added(statement: &Statement) -> Option<(&Expr, Option<&Expr>, f64)
     name_of(place).filter(|name| !is_special(name)).map(|_| (place, value, sign))
 }
 
-/// A variable or an array.
+/// Returns the name of a variable or an array.
 pub(super) fn name_of(place: &Expr) -> Option<&str> {
     match place {
         Expr::Name(name) | Expr::Element(name, _) => Some(name),
@@ -112,7 +111,7 @@ fn mentioned(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Adds what another thread has; gives what there is then.
+/// Adds another thread's sum; returns the result.
 pub(super) fn join(sum: &mut Value, other: &Value) -> f64 {
     if let Value::Number(number) = other {
         *sum = Value::Number(sum.number() + number);
@@ -120,7 +119,7 @@ pub(super) fn join(sum: &mut Value, other: &Value) -> f64 {
     sum.number()
 }
 
-/// The same for all elements, of each of which `tell` is told.
+/// Adds all elements, and passes each result to `tell`.
 pub(super) fn join_arrays(sums: &mut Array, others: &Array, mut tell: impl FnMut(f64)) {
     others.each(|key, value| tell(join(sums.entry(key), value)));
 }

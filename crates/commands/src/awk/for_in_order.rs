@@ -1,5 +1,5 @@
-//! `for (k in a)`: each awk has its own order. Either it cannot be noticed, or it can only be noticed in the order of
-//! lines that are printed, so that a sort behind hides it; or it is declined.
+//! `for (k in a)`: each awk has its own order. It is accepted if it cannot show, or only in the order of
+//! printed lines, which a later sort hides; otherwise declined.
 
 use crate::{Accept, Declined};
 
@@ -8,7 +8,7 @@ use super::effects::{Looker, Thing};
 use super::names::{Names, Owner, bodies};
 use super::tree::{Arith, Expr, Order, Program, Statement};
 
-/// Whether lines are printed in such an order. Declines where more than that depends on it.
+/// Whether lines are printed in that order. Declines if more depends on it.
 pub(super) fn check(program: &Program, names: &Names, looker: &mut Looker) -> Accept<bool> {
     let mut printed = false;
     for (owner, statement) in bodies(program) {
@@ -33,7 +33,7 @@ pub(super) fn check(program: &Program, names: &Names, looker: &mut Looker) -> Ac
     Ok(printed)
 }
 
-/// The variable of the loop is read somewhere outside of it, where the last key would show.
+/// Whether the loop variable is read outside the loop, where the last key would show.
 fn used_behind(program: &Program, owner: Owner, name: &str, whole: &Statement) -> bool {
     let mut inside = 0;
     count_reads(whole, name, &mut inside);
@@ -47,7 +47,7 @@ fn used_behind(program: &Program, owner: Owner, name: &str, whole: &Statement) -
         for pattern in super::names::patterns(program) {
             super::analyse::each_expr(pattern, &mut |expr| all += usize::from(is_name(expr, name)));
         }
-        // In a function it may be read as well.
+        // A function may read it too.
         for function in &program.functions {
             if !function.parameters.iter().any(|parameter| parameter == name) {
                 function.body.iter().for_each(|statement| count_reads(statement, name, &mut all));
@@ -78,7 +78,7 @@ fn is_name(expr: &Expr, name: &str) -> bool {
     matches!(expr, Expr::Name(found) if found == name)
 }
 
-/// Each turn does the same whatever turns came before.
+/// Whether each iteration is independent of the earlier ones.
 fn is_order_free(
     program: &Program,
     names: &Names,
@@ -89,7 +89,7 @@ fn is_order_free(
 ) -> Accept<bool> {
     let mut free = true;
     let uses = looker.statement(owner, body)?;
-    // Whatever a turn writes, no turn may read, but in the forms below.
+    // No iteration may read what another writes, except in the forms below.
     let mut found: Vec<&Statement> = Vec::new();
     flatten(body, &mut found);
     for statement in found {
@@ -107,7 +107,7 @@ fn is_order_free(
         let read_elsewhere = counted && reads_freely(looker, owner, body, thing)?;
         free &= !read_elsewhere && *thing != Thing::Record;
     }
-    // Elements that are written must not be read for other keys.
+    // Written elements must not be read for other keys.
     for thing in &uses.writes {
         if let Thing::Elements(..) = thing {
             free &= !reads_freely(looker, owner, body, thing)?;
@@ -117,7 +117,7 @@ fn is_order_free(
         && !uses.writes.iter().any(|thing| matches!(thing, Thing::Keys(..)) && uses.reads.contains(thing)))
 }
 
-/// An expression without side effects.
+/// Whether an expression has no side effects.
 fn is_still(looker: &mut Looker, owner: Owner, expr: &Expr) -> Accept<bool> {
     let uses = looker.expr(owner, expr)?;
     Ok(uses.writes.is_empty() && !uses.prints)
@@ -137,7 +137,7 @@ fn flatten<'a>(statement: &'a Statement, found: &mut Vec<&'a Statement>) {
     }
 }
 
-/// `if (a[k] > max) max = a[k]`.
+/// Recognises `if (a[k] > max) max = a[k]`.
 fn is_extreme(test: &Expr, then: &Statement) -> bool {
     let inner = match then {
         Statement::Block(inner) if inner.len() == 1 => &inner[0],
@@ -154,7 +154,7 @@ fn is_extreme(test: &Expr, then: &Statement) -> bool {
 fn is_free_expr(program: &Program, names: &Names, owner: Owner, name: &str, expr: &Expr) -> bool {
     match expr {
         Expr::Step { place, .. } => is_quiet_place(place, name),
-        // Whole numbers can be added in any order.
+        // Integers can be added in any order.
         Expr::Update(Arith::Add, place, value) => {
             is_quiet_place(place, name) && is_whole(program, names, owner, value)
         }
@@ -173,7 +173,7 @@ fn is_quiet_place(place: &Expr, name: &str) -> bool {
     }
 }
 
-/// Elements that are only ever counted up, or numbers without fractions.
+/// Whether the values are elements that are only counted up, or integers.
 fn is_whole(program: &Program, names: &Names, owner: Owner, value: &Expr) -> bool {
     match value {
         Expr::Number(number) => number.fract() == 0.0 && number.abs() < 1e9,
@@ -203,7 +203,7 @@ fn is_whole(program: &Program, names: &Names, owner: Owner, value: &Expr) -> boo
     }
 }
 
-/// Is what is written read as well, other than by what writes it?
+/// Whether a written element is also read by another expression.
 fn reads_freely(looker: &mut Looker, owner: Owner, body: &Statement, thing: &Thing) -> Accept<bool> {
     let mut found: Vec<&Statement> = Vec::new();
     flatten(body, &mut found);

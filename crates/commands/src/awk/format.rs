@@ -1,4 +1,4 @@
-//! `printf` and `sprintf`: formats that are written in the program, read once.
+//! `printf` and `sprintf`: constant formats, parsed once.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use super::value::append_part;
 /// A piece of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// For itself.
+    /// Literal text.
     Text(Vec<u8>),
     Conversion(Conversion),
 }
 
-/// `%-5.2f`, say.
+/// A conversion such as `%-5.2f`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Conversion {
     left: bool,
@@ -37,10 +37,10 @@ pub(super) enum Size {
     Argument,
 }
 
-/// Larger widths and precisions are declined: mawk's buffer has its limit.
+/// Larger widths and precisions are declined: mawk's buffer is limited.
 const SIZE_MAX: usize = 200;
 
-/// Reads a format.
+/// Parses a format.
 pub(super) fn parse(format: &[u8]) -> Accept<Vec<Piece>> {
     let mut pieces = Vec::new();
     let mut text = Vec::new();
@@ -69,7 +69,7 @@ pub(super) fn parse(format: &[u8]) -> Accept<Vec<Piece>> {
     Ok(pieces)
 }
 
-/// How many arguments it takes.
+/// Returns the number of its arguments.
 pub(super) fn arguments(pieces: &[Piece]) -> usize {
     let of = |piece: &Piece| match piece {
         Piece::Text(_) => 0,
@@ -81,7 +81,7 @@ pub(super) fn arguments(pieces: &[Piece]) -> usize {
     pieces.iter().map(of).sum()
 }
 
-/// The conversion behind a percent sign, and where it ends.
+/// Parses the conversion after a percent sign. Also returns its end.
 fn conversion(format: &[u8], mut at: usize) -> Accept<(Conversion, usize)> {
     let mut conversion = Conversion {
         left: false,
@@ -149,13 +149,13 @@ fn size(format: &[u8], at: usize) -> Accept<(Size, usize)> {
 }
 
 impl Conversion {
-    /// From an argument: a negative width is one from the left.
+    /// Sets the width from an argument: a negative width means left-aligned.
     pub(super) fn set_width(&mut self, width: i32) {
         self.left |= width < 0;
         self.width = Size::Fixed(width.unsigned_abs() as usize);
     }
 
-    /// From an argument: a negative precision is none.
+    /// Sets the precision from an argument: a negative precision is ignored.
     pub(super) fn set_precision(&mut self, precision: i32) {
         self.precision = usize::try_from(precision).map_or(Size::Default, Size::Fixed);
     }
@@ -183,12 +183,12 @@ impl Conversion {
         }
     }
 
-    /// It appends strings as they are.
+    /// Whether it appends strings unchanged.
     pub(super) fn is_bare(&self) -> bool {
         self.width == Size::Default && self.precision == Size::Default
     }
 
-    /// What stands behind `start` is what is to be written: cut, and filled up.
+    /// Truncates and pads the text from `start` on.
     pub(super) fn finish_text(&self, start: usize, out: &mut Vec<u8>) {
         if let Size::Fixed(most) = self.precision {
             out.truncate(start + most.min(out.len() - start));
@@ -206,7 +206,7 @@ impl Conversion {
         }
     }
 
-    /// A number without anything unusual around it.
+    /// Formats a number with default flags.
     fn write_plainly(&self, number: f64, out: &mut Vec<u8>) -> bool {
         if self.plus || self.space || self.alternative || self.zero {
             return false;
@@ -239,8 +239,8 @@ impl Conversion {
         }
     }
 
-    /// How much of a text is what the number in it looks like, if it is that, and what comes behind it: with at most 15 digits, all that
-    /// are written are those of the number.
+    /// Returns how much of a text is already in the format, and the suffix to add: with at most 15 digits,
+    /// all of them are those of the number.
     fn as_written(&self, text: &[u8]) -> Option<(usize, &'static [u8])> {
         const ZEROS: &[u8] = b".00000000000000";
         if text.len() > 16 || self.plus || self.space || self.alternative || self.zero {
@@ -261,7 +261,7 @@ impl Conversion {
             (b'f', Size::Default | Size::Fixed(1..)) => {
                 let precision = if let Size::Fixed(precision) = self.precision { precision } else { 6 };
                 let fits = fraction <= precision && whole + precision <= 15;
-                // The point comes with the zeros if it is not there.
+                // The point comes with the zeros if it is missing.
                 let zeros = if fraction == 0 { 0..precision + 1 } else { fraction + 1..precision + 1 };
                 fits.then(|| (text.len(), &ZEROS[zeros]))
             }
@@ -269,7 +269,7 @@ impl Conversion {
         }
     }
 
-    /// Appends a number. mawk cuts whole ones to 32 bits.
+    /// Appends a number. mawk cuts integers to 32 bits.
     pub(super) fn write_number(&self, number: f64, out: &mut Vec<u8>) {
         if self.write_plainly(number, out) {
             return;
@@ -331,7 +331,7 @@ impl Conversion {
         digits.extend_from_slice(figures.as_bytes());
     }
 
-    /// Pads with zeros behind the sign and the prefix, or with blanks.
+    /// Pads with zeros after the sign and the prefix, or with blanks.
     fn place(&self, digits: &[u8], zero: bool, out: &mut Vec<u8>) {
         let fill = self.fill(digits.len());
         if zero {
@@ -358,7 +358,7 @@ mod tests {
 
     use super::*;
 
-    /// What a text without a number's usual look is written as, all are.
+    /// Numbers copied as text equal formatted numbers.
     #[test]
     fn numbers_of_the_input_are_written_like_all_numbers() {
         const CONVERSIONS: [&[u8]; 15] = [

@@ -19,28 +19,28 @@ use super::substitute::Passes;
 /// Why a helper refuses a block.
 const ORDER: &str = "a sum that depends on the order";
 
-/// What is known of the program, for whoever drives it.
+/// Properties of the program for its driver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProgramTraits {
-    /// How it is called, in messages.
+    /// Its name in messages.
     pub(super) name: &'static str,
     pub(super) record_end: u8,
-    /// It has rules or an END.
+    /// Whether it has rules or an END.
     pub(super) reads: bool,
-    /// From a NUL in the input on, another process goes on.
+    /// Whether another process continues from a NUL in the input on.
     pub(super) minds_nul: bool,
-    /// Blocks can be worked on side by side.
+    /// Whether blocks can be processed in parallel.
     pub(super) shares: bool,
-    /// Behind so many records of an input; numbers of records matter no more from there on.
+    /// The record number of an input after which record numbers no longer matter.
     pub(super) behind: u64,
     pub(super) whole_lines: bool,
-    /// Somebody may ask for the number of a record, be it the message of an error.
+    /// Whether record numbers may be needed, even in an error message.
     pub(super) counts: bool,
-    /// It adds up, and prints at the end.
+    /// Whether it adds up, and prints at the end.
     pub(super) folds: bool,
-    /// What it adds is 1 each time.
+    /// Whether each addition is of 1.
     pub(super) adds_ones: bool,
-    /// There are loops in it.
+    /// Whether it has loops.
     pub(super) loops: bool,
 }
 
@@ -48,18 +48,18 @@ pub(super) struct ProgramTraits {
 pub(super) struct AwkKernel {
     machine: Machine,
     manner: ProgramTraits,
-    /// What a record must match for anything to be done, over whole lines.
+    /// The pattern that a record needs to have an effect, over whole lines.
     gate: Option<Regex>,
-    /// All that the program does.
+    /// Set if the program only substitutes.
     passes: Option<Passes>,
     lengths: Option<Lengths>,
     assigned: Option<Assigned>,
     printed: Option<Printed>,
-    /// Nothing is done for other records.
+    /// Set if other records have no effect.
     firsts: Option<FirstOfEachKey>,
-    /// What it leaves of a block.
+    /// The rest of a block after it.
     left: Vec<u8>,
-    /// Where records end, as bits.
+    /// The ends of records, as bits.
     ends: Vec<u64>,
     begun: bool,
     over: bool,
@@ -102,7 +102,7 @@ impl AwkKernel {
         }
     }
 
-    /// Whether something has stopped it. `exit` leads to END.
+    /// Whether the program was stopped. `exit` runs END.
     fn stopped(&mut self, ran: Ran<()>) -> bool {
         let Err(stop) = ran else { return false };
         self.over = true;
@@ -118,7 +118,7 @@ impl AwkKernel {
         true
     }
 
-    /// Works on records, whole ones but perhaps the last.
+    /// Processes records, whole ones except possibly the last.
     fn records(&mut self, block: &[u8]) {
         if block.is_empty() {
             return;
@@ -176,7 +176,7 @@ impl AwkKernel {
         each_record(block, end, &mut self.ends, |record| machine.record(&code, record))
     }
 
-    /// Only the lines that match, each by itself, as they may be few; the others are counted.
+    /// Processes only matching lines, one by one, as they may be few; the others are counted.
     fn gated(&mut self, block: &[u8]) -> Ran<()> {
         let code = Arc::clone(&self.machine.code);
         let mut at = 0;
@@ -192,7 +192,7 @@ impl AwkKernel {
         Ok(())
     }
 
-    /// Records from here on that no rule does anything for; the last of them is the last that was read.
+    /// Skips records without an effect; the last of them is the last record read.
     fn pass_by(&mut self, block: &[u8], from: usize) {
         let end = self.manner.record_end;
         let rest = &block[from..];
@@ -206,7 +206,7 @@ impl AwkKernel {
         self.machine.record.enter_alone(&block[start..stop]);
     }
 
-    /// Passes on what was printed.
+    /// Passes on the output.
     fn flush(&mut self, out: &mut Vec<u8>) {
         if out.is_empty() {
             std::mem::swap(out, &mut self.machine.out);
@@ -244,7 +244,7 @@ impl Kernel for AwkKernel {
         let judged = nul.map_or(block.len(), |at| {
             memchr::memrchr(self.manner.record_end, &block[..at]).map_or(0, |end| end + 1)
         });
-        // What the machine prints goes straight to where it is wanted.
+        // The machine prints directly into the output buffer.
         std::mem::swap(out, &mut self.machine.out);
         self.records(&block[..judged]);
         std::mem::swap(out, &mut self.machine.out);
@@ -261,7 +261,7 @@ impl Kernel for AwkKernel {
         self.begin();
         if !self.over {
             let ran = self.machine.end();
-            // END's own exit leads nowhere.
+            // An exit in END runs nothing more.
             self.manner.reads = false;
             self.stopped(ran);
         }

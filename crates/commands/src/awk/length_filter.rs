@@ -1,22 +1,22 @@
-//! Programs that print the lines of some lengths and do nothing else: `length > 80`. What they print is copied from where lines end to
-//! where lines end; no record is made of any.
+//! Programs that only print lines of certain lengths: `length > 80`. Lines are copied from line end to line
+//! end, without records.
 
 use super::code::{Code, Do, Get, LValue, ORS, When};
 use super::fields::copy_lines;
 use super::tree::Order;
 use super::value::Value;
 
-/// Which lines are printed.
+/// The lengths of printed lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lengths {
-    /// From here on, so many lengths, for which lines are printed; or those for which they are not.
+    /// The range of printed lengths, or with `others`, of the lengths not printed.
     from: usize,
     many: usize,
     others: bool,
 }
 
 impl Lengths {
-    /// `None` if the program is none.
+    /// `None` if the program is of another kind.
     pub(super) fn of(code: &Code) -> Option<Lengths> {
         let plain = code.record_end == b'\n' && code.begin.is_empty() && code.end.is_empty();
         let ends_lines =
@@ -34,14 +34,14 @@ impl Lengths {
         }
     }
 
-    /// The lengths that are in this order with a bound: a comparison of whole numbers for each line.
+    /// Returns the lengths that satisfy the comparison: one integer comparison per line.
     fn within(order: Order, bound: f64) -> Option<Lengths> {
         const MAX: f64 = (1u64 << 50) as f64;
         if !(0.0..MAX).contains(&bound) {
             return None;
         }
         let (below, above) = (bound.ceil() as usize, bound.floor() as usize + 1);
-        // Nothing is equal to what is no whole number.
+        // Nothing equals a fraction.
         let equal = above.saturating_sub(below);
         let (from, many, others) = match order {
             Order::Less => (0, below, false),
@@ -59,7 +59,7 @@ impl Lengths {
         (length.wrapping_sub(self.from) < self.many) != self.others
     }
 
-    /// Over whole lines, the last of which may lack its end.
+    /// Processes whole lines, the last of which may lack its end.
     pub(super) fn run(self, block: &[u8], ends: &mut Vec<u64>, out: &mut Vec<u8>) {
         copy_lines(block, ends, out, |line| self.has(line.len()));
     }

@@ -1,5 +1,5 @@
-//! The words of the language. Whether a slash divides or begins an expression is known to the parser alone, which asks
-//! for one or the other.
+//! The tokens of the language. Only the parser knows whether a slash divides or begins an expression, and
+//! requests one or the other.
 
 use crate::{Accept, Declined};
 
@@ -12,7 +12,7 @@ pub(super) enum Token {
     Newline,
     Number(f64),
     Text(Vec<u8>),
-    /// A name; a function's if a parenthesis follows at once.
+    /// A name; a function's if a parenthesis follows directly.
     Name(String),
     Function(String),
     /// Keywords, operators and punctuation.
@@ -24,12 +24,12 @@ const KEYWORDS: &[&str] = &[
     "exit", "return", "delete", "in", "getline", "print", "printf",
 ];
 
-/// The language has taken this name for something else than a variable.
+/// Whether the language reserves this name.
 pub(super) fn is_taken(name: &str) -> bool {
     KEYWORDS.contains(&name) || name == "ENVIRON" || Builtin::named(name).is_some()
 }
 
-/// Longest first where one begins another.
+/// Prefixes come after longer signs.
 const SIGNS: &[&str] = &[
     "**=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "^=", "**", "==", "<=", ">=", "!=", "!~",
     ">>", "{", "}", "(", ")", "[", "]", ";", ",", "+", "-", "*", "/", "%", "^", "!", ">", "<", "|", "?", ":",
@@ -51,7 +51,7 @@ impl<'a> Lexer<'a> {
         &self.text[self.at..]
     }
 
-    /// The next word.
+    /// Returns the next token.
     pub(super) fn token(&mut self) -> Accept<Token> {
         self.skip_blanks()?;
         let Some(&byte) = self.rest().first() else { return Ok(Token::End) };
@@ -112,7 +112,7 @@ impl<'a> Lexer<'a> {
         }))
     }
 
-    /// Digits, a point, an exponent. What could be read as more than that (`0x1A`, `1e`) is not judged.
+    /// Parses digits, a point, an exponent. Declines ambiguous forms (`0x1A`, `1e`).
     fn number(&mut self) -> Accept<Token> {
         let rest = self.rest();
         let digits = |from: usize| rest[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -167,7 +167,7 @@ impl<'a> Lexer<'a> {
         Ok(Token::Text(unescape(&rest[..end], self.dialect)?))
     }
 
-    /// The expression whose first slash has just been read; `begun`: what of it has been read as well.
+    /// Parses the expression after its first slash; `begun` is what was already read of it.
     pub(super) fn regex(&mut self, begun: &[u8]) -> Accept<Vec<u8>> {
         let rest = self.rest();
         let mut in_brackets = false;
@@ -203,7 +203,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// A string's escapes. Those whose meaning differs from awk to awk are not judged.
+/// Expands a string's escapes. Declines those that differ between awks.
 pub(super) fn unescape(text: &[u8], dialect: Dialect) -> Accept<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -232,7 +232,7 @@ pub(super) fn unescape(text: &[u8], dialect: Dialect) -> Accept<Vec<u8>> {
                     Ok(byte) => byte,
                 }
             }
-            // mawk keeps the backslash of what is no escape.
+            // mawk keeps the backslash of an unknown escape.
             _ if dialect == Dialect::Mawk && escape.is_ascii_punctuation() => {
                 bytes.push(b'\\');
                 escape

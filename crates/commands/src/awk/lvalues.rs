@@ -1,4 +1,4 @@
-//! Runs a program: what is read and assigned: variables, fields, elements.
+//! Runs a program: reads and assigns variables, fields and elements.
 
 use super::array::{Array, Key};
 use super::code::{Get, LValue, OFS, Table, is_still};
@@ -10,7 +10,7 @@ use super::tree::Arith;
 use super::value::{Text, Value};
 
 impl Machine {
-    /// The number of the field that a place is, 0 for the record. `None` if it is none.
+    /// Returns the number of a field expression, 0 for the record. `None` for other expressions.
     #[inline]
     pub(super) fn field_of(&mut self, expr: &Get) -> Ran<Option<usize>> {
         Ok(match expr {
@@ -29,7 +29,7 @@ impl Machine {
         }
     }
 
-    /// What a variable holds, or an element of a list: what can be had without evaluating anything.
+    /// Returns the content of a variable, or of a list element, if available without evaluation.
     #[inline(always)]
     pub(super) fn at_once(&mut self, place: &LValue) -> Option<&mut Value> {
         match place {
@@ -40,7 +40,7 @@ impl Machine {
         }
     }
 
-    /// An element that stands in the list of its array, by a number that can be had at once.
+    /// Returns an element in the list of its array, by an immediately available number.
     #[inline(always)]
     fn listed(&mut self, table: Table, index: &[Get]) -> Option<&mut Value> {
         let [one] = index else { return None };
@@ -48,7 +48,7 @@ impl Machine {
         self.table(table).listed(number)
     }
 
-    /// An element, made if it is not there.
+    /// Passes an element to `with`, created if missing.
     #[inline]
     pub(super) fn element<T>(
         &mut self,
@@ -62,7 +62,7 @@ impl Machine {
         self.at_key(table, index, |array, key| with(array.entry(key)))
     }
 
-    /// An array, and the key that the index is now. What is there as a number, or as bytes somewhere, is not copied for it.
+    /// Passes an array, and the key of the index, to `with`. Numbers, and bytes in place, are not copied.
     #[inline]
     pub(super) fn at_key<T>(
         &mut self,
@@ -82,7 +82,7 @@ impl Machine {
                 Get::Of(LValue::Local(place)) => self.locals[self.base + *place].bytes(),
                 Get::Of(LValue::FieldAt(field)) => {
                     let field = self.field_number(field)?;
-                    // Its own number may depend on what changes with each turn.
+                    // The field number may change with each iteration.
                     let found = match field {
                         0 => self.record.whole(&self.globals[OFS]),
                         field => self.record.any_field(field),
@@ -108,12 +108,12 @@ impl Machine {
         Ok(made)
     }
 
-    /// The key of an index that is a whole number, if it is known to be a number without being evaluated.
+    /// Returns the integer key of an index, if it is known to be a number without evaluation.
     #[inline]
     fn number_key(&mut self, index: &Get) -> Ran<Option<Key<'static>>> {
         let number = match self.quick(index) {
             Some(number) => number,
-            // Evaluated twice if it is no whole number.
+            // Evaluated twice if it is no integer.
             None if matches!(index, Get::Arith(..)) && is_still(index) => self.number(index)?,
             None => return Ok(None),
         };
@@ -170,7 +170,7 @@ impl Machine {
             to.be_number(*number);
             return Ok(());
         }
-        // Numbers go where they belong without being values on the way.
+        // Numbers are stored without an intermediate value.
         if is_number(value)
             && (matches!(place, LValue::Global(_) | LValue::Local(_)) || is_still_element(place))
         {
@@ -190,7 +190,7 @@ impl Machine {
                 self.locals[self.base + *place] = value;
             }
             LValue::Element(table, index) => {
-                // What is still can as well be evaluated after the value.
+                // An index without side effects can be evaluated after the value.
                 if index.iter().all(is_still) {
                     let value = self.value(value)?;
                     return self.element(*table, index, |entry| *entry = value);
@@ -216,7 +216,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Assigns what lies somewhere, or is made as a string, without a value on the way: `false` if it is not so simple.
+    /// Assigns existing bytes or a new string without an intermediate value; returns `false` if it is not
+    /// that simple.
     #[inline]
     fn put(&mut self, place: &LValue, value: &Get) -> Ran<bool> {
         if !matches!(value, Get::Of(_) | Get::Text(_)) {
@@ -258,7 +259,7 @@ impl Machine {
         Ok(true)
     }
 
-    /// Assigns what is made as a string.
+    /// Assigns a computed string.
     fn put_text(&mut self, place: &LValue, value: &Get) -> Ran<bool> {
         match place {
             LValue::Global(_) | LValue::Local(_) => {}
@@ -312,7 +313,7 @@ impl Machine {
         Ok(())
     }
 
-    /// A variable or a parameter.
+    /// Returns a variable or a parameter.
     #[inline]
     pub(super) fn variable(&mut self, place: &LValue) -> Option<&mut Value> {
         match place {
@@ -322,7 +323,7 @@ impl Machine {
         }
     }
 
-    /// The number in a variable, if it holds one.
+    /// Returns the number in a variable, if it holds one.
     #[inline]
     pub(super) fn number_at(&mut self, place: &LValue) -> Option<&mut f64> {
         match self.variable(place) {
@@ -331,7 +332,7 @@ impl Machine {
         }
     }
 
-    /// Adds to what is somewhere; gives what was there before: small numbers do not come back from a sum.
+    /// Adds to a place; returns the value before: small numbers cannot be recovered from a sum.
     pub(super) fn step(&mut self, place: &LValue, by: f64) -> Ran<f64> {
         if let Some(Value::Number(number)) = self.variable(place) {
             let before = *number;
@@ -348,7 +349,7 @@ impl Machine {
 
     pub(super) fn update(&mut self, arith: Arith, place: &LValue, value: &Get) -> Ran<f64> {
         if let LValue::Element(table, index) = place {
-            // What is still can as well be evaluated first or last.
+            // Operands without side effects can be evaluated in any order.
             if is_still(value) || index.iter().all(is_still) {
                 let by = self.number(value)?;
                 return self.element(*table, index, |entry| {
@@ -402,7 +403,7 @@ impl Machine {
         }
     }
 
-    /// The place with what its index is now; nothing if it is the record.
+    /// Returns the place with its index evaluated; `None` for the record.
     pub(super) fn place_of(&mut self, place: &LValue) -> Ran<Option<LValue>> {
         Ok(match place {
             LValue::Record => None,
@@ -421,7 +422,7 @@ impl Machine {
     }
 }
 
-/// What is still can as well be evaluated after the value.
+/// Whether its index has no side effects and can be evaluated after the value.
 fn is_still_element(place: &LValue) -> bool {
     matches!(place, LValue::Element(_, index) if index.iter().all(is_still))
 }

@@ -19,13 +19,13 @@ use super::value::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     Exit,
-    /// As the real one would; what that says is in [`Machine::said`].
+    /// As in the real awk; the message is in [`Machine::said`].
     Fatal,
-    /// A sum that depends on the order.
+    /// A sum depends on the order.
     Inexact,
 }
 
-/// What comes after a statement.
+/// The control flow after a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
     Go,
@@ -37,7 +37,7 @@ pub(super) enum Flow {
 
 pub(super) type Ran<T> = Result<T, Stop>;
 
-/// A program with all that it keeps.
+/// A program with its state.
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
     pub(super) code: Arc<Code>,
@@ -45,10 +45,10 @@ pub(super) struct Machine {
     pub(super) separators: Vec<Separator>,
     pub(super) globals: Vec<Value>,
     pub(super) tables: Vec<Array>,
-    /// Of the calls that are running.
+    /// Parameters of the running calls.
     pub(super) locals: Vec<Value>,
     pub(super) local_tables: Vec<usize>,
-    /// Where those of the innermost call begin, in both.
+    /// The start of those of the innermost call, in both.
     pub(super) base: usize,
     pub(super) table_base: usize,
     pub(super) record: Record,
@@ -57,15 +57,15 @@ pub(super) struct Machine {
     pub(super) file_name: Vec<u8>,
     pub(super) returned: Value,
     pub(super) status: i32,
-    /// What was printed and not yet passed on.
+    /// Output not yet passed on.
     pub(super) out: Vec<u8>,
-    /// What the real one says where it cannot go on.
+    /// The real awk's error message.
     pub(super) said: String,
-    /// What was printed on standard error.
+    /// Output to standard error.
     pub(super) aside: Vec<u8>,
-    /// It shares the records of another, and adds nothing that depends on the order.
+    /// Whether it shares another machine's records, and refuses order-dependent sums.
     pub(super) exactly: bool,
-    /// Something was added that depends on the order.
+    /// Whether an order-dependent value was added.
     pub(super) inexact: bool,
     ranges: Vec<bool>,
     seed: Seed,
@@ -102,7 +102,7 @@ impl Machine {
         }
     }
 
-    /// A buffer, empty.
+    /// Returns an empty buffer.
     #[inline]
     pub(super) fn buffer(&mut self) -> Vec<u8> {
         let mut buffer = self.buffers.pop().unwrap_or_default();
@@ -110,7 +110,7 @@ impl Machine {
         buffer
     }
 
-    /// To be used again.
+    /// Returns a buffer for reuse.
     #[inline]
     pub(super) fn give_back(&mut self, buffer: Vec<u8>) {
         self.buffers.push(buffer);
@@ -126,13 +126,13 @@ impl Machine {
         self.run(&code.end).map(|_| ())
     }
 
-    /// Records that no rule does anything for.
+    /// Counts records without an effect.
     pub(super) fn skip(&mut self, records: u64) {
         self.records += records;
         self.file_records += records;
     }
 
-    /// All rules for one record of the block.
+    /// Runs all rules for one record of the block.
     #[inline]
     pub(super) fn record(&mut self, code: &Code, span: Range<usize>) -> Ran<()> {
         match &code.choice {
@@ -144,7 +144,7 @@ impl Machine {
         }
     }
 
-    /// All rules for the record that was entered.
+    /// Runs all rules for the entered record.
     #[inline]
     pub(super) fn rules(&mut self, rules: &[Rule]) -> Ran<()> {
         self.records += 1;
@@ -152,7 +152,7 @@ impl Machine {
         self.rules_from(rules, 0)
     }
 
-    /// The same, the first of them looked up.
+    /// Runs the rules, looking up the first of them.
     #[inline]
     fn chosen(&mut self, choice: &Choice, rules: &[Rule], span: Range<usize>) -> Ran<()> {
         self.records += 1;
@@ -166,7 +166,7 @@ impl Machine {
             if self.run(&rules[first].action)? == Flow::Next {
                 return Ok(());
             }
-            // The record may be another now: those behind are asked.
+            // The record may have changed: the later rules are tested.
             first += 1;
         }
         self.rules_from(rules, first)
@@ -197,7 +197,7 @@ impl Machine {
 
     pub(super) fn run(&mut self, body: &[Do]) -> Ran<Flow> {
         for statement in body {
-            // What is frequent is not called for.
+            // Frequent cases are inlined.
             let flow = match statement {
                 Do::Run(Get::Step { place, by, .. }) if let Some(number) = self.number_at(place) => {
                     *number += by;
@@ -276,7 +276,7 @@ impl Machine {
         Ok(Flow::Go)
     }
 
-    /// An expression for what it does.
+    /// Evaluates an expression for its effect.
     #[inline]
     fn run_expr(&mut self, expr: &Get) -> Ran<()> {
         match expr {
@@ -292,7 +292,8 @@ impl Machine {
         }
     }
 
-    /// What a function prints comes before what it is called for, and what cannot be made is not printed at all.
+    /// Prints after evaluation if it calls functions: their output comes first, and a failed evaluation
+    /// prints nothing.
     fn printing(&mut self, calls: bool, print: impl FnOnce(&mut Self, &mut Vec<u8>) -> Ran<()>) -> Ran<()> {
         if calls {
             let mut text = self.buffer();
@@ -425,7 +426,7 @@ impl Machine {
         &mut self.tables[number]
     }
 
-    /// The string that an element goes by; to be given back.
+    /// Returns the string key of an element, in a buffer to be given back.
     #[inline]
     pub(super) fn key(&mut self, index: &[Get]) -> Ran<Vec<u8>> {
         let mut key = self.buffer();
@@ -448,7 +449,7 @@ impl Machine {
         })
     }
 
-    /// The same for what is wanted of what it returns.
+    /// Calls a function and converts its result.
     pub(super) fn call_for<T>(
         &mut self,
         function: &Function,
@@ -463,7 +464,7 @@ impl Machine {
 
     fn run_function(&mut self, function: &Function) -> Ran<()> {
         if self.run(&function.body)? != Flow::Return {
-            // A function that it called may have left something there.
+            // A called function may have left a value there.
             self.returned = Value::Unset;
         }
         Ok(())
@@ -482,7 +483,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Where a function has its parameters: what is given lies there as soon as it is evaluated, and goes when the call ends.
+    /// Calls `with` with the parameters in place: arguments are pushed as they are evaluated, and removed
+    /// when the call ends.
     #[inline]
     pub(super) fn inside<T>(
         &mut self,
@@ -529,7 +531,7 @@ impl Machine {
         Ok(())
     }
 
-    /// One that is not given is the function's own.
+    /// Passes arrays. A missing one is local to the function.
     fn give_tables(&mut self, function: &Function, args: &[Argument]) {
         for (place, is_array) in function.arrays.iter().enumerate() {
             let table = match args.get(place) {
@@ -544,7 +546,7 @@ impl Machine {
         }
     }
 
-    /// What the real one says when a program cannot go on, but for its name.
+    /// Sets the real awk's error message, without its name.
     pub(super) fn fatal(&mut self, what: &str) -> Stop {
         let name = self.file_name.escape_ascii();
         let (file, all) = (self.file_records, self.records);
@@ -553,7 +555,7 @@ impl Machine {
     }
 }
 
-/// `%c`.
+/// Returns the character for `%c`.
 fn character(value: &Value) -> u8 {
     let of_number = |number: f64| number::to_integer(number) as u8;
     match value {
@@ -567,7 +569,7 @@ fn character(value: &Value) -> u8 {
     }
 }
 
-/// The text of a replacement, read while the program runs.
+/// Parses a replacement at run time.
 pub(super) fn parts_of(text: &[u8]) -> Vec<code::ReplacementPart> {
     code::replacement(text)
 }

@@ -1,11 +1,11 @@
 //! `awk`: mawk.
 //!
-//! The path of a program: text → [`parse`] (with [`lex`] and [`expression`]) → [`tree`] → [`names`], which names are
-//! arrays, [`effects`], what reads and changes what, and [`analyse`], whether records can be worked on alone → [`compile`]
-//! → [`code`], where names are places → [`machine`] with [`eval`], which runs it over blocks.
+//! The path of a program: text → [`parse`] (with [`lex`] and [`expression`]) → [`tree`] → [`names`], which
+//! names are arrays, [`effects`], reads and writes, and [`analyse`], whether records are independent →
+//! [`compile`] → [`code`], where names are indices → [`machine`] with [`eval`], which runs it over blocks.
 //!
-//! The awks are specifications of their own: how numbers are printed, what lies outside of a string for `substr`, what
-//! escapes mean, in which order `for (k in a)` goes. What is declined and why stands where it is declined.
+//! Each awk is its own specification: the format of numbers, `substr` beyond a string, the meaning of
+//! escapes, the order of `for (k in a)`. Each reason for declining is documented where it is declined.
 
 mod analyse;
 mod arguments;
@@ -59,12 +59,12 @@ use kernel::{AwkKernel, ProgramTraits};
 use names::Names;
 pub(crate) use stateless::stateless;
 
-/// Whose awk a program is for.
+/// The awk that a program is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Mawk,
     Gawk,
-    /// The one true awk, as Kernighan keeps it.
+    /// The one true awk, as Kernighan maintains it.
     Original,
 }
 
@@ -79,7 +79,7 @@ impl Dialect {
     }
 }
 
-/// `awk`, its arguments understood.
+/// The parsed arguments of `awk`.
 #[derive(Debug)]
 struct Awk {
     compiled: Compiled,
@@ -90,23 +90,23 @@ struct Awk {
     scripts: Vec<Vec<u8>>,
     resume: Option<Vec<Vec<u8>>>,
     begin_prints: bool,
-    /// It prints on standard error.
+    /// Whether it prints to standard error.
     warns: bool,
     /// Whether threads can share its records, in words.
     sharing: String,
 }
 
-/// Reads the arguments of `awk`.
+/// Parses the arguments of `awk`.
 pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
     accept_as("awk", args, context, scripts)
 }
 
-/// Reads the arguments of `gawk`.
+/// Parses the arguments of `gawk`.
 pub fn accept_gawk(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
     accept_as("gawk", args, context, scripts)
 }
 
-/// Reads the arguments of `original-awk`.
+/// Parses the arguments of `original-awk`.
 pub fn accept_original(
     args: &[Vec<u8>],
     context: &Context,
@@ -115,7 +115,7 @@ pub fn accept_original(
     accept_as("original-awk", args, context, scripts)
 }
 
-/// Reads the arguments of `mawk`.
+/// Parses the arguments of `mawk`.
 pub fn accept_mawk(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
     accept_as("mawk", args, context, scripts)
 }
@@ -127,8 +127,8 @@ fn accept_as(
     scripts: Scripts<'_>,
 ) -> Accept<Box<dyn Command>> {
     let locale = &context.locale;
-    // No awk that is served orders strings by the locale: mawk and original-awk compare bytes, gawk does so unless
-    // it is told to be POSIX.
+    // No supported awk orders strings by the locale: mawk and original-awk compare bytes, gawk does so except
+    // in POSIX mode.
     if locale.ctype == Charset::Other {
         return Declined::because("the characters of this locale");
     }
@@ -173,7 +173,7 @@ fn accept_as(
     if analysis.any_order && !whole_lines {
         return Declined::because("parts of lines are printed in the order of an array");
     }
-    // Whoever goes on reads a pipe.
+    // A process that continues reads a pipe.
     let resumes = alone && one_input && !analysis.has_end && !begin_prints && reads && !names_a_file;
     if dialect != Dialect::Mawk {
         portable_subset::check(&program, &line, locale.ctype)?;
@@ -205,7 +205,7 @@ fn accept_as(
         adds_ones,
         loops: loops(&program),
     };
-    // Those that are left out are no record's neighbours, and nobody counts them.
+    // Omitted records are no record's neighbours, and are not counted.
     let by_kind = !manner.counts
         && !analysis.counts
         && !warns
@@ -251,7 +251,7 @@ fn accept_as(
     }))
 }
 
-/// Why threads cannot share its records.
+/// Returns why threads cannot share its records.
 fn why_in_order(analysis: &Analysis, no_fold: Option<String>, names_a_file: bool) -> String {
     let list = |names: &[String]| names.join(", ");
     match analysis {
@@ -289,7 +289,8 @@ fn prints(statement: &tree::Statement) -> bool {
     found
 }
 
-/// It does what mawk does with strings up to a NUL only: where a record has one, the real one must go on.
+/// Whether it does something that mawk does only up to a NUL in a string: the real awk must process a record
+/// with one.
 fn meets_nul(program: &tree::Program) -> bool {
     use tree::{Builtin, Expr};
     let mut found = false;
@@ -312,7 +313,7 @@ fn loops(program: &tree::Program) -> bool {
     found
 }
 
-/// It formats: mawk leaves that to the C library, for which a string ends at a NUL.
+/// Whether it formats: mawk uses the C library, for which a string ends at a NUL.
 fn formats(program: &tree::Program) -> bool {
     let mut found = false;
     for (_, statement) in names::bodies(program) {
@@ -326,7 +327,7 @@ fn formats(program: &tree::Program) -> bool {
     found
 }
 
-/// One of these names stands in it.
+/// Whether one of these names occurs in it.
 fn mentions(program: &tree::Program, names: &[&str]) -> bool {
     let mut found = false;
     analyse::every_expr(program, &mut |expr| {

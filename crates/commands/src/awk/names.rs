@@ -1,7 +1,7 @@
-//! What the names of a program stand for: variables, arrays, parameters.
+//! Resolves the names of a program: variables, arrays, parameters.
 //!
-//! A name is an array wherever it is used as one, or is given to a function that uses it as one; and then it must be
-//! one everywhere.
+//! A name is an array if it is used as one anywhere, or passed to a function that uses it as one; it must
+//! then be one everywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::{Accept, Declined};
 
 use super::tree::{Builtin, Expr, Function, Pattern, Program, Statement};
 
-/// Variables that some awk knows and that are not served.
+/// Special variables of some awks that are not supported.
 const UNSERVED: &[&str] = &[
     "ENVIRON",
     "ARGC",
@@ -29,7 +29,7 @@ const UNSERVED: &[&str] = &[
     "RLENGTHS",
 ];
 
-/// Functions and words that some awk has and others have not.
+/// Functions and words of only some awks.
 const RESERVED: &[&str] = &[
     "systime",
     "mktime",
@@ -65,34 +65,34 @@ const RESERVED: &[&str] = &[
     "stopme",
 ];
 
-/// Whose a name is.
+/// The owner of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Owner {
     Program,
-    /// The function of this number.
+    /// The function with this index.
     Function(usize),
 }
 
-/// What is known of all names.
+/// All names of a program.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     pub(super) arrays: BTreeSet<(Owner, String)>,
     scalars: BTreeSet<(Owner, String)>,
     functions: BTreeMap<String, usize>,
     parameters: Vec<Vec<String>>,
-    /// Names given to functions as they are: to which, and as which argument.
+    /// Names passed to functions unchanged: to which function, and as which argument.
     given: Vec<(Owner, String, usize, usize)>,
 }
 
 impl Names {
-    /// It is an array or a function of the program.
+    /// Whether it is an array or a function of the program.
     pub(super) fn is_no_variable(&self, name: &str) -> bool {
         let is_it = |(owner, array): &(Owner, String)| *owner == Owner::Program && array == name;
         self.arrays.iter().any(is_it) || self.functions.contains_key(name)
     }
 }
 
-/// Every statement of a program, with its owner.
+/// Returns every statement of a program, with its owner.
 pub(super) fn bodies(program: &Program) -> Vec<(Owner, &Statement)> {
     let mut all = Vec::new();
     for block in program.begin.iter().chain(&program.end) {
@@ -107,7 +107,7 @@ pub(super) fn bodies(program: &Program) -> Vec<(Owner, &Statement)> {
     all
 }
 
-/// The patterns of a program.
+/// Returns the patterns of a program.
 pub(super) fn patterns(program: &Program) -> Vec<&Expr> {
     let of = |pattern| match pattern {
         &Pattern::Always => Vec::new(),
@@ -118,7 +118,7 @@ pub(super) fn patterns(program: &Program) -> Vec<&Expr> {
 }
 
 impl Names {
-    /// Looks through a program.
+    /// Resolves the names of a program.
     pub(super) fn of(program: &Program) -> Accept<Names> {
         let mut names = Names::default();
         for (number, Function { name, parameters, .. }) in program.functions.iter().enumerate() {
@@ -146,12 +146,12 @@ impl Names {
         }
     }
 
-    /// The function of this name.
+    /// Returns the function of this name.
     pub(super) fn function(&self, name: &str) -> Option<usize> {
         self.functions.get(name).copied()
     }
 
-    /// Whose a name is, seen from inside an owner.
+    /// Returns the owner of a name, seen from inside an owner.
     pub(super) fn owner(&self, inside: Owner, name: &str) -> Owner {
         match inside {
             Owner::Function(number) if self.parameters[number].iter().any(|known| known == name) => inside,
@@ -163,7 +163,7 @@ impl Names {
         self.arrays.contains(&(self.owner(inside, name), name.to_owned()))
     }
 
-    /// Which parameters of a function are arrays.
+    /// Returns which parameters of a function are arrays.
     pub(super) fn parameters_are_arrays(&self, function: usize) -> Vec<bool> {
         let inside = Owner::Function(function);
         self.parameters[function].iter().map(|name| self.is_array(inside, name)).collect()
@@ -255,7 +255,7 @@ impl Names {
         Ok(())
     }
 
-    /// What is given to a function that takes an array is one, and the other way round.
+    /// Propagates: an argument for an array parameter is an array, and vice versa.
     fn spread(&mut self) {
         loop {
             let before = self.arrays.len();
@@ -281,7 +281,7 @@ impl Names {
     }
 }
 
-/// A variable that awk itself reads or sets.
+/// Whether awk itself reads or sets the variable.
 pub(super) fn is_special(name: &str) -> bool {
     super::code::KNOWN.iter().any(|(known, _)| *known == name)
         || matches!(name, "NR" | "NF" | "FNR" | "FILENAME")

@@ -1,17 +1,17 @@
-//! Numbers from strings and back, as C's strtod and printf do it in the C locale.
+//! Converts numbers from and to strings, as C's strtod and printf in the C locale.
 
 use super::value::append;
 
-/// Of mawk's integers: it prints larger ones as `%.6g`.
+/// mawk's largest integer: it prints larger ones as `%.6g`.
 const INTEGER_MAX: f64 = 2_147_483_647.0;
 
-/// The number that a string begins with, 0 if none.
+/// Returns the number at the start of a string, 0 if none.
 #[inline]
 pub(super) fn prefix(text: &[u8]) -> f64 {
     if let Some(number) = plain(text) {
         return number;
     }
-    // The usual: a few digits.
+    // The usual case: a few digits.
     let mut value = 0u64;
     let mut at = 0;
     while at < text.len() && at < 15 {
@@ -30,7 +30,8 @@ pub(super) fn prefix(text: &[u8]) -> f64 {
     scan(text).0
 }
 
-/// Digits, and perhaps a point among them: the usual. Both are exact that are divided, so there is one rounding.
+/// Parses the usual case: digits, possibly with a point. Both operands of the division are exact, so there is
+/// one rounding.
 #[inline]
 fn plain(text: &[u8]) -> Option<f64> {
     if text.len() > 16 {
@@ -55,10 +56,10 @@ fn plain(text: &[u8]) -> Option<f64> {
     }
 }
 
-/// The number that a string from the input looks like: nothing but it and blanks around it.
+/// Returns the number that a string from the input looks like: only the number and blanks around it.
 ///
-/// As mawk tells: it must begin like a number and end with a digit or a point, and must neither be too large nor too
-/// small.
+/// By mawk's rules: it must begin like a number and end with a digit or a point, and be neither too large nor
+/// too small.
 #[inline]
 pub(super) fn looks_like(text: &[u8]) -> Option<f64> {
     if let Some(number) = plain(text) {
@@ -76,7 +77,7 @@ pub(super) fn looks_like(text: &[u8]) -> Option<f64> {
     (length == text.len() && !out_of_range).then_some(number)
 }
 
-/// As strtod: the number, how many bytes it takes, and whether it is out of range.
+/// Parses like strtod. Returns the number, its length in bytes, and whether it is out of range.
 fn scan(text: &[u8]) -> (f64, usize, bool) {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
     let start = text.iter().position(|byte| !is_space(byte)).unwrap_or(text.len());
@@ -111,7 +112,7 @@ fn named(text: &[u8]) -> (f64, usize, bool) {
     }
 }
 
-/// Powers of ten that are exact.
+/// Exact powers of ten.
 const TENS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,
@@ -158,7 +159,7 @@ fn decimal(text: &[u8]) -> (f64, usize, bool) {
     }
     let scale = i64::from(exponent) - fraction as i64;
     let number = if digits <= 15 && (-22..=22).contains(&scale) {
-        // Both are exact, so that there is one rounding.
+        // Both are exact, so there is one rounding.
         if scale < 0 {
             mantissa as f64 / TENS[-scale as usize]
         } else {
@@ -172,7 +173,7 @@ fn decimal(text: &[u8]) -> (f64, usize, bool) {
     (number, at, number.is_infinite() || tiny)
 }
 
-/// Behind `0x`: digits, a point, a binary exponent.
+/// Parses after `0x`: digits, a point, a binary exponent.
 fn hexadecimal(text: &[u8]) -> Option<(f64, usize, bool)> {
     let (mut mantissa, mut exponent) = (0u64, 0i64);
     let (mut at, mut seen, mut point) = (0, false, false);
@@ -184,7 +185,7 @@ fn hexadecimal(text: &[u8]) -> Option<(f64, usize, bool)> {
                     mantissa = mantissa << 4 | u64::from(digit);
                     exponent -= if point { 4 } else { 0 };
                 } else {
-                    // What is cut off still decides a tie.
+                    // A truncated digit still decides a tie.
                     mantissa |= u64::from(digit != 0);
                     exponent += if point { 0 } else { 4 };
                 }
@@ -214,7 +215,7 @@ fn hexadecimal(text: &[u8]) -> Option<(f64, usize, bool)> {
     Some((number, at, number.is_infinite() || tiny))
 }
 
-/// As mawk converts to its integers: cut to their range.
+/// Converts to an integer as mawk does: clamped to its range.
 #[inline]
 pub(super) fn to_integer(number: f64) -> i32 {
     if number >= INTEGER_MAX {
@@ -237,7 +238,7 @@ pub(super) fn write(number: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// 00 to 99.
+/// The strings 00 to 99.
 const PAIRS: [[u8; 2]; 100] = {
     let mut pairs = [[0; 2]; 100];
     let mut number = 0;
@@ -248,7 +249,7 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-/// Appends a whole number.
+/// Appends an integer.
 #[inline]
 pub(super) fn write_integer(number: i64, out: &mut Vec<u8>) {
     if let 0..10 = number {
@@ -257,7 +258,7 @@ pub(super) fn write_integer(number: i64, out: &mut Vec<u8>) {
     write_digits(number, out);
 }
 
-/// Two digits at a time.
+/// Appends two digits at a time.
 fn write_digits(number: i64, out: &mut Vec<u8>) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();
@@ -277,7 +278,7 @@ fn write_digits(number: i64, out: &mut Vec<u8>) {
     append(&digits[at..], out);
 }
 
-/// How a number is to look, but for its width.
+/// The format of a number, without its width.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Style {
     /// `#`.
@@ -285,7 +286,7 @@ pub(super) struct Style {
     pub(super) uppercase: bool,
 }
 
-/// Infinite, or none at all.
+/// Formats infinity and NaN.
 fn special(number: f64, style: &Style, out: &mut Vec<u8>) -> bool {
     if number.is_finite() {
         return false;
@@ -302,7 +303,7 @@ fn special(number: f64, style: &Style, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// `%f`.
+/// Formats `%f`.
 pub(super) fn fixed(number: f64, precision: usize, style: &Style, out: &mut Vec<u8>) {
     if special(number, style, out) {
         return;
@@ -315,8 +316,8 @@ pub(super) fn fixed(number: f64, precision: usize, style: &Style, out: &mut Vec<
     }
 }
 
-/// The same for numbers that are not too large, exactly: as an integer of so many fractional digits, rounded to the nearer,
-/// of two that are equally near to the even one.
+/// Formats `%f` for numbers that are not too large, exactly: as an integer with `precision` fractional
+/// digits, rounded to nearest, ties to even.
 fn fixed_by_integers(number: f64, precision: usize, out: &mut Vec<u8>) -> bool {
     let bits = number.to_bits();
     let (exponent, fraction) = ((bits >> 52 & 0x7ff) as u32, bits & ((1 << 52) - 1));
@@ -329,7 +330,7 @@ fn fixed_by_integers(number: f64, precision: usize, out: &mut Vec<u8>) -> bool {
     let ten = 10u64.pow(precision as u32);
     let scaled = u128::from(mantissa) * u128::from(ten);
     let mut figures = 0;
-    // Else it is less than a quarter.
+    // Otherwise it is less than a quarter.
     if shift <= 100 {
         let (rest, half) = (scaled & ((1 << shift) - 1), 1 << shift >> 1);
         figures = (scaled >> shift) as u64;
@@ -352,7 +353,7 @@ fn fixed_by_integers(number: f64, precision: usize, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// `%e`.
+/// Formats `%e`.
 pub(super) fn scientific(number: f64, precision: usize, style: &Style, out: &mut Vec<u8>) {
     if special(number, style, out) {
         return;
@@ -375,7 +376,7 @@ fn write_exponent(exponent: i32, style: &Style, out: &mut Vec<u8>) {
     write_integer(exponent.abs().into(), out);
 }
 
-/// `%g`.
+/// Formats `%g`.
 pub(super) fn general(number: f64, precision: usize, style: &Style, out: &mut Vec<u8>) {
     if special(number, style, out) {
         return;
@@ -409,7 +410,7 @@ pub(super) fn general(number: f64, precision: usize, style: &Style, out: &mut Ve
     trim(style, start, out);
 }
 
-/// Zeros at the end of a fraction go, unless they are asked for.
+/// Removes trailing zeros of a fraction, unless requested.
 fn trim(style: &Style, start: usize, out: &mut Vec<u8>) {
     let has_point = out[start..].contains(&b'.');
     if style.alternative {
@@ -478,7 +479,7 @@ mod tests {
         for round in 0..200_000u64 {
             let state = random.next();
             let number = match round % 4 {
-                // Ties are many among these.
+                // Many of these are ties.
                 0 => (state >> 40) as f64 / 16.0 - 1000.0,
                 1 => (state >> 34) as f64 / 100.0,
                 2 => f64::from_bits(state),

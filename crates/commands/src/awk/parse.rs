@@ -1,6 +1,6 @@
-//! Reads the whole language of POSIX: programs, rules and statements. Expressions are in `expression`.
+//! Parses the whole language of POSIX: programs, rules and statements. Expressions are in `expression`.
 //!
-//! What is wrong, and what is read in different ways by different awks, is declined: the real one then says so.
+//! Declines errors, and syntax that awks parse differently: the real awk then reports it.
 
 use crate::{Accept, Declined};
 
@@ -11,16 +11,16 @@ use super::tree::{Expr, Function, Pattern, Program, Redirect, Rule, Statement};
 pub(super) struct Parser<'a> {
     pub(super) lexer: Lexer<'a>,
     pub(super) token: Token,
-    /// `>` is no comparison here: it begins a redirection.
+    /// Whether `>` begins a redirection, not a comparison.
     pub(super) no_greater: bool,
-    /// `in` belongs to what stands around (`for (x in a)`).
+    /// The nesting depth.
     pub(super) depth: usize,
 }
 
-/// Expressions and statements nested more deeply are refused.
+/// Deeper nesting of expressions and statements is declined.
 const DEPTH_MAX: usize = 100;
 
-/// Reads a program.
+/// Parses a program.
 pub(super) fn parse(text: &[u8], dialect: Dialect) -> Accept<Program> {
     if text.contains(&0) {
         return Declined::because("a NUL in the program");
@@ -32,7 +32,7 @@ pub(super) fn parse(text: &[u8], dialect: Dialect) -> Accept<Program> {
     parser.skip_newlines()?;
     while parser.token != Token::End {
         parser.item(&mut program)?;
-        // One semicolon ends an item; where there is none to end, awks differ.
+        // One semicolon ends an item; a stray one differs between awks.
         let _ended = parser.eat(";")?;
         parser.skip_newlines()?;
     }
@@ -75,7 +75,7 @@ impl Parser<'_> {
         })
     }
 
-    /// One level deeper, so that no program can make us run out of stack.
+    /// Parses one level deeper, so that no program can overflow the stack.
     pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Accept<T>) -> Accept<T> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -159,7 +159,7 @@ impl Parser<'_> {
         Ok(Function { name, parameters, body: self.block()? })
     }
 
-    /// `{ statements }`.
+    /// Parses `{ statements }`.
     fn block(&mut self) -> Accept<Vec<Statement>> {
         self.deeper(|parser| {
             parser.expect("{")?;
@@ -209,7 +209,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `(expr)` and the newlines behind it.
+    /// Parses `(expr)` and the newlines after it.
     fn test(&mut self) -> Accept<Expr> {
         self.expect("(")?;
         let test = self.expr()?;
@@ -217,7 +217,7 @@ impl Parser<'_> {
         Ok(test)
     }
 
-    /// What is done in a loop, or nothing.
+    /// Parses the body of a loop, possibly empty.
     fn body(&mut self) -> Accept<Statement> {
         self.skip_newlines()?;
         if self.eat(";")? {
@@ -229,7 +229,8 @@ impl Parser<'_> {
     fn if_(&mut self) -> Accept<Statement> {
         let test = self.test()?;
         let yes = Box::new(self.body()?);
-        // Newlines may stand before else; a semicolon only as the end of a simple statement, which is read by now.
+        // Newlines may precede else; a semicolon only as the end of a simple statement, which is consumed
+        // already.
         self.skip_newlines()?;
         let ends_again = self.is(";");
         self.skip_ends()?;
@@ -289,7 +290,7 @@ impl Parser<'_> {
         matches!(self.token, Token::Newline | Token::End | Token::Sign(";" | "}"))
     }
 
-    /// What may stand behind `exit` and `return`.
+    /// Parses the optional expression after `exit` and `return`.
     fn maybe_expr(&mut self) -> Accept<Option<Expr>> {
         self.advance()?;
         if self.ends_simple() { Ok(None) } else { self.expr().map(Some) }

@@ -1,7 +1,7 @@
-//! awk's regular expressions, as the engine of grep and sed reads them.
+//! awk's regular expressions, in the syntax of the engine of grep and sed.
 //!
-//! The two languages differ in their escapes, in braces and in where an anchor is one. What is read in the same way by
-//! all is written again in sed's; the rest is declined.
+//! The two languages differ in their escapes, in braces and in the position of anchors. Syntax that all awks
+//! parse alike is rewritten in sed's; the rest is declined.
 
 use std::ops::Range;
 
@@ -16,13 +16,13 @@ use super::substitute::Single;
 pub(super) struct Pattern {
     regex: Regex,
     plain: Option<Plain>,
-    /// Every match is one of these, and what goes on behind it.
+    /// Set if every match is a single byte or a run after one.
     single: Option<Single>,
-    /// As it was read.
+    /// The expression in sed's syntax.
     translated: Vec<u8>,
 }
 
-/// What can be asked without an automaton.
+/// Forms that need no automaton.
 #[derive(Clone, Debug)]
 enum Plain {
     /// `^abc$`.
@@ -53,8 +53,8 @@ impl Pattern {
         Ok(Pattern { regex, plain: plain(text), single, translated })
     }
 
-    /// For whole lines: what matches in one of them, and no match crosses from one to the next. `None` where a line by
-    /// itself may match in another way.
+    /// Returns the expression for many lines at once: no match crosses lines. `None` if a single line may
+    /// match differently.
     pub(super) fn over_lines(&self) -> Option<Regex> {
         if matches!(self.plain, Some(Plain::Whole(_))) {
             return None;
@@ -79,29 +79,29 @@ impl Pattern {
         }
     }
 
-    /// The leftmost-longest match. What stands before the span decides what `^` means.
+    /// Returns the leftmost-longest match. The text before the span decides `^`.
     pub(super) fn find(&mut self, text: &[u8], span: Range<usize>) -> Option<(usize, usize)> {
-        // Searches are patient: none is given up.
+        // Patient searches never give up.
         self.regex.find(text, span).unwrap_or(None)
     }
 
-    /// Calls for one match after another, each behind the one before, an empty one a byte behind that.
+    /// Calls `found` for successive matches, each after the previous one, an empty one a byte later.
     pub(super) fn each(&mut self, text: &[u8], found: impl FnMut(usize, usize)) {
         self.regex.each(text, found);
     }
 
-    /// The set, if every match is one member of it, or one and all that go on behind it.
+    /// Returns the set, if every match is one member of it, or one and a run after it.
     pub(super) fn single(&self) -> Option<&Single> {
         self.single.as_ref()
     }
 
-    /// Could it match the empty string?
+    /// Whether it could match the empty string.
     pub(super) fn may_match_nothing(&self) -> bool {
         self.regex.may_match_nothing()
     }
 }
 
-/// Of an expression that is plain characters between anchors.
+/// Recognises plain characters between anchors.
 fn plain(text: &[u8]) -> Option<Plain> {
     let (begins, rest) = (text.starts_with(b"^"), text.strip_prefix(b"^").unwrap_or(text));
     let (ends, inner) = (rest.ends_with(b"$"), rest.strip_suffix(b"$").unwrap_or(rest));
@@ -139,7 +139,7 @@ impl Translator<'_> {
 
     fn all(mut self) -> Accept<Vec<u8>> {
         let mut out = Vec::with_capacity(self.text.len() + 8);
-        // Nothing stands before in this branch.
+        // At the start of the branch.
         let mut first = true;
         let mut repeated = false;
         while let Some(byte) = self.next() {
@@ -154,7 +154,7 @@ impl Translator<'_> {
                     out.push(byte);
                 }
                 b'^' if was_first => {
-                    // What follows is the first of its branch, but no second anchor.
+                    // What follows is first in its branch, but no second anchor.
                     if matches!(self.peek(), Some(b'*' | b'+' | b'?' | b'^')) {
                         return Declined::because("a repetition behind ^");
                     }
@@ -202,7 +202,7 @@ impl Translator<'_> {
         Ok(out)
     }
 
-    /// What an escape stands for.
+    /// Returns the character of an escape.
     fn escape(&mut self, in_brackets: bool) -> Accept<u8> {
         let Some(byte) = self.next() else { return Declined::because("a trailing backslash") };
         Ok(match byte {
@@ -224,7 +224,7 @@ impl Translator<'_> {
         })
     }
 
-    /// A list in brackets: what its members are, in an order that needs no escapes.
+    /// Rewrites a bracket expression in an order that needs no escapes.
     fn bracket(&mut self, out: &mut Vec<u8>) -> Accept<()> {
         let negated = self.peek() == Some(b'^');
         self.at += usize::from(negated);
@@ -255,7 +255,7 @@ impl Translator<'_> {
         write_bracket(negated, &members, &classes, out)
     }
 
-    /// Behind `[` before a colon: the class with its brackets.
+    /// Parses a class after `[` before a colon, with its brackets.
     fn class(&mut self) -> Accept<Vec<u8>> {
         let rest = &self.text[self.at - 1..];
         let Some(end) = memchr::memmem::find(rest, b":]") else {
@@ -283,7 +283,7 @@ impl Translator<'_> {
         Ok(class.to_vec())
     }
 
-    /// The end of a range, if a dash follows that is not the last member.
+    /// Parses the end of a range, if a dash follows that is not the last member.
     fn range_end(&mut self) -> Accept<Option<u8>> {
         if self.peek() != Some(b'-') || matches!(self.text.get(self.at + 1), None | Some(b']')) {
             return Ok(None);
@@ -331,7 +331,7 @@ fn write_bracket(negated: bool, members: &[bool; 256], classes: &[u8], out: &mut
         out.push(b'[');
     }
     if has(b'\\') {
-        // Two of them are one to sed, whatever follows.
+        // In sed a doubled backslash is one in any position.
         out.extend_from_slice(b"\\\\");
     }
     if has(b'\n') {
@@ -350,7 +350,7 @@ fn write_bracket(negated: bool, members: &[bool; 256], classes: &[u8], out: &mut
     Ok(())
 }
 
-/// A character for itself.
+/// Appends a literal character.
 fn literal(byte: u8, out: &mut Vec<u8>) -> Accept<()> {
     match byte {
         0 => return Declined::because("a NUL in an expression"),

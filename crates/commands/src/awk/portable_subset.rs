@@ -1,12 +1,13 @@
-//! gawk and original-awk, where all awks agree: programs that treat each record by itself, know nothing of numbers but
-//! how long something is, and whose expressions every awk reads in the same way. What is not on the list is declined.
+//! The subset of programs for gawk and original-awk where all awks agree: each record is independent, the
+//! only numbers are lengths and counts, and every awk parses the expressions alike. Anything not listed is
+//! declined.
 
 use crate::{Accept, Charset, Declined};
 
 use super::arguments::Line;
 use super::tree::{Builtin, Expr, Order, Pattern, Program, Statement};
 
-/// Declines whatever may differ from mawk.
+/// Declines what may differ from mawk.
 pub(super) fn check(program: &Program, line: &Line, charset: Charset) -> Accept<()> {
     // In UTF-8 the one true awk converts what it maps, and ends at an invalid sequence.
     let look = Look { bytes: charset == Charset::C };
@@ -51,7 +52,7 @@ fn is_separator(name: &str, value: &[u8]) -> bool {
     }
 }
 
-/// `FS = OFS = ","`.
+/// Recognises `FS = OFS = ","`.
 fn sets_separators(expr: &Expr) -> bool {
     match expr {
         Expr::Assign(place, value) => match (&**place, &**value) {
@@ -71,7 +72,7 @@ fn sets_separators(expr: &Expr) -> bool {
 
 /// How far this awk is like mawk.
 struct Look {
-    /// Characters are bytes.
+    /// Whether characters are bytes.
     bytes: bool,
 }
 
@@ -98,9 +99,9 @@ impl Look {
             return unsure("what is replaced");
         };
         let plain = !by.iter().any(|byte| matches!(byte, b'&' | b'\\' | b'\n' | 0));
-        // What a match of nothing is worth.
+        // Awks disagree about empty matches.
         let something = !regex.iter().any(|byte| matches!(byte, b'*' | b'?' | b'|'));
-        // gawk makes a field that it looks for in vain.
+        // gawk creates a field that it searches in vain.
         let in_record = |place: &Expr| matches!(place, Expr::Field(index) if **index == Expr::Number(0.0));
         if !plain || !something || !place.iter().all(in_record) {
             return unsure("what is replaced");
@@ -108,7 +109,7 @@ impl Look {
         self.regex(regex)
     }
 
-    /// Printed as it is, or a number that is small and whole.
+    /// Accepts what prints unchanged, or a small integer.
     fn printed(&self, expr: &Expr) -> Accept<()> {
         match expr {
             Expr::Number(number) if number.fract() == 0.0 && (0.0..1e9).contains(number) => Ok(()),
@@ -117,7 +118,7 @@ impl Look {
         }
     }
 
-    /// Never taken for a number.
+    /// Accepts what is never a number.
     fn text(&self, expr: &Expr) -> Accept<()> {
         match expr {
             Expr::Text(text) if !text.contains(&0) => Ok(()),
@@ -144,7 +145,7 @@ impl Look {
         }
     }
 
-    /// NF, or the length of something.
+    /// Whether it is NF, or a length.
     fn is_count(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Name(name) => name == "NF",
@@ -189,7 +190,8 @@ impl Look {
         }
     }
 
-    /// Characters, sets of letters and digits, and what repeats one of them: no braces, no groups, no classes.
+    /// Accepts characters, sets of letters and digits, and repetitions of one of them: no braces, groups or
+    /// classes.
     fn regex(&self, text: &[u8]) -> Accept<()> {
         let literal = |byte: u8| {
             byte.is_ascii_alphanumeric()
@@ -221,7 +223,7 @@ impl Look {
                 b'$' if at == text.len() && atom => {}
                 b'*' | b'+' | b'?' if atom => {
                     atom = false;
-                    // Whatever stands before a second one is not the same in all.
+                    // Awks disagree about the operand of a second one.
                     if matches!(text.get(at), Some(b'*' | b'+' | b'?')) {
                         return unsure("an expression of this kind");
                     }
@@ -269,13 +271,13 @@ impl Look {
     }
 }
 
-/// `$3`, by its number, from this one on.
+/// Whether it is a field with a constant number, at least `least`.
 fn is_field(expr: &Expr, least: usize) -> bool {
     let Expr::Field(index) = expr else { return false };
     matches!(&**index, Expr::Number(number) if number.fract() == 0.0 && (least as f64..=100.0).contains(number))
 }
 
-/// `$NF`.
+/// Whether it is `$NF`.
 fn is_last(expr: &Expr) -> bool {
     matches!(expr, Expr::Field(index) if matches!(&**index, Expr::Name(name) if name == "NF"))
 }

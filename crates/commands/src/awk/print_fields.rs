@@ -1,6 +1,6 @@
-//! Programs that print something made of each record's fields, and do nothing else: `{print $1, $7}`, `{printf "%-12s|%8.2f\n", $2, $4}`.
-//! What is wanted of a record is found by the bits of its separators and copied from where it lies; no record is made of any. A number
-//! that is printed as it is written is not read.
+//! Programs that only print something made of each record's fields: `{print $1, $7}`, `{printf
+//! "%-12s|%8.2f\n", $2, $4}`. Finds the needed fields by the bits of separators and copies them from the
+//! block, without records. A number that prints as written is not parsed.
 
 use std::ops::Range;
 
@@ -10,34 +10,34 @@ use super::format::{Conversion, Piece, Size};
 use super::number;
 use super::value::{self, Value};
 
-/// What is printed of each record.
+/// The output for each record.
 #[derive(Clone, Debug)]
 pub(super) struct Printed {
     parts: Vec<PrintedPart>,
-    /// The fields that are wanted, without the record itself, in order.
+    /// The needed fields, without the record itself, in order.
     wanted: Vec<usize>,
     separator: Separator,
     words: Vec<u64>,
-    /// Where those of a record are.
+    /// Their ranges in a record.
     found: Vec<Range<usize>>,
 }
 
-/// A part of what is printed.
+/// A part of the output.
 #[derive(Clone, Debug)]
 enum PrintedPart {
     Text(Vec<u8>),
     Record,
     RecordNumber,
-    /// The index of one of those that are wanted.
+    /// The index of a needed field.
     Field(usize),
     Formatted(usize, Conversion),
 }
 
-/// A field from here on is left to the machine: it finds many at once.
+/// Higher fields are left to the machine: it finds many at once.
 const FIELD_MAX: usize = 64;
 
 impl Printed {
-    /// `None` if the program is none. Its BEGIN has run, and these variables are as it has left them.
+    /// `None` if the program is of another kind. Its BEGIN has run and left these variables.
     pub(super) fn of(code: &Code, globals: &[Value]) -> Option<Printed> {
         let [Rule { when: When::Always | When::If(Get::Number(1.0)), action }] = code.rules.as_slice() else {
             return None;
@@ -97,7 +97,7 @@ impl Printed {
         Some(())
     }
 
-    /// What is written as it is.
+    /// Adds a part that prints unchanged.
     fn add(&mut self, arg: &Get) -> Option<()> {
         match arg {
             Get::Text(text) => self.text(|out| text.write(out)),
@@ -114,7 +114,7 @@ impl Printed {
         Some(())
     }
 
-    /// Texts that stand together are one.
+    /// Merges adjacent texts.
     fn text(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         if !matches!(self.parts.last(), Some(PrintedPart::Text(_))) {
             self.parts.push(PrintedPart::Text(Vec::new()));
@@ -135,7 +135,7 @@ impl Printed {
         }))
     }
 
-    /// Fields are found from left to right.
+    /// Sorts the fields: they are found from left to right.
     fn in_order(&mut self) {
         let mut sorted = self.wanted.clone();
         sorted.sort_unstable();
@@ -148,7 +148,8 @@ impl Printed {
         self.wanted = sorted;
     }
 
-    /// Over whole lines, the last of which may lack its end, before which there were so many; how many these are.
+    /// Processes whole lines, the last of which may lack its end. `before`: earlier lines. Returns the number
+    /// of lines.
     pub(super) fn run(&mut self, block: &[u8], ends: &mut Vec<u64>, before: u64, out: &mut Vec<u8>) -> u64 {
         let Printed { parts, wanted, separator, words, found } = self;
         let of_words = matches!(separator, Separator::Blanks);
@@ -180,21 +181,21 @@ impl Printed {
     }
 }
 
-/// Where fields are between blanks; those that are not there are empty.
+/// Finds fields between blanks; missing ones are empty.
 #[inline]
 fn find_words(words: &[u64], line: &Range<usize>, wanted: &[usize], found: &mut [Range<usize>]) {
     let mut bits = Bits::from(words, line.start);
     let mut next = 1;
     for (place, field) in found.iter_mut().zip(wanted) {
         bits.skip(2 * (field - next));
-        // Behind the end of the line they all are.
+        // After the end of the line all are empty.
         let start = bits.next().min(line.end);
         *place = start..bits.next().min(line.end);
         next = field + 1;
     }
 }
 
-/// The same between single bytes.
+/// Finds fields between single bytes.
 #[inline]
 fn find_between(words: &[u64], line: &Range<usize>, wanted: &[usize], found: &mut [Range<usize>]) {
     let mut bits = Bits::from(words, line.start);

@@ -1,5 +1,5 @@
-//! `$0` and its fields. Fields are found as far as they are asked for; `$0` is put together again when it is asked for
-//! after one of them was changed. A record lies in its block until something is assigned to it.
+//! `$0` and its fields. Fields are found on demand; `$0` is joined again when it is read after a field
+//! changed. A record stays in its block until it is assigned.
 
 use std::ops::Range;
 
@@ -7,18 +7,18 @@ use super::fields::{self, Block, Piece, Pieces, Separator};
 use super::number;
 use super::value::{Operand, Text, Value, append};
 
-/// What `$0` is.
+/// The state of `$0`.
 #[derive(Clone, Debug)]
 enum Whole {
-    /// As read: what the pieces lie in.
+    /// As read: the source of the pieces.
     Source,
-    /// As read or assigned, but a string and not a number.
+    /// As read or assigned, but a string, not a number.
     SourceText,
-    /// A field was changed: it must be put together.
+    /// A field changed: it must be joined.
     Stale,
-    /// Put together, in `text`.
+    /// Joined, in `text`.
     Joined { like_input: bool },
-    /// Assigned, or its only field was, and no string.
+    /// Assigned, or its only field was, and not a string.
     Own(Value),
 }
 
@@ -26,16 +26,16 @@ enum Whole {
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     block: Block,
-    /// `$0` where it was assigned.
+    /// The assigned `$0`.
     assigned: Vec<u8>,
     in_block: bool,
-    /// Where it lies in one of these.
+    /// Its range in one of these.
     span: Range<usize>,
-    /// Put together.
+    /// The joined record.
     text: Vec<u8>,
     whole: Whole,
     pieces: Pieces,
-    /// Of fields that were assigned.
+    /// The values of assigned fields.
     values: Vec<Value>,
     count: Option<usize>,
     separator: Separator,
@@ -60,7 +60,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// The same as [`value`](Self::value) in the place of another.
+    /// Assigns its [`value`](Self::value) to another.
     #[inline]
     pub(super) fn put(self, to: &mut Value) {
         match self {
@@ -103,7 +103,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Its characters, unless it is a number that would have to be written.
+    /// Returns its bytes, unless it is a number that must be formatted.
     #[inline]
     pub(super) fn bytes(self) -> Option<&'a [u8]> {
         match self {
@@ -130,24 +130,24 @@ impl Record {
         }
     }
 
-    /// A record by itself.
+    /// Sets a single record.
     pub(super) fn enter_alone(&mut self, record: &[u8]) {
         self.block.set(record);
         self.enter(0..record.len());
     }
 
-    /// Records from the input, each of which is then [entered](Self::enter).
+    /// Sets the records of a block, each of which is then [entered](Self::enter).
     pub(super) fn set_block(&mut self, block: &[u8]) {
         self.block.set(block);
     }
 
-    /// What would be the record if it were entered.
+    /// Returns the bytes of a record before it is entered.
     #[inline]
     pub(super) fn lying(&self, span: &Range<usize>) -> &[u8] {
         &self.block.bytes[span.start..span.end]
     }
 
-    /// A new record from the input: where it lies in the block.
+    /// Enters a record of the block.
     #[inline]
     pub(super) fn enter(&mut self, span: Range<usize>) {
         self.in_block = true;
@@ -168,7 +168,7 @@ impl Record {
         if self.in_block { &self.block.bytes } else { &self.assigned }
     }
 
-    /// `$0 = text`; the buffer is taken, and an old one left in its place.
+    /// Sets `$0 = text`; swaps the buffer with an old one.
     pub(super) fn set_text(&mut self, text: &mut Vec<u8>) {
         std::mem::swap(&mut self.assigned, text);
         self.be_assigned(Whole::SourceText);
@@ -181,7 +181,7 @@ impl Record {
         self.start_over();
     }
 
-    /// `$0 = value`.
+    /// Sets `$0 = value`.
     pub(super) fn set_value(&mut self, value: Value) {
         self.assigned.clear();
         value.write(&mut self.assigned);
@@ -192,14 +192,14 @@ impl Record {
         });
     }
 
-    /// How long a field is, if that is known at once.
+    /// Returns the length of a field, if immediately known.
     #[inline]
     pub(super) fn known_length(&self, number: usize) -> Option<usize> {
         let piece = self.pieces.found.get(number.wrapping_sub(1)).filter(|piece| !piece.is_own())?;
         Some(piece.end - piece.start)
     }
 
-    /// How many fields there are.
+    /// Returns the number of fields.
     #[inline]
     pub(super) fn count(&mut self) -> usize {
         if self.pieces.complete {
@@ -220,7 +220,7 @@ impl Record {
         self.pieces.found.len()
     }
 
-    /// A field from 1. One that is not there is an empty string.
+    /// Returns a field from 1. A missing one is an empty string.
     #[inline]
     pub(super) fn field(&mut self, number: usize) -> Found<'_> {
         if self.pieces.found.len() < number && !self.pieces.complete {
@@ -233,7 +233,7 @@ impl Record {
         }
     }
 
-    /// The same where the next number asked for is likely to be another.
+    /// Returns a field, expecting other numbers next.
     #[inline]
     pub(super) fn any_field(&mut self, number: usize) -> Found<'_> {
         if self.pieces.found.len() < number {
@@ -242,7 +242,7 @@ impl Record {
         self.field(number)
     }
 
-    /// `$0`; what is put between fields if it must be put together.
+    /// Returns `$0`, joining it with `between` if necessary.
     #[inline]
     pub(super) fn whole(&mut self, between: &Value) -> Found<'_> {
         if matches!(self.whole, Whole::Source) {
@@ -264,7 +264,7 @@ impl Record {
         }
     }
 
-    /// Fields that were not looked for, where they stand as they would if they were put together; all are found elsewhere.
+    /// Returns the range of fields not yet searched, if they look as in a joined record; otherwise finds all.
     fn rest(&mut self, between: &Value) -> Option<Range<usize>> {
         let rest = self.pieces.at..self.span.end;
         let even = self.in_block
@@ -305,7 +305,7 @@ impl Record {
         self.whole = Whole::Joined { like_input };
     }
 
-    /// Neighbours between which the separator stands already are copied as they stand.
+    /// Joins the fields. Adjacent ones with the right separator between them are copied together.
     fn join_fields(&self, between: &Value, text: &mut Vec<u8>) {
         let mut separator = Vec::new();
         let separator = match between.bytes() {
@@ -364,7 +364,7 @@ impl Record {
         self.whole = Whole::Stale;
     }
 
-    /// Empty fields up to so many.
+    /// Adds empty fields up to `count`.
     fn extend(&mut self, count: usize) {
         while self.pieces.found.len() < count {
             self.pieces.found.push(Piece::own(self.values.len()));
@@ -372,7 +372,7 @@ impl Record {
         }
     }
 
-    /// Finds fields until there are so many, or no more.
+    /// Finds fields until there are `wanted`, or no more.
     fn find(&mut self, wanted: usize) {
         let Record { pieces, separator, .. } = self;
         if pieces.complete {

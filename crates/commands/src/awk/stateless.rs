@@ -1,9 +1,9 @@
-//! Which programs treat each record by itself, so that several awks can share the lines of one input: those that the analysis
-//! of the language finds so, whatever keeps them from running natively.
+//! Decides which programs treat records independently, so that several awks can share the lines of one input:
+//! those that the language's analysis accepts, whatever prevents native execution.
 //!
-//! A message of awk names the record, and gawk warns of bytes that are no characters, once. An input that has a name can
-//! be read again from its beginning if an awk says anything; one that has none is shared only where no awk has
-//! anything to say.
+//! A message of awk names the record, and gawk warns once about invalid bytes. An input with a name can be
+//! read again from its beginning if an awk prints a message; one without a name is shared only if no awk can
+//! print one.
 
 use super::analyse::every_expr;
 use super::arguments::Line;
@@ -13,7 +13,7 @@ use super::{Dialect, analyse, arguments, parse, prints, whole_lines};
 use crate::tool::stateless::{Data, Errors, Stateless, Statuses, names_in};
 use crate::{Accept, Charset, Context, Declined, Input};
 
-/// Names by which a program learns of more than its record, in one awk or another, or does more than print.
+/// Names by which a program in some awk sees more than its record, or does more than print.
 const CONNECTING: [&str; 33] = [
     "NR",
     "FNR",
@@ -50,7 +50,7 @@ const CONNECTING: [&str; 33] = [
     "namespace",
 ];
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless> {
     let dialect = Dialect::of(context)?;
     let no_scripts = |_: &[u8]| Declined::because("a program in a file, which each process would read anew");
@@ -73,7 +73,7 @@ pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless
     if errors == Errors::Alike && (may_fail || says_something(&program)) {
         return Declined::because("what awk says of an error, in an input without a name");
     }
-    // mawk knows bytes alone.
+    // mawk handles bytes only.
     if errors == Errors::Alike && dialect != Dialect::Mawk && context.locale.ctype != Charset::C {
         return Declined::because(
             "what awk says of bytes that are no characters, in an input without a name",
@@ -83,7 +83,8 @@ pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless
     Ok(Stateless { data, errors, ..Stateless::lines(input, line.resume, Statuses::AnyIsTheEnd) })
 }
 
-/// Declines a program that does not treat each record by itself, or does more than print. Tells whether it may fail.
+/// Declines a program that does not treat records independently, or does more than print. Returns whether it
+/// may fail.
 fn alone(program: &Program, line: &Line) -> Accept<bool> {
     let names = Names::of(program)?;
     whole_lines::check_lengths(program, &line.program, &names)?;
@@ -107,7 +108,7 @@ fn alone(program: &Program, line: &Line) -> Accept<bool> {
     }
 }
 
-/// Could some awk have something to say of it: of a division, of a format, of an expression made while it runs?
+/// Whether some awk could print a message: for a division, a format, a computed expression.
 fn says_something(program: &Program) -> bool {
     let constant = |expr: Option<&Expr>| matches!(expr, Some(Expr::Regex(_)));
     let mut says = !program.functions.is_empty();

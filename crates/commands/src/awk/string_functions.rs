@@ -1,4 +1,4 @@
-//! Runs a program: the functions that cut, search and change strings.
+//! Runs a program: functions that cut, search and change strings.
 
 use super::code::{Get, LValue, OFS, RLENGTH, RSTART, Replacement, ReplacementPart, Table, is_still};
 use super::eval::written;
@@ -29,8 +29,8 @@ impl Machine {
         Ok(pieces as f64)
     }
 
-    /// As mawk cuts: start and length lose their fractions first, and what lies before the beginning is not counted
-    /// quite as POSIX has it.
+    /// Cuts as mawk does: start and length lose their fractions first, and positions before the beginning are
+    /// not counted quite as in POSIX.
     pub(super) fn substr(
         &mut self,
         text: &Get,
@@ -141,7 +141,7 @@ impl Machine {
     }
 }
 
-/// As mawk cuts: what lies before the beginning is not counted quite as POSIX has it.
+/// Cuts as mawk does: positions before the beginning are not counted quite as in POSIX.
 fn cut(text: &[u8], start: i32, mut count: i32) -> &[u8] {
     let size = text.len() as i32;
     let mut at = start.wrapping_sub(1);

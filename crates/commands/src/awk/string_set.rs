@@ -1,27 +1,27 @@
-//! A set of strings that is only added to, for programs that ask of each record whether there was one like it: short strings lie in
-//! the table itself, so that to find one is to look at one place.
+//! A grow-only set of strings, for programs that test whether each record is new: short strings are in the
+//! table itself, so that a lookup reads one location.
 
 use super::array::Seed;
 
-/// Short strings have at most so many bytes.
+/// Maximum length of a short string.
 const SHORT_MAX: usize = 15;
 const SLOTS_AT_FIRST: usize = 256;
 
-/// What stands in the table: nothing; the bytes of a short string, and behind them its length and one; or the hash of a long string,
-/// and where it lies.
+/// A slot: empty; the bytes of a short string followed by its length plus one; or the hash of a long string
+/// and its offset.
 type Slot = [u64; 2];
 
 const NOTHING: Slot = [0, 0];
-/// In the last byte of the slot of a long string.
+/// Marks the slot of a long string, in the last byte.
 const LONG: u64 = 0xFF << 56;
 
 /// The set.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// A power of two, at least half of them nothing.
+    /// A power of two, at least half of them empty.
     slots: Vec<Slot>,
     used: usize,
-    /// Long strings, each behind its length in eight bytes.
+    /// Long strings, each after its length in eight bytes.
     long: Vec<u8>,
     seed: Seed,
 }
@@ -31,7 +31,7 @@ impl Seen {
         Seen { slots: vec![NOTHING; SLOTS_AT_FIRST], used: 0, long: Vec::new(), seed: Seed::new() }
     }
 
-    /// Adds the string that stands there in a text; whether it was not there yet.
+    /// Adds a substring. Returns whether it is new.
     #[inline]
     pub(super) fn add(&mut self, text: &[u8], start: usize, end: usize) -> bool {
         if end - start > SHORT_MAX {
@@ -67,7 +67,7 @@ impl Seen {
         true
     }
 
-    /// Whether the long string that lies there is this one. A short one is none.
+    /// Whether the slot refers to this long string. `false` for a short one.
     fn is_at(&self, place: u64, string: &[u8]) -> bool {
         let lies = (place & !LONG) as usize;
         place & LONG == LONG
@@ -98,14 +98,14 @@ impl Seen {
         }
     }
 
-    /// Where to begin to look.
+    /// Returns the first slot to probe.
     #[inline]
     fn place(&self, hash: u64) -> usize {
         hash as usize & (self.slots.len() - 1)
     }
 }
 
-/// The slot of a short string.
+/// Makes the slot of a short string.
 #[inline]
 fn short(text: &[u8], start: usize, length: usize) -> Slot {
     let sixteen = match text[start..].first_chunk::<16>() {
@@ -129,7 +129,7 @@ mod tests {
     fn it_is_like_a_set_of_strings() {
         let (mut seen, mut expected, mut random) = (Seen::new(), HashSet::new(), Random::new(1));
         for _ in 0..300_000 {
-            // Of lengths around that from which strings are long, with bytes that slots are made of.
+            // Lengths around the limit of short strings, with bytes that occur in slots.
             let length = random.below(24);
             let text: Vec<u8> = (0..length + random.below(20))
                 .map(|at| if at < 10 { 0 } else { random.pick(&[0, 0, 0, 1, 0xFF]) })

@@ -1,26 +1,27 @@
-//! Rules one behind another that compare the record with strings: `$0 == "{" || $0 == "[" { … } $0 == "," { next }`. Which of
-//! them is the first to hold is looked up, by the byte that the record is or by comparing it with each longer string once,
-//! instead of asking one rule after another, as most records of such programs are for none of them, or for the last.
+//! Consecutive rules that compare the record with strings: `$0 == "{" || $0 == "[" { … } $0 == "," { next }`.
+//! The first true one is looked up, by a one-byte record's byte or by comparing with each longer string once,
+//! instead of testing one rule after another: most records of such programs match none of them, or the last.
 
 use super::code::{Do, Get, LValue, OneOf, Rule, When};
 use super::tree::Order;
 use super::value::{Text, same};
 
-/// Which rule comes first, of those at the beginning that compare the record.
+/// Looks up the first matching rule, among the leading ones that compare the record.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
-    /// For records of one byte; [`rules`](Self::rules) if none holds.
+    /// For records of one byte; [`rules`](Self::rules) if none matches.
     by_byte: Box<[u8; 256]>,
     /// For others, in the order of the rules.
     others: Vec<(Text, u8)>,
-    /// How many rules there are of which one is chosen.
+    /// The number of rules covered.
     rules: u8,
-    /// Those of which nothing is seen but the number of records: `$0 == "," { next }`, where no END can ask for the last record.
+    /// Rules whose only effect is the record count: `$0 == "," { next }`, where no END can read the last
+    /// record.
     unseen: Vec<bool>,
 }
 
 impl Choice {
-    /// Those at the beginning of `rules`; `None` if one alone compares the record.
+    /// Covers the leading `rules`; `None` if only one compares the record.
     pub(super) fn of(rules: &[Rule], has_no_end: bool) -> Option<Choice> {
         let sets: Vec<OneOf> = rules.iter().map_while(compared).take(usize::from(u8::MAX)).collect();
         if sets.len() < 2 {
@@ -46,7 +47,8 @@ impl Choice {
         Some(choice)
     }
 
-    /// The first rule that may hold for a record: one of those that were compared does, any behind them is to be asked.
+    /// Returns the first rule that may match a record: a covered rule certainly does, a later one must be
+    /// tested.
     #[inline]
     pub(super) fn first(&self, record: &[u8]) -> usize {
         usize::from(match record {
@@ -58,20 +60,20 @@ impl Choice {
         })
     }
 
-    /// Whether nothing is seen of a record that the rule is for.
+    /// Whether a record of the rule has no visible effect.
     #[inline]
     pub(super) fn is_unseen(&self, rule: usize) -> bool {
         self.unseen.get(rule).is_some_and(|unseen| *unseen)
     }
 
-    /// Whether the rule is one of those that were compared.
+    /// Whether the rule is covered.
     #[inline]
     pub(super) fn is_judged(&self, rule: usize) -> bool {
         rule < usize::from(self.rules)
     }
 }
 
-/// The strings of which the record must be one for a rule to hold.
+/// Returns the strings that the record must equal for a rule to match.
 fn compared(rule: &Rule) -> Option<OneOf> {
     let is_record = |of: &Get| matches!(of, Get::Of(LValue::Record));
     match &rule.when {

@@ -1,4 +1,4 @@
-//! `sub` and `gsub`: in one text, and, where a program does nothing else, in all lines of a block at once.
+//! `sub` and `gsub`: in one text, and, if a program does nothing else, in all lines of a block at once.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::code::{Code, Do, Get, LValue, ORS, Replacement, ReplacementPart, When
 use super::pattern::Pattern;
 use super::value::{self, Value, append_part};
 
-/// Replaces the first match, or all; how many there were. What is appended means nothing if there were none.
+/// Replaces the first match, or all. Returns the number of matches; if 0, the appended text is meaningless.
 pub(super) fn replace(
     pattern: &mut Pattern,
     all: bool,
@@ -33,7 +33,7 @@ pub(super) fn replace(
         if at < start {
             append_part(text, at..start, out);
         }
-        // A match of nothing right behind a match is none.
+        // An empty match directly after a match does not count.
         if !(start == end && last_end == Some(start)) {
             count += 1;
             if varies && last.is(&text[start..end], parts, out) {
@@ -61,16 +61,16 @@ fn replace_first(pattern: &mut Pattern, parts: &[ReplacementPart], text: &[u8], 
     1
 }
 
-/// What was made of the match before: a match that is the same as that, mawk leaves as it is. (`gsub(/a+/, "&&")` makes `aa1aa` of
-/// `a1aa`.)
+/// The result of the previous match: mawk leaves a match unchanged that equals it. (`gsub(/a+/, "&&")` turns
+/// `a1aa` into `aa1aa`.)
 #[derive(Default)]
 enum Last {
-    /// There was none.
+    /// No previous match.
     #[default]
     None,
-    /// It lies there in the output.
+    /// Its range in the output.
     Made(Range<usize>),
-    /// A match of nothing, which made nothing: mawk thought of it all the same.
+    /// An empty match with an empty result: mawk remembers it too.
     OfNothing,
 }
 
@@ -91,7 +91,7 @@ fn made_of_nothing(parts: &[ReplacementPart]) -> Vec<u8> {
     made
 }
 
-/// For what is often nothing, or one byte.
+/// Appends text that is usually empty, or one byte.
 #[inline(always)]
 fn append(text: &[u8], out: &mut Vec<u8>) {
     match text {
@@ -105,7 +105,7 @@ fn write(parts: &[ReplacementPart], matched: &[u8], out: &mut Vec<u8>) {
     write_part(parts, matched, 0..matched.len(), out);
 }
 
-/// What is made of a match that lies in a text.
+/// Appends the replacement of a match in a text.
 #[inline]
 fn write_part(parts: &[ReplacementPart], text: &[u8], matched: Range<usize>, out: &mut Vec<u8>) {
     for part in parts {
@@ -116,7 +116,7 @@ fn write_part(parts: &[ReplacementPart], text: &[u8], matched: Range<usize>, out
     }
 }
 
-/// A replacement that is always the same.
+/// Returns a constant replacement.
 fn fixed(parts: &[ReplacementPart]) -> Option<&[u8]> {
     match parts {
         [] => Some(b""),
@@ -125,13 +125,13 @@ fn fixed(parts: &[ReplacementPart]) -> Option<&[u8]> {
     }
 }
 
-/// Bytes of which each is a match, or the beginning of one.
+/// Bytes that are a match, or start one.
 #[derive(Clone, Debug)]
 pub(super) struct Single {
     members: Box<[bool; 256]>,
-    /// If there is but one.
+    /// The only one, if there is just one.
     only: Option<u8>,
-    /// Where some go on with a match: of each byte whether it begins one, and whether it goes on.
+    /// For runs: whether each byte begins a match, and whether it continues one.
     runs: Option<Box<[u8; 256]>>,
 }
 
@@ -139,7 +139,7 @@ const BEGINS: u8 = 1;
 const GOES_ON: u8 = 2;
 
 impl Single {
-    /// All behind a member that are of `run` belong to the match.
+    /// All bytes of `run` after a member belong to the match.
     pub(super) fn new(members: Box<[bool; 256]>, run: Option<&[bool; 256]>) -> Self {
         let mut all = (0..=u8::MAX).filter(|byte| members[usize::from(*byte)]);
         let only = all.next().filter(|_| all.next().is_none());
@@ -150,7 +150,7 @@ impl Single {
         Single { members, only, runs }
     }
 
-    /// The same for many lines at once.
+    /// Returns the variant for many lines at once.
     fn over_lines(&self) -> Single {
         let mut single = self.clone();
         single.members[usize::from(b'\n')] = false;
@@ -161,8 +161,8 @@ impl Single {
         single
     }
 
-    /// What stands in the place of each run, or nothing: without a branch per byte, as where runs begin and end is hard to
-    /// foresee.
+    /// Replaces each run by one byte or nothing, without a branch per byte: the ends of runs are hard to
+    /// predict.
     fn replace_runs(marks: &[u8; 256], by: Option<u8>, text: &[u8], out: &mut Vec<u8>) -> usize {
         let start = out.len();
         out.resize(start + text.len(), 0);
@@ -182,7 +182,7 @@ impl Single {
         count
     }
 
-    /// Whether it knows how to put this in their place.
+    /// Whether this replacement is supported.
     fn serves(&self, by: &[u8]) -> bool {
         self.runs.is_none() || by.len() <= 1
     }
@@ -226,7 +226,8 @@ impl Single {
     }
 }
 
-/// One byte for another. What was copied is compared all at once, as compilers know how to, while it is in the nearest cache.
+/// Replaces one byte by another. The copy is compared all at once, which compilers vectorise, while it is in
+/// the L1 cache.
 fn exchange(byte: u8, by: u8, text: &[u8], out: &mut Vec<u8>) {
     for piece in text.chunks(8192) {
         let start = out.len();
@@ -235,7 +236,7 @@ fn exchange(byte: u8, by: u8, text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// One of the substitutions that are all that a program does to each line before it prints it.
+/// A substitution of a program that only substitutes in each line before printing it.
 #[derive(Clone, Debug)]
 struct Pass {
     single: Option<Single>,
@@ -252,7 +253,7 @@ pub(super) struct Passes {
 }
 
 impl Passes {
-    /// `None` if the program is none.
+    /// `None` if the program is of another kind.
     pub(super) fn of(code: &Code, patterns: &[Pattern]) -> Option<Passes> {
         let plain = code.record_end == b'\n' && code.begin.is_empty() && code.end.is_empty();
         if !plain
@@ -279,7 +280,7 @@ impl Passes {
         (!passes.is_empty()).then_some(Passes { passes, made: Vec::new() })
     }
 
-    /// Over whole lines, the last of which may lack its end.
+    /// Processes whole lines, the last of which may lack its end.
     pub(super) fn run(&mut self, block: &[u8], out: &mut Vec<u8>) {
         let mut whole;
         let mut given = block;
@@ -321,7 +322,7 @@ impl Pass {
     fn run(&mut self, lines: &[u8], out: &mut Vec<u8>) {
         if let (Some(single), Some(by)) = (&self.single, fixed(&self.parts)) {
             match (single.only, by) {
-                // Nobody asks how many there are.
+                // The count is not needed.
                 (Some(byte), [by]) if single.runs.is_none() => exchange(byte, *by, lines, out),
                 _ => {
                     single.replace(by, lines, out);
@@ -332,12 +333,12 @@ impl Pass {
         let (end, mut at, mut copied) = (lines.len() - 1, 0, 0);
         let mut last = 0..0;
         let varies = self.all && fixed(&self.parts).is_none();
-        // Searches are patient: none is given up.
+        // Patient searches never give up.
         while at <= end
             && let Ok(Some((start, stop))) = self.lines.find(lines, at..end)
         {
             out.extend_from_slice(&lines[copied..start]);
-            // What equals the last one made, in the same line, stays: see `Last`.
+            // A match that equals the previous result, in the same line, stays: see `Last`.
             if varies
                 && out[last.clone()] == lines[start..stop]
                 && last.end > 0

@@ -1,4 +1,4 @@
-//! Runs a program: what is added up, alone or as one of several.
+//! Runs a program: sums, alone or as one of several threads.
 
 use super::code::{Get, LValue};
 use super::eval::calculate;
@@ -28,7 +28,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The same, as long as it does not matter in which order.
+    /// Adds to a sum, as long as the order does not matter.
     fn add_exactly(&mut self, place: &LValue, value: &Get, sign: f64) -> Ran<()> {
         let by = self.number(value)? * sign;
         match place {
@@ -40,10 +40,10 @@ impl Machine {
         }
     }
 
-    /// What they begin with must be whole as well.
+    /// Checks that the initial values are integers too.
     pub(super) fn check_sums(&mut self) {
         let (variables, arrays) = &self.code.sums;
-        // What is added to -0 may leave it at that, which nothing that began with 0 comes to.
+        // Additions to -0 may leave -0, which a sum from 0 never reaches.
         let fits = |sum: f64| is_small(sum) && !(sum == 0.0 && sum.is_sign_negative());
         let mut small = variables.iter().all(|place| fits(self.globals[*place].number()));
         for number in arrays {
@@ -52,7 +52,7 @@ impl Machine {
         self.inexact |= !small;
     }
 
-    /// Like this one, but it knows of no record yet but so many, and adds nothing that depends on the order.
+    /// Makes a helper that starts after `behind` records, and refuses order-dependent sums.
     pub(super) fn helper(&self, behind: u64) -> Machine {
         let mut helper = self.clone();
         (helper.records, helper.file_records) = (behind, behind);
@@ -63,13 +63,13 @@ impl Machine {
         helper
     }
 
-    /// Adds what a helper has that began behind so many records.
+    /// Adds the sums of a helper that started after `behind` records.
     pub(super) fn join(&mut self, helper: &Machine, behind: u64) {
         self.records += helper.records - behind;
         self.file_records += helper.file_records - behind;
         let code = std::sync::Arc::clone(&self.code);
         let (variables, arrays) = &code.sums;
-        // Whoever adds to them next need not look at each.
+        // A later addition need not check each.
         let mut small = true;
         for place in variables {
             small &= is_small(fold::join(&mut self.globals[*place], &helper.globals[*place]));
@@ -82,17 +82,17 @@ impl Machine {
     }
 }
 
-/// Added in whatever order, such numbers come to the same.
+/// Whether sums of such numbers are independent of their order.
 #[inline(always)]
 fn is_small(number: f64) -> bool {
     number.abs() < SUM_MAX && number as i64 as f64 == number
 }
 
-/// To a sum that is small itself, or nothing yet.
+/// Adds to a small or unset sum.
 #[inline(always)]
 fn add_small(sum: &mut Value, by: f64) -> Ran<()> {
     let added = sum.number() + by;
-    // A sum of whole numbers is whole.
+    // A sum of integers is an integer.
     if !is_small(by) || added.abs() >= SUM_MAX {
         return Err(Stop::Inexact);
     }

@@ -8,8 +8,8 @@ use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
 use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable};
 
-/// Programs, some with the options that they need. No `toupper`: where its text holds a NUL, mawk prints what its memory
-/// held before, which is another thing in another process.
+/// Programs, some with the options that they need. No `toupper`: with a NUL in its text, mawk prints old
+/// memory content, which differs between processes.
 const PROGRAMS: &[&str] = &[
     "'{print $2}'",
     "'{print $1, $NF}'",
@@ -42,7 +42,8 @@ const MAWK_ERRORS: IoErrors = IoErrors { catalogue: None, write: mawk_write_erro
 const ORIGINAL_AWK_ERRORS: IoErrors =
     IoErrors { catalogue: Some("libc"), write: original_awk_write_error, read: io_errors::fatal_read_error };
 
-/// An awk program writes by `>`, `|`, and runs by `system`; comparisons look alike and are taken for these.
+/// Whether the program surely only prints. An awk program writes by `>`, `|`, and runs commands by `system`;
+/// comparisons count as these.
 fn only_prints(args: &[&str]) -> bool {
     let option = |arg: &&str| ["-f", "-i", "-l", "--"].iter().any(|start| arg.starts_with(start));
     !args.iter().any(|arg| option(arg) || arg.contains(['>', '|']) || arg.contains("system"))
@@ -61,7 +62,7 @@ fn mawk_read_error(caller: &Caller, _input: Option<&[u8]>, error: &io::Error) ->
     Unreadable::dies(format!("{}: read error ({})\n", caller.called, caller.reason(error)), 2)
 }
 
-/// Returns what gawk says, without how far it had read.
+/// Returns gawk's message, without its read position.
 fn gawk_write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
     let (called, reason) = (&caller.called, caller.reason(&failure.error));
     match failure.is_beyond_first_buffer() {
@@ -74,7 +75,7 @@ fn original_awk_write_error(caller: &Caller, _failure: &WriteFailure) -> (String
     (format!("{}: write error on /dev/stdout\n source line number 1\n", caller.called), 2)
 }
 
-/// All that pelton knows of `awk`.
+/// The tool row of `awk`.
 pub(crate) static AWK: Tool = Tool {
     name: "awk",
     family: Family::Mawk,
@@ -91,7 +92,7 @@ pub(crate) static AWK: Tool = Tool {
     grammar: Grammar::reader(PROGRAMS, &[]),
 };
 
-/// All that pelton knows of `gawk`.
+/// The tool row of `gawk`.
 pub(crate) static GAWK: Tool = Tool {
     name: "gawk",
     family: Family::Gawk,
@@ -112,7 +113,7 @@ pub(crate) static GAWK: Tool = Tool {
     grammar: Grammar::reader(PROGRAMS, &[]),
 };
 
-/// All that pelton knows of `mawk`.
+/// The tool row of `mawk`.
 pub(crate) static MAWK: Tool = Tool {
     name: "mawk",
     family: Family::Mawk,
@@ -129,7 +130,7 @@ pub(crate) static MAWK: Tool = Tool {
     grammar: Grammar::reader(PROGRAMS, &[]),
 };
 
-/// All that pelton knows of `nawk`.
+/// The tool row of `nawk`.
 pub(crate) static NAWK: Tool = Tool {
     name: "nawk",
     family: Family::OriginalAwk,
@@ -146,7 +147,7 @@ pub(crate) static NAWK: Tool = Tool {
     grammar: Grammar::reader(PROGRAMS, &[]),
 };
 
-/// All that pelton knows of `original-awk`.
+/// The tool row of `original-awk`.
 pub(crate) static ORIGINAL_AWK: Tool = Tool {
     name: "original-awk",
     family: Family::OriginalAwk,

@@ -1,4 +1,4 @@
-//! The tree of a program, as it is written. Names are not resolved yet.
+//! The syntax tree of a program. Names are not resolved yet.
 
 /// A whole program.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +13,7 @@ pub(super) struct Program {
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     pub(super) pattern: Pattern,
-    /// `None`: the record is printed.
+    /// `None`: prints the record.
     pub(super) action: Option<Vec<Statement>>,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Rule {
 pub(super) enum Pattern {
     Always,
     When(Expr),
-    /// From a record where the first holds to one where the second does.
+    /// From a record where the first is true to one where the second is.
     Range(Expr, Expr),
 }
 
@@ -52,7 +52,7 @@ pub(super) enum Statement {
     Continue,
 }
 
-/// Where something is printed instead.
+/// The redirection of output.
 #[derive(Clone, Debug)]
 pub(super) struct Redirect {
     pub(super) how: &'static str,
@@ -60,7 +60,7 @@ pub(super) struct Redirect {
 }
 
 impl Redirect {
-    /// To standard error, by the name that all awks know without opening a file.
+    /// Whether it is standard error, by the name that all awks know without opening a file.
     pub(super) fn is_standard_error(&self) -> bool {
         self.how != "|" && self.to == Expr::Text(b"/dev/stderr".to_vec())
     }
@@ -77,7 +77,7 @@ pub(super) enum Expr {
     /// `(i, j) in a`.
     In(Vec<Expr>, String),
     Assign(Box<Expr>, Box<Expr>),
-    /// `+=` and its like.
+    /// `+=` and the like.
     Update(Arith, Box<Expr>, Box<Expr>),
     /// `++x` (before) and `x++`, by 1 or -1.
     Step {
@@ -100,13 +100,13 @@ pub(super) enum Expr {
     Or(Box<Expr>, Box<Expr>),
     If(Box<Expr>, Box<Expr>, Box<Expr>),
     Concat(Box<Expr>, Box<Expr>),
-    /// In parentheses: several make sense before `in` and after `print` only.
+    /// In parentheses: several are valid only before `in` and after `print`.
     Group(Vec<Expr>),
     Builtin(Builtin, Vec<Expr>),
     /// `length` without parentheses.
     LengthAlone,
     Call(String, Vec<Expr>),
-    /// Any form of it.
+    /// Any form of `getline`.
     Getline(Vec<Expr>),
 }
 
@@ -131,7 +131,7 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// The same seen from the other side.
+    /// Returns the mirrored operator.
     pub(super) fn turned(self) -> Order {
         match self {
             Order::Less => Order::Greater,
@@ -199,7 +199,7 @@ impl Builtin {
         })
     }
 
-    /// The least and the most arguments.
+    /// Returns the least and the most arguments.
     pub(super) fn arity(self) -> (usize, usize) {
         match self {
             Builtin::Length | Builtin::Srand | Builtin::Flush => (0, 1),
@@ -213,12 +213,12 @@ impl Builtin {
 }
 
 impl Expr {
-    /// Something that can be assigned to.
+    /// Whether it can be assigned to.
     pub(super) fn is_place(&self) -> bool {
         matches!(self, Expr::Name(_) | Expr::Field(_) | Expr::Element(..))
     }
 
-    /// The expressions in it.
+    /// Returns its subexpressions.
     pub(super) fn parts(&self) -> Vec<&Expr> {
         match self {
             Expr::Number(_) | Expr::Text(_) | Expr::Regex(_) | Expr::Name(_) | Expr::LengthAlone => {
@@ -246,7 +246,7 @@ impl Expr {
 }
 
 impl Statement {
-    /// The expressions that stand in it, and the statements.
+    /// Returns its expressions and statements.
     pub(super) fn parts(&self) -> (Vec<&Expr>, Vec<&Statement>) {
         let boxed = |part: &'_ Option<Box<Statement>>| part.is_some();
         match self {

@@ -1,11 +1,11 @@
-//! Values: numbers, strings, and what came from the input, which is a number if it looks like one.
+//! Values: numbers, strings, and input, which is a number if it looks like one.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::number;
 
-/// Bytes; a few of them need no memory of their own.
+/// A byte string; short ones are stored inline.
 #[derive(Clone)]
 pub(super) enum Text {
     Short { length: u8, bytes: [u8; SHORT] },
@@ -27,8 +27,8 @@ impl Text {
         Text::Short { length: text.len() as u8, bytes }
     }
 
-    /// The same in the place of another. A few bytes are written where they are to be: to make a text and to move it there, which is to
-    /// read as a whole what was just written in pieces, makes the processor wait.
+    /// Replaces its content. A few bytes are written in place: making a text and moving it would read as a
+    /// whole what was just written in pieces, which stalls the processor.
     #[inline]
     fn be(&mut self, text: &[u8]) {
         match self {
@@ -58,7 +58,7 @@ impl Text {
     }
 }
 
-/// A copy in pieces of fixed sizes, which may overlap: no call for a few bytes.
+/// Copies in pieces of fixed sizes, which may overlap: no call for a few bytes.
 #[inline]
 fn fill(bytes: &mut [u8; SHORT], text: &[u8]) {
     let length = text.len();
@@ -76,7 +76,7 @@ fn fill(bytes: &mut [u8; SHORT], text: &[u8]) {
     }
 }
 
-/// Less than four bytes as a word.
+/// Returns less than four bytes as a word.
 #[inline(always)]
 fn few(text: &[u8]) -> u32 {
     match *text {
@@ -87,14 +87,14 @@ fn few(text: &[u8]) -> u32 {
     }
 }
 
-/// Appends a string, of which most are short: no call for a few bytes.
+/// Appends a string, usually a short one: no call for a few bytes.
 #[inline]
 pub(super) fn append(text: &[u8], out: &mut Vec<u8>) {
     let length = text.len();
     if length > 16 {
         return out.extend_from_slice(text);
     }
-    // Made a word of two pieces of fixed size, which may overlap, and the bytes behind it taken back.
+    // Combined into a word from two pieces of fixed size, which may overlap; the surplus bytes are truncated.
     let word = if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
         let last = u128::from(u64::from_le_bytes(*last));
         u128::from(u64::from_le_bytes(*first)) | last << (8 * (length - 8))
@@ -107,7 +107,7 @@ pub(super) fn append(text: &[u8], out: &mut Vec<u8>) {
     append_padded(&word.to_le_bytes(), length, out);
 }
 
-/// Appends a part of a text, of which most are short: with what stands behind it that is one move.
+/// Appends a part of a text, usually a short one: together with the bytes after it that is one move.
 #[inline]
 pub(super) fn append_part(text: &[u8], part: Range<usize>, out: &mut Vec<u8>) {
     match text[part.start..].first_chunk::<16>() {
@@ -124,7 +124,7 @@ fn append_padded<const N: usize>(bytes: &[u8; N], length: usize, out: &mut Vec<u
     out.truncate(end);
 }
 
-/// Whether two strings are equal, of which most are short: no call for a few bytes.
+/// Whether two strings are equal, usually short ones: no call for a few bytes.
 #[inline]
 pub(super) fn same(left: &[u8], right: &[u8]) -> bool {
     if left.len() != right.len() {
@@ -146,7 +146,7 @@ impl std::fmt::Debug for Text {
     }
 }
 
-/// What a variable holds.
+/// The content of a variable.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Value {
     /// 0 and the empty string at once.
@@ -167,8 +167,8 @@ impl Value {
         Value::Input(Text::new(bytes))
     }
 
-    /// A number in the place of whatever it was. Nothing but the number is written if it was one: a value that is read as a whole
-    /// when a part of it has just been written makes the processor wait.
+    /// Sets a number. An existing number is overwritten in place: reading a value as a whole after writing a
+    /// part of it stalls the processor.
     #[inline]
     pub(super) fn be_number(&mut self, to: f64) {
         match self {
@@ -177,7 +177,7 @@ impl Value {
         }
     }
 
-    /// The same as another, likewise.
+    /// Copies another value, likewise in place.
     #[inline]
     pub(super) fn be_like(&mut self, other: &Value) {
         match other {
@@ -188,7 +188,7 @@ impl Value {
         }
     }
 
-    /// A string, likewise.
+    /// Sets a string, likewise in place.
     #[inline]
     pub(super) fn be_text(&mut self, bytes: &[u8]) {
         match self {
@@ -197,7 +197,7 @@ impl Value {
         }
     }
 
-    /// Something from the input, likewise.
+    /// Sets input, likewise in place.
     #[inline]
     pub(super) fn be_input(&mut self, bytes: &[u8]) {
         match self {
@@ -225,7 +225,7 @@ impl Value {
         }
     }
 
-    /// Its characters, unless it is a number that would have to be written.
+    /// Returns its bytes, unless it is a number that must be formatted.
     #[inline]
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         match self {
@@ -245,7 +245,7 @@ impl Value {
         }
     }
 
-    /// For a comparison: a number, if it is to be compared as one.
+    /// Returns the operand of a comparison: a number, if it is compared as one.
     pub(super) fn as_operand(&self) -> Operand<'_> {
         match self {
             Value::Number(number) => Operand::Number(*number),
@@ -256,7 +256,7 @@ impl Value {
     }
 }
 
-/// Whether what came from the input is true: not 0 if it looks like a number, else not empty.
+/// Whether input is true: not 0 if it looks like a number, otherwise not empty.
 pub(super) fn input_is_true(text: &[u8]) -> bool {
     match number::looks_like(text) {
         Some(number) => number != 0.0,
@@ -264,11 +264,11 @@ pub(super) fn input_is_true(text: &[u8]) -> bool {
     }
 }
 
-/// What is compared.
+/// An operand of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operand<'a> {
     Number(f64),
-    /// Came from the input and looks like a number; or is nothing at all.
+    /// From the input and looks like a number; or unset.
     Both(f64, &'a [u8]),
     Text(&'a [u8]),
 }

@@ -1,4 +1,4 @@
-//! Whether a program prints whole lines, and comes to an end.
+//! Decides whether a program prints whole lines, and terminates.
 
 use crate::{Accept, Declined};
 
@@ -7,7 +7,7 @@ use super::effects::{Looker, Thing};
 use super::names::{Names, Owner, bodies};
 use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
 
-/// Whatever is printed at once ends with a newline.
+/// Whether each print ends with a newline.
 pub(super) fn prints_whole_lines(program: &Program) -> bool {
     let mut whole = true;
     for (_, statement) in bodies(program) {
@@ -30,7 +30,7 @@ pub(super) fn prints_whole_lines(program: &Program) -> bool {
     whole
 }
 
-/// mawk takes `length(a)` only where it has seen already that `a` is an array.
+/// Declines a late `length(a)`: mawk accepts it only if it already knows that `a` is an array.
 pub(super) fn check_lengths(program: &Program, text: &[u8], names: &Names) -> Accept<()> {
     let mut late = false;
     every_expr(program, &mut |expr| {
@@ -45,7 +45,7 @@ pub(super) fn check_lengths(program: &Program, text: &[u8], names: &Names) -> Ac
     if late { Declined::because("the length of an array before it is used as one") } else { Ok(()) }
 }
 
-/// A loop that prints must have an end that can be seen: its output is kept until the record is done.
+/// Declines printing loops without a visible bound: their output is buffered until the record is done.
 pub(super) fn check_loops(program: &Program, looker: &mut Looker) -> Accept<()> {
     for (owner, statement) in bodies(program) {
         let mut loops = Vec::new();
@@ -63,7 +63,7 @@ pub(super) fn check_loops(program: &Program, looker: &mut Looker) -> Accept<()> 
     Ok(())
 }
 
-/// The most turns of a loop that are written as a number.
+/// Maximum literal number of iterations.
 const TURNS_MAX: f64 = 100_000.0;
 
 fn ends(program: &Program, owner: Owner, statement: &Statement, looker: &mut Looker) -> Accept<bool> {
@@ -135,7 +135,7 @@ fn all_of<'a>(test: &'a Expr, tests: &mut Vec<&'a Expr>) {
     }
 }
 
-/// One of the steps counts in this direction.
+/// Whether one of the steps counts in this direction.
 fn moves(steps: &[&Statement], counter: &Expr, sign: f64) -> bool {
     let up = |number: f64| number * sign > 0.0;
     steps.iter().any(|statement| match statement {
@@ -152,7 +152,7 @@ fn moves(steps: &[&Statement], counter: &Expr, sign: f64) -> bool {
     })
 }
 
-/// Nothing else in the loop writes to the counter.
+/// Whether nothing else in the loop writes to the counter.
 fn written_once(looker: &mut Looker, owner: Owner, steps: &[&Statement], counter: &Expr) -> Accept<bool> {
     let Expr::Name(name) = counter else { return Ok(false) };
     let mut writers = 0;
@@ -164,12 +164,12 @@ fn written_once(looker: &mut Looker, owner: Owner, steps: &[&Statement], counter
     Ok(writers == 1)
 }
 
-/// A counter that goes down begins somewhere.
+/// Whether a counter that goes down has a bounded start.
 fn starts_bounded(program: &Program, counter: &Expr) -> bool {
     is_bounded(program, counter, 0)
 }
 
-/// No larger than the input, or a number that is written.
+/// Whether it is at most the input size, or a literal.
 fn is_bounded(program: &Program, expr: &Expr, depth: usize) -> bool {
     match bare(expr) {
         Expr::Number(number) => *number <= TURNS_MAX,

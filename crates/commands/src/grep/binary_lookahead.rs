@@ -1,9 +1,11 @@
-//! Lines of data that may turn out to be no text: what is printed of them waits until that is known ([`Reads`](super::reads::Reads)).
+//! Lines of possibly binary data: their output waits until the read is known to be text
+//! ([`Reads`](super::reads::Reads)).
 //!
 //! ```text
 //!   of a pipe, or grep's first read:  searched ─► unsure ─► the read ends without a NUL: printed
-//!   of a file behind that:            searched ─► unsure ─► earlier, once a window ends without one ─► printed, once the next one does
-//!                                                    └────────┴─ a NUL: the real grep is asked what it prints of them
+//!   of a file after that:             searched ─► unsure ─► earlier, once a window ends without a NUL ─►
+//!                                       printed, once the next window does
+//!                                       a NUL in `unsure` or `earlier`: the real grep prints these lines
 //! ```
 
 use std::ops::Range;
@@ -14,26 +16,26 @@ use pelton_sys::wait::Ended;
 
 use super::kernel::{Enough, GrepKernel, lines_ended};
 
-/// grep's status where something went wrong.
+/// grep's status after an error.
 const TROUBLE: i32 = 2;
-/// So much is searched twice rather than to be wrong about a NUL.
+/// Up to this many bytes are searched twice rather than misjudge a NUL.
 const FEW_BYTES: u64 = 16 << 20;
 
 /// The real grep, which reads the input from its beginning.
 pub(super) struct Again {
     started: Box<dyn Started>,
-    /// So much of what it prints was printed already: bytes, or lines where only their ends are printed.
+    /// How much of its output was printed already: bytes, or lines where only their ends are printed.
     known: u64,
     ends_only: bool,
-    /// It reads this input and no other.
+    /// Whether it reads this input only.
     alone: bool,
     block: Vec<u8>,
 }
 
 impl Again {
-    /// Prints some more of what it prints, but for what is known; false at its end.
+    /// Prints more of its output, without the part already printed. Returns `false` at its end.
     fn read_on(&mut self, out: &mut Vec<u8>) -> bool {
-        // What cannot be read on is at its end.
+        // A read error counts as its end.
         let Ok(read @ 1..) = self.started.read(&mut self.block) else { return false };
         let new = &self.block[..read];
         let printed = if self.ends_only { lines_ended(new) as usize } else { read };
@@ -48,12 +50,12 @@ impl Again {
 }
 
 impl GrepKernel {
-    /// Lines that are printed unless there is a NUL in the same read.
+    /// Processes lines that are printed unless there is a NUL in the same read.
     pub(super) fn push_unsure(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
         self.progress.reads.make_room(block);
         let offset = self.printer.offset();
         let nul = if self.may_hold_nuls(block) { memchr(0, block) } else { None }.unwrap_or(usize::MAX);
-        // From `done` to `seen` no line ends: what a long line was looked through for is not looked through again.
+        // No line ends from `done` to `seen`: a long line is not scanned again.
         let (mut done, mut seen) = (0, 0);
         loop {
             let (within, ends) = self.progress.reads.within(block, offset);
@@ -61,7 +63,7 @@ impl GrepKernel {
                 self.progress.nul.is_some_and(|at| self.progress.reads.has(at, self.progress.arrived));
             if comes || nul < within {
                 let reads = &self.progress.reads;
-                // Who could not go on had better not be given by a pipe what is read from a file.
+                // A grep that could not continue must not get data through a pipe that is read from a file.
                 return match reads.follow_blocks() || reads.are_known() && self.progress.stuck.is_none() {
                     true => self.turn_binary(block, done),
                     false => self.meet_nul(block, done..nul, out),
@@ -102,7 +104,7 @@ impl GrepKernel {
         }
     }
 
-    /// There was no NUL in this read, or in as much as one can hold.
+    /// Passes a read, or a window, without a NUL.
     fn pass_read(&mut self, out: &mut Vec<u8>) -> Enough {
         let now = self.now(self.printer.lines());
         let progress = &mut self.progress;
@@ -118,7 +120,7 @@ impl GrepKernel {
         std::mem::replace(&mut progress.full_earlier, progress.full)
     }
 
-    /// The first NUL is at the end of this range, in a read of which nobody knows where it begins.
+    /// Handles the first NUL, at the end of this range, in a read whose start is unknown.
     fn meet_nul(&mut self, block: &[u8], range: Range<usize>, out: &mut Vec<u8>) -> Result<Enough, HandOver> {
         let mut done = range.start;
         let lines = memrchr(b'\n', &block[range]).map_or(done, |newline| done + newline + 1);
@@ -132,20 +134,20 @@ impl GrepKernel {
         if (selected || self.progress.stuck.is_some()) && self.ask(out).is_some() {
             return Ok(true);
         }
-        // Nobody can be asked: most reads are as long as a window.
+        // The real grep cannot be run: most reads are as long as a window.
         take_all(&mut self.progress.earlier, out);
         self.turn_binary(block, done)
     }
 
-    /// Lets the real grep read the input once more, prints what it prints of it behind what was printed, and says what it says.
-    /// `None`, and nothing printed, if it cannot be started, or does not get so far.
+    /// Lets the real grep read the input again, prints the new part of its output, and reports its message.
+    /// `None`, with nothing printed, if it cannot be started, or does not get that far.
     fn ask(&mut self, out: &mut Vec<u8>) -> Option<()> {
         let mut again = self.start_again(out.len() - self.since)?;
         let mut rest = Vec::new();
         while again.read_on(&mut rest) {}
         let is_short = again.known > 0;
         let said = self.end_again(again);
-        // One that was ended would have printed nobody knows what.
+        // If it was killed, the rest of its output is unknown.
         if self.trouble.take_if(|status| *status > TROUBLE).is_some() || is_short {
             return None;
         }
@@ -154,8 +156,9 @@ impl GrepKernel {
         Some(())
     }
 
-    /// The expression cannot judge a line of the current read. If the input is a file, and not much of it is done, the real grep reads it from
-    /// its beginning: from a pipe it would read otherwise, which shows where a NUL comes later.
+    /// Restarts with the real grep after a line in the current read that the expression does not support, if
+    /// the input is a file and little of it is done: grep reads a file and a pipe differently, which shows
+    /// where a NUL follows.
     fn start_over(&mut self, done: usize, since: usize) -> bool {
         let at = self.printer.offset() + done as u64;
         if self.progress.reads.follow_blocks() || at > FEW_BYTES {
@@ -169,10 +172,11 @@ impl GrepKernel {
         self.real.is_some()
     }
 
-    /// Starts the real grep over what was read; what was printed, and so much since this block came, is known.
+    /// Starts the real grep over what was read. It knows what was printed before, and `since` bytes since
+    /// this block came.
     fn start_again(&self, since: usize) -> Option<Again> {
         let itself = self.itself.as_ref()?;
-        // Where its buffer has grown, that may have been for an input before this one.
+        // Its buffer may have grown for an earlier input.
         let alone = self.progress.reads.are_short();
         if !alone && self.cannot_repeat {
             return None;
@@ -186,7 +190,7 @@ impl GrepKernel {
         Some(Again { started, known, ends_only: self.ends_only, alone, block: vec![0; BLOCK_BYTES] })
     }
 
-    /// What is to be said after it.
+    /// Returns its message.
     fn end_again(&mut self, mut again: Again) -> Vec<u8> {
         let said = again.started.said();
         let status = again.started.end().map_or(TROUBLE, Ended::status);
@@ -195,7 +199,7 @@ impl GrepKernel {
             self.trouble = self.trouble.max((status >= TROUBLE).then_some(status));
             return said;
         }
-        // What it says of inputs before this one has been said.
+        // Its messages about earlier inputs were printed already.
         let message = self.is_binary();
         if said.ends_with(&message) { message } else { Vec::new() }
     }
@@ -209,7 +213,7 @@ impl GrepKernel {
         progress.asked = Some(said);
     }
 
-    /// Prints some more of what the real grep prints that was started over; false at its end.
+    /// Prints more output of the restarted real grep. Returns `false` at its end.
     pub(super) fn read_on(&mut self, out: &mut Vec<u8>) -> bool {
         let Some(mut again) = self.real.take() else { return false };
         if again.read_on(out) {
@@ -221,7 +225,7 @@ impl GrepKernel {
         false
     }
 
-    /// The last lines of a read without a NUL: they are printed, and so is what was unsure.
+    /// Searches the last lines of a read without a NUL: they are printed, and so is the withheld output.
     fn search_sure(&mut self, block: &[u8], lines: Range<usize>, out: &mut Vec<u8>) -> Result<(), HandOver> {
         let before = out.len();
         out.extend_from_slice(&self.progress.unsure);
@@ -242,14 +246,14 @@ impl GrepKernel {
         Ok(())
     }
 
-    /// Lines of a read of which it is not known yet that it is text. `ends`: they are the last of it.
+    /// Searches lines of a read not yet known to be text. `ends`: they are the last of it.
     fn search_unsure(&mut self, block: &[u8], lines: Range<usize>, ends: bool) -> Result<(), HandOver> {
         let mut unsure = std::mem::take(&mut self.progress.unsure);
         let found = self.search(&block[lines.clone()], &mut unsure);
         self.progress.unsure = unsure;
         match found {
             Ok(full) => {
-                // A read that ends without a NUL is never given to the real grep.
+                // A read that ends without a NUL never goes to the real grep.
                 if self.keeps && !ends {
                     self.progress.kept.extend_from_slice(&block[lines]);
                 }
@@ -260,26 +264,26 @@ impl GrepKernel {
         Ok(())
     }
 
-    /// The expression cannot judge one of these lines.
+    /// Records that the expression does not support one of these lines.
     fn get_stuck(&mut self, lines: &[u8], reason: &'static str) {
         self.keep(lines);
         self.progress.stuck = Some(reason);
     }
 
-    /// Lines of the current read that are not searched: the real grep will get them.
+    /// Keeps lines of the current read without a search: the real grep will get them.
     fn keep(&mut self, lines: &[u8]) {
         self.progress.kept.extend_from_slice(lines);
         self.printer.pass(lines);
     }
 
-    /// The real grep gets the current read, so that it finds a NUL in it where this one would.
+    /// Gives the current read to the real grep, so that it finds a NUL in it where this one would.
     pub(super) fn give_read(&mut self, consumed: usize, reason: &'static str) -> HandOver {
         self.hold(&self.progress.before.clone());
         self.held.append(&mut self.progress.kept);
         HandOver { consumed, reason }
     }
 
-    /// There is a NUL in the current read.
+    /// Handles a NUL in the current read.
     fn turn_binary(&mut self, block: &[u8], done: usize) -> Result<Enough, HandOver> {
         self.progress.unsure.clear();
         self.progress.binary = Some(self.progress.before.selected);
@@ -292,7 +296,7 @@ impl GrepKernel {
         self.search_zapped(&block[done..], done)
     }
 
-    /// Where NULs end lines. `done`: bytes of the block that lie before.
+    /// Searches text where NULs end lines. `done`: bytes of the block before it.
     pub(super) fn search_zapped(&mut self, block: &[u8], done: usize) -> Result<Enough, HandOver> {
         let mut zapped = std::mem::take(&mut self.zapped);
         zapped.clear();
@@ -301,7 +305,7 @@ impl GrepKernel {
         let enough = self.count(&zapped[..judged]);
         self.zapped = zapped;
         if !enough && judged < block.len() {
-            // The real grep starts at a line's start, or behind a NUL: it cannot tell the two apart.
+            // The real grep starts at a line's start, or after a NUL: it cannot tell the two apart.
             let hand_over = self.hand_over(block, judged, "characters that only the real grep judges");
             return Err(HandOver { consumed: done + judged, ..hand_over });
         }
@@ -310,7 +314,7 @@ impl GrepKernel {
     }
 }
 
-/// Moves all of it behind `out`.
+/// Moves all of `from` to the end of `out`.
 pub(super) fn take_all(from: &mut Vec<u8>, out: &mut Vec<u8>) {
     if out.is_empty() { std::mem::swap(from, out) } else { out.append(from) }
 }

@@ -15,50 +15,50 @@ use super::options::{Options, Show};
 use super::print::{Printer, has_invalid};
 use super::reads::Reads;
 
-/// What was found of an input so far.
+/// The results of an input so far.
 #[derive(Debug)]
 pub(super) struct Progress {
     /// Lines selected.
     pub(super) selected: u64,
-    /// A NUL was found after so many of them: no line is printed any more.
+    /// After how many of them a NUL was found: no more lines are printed.
     pub(super) binary: Option<u64>,
-    /// This could not be printed for an invalid character.
+    /// Text that was not printed because of an invalid character.
     pub(super) withheld: Option<Vec<u8>>,
     pub(super) reads: Reads,
-    /// Bytes that came.
+    /// Bytes that arrived.
     pub(super) arrived: u64,
-    /// Where the first NUL among those that came last is.
+    /// The offset of the first NUL in the last arrival.
     pub(super) nul: Option<u64>,
-    /// There was one among those that came.
+    /// Whether a NUL has arrived.
     pub(super) any_nul: bool,
-    /// What was printed of the lines that end in grep's current read: if a NUL comes in it, nothing.
+    /// Output for the lines that end in grep's current read: dropped if a NUL comes in it.
     pub(super) unsure: Vec<u8>,
-    /// The same of the window before it, where nobody knows grep's reads: they may reach into this one.
+    /// Output of the previous window, where grep's reads are unknown: they may extend into this one.
     pub(super) earlier: Vec<u8>,
-    /// Lines selected before the window before.
+    /// Lines selected before the previous window.
     pub(super) selected_earlier: u64,
-    /// The real grep printed what was left to be printed, and said this.
+    /// The message of the real grep, which has printed the rest.
     pub(super) asked: Option<Vec<u8>>,
-    /// The lines of that read so far, if the real grep may have to see them.
+    /// The lines of that read so far, if the real grep may need them.
     pub(super) kept: Vec<u8>,
-    /// What was known before that read.
+    /// The state before that read.
     pub(super) before: Before,
-    /// The expression cannot judge a line of that read: at its end the real grep gets all of it.
+    /// Why the expression does not support a line of that read: at its end the real grep gets all of it.
     pub(super) stuck: Option<&'static str>,
-    /// No more lines are wanted, but the current read may still turn out to be no text.
+    /// Whether no more lines are wanted, though the current read may still be binary.
     pub(super) full: bool,
-    /// That was so before this window.
+    /// Whether that was so before this window.
     pub(super) full_earlier: bool,
 }
 
-/// What the real grep must be told of what came before.
+/// What the real grep must be told about earlier data.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Before {
-    /// Lines.
+    /// Number of lines.
     pub(super) lines: u64,
-    /// Lines selected.
+    /// Number of selected lines.
     pub(super) selected: u64,
-    /// What could not be printed.
+    /// Text that was not printed.
     pub(super) withheld: Option<Vec<u8>>,
 }
 
@@ -91,53 +91,54 @@ pub(super) struct GrepKernel {
     kinds: Vec<InputKind>,
     /// Inputs begun.
     begun: usize,
-    /// The current input is the standard input.
+    /// Whether the current input is the standard input.
     pub(super) reads_stdin: bool,
-    /// Nothing more is wanted of the current input, which is read to its end all the same.
+    /// Whether the current input is only read to its end.
     drains: bool,
     pub(super) progress: Progress,
     pub(super) printer: Printer,
-    /// A line was selected in any input.
+    /// Whether a line was selected in any input.
     pub(super) any: bool,
-    /// Standard output is `/dev/null`.
+    /// Whether standard output is `/dev/null`.
     unread: bool,
     pub(super) complaints: Vec<u8>,
-    /// Bytes.
+    /// Number of bytes.
     pub(super) printed: u64,
-    /// So long the output was when this block came.
+    /// Length of the output when this block came.
     pub(super) since: usize,
-    /// It may hand over.
+    /// Whether it may fall back.
     pub(super) keeps: bool,
-    /// What the real grep must see first after a hand-over.
+    /// What the real grep must see first after a fallback.
     pub(super) held: Vec<u8>,
-    /// A short line that was selected, for counts.
+    /// A short selected line, for counts.
     sample: Vec<u8>,
-    /// Lines in which NULs are ends.
+    /// Lines in which NULs are line ends.
     pub(super) zapped: Vec<u8>,
-    /// Whole lines are printed as newlines: they are only counted.
+    /// Whether whole lines are printed as newlines: they are only counted.
     pub(super) ends_only: bool,
-    /// Who starts the real grep.
+    /// Starts the real grep.
     pub(super) itself: Option<Arc<dyn Programs>>,
-    /// There was an input that cannot be read once more.
+    /// Whether there was an input that cannot be read again.
     pub(super) cannot_repeat: bool,
-    /// Bytes that were printed before this input.
+    /// Bytes printed before this input.
     pub(super) printed_before: u64,
-    /// How many of the operands have been come to.
+    /// Number of operands reached.
     pub(super) operands: usize,
-    /// Bytes that came from the standard input, if that is read.
+    /// Bytes from the standard input, if it is read.
     pub(super) from_stdin: Option<u64>,
-    /// Another one absorbs what it knows.
+    /// Whether another kernel merges its state.
     is_peer: bool,
-    /// The real grep prints what is left.
+    /// The real grep that prints the rest.
     pub(super) real: Option<Again>,
-    /// Its status, where it had trouble.
+    /// Its status, after an error.
     pub(super) trouble: Option<i32>,
 }
 
-/// What the C library buffers for a pipe: with no more than that, grep learns at its end that its reader has left.
+/// The C library's buffer for a pipe: with no more output than that, grep notices only at its end that its
+/// reader has left.
 const BUFFER_BYTES: u64 = 4096;
 
-/// Nothing of what it prints is wanted, or there can be no more of it.
+/// Whether no more output is wanted or possible.
 pub(super) type Enough = bool;
 
 impl GrepKernel {
@@ -172,17 +173,17 @@ impl GrepKernel {
         }
     }
 
-    /// The same, printing the ends of whole lines and nothing else of them.
+    /// Prints only the ends of whole lines.
     pub(super) fn printing_ends_only(self) -> Self {
         GrepKernel { ends_only: true, ..self }
     }
 
-    /// Lines are looked for, but none is printed.
+    /// Whether lines are searched but not printed.
     fn is_quiet(&self) -> bool {
         self.options.is_quiet() || self.unread || self.progress.binary.is_some()
     }
 
-    /// How many more lines of this input may be selected.
+    /// Returns how many more lines of this input may be selected.
     fn left(&self) -> u64 {
         let (limit, before) = match (self.options.show, self.progress.binary) {
             (Show::Names { .. } | Show::Nothing, _) => (1, 0),
@@ -206,7 +207,7 @@ impl GrepKernel {
         Ok(enough)
     }
 
-    /// How much of the block, in whole lines, the expression can judge.
+    /// Returns how much of the block, in whole lines, the expression supports.
     pub(super) fn judged(&self, block: &[u8]) -> usize {
         match self.judges.first_unjudged(block) {
             None => block.len(),
@@ -214,7 +215,7 @@ impl GrepKernel {
         }
     }
 
-    /// What came without a NUL need not be looked through again.
+    /// Whether the block may have NULs: an arrival without one is not scanned again.
     pub(super) fn may_hold_nuls(&self, block: &[u8]) -> bool {
         let came = self.progress.arrived >= self.printer.offset() + block.len() as u64;
         self.progress.any_nul || !came
@@ -233,7 +234,7 @@ impl GrepKernel {
         self.print(block, out)
     }
 
-    /// Counts what is selected, up to what is wanted.
+    /// Counts selected lines, up to the limit.
     pub(super) fn count(&mut self, block: &[u8]) -> Enough {
         let left = self.left();
         let selected = match self.options.invert {
@@ -253,7 +254,7 @@ impl GrepKernel {
         self.options.regex.count_lines(block, wanted)
     }
 
-    /// Does any line not match?
+    /// Whether any line does not match.
     fn leaves_any(&mut self, block: &[u8]) -> bool {
         let mut at = 0;
         while at < block.len() {
@@ -270,7 +271,7 @@ impl GrepKernel {
         self.any |= lines > 0;
     }
 
-    /// Lines as they are: neighbours that are printed are copied at once.
+    /// Copies unchanged lines: adjacent ones at once.
     fn copy(&mut self, block: &[u8], out: &mut Vec<u8>) -> Enough {
         let (mut at, mut run) = (0, 0..0);
         while at < block.len() {
@@ -289,7 +290,7 @@ impl GrepKernel {
         false
     }
 
-    /// Prints whole lines, perhaps none.
+    /// Prints whole lines, possibly none.
     fn copy_run(&mut self, run: &[u8], out: &mut Vec<u8>) {
         if run.is_empty() {
             return;
@@ -311,7 +312,7 @@ impl GrepKernel {
         }
     }
 
-    /// Whole lines, or their ends if nobody asks for more.
+    /// Appends whole lines, or only their ends.
     fn put(&self, run: &[u8], out: &mut Vec<u8>) {
         if self.ends_only {
             out.resize(out.len() + lines(run) as usize, b'\n');
@@ -320,7 +321,7 @@ impl GrepKernel {
         }
     }
 
-    /// Would printing this show an invalid character?
+    /// Whether printing this would show an invalid character.
     fn shows_invalid(&self, bytes: &[u8]) -> bool {
         self.options.utf8 && !self.options.text && has_invalid(bytes)
     }
@@ -331,7 +332,8 @@ impl GrepKernel {
         }
     }
 
-    /// What matches, wherever its lines begin. False, and nothing printed, if a line takes too long to search.
+    /// Prints all matches, wherever their lines begin. Returns `false`, with nothing printed, if a line takes
+    /// too long to search.
     fn print_all_matches(&mut self, block: &[u8], out: &mut Vec<u8>) -> bool {
         let (before, mark, mut at) = (out.len(), self.printer.mark(), 0);
         loop {
@@ -356,7 +358,7 @@ impl GrepKernel {
         }
     }
 
-    /// Lines with something in front, or parts of lines, or only so many.
+    /// Prints lines with a prefix, or parts of lines, or a limited number.
     fn print(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
         let (mut at, mut next) = (0, None);
         while at < block.len() {
@@ -419,7 +421,7 @@ impl GrepKernel {
             };
             at = end;
             if start == end {
-                // Nothing is not printed, and the search goes on one byte further.
+                // An empty match is not printed, and the search continues one byte further.
                 at = end + 1;
             } else if self.shows_invalid(&block[start..end]) {
                 self.withhold(&block[start..end]);
@@ -432,7 +434,7 @@ impl GrepKernel {
         Ok(())
     }
 
-    /// What is said of an input that is not text.
+    /// Returns the message about a binary input.
     pub(super) fn is_binary(&self) -> Vec<u8> {
         let words = &self.options.binary;
         let at = words.windows(2).position(|part| part == b"%s").unwrap_or(words.len());
@@ -440,7 +442,7 @@ impl GrepKernel {
         [b"grep: ", before, self.printer.name(), behind, b"\n"].concat()
     }
 
-    /// What is known now, after so many lines.
+    /// Returns the state after this many lines.
     pub(super) fn now(&self, lines: u64) -> Before {
         Before { lines, selected: self.progress.selected, withheld: self.progress.withheld.clone() }
     }
@@ -451,11 +453,11 @@ impl GrepKernel {
         HandOver { consumed, reason }
     }
 
-    /// Makes up what the real grep must see first to know what this one knows: as many lines that it does not select
-    /// for line numbers, as many that it does for a count, a NUL or an invalid character for the message.
+    /// Builds the input that tells the real grep this state: as many unselected lines as needed for line
+    /// numbers, as many selected ones for a count, a NUL or an invalid character for the message.
     pub(super) fn hold(&mut self, before: &Before) {
         if self.is_peer {
-            // The first one will know it as well.
+            // The first kernel will know it too.
             return;
         }
         let innocent = self.options.innocent.as_deref().unwrap_or_default();
@@ -471,7 +473,7 @@ impl GrepKernel {
         self.held.extend(last);
     }
 
-    /// The end of an input, reached or not needed.
+    /// Ends an input, whether it was read to its end or not.
     fn conclude(&mut self, out: &mut Vec<u8>) {
         match self.options.show {
             Show::Count => {
@@ -497,7 +499,7 @@ pub(super) fn lines_ended(block: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', block).count() as u64
 }
 
-/// A last line that lacks its end is one as well.
+/// Counts lines. A last line without terminator counts too.
 fn lines(block: &[u8]) -> u64 {
     lines_ended(block) + u64::from(block.last().is_some_and(|last| *last != b'\n'))
 }
@@ -561,7 +563,7 @@ impl Kernel for GrepKernel {
         self.printed += (out.len() - self.since) as u64;
         Ok(match enough {
             true if self.options.show == Show::Nothing => Flow::Done,
-            // Where it leaves its standard input, that stands now.
+            // Its position in the standard input is final now.
             true if self.progress.asked.is_some() => Flow::NextInput,
             true if self.options.limit != Some(self.progress.selected) && self.reads_stdin => {
                 // grep leaves nothing of its standard input to others, and breaks no pipe.
@@ -573,7 +575,7 @@ impl Kernel for GrepKernel {
         })
     }
 
-    /// What it reads only to leave nothing of it need not be read at all.
+    /// An input that would only be drained need not be read at all.
     fn prefers_reading_itself(&self, _bytes: u64) -> bool {
         self.drains
     }
@@ -599,7 +601,7 @@ impl Kernel for GrepKernel {
         Ok(if self.read_on(out) { Flow::More } else { Flow::Done })
     }
 
-    /// Where data that is not text shows reads of the real grep, it works alone.
+    /// It works alone where binary data would reveal the reads of the real grep.
     fn another(&self) -> Option<Peer> {
         let Options { show, text, line_numbers, offsets, limit, .. } = self.options;
         if limit.is_some() || self.unread {

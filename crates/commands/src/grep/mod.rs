@@ -1,13 +1,13 @@
 //! `grep`: GNU grep 3.8, as Debian builds it.
 //!
 //! ```text
-//!   block ─► NULs? ─► can the expression judge it? ─► lines that are selected ─► printed, counted, or enough
-//!            │ from here on no line is printed        │ no: the real grep goes on
+//!   block ─► NULs? ─► does the expression support it? ─► selected lines ─► printed, counted, or enough
+//!            │ from here on no line is printed        │ no: the real grep continues
 //! ```
 //!
-//! What grep does with data that is not text, in short: a line with an invalid character is not printed, and at the
-//! end of that input grep says on standard error that it is binary. A NUL ends a line, and from the read in which the first
-//! one is found ([`reads`]) nothing is printed, and the first line that is selected ends the input with that message.
+//! How grep treats binary data, in short: a line with an invalid character is not printed, and at the end of
+//! that input grep reports on standard error that it is binary. A NUL ends a line. From the read with the
+//! first NUL on ([`reads`]) nothing is printed, and the first selected line ends the input with that message.
 //! Unless `-q` or `-m` ended it, grep reads its standard input to the end even if it needs no more of it.
 //! Where lines are not printed (`-c`, `-q`, `-l`, `-L`) only the NULs matter.
 //!
@@ -38,7 +38,7 @@ use crate::{
 use kernel::GrepKernel;
 use options::{Options, Show};
 
-/// grep, its arguments understood.
+/// The parsed arguments of grep.
 #[derive(Debug)]
 struct Grep {
     options: Options,
@@ -92,7 +92,7 @@ fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unrea
     Unreadable::goes_on(format!("{}: {name}: {}\n", caller.called, caller.reason(error)), 2)
 }
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
     let options = Options::parse(args, context, scripts)?;
     let may_hand_over = options.may_meet_unjudged();
@@ -103,7 +103,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Acce
 }
 
 impl Options {
-    /// Which data the searches can judge.
+    /// Returns which data the searches support.
     fn judges(&self) -> Judges {
         match self.show {
             Show::Matches if !self.invert => self.regex.judges_all().max(self.regex.judges()),
@@ -111,7 +111,7 @@ impl Options {
         }
     }
 
-    /// There may be data that the searches cannot judge.
+    /// Whether there may be data that the searches do not support.
     fn may_meet_unjudged(&self) -> bool {
         let looks_ahead = self.show == Show::Matches && !self.invert && !self.regex.never_gives_up();
         looks_ahead || self.judges() != Judges::AnyBytes
@@ -158,7 +158,7 @@ impl Command for Grep {
         !self.options.text
     }
 
-    /// As with `-a`: what else than text there could be does not come.
+    /// Works as with `-a`: the input is text.
     fn kernel_for_text(&self) -> Option<Accept<Box<dyn Kernel>>> {
         let options = Options { text: true, ..self.options.clone() };
         Some(Ok(Box::new(GrepKernel::new(&options))))
@@ -171,7 +171,7 @@ impl Command for Grep {
     }
 
     fn kernel_for_line_count(&self) -> Option<Accept<Box<dyn Kernel>>> {
-        // Parts of lines, and what stands before lines, are printed in another way.
+        // Parts of lines, and prefixes of lines, are printed differently.
         let whole_lines = self.options.is_filter() && self.options.limit.is_none();
         whole_lines
             .then(|| Ok(Box::new(GrepKernel::new(&self.options).printing_ends_only()) as Box<dyn Kernel>))
@@ -197,7 +197,7 @@ mod tests {
         accept(&args, &context, &|_| Declined::because("no files")).expect("native")
     }
 
-    /// What is printed of these blocks, and whether it was handed over.
+    /// Returns the output for these blocks, and whether the kernel fell back.
     fn run(mut kernel: Box<dyn Kernel>, blocks: &[&[u8]]) -> (Vec<u8>, bool, Vec<u8>, i32) {
         let mut out = Vec::new();
         kernel.begin_input(None, &mut out);

@@ -1,4 +1,4 @@
-//! grep's arguments, as GNU grep 3.8 reads them.
+//! grep's arguments, as GNU grep 3.8 parses them.
 
 use std::ops::Range;
 
@@ -6,25 +6,25 @@ use crate::regex::{self, Flavour, Newline, Regex, Within};
 use crate::tool::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
 use crate::{Accept, Charset, Context, Declined, Input, Scripts};
 
-/// What is printed of the lines that are selected.
+/// What is printed of selected lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Show {
     /// The lines.
     Lines,
-    /// Their parts that match (`-o`).
+    /// Their matching parts (`-o`).
     Matches,
-    /// How many there are (`-c`).
+    /// Their number (`-c`).
     Count,
-    /// The names of inputs with such lines (`-l`) or without (`-L`).
+    /// The names of inputs with selected lines (`-l`) or without (`-L`).
     Names {
-        /// With.
+        /// With them.
         matching: bool,
     },
     /// Nothing (`-q`).
     Nothing,
 }
 
-/// What grep was asked to do.
+/// The parsed options.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     pub(super) regex: Regex,
@@ -35,29 +35,30 @@ pub(super) struct Options {
     pub(super) line_numbers: bool,
     /// `-b`.
     pub(super) offsets: bool,
-    /// The input's name stands before each line or count.
+    /// Whether the input's name precedes each line or count.
     pub(super) names: bool,
     /// `-a`: NULs and invalid characters are text.
     pub(super) text: bool,
-    /// `-m`: no more selected lines of each input than this.
+    /// `-m`: most selected lines per input.
     pub(super) limit: Option<u64>,
-    /// What the standard input is called.
+    /// The name of the standard input.
     pub(super) label: Vec<u8>,
-    /// What it says of an input that is not text, `%s` for the name.
+    /// The message about a binary input, with `%s` for the name.
     pub(super) binary: Vec<u8>,
     pub(super) utf8: bool,
     pub(super) inputs: Vec<Input>,
-    /// A line that is not selected, or of which nothing is printed where all are selected, if an easy one was found.
+    /// A line that is not selected, or of which nothing is printed where all are selected, if one was found
+    /// easily.
     pub(super) innocent: Option<Vec<u8>>,
-    /// A line that is selected, likewise.
+    /// A selected line, likewise.
     pub(super) guilty: Option<Vec<u8>>,
-    /// Where expressions came from (`-f`).
+    /// The files of expressions (`-f`).
     pub(super) scripts: Vec<Vec<u8>>,
-    /// With what the real grep goes on from standard input.
+    /// The arguments with which the real grep continues from standard input.
     pub(super) resume_args: Vec<Vec<u8>>,
-    /// As it was called.
+    /// The original arguments.
     pub(super) args: Vec<Vec<u8>>,
-    /// Which of them name inputs, if that can be told.
+    /// The indices of the operands among them, if known.
     pub(super) operands: Option<Vec<usize>>,
 }
 
@@ -83,9 +84,9 @@ enum Id {
     Text,
     BinaryFiles,
     Color,
-    /// Changes nothing where no file is missing, as on any Unix.
+    /// No effect if no file is missing, or on Unix.
     Nothing,
-    /// Known, and never native.
+    /// Known, but never native.
     Foreign,
 }
 
@@ -154,7 +155,7 @@ impl Options {
         let mut expressions: Vec<&[u8]> =
             given.chain(files.iter().filter_map(|(_, text)| lines(text))).collect();
         if expressions.is_empty() && !files.is_empty() {
-            // grep then leaves its input alone, which whoever writes it may notice.
+            // grep then does not read its input, which its writer may notice.
             return Declined::because("files of expressions that hold none");
         }
         if expressions.is_empty() {
@@ -166,7 +167,7 @@ impl Options {
         }
         let is_empty = |text: &&[u8]| text.split(|byte| *byte == b'\n').any(<[u8]>::is_empty);
         if parsed.has(Id::Invert) && expressions.iter().any(is_empty) {
-            // grep does not even read then, unless an option makes a difference.
+            // grep then does not read at all, unless an option makes a difference.
             return Declined::because("-v of what matches everything");
         }
         if parsed.has(Id::Matches) && parsed.has(Id::Words) && parsed.has(Id::Lines) {
@@ -199,7 +200,7 @@ impl Options {
             found.map(<[u8]>::to_vec)
         };
         let (innocent, guilty) = (find(false), find(true));
-        // Where every line is selected, an empty one shows that no more than others, and no match of it is printed.
+        // If every line is selected, an empty line is as good, and has no match to print.
         let prints_nothing = show == Show::Matches && !invert && regex.matches_all_lines();
         let named = names.unwrap_or(inputs.len() > 1);
         let text = parsed.has(Id::Text) || parsed.has(Id::BinaryFiles);
@@ -233,8 +234,8 @@ impl Options {
         })
     }
 
-    /// As it was called, but for some of the inputs only: its buffer then lies where it would. `name`: what the last of them is
-    /// called; who runs greps for one file after another has not said.
+    /// Returns the original arguments for some of the inputs: its buffer then has the same position. `name`:
+    /// the name of the last one, which a run per file does not have.
     pub(super) fn arguments_for(&self, inputs: Range<usize>, name: Option<&[u8]>) -> Option<Vec<Vec<u8>>> {
         if self.inputs.len() == 1 {
             let mut args = self.args.clone();
@@ -251,7 +252,8 @@ impl Options {
         Some([names.to_vec()].into_iter().chain(args).collect())
     }
 
-    /// How many inputs there are up to this one, which is behind so many (`None`: the standard input).
+    /// Returns the number of inputs up to this one, which comes after `behind` inputs (`None`: the standard
+    /// input).
     pub(super) fn inputs_until(&self, name: Option<&[u8]>, behind: usize) -> usize {
         let is_it = |input: &Input| match input {
             Input::Stdin => name.is_none(),
@@ -261,13 +263,13 @@ impl Options {
         found.map_or(self.inputs.len(), |place| behind + place + 1)
     }
 
-    /// It prints nothing of the lines themselves: what the data is made of matters less.
+    /// Whether it prints nothing of the lines themselves: the kind of data then matters less.
     pub(super) fn is_quiet(&self) -> bool {
         !matches!(self.show, Show::Lines | Show::Matches)
     }
 
-    /// The real grep can go on from any line: it needs to know nothing of what came before, or can be told by lines
-    /// that stand for that.
+    /// Whether the real grep can continue from any line: it needs no earlier state, or can get it from lines
+    /// that stand for it.
     pub(super) fn is_resumable(&self) -> bool {
         let told = match self.show {
             Show::Lines | Show::Matches => self.innocent.is_some() && !self.offsets && self.limit.is_none(),
@@ -277,22 +279,22 @@ impl Options {
         told && self.inputs.len() == 1
     }
 
-    /// Everything that matches is printed and nothing else, wherever lines begin and end.
+    /// Whether it prints all matches and nothing else, independent of line boundaries.
     pub(super) fn prints_all_matches(&self) -> bool {
         let all = self.show == Show::Matches && !self.invert && self.limit.is_none();
         all && !self.regex.may_match_nothing()
     }
 
-    /// Each line is printed as it is, or not at all.
+    /// Whether each line is printed unchanged, or not at all.
     pub(super) fn is_filter(&self) -> bool {
         self.show == Show::Lines && !self.line_numbers && !self.offsets && !self.names
     }
 }
 
-/// Lines of the expressions that are tried as lines.
+/// Expression lines that are tried as sample lines.
 const GIVEN_MAX: usize = 100;
 
-/// Where the operands stand.
+/// Returns the indices of the operands.
 fn places(args: &[Vec<u8>], operands: &[&[u8]]) -> Option<Vec<usize>> {
     let place = |operand: &&[u8]| {
         let is_it = |arg: &Vec<u8>| !arg.is_empty() && std::ptr::eq(arg.as_slice(), *operand);
@@ -301,7 +303,7 @@ fn places(args: &[Vec<u8>], operands: &[&[u8]]) -> Option<Vec<usize>> {
     operands.iter().map(place).collect()
 }
 
-/// The files of expressions, by name.
+/// Reads the files of expressions.
 fn files<'a>(parsed: &Parsed<'a, Id>, scripts: Scripts<'_>) -> Accept<Vec<(&'a [u8], Vec<u8>)>> {
     let names = parsed.options().filter(|(id, _)| *id == Id::File).map(|(_, name)| name);
     let read = |name: &'a [u8]| match scripts(name)? {
@@ -311,12 +313,13 @@ fn files<'a>(parsed: &Parsed<'a, Id>, scripts: Scripts<'_>) -> Accept<Vec<(&'a [
     names.map(read).collect()
 }
 
-/// The expressions in a file, of which the last may lack its end. None of them is not the same as an empty one.
+/// Returns the expressions in a file, of which the last may lack its terminator. No expression differs from
+/// an empty one.
 fn lines(text: &[u8]) -> Option<&[u8]> {
     (!text.is_empty()).then(|| text.strip_suffix(b"\n").unwrap_or(text))
 }
 
-/// Declines what is known and not native.
+/// Declines options that are known and not native.
 fn check(parsed: &Parsed<Id>) -> Accept<()> {
     for (id, value) in parsed.options() {
         match id {
@@ -331,12 +334,12 @@ fn check(parsed: &Parsed<Id>) -> Accept<()> {
     Ok(())
 }
 
-/// What the last option that says something says.
+/// Returns the value of the last option that has one.
 fn last_of<T>(parsed: &Parsed<Id>, says: impl Fn(Id) -> Option<T>) -> Option<T> {
     parsed.options().filter_map(|(id, _)| says(id)).last()
 }
 
-/// `-q` wins over `-l` and `-L`, which win over `-c`, which wins over `-o`.
+/// `-q` overrides `-l` and `-L`, which override `-c`, which overrides `-o`.
 fn show(parsed: &Parsed<Id>) -> Show {
     let names = last_of(parsed, |id| match id {
         Id::FilesWith => Some(Show::Names { matching: true }),
@@ -352,7 +355,7 @@ fn show(parsed: &Parsed<Id>) -> Show {
     }
 }
 
-/// Only plain numbers: 0 reads nothing at all, and what else there is has rules of its own.
+/// Parses plain numbers only: 0 reads nothing at all, and other forms have their own rules.
 fn limit(value: &[u8]) -> Accept<u64> {
     const DIGITS_MAX: usize = 18;
     let plain = (1..=DIGITS_MAX).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
@@ -388,7 +391,7 @@ fn compile(parsed: &Parsed<Id>, expressions: &[&[u8]], context: &Context, spans:
         ignore_case: ignore_case.unwrap_or(false),
         within,
         newline: Newline::EndsLine,
-        // Debian's 3.8 was built without that warning, but no question to the program tells so.
+        // Debian's 3.8 was built without that warning, but probing the program does not show it.
         stray_backslash_is_quiet: false,
         spans,
         groups: &[],

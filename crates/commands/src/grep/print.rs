@@ -1,10 +1,10 @@
-//! What stands before a line, and what grep takes for an invalid character.
+//! Prefixes of lines, and what grep considers an invalid character.
 
 use crate::locale::characters::{Decoded, decode};
 
 use super::options::Options;
 
-/// Names, line numbers and offsets.
+/// Prints names, line numbers and offsets.
 #[derive(Debug)]
 pub(super) struct Printer {
     names: bool,
@@ -34,18 +34,18 @@ impl Printer {
         }
     }
 
-    /// An input starts; `None` is the standard input.
+    /// Starts an input; `None` is the standard input.
     pub(super) fn begin(&mut self, name: Option<&[u8]>) {
         self.name = name.map_or_else(|| self.label.clone(), <[u8]>::to_vec);
         (self.offset, self.lines, self.counted) = (0, 0, 0);
     }
 
-    /// What another one prints of the same input.
+    /// Starts the input of another printer.
     pub(super) fn begin_as(&mut self, other: &Printer) {
         self.begin(Some(&other.name));
     }
 
-    /// Nothing stands before a line.
+    /// Whether lines have no prefix.
     pub(super) fn is_plain(&self) -> bool {
         !self.names && !self.line_numbers && !self.offsets
     }
@@ -54,17 +54,17 @@ impl Printer {
         &self.name
     }
 
-    /// Bytes of the input before the current block.
+    /// Returns the bytes of the input before the current block.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Lines of the input before the current block.
+    /// Returns the lines of the input before the current block.
     pub(super) fn lines(&self) -> u64 {
         self.lines
     }
 
-    /// The block is done.
+    /// Ends the block.
     pub(super) fn pass(&mut self, block: &[u8]) {
         if self.line_numbers {
             self.lines_before(block, block.len());
@@ -73,17 +73,18 @@ impl Printer {
         self.counted = 0;
     }
 
-    /// How far lines were counted.
+    /// Returns the position of the line count.
     pub(super) fn mark(&self) -> (u64, usize) {
         (self.lines, self.counted)
     }
 
-    /// What was counted since then will be counted again.
+    /// Resets the line count to an earlier position.
     pub(super) fn go_back(&mut self, mark: (u64, usize)) {
         (self.lines, self.counted) = mark;
     }
 
-    /// Lines of the input that end before this place of the block. Asked in ascending order.
+    /// Returns the number of lines of the input that end before this offset of the block. Call it in
+    /// ascending order.
     pub(super) fn lines_before(&mut self, block: &[u8], at: usize) -> u64 {
         let new = &block[self.counted..at];
         self.lines += memchr::memchr_iter(b'\n', new).count() as u64;
@@ -91,7 +92,7 @@ impl Printer {
         self.lines
     }
 
-    /// The name of the input, if it is asked for.
+    /// Prints the name of the input, if requested.
     pub(super) fn name_before(&self, out: &mut Vec<u8>) {
         if self.names {
             out.extend_from_slice(&self.name);
@@ -99,7 +100,7 @@ impl Printer {
         }
     }
 
-    /// Everything that stands before what is found at `at`.
+    /// Prints the whole prefix for a match at `at`.
     pub(super) fn before(&mut self, block: &[u8], at: usize, out: &mut Vec<u8>) {
         self.name_before(out);
         if self.line_numbers {
@@ -112,7 +113,7 @@ impl Printer {
     }
 }
 
-/// A number and a colon.
+/// Prints a number and a colon.
 fn push_number(mut number: u64, out: &mut Vec<u8>) {
     const DIGITS_MAX: usize = 20;
     let mut text = [b':'; DIGITS_MAX + 1];
@@ -128,7 +129,7 @@ fn push_number(mut number: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&text[at..]);
 }
 
-/// Is something in it that glibc cannot decode?
+/// Whether it has bytes that glibc cannot decode.
 pub(super) fn has_invalid(bytes: &[u8]) -> bool {
     let Err(error) = std::str::from_utf8(bytes) else { return false };
     let mut rest = &bytes[error.valid_up_to()..];

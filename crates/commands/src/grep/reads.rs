@@ -1,38 +1,39 @@
 //! Where GNU grep's reads end.
 //!
-//! grep looks for NULs in each read before it searches the lines that end in it, and from the first read with a NUL on it
-//! prints no line any more. So which lines are printed before that depends on where its reads end.
+//! grep looks for NULs in each read before it searches the lines that end in it, and prints no more lines
+//! from the first read with a NUL on. So the end of its reads decides which lines are printed before that.
 //!
-//! The first read of a file is of 96 KiB. Where the next ones end depends on where grep's buffer happens to lie: what is left of
-//! a read after its last line is moved to the front, so that the next one begins at a page; the buffer comes from `malloc`, and
-//! how far from a page it lies changes with the locale and the expression. All that is certain: a read is not longer than the
-//! buffer. So the file is taken in windows of that length, and what is selected in one of them is printed once there was no NUL
-//! in the next one either. Where there is one, and something was selected shortly before it, only the real grep knows.
+//! The first read of a file is 96 KiB. The end of the next ones depends on the address of grep's buffer: the
+//! rest of a read after its last line is moved to the front, so that the next read begins at a page; the
+//! buffer comes from `malloc`, and its distance from a page changes with the locale and the expression. Only
+//! one thing is certain: a read is not longer than the buffer. So the file is divided into windows of that
+//! length, and the output of a window is printed once the next window has no NUL either. If it has one, and
+//! something was selected shortly before it, only the real grep knows.
 //!
-//! Of a pipe grep reads what there is: each block that comes is taken for a read, but no more than a full pipe holds, since a
-//! block may come from a file that a `cat` before it would have sent through one.
+//! Of a pipe grep reads what is available: each block that arrives counts as a read, but at most a full pipe,
+//! since a block may come from a file that a preceding `cat` would have sent through one.
 
 use memchr::{memchr, memrchr};
 use pelton_stream::InputKind;
 
-/// What grep's buffer holds at first.
+/// Initial size of grep's buffer.
 const BUFFER: u64 = 96 << 10;
 const PAGE: u64 = 4 << 10;
-/// What grep wants to have in its buffer besides a line that was begun, at most.
+/// The most buffer space that grep needs besides an incomplete line.
 const PAGES: u64 = 4 * PAGE;
-/// What a pipe holds.
+/// Capacity of a pipe.
 const PIPE: u64 = 64 << 10;
 
-/// Follows the reads of one input.
+/// Models the reads of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reads {
-    /// Where the current read, or window, ends, in bytes from the start of the input.
+    /// The input offset where the current read, or window, ends.
     end: u64,
-    /// It ends at the latest with the block.
+    /// Whether it ends at the latest with the block.
     of_pipe: bool,
-    /// The longest that a read can be.
+    /// The longest possible read.
     window: u64,
-    /// It is grep's first one.
+    /// Whether it is grep's first read.
     is_first: bool,
 }
 
@@ -43,7 +44,7 @@ impl Reads {
         Reads { end, of_pipe, window: BUFFER, is_first: true }
     }
 
-    /// Of the next input: the buffer stays as long as it has become.
+    /// Starts the next input: the buffer keeps its size.
     pub(super) fn go_on(&self, kind: InputKind) -> Self {
         if self.window == BUFFER {
             return Reads::new(kind);
@@ -52,29 +53,30 @@ impl Reads {
         if new.of_pipe { new } else { Reads { end: new.window, ..new } }
     }
 
-    /// No read crosses from one block to the next.
+    /// Whether no read spans two blocks.
     pub(super) fn follow_blocks(&self) -> bool {
         self.of_pipe
     }
 
-    /// This is a read of grep's, not just as much as one can hold.
+    /// Whether the current range is a real read of grep's, not just a window.
     pub(super) fn are_known(&self) -> bool {
         self.of_pipe || self.is_first
     }
 
-    /// How much of the block, which starts at `offset`, belongs to the current read, and whether the read ends in it.
+    /// Returns how much of the block, which starts at `offset`, belongs to the current read, and whether the
+    /// read ends in it.
     pub(super) fn within(&self, block: &[u8], offset: u64) -> (usize, bool) {
         let rest = usize::try_from(self.end - offset).unwrap_or(usize::MAX);
         (rest.min(block.len()), rest <= block.len() || self.of_pipe)
     }
 
-    /// Whether a byte that came from a pipe belongs to the current read, if so many bytes have come.
+    /// Whether a byte from a pipe belongs to the current read, with this many bytes arrived.
     pub(super) fn has(&self, at: u64, arrived: u64) -> bool {
         self.of_pipe && at < self.end.min(arrived)
     }
 
-    /// Whole lines come: for the longest of them the buffer may have to grow, each time by a half of what it is, until it holds the
-    /// line and some pages.
+    /// Grows the buffer for the longest of these lines as grep does: each time by half its size, until it
+    /// holds the line and some pages.
     pub(super) fn make_room(&mut self, lines: &[u8]) {
         if lines.len() < STEP {
             return;
@@ -89,12 +91,12 @@ impl Reads {
         }
     }
 
-    /// The buffer has not grown for a line.
+    /// Whether the buffer has not grown.
     pub(super) fn are_short(&self) -> bool {
         self.window == BUFFER
     }
 
-    /// Goes on to the next read; the current one ends in this block.
+    /// Starts the next read; the current one ends in this block.
     pub(super) fn next(&mut self, block: &[u8], offset: u64) {
         let (length, _) = self.within(block, offset);
         self.end = match self.of_pipe {
@@ -105,10 +107,10 @@ impl Reads {
     }
 }
 
-/// A line that grep's buffer may be too small for holds at least one multiple of this.
+/// A line that may exceed grep's buffer has at least one multiple of this.
 const STEP: usize = (BUFFER - PAGES) as usize / 2;
 
-/// How long the longest line is, in bytes, if it is longer than [`STEP`]; else anything up to that.
+/// Returns the length of the longest line in bytes, if above [`STEP`]; otherwise any number up to that.
 fn longest(lines: &[u8]) -> usize {
     let line_at = |at: usize| {
         let start = memrchr(b'\n', &lines[..at]).map_or(0, |newline| newline + 1);

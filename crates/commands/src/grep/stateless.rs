@@ -1,4 +1,4 @@
-//! Whether grep treats each line by itself, whatever its expression says: `-P` and all that no kernel can judge.
+//! Whether grep treats lines independently, with any expression: `-P` and others that no kernel supports.
 
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::tool::stateless::{Data, Stateless, Statuses};
@@ -9,11 +9,11 @@ enum Id {
     Expression,
     Text,
     Color,
-    /// It says which lines are selected, or which parts of them are printed, and how each looks by itself.
+    /// Selects lines, or parts of them, and how each is printed.
     Each,
 }
 
-/// All other options connect lines, or count them, or name files.
+/// All other options connect lines, count them, or name files.
 const TABLE: &[Opt<Id>] = &[
     opt(Id::Each, b'E', "extended-regexp", Takes::Nothing),
     opt(Id::Each, b'F', "fixed-strings", Takes::Nothing),
@@ -34,7 +34,7 @@ const TABLE: &[Opt<Id>] = &[
     long(Id::Color, "colour", Takes::MaybeValue),
 ];
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless> {
     let parsed = parse(args, TABLE, Order::Anywhere)?;
     if parsed.options().any(|(id, value)| id == Id::Color && value != b"never") {

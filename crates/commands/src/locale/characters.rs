@@ -1,20 +1,20 @@
-//! Characters of several bytes: decoding as glibc does, and the classes that glibc gives them.
+//! Multibyte characters: decoding as in glibc, and glibc's character classes.
 
 use pelton_sys::wide_characters::{PAGE, WideClass, WideClasses};
 
-/// The classes, fetched page by page as characters come.
+/// The classes, fetched page by page on demand.
 pub(crate) struct Classes {
     source: WideClasses,
     pages: Vec<Option<Box<[WideClass; PAGE]>>>,
 }
 
 impl Classes {
-    /// `None` if the C library is not one that can be asked.
+    /// `None` if the C library cannot be queried.
     pub(crate) fn new() -> Option<Self> {
         Some(Classes { source: WideClasses::of_utf8()?, pages: Vec::new() })
     }
 
-    /// Of this character. wc takes blanks that do not break for white space as well.
+    /// Returns the class of this character. Like wc, counts no-break blanks as white space.
     pub(crate) fn get(&mut self, char: u32) -> WideClass {
         let (page, place) = (char as usize / PAGE, char as usize % PAGE);
         if char > 0x10_ffff {
@@ -29,11 +29,11 @@ impl Classes {
     }
 }
 
-/// What stands at the beginning of some bytes.
+/// The start of some bytes.
 pub(crate) enum Decoded {
     /// A character and its length.
     Character(u32, usize),
-    /// The first byte begins nothing.
+    /// The first byte starts no character.
     None,
     /// The block ends inside a character.
     CutOff,
@@ -60,11 +60,11 @@ pub(crate) fn decode(bytes: &[u8]) -> Decoded {
     valid.chars().next().map_or(Decoded::None, |char| Decoded::Character(char as u32, char.len_utf8()))
 }
 
-/// What glibc decodes and Unicode does not know: values above 0x10ffff in four, five or six bytes.
+/// Sequences that glibc decodes outside Unicode: values above 0x10ffff in four, five or six bytes.
 pub(crate) enum LongForm {
-    /// It is none.
+    /// Not such a sequence.
     None,
-    /// So many bytes.
+    /// A sequence of this many bytes.
     Whole(usize),
     /// The block ends inside it.
     CutOff,

@@ -1,9 +1,9 @@
-//! Comparing two strings by encodings that are made for that one comparison, in memory that is kept for the next.
+//! Compares two strings by temporary encodings, in reused memory.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
 
-/// Compares what `encode` appends for `a` and for `b`. It must not compare in this way itself.
+/// Compares the encodings of `a` and `b`. `encode` must not call this function.
 pub(crate) fn compare_encoded(a: &[u8], b: &[u8], encode: impl Fn(&[u8], &mut Vec<u8>)) -> Ordering {
     thread_local! {
         static SCRATCH: RefCell<(Vec<u8>, Vec<u8>)> = const { RefCell::new((Vec::new(), Vec::new())) };

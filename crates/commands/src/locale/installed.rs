@@ -1,4 +1,4 @@
-//! Which locales are installed: glibc looks in its archive, then for a folder; a name it does not find means C.
+//! Which locales are installed: glibc checks its archive, then a folder; a missing name means C.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -10,36 +10,36 @@ use std::sync::{Mutex, PoisonError};
 use crate::locale::messages::Messages;
 use pelton_sys::collate::Locale;
 
-/// Knows which locales exist. A trait so that tests need no particular machine.
+/// Reports which locales exist. A trait so that tests need no particular machine.
 pub trait LocaleStore {
-    /// Is this locale (as written in the environment) installed? `None` if that cannot be told.
+    /// Whether this locale (as written in the environment) is installed. `None` if unknown.
     fn installed(&self, name: &[u8]) -> Option<bool>;
 
-    /// What stands between the thousands of its numbers, or that nothing does, if the decimal point is `.`; `None` if
-    /// it is not, or if that is not known.
+    /// Returns its thousands separator, if any, where the decimal point is `.`; `None` for another point, or
+    /// if unknown.
     fn thousands(&self, _name: &[u8]) -> Option<Option<u8>> {
         None
     }
 
-    /// Are the abbreviated names of its months the English ones?
+    /// Whether the abbreviated names of its months are English.
     fn has_english_months(&self, _name: &[u8]) -> bool {
         false
     }
 
-    /// The language of messages, by the locale's name and LANGUAGE, for output in UTF-8 or not.
+    /// Returns the language of messages for the locale's name and LANGUAGE, for output in UTF-8 or not.
     fn messages(&self, _name: &[u8], _language: Option<&[u8]>, _utf8: bool) -> Messages {
         Messages::English
     }
 }
 
-/// A locale of the C library's, loaded once and kept.
+/// Returns a locale of the C library's, loaded once and kept.
 pub(crate) fn loaded(name: &str) -> Option<Locale> {
     static LOADED: Mutex<BTreeMap<String, Option<Locale>>> = Mutex::new(BTreeMap::new());
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     *loaded.entry(name.to_owned()).or_insert_with(|| Locale::load(&CString::new(name).ok()?))
 }
 
-/// The machine's own locales.
+/// The machine's locales.
 #[derive(Clone, Debug)]
 pub struct SystemLocales {
     root: PathBuf,
@@ -52,7 +52,7 @@ impl Default for SystemLocales {
 }
 
 impl SystemLocales {
-    /// With another folder for `/usr/lib/locale`.
+    /// Uses another folder for `/usr/lib/locale`.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         SystemLocales { root: root.into() }
     }
@@ -61,7 +61,7 @@ impl SystemLocales {
 impl LocaleStore for SystemLocales {
     fn installed(&self, name: &[u8]) -> Option<bool> {
         let name = std::str::from_utf8(name).ok()?;
-        // A path is loaded as a folder, and names with modifiers or aliases follow rules that are not followed here.
+        // A path is loaded as a folder, and modifiers or aliases have rules that are not modelled here.
         if name.is_empty() || name.contains(['/', '@', '\0']) || !name.contains(['_', '.']) {
             return None;
         }
@@ -91,7 +91,7 @@ impl LocaleStore for SystemLocales {
     }
 }
 
-/// glibc stores the codeset in lower case without punctuation: `C.UTF-8` as `C.utf8`.
+/// Normalises a name as glibc does: the codeset in lower case without punctuation, `C.UTF-8` as `C.utf8`.
 fn normalise(name: &str) -> String {
     let Some((language, codeset)) = name.split_once('.') else { return name.to_owned() };
     let codeset: String =
@@ -99,7 +99,7 @@ fn normalise(name: &str) -> String {
     format!("{language}.{codeset}")
 }
 
-/// Looks for the name in the archive's table of strings. `None` if the file is there but not what it should be.
+/// Whether the archive's string table has the name. `None` if the file exists but is malformed.
 fn archive_has(path: &Path, name: &str) -> Option<bool> {
     const MAGIC: u32 = 0xde02_0109;
     let Ok(mut file) = File::open(path) else { return Some(false) };

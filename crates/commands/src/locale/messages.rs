@@ -1,26 +1,26 @@
-//! The language of messages: gettext's catalogues, looked up as glibc does for the programs themselves.
+//! The language of messages: gettext's catalogues, looked up as in glibc.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{Accept, Declined};
 
-/// Where programs look for translations of their messages: in Debian and its relatives, and Ubuntu's own place.
+/// Where programs look for translations: on Debian and its relatives, and Ubuntu's additional folder.
 pub(crate) const CATALOGUES: [&str; 2] = ["/usr/share/locale", "/usr/share/locale-langpack"];
 
-/// The language that programs print their messages in.
+/// The language of a program's messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Messages {
-    /// As their authors wrote them.
+    /// The original text.
     English,
-    /// In the first of these languages that has a translation, in UTF-8.
+    /// The first of these languages that has a translation, in UTF-8.
     Translated(Vec<String>),
-    /// Not known: the lookup would not follow glibc's.
+    /// Unknown: the lookup would differ from glibc's.
     Unknown,
 }
 
 impl Messages {
-    /// From the locale of messages and the variable LANGUAGE, for output in UTF-8 or not.
+    /// Resolves the language from the locale of messages and LANGUAGE, for output in UTF-8 or not.
     pub(crate) fn resolve(locale: &[u8], language: Option<&[u8]>, utf8: bool) -> Messages {
         let list = language.filter(|list| !list.is_empty()).unwrap_or(locale);
         let Ok(list) = std::str::from_utf8(list) else { return Messages::Unknown };
@@ -38,7 +38,7 @@ impl Messages {
         }
     }
 
-    /// What a program prints for this text of the given catalogue (`coreutils`, `libc`).
+    /// Returns a program's text from the given catalogue (`coreutils`, `libc`).
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Messages {
                         let bytes = match roots.map(file) {
                             [None, None] => continue,
                             [Some(bytes), None] | [None, Some(bytes)] => bytes,
-                            // Which one counts depends on the distribution.
+                            // The distribution decides which one counts.
                             [Some(_), Some(_)] => return Err(unknown()),
                         };
                         if let Some(found) = lookup(&bytes, text).ok_or_else(unknown)? {
@@ -74,7 +74,7 @@ impl Messages {
         }
     }
 
-    /// Declines another language than English, for a command whose messages are not looked up.
+    /// Declines any language but English, for a command whose messages are not looked up.
     pub(crate) fn in_english(&self) -> Accept<()> {
         match self {
             Messages::English => Ok(()),
@@ -82,18 +82,18 @@ impl Messages {
         }
     }
 
-    /// The same where something must be printed: in English if the translation is not known.
+    /// Like [`text`](Self::text), but returns English if the translation is not known.
     pub fn text_or_english(&self, catalogue: &str, text: &str) -> Vec<u8> {
         self.text(catalogue, text).unwrap_or_else(|_| text.as_bytes().to_vec())
     }
 }
 
-/// The catalogues of the programs that have kernels, and of the libraries that speak for them.
+/// The catalogues of the programs with kernels, and of their libraries.
 const DOMAINS: [&str; 9] =
     ["coreutils", "grep", "sed", "findutils", "gawk", "bash", "util-linux", "gnulib", "libc"];
 
-/// Looks in the folders that gettext looks in: `en_US.UTF-8`, with the codeset normalised, without it, without the
-/// country, without both.
+/// Checks gettext's folders: `en_US.UTF-8`, with the codeset normalised, without it, without the country,
+/// without both.
 fn is_untranslated_in(roots: &[&Path], name: &str) -> bool {
     let (place, codeset) = name.split_once('.').unwrap_or((name, ""));
     let language = place.split('_').next().unwrap_or(place);
@@ -111,7 +111,7 @@ fn is_untranslated_in(roots: &[&Path], name: &str) -> bool {
     })
 }
 
-/// `de`, `de_DE`, `de_DE.UTF-8`: neither an alias nor with a modifier.
+/// Whether it is like `de`, `de_DE`, `de_DE.UTF-8`: neither an alias nor with a modifier.
 fn is_simple(name: &str) -> bool {
     let (place, _) = name.split_once('.').unwrap_or((name, ""));
     let mut parts = place.split('_');
@@ -125,14 +125,15 @@ fn is_simple(name: &str) -> bool {
         && !name.contains(['@', '/'])
 }
 
-/// Where its catalogues lie, the closest first.
+/// Returns the folders of its catalogues, the closest first.
 fn folders(language: &str) -> impl Iterator<Item = &str> {
     let place = language.split('.').next().unwrap_or(language);
     let general = place.split('_').next().filter(|general| *general != place);
     std::iter::once(place).chain(general)
 }
 
-/// Is there a catalogue for one character set, as `de.UTF-8` or `de.utf8`? glibc's order among those is not followed.
+/// Whether there is a catalogue for one character set, as `de.UTF-8` or `de.utf8`. glibc's order among these
+/// is not modelled.
 fn has_own_codeset(root: &Path, language: &str, catalogue: &str) -> bool {
     ["UTF-8", "utf8"].iter().any(|codeset| {
         folders(language).any(|place| {
@@ -142,10 +143,11 @@ fn has_own_codeset(root: &Path, language: &str, catalogue: &str) -> bool {
     })
 }
 
-/// Finds a text in a catalogue compiled by msgfmt. The outer `None`: the file is not one, or not in UTF-8.
+/// Finds a text in a catalogue compiled by msgfmt. The outer `None`: the file is malformed, or not in UTF-8.
 ///
-/// GNU gettext's manual, 'The Format of GNU MO Files': a magic number, a revision, the number of texts, then where the
-/// tables of lengths and positions of the sorted originals and of their translations start, in 32 bits each.
+/// GNU gettext's manual, 'The Format of GNU MO Files': a magic number, a revision, the number of texts, then
+/// the offsets of the tables of lengths and positions, of the sorted originals and of their translations, in
+/// 32 bits each.
 fn lookup<'c>(catalogue: &'c [u8], text: &str) -> Option<Option<&'c [u8]>> {
     const MAGIC: u32 = 0x9504_12de;
     let number = |at: usize| Some(u32::from_le_bytes(catalogue.get(at..at + 4)?.try_into().ok()?));
@@ -179,7 +181,7 @@ fn lookup<'c>(catalogue: &'c [u8], text: &str) -> Option<Option<&'c [u8]>> {
 mod tests {
     use super::*;
 
-    /// A catalogue as msgfmt writes it, from sorted pairs.
+    /// Makes a catalogue as msgfmt writes it, from sorted pairs.
     fn catalogue(pairs: &[(&str, &str)]) -> Vec<u8> {
         let tables = 28 + 16 * pairs.len();
         let (mut lengths, mut texts) = ([Vec::new(), Vec::new()], Vec::new());
@@ -213,7 +215,7 @@ mod tests {
         assert_eq!(lookup(&latin, "total"), None);
         let file = catalogue(&[HEADER, ("total", "insgesamt")]);
         for end in 0..file.len() - 1 {
-            // Never a panic, whatever is missing.
+            // Truncation never causes a panic.
             let _ = lookup(&file[..end], "total");
         }
         assert_eq!(lookup(b"no catalogue at all", "total"), None);

@@ -1,4 +1,4 @@
-//! What the locale means: which locales are installed, their characters, their order and their messages.
+//! Locales: which are installed, their characters, their order and their messages.
 
 pub(crate) mod characters;
 pub(crate) mod collation;

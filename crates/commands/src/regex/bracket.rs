@@ -1,7 +1,8 @@
 //! Bracket expressions: `[a-z]`, `[^[:space:]_]`, `[]x-]`.
 //!
-//! Forms that POSIX leaves undefined, or where the tools' two matchers (gnulib's dfa and glibc's regex) could part
-//! ways, are declined: a hyphen in the middle, ranges between anything but ASCII characters, equivalence classes.
+//! Declines forms that POSIX leaves undefined, or where the tools' two matchers (gnulib's dfa and glibc's
+//! regex) could differ: a hyphen in the middle, ranges between anything but ASCII characters, equivalence
+//! classes.
 
 use crate::{Accept, Declined};
 
@@ -11,7 +12,7 @@ use super::classes::{self, Known};
 use super::parse::Parser;
 
 impl Parser<'_> {
-    /// After `[`: the set, with the closing bracket taken.
+    /// Parses after `[`: the set, including the closing bracket.
     pub(super) fn bracket(&mut self) -> Accept<CharSet> {
         let negated = self.eat('^');
         let start = self.at;
@@ -32,7 +33,7 @@ impl Parser<'_> {
         self.finish_bracket(set, negated)
     }
 
-    /// One character, or the range that it starts.
+    /// Parses one character, or the range that it starts.
     fn element(&mut self, c: u32, first: bool, set: &mut CharSet) -> Accept<()> {
         if is(c, '-') && !first && !self.peek_is(&[']']) {
             return Declined::because("a hyphen in the middle of a bracket");
@@ -51,11 +52,12 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// sed's escapes, of which a bracket knows the ones that stand for one character. True if one was taken.
+    /// Parses sed's escapes for one character, the only ones valid in a bracket. Returns whether there was
+    /// one.
     fn bracket_escape(&mut self, set: &mut CharSet) -> Accept<bool> {
         let Some(next) = self.peek_at(0) else { return Ok(false) };
         if is(next, '\\') {
-            // sed passes on both, and a bracket knows no escapes: the backslash, twice.
+            // sed passes both on, and a bracket has no escapes: the backslash, twice.
             self.at += 1;
             set.add(next, next);
         } else if let Some(c) = self.char_escape()? {
@@ -87,14 +89,14 @@ impl Parser<'_> {
             Ranges::AsciiAlike if plain => self.judges_ascii_only = true,
             _ => return Declined::because("a range whose members depend on the collation"),
         }
-        // glibc folds the ends before it asks which of them is greater.
+        // glibc folds the ends before it compares them.
         if !plain && self.syntax.ignore_case {
             return Declined::because("ignoring the case of a range that is more than letters or digits");
         }
         Ok(())
     }
 
-    /// After `[` with `:` next.
+    /// Parses after `[` with `:` next.
     fn class(&mut self, set: &mut CharSet) -> Accept<()> {
         self.at += 1;
         let rest = &self.text[self.at..];
@@ -119,7 +121,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `[:space:]` by itself: the tools say that it must be `[[:space:]]`.
+    /// Declines `[:space:]` without an outer bracket: the tools report that it must be `[[:space:]]`.
     fn refuse_single_class_syntax(&self, start: usize) -> Accept<()> {
         let inside = &self.text[start..self.at - 1];
         match (inside.first(), inside.last()) {

@@ -1,7 +1,7 @@
 //! Sets of characters: bytes in the C locale, code points in UTF-8.
 //!
-//! The parser builds them from literals, brackets and classes; everything after it sees only sets. ASCII has 128
-//! members and every set is small or a complement, so a sorted list of ranges is enough.
+//! The parser builds them from literals, brackets and classes; later stages see only sets. ASCII has 128
+//! members and every set is small or a complement, so a sorted list of ranges suffices.
 
 /// The last code point.
 const LAST: u32 = 0x10_FFFF;
@@ -29,7 +29,7 @@ impl CharSet {
         set
     }
 
-    /// Every character of the charset: all bytes, or all that valid UTF-8 can encode.
+    /// Returns every character of the charset: all bytes, or all that valid UTF-8 can encode.
     pub(super) fn all(utf8: bool) -> Self {
         let ranges =
             if utf8 { vec![(0, SURROGATES.0 - 1), (SURROGATES.1 + 1, LAST)] } else { vec![(0, 0xFF)] };
@@ -93,7 +93,7 @@ impl CharSet {
         self.ranges.last().is_none_or(|&(_, last)| last < 0x80)
     }
 
-    /// How many members.
+    /// Returns the number of members.
     pub(super) fn len(&self) -> usize {
         self.ranges.iter().map(|&(first, last)| (last - first + 1) as usize).sum()
     }
@@ -107,7 +107,7 @@ impl CharSet {
     }
 }
 
-/// The bytes that stand for a character.
+/// Returns the bytes of a character.
 pub(super) fn encode(c: u32, utf8: bool) -> Vec<u8> {
     match char::from_u32(c) {
         Some(c) if utf8 => c.to_string().into_bytes(),

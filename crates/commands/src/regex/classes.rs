@@ -1,11 +1,11 @@
-//! Named classes as glibc defines them, as far as that is certain.
+//! Named classes as defined by glibc, as far as certain.
 //!
-//! Outside ASCII, what is a letter depends on glibc's version, so classes with letters, marks or symbols are only
-//! known in part: [`Known::Ascii`] means that lines with other bytes must go to the real tool.
+//! Outside ASCII, glibc's version decides what is a letter. Classes with letters, marks or symbols are only
+//! partly known: [`Known::Ascii`] means that lines with other bytes must go to the real tool.
 
 use super::chars::CharSet;
 
-/// A class and how far it is known.
+/// A class and the range where it is known.
 pub(super) struct Class {
     pub(super) set: CharSet,
     pub(super) known: Known,
@@ -19,7 +19,7 @@ pub(super) enum Known {
     Ascii,
 }
 
-/// `[:name:]`; `None` if glibc has no such class that every locale shares.
+/// Returns the class `[:name:]`; `None` if glibc has no such class in every locale.
 pub(super) fn named(name: &[u8], utf8: bool) -> Option<Class> {
     let (member, known): (fn(u8) -> bool, Known) = match name {
         b"digit" => (|b| b.is_ascii_digit(), Known::Everywhere),
@@ -48,7 +48,7 @@ pub(super) fn named(name: &[u8], utf8: bool) -> Option<Class> {
     Some(Class { set, known: if utf8 { known } else { Known::Everywhere } })
 }
 
-/// What `\w` stands for.
+/// Returns the class of `\w`.
 pub(super) fn word(utf8: bool) -> Class {
     let set = CharSet::of((0..0x80u8).filter(|&b| is_word(b)).map(u32::from));
     Class { set, known: if utf8 { Known::Ascii } else { Known::Everywhere } }
@@ -62,8 +62,8 @@ fn is_space(b: u8) -> bool {
     matches!(b, b' ' | b'\t'..=b'\r')
 }
 
-/// Unicode's separators without the no-break ones. These have not changed since glibc 2.26, and a test asks the
-/// installed tools about every code point.
+/// Unicode's separators without the no-break ones. They have not changed since glibc 2.26, and a test checks
+/// every code point with the installed tools.
 const WIDE_BLANK: [(u32, u32); 5] =
     [(0x1680, 0x1680), (0x2000, 0x2006), (0x2008, 0x200A), (0x205F, 0x205F), (0x3000, 0x3000)];
 const WIDE_SPACE: [(u32, u32); 6] = [
@@ -75,10 +75,10 @@ const WIDE_SPACE: [(u32, u32); 6] = [
     (0x3000, 0x3000),
 ];
 
-/// Adds to a set what `-i` (grep) and `I` (sed) make equal to its members. The set must be ASCII.
+/// Adds what `-i` (grep) and `I` (sed) make equal to the set's members. The set must be ASCII.
 ///
-/// The tools compare by upper case. Two letters outside ASCII have an ASCII upper case: ı and ſ. (The Kelvin sign
-/// has k as its lower case, but is its own upper case.)
+/// The tools compare by upper case. Two letters outside ASCII have an ASCII upper case: ı and ſ. (The Kelvin
+/// sign has k as its lower case, but is its own upper case.)
 pub(super) fn fold(set: &mut CharSet, utf8: bool) {
     let letters: Vec<u8> = (b'a'..=b'z')
         .filter(|&b| set.contains(b.into()) || set.contains(b.to_ascii_uppercase().into()))

@@ -1,7 +1,7 @@
-//! The automata with all their states, for expressions that have few: faster than making them when met, and open to
-//! questions. One of them is whether finding all matches reads a line more than a few times. What a search reads behind
-//! a match in vain is read again for the next one; that is bounded if states without a match among them can follow each
-//! other only so far, and not in circles.
+//! Fully built automata, for expressions with few states: faster than lazy ones, and open to analysis. One
+//! question is whether finding all matches reads a line more than a few times. Bytes read after a match in
+//! vain are read again for the next match; this is bounded if only a limited number of non-match states can
+//! follow each other, without cycles.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,17 +16,17 @@ use super::members::Members;
 
 type Dfa = dense::DFA<Vec<u32>>;
 
-/// What the states of one automaton may take.
+/// Memory limit for the states of one automaton.
 const BYTES: usize = 2 << 20;
 
-/// Bytes that may be read behind a match in vain.
+/// Bytes that may be read after a match in vain.
 const AHEAD_MAX: usize = 32;
-/// States from the start to a match: an automaton enters a match state one byte behind the match, so that one byte is
-/// enough for one. If more were needed, they would often be read for nothing.
+/// States from the start to a match: an automaton enters a match state one byte after the match, so one byte
+/// is enough for one. If more were needed, they would often be read in vain.
 const BEGUN_MAX: usize = 2;
 
-/// From anywhere to the end of the leftmost match that prefers earlier alternatives; also from a known start, to tell
-/// whether there is one.
+/// Searches forward from anywhere to the end of the leftmost match that prefers earlier alternatives; also
+/// from a known start, to decide whether there is a match.
 #[derive(Debug)]
 pub(super) struct Forward(Dfa);
 
@@ -41,16 +41,16 @@ impl Forward {
     }
 }
 
-/// What finds a match as a whole, beside [`Forward`].
+/// Finds whole matches, together with [`Forward`].
 #[derive(Debug)]
 pub(super) struct Spans {
     /// From a known start to the longest end.
     longest: Dfa,
     /// From a known end back to the leftmost start.
     backward: Dfa,
-    /// Finding all matches takes linear time.
+    /// Whether finding all matches takes linear time.
     linear: bool,
-    /// No match begins another: the first end is the only one.
+    /// Whether no match is a prefix of another: the first end is the only one.
     one_end: bool,
     begins: Option<Begins>,
 }
@@ -60,19 +60,19 @@ pub(super) struct Spans {
 struct Begins {
     members: Members,
     state: StateID,
-    /// Hardly anything but a match begins with them, and what does not is soon known. Else that is tried.
+    /// Whether almost only matches begin with them, and others are rejected soon. If not, it is tried.
     sure: bool,
 }
 
-/// Whether matches were found where they might begin, so far.
+/// Tracks whether candidate starts were matches so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trust {
-    /// Searches that read too much in vain, less those that did not.
+    /// Searches that read too much in vain, minus the others.
     doubts: u32,
 }
 
 impl Trust {
-    /// From here on there is none any more.
+    /// At this limit candidates are no longer used.
     const DOUBTS_MAX: u32 = 16;
 
     fn is_left(&self) -> bool {
@@ -88,7 +88,7 @@ impl Trust {
     }
 }
 
-/// Bytes that one search may read in vain before another way is taken.
+/// Bytes that one search may read in vain before it changes its method.
 const VAIN_MAX: usize = 32;
 
 impl Spans {
@@ -109,7 +109,7 @@ impl Spans {
         self.linear
     }
 
-    /// The leftmost-longest match. `bytes`: what all matches have, if one number.
+    /// Returns the leftmost-longest match. `bytes`: the length of all matches, if fixed.
     pub(super) fn find(
         &self,
         forward: &Forward,
@@ -128,7 +128,7 @@ impl Spans {
                         trust.regain();
                         return found;
                     }
-                    // None begins before.
+                    // No match begins before.
                     Err(start) => {
                         trust.lose();
                         span.start = start;
@@ -140,7 +140,8 @@ impl Spans {
         self.find_anywhere(forward, bytes, text, span)
     }
 
-    /// Calls for one match after another, as long as they are found where they might begin. Where to go on, if not all are found.
+    /// Calls `found` for successive matches, as long as candidate starts are good. Returns where to continue,
+    /// if not all were found.
     pub(super) fn each(
         &self,
         trust: &mut Trust,
@@ -184,12 +185,12 @@ impl Spans {
         Some((start, end))
     }
 
-    /// The longest match that starts where the span does.
+    /// Returns the longest match at the start of the span.
     pub(super) fn longest_at(&self, text: &[u8], span: Range<usize>) -> Option<usize> {
         offset(self.longest.try_search_fwd(&Input::new(text).span(span).anchored(Anchored::Yes)))
     }
 
-    /// `Err`: so much was read in vain, and up to there no match begins.
+    /// `Err`: too much was read in vain, and no match begins before this offset.
     #[inline]
     fn find_by_beginnings(
         &self,
@@ -215,7 +216,8 @@ impl Spans {
         }
     }
 
-    /// The last end of a match, or how far it was read in vain. An automaton enters a match state one byte after the match.
+    /// Returns the last end of a match, or how far it read in vain. An automaton enters a match state one
+    /// byte after the match.
     #[inline]
     fn walk(&self, mut state: StateID, text: &[u8], span: Range<usize>) -> Result<usize, usize> {
         let mut end = None;
@@ -248,17 +250,17 @@ fn build(nfa: &NFA, kind: MatchKind, start: StartKind) -> Option<Dfa> {
     dense::Builder::new().configure(config).build_from_nfa(nfa).ok()
 }
 
-/// No automaton here is told to quit, so that there are no errors to speak of.
+/// No automaton here has quit bytes, so there are no errors.
 fn offset(found: Result<Option<HalfMatch>, MatchError>) -> Option<usize> {
     found.ok().flatten().map(|half| half.offset())
 }
 
-/// Which states follow which.
+/// The graph of states.
 struct Graph<'a> {
     dfa: &'a Dfa,
-    /// Where searches start, by what stands before.
+    /// The start states, by preceding byte.
     starts: Vec<StateID>,
-    /// All but the dead one, each with those that follow it; what follows it at the end of the text last.
+    /// All states but the dead one with their successors; the successor at the end of the text comes last.
     next: HashMap<StateID, Vec<StateID>>,
 }
 
@@ -289,7 +291,7 @@ impl<'a> Graph<'a> {
         self.next.get(&state).map_or(&[], Vec::as_slice)
     }
 
-    /// How many states can follow each other, behind one of these, without a match among them.
+    /// Returns how many non-match states can follow each other after one of these.
     fn farthest_after(&self, holds: impl Fn(StateID) -> bool) -> usize {
         let mut known = HashMap::new();
         let states = self.next.keys().filter(|state| holds(**state));
@@ -297,8 +299,8 @@ impl<'a> Graph<'a> {
         next.map(|next| self.farthest(*next, &mut known)).max().unwrap_or(0)
     }
 
-    /// How many states can follow each other from this one on without a match among them: any number, if they come in
-    /// circles. `known` says that of those that are on their way.
+    /// Returns how many non-match states can follow each other from this one on: unlimited with a cycle.
+    /// `known` marks states in progress so.
     fn farthest(&self, from: StateID, known: &mut HashMap<StateID, usize>) -> usize {
         if self.dfa.is_match_state(from) || self.dfa.is_dead_state(from) {
             return 0;
@@ -313,14 +315,14 @@ impl<'a> Graph<'a> {
         farthest
     }
 
-    /// Does nothing but the dead state follow a match?
+    /// Whether only the dead state follows a match.
     fn ends_once(&self) -> bool {
         let mut matches = self.next.keys().filter(|state| self.dfa.is_match_state(**state));
         matches.all(|state| self.after(*state).iter().all(|next| self.dfa.is_dead_state(*next)))
     }
 
-    /// Where a match can begin, if what stands before does not matter, and nothing is no match. That is sure if every path ends
-    /// soon or in a match.
+    /// Returns where a match can begin, if the preceding byte does not matter, and empty matches are
+    /// impossible. It is sure if every path ends soon or in a match.
     fn begins(&self) -> Option<Begins> {
         let &[start] = self.starts.as_slice() else { return None };
         if self.dfa.is_match_state(self.dfa.next_eoi_state(start)) {

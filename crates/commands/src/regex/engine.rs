@@ -1,9 +1,10 @@
-//! The automata: where does a line match, and where does the leftmost-longest match lie?
+//! The automata: which lines match, and where is the leftmost-longest match?
 //!
-//! POSIX wants the longest of the leftmost matches; the library's automata prefer alternatives in order. So a match
-//! is found in three steps, each linear: forward to the end of the preferred match, which starts leftmost; backward
-//! from there to that start; forward again from the start with an automaton that never prefers, to the last end.
-//! States are made when first met, so that compiling costs little; a full cache is emptied, never given up.
+//! POSIX requires the longest of the leftmost matches; the library's automata prefer alternatives in order.
+//! So a match is found in three steps, each linear: forward to the end of the preferred match, which starts
+//! leftmost; backward from there to that start; forward again from the start with an automaton without
+//! preferences, to the last end. States are built on demand, so that compiling is cheap; a full cache is
+//! cleared, never given up.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -19,14 +20,14 @@ use crate::{Accept, Declined};
 use super::GaveUp;
 use super::dense::{Forward, Spans, Trust};
 
-/// The automata with the states met so far. Clones share the first and copy the second.
+/// The automata with the states built so far. Clones share the former and copy the latter.
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     shared: Arc<Shared>,
     forward: Cache,
     longest: Cache,
     backward: Cache,
-    /// Bytes that all matches have, if one number.
+    /// The length of all matches in bytes, if fixed.
     bytes: Option<usize>,
     meter: RescanCounter,
     trust: Trust,
@@ -34,13 +35,13 @@ pub(super) struct Engine {
     searched: usize,
 }
 
-/// How much of a long line was read again, over all searches in it.
+/// Counts how much of a long line was read again, over all searches in it.
 #[derive(Clone, Debug, Default)]
 struct RescanCounter {
-    /// Where the last search started; one that starts before it is in another line.
+    /// The start of the last search; an earlier start means another line.
     at: usize,
     left: usize,
-    /// Nothing is counted.
+    /// Whether counting is off.
     off: bool,
 }
 
@@ -48,9 +49,9 @@ struct RescanCounter {
 struct Shared {
     /// From anywhere to the end of the leftmost match that prefers earlier alternatives.
     forward: DFA,
-    /// The same with all states made, once so much was searched that it pays. `None` inside: too big.
+    /// The same fully built, once enough was searched. `None` inside: too big.
     whole: OnceLock<Option<Forward>>,
-    /// The others, likewise.
+    /// The other two, likewise.
     spans: OnceLock<Option<Spans>>,
     /// From a known start to the longest end.
     longest: DFA,
@@ -58,12 +59,12 @@ struct Shared {
     backward: DFA,
 }
 
-/// Bytes that the states of one automaton may take.
+/// Memory limit for the states of one automaton.
 const CACHE_BYTES: usize = 8 << 20;
-/// Bytes that an automaton may take before it has states.
+/// Memory limit for an automaton without states.
 const NFA_BYTES: usize = 4 << 20;
 
-/// Bytes after which it pays to make all states. Tests, which have no time to search that much, use both ways.
+/// Bytes after which building all states pays. Tests, which search less, use both ways.
 const WHOLE_FROM: usize = if cfg!(debug_assertions) { 64 } else { 128 << 10 };
 
 impl Shared {
@@ -100,7 +101,7 @@ impl Engine {
         })
     }
 
-    /// The end of the shortest match that is found first, reading forward.
+    /// Returns the end of the shortest match found first, reading forward.
     pub(super) fn first_end(&mut self, text: &[u8], span: Range<usize>) -> Option<usize> {
         self.search_forward(Input::new(text).span(span).earliest(true))
     }
@@ -120,12 +121,12 @@ impl Engine {
         self.meter.off = true;
     }
 
-    /// Is there a match that starts here?
+    /// Whether a match starts here.
     pub(super) fn matches_at(&mut self, text: &[u8], span: Range<usize>) -> bool {
         self.search_forward(Input::new(text).span(span).earliest(true).anchored(Anchored::Yes)).is_some()
     }
 
-    /// The longest match that starts here.
+    /// Returns the longest match that starts here.
     pub(super) fn longest_at(&mut self, text: &[u8], span: Range<usize>) -> Option<usize> {
         if self.searched > WHOLE_FROM
             && let Some((_, spans)) = self.shared.spans()
@@ -138,7 +139,7 @@ impl Engine {
         end
     }
 
-    /// The leftmost-longest match within `span`; what stands around it decides conditions.
+    /// Returns the leftmost-longest match within `span`; the text around it decides conditions.
     pub(super) fn find(&mut self, text: &[u8], span: Range<usize>) -> Option<(usize, usize)> {
         if self.searched > WHOLE_FROM
             && let Some((forward, spans)) = self.shared.spans()
@@ -153,8 +154,8 @@ impl Engine {
         Some((start, self.longest_at(text, start..span.end)?))
     }
 
-    /// Calls for one match after another, of which none is empty, as long as that is simple; where to go on, if not all are
-    /// found.
+    /// Calls `found` for successive non-empty matches, as long as that is simple. Returns where to continue,
+    /// if not all were found.
     pub(super) fn each(
         &mut self,
         text: &[u8],
@@ -169,14 +170,14 @@ impl Engine {
         Some(span.start)
     }
 
-    /// The leftmost start of the matches that end where `span` ends.
+    /// Returns the leftmost start of the matches that end where `span` ends.
     fn start_of(&mut self, text: &[u8], span: Range<usize>) -> Option<usize> {
         let back = Input::new(text).span(span).anchored(Anchored::Yes);
         offset(self.shared.backward.try_search_rev(&mut self.backward, &back))
     }
 
-    /// The same as [`find`](Self::find), but it gives up when the matches of a line have made it read the line
-    /// many times.
+    /// Like [`find`](Self::find), but gives up when the matches of a line have made it read the line many
+    /// times.
     pub(super) fn find_counting(
         &mut self,
         text: &[u8],
@@ -205,7 +206,7 @@ impl Engine {
         Ok(end.map(|end| (start, end)))
     }
 
-    /// Looking ahead from each match cannot add up.
+    /// Whether looking ahead from each match cannot add up.
     pub(super) fn is_known_to_be_linear(&self) -> bool {
         self.searched > WHOLE_FROM && self.shared.spans().is_some_and(|(_, spans)| spans.is_linear())
     }
@@ -214,7 +215,7 @@ impl Engine {
 /// How often a long line may be read.
 const READINGS_MAX: usize = 32;
 
-/// The end of a match, reading forward one byte at a time and counting them.
+/// Returns the end of a match, reading forward byte by byte and counting.
 fn walk(dfa: &DFA, cache: &mut Cache, input: &Input, left: &mut usize) -> Result<Option<usize>, GaveUp> {
     let Ok(mut state) = dfa.start_state_forward(cache, input) else { return Ok(None) };
     let mut end = None;
@@ -237,7 +238,7 @@ fn walk(dfa: &DFA, cache: &mut Cache, input: &Input, left: &mut usize) -> Result
     Ok(if matches { Some(input.end()) } else { end })
 }
 
-/// No automaton here is told to quit or to give up, so that there are no errors to speak of.
+/// No automaton here has quit bytes or gives up, so there are no errors.
 fn offset(found: Result<Option<HalfMatch>, MatchError>) -> Option<usize> {
     found.ok().flatten().map(|half| half.offset())
 }
@@ -283,7 +284,7 @@ mod tests {
         parse(expression.as_bytes(), syntax).expect("an expression").node
     }
 
-    /// Bytes read to find all matches of a line; `None` if that was given up.
+    /// Returns the bytes read to find all matches of a line; `None` if it gave up.
     fn steps(node: &Node, line: &[u8]) -> Option<usize> {
         let hir = Dialect { utf8: false, newline_ends: true, groups: false }.translate(node);
         let mut engine = Engine::new(&hir, None).expect("an automaton");
@@ -297,7 +298,7 @@ mod tests {
         Some(READINGS_MAX * line.len() - engine.meter.left)
     }
 
-    /// Either statement: by the look of the expression, or by its automata.
+    /// Whether it is linear, by the expression's form or by its automata.
     fn is_linear(node: &Node) -> bool {
         let hir = Dialect { utf8: false, newline_ends: true, groups: false }.translate(node);
         let mut engine = Engine::new(&hir, None).expect("an automaton");
@@ -308,7 +309,7 @@ mod tests {
     const ATOMS: &[&str] = &["a", "b", "[ab]", "[^a]", ".", "(ab)", "(a|b)", "(a|bc)", "(a|a.*b)"];
     const TIMES: &[&str] = &["", "*", "+", "?", "{2}"];
 
-    /// Expressions of up to three repeated atoms, side by side or as alternatives.
+    /// Returns expressions of up to three repeated atoms, in sequence or as alternatives.
     fn expressions() -> Vec<String> {
         let mut number = 7_u32;
         let mut below = |end: usize| {

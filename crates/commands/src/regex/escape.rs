@@ -5,7 +5,7 @@ use crate::{Accept, Declined};
 use super::parse::Parser;
 
 impl Parser<'_> {
-    /// After a backslash, in sed: takes an escape for one character, if one stands here.
+    /// Parses an escape for one character after a backslash, in sed, if there is one.
     pub(super) fn char_escape(&mut self) -> Accept<Option<u32>> {
         let Some(letter) = self.peek_at(0).and_then(char::from_u32) else { return Ok(None) };
         let simple = match letter {
@@ -25,8 +25,8 @@ impl Parser<'_> {
         Ok(Some(simple))
     }
 
-    /// `\x1b`, `\o033`, `\d027`. sed makes the character before it reads the expression, and quotes those that
-    /// would be special; so only those that never are special are taken.
+    /// Parses `\x1b`, `\o033`, `\d027`. sed converts the character before it parses the expression, and
+    /// quotes special ones; so only characters that are never special are accepted.
     fn numbered(&mut self, radix: u32, digits: usize) -> Accept<u32> {
         self.at += 1;
         let mut value = 0;

@@ -1,9 +1,9 @@
-//! Which part of a match belongs to which group.
+//! Assigns parts of a match to groups.
 //!
-//! The engine gives a match's span; this retraces it, ending exactly there. Where several ways lead through an
-//! expression, glibc takes at each fork the state that it numbered lower, if from there the end can be reached. For
-//! the expressions admitted here that is: repetitions go on rather than stop, alternatives in order, and an empty
-//! first alternative last. Linear: no state is visited twice at a position.
+//! The engine finds a match's span; this retraces it to exactly that end. Where several paths exist, glibc
+//! takes at each fork the state with the lower number, if the end can be reached from there. For the
+//! expressions accepted here that means: repetitions continue rather than stop, alternatives in order, and an
+//! empty first alternative last. Linear: no state is visited twice at a position.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::chars::CharSet;
 use super::classes::is_word;
 use super::node::{Look, Node};
 
-/// A span for each group, from 0 (the whole match) up.
+/// The span of each group, from 0 (the whole match) up.
 pub type Spans = [Option<(usize, usize)>];
 
 /// An expression as steps, for one pass along a known match.
@@ -23,7 +23,7 @@ pub(super) struct Tracer {
     sets: Vec<Members>,
     utf8: bool,
     newline_ends: bool,
-    /// Steps times positions beyond which a match is not retraced.
+    /// Limit on steps times positions; longer matches are not retraced.
     visits_max: usize,
     slots: Vec<Option<usize>>,
     visited: Vec<u64>,
@@ -54,7 +54,7 @@ enum Job {
     Restore { slot: usize, old: Option<usize> },
 }
 
-/// Steps times positions that are worth the memory.
+/// The limit on steps times positions, for memory.
 const VISITS_MAX: usize = 1 << 26;
 
 impl Tracer {
@@ -75,7 +75,7 @@ impl Tracer {
         tracer
     }
 
-    /// However much memory it takes.
+    /// Removes the limit.
     pub(super) fn be_patient(&mut self) {
         self.visits_max = usize::MAX;
     }
@@ -146,7 +146,7 @@ impl Tracer {
         forks.into_iter().for_each(|fork| self.steps[fork] = GroupStep::Fork(fork + 1, end));
     }
 
-    /// The groups of the match `span`. `None` if the match is too long to retrace.
+    /// Returns the groups of the match `span`. `None` if the match is too long to retrace.
     pub(super) fn trace(&mut self, text: &[u8], span: Range<usize>) -> Option<&Spans> {
         let width = span.len() + 1;
         if self.steps.len().saturating_mul(width) > self.visits_max {
@@ -179,7 +179,7 @@ impl Tracer {
         &self.spans
     }
 
-    /// Goes on from a step until it fails or the end is reached; leaves the other ways as jobs.
+    /// Continues from a step until it fails or the end is reached; queues the other paths as jobs.
     fn run(&mut self, text: &[u8], span: &Range<usize>, mut step: usize, mut at: usize) -> bool {
         loop {
             let visit = step * (span.len() + 1) + (at - span.start);
@@ -209,7 +209,7 @@ impl Tracer {
         }
     }
 
-    /// The length of the character at `at`, if it belongs to the set.
+    /// Returns the length of the character at `at`, if it belongs to the set.
     fn taken(&self, text: &[u8], end: usize, set: usize, at: usize) -> Option<usize> {
         let &first = text[..end].get(at)?;
         let members = &self.sets[set];
@@ -244,7 +244,7 @@ fn holds(look: Look, text: &[u8], at: usize, newline_ends: bool) -> bool {
     }
 }
 
-/// Refuses expressions for which it is not certain what glibc says about the wanted groups.
+/// Declines expressions where glibc's result for the wanted groups is uncertain.
 pub(super) fn check(node: &Node, wanted: &[usize]) -> Accept<()> {
     let is_wanted = |node: &Node| matches!(node, Node::Group(number, _) if wanted.contains(number));
     let repeated_group = |node: &Node| match node {
@@ -259,7 +259,7 @@ pub(super) fn check(node: &Node, wanted: &[usize]) -> Accept<()> {
         Node::Repeat { body, .. } => body.fixed_len().is_none_or(|len| len == 0),
         _ => false,
     };
-    // glibc numbers what follows a condition anew, after everything else; and a \b is two alternatives to it.
+    // glibc renumbers the states after a condition, behind all others; and a \b is two alternatives to it.
     let words = |node: &Node| matches!(node, Node::Look(look) if look.is_word());
     let branching = |node: &Node| matches!(node, Node::Either(_) | Node::Repeat { .. });
     let condition = |node: &Node| matches!(node, Node::Look(_));

@@ -1,18 +1,19 @@
-//! From our tree to the automaton library's own representation. No text in between: nothing to quote, nothing to
-//! be read differently.
+//! Converts our tree to the automaton library's representation, without text in between: nothing to quote,
+//! nothing to misread.
 
 use regex_syntax::hir::{self, Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir};
 
 use super::chars::{CharSet, encode};
 use super::node::{Look, Node};
 
-/// What the translation depends on besides the tree.
+/// The settings of the conversion.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dialect {
     pub(super) utf8: bool,
-    /// Lines end at newlines, so that many can be searched at once; else only the text's ends count.
+    /// Whether lines end at newlines, so that many can be searched at once; otherwise only the text's ends
+    /// count.
     pub(super) newline_ends: bool,
-    /// Keep the groups.
+    /// Whether to keep the groups.
     pub(super) groups: bool,
 }
 

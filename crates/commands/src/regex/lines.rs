@@ -1,8 +1,8 @@
-//! Which lines match, where that can be told without finding the matches: from [`windows`](super::windows) of sets of bytes, line ends
-//! among them, or from the length of the line.
+//! Finds matching lines without finding the matches: from [`windows`](super::windows) of byte sets, including
+//! line ends, or from the length of the line.
 //!
-//! For counts, no line is looked at: a match is a carry that goes through the line to its end, so that one addition tells for 64 bytes
-//! which of the lines that end there match.
+//! Counts look at no line: a match is a carry that runs through the line to its end, so that one addition
+//! decides for 64 bytes which of the lines that end there match.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,80 +18,80 @@ use super::engine::Engine;
 use super::node::{Look, Node};
 use super::windows::{Window, Windows};
 
-/// How to find the lines that match.
+/// How to find matching lines.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
     how: How,
-    /// A match starts where its line does.
+    /// Whether a match starts at the start of its line.
     anchored: bool,
-    /// Candidates close to each other that were none, less those that were.
+    /// Close candidates that did not match, minus those that did.
     distrust: u32,
 }
 
 #[derive(Clone, Debug)]
 enum How {
-    /// Lines that hold one of these windows are candidates.
+    /// Lines with one of these windows are candidates.
     Windows(Arc<Held>),
-    /// A line is so many characters out of a set.
+    /// A line has a certain number of characters out of a set.
     Length(Length),
 }
 
 #[derive(Debug)]
 struct Held {
     windows: Sequences,
-    /// Candidates match.
+    /// Whether candidates match.
     suffice: bool,
-    /// A window may begin with the end of the line before.
+    /// Whether a window may begin with the end of the previous line.
     begins_before: bool,
-    /// The windows are one byte, and only these of ASCII suffice: others belong to characters of several bytes.
+    /// For one-byte windows of which only these ASCII bytes suffice: others belong to multibyte characters.
     ascii: Option<Sequences>,
 }
 
-/// Which characters of the line they are.
+/// Which characters of the line are counted.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     All,
-    /// Those at its start will do.
+    /// Some at its start suffice.
     First,
-    /// Those at its end.
+    /// Some at its end.
     Last,
 }
 
-/// So many characters out of a set.
+/// A number of characters out of a set.
 #[derive(Clone, Debug)]
 struct Length {
     min: usize,
     max: usize,
-    /// ASCII alone is judged here.
+    /// Whether only ASCII is decided here.
     utf8: bool,
     part: Part,
-    /// Bytes that are not in the set. `None`: there are none, newlines aside.
+    /// Bytes outside the set. `None`: there are none besides newlines.
     others: Option<Arc<Sequences>>,
 }
 
-/// After so many close candidates that were none, they are not looked for any more.
+/// After this many close candidates without a match, they are no longer searched.
 const DISTRUST_MAX: u32 = 64;
 /// Bytes that a candidate must skip to pay.
 const SKIPPED_MIN: usize = 64;
-/// Bytes of the longest character.
+/// Length of the longest character.
 const CHAR_BYTES_MAX: usize = 4;
-/// Words of bits that are at hand at once.
+/// Words of bits held at once.
 const WORDS: usize = 128;
-/// Lines that show whether those that match are close to each other.
+/// Lines in the sample for the density of matches.
 const SAMPLE: usize = 8;
-/// Bytes from one to the next, if they are.
+/// Bytes between matches that count as dense.
 const DENSE_BYTES: usize = 256;
-/// Lines that are wanted at least before they are counted a block at a time.
+/// Minimum number of wanted lines for counting by block.
 const COUNTED_MIN: u64 = 64;
 
 impl Lines {
-    /// `None` if the lines that match cannot be found so. Lines end at newlines.
+    /// `None` if matching lines cannot be found like this. Lines end at newlines.
     pub(super) fn new(node: &Node, utf8: bool) -> Option<Lines> {
         let held = |windows: &Windows| Some(How::Windows(Arc::new(Held::new(windows)?)));
         let of_char = Held::of_char(node, utf8).map(|held| How::Windows(Arc::new(held)));
         let how = match (of_char, Length::new(node, utf8), Windows::new(node, utf8)) {
             (Some(of_char), ..) => of_char,
-            // Where nothing but the length decides, a window would be everywhere.
+            // If only the length decides, a window would match everywhere.
             (_, Some(length), _) if length.others.is_none() => How::Length(length),
             (_, _, Some(windows)) if windows.suffice => held(&windows)?,
             (_, Some(length), _) => How::Length(length),
@@ -100,7 +100,7 @@ impl Lines {
         Some(Lines { how, anchored: node.is_line_anchored(), distrust: 0 })
     }
 
-    /// Every candidate matches, unless it has characters beyond ASCII.
+    /// Whether every candidate matches, unless it has characters beyond ASCII.
     pub(super) fn suffice(&self) -> bool {
         match &self.how {
             How::Windows(held) => held.suffice,
@@ -108,12 +108,13 @@ impl Lines {
         }
     }
 
-    /// The candidates are not worth looking for.
+    /// Whether searching candidates does not pay.
     pub(super) fn fail(&self) -> bool {
         self.distrust >= DISTRUST_MAX
     }
 
-    /// The first line at or after `at` that matches. `Err`: candidates [fail](Self::fail), and no line before this place matches.
+    /// Returns the first matching line at or after `at`. `Err`: candidates [fail](Self::fail), and no line
+    /// before this offset matches.
     #[inline]
     pub(super) fn next(
         &mut self,
@@ -153,7 +154,7 @@ impl Lines {
         Ok(None)
     }
 
-    /// How many lines match, if that is known without finding all of them.
+    /// Returns the number of matching lines, if known without finding all of them.
     pub(super) fn count(&mut self, engine: &mut Engine, block: &[u8], wanted: u64) -> Option<u64> {
         if wanted < COUNTED_MIN {
             return None;
@@ -194,7 +195,7 @@ impl Held {
         Some(Held { windows, suffice: found.suffice, begins_before, ascii: None })
     }
 
-    /// One character of a set, perhaps with others of it, which has many of several bytes.
+    /// Handles one or more characters of a set with many multibyte members.
     fn of_char(node: &Node, utf8: bool) -> Option<Held> {
         let set = match node {
             Node::Group(_, body) | Node::Repeat { body, min: 1, .. } => return Held::of_char(body, utf8),
@@ -215,7 +216,7 @@ impl Held {
         })
     }
 
-    /// The next line that may match, from the start of a line on, and whether it does, if that is known.
+    /// Returns the next line that may match, from the start of a line on, and whether it does, if known.
     #[inline]
     fn next(&self, block: &[u8], at: usize) -> Option<(Range<usize>, Option<bool>)> {
         let (start, from) = match self.find(block, at)? {
@@ -231,7 +232,8 @@ impl Held {
         Some((start..end, sure.then_some(true)))
     }
 
-    /// Where the next window is; `Some(None)`: at the start of the line, of which the newline before is part.
+    /// Returns the offset of the next window; `Some(None)`: at the start of the line, with the newline
+    /// before.
     #[inline]
     fn find(&self, block: &[u8], at: usize) -> Option<Option<usize>> {
         if self.begins_before && self.begins_with_line(&block[at..]) {
@@ -243,14 +245,14 @@ impl Held {
         if block.ends_with(b"\n") {
             return None;
         }
-        // The last line has no newline, but an end all the same.
+        // The last line has no newline, but an end.
         let near = at.max(block.len().saturating_sub(self.windows.longest()));
         let mut ends = (near..block.len())
             .filter(|from| self.windows.length(block[*from..].iter().copied().chain([b'\n'])).is_some());
         ends.next().map(Some)
     }
 
-    /// Whether the line that starts here has a window that the newline before is part of.
+    /// Whether the line that starts here has a window that includes the newline before.
     #[inline]
     fn begins_with_line(&self, block: &[u8]) -> bool {
         let near = &block[..block.len().min(self.windows.longest())];
@@ -259,17 +261,17 @@ impl Held {
         self.windows.length([b'\n'].into_iter().chain(near.iter().copied()).chain(behind)).is_some()
     }
 
-    /// Lines that match can be counted without finding them.
+    /// Whether matching lines can be counted without finding them.
     fn counts(&self) -> bool {
         self.suffice && self.sure().is_exact()
     }
 
-    /// The windows that suffice.
+    /// Returns the windows that suffice.
     fn sure(&self) -> &Sequences {
         self.ascii.as_ref().unwrap_or(&self.windows)
     }
 
-    /// Lines that match among whole ones. `maybe` judges those of which that is not known.
+    /// Counts matching lines among whole ones. `maybe` decides unknown cases.
     fn count(&self, block: &[u8], mut maybe: impl FnMut(Range<usize>) -> bool) -> u64 {
         let (mut count, mut carry, mut at) = (0, Carry::default(), 0);
         let mut from_before = u64::from(self.begins_before && self.begins_with_line(block));
@@ -281,7 +283,7 @@ impl Held {
             self.sure().mark(reach, &mut hits[..words]);
             bits::equal(part, b'\n', &mut ends[..words]);
             for (word, (hits, ends)) in hits.iter().zip(&ends).take(words).enumerate() {
-                // What begins with the end of a line is in the next one.
+                // A window that begins with a line end is in the next line.
                 let before = hits & ends;
                 let hits = hits & !ends | before << 1 | from_before;
                 from_before = before >> 63;
@@ -301,12 +303,12 @@ impl Held {
     }
 }
 
-/// Whether there was a hit in the line that goes on.
+/// Whether there was a hit in the unfinished line.
 #[derive(Default)]
 struct Carry(bool);
 
 impl Carry {
-    /// Which of these ends belong to lines with hits: to all but ends, a carry is passed on.
+    /// Returns which of these ends belong to lines with hits: all bytes but ends pass a carry on.
     #[inline]
     fn ends(&mut self, hits: u64, ends: u64) -> u64 {
         let (sum, first) = hits.overflowing_add(!ends);
@@ -336,7 +338,7 @@ impl Length {
         let is_all = |range: Range<u32>| range.filter(|c| *c != u32::from(b'\n')).all(|c| set.contains(c));
         let all = is_all(0..if utf8 { 0x80 } else { 0x100 });
         if !(starts && ends) {
-            // Part of a line is enough, of any line that is long enough.
+            // Part of a line suffices, of any line that is long enough.
             if !all || min == 0 {
                 return None;
             }
@@ -352,7 +354,7 @@ impl Length {
         Some(Length { min, max: max.unwrap_or(usize::MAX), utf8, part, others })
     }
 
-    /// Whether the line matches, if that is known.
+    /// Returns whether the line matches, if known.
     #[inline]
     fn judge(&self, line: &[u8]) -> Option<bool> {
         let most = if self.utf8 { self.max.saturating_mul(CHAR_BYTES_MAX) } else { self.max };
@@ -370,7 +372,7 @@ impl Length {
         Some(line.len() <= self.max && self.others.as_ref().is_none_or(|others| others.find(line).is_none()))
     }
 
-    /// Lines that match. `maybe` judges those of which that is not known.
+    /// Counts matching lines. `maybe` decides unknown cases.
     fn count(&self, block: &[u8], mut maybe: impl FnMut(Range<usize>) -> bool) -> u64 {
         let (mut count, mut start) = (0, 0);
         while start < block.len() {
@@ -383,7 +385,7 @@ impl Length {
     }
 }
 
-/// For short texts.
+/// Checks short texts.
 #[inline]
 fn is_ascii(text: &[u8]) -> bool {
     let (eights, rest) = text.as_chunks::<8>();
@@ -392,7 +394,7 @@ fn is_ascii(text: &[u8]) -> bool {
     all & 0x8080_8080_8080_8080 == 0 && last.is_ascii()
 }
 
-/// Parts that are all of one set.
+/// Parts that all have one set.
 struct Run<'n> {
     set: Option<&'n CharSet>,
     min: usize,
@@ -424,7 +426,7 @@ impl<'n> Run<'n> {
     }
 }
 
-/// Its members in ASCII, but for the newline.
+/// Returns its ASCII members without the newline.
 fn ascii(set: &CharSet) -> ByteSet {
     ByteSet::where_(|byte| byte.is_ascii() && byte != b'\n' && set.contains(u32::from(byte)))
 }

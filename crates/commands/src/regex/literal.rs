@@ -1,32 +1,33 @@
-//! Literal strings that every match contains: what lets a search skip most of its input.
+//! Literal strings that every match contains: with them a search skips most of its input.
 
 use super::chars::{CharSet, encode};
 use super::node::Node;
 
-/// Alternatives that come from writing out sets, such as both cases under `-i`: few enough for a vector search.
+/// Alternatives from expanding sets, such as both cases under `-i`: few enough for a vector search.
 const SPELLINGS_MAX: usize = 16;
-/// Alternatives that a search for literals may have; beyond it the automaton is as fast.
+/// Alternatives of a literal search; with more the automaton is as fast.
 const STRINGS_MAX: usize = 64;
-/// The same for an expression that is nothing but alternative literals, such as a list of words.
+/// The limit for an expression of only alternative literals, such as a list of words.
 const WORDS_MAX: usize = 10_000;
-/// Members of a set that are written out.
+/// Members of a set that is expanded.
 const MEMBERS_MAX: usize = 8;
 
-/// The strings that the node matches, if they are few and none is empty: the node is then no more than this list.
+/// Returns the strings that the node matches, if they are few and none is empty: the node then equals this
+/// list.
 pub(super) fn exact(node: &Node, utf8: bool) -> Option<Vec<Vec<u8>>> {
     let strings = enumerate(node, utf8, WORDS_MAX)?;
     strings.iter().all(|string| !string.is_empty()).then_some(strings)
 }
 
-/// Strings of which each match contains one.
+/// Returns strings of which each match contains one.
 pub(super) fn required(node: &Node, utf8: bool) -> Option<Vec<Vec<u8>>> {
     best(node, utf8).filter(|strings| shortest(strings) > 1 || strings.len() <= 3)
 }
 
-/// Members of a set that are worth looking for.
+/// Members of a set worth searching.
 const SET_MAX: usize = 16;
 
-/// A small set of bytes of which each match contains one, where [`required`] knows nothing rarer.
+/// Returns a small set of bytes of which each match contains one, if [`required`] has nothing rarer.
 pub(super) fn required_set(node: &Node, utf8: bool) -> Option<Vec<u8>> {
     let is_common = |strings: Vec<Vec<u8>>| strings.iter().all(|s| s.len() == 1 && rarity(s[0]) == 0);
     if !required(node, utf8).is_none_or(is_common) {
@@ -108,7 +109,7 @@ fn best(node: &Node, utf8: bool) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// Neighbours whose strings are known join into longer ones; the longest run wins.
+/// Joins adjacent parts with known strings into longer ones; the longest run wins.
 fn best_of_concat(parts: &[Node], utf8: bool) -> Option<Vec<Vec<u8>>> {
     let mut best_yet: Option<Vec<Vec<u8>>> = None;
     let mut offer = |candidate: Vec<Vec<u8>>| {
@@ -136,14 +137,15 @@ fn shortest(strings: &[Vec<u8>]) -> usize {
     strings.iter().map(Vec::len).min().unwrap_or(0)
 }
 
-/// Longer is rarer; beyond a few bytes, fewer alternatives are faster to look for; of single bytes, some are rarer.
+/// Longer is rarer; beyond a few bytes, fewer alternatives are faster to search; of single bytes, some are
+/// rarer.
 fn score(strings: &[Vec<u8>]) -> (usize, usize, usize) {
     let length = shortest(strings).min(8);
     let rarity = if length == 1 { strings.iter().map(|string| rarity(string[0])).min() } else { None };
     (length, STRINGS_MAX.saturating_sub(strings.len()), rarity.unwrap_or(0))
 }
 
-/// A rough order of bytes in text: what a language or a log is made of comes often.
+/// Ranks bytes by rarity in text: the usual bytes of a language or a log come first.
 fn rarity(byte: u8) -> usize {
     match byte {
         b' ' | b'e' | b't' | b'a' | b'o' | b'i' | b'n' | b's' | b'r' => 0,

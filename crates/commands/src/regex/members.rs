@@ -1,4 +1,4 @@
-//! Looking for the first byte out of a set, and asking whether a byte is in it.
+//! Finds the first byte out of a set, and tests membership.
 
 use memchr::{memchr, memchr2, memchr3};
 
@@ -9,24 +9,24 @@ pub(super) struct Members {
     how: How,
 }
 
-/// How the first of them is found.
+/// How the first member is found.
 #[derive(Clone, Debug)]
 enum How {
-    /// They are at most three.
+    /// At most three members.
     Few(Vec<u8>),
-    /// They have no gap: the least, and the number of those behind it.
+    /// A contiguous range: its first byte, and the number of bytes after it.
     Range(u8, u8),
-    /// By asking each byte.
+    /// By testing each byte.
     Any,
 }
 
-/// Bytes looked at before any of them is asked which it is.
+/// Bytes tested together before they are tested singly.
 const STEP: usize = 64;
-/// As many as can be looked for at once.
+/// The most bytes that memchr can search at once.
 const FEW_MAX: usize = 3;
 
 impl Members {
-    /// Those bytes for which this holds.
+    /// Makes the set of bytes for which `holds` is true.
     pub(super) fn new(holds: impl Fn(u8) -> bool) -> Self {
         let all: Vec<u8> = (0..=u8::MAX).filter(|byte| holds(*byte)).collect();
         let how = match (all.first(), all.last()) {
@@ -60,7 +60,7 @@ impl Members {
                 };
             }
             How::Range(least, span) => {
-                // Compared all at once, which compilers know how to do for a range.
+                // Compared all at once: compilers vectorise that for a range.
                 let chunks = text.as_chunks::<STEP>().0;
                 let is_far = |chunk: &&[u8; STEP]| {
                     !chunk.iter().fold(false, |any, byte| any | (byte.wrapping_sub(*least) <= *span))

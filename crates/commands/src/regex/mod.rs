@@ -1,13 +1,14 @@
 //! POSIX regular expressions as GNU grep and GNU sed match them.
 //!
-//! The path of an expression: text → [`parse`] (with [`bracket`], [`escape`], [`classes`]) → [`node`], a tree over
-//! sets of characters → [`hir`] → [`engine`], lazily made automata, and [`dense`], whole ones; [`literal`] finds strings to look for first,
-//! [`windows`] sequences of sets of bytes, by which [`lines`] finds lines; [`search`] chooses how to search, [`groups`]
-//! retraces a match for its groups. Each step may decline: what cannot
-//! be shown equal to the real tool runs in the real tool. `tests/regex_oracle.rs` compares with it.
+//! The path of an expression: text → [`parse`] (with [`bracket`], [`escape`], [`classes`]) → [`node`], a tree
+//! over sets of characters → [`hir`] → [`engine`], lazily built automata, and [`dense`], full ones;
+//! [`literal`] finds strings to search first, [`windows`] sequences of byte sets, by which [`lines`] finds
+//! lines; [`search`] chooses how to search, [`groups`] retraces a match for its groups. Each step may
+//! decline: if equality with the real tool is not certain, the real tool runs. `tests/regex_oracle.rs`
+//! compares with it.
 //!
-//! No search takes more than linear time in the length of a line, except that finding *all* matches may look ahead
-//! from each of them; such looking ahead is counted, and [`GaveUp`] hands a line to the real tool.
+//! No search takes more than linear time in the length of a line, except that finding *all* matches may look
+//! ahead from each of them. That is counted, and on [`GaveUp`] the real tool gets the line.
 
 mod bracket;
 mod chars;
@@ -42,7 +43,7 @@ use parse::Syntax;
 use search::Searcher;
 use sets::Sets;
 
-/// Whose expressions these are.
+/// The tool that defines the syntax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
     /// `grep`, `grep -G`.
@@ -68,7 +69,7 @@ pub enum Within {
     Line,
 }
 
-/// What a newline in the searched text is.
+/// The role of a newline in the searched text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Newline {
     /// The end of a line: the text may be many lines, and no match crosses from one to the next.
@@ -77,43 +78,43 @@ pub enum Newline {
     IsCharacter,
 }
 
-/// What an expression's meaning depends on besides its text.
+/// The settings that decide an expression's meaning.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
-    /// Whose expressions these are.
+    /// The tool that defines the syntax.
     pub flavour: Flavour,
     /// LC_CTYPE.
     pub charset: Charset,
-    /// What a range in brackets means.
+    /// The meaning of ranges in brackets.
     pub ranges: Ranges,
     /// `-i`, or `I` in sed.
     pub ignore_case: bool,
     /// `-w`, `-x`.
     pub within: Within,
-    /// What a newline in the searched text is.
+    /// The role of a newline in the searched text.
     pub newline: Newline,
-    /// This grep is known not to warn of stray backslashes (`\-`), as Debian's.
+    /// Whether this grep is known not to warn of stray backslashes (`\-`), like Debian's.
     pub stray_backslash_is_quiet: bool,
-    /// Matches will be looked for with [`Regex::find`], not only lines that match.
+    /// Whether matches will be searched with [`Regex::find`], not only matching lines.
     pub spans: bool,
-    /// The groups whose spans will be asked for.
+    /// The groups whose spans will be needed.
     pub groups: &'a [usize],
 }
 
-/// What a range such as `[a-z]` means in a locale.
+/// The meaning of a range such as `[a-z]` in a locale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ranges {
     /// All characters whose code points lie between its ends.
     CodePoints,
-    /// A range of digits, of small letters or of capital letters holds of ASCII what lies between its ends there. What
-    /// else it holds, and what other ranges hold, the locale's tables say: `é` lies between `a` and `z` in en_US.
+    /// A range of digits, small letters or capital letters has of ASCII what lies between its ends. The
+    /// locale's tables decide about other characters and other ranges: `é` lies between `a` and `z` in en_US.
     AsciiAlike,
-    /// Nothing is known: in Estonian, `z` comes before `t`.
+    /// Unknown: in Estonian, `z` comes before `t`.
     Unknown,
 }
 
 impl Ranges {
-    /// What the ranges in some expressions mean: looked up if there may be any.
+    /// Returns the meaning of ranges in these expressions: looked up if there may be any.
     pub fn of(locale: &Locale, expressions: &[&[u8]]) -> Self {
         let may_have_one = |text: &&[u8]| text.contains(&b'[') && text.contains(&b'-');
         if locale.collate == Collate::Bytes || !expressions.iter().any(may_have_one) {
@@ -134,7 +135,7 @@ impl Ranges {
 }
 
 impl Options<'_> {
-    /// The plainest question in the C locale.
+    /// Returns the simplest options, in the C locale.
     pub fn new(flavour: Flavour) -> Self {
         Options {
             flavour,
@@ -150,23 +151,23 @@ impl Options<'_> {
     }
 }
 
-/// Which data an expression can judge. Lines with anything else must go to the real tool.
+/// Which data an expression supports. Lines with other data must go to the real tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judges {
     /// Any bytes.
     AnyBytes,
-    /// Any but the sequences that UTF-8 once had and glibc still decodes: surrogates, and what lies beyond Unicode's
-    /// last code point. The tools' two matchers treat them differently. Other invalid bytes are no characters to
-    /// either.
+    /// Any but the sequences that UTF-8 once had and glibc still decodes: surrogates, and values beyond
+    /// Unicode's last code point. The tools' two matchers treat them differently. Other invalid bytes are no
+    /// characters to either.
     NoForbiddenUtf8,
     /// Valid UTF-8.
     ValidUtf8,
-    /// ASCII: what is a letter elsewhere depends on the system's tables.
+    /// ASCII: the system's tables decide what is a letter elsewhere.
     Ascii,
 }
 
 impl Judges {
-    /// The offset of the first byte that cannot be judged.
+    /// Returns the offset of the first unsupported byte.
     pub fn first_unjudged(self, data: &[u8]) -> Option<usize> {
         match self {
             Judges::AnyBytes => None,
@@ -190,7 +191,7 @@ fn first_forbidden(data: &[u8]) -> Option<usize> {
     None
 }
 
-/// A compiled expression, or several of which any may match. Clones are cheap; each thread wants its own.
+/// A compiled expression, or several of which any may match. Clones are cheap; each thread needs its own.
 #[derive(Clone, Debug)]
 pub struct Regex {
     searcher: Searcher,
@@ -205,12 +206,12 @@ pub struct Regex {
     led_run: Option<Arc<LedRun>>,
 }
 
-/// The expression is one byte of a set and as many of another behind it as there are: `,[ \t]*`, `[0-9]+`.
+/// One byte of a set, followed by as many of another as there are: `,[ \t]*`, `[0-9]+`.
 #[derive(Clone, Debug)]
 pub struct LedRun {
-    /// The first byte is one of these.
+    /// The set of the first byte.
     pub head: [bool; 256],
-    /// The others are of these.
+    /// The set of the others.
     pub run: [bool; 256],
 }
 
@@ -232,7 +233,7 @@ impl LedRun {
     }
 }
 
-/// What every match is, where that can be said without the expression: for rules that replace a search by
+/// The form of all matches, if it can be described without the expression: for rules that replace a search by
 /// something simpler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -244,7 +245,7 @@ pub enum Shape {
     Other,
 }
 
-/// A search would have taken more than linear time: the real tool must go on.
+/// A search would take more than linear time: the real tool must continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GaveUp;
 
@@ -274,7 +275,7 @@ pub fn compile(expressions: &[&[u8]], options: &Options) -> Accept<Regex> {
         groups::check(&node, options.groups)?;
         Some(Tracer::new(&node, groups, utf8, syntax.newline_ends))
     };
-    // After a match of nothing the tools go on at the next byte, even inside a character.
+    // After an empty match the tools continue at the next byte, even inside a character.
     let judges_all = if utf8 && node.is_nullable() { Judges::Ascii } else { judges };
     let sets = Arc::new(Sets::of(&node, utf8));
     let searcher = Searcher::new(&node, dialect)?;
@@ -295,7 +296,7 @@ pub fn compile(expressions: &[&[u8]], options: &Options) -> Accept<Regex> {
     })
 }
 
-/// Characters of an expression after repetitions are written out.
+/// Characters of an expression after expanding repetitions.
 const WEIGHT_MAX: usize = 200_000;
 
 fn syntax(options: &Options, utf8: bool) -> Syntax {
@@ -310,13 +311,13 @@ fn syntax(options: &Options, utf8: bool) -> Syntax {
     }
 }
 
-/// Reads all expressions into one tree.
+/// Parses all expressions into one tree.
 fn read(expressions: &[&[u8]], options: &Options, syntax: Syntax) -> Accept<(Node, usize, Judges)> {
     let mut branches = Vec::new();
     let mut groups = 0;
     let (mut ascii_only, mut foreign_digits) = (false, false);
     let lines = expressions.iter().flat_map(|text| {
-        // sed's expressions are not lists; a newline in one is refused by the parser.
+        // sed's expressions are not lists; the parser declines a newline in one.
         text.split(move |&b| b == b'\n' && !syntax.sed)
     });
     for text in lines {
@@ -338,24 +339,24 @@ fn read(expressions: &[&[u8]], options: &Options, syntax: Syntax) -> Accept<(Nod
     }
     let node = Node::either(branches);
     let lines_alone = !syntax.sed && !options.spans && !expressions.iter().any(|text| asks_glibc(text));
-    // Of a range of digits, gnulib's matcher knows by itself what it holds; glibc asks the locale.
+    // gnulib's matcher knows the members of a range of digits; glibc asks the locale.
     ascii_only |= foreign_digits && !lines_alone;
     let judges = judges(&node, syntax, ascii_only, lines_alone);
     Ok((node, groups, judges))
 }
 
-/// Where characters have several bytes, grep asks glibc about classes, negated brackets, `\s` and the like.
+/// In a multibyte locale, grep asks glibc about classes, negated brackets, `\s` and the like.
 fn asks_glibc(text: &[u8]) -> bool {
     text.windows(2)
         .any(|pair| pair == b"[:" || pair == b"[^" || pair[0] == b'\\' && pair[1].is_ascii_alphanumeric())
 }
 
-/// `lines_alone`: only gnulib's matcher will be asked, and only about whole lines.
+/// `lines_alone`: only gnulib's matcher is used, and only for whole lines.
 fn judges(node: &Node, syntax: Syntax, ascii_only: bool, lines_alone: bool) -> Judges {
     if ascii_only {
         Judges::Ascii
     } else if syntax.utf8 && syntax.ignore_case && !lines_alone {
-        // Folding can change a character's length, and glibc then loses its place beside invalid bytes.
+        // Folding can change a character's length, and glibc then loses its position at invalid bytes.
         Judges::ValidUtf8
     } else if syntax.utf8 && (node.is_nullable() || !node.is_ascii()) {
         Judges::NoForbiddenUtf8
@@ -364,13 +365,14 @@ fn judges(node: &Node, syntax: Syntax, ascii_only: bool, lines_alone: bool) -> J
     }
 }
 
-/// `-w` and `-x` as conditions around the expression.
+/// Adds `-w` and `-x` as conditions around the expression.
 fn place(node: Node, options: &Options) -> Accept<Node> {
     let around = |before, node, after| Node::Concat(vec![Node::Look(before), node, Node::Look(after)]);
     match options.within {
         Within::Anywhere => Ok(node),
         Within::Line => Ok(around(Look::LineStart, node, Look::LineEnd)),
-        // grep shortens a match until it lies between words, but never to nothing, and cuts the line to do so.
+        // grep shortens a match until it lies between words, but never to nothing, and cuts the line to do
+        // so.
         Within::Word if node.is_nullable() => Declined::because("-w with a match of nothing"),
         Within::Word if node.any(&|node| matches!(node, Node::Look(_))) => {
             Declined::because("-w with anchors in the expression")
@@ -382,8 +384,8 @@ fn place(node: Node, options: &Options) -> Accept<Node> {
     }
 }
 
-/// Could a match that `-w` refuses contain a shorter one, from the same start, that it accepts? After the first
-/// match in a line, grep 3.8 looks for such in too short a piece of the line.
+/// Whether a match that `-w` rejects could contain a shorter one, from the same start, that it accepts. After
+/// the first match in a line, grep 3.8 searches such a match in too short a piece of the line.
 fn shortens(node: &Node) -> bool {
     let word = CharSet::of((0..0x80u8).filter(|&b| classes::is_word(b)).map(u32::from));
     let other = |node: &Node| matches!(node, Node::Set(set) if !set.minus(&word).is_empty());
@@ -391,57 +393,57 @@ fn shortens(node: &Node) -> bool {
 }
 
 impl Regex {
-    /// In which data it can find a first match. Nothing else may be given to the searches.
+    /// Returns in which data it can find a first match. The searches must get no other data.
     pub fn judges(&self) -> Judges {
         self.judges
     }
 
-    /// In which data it can find all matches (`s///g`, `grep -o`).
+    /// Returns in which data it can find all matches (`s///g`, `grep -o`).
     pub fn judges_all(&self) -> Judges {
         self.judges_all
     }
 
-    /// How many groups it has.
+    /// Returns the number of groups.
     pub fn groups(&self) -> usize {
         self.groups
     }
 
-    /// What every match is, if it is something simple.
+    /// Returns the form of all matches, if it is simple.
     pub fn shape(&self) -> Shape {
         self.searcher.shape()
     }
 
-    /// A string that stands in every match, if one is known.
+    /// Returns a string that every match contains, if one is known.
     pub fn required(&self) -> Option<Vec<u8>> {
         self.searcher.required()
     }
 
-    /// The sets, if a match is one byte and all behind it that go on.
+    /// Returns the sets, if a match is one byte and a maximal run after it.
     pub fn led_run(&self) -> Option<&LedRun> {
         self.led_run.as_deref()
     }
 
-    /// Finding all matches of a line never ends in [`GaveUp`].
+    /// Whether finding all matches of a line never ends in [`GaveUp`].
     pub fn never_gives_up(&self) -> bool {
         self.searcher.never_gives_up()
     }
 
-    /// Could it match the empty string?
+    /// Whether it could match the empty string.
     pub fn may_match_nothing(&self) -> bool {
         self.nullable
     }
 
-    /// Does it match every line, since it matches the empty string anywhere?
+    /// Whether it matches every line, because it matches the empty string anywhere.
     pub fn matches_all_lines(&self) -> bool {
         self.matches_all
     }
 
-    /// Could finding all matches take more than linear time? One match never does.
+    /// Whether finding all matches could take more than linear time. One match never does.
     pub fn may_look_far(&self) -> bool {
         self.looks_far
     }
 
-    /// From now on a search goes on however long it takes: for callers that have nothing to give up to.
+    /// Lets searches take any time, for callers without a fallback.
     pub fn be_patient(&mut self) {
         self.searcher.be_patient();
         if let Some(tracer) = &mut self.tracer {
@@ -449,39 +451,40 @@ impl Regex {
         }
     }
 
-    /// Whether a line matches exactly if it matches after this map, whatever the line. Says no if in doubt.
+    /// Whether a line matches exactly if it matches after this map, for any line. `false` if in doubt.
     pub fn keeps_same_lines_after(&self, map: &ByteMap) -> bool {
         self.sets.cannot_notice(map)
     }
 
-    /// Does the line match?
+    /// Whether the line matches.
     pub fn is_match(&mut self, text: &[u8], line: Range<usize>) -> bool {
         self.searcher.is_match(text, line)
     }
 
-    /// The leftmost-longest match within `span`. What stands around the span decides `^`, `\b` and the like, so
-    /// that the next match is found with the rest of the line as the span.
+    /// Returns the leftmost-longest match within `span`. The text around the span decides `^`, `\b` and the
+    /// like, so that the next match is found with the rest of the line as the span.
     pub fn find(&mut self, text: &[u8], span: Range<usize>) -> Result<Option<(usize, usize)>, GaveUp> {
         self.searcher.find(text, span)
     }
 
-    /// Calls for one match after another, each behind the one before, an empty one a byte behind that. It must be
-    /// [patient](Self::be_patient).
+    /// Calls `found` for successive matches, each after the previous one, an empty one a byte later. It must
+    /// be [patient](Self::be_patient).
     pub fn each(&mut self, text: &[u8], found: impl FnMut(usize, usize)) {
         self.searcher.each(text, 0, found);
     }
 
-    /// The groups of a match that [`find`](Self::find) found; those not asked for when compiling mean nothing.
+    /// Returns the groups of a match from [`find`](Self::find); groups not requested when compiling are
+    /// meaningless.
     pub fn groups_of(&mut self, text: &[u8], found: (usize, usize)) -> Result<&Spans, GaveUp> {
         self.tracer.as_mut().and_then(|tracer| tracer.trace(text, found.0..found.1)).ok_or(GaveUp)
     }
 
-    /// The first line at or after `at` (the start of a line) that matches, without its newline.
+    /// Returns the first matching line at or after `at` (the start of a line), without its newline.
     pub fn next_line(&mut self, block: &[u8], at: usize) -> Option<Range<usize>> {
         self.searcher.next_line(block, at)
     }
 
-    /// How many lines match, up to as many as are wanted.
+    /// Returns the number of matching lines, up to `wanted`.
     pub fn count_lines(&mut self, block: &[u8], wanted: u64) -> u64 {
         self.searcher.count_lines(block, wanted)
     }

@@ -1,15 +1,15 @@
-//! The tree of a parsed expression, and what can be told by looking at it.
+//! The tree of a parsed expression, and its static properties.
 
 use super::chars::CharSet;
 
-/// A parsed expression. Characters are sets throughout: a literal is a set of one, or of two under `-i`.
+/// A parsed expression. All characters are sets: a literal is a set of one, or of two under `-i`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Node {
     /// The empty string.
     Empty,
-    /// One character out of these. The empty set never matches.
+    /// One character out of a set. The empty set never matches.
     Set(CharSet),
-    /// A condition on what stands around a position.
+    /// A condition on the text around a position.
     Look(Look),
     /// `\( \)`, counted from 1.
     Group(usize, Box<Node>),
@@ -30,7 +30,7 @@ pub(super) enum Look {
     WordStart,
     WordEnd,
     WordEdge,
-    /// No word character before (what `-w` asks of a match's start).
+    /// No word character before (`-w` at a match's start).
     NoWordBefore,
     /// No word character after.
     NoWordAfter,
@@ -43,7 +43,7 @@ impl Look {
 }
 
 impl Node {
-    /// A concatenation without needless nesting.
+    /// Makes a concatenation without needless nesting.
     pub(super) fn concat(mut parts: Vec<Node>) -> Node {
         match parts.len() {
             0 => Node::Empty,
@@ -52,7 +52,7 @@ impl Node {
         }
     }
 
-    /// An alternation without needless nesting.
+    /// Makes an alternation without needless nesting.
     pub(super) fn either(mut branches: Vec<Node>) -> Node {
         if branches.len() == 1 { branches.swap_remove(0) } else { Node::Either(branches) }
     }
@@ -65,17 +65,17 @@ impl Node {
         }
     }
 
-    /// Does this hold for the node or for any below?
+    /// Whether `holds` is true for the node or for any below.
     pub(super) fn any(&self, holds: &impl Fn(&Node) -> bool) -> bool {
         holds(self) || self.children().iter().any(|child| child.any(holds))
     }
 
-    /// Are all its characters ASCII?
+    /// Whether all its characters are ASCII.
     pub(super) fn is_ascii(&self) -> bool {
         !self.any(&|node| matches!(node, Node::Set(set) if !set.is_ascii()))
     }
 
-    /// Can it match the empty string, where its conditions allow?
+    /// Whether it can match the empty string, where its conditions allow.
     pub(super) fn is_nullable(&self) -> bool {
         match self {
             Node::Empty | Node::Look(_) => true,
@@ -87,7 +87,7 @@ impl Node {
         }
     }
 
-    /// Does it match the empty string wherever that stands?
+    /// Whether it matches the empty string anywhere.
     pub(super) fn matches_nothing_anywhere(&self) -> bool {
         match self {
             Node::Empty => true,
@@ -99,9 +99,9 @@ impl Node {
         }
     }
 
-    /// Could a search that has found a match read far beyond it, in the hope of a longer one, and in vain? Then
-    /// finding all matches may take more than linear time. Without alternatives, whatever follows the shortest
-    /// match either belongs to a longer one or holds no other.
+    /// Whether a search that has found a match could read far beyond it for a longer one, in vain. Finding
+    /// all matches may then take more than linear time. Without alternatives, the text after the shortest
+    /// match either belongs to a longer one or has no other.
     pub(super) fn may_look_far(&self) -> bool {
         let simple = |node: &Node| match node {
             Node::Either(_) => false,
@@ -111,7 +111,7 @@ impl Node {
         self.any(&|node| matches!(node, Node::Repeat { max: None, .. })) && self.any(&|node| !simple(node))
     }
 
-    /// The number of characters of everything it matches, if that is one number.
+    /// Returns the number of characters of all its matches, if fixed.
     pub(super) fn fixed_len(&self) -> Option<usize> {
         match self {
             Node::Empty | Node::Look(_) => Some(0),
@@ -128,13 +128,13 @@ impl Node {
         }
     }
 
-    /// Can every match only start at the start of a line?
+    /// Whether every match can only start at the start of a line.
     pub(super) fn is_line_anchored(&self) -> bool {
         match self {
             Node::Look(look) => *look == Look::LineStart,
             Node::Group(_, body) => body.is_line_anchored(),
             Node::Concat(parts) => {
-                // What stands before the anchor must be unable to take a character.
+                // Parts before the anchor must be unable to take a character.
                 let anchor = parts.iter().position(Node::is_line_anchored);
                 anchor.is_some_and(|at| parts[..at].iter().all(|part| part.fixed_len() == Some(0)))
             }
@@ -144,7 +144,7 @@ impl Node {
         }
     }
 
-    /// Do all its anchors stand where nothing comes before `^`, and nothing after `$`?
+    /// Whether nothing comes before any `^`, and nothing after any `$`.
     pub(super) fn anchors_are_outermost(&self, first: bool, last: bool) -> bool {
         match self {
             Node::Look(Look::LineStart) => first,
@@ -159,7 +159,7 @@ impl Node {
         }
     }
 
-    /// The size of the automaton to expect, in characters after repetitions are written out.
+    /// Returns the expected size of the automaton, in characters after expanding repetitions.
     pub(super) fn weight(&self) -> usize {
         let own: usize = self.children().iter().map(Node::weight).fold(1, usize::saturating_add);
         match self {

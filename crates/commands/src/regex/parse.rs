@@ -1,8 +1,9 @@
-//! Reads POSIX basic and extended expressions with GNU's extensions, as both of the tools' matchers read them.
+//! Parses POSIX basic and extended expressions with GNU's extensions, as both of the tools' matchers do.
 //!
-//! grep and sed each compile an expression twice, with gnulib's dfa and with glibc's regex, and use whichever is
-//! faster for the question at hand. Where the two are known to read an expression differently (`^*` in an extended
-//! expression, `^^` in a basic one, an interval at the start), the outcome depends on which one is asked: declined.
+//! grep and sed each compile an expression twice, with gnulib's dfa and with glibc's regex, and use whichever
+//! is faster for the task. Where the two are known to parse an expression differently (`^*` in an extended
+//! expression, `^^` in a basic one, an interval at the start), the outcome depends on which one is used:
+//! declined.
 
 use crate::{Accept, Declined};
 
@@ -11,34 +12,34 @@ use super::chars::CharSet;
 use super::classes::{self, Known};
 use super::node::{Look, Node};
 
-/// How to read an expression.
+/// How to parse an expression.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Syntax {
-    /// `( ) | + ? { }` are operators without a backslash.
+    /// Whether `( ) | + ? { }` are operators without a backslash.
     pub(super) extended: bool,
-    /// sed's rules where they differ from grep's.
+    /// Whether sed's rules apply where they differ from grep's.
     pub(super) sed: bool,
     pub(super) utf8: bool,
     pub(super) ranges: Ranges,
     pub(super) ignore_case: bool,
-    /// A backslash before an ordinary character is known to be ignored without a warning.
+    /// Whether a backslash before an ordinary character is known to be ignored without a warning.
     pub(super) stray_backslash_is_quiet: bool,
-    /// The newline is the end of the line and never part of it.
+    /// Whether the newline ends the line and is never part of it.
     pub(super) newline_ends: bool,
 }
 
-/// What was read.
+/// The result of parsing.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) node: Node,
     pub(super) groups: usize,
-    /// Some class or range is only known for ASCII.
+    /// Whether some class or range is only known for ASCII.
     pub(super) judges_ascii_only: bool,
-    /// There is a range of digits, and the locale says what else it holds.
+    /// Whether there is a range of digits with further members in the locale.
     pub(super) has_digit_range: bool,
 }
 
-/// The largest repetition that is served; beyond it the tools may run out of memory before we do.
+/// The largest supported repetition; beyond it the tools may run out of memory before pelton does.
 const REPEAT_MAX: u32 = 1000;
 
 pub(super) struct Parser<'a> {
@@ -69,7 +70,7 @@ impl Operator {
     }
 }
 
-/// Reads one expression.
+/// Parses one expression.
 pub(super) fn parse(text: &[u8], syntax: Syntax) -> Accept<Parsed> {
     let text = characters(text, syntax.utf8)?;
     let mut parser = Parser::new(&text, syntax);
@@ -82,7 +83,7 @@ pub(super) fn parse(text: &[u8], syntax: Syntax) -> Accept<Parsed> {
     Ok(Parsed { node, groups, judges_ascii_only, has_digit_range })
 }
 
-/// glibc copies conditions, and what follows them, for each way to reach them.
+/// glibc copies conditions, and the text after them, for each path to them.
 fn refuse_conditions_in_repetitions(node: &Node) -> Accept<()> {
     let anchor = |node: &Node| matches!(node, Node::Look(_));
     let edge = |node: &Node| matches!(node, Node::Look(look) if look.is_word());
@@ -92,13 +93,13 @@ fn refuse_conditions_in_repetitions(node: &Node) -> Accept<()> {
         return Declined::because("an anchor inside a repetition");
     }
     if node.any(&edge) && node.any(&idle) {
-        // With `\(.\{,2\}\)\{3\}\>` it finds ends of words where there are none.
+        // With `\(.\{,2\}\)\{3\}\>` it finds word ends where there are none.
         return Declined::because("a word's edge beside a repetition of something that may be nothing");
     }
     Ok(())
 }
 
-/// An expression that stands for itself (`-F`).
+/// Makes a literal expression (`-F`).
 pub(super) fn literal(text: &[u8], syntax: Syntax) -> Accept<Node> {
     let text = characters(text, syntax.utf8)?;
     let parser = Parser::new(&text, syntax);
@@ -138,7 +139,7 @@ impl Parser<'_> {
 
     fn branch(&mut self) -> Accept<Node> {
         let mut parts = Vec::new();
-        // Whether what was read last was an anchor or the like, or nothing at all.
+        // Whether the last item was an anchor or the like, or nothing at all.
         let mut after_look = false;
         while self.at < self.text.len() {
             match self.operator() {
@@ -157,7 +158,7 @@ impl Parser<'_> {
         Ok(Node::concat(parts))
     }
 
-    /// One atom. `first`: at the start of its branch. `after_look`: right after an anchor.
+    /// Parses one atom. `first`: at the start of its branch. `after_look`: right after an anchor.
     fn atom(&mut self, first: bool, after_look: bool) -> Accept<Node> {
         match self.operator() {
             Some(Operator::Open) => return self.group(),
@@ -165,7 +166,7 @@ impl Parser<'_> {
                 self.at += 1;
                 return self.character('*' as u32);
             }
-            // `repetitions` has already found that it is not an interval.
+            // `repetitions` has already found that it is no interval.
             Some(Operator::Interval) if self.syntax.extended && !first => {}
             Some(_) => return Declined::because("a repetition of nothing"),
             None => {}
@@ -179,7 +180,7 @@ impl Parser<'_> {
             }
             Some('.') => Ok(self.without_newline(Node::Set(CharSet::all(self.syntax.utf8)))),
             Some('^') => self.caret(first, after_look),
-            // The dfa takes the second character for the end of a group or a branch, glibc for itself.
+            // The dfa takes the second character for the end of a group or a branch, glibc for a literal.
             Some('$') if !self.syntax.extended && self.peek_is(&[')', '|']) => {
                 Declined::because("a dollar before an unquoted parenthesis or bar")
             }
@@ -199,7 +200,7 @@ impl Parser<'_> {
         self.character('^' as u32)
     }
 
-    /// In a basic expression: does the branch end here?
+    /// Whether the branch of a basic expression ends here.
     fn ends_branch(&self) -> bool {
         self.at == self.text.len() || matches!(self.operator(), Some(Operator::Or | Operator::Close))
     }
@@ -221,11 +222,11 @@ impl Parser<'_> {
         Ok(Node::Group(number, Box::new(body)))
     }
 
-    /// The repetition operators that follow an atom, innermost first.
+    /// Parses the repetition operators after an atom, innermost first.
     fn repetitions(&mut self, mut node: Node) -> Accept<Node> {
         while let Some(operator) = self.operator() {
             if matches!(node, Node::Look(_)) && operator.repeats() {
-                // After the anchor of a basic expression a star is a character: the next atom reads it.
+                // After the anchor of a basic expression a star is a character: the next atom parses it.
                 let star = !self.syntax.extended && operator == Operator::Star;
                 let caret = self.text[self.at - 1] == '^' as u32;
                 return if star && caret { Ok(node) } else { Declined::because("a repeated anchor") };
@@ -243,7 +244,7 @@ impl Parser<'_> {
         Ok(node)
     }
 
-    /// Takes a repetition operator. `None`, with nothing taken, if what stands here is none.
+    /// Parses a repetition operator. `None`, with nothing consumed, if there is none.
     fn bounds(&mut self, operator: Operator) -> Accept<Option<(u32, Option<u32>)>> {
         let start = self.at;
         let bounds = match operator {
@@ -264,7 +265,8 @@ impl Parser<'_> {
         Ok(Some(bounds))
     }
 
-    /// After `{` or `\{`: the bounds. `None`: in grep's extended expressions the brace is then a character.
+    /// Parses the bounds after `{` or `\{`. `None`: in grep's extended expressions the brace is then a
+    /// character.
     fn interval(&mut self) -> Accept<Option<(u32, Option<u32>)>> {
         let begins = self.peek_at(0).and_then(char::from_u32).unwrap_or('\0');
         if self.syntax.extended && !self.syntax.sed && !matches!(begins, '0'..='9' | ',' | '}') {
@@ -288,7 +290,7 @@ impl Parser<'_> {
         value
     }
 
-    /// After a backslash that starts no operator.
+    /// Parses after a backslash that starts no operator.
     fn escape(&mut self) -> Accept<Node> {
         if self.syntax.sed
             && let Some(c) = self.char_escape()?
@@ -306,7 +308,7 @@ impl Parser<'_> {
             Some('<') => Look::WordStart,
             Some('>') => Look::WordEnd,
             Some('b') => Look::WordEdge,
-            // With `.*\B`, sed 4.9 finds a match of nothing behind a word at the end of the line.
+            // With `.*\B`, sed 4.9 finds an empty match after a word at the end of the line.
             Some('B') => return Declined::because("\\B"),
             _ => return self.quoted(c),
         };
@@ -314,7 +316,7 @@ impl Parser<'_> {
         Ok(Node::Look(look))
     }
 
-    /// A backslash before a character without a meaning of its own.
+    /// Handles a backslash before an ordinary character.
     fn quoted(&mut self, c: u32) -> Accept<Node> {
         let quoted = char::from_u32(c).unwrap_or_default();
         let special = match quoted {
@@ -346,7 +348,7 @@ impl Parser<'_> {
         Ok(self.without_newline(Node::Set(set)))
     }
 
-    /// One character for itself, in both cases under `-i`.
+    /// Makes a literal character, in both cases under `-i`.
     fn character(&self, c: u32) -> Accept<Node> {
         let mut set = CharSet::one(c);
         if self.syntax.ignore_case {
@@ -365,7 +367,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Lines never contain their end; saying so lets one automaton run over many lines.
+    /// Removes the newline: lines never contain their end, and one automaton can then run over many lines.
     fn without_newline(&self, node: Node) -> Node {
         match node {
             Node::Set(set) if self.syntax.newline_ends => Node::Set(set.minus(&CharSet::one('\n' as u32))),
@@ -373,7 +375,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The operator that stands here, if one does.
+    /// Returns the operator at this position, if any.
     fn operator(&self) -> Option<Operator> {
         let c = char::from_u32(self.peek_at(0)?)?;
         if c == '*' {
@@ -419,7 +421,7 @@ impl Parser<'_> {
     }
 }
 
-/// The only characters outside ASCII that classes bring in; they have no case.
+/// Whether it is one of the only characters outside ASCII in classes; they have no case.
 fn is_wide_space(c: u32) -> bool {
     matches!(c, 0x1680 | 0x2000..=0x3000)
 }

@@ -1,5 +1,5 @@
-//! Expressions that are one set of bytes, perhaps repeated: `[0-9]`, `[a-z]+`, ` *`. Frequent in substitutions, and
-//! a loop over a table beats any automaton at them.
+//! Expressions that are one byte set, possibly repeated: `[0-9]`, `[a-z]+`, ` *`. They are frequent in
+//! substitutions, and a loop over a table is faster than any automaton.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// `None` if the expression is not of this kind.
+    /// `None` if the expression is of another kind.
     pub(super) fn new(node: &Node, utf8: bool) -> Option<Run> {
         let (set, min, max) = match node {
             Node::Set(set) => (set, 1, 1),
@@ -33,12 +33,12 @@ impl Run {
         Some(Run { members: Arc::new(Members::new(|byte| set.contains(u32::from(byte)))), min, max })
     }
 
-    /// The set, if the expression is one member of it.
+    /// Returns the set, if the expression is one member of it.
     pub(super) fn single(&self) -> Option<&[bool; 256]> {
         (self.min == 1 && self.max == 1).then_some(self.members.table())
     }
 
-    /// The expression is one character out of several.
+    /// Whether the expression is one character out of several.
     pub(super) fn is_one_of_several(&self) -> bool {
         self.single().is_some_and(|set| set.iter().filter(|member| **member).count() > 1)
     }

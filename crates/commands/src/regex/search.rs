@@ -1,4 +1,5 @@
-//! How to search: by a literal, by runs of one set, by the lines' starts, or with the automaton over everything.
+//! Chooses how to search: by a literal, by runs of one set, by the lines' starts, or with the automaton over
+//! everything.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ pub(super) struct Searcher {
     /// How lines are found, if not by `plan`.
     lines: Option<Lines>,
     newline_ends: bool,
-    /// Finding all matches takes linear time, whatever the automata look like.
+    /// Whether finding all matches takes linear time with any automata.
     linear: bool,
 }
 
@@ -52,15 +53,15 @@ enum MatchStrategy {
     Nothing,
 }
 
-/// Strings to look for.
+/// Strings to search.
 #[derive(Clone, Debug)]
 enum Literals {
     One(Arc<Finder<'static>>),
-    /// The longest of the leftmost, by vectors of all their first bytes.
+    /// The longest of the leftmost, by vectors of all first bytes.
     Few(Arc<packed::Searcher>),
     /// The longest of the leftmost.
     Many(Arc<AhoCorasick>),
-    /// One byte out of these.
+    /// One byte of a set.
     Set(Arc<Members>),
 }
 
@@ -69,7 +70,7 @@ impl Literals {
         if let [one] = strings {
             return Ok(Literals::One(Arc::new(Finder::new(one).into_owned())));
         }
-        // The automaton would look for one byte of each string, which may be common in text.
+        // The automaton would search one byte of each string, which may be common in text.
         if strings.len() <= FEW_MAX && strings.iter().all(|string| string.len() > 1) {
             let kind = packed::MatchKind::LeftmostLongest;
             let searcher = packed::Config::new().match_kind(kind).builder().extend(strings).build();
@@ -108,13 +109,13 @@ impl Literals {
 
 /// Strings that are few enough for vectors.
 const FEW_MAX: usize = 32;
-/// After so many literals close to each other, stop looking for them: each costs more than the automaton would.
+/// After this many close literals, the search stops using them: each costs more than the automaton would.
 const DISTRUST_MAX: u32 = 64;
-/// A line from which on it is long.
+/// Minimum length of a long line.
 const LONG: usize = 1 << 13;
-/// Bytes of a line in which looking for a literal costs more than it saves.
+/// Bytes of a line in which searching a literal costs more than it saves.
 const DISTRUST_BYTES: usize = 64;
-/// The same where there is another way than the automaton.
+/// The same limit where there is another way than the automaton.
 const RARE_BYTES: usize = 1024;
 
 impl MatchStrategy {
@@ -169,7 +170,7 @@ impl MatchStrategy {
         matches!(self, MatchStrategy::LineStart { .. })
     }
 
-    /// A byte is looked for, which is faster than anything as long as it is rare.
+    /// Whether it searches for a byte, which is fastest as long as that is rare.
     fn goes_first(&self) -> bool {
         let (MatchStrategy::Contains { literals, distrust }
         | MatchStrategy::LineStart { literals: Some(literals), distrust }) = self
@@ -244,7 +245,8 @@ impl Searcher {
         }
     }
 
-    /// Calls for one match after another, each behind the one before, an empty one a byte behind it. For those that are patient.
+    /// Calls `found` for successive matches, each after the previous one, an empty one a byte later. For
+    /// patient callers.
     pub(super) fn each(&mut self, text: &[u8], mut at: usize, mut found: impl FnMut(usize, usize)) {
         while at <= text.len() {
             let anywhere = match self.plan {
@@ -256,7 +258,7 @@ impl Searcher {
                 let Some(next) = self.engine.each(text, at..text.len(), &mut found) else { return };
                 at = next;
             }
-            // Searches are patient: none is given up.
+            // Patient searches never give up.
             let Ok(Some((start, end))) = self.find(text, at..text.len()) else { return };
             found(start, end);
             at = if start == end { end + 1 } else { end };
@@ -290,7 +292,7 @@ impl Searcher {
             if literal - span.start < DISTRUST_BYTES {
                 *distrust += 1;
             }
-            // The end of a long line is not worth looking for, least of all from each of its matches.
+            // Finding the end of a long line does not pay, least of all from each of its matches.
             let near = &text[literal..span.end.min(literal + LONG)];
             let end = memchr(b'\n', near).map_or(span.end, |newline| literal + newline);
             let start =
@@ -304,7 +306,7 @@ impl Searcher {
         self.find_anywhere(text, span)
     }
 
-    /// A long line gets the search that counts its steps: looking ahead from each match could add up.
+    /// Searches a long line with a step counter: looking ahead from each match could add up.
     fn find_anywhere(&mut self, text: &[u8], span: Range<usize>) -> Result<Option<(usize, usize)>, GaveUp> {
         if self.linear || self.engine.is_known_to_be_linear() {
             return Ok(self.engine.find(text, span));
@@ -348,8 +350,8 @@ impl Searcher {
         None
     }
 
-    /// How many lines match, up to as many as are wanted. Where a line starts need not be known for that, unless
-    /// finding something in it does not mean that it matches.
+    /// Returns the number of matching lines, up to `wanted`. The line's start is needed only if a hit in it
+    /// does not prove a match.
     pub(super) fn count_lines(&mut self, block: &[u8], wanted: u64) -> u64 {
         if let Some(lines) = self.lines.as_mut().filter(|lines| !self.plan.goes_first() && !lines.fail()) {
             let counted = lines.count(&mut self.engine, block, wanted);
@@ -381,7 +383,7 @@ impl Searcher {
         count
     }
 
-    /// Where finding something in a line does not mean that the line matches: does it?
+    /// Whether the line matches, where a hit does not prove it.
     fn confirms(&mut self, block: &[u8], line: Range<usize>, from: usize, found: usize) -> bool {
         if self.lines.is_some()
             && self.plan.goes_first()
@@ -409,7 +411,7 @@ impl Searcher {
             }
             MatchStrategy::Contains { distrust, .. } if *distrust >= DISTRUST_MAX => true,
             MatchStrategy::Contains { literals, distrust } => {
-                // A set is found more slowly than a string, and says less.
+                // A set is found more slowly than a string, and is less selective.
                 let skipped = if matches!(literals, Literals::Set(_)) { found } else { line.end };
                 if skipped - from < DISTRUST_BYTES {
                     *distrust += 1;
@@ -420,7 +422,7 @@ impl Searcher {
     }
 }
 
-/// In how many lines something is found, up to as many as are wanted.
+/// Returns in how many lines something is found, up to `wanted`.
 fn count_hits(block: &[u8], wanted: u64, find: impl Fn(usize) -> Option<usize>) -> u64 {
     let (mut count, mut at) = (0, 0);
     while count < wanted
@@ -433,7 +435,8 @@ fn count_hits(block: &[u8], wanted: u64, find: impl Fn(usize) -> Option<usize>) 
     count
 }
 
-/// The line that `at` lies in, given that `from` is in it or in one before. It does not start before `from`.
+/// Returns the line that `at` lies in, given that `from` is in it or in an earlier one. It does not start
+/// before `from`.
 fn line_around(block: &[u8], from: usize, at: usize) -> Range<usize> {
     let start = memrchr(b'\n', &block[from..at]).map_or(from, |newline| from + newline + 1);
     let end = memchr(b'\n', &block[at..]).map_or(block.len(), |newline| at + newline);
@@ -469,7 +472,7 @@ mod tests {
         }
     }
 
-    /// Expressions of a few parts, with anchors here and there.
+    /// Returns expressions of a few parts, with occasional anchors.
     fn expression(random: &mut Random) -> String {
         const PARTS: &[&str] = &[
             "a",

@@ -1,4 +1,5 @@
-//! What an expression tells apart: for the planner, which searches before a byte map that the search cannot notice.
+//! The character sets that an expression distinguishes: for the planner, which searches before a byte map
+//! that cannot affect the search.
 
 use crate::{ByteMap, ByteSet};
 
@@ -6,11 +7,11 @@ use super::chars::CharSet;
 use super::classes;
 use super::node::Node;
 
-/// The sets of characters that decide what matches.
+/// The character sets that decide what matches.
 #[derive(Clone, Debug)]
 pub(super) struct Sets {
     sets: Vec<CharSet>,
-    /// It matches whatever holds one character out of the only set.
+    /// Whether it matches any text with one character of the only set.
     single: bool,
     utf8: bool,
 }
@@ -25,9 +26,9 @@ impl Sets {
         Sets { sets, single: is_single(node), utf8 }
     }
 
-    /// Each character is in a set exactly if what it becomes is: then every way through the expression that a line
-    /// takes is open to the mapped line, and the other way round. Where characters go, that holds only for a search for
-    /// one character that is not among them.
+    /// Whether the map cannot affect the search. If each character is in a set exactly if its image is, then
+    /// a line and the mapped line have the same paths through the expression. With deletions, that holds only
+    /// for a search for one character that is not deleted.
     pub(super) fn cannot_notice(&self, map: &ByteMap) -> bool {
         let touched = map.creates().union(&map.removes());
         let multibyte = ByteSet::where_(|byte| self.utf8 && !byte.is_ascii());
@@ -40,7 +41,7 @@ impl Sets {
         let becomes = |set: &CharSet, byte: u8| {
             !map.deleted.contains(byte) && set.contains(u32::from(map.to[usize::from(byte)]))
         };
-        // What is not touched is in the same sets as before.
+        // Unchanged bytes stay in the same sets.
         touched
             .iter()
             .filter(|&byte| map.removes().contains(byte))
@@ -62,7 +63,7 @@ fn is_single(node: &Node) -> bool {
         Node::Set(_) => true,
         Node::Group(_, body) => is_single(body),
         Node::Either(branches) => branches.iter().all(is_single),
-        // One is enough, and more change nothing, where only the line counts.
+        // One suffices, and more change nothing, where only the line counts.
         Node::Repeat { body, min: 1, .. } => is_single(body),
         Node::Empty | Node::Look(_) | Node::Concat(_) | Node::Repeat { .. } => false,
     }
@@ -78,7 +79,7 @@ mod tests {
         compile(&[text.as_bytes()], &options).expect("compiles")
     }
 
-    /// Each byte of `from` becomes the one of `to`; those of `deleted` go.
+    /// Makes a map from `from` to `to` that deletes `deleted`.
     fn map(from: &[u8], to: &[u8], deleted: &[u8]) -> ByteMap {
         let mut map = ByteMap::identity();
         from.iter().zip(to).for_each(|(from, to)| map.to[usize::from(*from)] = *to);
@@ -112,7 +113,7 @@ mod tests {
         pairs.iter().flat_map(|(from, to)| deleted.map(|gone| map(from, to, gone))).collect()
     }
 
-    /// All lines of up to three characters.
+    /// Returns all lines of up to three characters.
     fn lines() -> Vec<Vec<u8>> {
         let mut lines = vec![vec![]];
         let mut longest = lines.clone();

@@ -1,6 +1,6 @@
-//! Expressions whose leftmost match begins at the first member of a set, or at the first place of a string, since
-//! nothing else must follow: ` .*`, `  *`, `HTTP/[0-9.]*`, `#.*$` without the `$`. Where it begins is found without an
-//! automaton, and often where it ends as well.
+//! Expressions whose leftmost match begins at the first member of a set, or at the first occurrence of a
+//! string, since the rest is optional: ` .*`, `  *`, `HTTP/[0-9.]*`, `#.*$` without the `$`. Their start is
+//! found without an automaton, and often their end too.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use super::engine::Engine;
 use super::members::Members;
 use super::node::Node;
 
-/// Where matches begin and end.
+/// The start and end of matches.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
     head: Head,
     tail: Tail,
 }
 
-/// What every match begins with.
+/// The start of every match.
 #[derive(Clone, Debug)]
 enum Head {
-    /// One of these.
+    /// A member of this set.
     Member(Arc<Members>),
     /// This string, of several characters.
     Text(Arc<Finder<'static>>),
@@ -44,19 +44,20 @@ impl Head {
     }
 }
 
-/// What follows the first character of a match.
+/// The text after the first character of a match.
 #[derive(Clone, Debug)]
 enum Tail {
     /// Everything before the first of these.
     Until(Arc<Members>),
-    /// The same where all of that is ASCII: other sequences may be no characters, which only the automaton knows.
+    /// The same if all of it is ASCII: other sequences may be invalid, which only the automaton knows.
     UntilIfAscii(Arc<Members>),
-    /// What the automaton finds.
+    /// Found by the automaton.
     Any,
 }
 
 impl Start {
-    /// `None` if the expression is not of this kind, or if finding all its matches could take more than linear time.
+    /// `None` if the expression is of another kind, or if finding all its matches could take more than linear
+    /// time.
     pub(super) fn new(node: &Node, utf8: bool, newline_ends: bool) -> Option<Start> {
         let Node::Concat(parts) = node else { return None };
         let fixed = parts.iter().take_while(|part| single(part).is_some()).count();
@@ -87,17 +88,17 @@ impl Start {
         Some(Start { head, tail })
     }
 
-    /// They begin at the places of a string.
+    /// Whether matches begin at the occurrences of a string.
     pub(super) fn is_text(&self) -> bool {
         matches!(self.head, Head::Text(_))
     }
 
-    /// Where the first match begins.
+    /// Returns where the first match begins.
     pub(super) fn first(&self, text: &[u8], span: Range<usize>) -> Option<usize> {
         self.head.find(&text[span.clone()]).map(|at| span.start + at)
     }
 
-    /// The leftmost-longest match.
+    /// Returns the leftmost-longest match.
     pub(super) fn find(
         &self,
         engine: &mut Engine,
@@ -121,7 +122,7 @@ impl Start {
     }
 }
 
-/// The character that a part is, if it can be no other.
+/// Returns the only character of a part, if it has one.
 fn single(part: &Node) -> Option<u32> {
     match part {
         Node::Set(set) if set.len() == 1 => set.iter().next(),
@@ -170,7 +171,7 @@ mod tests {
                     let options =
                         Options { spans: true, charset, newline, ..Options::new(Flavour::SedExtended) };
                     let mut plain = compile(&[expression.as_bytes()], &options).unwrap();
-                    // An alternative that cannot match: the same language, but the automata's to find.
+                    // An alternative that cannot match: the same language, but found by the automata.
                     let same = format!("(never matched at all|){expression}");
                     let mut other = compile(&[same.as_bytes()], &options).unwrap();
                     for text in texts {

@@ -1,5 +1,5 @@
-//! Sequences of sets of bytes that every match contains: for `([0-9]{1,3}\.){3}`, a digit, a point and a digit. More can be said so
-//! than with strings ([`literal`](super::literal)), and it is looked for as fast.
+//! Sequences of byte sets that every match contains: for `([0-9]{1,3}\.){3}`, a digit, a point and a digit.
+//! They express more than strings ([`literal`](super::literal)), and are searched as fast.
 
 use pelton_sys::sequences::{LENGTH_MAX, SEQUENCES_MAX};
 
@@ -8,35 +8,35 @@ use crate::ByteSet;
 use super::chars::{CharSet, encode};
 use super::node::{Look, Node};
 
-/// Sets of bytes next to each other.
+/// Adjacent byte sets.
 pub(super) type Window = Vec<ByteSet>;
 
-/// Windows of which each match contains one, in a line that has newlines on both sides.
+/// Windows of which each match contains one, in a line with newlines on both sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Windows {
     pub(super) windows: Vec<Window>,
-    /// A line that contains one matches.
+    /// Whether a line that contains one matches.
     pub(super) suffice: bool,
 }
 
-/// Windows that are made of others.
+/// The most windows from a product of others.
 const PRODUCT_MAX: usize = 8;
-/// Bytes that are compared at once.
+/// Bytes compared at once.
 const WIDTH: usize = 4;
-/// Bytes of a window that is no whole match.
+/// Length of a window that is no whole match.
 const PART_MAX: usize = 8;
-/// How often a repeated part is written out.
+/// How often a repeated part is expanded.
 const COPIES_MAX: u32 = 3;
-/// Members of a set, besides those of ASCII, that become windows of their own.
+/// Members of a set beyond ASCII that become separate windows.
 const WIDE_MAX: usize = 3;
-/// Above this share of places where one of the windows stands by chance, looking for them does not pay.
+/// Above this share of chance hits, searching windows does not pay.
 const SHARE_MAX: f64 = 1.0 / 40.0;
 
 impl Windows {
-    /// `None` if nothing worth looking for is known.
+    /// `None` if nothing worth searching is known.
     pub(super) fn new(node: &Node, utf8: bool) -> Option<Windows> {
         let windows = of_line(node, utf8)?;
-        // An end of a line alone is everywhere, and which line is meant would be unknown.
+        // A line end alone is everywhere, and would not show which line is meant.
         let tells = |window: &Window| !window.is_empty() && window.iter().any(|set| *set != newline());
         let is_empty_line = |window: &Window| window.len() == 2;
         let usable = windows.windows.iter().all(|window| tells(window) || is_empty_line(window));
@@ -51,7 +51,7 @@ fn newline() -> ByteSet {
     ByteSet::from_iter([b'\n'])
 }
 
-/// What a line that matches contains.
+/// Returns what a matching line contains.
 fn of_line(node: &Node, utf8: bool) -> Option<Windows> {
     match node {
         Node::Group(_, body) => of_line(body, utf8),
@@ -115,10 +115,10 @@ fn of_concat(mut parts: &[Node], utf8: bool) -> Option<Windows> {
     Some(Windows { windows: best?.iter().map(rarest).collect(), suffice: false })
 }
 
-/// Repeats a part as seldom as may be where nothing has to stand next to it: the line matches all the same.
+/// Reduces repetitions to their minimum where nothing has to be adjacent: the line matches all the same.
 fn shortest(parts: &[Node], at_start: bool, at_end: bool) -> Vec<Node> {
     let mut parts = parts.to_vec();
-    // Whether there is nothing of it any more, so that the next part is the outermost.
+    // Whether nothing of the part remains, so that the next part is the outermost.
     let shorten = |part: &mut Node| {
         match part {
             Node::Repeat { min: 0, .. } => *part = Node::Empty,
@@ -136,12 +136,13 @@ fn shortest(parts: &[Node], at_start: bool, at_end: bool) -> Vec<Node> {
     parts
 }
 
-/// What is known of the strings that a part matches. All lists hold alternatives; an empty window says nothing.
+/// What is known of the strings that a part matches. All lists are alternatives; an empty window says
+/// nothing.
 #[derive(Clone, Debug)]
 struct Known {
-    /// They are these.
+    /// The complete list of the strings.
     whole: Option<Vec<Window>>,
-    /// They are no others than `whole`, wherever they stand.
+    /// Whether they are exactly `whole`, in any context.
     is_all: bool,
     /// They begin with one of these.
     first: Vec<Window>,
@@ -172,7 +173,7 @@ impl Known {
     fn of(node: &Node, utf8: bool) -> Known {
         match node {
             Node::Empty => Known::whole(vec![Window::new()], true),
-            // What stands around it is not looked at.
+            // The context is not considered.
             Node::Look(_) => Known::whole(vec![Window::new()], false),
             Node::Set(set) => Known::of_set(set, utf8),
             Node::Group(_, body) => Known::of(body, utf8),
@@ -214,7 +215,7 @@ impl Known {
         Known { first: with(0xC2, 0xF4), last: with(0x80, 0xBF), ..Known::nothing() }
     }
 
-    /// Parts next to each other.
+    /// Combines adjacent parts.
     fn of_all(parts: impl Iterator<Item = Known>) -> Known {
         parts.fold(Known::whole(vec![Window::new()], true), |before, part| {
             let whole = before.whole.as_ref().zip(part.whole.as_ref()).and_then(|(a, b)| product(a, b));
@@ -236,7 +237,7 @@ impl Known {
         })
     }
 
-    /// One of several.
+    /// Combines alternatives.
     fn of_either(branches: impl Iterator<Item = Known>) -> Known {
         let mut branches = branches.collect::<Vec<_>>().into_iter();
         let Some(mut known) = branches.next() else { return Known::nothing() };
@@ -268,24 +269,24 @@ impl Known {
     }
 }
 
-/// Each of the first followed by each of the others, unless they are too many.
+/// Returns each head followed by each tail, unless they are too many.
 fn product(heads: &[Window], tails: &[Window]) -> Option<Vec<Window>> {
     let joined = || heads.iter().flat_map(|head| tails.iter().map(|tail| [head.as_slice(), tail].concat()));
     let few = heads.len() * tails.len() <= PRODUCT_MAX || heads.len() == 1 || tails.len() == 1;
     few.then(|| joined().collect())
 }
 
-/// What they begin with.
+/// Returns the starts of windows.
 fn first_of(windows: &[Window]) -> Vec<Window> {
     windows.iter().map(|window| window[..window.len().min(PART_MAX)].to_vec()).collect()
 }
 
-/// What they end with.
+/// Returns the ends of windows.
 fn last_of(windows: &[Window]) -> Vec<Window> {
     windows.iter().map(|window| window[window.len().saturating_sub(PART_MAX)..].to_vec()).collect()
 }
 
-/// Replaces what is known by what is rarer.
+/// Replaces the best windows by rarer ones.
 fn better(best: &mut Option<Vec<Window>>, other: Option<Vec<Window>>) {
     let Some(other) = other.filter(|windows| windows.iter().all(|window| !window.is_empty())) else { return };
     if best.as_ref().is_none_or(|best| share(&other) < share(best)) {
@@ -293,14 +294,14 @@ fn better(best: &mut Option<Vec<Window>>, other: Option<Vec<Window>>) {
     }
 }
 
-/// The rarest part of a window that can be compared at once.
+/// Returns the rarest part of a window that can be compared at once.
 fn rarest(window: &Window) -> Window {
     let parts = window.windows(WIDTH.min(window.len().max(1)));
     let rarest = parts.min_by(|one, other| chance(one).total_cmp(&chance(other)));
     rarest.map_or_else(|| window.clone(), <[ByteSet]>::to_vec)
 }
 
-/// How many places of a text one of the windows stands at by chance.
+/// Returns the share of positions where one of the windows occurs by chance.
 fn share(windows: &[Window]) -> f64 {
     windows.iter().map(|window| chance(&rarest(window))).sum()
 }
@@ -309,7 +310,7 @@ fn chance(window: &[ByteSet]) -> f64 {
     window.iter().map(|set| set.iter().map(frequency).sum::<f64>().min(1.0)).product()
 }
 
-/// How often a byte comes in text, roughly: as in prose or as in a log, whichever has more of it.
+/// Estimates how often a byte occurs in text: as in prose or as in a log, whichever has more of it.
 fn frequency(byte: u8) -> f64 {
     match byte {
         b' ' => 0.15,
@@ -342,7 +343,7 @@ mod tests {
         Windows::new(&parse(text.as_bytes(), syntax).unwrap().node, utf8)
     }
 
-    /// Windows as expressions, `!` in front if a line that contains one need not match.
+    /// Formats windows as expressions, with `!` in front if a line that contains one need not match.
     fn shown(text: &str, utf8: bool, ignore_case: bool) -> String {
         let Some(found) = windows(text, utf8, ignore_case) else { return "-".into() };
         let set = |set: &ByteSet| {

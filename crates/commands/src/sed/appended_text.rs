@@ -1,35 +1,35 @@
 //! The text of `a`, `i` and `c`.
 //!
-//! Two forms: `a text` on one line, which blanks before and one backslash may precede, and POSIX's `a\` with the text on
-//! the lines behind it. In both a backslash at the end of a line means that the text goes on.
+//! Two forms: `a text` on one line, optionally after blanks and one backslash, and POSIX's `a\` with the text
+//! on the next lines. In both, a backslash at the end of a line continues the text.
 
 use super::parse::is_blank;
 use crate::{Accept, Declined};
 
-/// Reads the text that begins here, behind the command and blanks: how much of `rest` it takes, and what is printed. In
-/// a script of several `pieces`, a text that goes on does so in the next piece.
+/// Parses the text after the command and blanks. Returns how much of `rest` it takes, and the output. In a
+/// script of several `pieces`, the next piece continues a text.
 pub(super) fn read(rest: &[u8], pieces: bool) -> Accept<(usize, Vec<u8>)> {
     let mut at = 0;
     if rest.first() == Some(&b'\\') {
         at += 1;
         let blanks = rest[at..].iter().take_while(|byte| is_blank(**byte)).count();
         match rest.get(at + blanks) {
-            // What stands before the newline is nothing to sed 4.9, but to others.
+            // sed 4.9 ignores blanks before the newline, other versions do not.
             Some(b'\n') if blanks == 0 => at += 1,
             Some(b'\n') => return Declined::because("blanks behind the backslash of a text"),
-            // A backslash on the same line keeps the blanks behind it, and is read no further.
+            // A backslash on the same line keeps the blanks after it, and is not interpreted further.
             Some(byte) if *byte != b'\\' => {}
             _ => return Declined::because("a text that is empty or begins with backslashes"),
         }
         if rest.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric()) && rest[at - 1] == b'\\' {
-            // Its first character has lost its meaning as an escape.
+            // Its first character is not an escape.
             return said(rest, at + 1, vec![rest[at]], pieces);
         }
     }
     said(rest, at, Vec::new(), pieces)
 }
 
-/// The rest of the text from `at` on, behind what is `made`.
+/// Parses the rest of the text from `at` on, after `made`.
 fn said(rest: &[u8], mut at: usize, mut made: Vec<u8>, pieces: bool) -> Accept<(usize, Vec<u8>)> {
     while let Some(&byte) = rest.get(at).filter(|byte| **byte != b'\n') {
         at += 1;

@@ -8,7 +8,7 @@ use super::program::{Instruction, Select, State, Work};
 use super::script::{Action, Hold, When};
 use super::substitute::Stop;
 
-/// One line and where it stands.
+/// One line and its position.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
     pub(super) text: &'a [u8],
@@ -16,13 +16,13 @@ pub(super) struct Line<'a> {
     pub(super) number: u64,
 }
 
-/// The pattern space: the line as it came, until something changes it.
+/// The pattern space: the line as read, until it changes.
 #[derive(Debug, Default)]
 pub(super) struct Space {
     text: Vec<u8>,
-    /// It is no longer the line.
+    /// Whether it differs from the line.
     changed: bool,
-    /// The line had its end.
+    /// Whether the line had a terminator.
     pub(super) ended: bool,
 }
 
@@ -31,7 +31,7 @@ impl Space {
         if self.changed { &self.text } else { line.text }
     }
 
-    /// To be changed.
+    /// Returns it for changes.
     fn own(&mut self, line: &Line) -> &mut Vec<u8> {
         if !self.changed {
             self.text.clear();
@@ -46,7 +46,7 @@ impl Space {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) text: Vec<u8>,
-    /// What it holds would be printed with a line's end. This goes with every text that is copied, or added.
+    /// Whether its content would be printed with a terminator. This goes with every copied or added text.
     ended: bool,
 }
 
@@ -56,16 +56,16 @@ impl Default for Held {
     }
 }
 
-/// Where the commands go on with the next line.
+/// The command to continue with on the next line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waits {
     /// `n`
     Fresh(usize),
-    /// `N`: it is joined to what there is.
+    /// `N`: the line is appended.
     Joined(usize),
 }
 
-/// What comes after a command.
+/// The control flow after a command.
 enum Next {
     Go(usize),
     EndCycle {
@@ -79,11 +79,11 @@ enum Next {
     Wait(Waits),
 }
 
-/// More than this is not gathered of one line that may have no end.
+/// Most bytes gathered for one line whose output may be infinite.
 const ENDLESS_BYTES: usize = 1 << 20;
 
 impl Machine {
-    /// A line was read: from the first command, or from where it was waited for.
+    /// Runs a cycle for a new line: from the first command, or from where it waited.
     pub(super) fn cycle(&mut self, line: Line, ended: bool, out: &mut Vec<u8>) -> Result<Flow, Stop> {
         let start = out.len();
         self.replaced = false;
@@ -130,7 +130,7 @@ impl Machine {
         match next {
             Next::Quit { status, print } => {
                 self.quit = Some(status);
-                // Q leaves at once; q completes a last line that lacks its end.
+                // Q ends at once; q completes a last line without terminator.
                 if print {
                     self.pay_end(out);
                     self.print_appended(out);
@@ -171,7 +171,7 @@ impl Machine {
         Ok(self.plain(at, line, out))
     }
 
-    /// Something was.
+    /// Handles a successful substitution.
     fn replaced(&mut self, line: &Line, print: bool, aside: bool, out: &mut Vec<u8>) {
         self.replaced = true;
         if print {
@@ -182,7 +182,7 @@ impl Machine {
         }
     }
 
-    /// What needs no expression.
+    /// Runs a command without an expression.
     fn plain(&mut self, at: usize, line: &Line, out: &mut Vec<u8>) -> Next {
         let Instruction { lines, negated, work: Work::Plain(action) } = &self.program.steps[at] else {
             return Next::Go(at + 1);
@@ -191,7 +191,7 @@ impl Machine {
             Action::Delete => return Next::EndCycle { print: false },
             Action::DeleteFirst => return self.delete_first(line),
             Action::Quit { status, print } => return Next::Quit { status: *status, print: *print },
-            // Without a next line, they print what there is and end it all.
+            // Without a next line, they print the pattern space and end.
             Action::Next | Action::Join if line.last => return Next::EndCycle { print: true },
             Action::Next => return Next::Wait(Waits::Fresh(at + 1)),
             Action::Join => return Next::Wait(Waits::Joined(at + 1)),
@@ -201,7 +201,7 @@ impl Machine {
             }
             Action::Change(_) => {
                 let inside = matches!(lines, Select::Range { state: State::Inside(_), .. });
-                // Of a range, at its end.
+                // For a range, at its end.
                 if !inside || *negated {
                     self.print_text(at, out);
                 }
@@ -276,7 +276,7 @@ impl Machine {
         }
     }
 
-    /// Up to the first line's end, if there is one; the commands begin again with the rest, and nothing is read.
+    /// Deletes up to the first newline, if any; the commands restart with the rest, without reading.
     fn delete_first(&mut self, line: &Line) -> Next {
         match memchr::memchr(self.manner.line_end, self.space.text(line)) {
             None => Next::EndCycle { print: false },
@@ -313,7 +313,7 @@ impl Machine {
         }
     }
 
-    /// By way of the file that is standard output: sed knows of each file by itself what its last line lacks.
+    /// Prints by way of the file that is standard output: sed tracks the missing last terminator per file.
     fn print_aside(&mut self, line: &Line, out: &mut Vec<u8>) {
         std::mem::swap(&mut self.owes_end, &mut self.owes_end_aside);
         self.print(line, out);

@@ -1,14 +1,14 @@
-//! How a script runs: which command comes after which. What is asked of all its ways is found by going through them
-//! until nothing changes: which expression was used last, whether the hold space is read before it is written, and
-//! whether a loop may print for ever.
+//! The control flow of a script. Properties of all its paths are computed by a fixpoint iteration: which
+//! expression was used last, whether the hold space is read before it is written, and whether a loop may
+//! print for ever.
 //!
-//! A way begins at the first command, with a line just read, and ends with the cycle. `n` and `N` read on in the middle
-//! of it; `D` may lead back to the beginning.
+//! A path begins at the first command, with a line just read, and ends with the cycle. `n` and `N` read
+//! within it; `D` may lead back to the beginning.
 
 use super::script::{Action, Address, Command, End, Hold, Lines, Pattern, Script, When};
 use crate::{Accept, Declined};
 
-/// Whether a line is treated by itself, or else what connects it with others.
+/// Returns what connects a line with others; `None` if lines are independent.
 pub(super) fn connection(script: &Script) -> Option<&'static str> {
     script.commands.iter().find_map(of_command).or_else(|| hold_is_kept(script).then_some(KEEPS))
 }
@@ -30,15 +30,15 @@ fn of_command(command: &Command) -> Option<&'static str> {
     }
 }
 
-/// What is the case before a command, on every way to it.
+/// A property before a command, on every path to it.
 trait Knowledge: Clone + PartialEq {
-    /// Of two ways that meet.
+    /// Merges two paths.
     fn meet(&mut self, other: &Self);
-    /// Behind this command: if it is carried out, and if its lines are others.
+    /// Returns the property after this command: if it is executed, and if its lines do not match.
     fn behind(&self, command: &Command) -> (Self, Self);
 }
 
-/// What is known before each command; `None` where no way leads.
+/// Returns the property before each command; `None` for unreachable ones.
 fn known<K: Knowledge>(script: &Script, first: K) -> Vec<Option<K>> {
     let commands = &script.commands;
     let mut before: Vec<Option<K>> = vec![None; commands.len()];
@@ -63,7 +63,7 @@ fn known<K: Knowledge>(script: &Script, first: K) -> Vec<Option<K>> {
     before
 }
 
-/// Where a command leads: if it is carried out, and if its lines are others.
+/// Returns the successors of a command: if it is executed, and if its lines do not match.
 fn ways(command: &Command, at: usize) -> ([Option<usize>; 2], Option<usize>) {
     let next = Some(at + 1);
     let otherwise = (command.negated || command.lines != Lines::All).then_some(at + 1);
@@ -98,7 +98,7 @@ impl Last {
             Lines::All => {}
             Lines::At(address) => self.pass(address),
             Lines::Range(start, end) => {
-                // One of the two is asked, or neither.
+                // One of the two is evaluated, or neither.
                 let mut other = self.clone();
                 other.pass(start);
                 self.meet(&other);
@@ -135,11 +135,11 @@ impl Knowledge for Last {
     }
 }
 
-/// Writes in place of each empty expression the one that was used last, which must be the same on every way.
+/// Replaces each empty expression by the one used last, which must be the same on every path.
 pub(super) fn name_last_used(script: &mut Script) -> Accept<()> {
     let before = known(script, Last::Unknown);
     for (command, before) in script.commands.iter_mut().zip(before) {
-        // No way leads to it.
+        // Unreachable.
         let mut last = before.unwrap_or(Last::Unknown);
         match &mut command.lines {
             Lines::All => {}
@@ -180,7 +180,7 @@ fn name(pattern: &mut Pattern, last: &Last) -> Accept<()> {
     }
 }
 
-/// `h` has been carried out since the line was read.
+/// Whether `h` was executed since the line was read.
 #[derive(Clone, Debug, PartialEq)]
 struct Held(bool);
 
@@ -194,7 +194,7 @@ impl Knowledge for Held {
     }
 }
 
-/// Can what an earlier line left in the hold space be read?
+/// Whether an earlier line's hold space can be read.
 fn hold_is_kept(script: &Script) -> bool {
     let writes = |hold: Hold| matches!(hold, Hold::Copy | Hold::Add | Hold::Exchange);
     let is_written =
@@ -206,8 +206,8 @@ fn hold_is_kept(script: &Script) -> bool {
     is_written && script.commands.iter().zip(known(script, Held(false))).any(reads_old)
 }
 
-/// Can it print again and again without reading? Then what it prints of a line has no end perhaps, and must not be
-/// gathered before it is passed on.
+/// Whether it can print repeatedly without reading. Its output for a line may then be infinite, and must not
+/// be gathered before it is passed on.
 pub(super) fn may_print_for_ever(script: &Script) -> bool {
     let grows = script.commands.iter().any(|command| match &command.action {
         Action::Hold(_) | Action::Translate(_) => true,
@@ -240,7 +240,8 @@ pub(super) fn may_print_for_ever(script: &Script) -> bool {
     (0..commands.len()).any(|at| prints(&commands[at]) && is_on_loop(at))
 }
 
-/// Where a command leads without reading. `D` leads back only as often as there are lines in the pattern space.
+/// Returns the successors of a command without reading. `D` leads back only as often as there are lines in
+/// the pattern space.
 fn unread_ways(command: &Command, at: usize, grows: bool) -> impl Iterator<Item = usize> {
     let (to, otherwise) = ways(command, at);
     let reads = matches!(command.action, Action::Next | Action::Join);

@@ -1,6 +1,6 @@
-//! `l`: the pattern space in letters that are plain to see.
+//! `l`: prints the pattern space unambiguously.
 
-/// Appends it, broken so that no line has more than `columns` columns, the backslash at its end among them; never broken
+/// Appends the text, broken into lines of at most `columns` columns, including the final backslash; unbroken
 /// for 0. It ends as lines do.
 pub(super) fn list(text: &[u8], columns: u64, end: u8, out: &mut Vec<u8>) {
     let room = match columns {
@@ -22,7 +22,7 @@ pub(super) fn list(text: &[u8], columns: u64, end: u8, out: &mut Vec<u8>) {
     out.extend([b'$', end]);
 }
 
-/// Unless `-l` or the command says otherwise.
+/// The default without `-l` or a number.
 pub(super) const COLUMNS: u64 = 70;
 
 fn show(byte: u8, shown: &mut Vec<u8>) {
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(listed("abcd", 5), "abcd$\n");
         assert_eq!(listed("ab\ncd", 4), "ab\\\n\\nc\\\nd$\n");
         assert_eq!(listed(&"0".repeat(90), 0), format!("{}$\n", "0".repeat(90)));
-        // What is wider than the line stands alone, behind a break.
+        // A character wider than the line is alone, after a break.
         assert_eq!(listed("\t", 2), "\\\n\\t$\n");
         assert_eq!(listed("ab", 1), "\\\na\\\nb$\n");
     }

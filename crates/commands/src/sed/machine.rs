@@ -1,4 +1,4 @@
-//! Runs a script line by line, as sed does: the kernel for every script that is taken.
+//! Runs a script line by line, as sed does: the kernel for every accepted script.
 
 use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
 
@@ -8,16 +8,16 @@ use super::script::Action;
 use super::substitute::Stop;
 use crate::bytes::scan;
 
-/// How sed was asked to run it.
+/// The options of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SedMode {
     /// `-n`
     pub(super) quiet: bool,
-    /// `-s`: each file by itself.
+    /// `-s`: each file separately.
     pub(super) separate: bool,
-    /// What ends a line.
+    /// The line terminator.
     pub(super) line_end: u8,
-    /// `-l`: where `l` breaks lines.
+    /// `-l`: the column where `l` breaks lines.
     pub(super) columns: u64,
 }
 
@@ -27,21 +27,21 @@ pub(super) struct Machine {
     pub(super) manner: SedMode,
     /// Lines so far (of this input, with `-s`).
     number: u64,
-    /// The line that may turn out to be the last, with its end if it has one.
+    /// A line that may be the last, with its terminator if it has one.
     pending: Vec<u8>,
-    /// What was printed last was a line without its end; whatever follows gets it.
+    /// Whether the last printed line lacks its terminator, which comes before any further output.
     pub(super) owes_end: bool,
-    /// The same of what was printed by `w /dev/stdout`.
+    /// The same for output by `w /dev/stdout`.
     pub(super) owes_end_aside: bool,
-    /// Where the commands go on with the next line, if not at the first of them.
+    /// The command to continue with on the next line, if not the first.
     pub(super) waits: Option<Waits>,
     /// Texts of `a`, for the end of the cycle.
     pub(super) appended: Vec<u8>,
     pub(super) space: Space,
     pub(super) held: Held,
-    /// `s` has replaced something since a line was read, or `t` was asked.
+    /// Whether `s` has replaced something since a line was read, or `t` was executed.
     pub(super) replaced: bool,
-    /// Room for what `s` makes.
+    /// A buffer for the result of `s`.
     pub(super) spare: Vec<u8>,
     inputs_begun: usize,
     pub(super) quit: Option<u8>,
@@ -67,7 +67,7 @@ impl Machine {
         }
     }
 
-    /// One record with its end, if it has one.
+    /// Processes one record, with its terminator if it has one.
     fn record(&mut self, record: &[u8], last: bool, out: &mut Vec<u8>) -> Result<Flow, Stop> {
         let ended = record.last() == Some(&self.manner.line_end);
         let text = &record[..record.len() - usize::from(ended)];
@@ -81,7 +81,7 @@ impl Machine {
         })
     }
 
-    /// The line held back, now that it is known whether it is the last.
+    /// Processes the pending line, now that it is known whether it is the last.
     fn release(&mut self, last: bool, out: &mut Vec<u8>) -> Result<Flow, Stop> {
         if self.pending.is_empty() {
             return Ok(Flow::More);
@@ -97,7 +97,8 @@ impl Machine {
         flow
     }
 
-    /// All records of a block; how many bytes are done if one must be left to the real sed.
+    /// Processes all records of a block. The error is the number of processed bytes before a record for the
+    /// real sed.
     fn records(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Flow, usize> {
         let mut at = 0;
         while at < block.len() {
@@ -117,7 +118,7 @@ impl Machine {
         Ok(Flow::More)
     }
 
-    /// Lines that no command is for: printed as they are, or not.
+    /// Processes lines without commands: prints them unchanged, or not.
     fn pass(&mut self, block: &[u8], found: Result<usize, u64>, lines: u64, out: &mut Vec<u8>) -> usize {
         let open = block.last() != Some(&self.manner.line_end);
         let (length, lines) = match found {
@@ -133,7 +134,7 @@ impl Machine {
         length
     }
 
-    /// How many lines follow that no command is for.
+    /// Returns how many following lines have no command.
     fn idle_lines(&self) -> u64 {
         if self.waits.is_some() {
             return 0;
@@ -153,7 +154,7 @@ impl Machine {
         idle
     }
 
-    /// The lines of a block that are known not to be the last; the others are held.
+    /// Processes the lines of a block that are not the last; holds the others.
     fn push_holding(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         let leave = |consumed| HandOver { consumed, reason: LEFT };
         if self.release(false, out).map_err(|Stop| leave(0))? == Flow::Done {

@@ -1,10 +1,10 @@
 //! `sed`: GNU sed.
 //!
-//! The path of a script: text → [`parse`] (with [`replacement`] and [`appended_text`]) → [`script`], what it says, and [`flow`], in
-//! which order and whether lines are connected → [`program`], its expressions compiled and what holds for all of it →
-//! [`machine`], which runs it line by line as sed does ([`cycle`], [`ranges`], [`list`]), or [`passes`], which runs command by
-//! command over whole blocks. Where a script does less than sed can do, it is more to the planner: a byte map, a line
-//! filter, a map of lines.
+//! The path of a script: text → [`parse`] (with [`replacement`] and [`appended_text`]) → [`script`], its
+//! content, and [`flow`], its order and whether lines are connected → [`program`], with compiled expressions
+//! and global properties → [`machine`], which runs it line by line as sed does ([`cycle`], [`ranges`],
+//! [`list`]), or [`passes`], which runs command by command over whole blocks. Simpler scripts have a more
+//! specific class for the planner: a byte map, a line filter, a map of lines.
 
 mod appended_text;
 mod cycle;
@@ -53,9 +53,9 @@ enum Id {
     Unbuffered,
     NullData,
     Columns,
-    /// Means nothing on this system.
+    /// No effect on this system.
     Binary,
-    /// What is refused, and why.
+    /// Declined, with the reason.
     Refused(&'static str),
 }
 
@@ -79,23 +79,23 @@ const OPTIONS: &[Opt<Id>] = &[
     long(Id::Refused("--follow-symlinks"), "follow-symlinks", Takes::Nothing),
 ];
 
-/// `sed`, its arguments understood.
+/// The parsed arguments of `sed`.
 #[derive(Debug)]
 struct Sed {
     program: Program,
     manner: SedMode,
     inputs: Vec<Input>,
-    /// Where the script came from (`-f`).
+    /// The files of the script (`-f`).
     scripts: Vec<Vec<u8>>,
-    /// What connects its lines, if anything does.
+    /// What connects its lines, if anything.
     connection: Option<&'static str>,
-    /// What it is, if it is a map of bytes.
+    /// Its byte map, if it is one.
     map: Option<Box<ByteMap>>,
     resume: Option<Vec<Vec<u8>>>,
     facts: Facts,
 }
 
-/// What the options say.
+/// The parsed options.
 #[derive(Debug, Default)]
 struct Options<'a> {
     pieces: Vec<&'a [u8]>,
@@ -107,7 +107,7 @@ struct Options<'a> {
     null_data: bool,
     columns: Option<u64>,
     operands: Vec<&'a [u8]>,
-    /// As written, for going on from standard input.
+    /// As written, to continue from standard input.
     resume: Vec<Vec<u8>>,
 }
 
@@ -122,7 +122,7 @@ impl<'a> Options<'a> {
                 Id::Expression => options.pieces.push(value),
                 Id::File if options.file.is_none() => options.file = Some(value),
                 Id::File => return Declined::because("several files of scripts"),
-                // A script is read when its option is: what stands behind is not for it.
+                // A script is parsed with the options before it: later ones do not apply.
                 Id::Extended | Id::NullData if !options.pieces.is_empty() || options.file.is_some() => {
                     return Declined::because("-E or -z behind a script");
                 }
@@ -150,7 +150,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// The value of `-l`.
+/// Parses the value of `-l`.
 fn columns(value: &[u8]) -> Accept<u64> {
     let digits =
         std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
@@ -160,7 +160,7 @@ fn columns(value: &[u8]) -> Accept<u64> {
     }
 }
 
-/// All that pelton knows of `sed`.
+/// The tool row of `sed`.
 pub(crate) static TOOL: Tool = Tool {
     name: "sed",
     family: Family::GnuSed,
@@ -182,8 +182,8 @@ fn call_only_prints(args: &[&str]) -> bool {
     !args.iter().any(|arg| in_place(arg) || script_may_write(arg))
 }
 
-/// `w`, `W` and `e` as commands or flags write and run: a script with these letters outside of plain `s/…/…/g` or a
-/// print is not looked at more closely.
+/// Whether the script may write or run something: `w`, `W` and `e` as commands or flags do. A script with
+/// these letters outside of plain `s/…/…/g` or a print counts.
 fn script_may_write(script: &str) -> bool {
     let plain = script.strip_prefix('s').and_then(|rest| {
         let mark = rest.chars().next()?;
@@ -205,11 +205,11 @@ fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
     (format!("{}: {what}\n", caller.called), 4)
 }
 
-/// Returns what sed says of a line of this length that it could not write, `%s` for where to and why.
+/// Returns sed's message about a lost line of this length, with `%s` for the destination and the reason.
 fn lost_items(caller: &Caller, length: usize) -> String {
     let (one, many) = ("couldn't write %llu item to %s: %s", "couldn't write %llu items to %s: %s");
     let found = caller.translated(&format!("{one}\0{many}"));
-    // One form, or one for the singular and one for the plural; with more the language has rules of its own.
+    // One form, or one for the singular and one for the plural; with more the language has its own rules.
     let form = match *found.split('\0').collect::<Vec<_>>() {
         [form] => form,
         [singular, _] if length == 1 => singular,
@@ -225,7 +225,7 @@ fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unrea
     Unreadable::goes_on(format!("{}: {}\n", caller.called, what.replacen("%s", &caller.reason(error), 1)), 4)
 }
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
     let options = Options::parse(args)?;
     let utf8 = context.locale.ctype != crate::Charset::C;
@@ -255,7 +255,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Acce
     let mut program = Program::new(&script, &Settings { context, extended: options.extended, line_end })?;
     let inputs = Input::from_operands(&options.operands);
     let map = byte_map(&program, manner).filter(|_| inputs.len() == 1).map(Box::new);
-    // A line cut short by the end of a file would join the next file's first in the real sed's standard input.
+    // A last line without terminator would join the next file's first line in the real sed's standard input.
     let leaves = !program.counts && inputs.len() == 1;
     if !leaves {
         program.stay()?;
@@ -267,16 +267,16 @@ pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Acce
     Ok(Box::new(Sed { program, manner, inputs, scripts, connection, map, resume, facts }))
 }
 
-/// How many files these arguments name, at their end, if the script does nothing but print what it makes of them.
+/// Returns how many files these arguments name, at their end, if the script only prints.
 ///
 /// # Errors
-/// If it may do more, or is not understood.
+/// If it may do more, or is not supported.
 pub fn only_prints(args: &[Vec<u8>]) -> Accept<usize> {
     let options = Options::parse(args)?;
     if options.file.is_some() {
         return Declined::because("a script in a file");
     }
-    // Whatever writes files or runs commands is declined by the reader.
+    // The parser declines anything that writes files or runs commands.
     parse::parse(&options.pieces.join(&b'\n'), options.pieces.len() > 1, false)?;
     let files = options.operands.len();
     let at_end =
@@ -327,7 +327,7 @@ impl Command for Sed {
     }
 }
 
-/// The whole script as one map of bytes, if it is one: `s/a/b/g`, `s/[0-9]//g`, `y/ab/ba/`.
+/// Returns the whole script as one byte map, if it is one: `s/a/b/g`, `s/[0-9]//g`, `y/ab/ba/`.
 fn byte_map(program: &Program, manner: SedMode) -> Option<ByteMap> {
     if manner.quiet {
         return None;
@@ -347,12 +347,12 @@ fn byte_map(program: &Program, manner: SedMode) -> Option<ByteMap> {
 
 fn translation_map(to: &[u8; 256], line_end: u8) -> Option<ByteMap> {
     let mut map = ByteMap { to: *to, deleted: ByteSet::none() };
-    // A line end is never in a line, so that what would become of it does not matter.
+    // A line never contains its terminator, so its mapping does not matter.
     map.to[usize::from(line_end)] = line_end;
     (!map.creates().contains(line_end)).then_some(map)
 }
 
-/// Each member of a set becomes the same byte or nothing, wherever it stands.
+/// Returns the map if each member of a set becomes the same byte or nothing, in any position.
 fn substitution_map(substitution: &Substitution, line_end: u8) -> Option<ByteMap> {
     let says = &substitution.says;
     let fixed = substitution.fixed.as_deref()?;
@@ -380,7 +380,7 @@ fn substitution_map(substitution: &Substitution, line_end: u8) -> Option<ByteMap
     Some(map)
 }
 
-/// The address by which whole lines are kept or dropped, if that is all that happens.
+/// Returns the address by which whole lines are kept or dropped, if that is the whole effect.
 fn filter(program: &Program, manner: SedMode) -> Option<&At> {
     let [Instruction { lines: Select::At(at), work: Work::Plain(action), .. }] = program.steps.as_slice()
     else {
@@ -408,7 +408,7 @@ fn facts(script: &Script, program: &Program, manner: SedMode, map: Option<&ByteM
     Facts::stateless(class, touches)
 }
 
-/// What can happen to bytes and lines.
+/// Returns the possible changes of bytes and lines.
 fn touches(script: &Script, program: &Program, manner: SedMode, inputs: usize) -> Touches {
     if inputs > 1 || !program.plain_lines {
         return Touches::anything();
@@ -483,7 +483,7 @@ mod tests {
         }
         assert_eq!(class(&["-n", "s/a/A/g"]), "LineMap");
         assert_eq!(class(&["s/a/A/g", "one", "two"]), "LineNumbered");
-        // Newlines are characters where lines end in NUL; what ends a line stays.
+        // Newlines are characters if lines end in NUL; the terminator stays.
         let command = sed(Locale::C, &["-z", "s/[^a]/,/g"]).unwrap();
         let Class::ByteMap(map) = command.facts().class else { panic!("no map") };
         assert_eq!((map.to[0], map.to[10], map.to[97]), (0, b',', b'a'));

@@ -1,27 +1,28 @@
-//! Reads a script as GNU sed reads it. What it would complain of is declined: it does so in its own words.
+//! Parses a script as GNU sed does. Declines its errors: the real sed reports them.
 
 use super::appended_text;
 use super::replacement;
 use super::script::{Action, Address, Command, End, Hold, Lines, Pattern, Script, Substitute, When};
 use crate::{Accept, Declined};
 
-/// A script being read.
+/// A script being parsed.
 pub(super) struct Reader<'a> {
     text: &'a [u8],
     at: usize,
-    /// The script came in several pieces (`-e`), between which only a text may be continued.
+    /// Whether the script has several pieces (`-e`), between which only a text may be continued.
     pieces: bool,
     utf8: bool,
-    /// Where branches go: the branch's place among the commands, and the label. Empty: the end.
+    /// Branches: the command's index, and the label. Empty: the end.
     jumps: Vec<(usize, Vec<u8>)>,
-    /// Where labels stand: before the command of this place.
+    /// Labels: before the command with this index.
     labels: Vec<(Vec<u8>, usize)>,
 }
 
-/// Delimiters that mean nothing in an expression or a replacement, so that a backslash before one only quotes it.
+/// Delimiters without a meaning in an expression or a replacement, so that a backslash before one only quotes
+/// it.
 const PLAIN_DELIMITERS: &[u8] = b"/,:;#%@!=~_\"";
 
-/// Reads a script, pieces joined by newlines.
+/// Parses a script, pieces joined by newlines.
 pub(super) fn parse(text: &[u8], pieces: bool, utf8: bool) -> Accept<Script> {
     if text.contains(&0) {
         return Declined::because("a NUL in the script");
@@ -31,7 +32,7 @@ pub(super) fn parse(text: &[u8], pieces: bool, utf8: bool) -> Accept<Script> {
     }
     let mut reader = Reader { text, at: 0, pieces, utf8, jumps: Vec::new(), labels: Vec::new() };
     if text.starts_with(b"#n") && !matches!(text.get(2), None | Some(b'\n')) {
-        // sed 4.9 takes these for -n as well.
+        // sed 4.9 treats these as -n too.
         return Declined::because("a first line that begins with #n");
     }
     let mut script = Script { quiet: text == b"#n" || text.starts_with(b"#n\n"), ..Script::default() };
@@ -73,8 +74,8 @@ fn is_space(byte: u8) -> bool {
     byte == b' ' || (b'\t'..=b'\r').contains(&byte)
 }
 
-/// Whether sed skips this byte within a command. Between commands it skips all white space; here a carriage return,
-/// a vertical tab or a form feed is an error.
+/// Whether sed skips this byte within a command. Between commands it skips all white space; here a carriage
+/// return, a vertical tab or a form feed is an error.
 pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
@@ -102,7 +103,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Digits, if some stand here.
+    /// Parses digits, if any.
     fn number(&mut self) -> Accept<Option<u64>> {
         let start = self.at;
         self.skip(|byte| byte.is_ascii_digit());
@@ -114,7 +115,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `place`: among the commands.
+    /// Parses a command with this index.
     fn command(&mut self, place: usize) -> Accept<Command> {
         let lines = self.lines()?;
         self.skip(is_blank);
@@ -220,7 +221,7 @@ impl Reader<'_> {
         Ok(Some(pattern))
     }
 
-    /// The delimiter that stands here; it is not taken.
+    /// Returns the delimiter at this position, without consuming it.
     fn delimiter(&self) -> Accept<u8> {
         match self.peek() {
             Some(byte) if byte.is_ascii_punctuation() && byte != b'\\' => Ok(byte),
@@ -228,7 +229,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The text up to the delimiter, which is taken as well. Quoted delimiters lose their backslash.
+    /// Returns the text up to the delimiter, which is consumed too. Quoted delimiters lose their backslash.
     fn until(&mut self, delimiter: u8, expression: bool) -> Accept<Vec<u8>> {
         let mut text = Vec::new();
         while let Some(byte) = self.take() {
@@ -330,7 +331,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The text of `a`, `i`, `c`: on the same line, or behind a backslash on the next.
+    /// Parses the text of `a`, `i`, `c`: on the same line, or after a backslash on the next.
     fn lines_of_text(&mut self) -> Accept<Vec<u8>> {
         self.skip(is_blank);
         let (length, made) = appended_text::read(&self.text[self.at..], self.pieces)?;
@@ -338,7 +339,7 @@ impl Reader<'_> {
         Ok(made)
     }
 
-    /// A label.
+    /// Parses a label.
     fn label(&mut self, place: usize) -> Accept<()> {
         self.at += 1;
         let name = self.label_name();
@@ -352,7 +353,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Only names about which all versions of sed agree.
+    /// Accepts only names on which all versions of sed agree.
     fn label_name(&mut self) -> Vec<u8> {
         self.skip(is_blank);
         let start = self.at;
@@ -367,7 +368,7 @@ impl Reader<'_> {
         Ok(Action::Jump(0, when))
     }
 
-    /// Tells branches where they go.
+    /// Resolves the targets of branches.
     fn connect(&self, commands: &mut [Command]) -> Accept<()> {
         for (place, name) in &self.jumps {
             let label = self.labels.iter().find(|(known, _)| known == name);
@@ -395,7 +396,7 @@ impl Reader<'_> {
         Ok(Action::PrintAside)
     }
 
-    /// The name of a file that must be standard output, by its special name.
+    /// Parses the name of a file, which must be standard output's special name.
     fn standard_output(&mut self, otherwise: &'static str) -> Accept<()> {
         self.skip(is_blank);
         let start = self.at;
@@ -403,7 +404,7 @@ impl Reader<'_> {
         if &self.text[start..self.at] == b"/dev/stdout" { Ok(()) } else { Declined::because(otherwise) }
     }
 
-    /// Nothing but blanks up to `;`, a newline, `}`, `#` or the end.
+    /// Checks for blanks up to `;`, a newline, `}`, `#` or the end.
     fn end_of_command(&mut self) -> Accept<()> {
         self.skip(is_blank);
         match self.peek() {
@@ -413,7 +414,7 @@ impl Reader<'_> {
     }
 }
 
-/// Commands that are a letter and nothing else.
+/// Returns the command of a single letter.
 fn simple(letter: u8) -> Accept<Action> {
     Ok(match letter {
         b'p' => Action::Print,
@@ -438,7 +439,7 @@ fn simple(letter: u8) -> Accept<Action> {
     })
 }
 
-/// The characters of one of y's strings.
+/// Returns the characters of one of y's strings.
 fn characters(text: &[u8]) -> Accept<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.iter();

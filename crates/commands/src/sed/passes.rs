@@ -1,7 +1,7 @@
-//! Scripts that treat every line alone, run command by command over whole blocks.
+//! Scripts with independent lines, run command by command over whole blocks.
 //!
-//! Each command becomes a pass over all lines of a block, so that expressions are searched for across lines and what
-//! does not match is copied in one piece. That is the same as running all commands on each line, since no command
+//! Each command becomes a pass over all lines of a block, so that expressions are searched across lines and
+//! text without matches is copied at once. That equals running all commands on each line, since no command
 //! looks at another line and none makes a newline.
 
 use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
@@ -18,18 +18,18 @@ use crate::{ByteMap, ByteMapKernel, ByteSet};
 enum Pass {
     Map(Box<ByteMapKernel>),
     Substitute(Box<Substitution>),
-    /// `s` on the lines that match, or on those that do not.
+    /// `s` on matching lines, or on the others.
     SubstituteIn {
         lines: Box<Regex>,
         negated: bool,
         substitution: Box<Substitution>,
     },
-    /// The lines that match, or those that do not.
+    /// Keeps matching lines, or the others.
     Keep {
         lines: Box<Regex>,
         negated: bool,
     },
-    /// The lines in which something was replaced: `s///p` with `-n`.
+    /// Keeps lines with a replacement: `s///p` with `-n`.
     Replaced(Box<Substitution>),
 }
 
@@ -38,15 +38,15 @@ enum Pass {
 pub(super) struct Passes {
     passes: Vec<Pass>,
     judges: Judges,
-    /// What was printed last was a line without its end; whatever follows gets it.
+    /// Whether the last printed line lacks its terminator, which comes before any further output.
     owes_end: bool,
-    /// What one pass makes for the next.
+    /// The output of one pass for the next.
     made: Vec<u8>,
     spare: Vec<u8>,
 }
 
 impl Passes {
-    /// `None` if the script is not of this kind.
+    /// `None` if the script is of another kind.
     pub(super) fn new(program: &Program, manner: SedMode) -> Option<Passes> {
         if program.counts || !program.plain_lines || manner.separate {
             return None;
@@ -58,7 +58,7 @@ impl Passes {
         Some(Passes { passes, judges, owes_end: false, made: Vec::new(), spare: Vec::new() })
     }
 
-    /// All passes over whole lines.
+    /// Runs all passes over whole lines.
     fn run(&mut self, lines: &[u8], out: &mut Vec<u8>) -> Result<(), Stop> {
         let Some((last, first)) = self.passes.split_last_mut() else { return Ok(()) };
         let mut passed = false;
@@ -71,7 +71,7 @@ impl Passes {
         last.run(if passed { &self.made } else { lines }, out)
     }
 
-    /// The same; adds the end that an earlier line lacks, and leaves `out` alone on failure.
+    /// Runs all passes; adds an earlier line's missing terminator, and leaves `out` unchanged on failure.
     fn print(&mut self, lines: &[u8], out: &mut Vec<u8>) -> Result<(), Stop> {
         let start = out.len();
         if self.owes_end {
@@ -87,7 +87,7 @@ impl Passes {
         result
     }
 
-    /// Whole lines; if one of them must be left to the real sed, how much is done before it.
+    /// Processes whole lines. The error is the number of processed bytes before a line for the real sed.
     fn whole_lines(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<(), usize> {
         if self.print(block, out).is_ok() {
             return Ok(());
@@ -101,7 +101,7 @@ impl Passes {
         Ok(())
     }
 
-    /// A last line that lacks its end.
+    /// Processes a last line without terminator.
     fn open_line(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<(), Stop> {
         let before = out.len();
         self.print(&[line, b"\n"].concat(), out)?;
@@ -138,7 +138,7 @@ impl Kernel for Passes {
     }
 }
 
-/// A command that prints nothing by itself.
+/// Makes the pass of a command that does not print.
 fn pass(step: &Instruction) -> Option<Pass> {
     let negated = step.negated;
     Some(match (&step.lines, &step.work) {
@@ -147,7 +147,7 @@ fn pass(step: &Instruction) -> Option<Pass> {
         }
         (Select::All, Work::Plain(Action::Translate(to))) if !negated => {
             let mut map = ByteMap { to: **to, deleted: ByteSet::none() };
-            // What ends a line is not in it.
+            // A line does not contain its terminator.
             map.to[usize::from(b'\n')] = b'\n';
             Pass::Map(Box::new(ByteMapKernel::new(&map)))
         }
@@ -162,7 +162,7 @@ fn pass(step: &Instruction) -> Option<Pass> {
     })
 }
 
-/// The last command of a script with `-n`, if it prints.
+/// Makes the pass of a script's last command with `-n`, if it prints.
 fn printing_pass(step: &Instruction) -> Option<Pass> {
     match (&step.lines, &step.work) {
         (Select::At(At::Matching(regex)), Work::Plain(Action::Print)) => {
@@ -178,7 +178,7 @@ fn printing_pass(step: &Instruction) -> Option<Pass> {
 }
 
 impl Pass {
-    /// Over whole lines, perhaps none.
+    /// Runs over whole lines, possibly none.
     fn run(&mut self, lines: &[u8], out: &mut Vec<u8>) -> Result<(), Stop> {
         match self {
             _ if lines.is_empty() => {}
@@ -227,7 +227,7 @@ fn substitute_in(
     Ok(())
 }
 
-/// Where a line matches, nothing happens.
+/// Substitutes only in lines that do not match.
 fn substitute_between(
     regex: &mut Regex,
     substitution: &mut Substitution,
@@ -255,7 +255,7 @@ fn replaced(substitution: &mut Substitution, block: &[u8], out: &mut Vec<u8>) ->
 }
 
 impl Substitution {
-    /// Carries out `s` on each of some whole lines, perhaps none.
+    /// Executes `s` on each of some whole lines, possibly none.
     fn lines(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<(), Stop> {
         let Some(end) = block.len().checked_sub(1) else { return Ok(()) };
         match (self.says.nth, self.says.global) {
@@ -265,7 +265,7 @@ impl Substitution {
         }
     }
 
-    /// `end` is where the last newline stands.
+    /// Replaces the first match of each line. `end` is the offset of the last newline.
     fn first_of_lines(&mut self, block: &[u8], end: usize, out: &mut Vec<u8>) -> Result<(), Stop> {
         let (mut at, mut copied) = (0, 0);
         while at <= end
@@ -291,7 +291,7 @@ impl Substitution {
         Ok(())
     }
 
-    /// Where the number of a match counts, or a match may be nothing.
+    /// Handles numbered or possibly empty matches.
     fn line_by_line(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<(), Stop> {
         let (mut at, mut copied) = (0, 0);
         while let Some(line) = self.regex.next_line(block, at) {

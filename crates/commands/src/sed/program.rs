@@ -1,35 +1,35 @@
-//! A script with its expressions compiled, and what holds for all of it.
+//! A script with compiled expressions and global properties.
 
 use super::flow;
 use super::script::{Action, Address, End, Lines, Pattern, Script, Substitute};
 use crate::regex::{self, Flavour, Judges, Newline, Regex};
 use crate::{Accept, Context, Declined};
 
-/// What compiling depends on besides the script.
+/// The settings of compilation.
 #[derive(Clone, Debug)]
 pub(super) struct Settings<'a> {
     pub(super) context: &'a Context,
     /// `-E`
     pub(super) extended: bool,
-    /// What ends a line: newline, or NUL with `-z`.
+    /// The line terminator: newline, or NUL with `-z`.
     pub(super) line_end: u8,
 }
 
-/// A script ready to run. Clones are cheap; each kernel wants its own.
+/// An executable script. Clones are cheap; each kernel needs its own.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) steps: Vec<Instruction>,
-    /// In which data all its expressions can be trusted.
+    /// The data that all its expressions support.
     pub(super) judges: Judges,
-    /// Running it may fail for a line: what it judges aside, a search may give up.
+    /// Whether it may fail on a line: besides unsupported data, a search may give up.
     pub(super) may_stop: bool,
-    /// What it does to a line depends on lines before it, or on where the input ends.
+    /// Whether its effect on a line depends on earlier lines, or on the end of the input.
     pub(super) counts: bool,
-    /// It must know whether a line is the last.
+    /// Whether it must know if a line is the last.
     pub(super) wants_last: bool,
-    /// Lines never hold a newline: neither do they come with one, nor is one made.
+    /// Whether lines never contain a newline, neither read nor made.
     pub(super) plain_lines: bool,
-    /// Of one line it may print more and more, without an end.
+    /// Whether its output for one line may be infinite.
     pub(super) may_print_for_ever: bool,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Instruction {
     pub(super) work: Work,
 }
 
-/// Which lines a command is for.
+/// The lines of a command.
 #[derive(Clone, Debug)]
 pub(super) enum Select {
     All,
@@ -66,21 +66,21 @@ pub(super) enum Until {
     Matching(Box<Regex>),
 }
 
-/// Where a range is.
+/// The state of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Before,
     /// Inside, up to this line if it ends at a number.
     Inside(u64),
-    /// Behind: one that starts at a number does not start again.
+    /// After the end: a range that starts at a number does not start again.
     Behind,
 }
 
-/// What a command does.
+/// The work of a command.
 #[derive(Clone, Debug)]
 pub(super) enum Work {
     Substitute(Box<Substitution>),
-    /// What needs no expression.
+    /// A command without an expression.
     Plain(Action),
 }
 
@@ -89,7 +89,7 @@ pub(super) enum Work {
 pub(super) struct Substitution {
     pub(super) regex: Regex,
     pub(super) says: Substitute,
-    /// The text that every match becomes, if it is always the same.
+    /// The constant replacement, if any.
     pub(super) fixed: Option<Vec<u8>>,
     pub(super) traced: bool,
 }
@@ -127,7 +127,7 @@ impl Program {
         Ok(program)
     }
 
-    /// What all its expressions have in common.
+    /// Combines the properties of all its expressions.
     fn weigh(&mut self) {
         for step in &self.steps {
             for regex in step.lines.regexes() {
@@ -149,7 +149,8 @@ impl Program {
         Ok(())
     }
 
-    /// For a script that cannot hand over: no search may give up. Declines what could not be right or linear then.
+    /// Prepares a script that cannot fall back: no search may give up. Declines what might then be wrong or
+    /// not linear.
     pub(super) fn stay(&mut self) -> Accept<()> {
         if self.judges != Judges::AnyBytes {
             return Declined::because(
@@ -217,7 +218,7 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    /// For an address: asked whether it matches at all.
+    /// Compiles an address, which only tests for a match.
     fn address(&self, pattern: &Pattern) -> Accept<Box<Regex>> {
         if pattern.many_lines && !self.plain_lines {
             return Declined::because("the flag M of an address where lines hold newlines");
@@ -227,7 +228,7 @@ impl Compiler<'_> {
 
     fn regex(&self, pattern: &Pattern, groups: &[usize]) -> Accept<Regex> {
         let context = self.settings.context;
-        // What can match a newline is not the same with that flag.
+        // A possible match of a newline differs with that flag.
         let one_line = self.plain_lines || pattern.many_lines;
         if one_line && !self.plain_lines && (self.settings.line_end == 0 || asks_for_newlines(&pattern.text))
         {
@@ -291,7 +292,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Could the expression mean a newline, or an end of the whole pattern space?
+/// Whether the expression could match a newline, or an end of the whole pattern space.
 fn asks_for_newlines(text: &[u8]) -> bool {
     text.windows(2).any(|pair| {
         pair == b"[:"

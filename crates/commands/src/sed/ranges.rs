@@ -1,10 +1,10 @@
-//! Which lines a command is for: addresses and ranges, which move on with the lines.
+//! The lines of a command: addresses, and ranges whose state advances with the lines.
 
 use super::cycle::Line;
 use super::program::{At, Select, State, Until};
 
 impl Select {
-    /// Is the command for this line? Moves a range on.
+    /// Whether the command is for this line. Advances a range.
     pub(super) fn chooses(&mut self, text: &[u8], line: Line) -> bool {
         match self {
             Select::All => true,
@@ -23,7 +23,7 @@ impl Select {
         }
     }
 
-    /// How many lines after this one it is certainly not for.
+    /// Returns how many following lines certainly do not match.
     pub(super) fn idle(&self, number: u64) -> u64 {
         match self {
             Select::All => 0,
@@ -35,7 +35,7 @@ impl Select {
         }
     }
 
-    /// A new file, with `-s`.
+    /// Resets for a new file, with `-s`.
     pub(super) fn reset(&mut self) {
         if let Select::Range { start, state, .. } = self {
             *state = if matches!(start, At::Number(0)) { State::Inside(u64::MAX) } else { State::Before };
@@ -43,8 +43,8 @@ impl Select {
     }
 }
 
-/// A range of numbers that is reached only behind its end, by `n`, is for no line; but one that is upside down is for
-/// its first.
+/// Whether a numeric range was reached only after its end, by `n`: it matches no line, except that a reversed
+/// range matches its first line.
 fn late(start: &At, end: &Until, number: u64) -> bool {
     match (start, end) {
         (At::Number(first), Until::Number(last)) => number > *last && number != *first,
@@ -52,7 +52,7 @@ fn late(start: &At, end: &Until, number: u64) -> bool {
     }
 }
 
-/// The state of a range whose first line is this one.
+/// Returns the state of a range that starts at this line.
 fn begin(start: &At, end: &Until, line: Line) -> State {
     let number = line.number;
     let last = match end {
@@ -72,7 +72,7 @@ fn begin(start: &At, end: &Until, line: Line) -> State {
     }
 }
 
-/// Inside a range: does it reach this line, and does it end here?
+/// Whether a range includes this line. Updates its state at its end.
 fn inside(end: &mut Until, until: u64, state: &mut State, text: &[u8], line: Line) -> bool {
     let ends = match end {
         Until::Last => line.last,
@@ -82,12 +82,12 @@ fn inside(end: &mut Until, until: u64, state: &mut State, text: &[u8], line: Lin
     if ends {
         *state = State::Behind;
     }
-    // Beyond the end it may be by `n`.
+    // `n` may have passed the end.
     line.number <= until || !matches!(end, Until::Number(_))
 }
 
 impl At {
-    /// As the start of a range: a number that was jumped over still counts.
+    /// Whether a range starts here: a number that was jumped over still counts.
     fn starts(&mut self, text: &[u8], line: Line) -> bool {
         match self {
             At::Number(number) => line.number >= *number,
@@ -106,7 +106,7 @@ impl At {
         }
     }
 
-    /// How many lines after this one it is certainly not. The last line is never among those asked about.
+    /// Returns how many following lines certainly do not match. The last line is never among them.
     pub(super) fn idle(&self, number: u64) -> u64 {
         match self {
             At::Number(wanted) if *wanted > number => wanted - number - 1,

@@ -1,13 +1,13 @@
-//! The right side of `s`: how it is written, and what it makes of a match.
+//! The replacement of `s`: its syntax and its evaluation.
 
 use super::script::{Case, Letters, ReplacementPart};
 use crate::{Accept, Declined};
 
-/// Reads a replacement in which delimiters and newlines have lost their backslash.
+/// Parses a replacement whose delimiters and newlines are unquoted.
 pub(super) fn parse(text: &[u8]) -> Accept<Vec<ReplacementPart>> {
     let mut parts = Vec::new();
     let mut part = ReplacementPart::default();
-    // What holds again after the next piece.
+    // The case after the next piece.
     let mut lasting = Case::default();
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
@@ -42,8 +42,8 @@ pub(super) fn parse(text: &[u8]) -> Accept<Vec<ReplacementPart>> {
     Ok(parts)
 }
 
-/// Ends a piece; the next has the case that lasts. A piece that says nothing is dropped, even if it had asked for a
-/// change of its first letter.
+/// Ends a piece; the next has the lasting case. Drops an empty piece, even with a case change for its first
+/// letter.
 fn end_part(parts: &mut Vec<ReplacementPart>, part: &mut ReplacementPart, lasting: Case) {
     let done = std::mem::replace(part, ReplacementPart { case: lasting, ..ReplacementPart::default() });
     if !done.text.is_empty() || done.group.is_some() {
@@ -69,7 +69,7 @@ fn change_case(letter: u8, case: &mut Case, lasting: &mut Case) {
     }
 }
 
-/// The byte that an escape stands for. `at` is behind its letter.
+/// Returns the byte of an escape. `at` is after its letter.
 fn escape(letter: u8, text: &[u8], at: &mut usize) -> Accept<u8> {
     Ok(match letter {
         b'n' | b'\n' => b'\n',
@@ -102,18 +102,18 @@ fn numbered(text: &[u8], at: &mut usize, radix: u32, digits: usize) -> Accept<u8
     }
 }
 
-/// Letters outside ASCII would have to change their case: in C, sed 4.9 makes other bytes of them. In UTF-8 it stops at a
-/// NUL.
+/// Letters outside ASCII would have to change their case: in C, sed 4.9 changes their bytes. In UTF-8 it
+/// stops at a NUL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NotAscii;
 
-/// Appends what the parts make of a match; `group(n)` is the text of a group.
+/// Appends the replacement of a match; `group(n)` is the text of a group.
 pub(super) fn append<'a>(
     parts: &[ReplacementPart],
     group: impl Fn(usize) -> &'a [u8],
     out: &mut Vec<u8>,
 ) -> Result<(), NotAscii> {
-    // A change of the first letter that met an empty group waits for the next piece.
+    // A first-letter change that met an empty group waits for the next piece.
     let mut waiting = Letters::AsTheyAre;
     for part in parts {
         let mut case = part.case;

@@ -1,15 +1,15 @@
-//! What a script says, before its expressions are compiled.
+//! A parsed script, before its expressions are compiled.
 
 /// A script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Script {
-    /// In the order in which they are run; blocks are flat.
+    /// In order of execution; blocks are flattened.
     pub(super) commands: Vec<Command>,
-    /// Its first line is `#n`: as with `-n`.
+    /// Whether its first line is `#n`: as with `-n`.
     pub(super) quiet: bool,
 }
 
-/// One command with the lines it is for.
+/// One command with its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Command {
     pub(super) lines: Lines,
@@ -18,7 +18,7 @@ pub(super) struct Command {
     pub(super) action: Action,
 }
 
-/// Which lines a command is for.
+/// The lines of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Lines {
     All,
@@ -38,11 +38,11 @@ pub(super) enum Address {
     Matching(Pattern),
 }
 
-/// How a range ends.
+/// The end of a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Number(u64),
-    /// `+N`: so many lines more.
+    /// `+N`: after this many more lines.
     Plus(u64),
     /// `~N`: at the next line whose number is a multiple.
     Multiple(u64),
@@ -50,7 +50,7 @@ pub(super) enum End {
     Matching(Pattern),
 }
 
-/// An expression as written, without the marks around it. Empty: the last one used.
+/// An expression as written, without delimiters. Empty: the one used last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     pub(super) text: Vec<u8>,
@@ -60,19 +60,19 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// It stands for the last one used.
+    /// Whether it stands for the one used last.
     pub(super) fn is_last_used(&self) -> bool {
         self.text.is_empty()
     }
 }
 
-/// What a command does.
+/// The action of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// `{`: if its lines are not these, go on at this command.
+    /// `{`: if its lines do not match, continue at this command.
     Block(usize),
     Substitute(Substitute),
-    /// `y`: what each byte becomes.
+    /// `y`: the mapping of each byte.
     Translate(Box<[u8; 256]>),
     Print,
     Delete,
@@ -101,17 +101,17 @@ pub(super) enum Action {
     Zap,
     /// `h H g G x`
     Hold(Hold),
-    /// `b`, `t`, `T`: go on at this command.
+    /// `b`, `t`, `T`: continue at this command.
     Jump(usize, When),
-    /// `l`, broken after so many columns if a number is given.
+    /// `l`, broken after this many columns if given.
     List(Option<u64>),
     /// `w /dev/stdout`
     PrintAside,
-    /// One that no kernel carries out, and why; it looks at nothing but its line.
+    /// A command without a kernel, and why; it depends only on its line.
     Unserved(&'static str),
 }
 
-/// What passes between the pattern space and the hold space.
+/// The transfer between the pattern space and the hold space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hold {
     /// `h`
@@ -131,9 +131,9 @@ pub(super) enum Hold {
 pub(super) enum When {
     /// `b`
     Always,
-    /// `t`: if `s` has replaced something since a line was read or `t` was asked last.
+    /// `t`: if `s` has replaced something since a line was read or `t` was last executed.
     Replaced,
-    /// `T`: if not.
+    /// `T`: otherwise.
     NotReplaced,
 }
 
@@ -150,7 +150,7 @@ pub(super) struct Substitute {
     pub(super) aside: bool,
 }
 
-/// A piece of a replacement: a text, then perhaps a group (0 is the whole match).
+/// A piece of a replacement: a text, then optionally a group (0 is the whole match).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ReplacementPart {
     pub(super) text: Vec<u8>,
@@ -158,16 +158,16 @@ pub(super) struct ReplacementPart {
     pub(super) case: Case,
 }
 
-/// What becomes of letters.
+/// Case conversion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Case {
-    /// `\U`, `\L`: of all of them.
+    /// `\U`, `\L`: of all letters.
     pub(super) all: Letters,
     /// `\u`, `\l`: of the first character.
     pub(super) first: Letters,
 }
 
-/// Which case.
+/// The target case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Letters {
     #[default]
@@ -177,12 +177,12 @@ pub(super) enum Letters {
 }
 
 impl Substitute {
-    /// Bytes that it can put into the pattern space by itself.
+    /// Returns the bytes that it can add to the pattern space.
     pub(super) fn texts(&self) -> impl Iterator<Item = u8> + '_ {
         self.replacement.iter().flat_map(|part| part.text.iter().copied())
     }
 
-    /// The text that every match becomes, if it is always the same.
+    /// Returns the constant replacement, if any.
     pub(super) fn fixed(&self) -> Option<&[u8]> {
         match self.replacement.as_slice() {
             [] => Some(b""),
@@ -191,7 +191,7 @@ impl Substitute {
         }
     }
 
-    /// The groups that it asks for, without 0.
+    /// Returns the groups that it uses, without 0.
     pub(super) fn groups(&self) -> Vec<usize> {
         let mut groups: Vec<usize> = self.replacement.iter().filter_map(|part| part.group).collect();
         groups.sort_unstable();
@@ -200,19 +200,19 @@ impl Substitute {
         groups
     }
 
-    /// Does it print by itself?
+    /// Whether it prints.
     pub(super) fn prints(&self) -> bool {
         self.print || self.aside
     }
 
-    /// Does it change the case of letters?
+    /// Whether it changes the case of letters.
     pub(super) fn changes_case(&self) -> bool {
         self.replacement.iter().any(|part| part.case != Case::default())
     }
 }
 
 impl Script {
-    /// Every `s`.
+    /// Iterates over every `s`.
     pub(super) fn substitutes(&self) -> impl Iterator<Item = &Substitute> {
         self.commands.iter().filter_map(|command| match &command.action {
             Action::Substitute(substitute) => Some(substitute),
@@ -220,7 +220,7 @@ impl Script {
         })
     }
 
-    /// Can the pattern space hold this byte, which ends lines, where the line did not?
+    /// Whether the pattern space can get this byte, which ends lines, although the line had none.
     pub(super) fn makes(&self, byte: u8) -> bool {
         self.commands.iter().any(|command| match &command.action {
             Action::Join | Action::Hold(_) => true,

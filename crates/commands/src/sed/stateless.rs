@@ -1,14 +1,15 @@
-//! Whether a script treats each line by itself, so that several seds can share the lines of one input.
+//! Decides whether a script treats lines independently, so that several seds can share the lines of one
+//! input.
 //!
-//! A script may hold more than kernels carry out: any expression, any characters in `y`. What connects lines declines it:
-//! line numbers, ranges, `$`, what is kept in the hold space, `n`, `N`, `q`, and files (`r`, `w`), which would be opened
-//! several times.
+//! A script may have more than kernels support: any expression, any characters in `y`. Declined is what
+//! connects lines: line numbers, ranges, `$`, the hold space across lines, `n`, `N`, `q`, and files (`r`,
+//! `w`), which would be opened several times.
 
 use super::{Options, flow, parse};
 use crate::tool::stateless::{Stateless, Statuses};
 use crate::{Accept, Context, Declined, Input};
 
-/// Reads the arguments.
+/// Parses the arguments.
 pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless> {
     let options = Options::parse(args)?;
     if options.file.is_some() {

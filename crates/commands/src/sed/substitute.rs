@@ -1,4 +1,4 @@
-//! Carrying out `s` on one pattern space.
+//! Executes `s` on one pattern space.
 
 use super::program::Substitution;
 use super::replacement;
@@ -21,7 +21,7 @@ impl From<replacement::NotAscii> for Stop {
 }
 
 impl Substitution {
-    /// Appends what becomes of `text` to `out`, if anything is replaced; else leaves `out` as it is.
+    /// Appends the result for `text` to `out`, if anything is replaced; otherwise leaves `out` unchanged.
     pub(super) fn line(&mut self, text: &[u8], out: &mut Vec<u8>) -> Result<bool, Stop> {
         let Some(first) = self.regex.find(text, 0..text.len())? else { return Ok(false) };
         let start = out.len();
@@ -30,7 +30,7 @@ impl Substitution {
         loop {
             out.extend_from_slice(&text[at..found.0]);
             let empty = found.0 == found.1;
-            // Nothing right behind a match is no match.
+            // An empty match directly after a match does not count.
             if !(empty && previous_end == Some(found.0)) {
                 count += 1;
                 if count < self.says.nth {
@@ -46,7 +46,7 @@ impl Substitution {
                 break;
             }
             if empty {
-                // Such expressions judge ASCII only, where several bytes could be a character.
+                // Such expressions support only ASCII where multibyte characters are possible.
                 out.push(text[at]);
                 at += 1;
             }

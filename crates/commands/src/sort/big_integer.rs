@@ -1,4 +1,4 @@
-//! Just enough arithmetic on large integers to round decimal fractions exactly.
+//! Minimal arithmetic on large integers, to round decimal fractions exactly.
 
 /// A large unsigned integer; the lowest word comes first, the highest is not zero.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +15,7 @@ impl From<u64> for Big {
 }
 
 impl Big {
-    /// Becomes `self * factor + addend`.
+    /// Sets `self` to `self * factor + addend`.
     pub(crate) fn multiply_add(&mut self, factor: u64, addend: u64) {
         let mut carry = addend;
         for word in &mut self.words {
@@ -28,7 +28,7 @@ impl Big {
         }
     }
 
-    /// Becomes `self * 5^count`.
+    /// Sets `self` to `self * 5^count`.
     pub(crate) fn multiply_by_power_of_five(&mut self, count: u64) {
         const STEP: u32 = 27;
         for _ in 0..count / u64::from(STEP) {
@@ -37,7 +37,8 @@ impl Big {
         self.multiply_add(5u64.pow((count % u64::from(STEP)) as u32), 0);
     }
 
-    /// The highest bits (all, or 65 at least), how many lie below them, and whether any of those is set.
+    /// Returns the highest bits (all, or at least 65), the number of lower bits, and whether any of those is
+    /// set.
     pub(crate) fn top(&self) -> (u128, u64, bool) {
         let Some((first, rest)) = self.words.split_last() else { return (0, 0, false) };
         let Some((second, below)) = rest.split_last() else { return (u128::from(*first), 0, false) };
@@ -45,10 +46,10 @@ impl Big {
         (top, below.len() as u64 * 64, below.iter().any(|word| *word != 0))
     }
 
-    /// `self / divisor` as 66 or 67 bits, the power of two that they count, and whether there is a rest.
+    /// Divides. Returns 66 or 67 bits of the quotient, their power of two, and whether there is a remainder.
     pub(crate) fn divide(mut self, mut divisor: Big) -> (u128, i64, bool) {
         const QUOTIENT_BITS: i64 = 67;
-        // Same length in bits, so that each step of the division yields one bit.
+        // Aligned to the same bit length, so that each step of the division yields one bit.
         let shift = divisor.bits() as i64 - self.bits() as i64;
         if shift >= 0 {
             self.shift_left(shift as u64)
@@ -84,7 +85,7 @@ impl Big {
         len.then_with(|| self.words.iter().rev().cmp(other.words.iter().rev())).is_ge()
     }
 
-    /// Becomes `self - other`, which must not be negative.
+    /// Sets `self` to `self - other`, which must not be negative.
     fn subtract(&mut self, other: &Big) {
         let mut borrow = false;
         for (index, word) in self.words.iter_mut().enumerate() {

@@ -1,7 +1,8 @@
-//! From blocks to runs: takes in lines, and decides how.
+//! From blocks to runs: collects lines, and decides how.
 //!
-//! Data with few distinct lines is counted first and only the distinct lines are sorted; data with many is listed
-//! and sorted. Nobody knows beforehand which it is: counting is tried, and given up when most lines turn out new.
+//! Data with few distinct lines is counted first and only the distinct lines are sorted; data with many is
+//! listed and sorted. Which it is is unknown in advance: counting is tried, and abandoned when most lines are
+//! new.
 
 use std::ops::Range;
 
@@ -19,24 +20,25 @@ use super::spill::{Complaint, Rules, Spill, SpillDirectory};
 use super::table::Table;
 use super::text::LineLength;
 
-/// When an arena has grown to this, the run is sealed; far enough below what 32-bit offsets reach that one more
+/// Size of an arena at which the run is sealed; far enough below the limit of 32-bit offsets that one more
 /// block and its keys always fit.
 const RUN_BYTES: usize = 1 << 30;
-/// Lines longer than this are runs by themselves.
+/// Longer lines become separate runs.
 const LONG_LINE_BYTES: usize = 16 << 20;
-/// With less memory than this, one works alone; else each of those who share the work may fill this part of it. In bytes.
+/// With less memory than this in bytes, one thread works alone; otherwise each worker may fill one part in
+/// [`SHARES`].
 const SHARED_BYTES_MIN: usize = 16 << 20;
 const SHARES: usize = 4;
-/// Less memory than so many waves is filled block by block.
+/// Memory for fewer waves than this is filled block by block.
 const WAVES_MIN: usize = 4;
-/// What is kept free beyond what is expected, in bytes.
+/// Bytes reserved beyond the expected size.
 const SPARE_BYTES: usize = 64 << 10;
-/// How many lines are looked at before counting is judged, each time.
+/// Lines per evaluation of counting.
 const TRIAL_LINES: usize = 1 << 14;
-/// After this many lines counting has proved itself: going back would list them all.
+/// After this many lines counting is final: a switch would list them all.
 const TRUSTED_LINES: usize = 1 << 22;
 
-/// Takes in lines and makes sorted runs of them.
+/// Collects lines into sorted runs.
 #[derive(Debug)]
 pub(crate) struct Collector {
     order: LineOrder,
@@ -44,21 +46,21 @@ pub(crate) struct Collector {
     unique: bool,
     run_bytes: usize,
     length: LineLength,
-    /// In the runs that are sealed.
+    /// Lines with NaN in the sealed runs.
     nans: usize,
     building: Building,
     runs: Vec<SortedRun>,
     crew: Helpers,
-    /// Where lines go that memory does not hold.
+    /// The spill directory.
     place: Option<SpillDirectory>,
-    /// Of the memory there.
+    /// Its reservation of that memory.
     held: Option<Holding>,
     spill: Option<Spill>,
-    /// They could not be put there.
+    /// A spill error.
     failed: Option<Complaint>,
-    /// It will be absorbed: what it cannot keep, it is not given.
+    /// Whether it will be merged: it refuses lines that it cannot hold.
     is_peer: bool,
-    /// What the inputs hold, where that is known.
+    /// Size of the inputs, if known.
     expected_bytes: usize,
 }
 
@@ -68,7 +70,7 @@ enum Building {
     Listing(Lines),
 }
 
-/// How well counting does.
+/// The statistics of counting.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     lines: usize,
@@ -77,7 +79,7 @@ struct Trial {
 }
 
 impl Trial {
-    /// Are more than half of the lines since the last judgement new?
+    /// Whether more than half of the lines since the last evaluation are new.
     fn failed(&mut self, distinct: usize) -> bool {
         let lines = self.lines - self.judged_lines;
         if lines < TRIAL_LINES || self.lines > TRUSTED_LINES {
@@ -90,7 +92,7 @@ impl Trial {
 }
 
 impl Collector {
-    /// For lines in this order; of equal ones only the first is kept, if `unique`.
+    /// Makes a collector for this order. With `unique`, only the first of equal lines is kept.
     pub(crate) fn new(order: LineOrder, terminator: u8, unique: bool) -> Self {
         let crew = Helpers::default();
         let building = Building::new(&order, terminator, unique, &crew);
@@ -114,7 +116,7 @@ impl Collector {
         }
     }
 
-    /// Others may help from now on.
+    /// Grants helper threads.
     pub(crate) fn attach(&mut self, crew: &Helpers) {
         self.crew = crew.clone();
         if let Building::Listing(lines) = &mut self.building {
@@ -122,24 +124,25 @@ impl Collector {
         }
     }
 
-    /// What does not fit goes here.
+    /// Sets the spill directory.
     pub(crate) fn spill_to(&mut self, place: Option<SpillDirectory>) {
         let open = || place.as_ref().map(|place| Holding::new(&place.storage));
         self.held = self.held.take().or_else(open);
         self.place = place;
     }
 
-    /// It holds more than it may, and a copy of it could not be taken back: two NaNs may be among its lines.
+    /// Whether it holds too much and may not spill: two NaNs may be among its lines, and then a fallback
+    /// needs all of them.
     pub(crate) fn must_hand_over(&mut self) -> bool {
         self.order.may_meet_nan() && self.is_full()
     }
 
-    /// Why it cannot go on.
+    /// Returns the spill error, if any.
     pub(crate) fn failed(&mut self) -> Option<Complaint> {
         self.failed.take()
     }
 
-    /// It holds more than it may.
+    /// Whether it holds more than it may.
     pub(crate) fn is_full(&mut self) -> bool {
         !self.may_hold(self.memory_bytes())
     }
@@ -149,15 +152,16 @@ impl Collector {
         place.may_hold(held, bytes)
     }
 
-    /// Whether so much more text fits, if it takes as much besides as what has come.
+    /// Whether this much more text fits, at the overhead per byte so far.
     fn may_hold_more(&mut self, text: usize) -> bool {
         let held = self.memory_bytes();
         let times = held as f64 / self.building.bytes().max(1) as f64;
         self.may_hold(held.saturating_add((text as f64 * times) as usize))
     }
 
-    /// Of a peer: memory holds no more, or counting does not pay. Lists would have to be put together, by one alone; and a file is
-    /// better read to where its lines are kept (see [`prefers_reading_itself`](Collector::prefers_reading_itself)).
+    /// Whether a peer takes no more: memory is full, or counting does not pay. One thread would have to join
+    /// lists; and a file is better read directly into the arena (see
+    /// [`prefers_reading_itself`](Collector::prefers_reading_itself)).
     pub(crate) fn wants_no_more(&mut self) -> bool {
         matches!(self.building, Building::Listing(_)) || self.is_full()
     }
@@ -166,7 +170,7 @@ impl Collector {
         self.building.memory_bytes() + self.runs.iter().map(SortedRun::memory_bytes).sum::<usize>()
     }
 
-    /// Writes out what is held, if that is too much.
+    /// Spills if it holds too much.
     fn see_to_memory(&mut self) {
         if !self.is_peer && !self.order.may_meet_nan() && self.is_full() {
             self.write_out();
@@ -198,13 +202,13 @@ impl Collector {
         spill.push(run, &self.crew)
     }
 
-    /// With smaller runs, so that tests meet several.
+    /// Uses smaller runs, so that tests have several.
     #[cfg(test)]
     pub(crate) fn with_run_bytes(self, run_bytes: usize) -> Self {
         Collector { run_bytes, ..self }
     }
 
-    /// Takes in a block; a last line without terminator gets one.
+    /// Adds a block; completes a last line without terminator.
     pub(crate) fn push(&mut self, block: &[u8]) {
         let whole = memchr::memrchr(self.terminator, block).map_or(0, |last| last + 1);
         let (lines, rest) = block.split_at(whole);
@@ -241,15 +245,15 @@ impl Collector {
         }
     }
 
-    /// How much of a file is read in common.
+    /// Returns the size of a shared read.
     fn wave_bytes(&self) -> usize {
         wave_bytes(&self.crew, self.place.as_ref().map(SpillDirectory::memory_bytes))
     }
 
-    /// Whether so much of a file had better be read by several, each a part of it, to where it is kept: lines that are
-    /// listed, and enough of them.
+    /// Whether several threads should read a file of this size, each a part, directly into the arena: for
+    /// enough lines that are listed.
     pub(crate) fn prefers_reading_itself(&self, bytes: u64) -> bool {
-        // How long lines are is learnt from the first block. How much memory there is is asked last: that takes files to be read.
+        // The first block shows the length of lines. Available memory is checked last: that reads files.
         matches!(self.building, Building::Listing(_))
             && self.building.bytes() > 0
             && !self.order.may_meet_nan()
@@ -258,7 +262,7 @@ impl Collector {
             && self.place.as_ref().is_none_or(|place| place.memory_bytes() / WAVES_MIN >= self.wave_bytes())
     }
 
-    /// Reads lines from the beginning of this range of a file on: so many bytes.
+    /// Reads lines from the start of this range of a file. Returns the number of bytes.
     pub(crate) fn read_range(&mut self, file: &dyn PlainFile, range: Range<u64>) -> u64 {
         let wave = self.wave_bytes();
         let most = usize::try_from(range.end - range.start).map_or(wave, |bytes| bytes.min(wave));
@@ -279,7 +283,7 @@ impl Collector {
         taken
     }
 
-    /// So much of this that there is memory for, if that is worth to be shared.
+    /// Returns how much of `most` fits into memory, if it is worth sharing.
     fn fitting(&mut self, most: usize) -> Option<usize> {
         let least = wave_bytes(&self.crew, None) / 4;
         let mut sizes =
@@ -287,13 +291,13 @@ impl Collector {
         sizes.find(|bytes| self.may_hold_more(*bytes))
     }
 
-    /// The inputs hold so much.
+    /// Sets the size of the inputs.
     pub(crate) fn expect(&mut self, bytes: u64) {
         self.expected_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         self.make_room();
     }
 
-    /// Of what is already there, copies are few, and the last line may get a terminator.
+    /// Reserves memory. Existing lines are rarely copied, and the last line may get a terminator.
     fn make_room(&mut self) {
         if let Building::Listing(lines) = &mut self.building {
             lines.expect(self.expected_bytes.saturating_add(SPARE_BYTES).min(self.run_bytes));
@@ -301,7 +305,7 @@ impl Collector {
     }
 
     fn give_up_counting(&mut self) {
-        // Lines are copied out of the table: where memory does not hold them twice, they are stored.
+        // Lines are copied out of the table: if memory cannot hold them twice, they are spilled.
         let counts = matches!(self.building, Building::Counting { .. });
         if counts && !self.is_peer && !self.may_hold(2 * self.building.memory_bytes()) {
             self.write_out();
@@ -310,12 +314,12 @@ impl Collector {
         self.make_room();
     }
 
-    /// Does it not matter where identical ones among these lines stand?
+    /// Whether the position of identical lines does not matter.
     fn may_count(&self, text: &[u8]) -> bool {
         self.unique || self.order.is_total() || self.order.are_alone(text, self.terminator)
     }
 
-    /// A large block: line by line, and the longest lines as runs of their own.
+    /// Adds a large block: line by line, the longest lines as separate runs.
     fn push_long(&mut self, text: &[u8]) {
         let terminator = self.terminator;
         for line in text.split_inclusive(|byte| *byte == terminator) {
@@ -334,12 +338,12 @@ impl Collector {
         }
     }
 
-    /// Are there lines that only the real sort can order: two NaNs?
+    /// Whether there are lines that only the real sort can order: two NaNs.
     pub(crate) fn is_beyond_us(&self) -> bool {
         self.nans + self.building.nans() > 1
     }
 
-    /// How often each line came, if all of them were counted.
+    /// Returns the table of counts, if all lines were counted.
     pub(crate) fn counts(&self) -> Option<&Table> {
         match &self.building {
             Building::Counting { table, .. } if self.runs.is_empty() && self.spill.is_none() => Some(table),
@@ -347,12 +351,12 @@ impl Collector {
         }
     }
 
-    /// Whole lines are compared.
+    /// Whether whole lines are compared.
     pub(crate) fn is_by_line(&self) -> bool {
         self.order.is_by_line()
     }
 
-    /// All lines, as they came; where they were not counted.
+    /// Returns all lines in their original order, if not counted.
     pub(crate) fn into_text(self) -> Vec<u8> {
         let mut text = Vec::new();
         self.runs.iter().for_each(|run| text.extend_from_slice(&run.arena));
@@ -362,8 +366,8 @@ impl Collector {
         text
     }
 
-    /// One for other lines, if it does not show which of them came first. Where lines are listed, putting lists together
-    /// costs more than sharing the little that is done to a line before it is sorted.
+    /// Forks a collector for other lines, if their order does not show. If lines are listed, joining lists
+    /// costs more than sharing the little work per line before sorting.
     pub(crate) fn another(&self) -> Option<Collector> {
         let first_counts = self.unique && !self.order.is_by_line();
         let little = |place: &SpillDirectory| place.is_too_much(SHARED_BYTES_MIN);
@@ -381,7 +385,7 @@ impl Collector {
         Some(Collector { run_bytes: self.run_bytes, place, held, is_peer: true, ..collector })
     }
 
-    /// The lines of another one.
+    /// Merges the lines of another collector.
     pub(crate) fn absorb(&mut self, other: Collector) {
         self.take_over(other);
         self.see_to_memory();
@@ -406,7 +410,7 @@ impl Collector {
                     Building::Listing(own) if self.run_bytes.saturating_sub(own.bytes()) > lines.bytes() => {
                         own.append(&mut lines, &self.order);
                     }
-                    // One sort of all costs less than merging, but offsets reach only so far.
+                    // One sort of all costs less than merging, but offsets are limited.
                     _ => {
                         other.building = Building::Listing(lines);
                         other.seal();
@@ -417,7 +421,7 @@ impl Collector {
         }
     }
 
-    /// Ends the run that is being built.
+    /// Ends the current run.
     fn seal(&mut self) {
         self.nans += self.building.nans();
         let next = Building::new(&self.order, self.terminator, self.unique, &self.crew);
@@ -428,7 +432,7 @@ impl Collector {
         }
     }
 
-    /// All lines in order, printed in this style.
+    /// Returns all lines in order, printed in this style.
     pub(crate) fn into_output(mut self, style: Style) -> Result<Output, Complaint> {
         if self.spill.is_some() {
             self.write_out();
@@ -451,7 +455,7 @@ impl Collector {
         }
     }
 
-    /// The sorted runs, in the order in which their lines came.
+    /// Returns the sorted runs, in the original order.
     pub(crate) fn into_runs(mut self) -> (LineOrder, Vec<SortedRun>) {
         self.seal();
         (self.order, self.runs)
@@ -459,7 +463,8 @@ impl Collector {
 }
 
 impl Building {
-    /// Counting forgets where identical lines stood; that must not matter, which in some orders depends on the lines.
+    /// Counting loses the positions of identical lines; they must not matter, which in some orders depends on
+    /// the lines.
     fn new(order: &LineOrder, terminator: u8, unique: bool, crew: &Helpers) -> Self {
         if (order.is_total_if_alone() || unique) && !order.may_meet_nan() {
             Building::Counting { table: Table::new(terminator), trial: Trial::default() }
@@ -517,7 +522,7 @@ impl Building {
     }
 }
 
-/// The distinct lines of a table with their counts.
+/// Sorts the distinct lines of a table with their counts.
 pub(super) fn sort_table(
     table: Table,
     order: &LineOrder,
@@ -613,7 +618,7 @@ mod tests {
         }
     }
 
-    /// Parts that are sorted at once, parts that are dealt again, keys that all share, runs that several print.
+    /// Parts sorted at once, parts dealt again, keys shared by all, runs printed by several.
     #[test]
     fn what_several_sort_is_what_one_would() {
         let kind = |kind| vec![Key { kind, ..Key::line() }];
@@ -638,7 +643,8 @@ mod tests {
         }
     }
 
-    /// A file, of which peers read parts: lines of any length, one without an end, a file that is shorter than was said.
+    /// A file whose parts are read by peers: lines of any length, one without terminator, a file shorter than
+    /// announced.
     #[test]
     fn what_is_read_is_what_is_given() {
         let second = Key { start: Start { fields: 1, bytes: 0, skip_blanks: false }, ..Key::line() };
@@ -689,7 +695,7 @@ mod tests {
         );
     }
 
-    /// Orders in which nothing shows who came first, and others; a run for nearly every line, or a few.
+    /// Orders that hide the original positions, and others; one run for nearly every line, or a few.
     #[test]
     fn little_memory_gives_the_same() {
         let numeric = |stable| order(vec![Key { kind: Kind::Numeric, ..Key::line() }], stable);
@@ -722,7 +728,7 @@ mod tests {
         }
     }
 
-    /// What peers hold when they may hold no more is absorbed, and spilled then.
+    /// A full peer is merged, and then spilled.
     #[test]
     fn peers_with_little_memory_lose_nothing() {
         let order = order(Vec::new(), false);
@@ -749,7 +755,7 @@ mod tests {
         assert!(out == sorted(&order, false, usize::MAX, &text.repeat(8)));
     }
 
-    /// Long lines whose table is more than half of the memory when it is found useless.
+    /// Long lines whose table is more than half of the memory when counting is abandoned.
     #[test]
     fn what_does_not_fit_twice_is_stored_and_not_copied() {
         let (order, filler) = (order(Vec::new(), false), "x".repeat(500));
@@ -771,7 +777,7 @@ mod tests {
         }
     }
 
-    /// Where counting does not pay, a peer takes no more, and what it has taken is sorted like the rest.
+    /// If counting does not pay, a peer takes no more, and its lines are sorted like the rest.
     #[test]
     fn peers_do_not_list() {
         let order = order(Vec::new(), false);
@@ -793,7 +799,7 @@ mod tests {
         if unique { Style::Once } else { Style::Every }
     }
 
-    /// Some count to the end, some give up.
+    /// Some peers count to the end, some give up.
     #[test]
     fn what_several_collect_is_what_one_would() {
         let few = |seed: usize| b"a\nb\na\nc\n".repeat(40 + seed);

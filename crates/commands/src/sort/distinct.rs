@@ -1,7 +1,7 @@
-//! `sort -u | wc -l` and `sort | uniq … | wc -l`: how many lines would be printed.
+//! `sort -u | wc -l` and `sort | uniq … | wc -l`: counts the lines that would be printed.
 //!
-//! While identical lines are counted as they arrive, the answer stands in the table and nothing is ordered. Data with
-//! few identical lines is sorted, as it takes less memory than a table of all of it; it is only not printed then.
+//! While identical lines are counted as they arrive, the table has the answer and nothing is ordered. Data
+//! with few identical lines is sorted, as that takes less memory than a table of all of it, but not printed.
 
 use pelton_stream::{Flow, Framing, HandOver, InputKind, Kernel, Outcome, Peer, Resources};
 
@@ -17,7 +17,7 @@ pub struct DistinctCount {
 }
 
 impl DistinctCount {
-    /// For `sort -u` with these options before `wc -l`.
+    /// Counts for `sort -u` with these options before `wc -l`.
     pub fn of_sort(sort: &SortOptions) -> Accept<DistinctCount> {
         if sort.mode != Mode::Sort || !sort.unique {
             return Declined::because("sort is not asked to sort and to drop what is equal");
@@ -28,7 +28,7 @@ impl DistinctCount {
         DistinctCount::by_newlines(sort.terminator, SortKernel::new(sort))
     }
 
-    /// For `sort | uniq` with these options of both before `wc -l`.
+    /// Counts for `sort | uniq` with these options before `wc -l`.
     pub fn of_uniq(sort: &SortOptions, uniq: &UniqOptions) -> Accept<DistinctCount> {
         DistinctCount::by_newlines(sort.terminator, sort_uniq(sort, uniq)?)
     }

@@ -1,13 +1,13 @@
-//! The in-memory sort: index entries that carry eight bytes of what they are compared by.
+//! The in-memory sort: index entries that hold eight bytes of their key.
 //!
 //! ```text
 //!   range ── by eight bytes (radix) ──▶ runs of equal eight bytes
 //!                                        │  few entries: compare the rest directly
-//!                                        │  ended:       equal keys ──▶ the tie-break: the line's bytes, or its place
-//!                                        └─ others:      load the next eight bytes, skip what the whole run shares,
+//!                                        │  ended:       equal keys ──▶ tie-break: the line, or its offset
+//!                                        └─ others:      load the next eight bytes, skip the common prefix,
 //!                                                        and that run is a range again
 //! ```
-//! So a prefix that all lines share costs one pass, however long, and each byte that decides nothing is looked at
+//! A prefix that all lines share costs one pass of any length, and each byte that decides nothing is read
 //! about once. Ranges wait on a stack and are independent of each other: workers can take them.
 
 use std::cmp::Ordering;
@@ -23,13 +23,14 @@ use super::text::{WINDOW_BYTES, common_prefix, window};
 
 /// An index entry.
 pub(crate) trait Item: Copy + Send + Sync {
-    /// The eight bytes by which it is compared next, complemented where the order is descending.
+    /// Returns the next eight bytes to compare, complemented if the order is descending.
     fn window(&self) -> u64;
-    /// Replaces them.
+    /// Sets these bytes.
     fn set_window(&mut self, window: u64);
-    /// Where its key is, in the arena of keys: offset and length.
+    /// Returns the position of its key in the arena of keys: offset and length.
     fn key(&self) -> (usize, usize);
-    /// Where its line is, in the arena of lines. The offset also tells which of two lines came first.
+    /// Returns the position of its line in the arena of lines. The offset also gives the original order of
+    /// lines.
     fn line(&self) -> (usize, usize);
 }
 
@@ -60,7 +61,7 @@ impl Item for Plain {
     }
 }
 
-/// A line that occurred a number of times.
+/// A line and its number of occurrences.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
     pub(crate) plain: Plain,
@@ -86,8 +87,8 @@ impl Item for Counted {
     }
 }
 
-/// A line with a key of its own: a part of the line, or something computed from it. A computed key of at most eight
-/// bytes lives in the window alone: nobody ever looks behind it.
+/// A line with a separate key: a part of the line, or a computed string. A computed key of at most eight
+/// bytes exists only in the window: later bytes are never read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keyed {
     pub(crate) window: u64,
@@ -116,13 +117,13 @@ impl Item for Keyed {
     }
 }
 
-/// An entry with another key than its own.
+/// An entry with a temporary key.
 #[derive(Clone, Copy, Debug)]
 struct Rekeyed {
     window: u64,
     key: (usize, usize),
     line: (usize, usize),
-    /// Of the entry.
+    /// The index of the entry.
     index: usize,
 }
 
@@ -141,43 +142,42 @@ impl Item for Rekeyed {
     }
 }
 
-/// What decides between lines whose keys are equal.
+/// The tie-break between lines with equal keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tie {
-    /// Nothing: such lines are identical.
+    /// None: such lines are identical.
     None,
     /// The bytes of the whole line.
     Line {
         /// In descending order.
         descending: bool,
     },
-    /// What the order compares from this step on, which is made only where all before was the same; then which came
-    /// first.
+    /// The comparisons from this step on, made only if all earlier ones are equal; then the original order.
     Step(usize),
-    /// Which came first.
+    /// The original order.
     Place,
 }
 
-/// What is compared at the moment.
+/// What is being compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Key,
     Line,
 }
 
-/// Ranges up to this are sorted by comparing windows, and what is behind them where those are equal.
+/// Ranges up to this length are sorted by comparing windows, then the bytes after equal windows.
 const COMPARE_MAX: usize = 24;
-/// Runs of equal windows up to this are sorted by comparing what is behind them; for longer ones it pays to look at
-/// each line once and load its next window.
+/// Runs of equal windows up to this length are sorted by comparing the later bytes; for longer ones it pays
+/// to load each line's next window once.
 const COMPARE_EQUAL_MAX: usize = 4;
 
-/// What a step compares of lines with equal keys is kept for so many bytes at once, at least for one line. In bytes.
+/// Limit in bytes for step keys of lines with equal keys held at once, at least one line.
 const STEP_BYTES: usize = if cfg!(test) { 200 } else { 64 << 20 };
 
-/// Windows are loaded again if at least this much of them is the same in a whole range.
+/// Windows are reloaded if at least this many of their bytes are equal in a whole range.
 const SKIP_BYTES_MIN: usize = 4;
 
-/// Entries `start..end` whose windows hold what they are compared by from byte `depth` on.
+/// Entries `start..end` whose windows hold their bytes from `depth` on.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     start: usize,
@@ -186,13 +186,13 @@ struct Range {
     phase: Phase,
 }
 
-/// What some entries have in common.
+/// The common bits of some entries.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    /// The bits that are set in all of their windows, and those that are set in any.
+    /// The bits set in all of their windows, and those set in any.
     all: u64,
     any: u64,
-    /// The length of the shortest of what they are compared by.
+    /// The length of the shortest compared string.
     shortest: usize,
 }
 
@@ -208,7 +208,7 @@ impl Seen {
         }
     }
 
-    /// How many bytes of the windows can be skipped, if any.
+    /// Returns how many bytes of the windows can be skipped, if any.
     fn skipped(self, phase: Phase) -> Option<usize> {
         let shown = (self.all ^ self.any).leading_zeros() as usize / 8;
         // Keys that fit in a window must stay there.
@@ -217,35 +217,35 @@ impl Seen {
     }
 }
 
-/// What the entries point to, and how they are ordered.
+/// The arenas of the entries, and their order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Engine<'a> {
     /// The arena of keys.
     pub(crate) keys: &'a [u8],
     /// The arena of lines.
     pub(crate) lines: &'a [u8],
-    /// Keys are in descending order.
+    /// Whether keys are in descending order.
     pub(crate) descending: bool,
-    /// What decides between equal keys.
+    /// The tie-break of equal keys.
     pub(crate) tie: Tie,
-    /// Makes the rests.
+    /// Makes step keys.
     pub(crate) order: &'a LineOrder,
 }
 
 impl Engine<'_> {
-    /// Sorts. The entries' windows must show the beginnings of their keys, complemented if the order is descending;
-    /// afterwards only those of keys that fit in one still do, and only if no tie was decided by lines.
+    /// Sorts. The windows must hold the starts of the keys, complemented if the order is descending.
+    /// Afterwards only windows of keys that fit in one still do, and only if no tie was broken by lines.
     pub(crate) fn sort<I: Item>(&self, items: &mut [I]) {
         let depth = self.skip_shared(items, 0, Phase::Key);
         self.sort_from(items, depth);
     }
 
-    /// The same where the windows show the keys from `depth` on.
+    /// Sorts entries whose windows hold the keys from `depth` on.
     pub(super) fn sort_from<I: Item>(&self, items: &mut [I], depth: usize) {
         self.sort_ranges(items, std::slice::from_ref(&(0..items.len())), depth);
     }
 
-    /// The same for ranges of which each comes before the next.
+    /// Sorts ranges of which each comes before the next.
     pub(super) fn sort_ranges<I: Item>(&self, items: &mut [I], ranges: &[ops::Range<usize>], depth: usize) {
         let range = |range: &ops::Range<usize>| Range {
             start: range.start,
@@ -285,7 +285,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Sorts a range whose windows are all the same.
+    /// Sorts a range of equal windows.
     fn sort_equal_windows<I: Item>(&self, items: &mut [I], range: Range, waiting: &mut Vec<Range>) {
         let slice = &mut items[range.start..range.end];
         if slice.len() <= COMPARE_EQUAL_MAX && !self.takes_steps(range.phase) {
@@ -293,7 +293,8 @@ impl Engine<'_> {
             return;
         }
         let shown = range.depth + WINDOW_BYTES;
-        // Equal windows of different lengths up to eight: NUL bytes at the end, or nothing. Longer is greater.
+        // Equal windows of different lengths up to eight: NUL bytes at the end, or nothing. Longer is
+        // greater.
         let reach = |item: &I| self.place(item, range.phase).1.min(shown + 1);
         let first = reach(&slice[0]);
         if slice.iter().any(|item| reach(item) != first) {
@@ -316,7 +317,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Loads the windows of a range for what comes from `depth` on.
+    /// Loads the windows of a range from `depth` on.
     fn look_further<I: Item>(&self, items: &mut [I], range: Range, waiting: &mut Vec<Range>) {
         let slice = &mut items[range.start..range.end];
         self.load_windows(slice, range.depth, range.phase);
@@ -332,8 +333,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Where much of what the windows at `depth` show is the same in all of them, loads them again for what comes
-    /// behind it. Returns the depth that they then show.
+    /// Reloads the windows at `depth` if much of them is equal in all entries. Returns their new depth.
     fn skip_shared<I: Item>(&self, items: &mut [I], mut depth: usize, phase: Phase) -> usize {
         let mut windows_same = 0;
         loop {
@@ -351,7 +351,8 @@ impl Engine<'_> {
         }
     }
 
-    /// The same for the keys of entries that lie in pieces, by several. Says as well which bits of the windows differ.
+    /// Skips the common prefix of the keys of entries in pieces, with several threads. Also returns which
+    /// bits of the windows differ.
     pub(super) fn skip_shared_together<I: Item>(
         &self,
         pieces: &mut [&mut [I]],
@@ -404,13 +405,13 @@ impl Engine<'_> {
         })
     }
 
-    /// How many bytes from `depth` on are the same in all of them.
+    /// Returns how many bytes from `depth` on are equal in all entries.
     fn shared<I: Item>(&self, items: &[I], depth: usize, phase: Phase) -> usize {
         let Some((first, others)) = items.split_first() else { return 0 };
         self.shared_with(&self.bytes(first, phase)[depth..], others, depth, phase)
     }
 
-    /// How many bytes of `first` all of them have from `depth` on.
+    /// Returns how many bytes of `first` all of them share from `depth` on.
     fn shared_with<I: Item>(&self, first: &[u8], items: &[I], depth: usize, phase: Phase) -> usize {
         let mut shared = first.len();
         for item in items {
@@ -422,7 +423,7 @@ impl Engine<'_> {
         shared
     }
 
-    /// Sorts a range whose keys are equal.
+    /// Sorts a range of equal keys.
     fn decide_tie<I: Item>(&self, items: &mut [I], range: Range, waiting: &mut Vec<Range>) {
         match (self.tie, range.phase) {
             (Tie::None, _) | (_, Phase::Line) => {}
@@ -442,7 +443,7 @@ impl Engine<'_> {
         a.window().cmp(&b.window()).then_with(|| self.compare_rests(a, b, depth, phase))
     }
 
-    /// Compares two entries whose windows at `depth` are the same.
+    /// Compares two entries with equal windows at `depth`.
     fn compare_rests<I: Item>(&self, a: &I, b: &I, depth: usize, phase: Phase) -> Ordering {
         let shown = depth + WINDOW_BYTES;
         let (a_len, b_len) = (self.place(a, phase).1, self.place(b, phase).1);
@@ -455,10 +456,10 @@ impl Engine<'_> {
         order.then_with(|| if phase == Phase::Key { self.compare_ties(a, b) } else { Ordering::Equal })
     }
 
-    /// After sorting, unless ties were decided by lines: are their keys equal?
+    /// Whether the keys of two sorted entries are equal, unless ties were broken by lines.
     pub(crate) fn is_same_key<I: Item>(&self, a: &I, b: &I) -> bool {
         let len = a.key().1;
-        // Equal keys were never parted: their windows show the same part of them.
+        // Equal keys were never separated: their windows hold the same part of them.
         if len != b.key().1 || a.window() != b.window() {
             return false;
         }
@@ -471,12 +472,12 @@ impl Engine<'_> {
         self.order.compare_from_step(first, self.bytes(a, Phase::Line), self.bytes(b, Phase::Line))
     }
 
-    /// Comparing two entries may compute something of each, which is better done once.
+    /// Whether a comparison may compute a string of each entry, which is better done once.
     fn takes_steps(&self, phase: Phase) -> bool {
         matches!(self.tie, Tie::Step(_)) && phase == Phase::Key
     }
 
-    /// Sorts entries that are equal in all that comes before this step.
+    /// Sorts entries that are equal before this step.
     fn sort_by_step<I: Item>(&self, items: &mut [I], step: usize) {
         if items.len() <= 2 {
             return items.sort_unstable_by(|a, b| self.compare_ties(a, b));
@@ -494,13 +495,13 @@ impl Engine<'_> {
             let chunk = self.sort_chunk_by_step(&mut items[sorted..], step);
             sorted += chunk;
             if sorted == items.len() && chunk < sorted {
-                // A stable sort merges what is in order already.
+                // A stable sort merges ordered parts.
                 items.sort_by(|a, b| self.compare_ties(a, b));
             }
         }
     }
 
-    /// Sorts as many of the first entries as [`STEP_BYTES`] allow; returns how many.
+    /// Sorts as many of the first entries as [`STEP_BYTES`] allows. Returns their number.
     fn sort_chunk_by_step<I: Item>(&self, items: &mut [I], step: usize) -> usize {
         let (order, mut keys, mut rekeyed) = (self.order, Vec::new(), Vec::new());
         for (index, item) in items.iter().enumerate() {
@@ -539,7 +540,7 @@ impl Engine<'_> {
         }
     }
 
-    /// What windows are complemented with.
+    /// Returns the mask for complementing windows.
     fn flip(&self, phase: Phase) -> u64 {
         if self.is_descending(phase) { u64::MAX } else { 0 }
     }
@@ -574,7 +575,7 @@ mod tests {
     use super::super::order::Judged;
     use super::*;
 
-    /// Lines of which most are equal in what is compared first.
+    /// Returns lines that are mostly equal in the first comparison.
     fn lines() -> Vec<Vec<u8>> {
         let mut state = 7u32;
         let mut below = |end: u32| {
@@ -598,7 +599,7 @@ mod tests {
             let window = judged.window ^ order.flip();
             keys.extend_from_slice(judged.key);
             arena.extend_from_slice(line);
-            // No two lines begin in one place.
+            // No two lines start at one offset.
             arena.push(b'\n');
             items.push(Keyed { window, line_offset, line_len, key_offset, key_len });
         }

@@ -1,12 +1,11 @@
-//! `-g`: what `strtold` reads, as byte strings that order as sort orders it.
+//! `-g`: encodes what `strtold` parses as byte strings in sort's order.
 //!
-//! sort compares as the machine's `long double`: 64 bits of mantissa on x86-64. Two numbers that round to the same
-//! are equal and the tie is decided by the lines' bytes, so the rounding has to be exact, for any number of digits.
-//! The order: what is no number; NaN; then numbers, both zeros being one.
+//! sort compares the machine's `long double`: 64 bits of mantissa on x86-64. Two numbers that round to the
+//! same value are equal and the lines' bytes break the tie, so rounding must be exact, for any number of
+//! digits. The order: invalid numbers; NaN; then numbers, with both zeros equal.
 //!
-//! Two NaNs are another matter: sort compares them as they lie in memory, with padding that was never written, so
-//! that what it prints can differ from one run to the next. Nobody can equal that but the same program: see
-//! [`is_nan`].
+//! Two NaNs are different: sort compares their memory, including padding that was never written, so that its
+//! output can differ from one run to the next. Only the same program can equal that: see [`is_nan`].
 
 use super::big_integer::Big;
 
@@ -16,13 +15,14 @@ const MANTISSA_BITS: i64 = 64;
 const LOWEST_BIT: i64 = -16445;
 /// The exponent field of infinity.
 const INFINITE: i64 = 0x7fff;
-/// Decimal exponents (of the digit before the first) beyond which the result is infinite or zero, with room to spare.
+/// Decimal exponents (of the digit before the first) beyond which the result is infinite or zero, with a
+/// margin.
 const DECIMAL_MAX: i64 = 4_950;
 const DECIMAL_MIN: i64 = -4_970;
-/// Where to stop counting exponents: further than any line is long.
+/// The limit for counting exponents: beyond the length of any line.
 const EXPONENT_LIMIT: i64 = 1 << 56;
 
-/// Something that `strtold` reads.
+/// The result of `strtold`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Value {
     /// The conversion failed.
@@ -36,7 +36,7 @@ enum Value {
     },
 }
 
-/// Appends what `-g` compares of `text`.
+/// Appends the encoding of `text` for `-g`.
 pub(crate) fn encode_general(text: &[u8], out: &mut Vec<u8>) {
     match read(text) {
         Value::No => out.extend_from_slice(&[0, 0]),
@@ -56,7 +56,7 @@ fn push_number(head: u16, mantissa: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&mantissa.to_be_bytes());
 }
 
-/// Does `strtold` read this as NaN, whatever its sign and payload?
+/// Whether `strtold` parses this as NaN, with any sign and payload.
 pub(crate) fn is_nan(text: &[u8]) -> bool {
     read(text) == Value::Nan
 }
@@ -82,11 +82,11 @@ fn read(text: &[u8]) -> Value {
     finite.map_or(Value::No, |(exponent, mantissa)| Value::Number { negative, exponent, mantissa })
 }
 
-/// Digits around a point.
+/// Digits around a decimal point.
 struct Digits<'a> {
     integer: &'a [u8],
     fraction: &'a [u8],
-    /// What follows.
+    /// The remaining text.
     rest: &'a [u8],
 }
 
@@ -101,7 +101,7 @@ fn split_digits(text: &[u8], is_digit: impl Fn(&u8) -> bool) -> Digits<'_> {
     }
 }
 
-/// The exponent behind the mantissa, 0 if it has none or no digits.
+/// Parses the exponent after the mantissa, 0 if there is none or it has no digits.
 fn read_exponent(rest: &[u8], letter: u8) -> i64 {
     let (negative, digits) = match rest {
         [mark, b'-', digits @ ..] if mark.eq_ignore_ascii_case(&letter) => (true, digits),
@@ -143,7 +143,7 @@ fn read_decimal(text: &[u8]) -> Option<(u16, u64)> {
     let all = || digits.integer.iter().chain(digits.fraction).skip_while(|digit| **digit == b'0');
     let mut count = all().count();
     if count > 19 {
-        // Zeros at the end say nothing; a plain integer padded with them may be short after all.
+        // Trailing zeros do not matter; a plain integer padded with them may be short.
         let zeros = digits.fraction.iter().rev().chain(digits.integer.iter().rev());
         let zeros = zeros.take_while(|digit| **digit == b'0').count().min(count);
         count -= zeros;
@@ -180,13 +180,13 @@ const INFINITY: (u16, u64) = (INFINITE as u16, 1 << 63);
 /// The greatest power of five below 2^63.
 const FIVES: i64 = 27;
 
-/// `value` times a small power of ten, in 128 bits.
+/// Multiplies `value` by a small power of ten, in 128 bits.
 fn from_short(value: u64, exponent: i64) -> Option<(u16, u64)> {
     let five = |count: i64| 5u128.pow(count as u32);
     match exponent {
         0..=FIVES => Some(assemble(u128::from(value) * five(exponent), exponent, false)),
         _ if (-FIVES..0).contains(&exponent) => {
-            // With the top bit of the dividend set, the quotient has 65 bits at least: one more than is kept.
+            // With the top bit of the dividend set, the quotient has at least 65 bits: one more than is kept.
             let shift = u128::from(value).leading_zeros();
             let (dividend, divisor) = (u128::from(value) << shift, five(-exponent));
             let sticky = dividend % divisor != 0;
@@ -196,7 +196,7 @@ fn from_short(value: u64, exponent: i64) -> Option<(u16, u64)> {
     }
 }
 
-/// Any number of digits, in chunks with the power of ten that makes room for each, times a power of ten.
+/// Combines any number of digits, in chunks with the power of ten that shifts for each, times a power of ten.
 fn from_long(chunks: impl Iterator<Item = (u64, u64)>, exponent: i64) -> (u16, u64) {
     let mut value = Big::default();
     for (chunk, room) in chunks {
@@ -213,8 +213,8 @@ fn from_long(chunks: impl Iterator<Item = (u64, u64)>, exponent: i64) -> (u16, u
     assemble(quotient, exponent + shift, sticky)
 }
 
-/// Rounds `value`·2^`exponent`, and a little more if `sticky` (then `value` has 65 bits at least), to the nearest, ties to
-/// even: the exponent field and the mantissa.
+/// Rounds `value`·2^`exponent`, and a little more if `sticky` (then `value` has at least 65 bits), to the
+/// nearest, ties to even. Returns the exponent field and the mantissa.
 fn assemble(value: u128, exponent: i64, sticky: bool) -> (u16, u64) {
     if value == 0 {
         return ZERO;

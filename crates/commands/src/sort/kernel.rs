@@ -16,10 +16,10 @@ use super::output::Output;
 use super::print::{GroupStyle, Style};
 use super::spill::SpillDirectory;
 
-/// sort's status when it cannot go on.
+/// sort's status after a failure.
 pub(super) const FAILURE: i32 = 2;
 
-/// Sorts; and, where a planner found `uniq` behind, groups.
+/// Sorts; with a following `uniq`, also groups.
 #[derive(Debug)]
 pub struct SortKernel {
     terminator: u8,
@@ -29,10 +29,10 @@ pub struct SortKernel {
     crew: Helpers,
     /// `-S`, in bytes, and `-T`.
     memory: (Option<usize>, Option<Vec<u8>>),
-    /// What sort says before it gives up.
+    /// sort's message on failure.
     complaint: Vec<u8>,
     failed: bool,
-    /// It takes part of somebody else's lines.
+    /// Whether it takes part of another kernel's lines.
     is_peer: bool,
     state: State,
 }
@@ -62,17 +62,17 @@ impl SortKernel {
         }
     }
 
-    /// With groups of identical lines printed in this style.
+    /// Prints groups of identical lines in this style.
     pub(crate) fn with_groups(self, style: GroupStyle) -> Self {
         SortKernel { style: Style::Groups(style), ..self }
     }
 
-    /// Prints no more than this many lines.
+    /// Limits the number of lines printed.
     pub(crate) fn with_limit(self, limit: u64) -> Self {
         SortKernel { limit, ..self }
     }
 
-    /// How many lines it will print, if that is known without sorting.
+    /// Returns how many lines it will print, if known without sorting.
     pub(crate) fn lines_to_print(&self) -> Option<u64> {
         let State::Reading(collector) = &self.state else { return None };
         let table = collector.counts()?;
@@ -199,7 +199,7 @@ impl Kernel for SortKernel {
 
     fn held(&mut self) -> Vec<u8> {
         if self.is_peer {
-            // What it knows is absorbed.
+            // Its state is merged.
             return Vec::new();
         }
         match std::mem::replace(&mut self.state, State::Ended) {
@@ -236,14 +236,14 @@ impl Kernel for SortKernel {
     }
 }
 
-/// Only the last block of an input can lack the terminator of its last line.
+/// Adds the missing terminator of a last line: only the last block of an input can lack it.
 pub(super) fn complete(text: &mut Vec<u8>, terminator: u8) {
     if text.last().is_some_and(|last| *last != terminator) {
         text.push(terminator);
     }
 }
 
-/// The line before the current one, kept across blocks.
+/// The previous line, kept across blocks.
 #[derive(Debug)]
 struct Previous {
     order: LineOrder,
@@ -256,7 +256,7 @@ impl Previous {
         Previous { order, line: Vec::new(), any: false }
     }
 
-    /// How the line before compares with this one; `None` for the first.
+    /// Compares the previous line with this one; `None` for the first.
     fn compare(&self, line: &[u8]) -> Option<Ordering> {
         self.any.then(|| self.order.compare_lines(&self.line, line))
     }
@@ -268,7 +268,7 @@ impl Previous {
     }
 }
 
-/// The lines of a block without their terminators.
+/// Iterates over the lines of a block without their terminators.
 fn each_line_of(block: &[u8], terminator: u8) -> impl Iterator<Item = &[u8]> {
     block.split_inclusive(move |byte| *byte == terminator).map(move |line| {
         let len = line.len() - usize::from(line.last() == Some(&terminator));
@@ -276,7 +276,7 @@ fn each_line_of(block: &[u8], terminator: u8) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// `sort -m` of one input: what is there passes, at once; `-u` drops lines equal to the one before.
+/// `sort -m` of one input: passes lines through at once; `-u` drops lines equal to the previous one.
 #[derive(Debug)]
 pub(crate) struct PassKernel {
     terminator: u8,
@@ -312,19 +312,19 @@ impl Kernel for PassKernel {
     }
 }
 
-/// `sort -c` and `sort -C`. It leaves where the real one does, which whoever feeds it may notice: that fills its buffer, waiting
-/// for input if it must, before it compares what is in it.
+/// `sort -c` and `sort -C`. It stops where the real sort does, which its writer may notice: that fills its
+/// buffer, waiting for input if necessary, before it compares its content.
 #[derive(Debug)]
 pub(crate) struct CheckKernel {
-    /// How much of its buffer the real one would have filled.
+    /// How much of its buffer the real sort would have filled.
     filled: usize,
     terminator: u8,
     unique: bool,
     previous: Previous,
     disordered: bool,
-    /// -c: the first line out of order is shown.
+    /// -c: whether the first line out of order is shown.
     reports: bool,
-    /// Of the input, for that.
+    /// The name of the input, for the message.
     name: Vec<u8>,
     lines: u64,
     complaint: Vec<u8>,
@@ -439,7 +439,7 @@ mod tests {
         kernel.begin_input(Some(b"f"), &mut Vec::new());
         assert_eq!(kernel.push(b"a\nb\n", &mut Vec::new()), Ok(Flow::More));
         assert_eq!(kernel.push(b"a c\nA\n", &mut Vec::new()), Ok(Flow::More));
-        // Not before the real one would have filled its buffer.
+        // Not before the real sort would have filled its buffer.
         assert_eq!(kernel.push(&b"z\n".repeat(7000), &mut Vec::new()), Ok(Flow::More));
         assert_eq!(kernel.push(&b"z\n".repeat(1000), &mut Vec::new()), Ok(Flow::Done));
         assert_eq!((kernel.complaints(), kernel.status()), (b"sort: f:3: disorder: a c\n".to_vec(), 1));

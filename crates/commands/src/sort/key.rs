@@ -1,4 +1,4 @@
-//! One `-k`: which part of a line it takes, and what it compares of it.
+//! One `-k`: which part of a line it selects, and how it compares it.
 
 use std::borrow::Cow;
 
@@ -11,24 +11,24 @@ use super::version::encode_version;
 
 use crate::locale::collation::Collation;
 
-/// What a locale says of text and of numbers.
+/// A locale's rules for text and numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conventions {
-    /// How text is ordered, if not by its bytes.
+    /// The collation of text, if not byte order.
     pub collation: Option<&'static Collation>,
-    /// What may stand between the digits of a number.
+    /// The optional separator between the digits of a number.
     pub thousands: u8,
 }
 
 impl Conventions {
-    /// Those of C, POSIX and C.UTF-8.
+    /// The conventions of C, POSIX and C.UTF-8.
     pub const C: Conventions = Conventions { collation: None, thousands: STRAY_SEPARATOR };
 }
 
 /// How a key's bytes are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// As text: as they are, or by the locale's order.
+    /// As text: bytewise, or by the locale's collation.
     Bytes,
     /// `-n`.
     Numeric,
@@ -42,17 +42,17 @@ pub enum Kind {
     Version,
 }
 
-/// Bytes that a key does not see.
+/// Bytes that a key ignores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ignore {
     /// All but letters, digits and blanks (`-d`).
     ButDictionary,
-    /// All but what can be printed (`-i`).
+    /// All nonprinting ones (`-i`).
     Nonprinting,
 }
 
 impl Ignore {
-    /// The runs of bytes that it ignores.
+    /// Returns the ignored runs of bytes.
     fn runs(self) -> &'static [Run] {
         const fn run(low: u8, high: u8) -> Run {
             Run { low, span: high - low, shift: 0 }
@@ -80,47 +80,47 @@ impl Ignore {
     }
 }
 
-/// Where a key starts.
+/// The start of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// How many fields to skip.
+    /// Fields to skip.
     pub fields: usize,
-    /// How many bytes after that.
+    /// Bytes to skip after that.
     pub bytes: usize,
-    /// Skip blanks before counting bytes.
+    /// Whether to skip blanks before counting bytes.
     pub skip_blanks: bool,
 }
 
-/// Where a key ends.
+/// The end of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// How many whole fields come before its last.
+    /// Whole fields before its last field.
     pub fields: usize,
-    /// How many bytes of its last field belong to it; 0 for all.
+    /// Bytes of its last field; 0 for all.
     pub bytes: usize,
-    /// Skip blanks before counting bytes.
+    /// Whether to skip blanks before counting bytes.
     pub skip_blanks: bool,
 }
 
 /// One key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Where it starts.
+    /// Its start.
     pub start: Start,
-    /// Where it ends, unless at the end of the line.
+    /// Its end; `None` for the end of the line.
     pub end: Option<End>,
-    /// What is left out of it.
+    /// The ignored bytes.
     pub ignore: Option<Ignore>,
-    /// Lower case counts as upper case (`-f`).
+    /// Whether lower case counts as upper case (`-f`).
     pub fold: bool,
     /// How it is compared.
     pub kind: Kind,
-    /// Descending.
+    /// Whether it is descending.
     pub reverse: bool,
 }
 
 impl Key {
-    /// The whole line, compared byte by byte.
+    /// Returns the key of a whole line, compared byte by byte.
     pub fn line() -> Self {
         Key {
             start: Start { fields: 0, bytes: 0, skip_blanks: false },
@@ -132,12 +132,12 @@ impl Key {
         }
     }
 
-    /// Nothing but bytes of the line: the key need not be copied.
+    /// Whether the key is a slice of the line and need not be copied.
     pub(crate) fn is_slice(&self) -> bool {
         self.kind == Kind::Bytes && self.ignore.is_none() && !self.fold
     }
 
-    /// The part of `line` that it takes: from, to.
+    /// Returns its range in `line`: from, to.
     #[inline]
     pub(crate) fn range(&self, line: &[u8], separator: Option<u8>) -> (usize, usize) {
         let start = self.start.find(line, separator);
@@ -145,7 +145,7 @@ impl Key {
         (start, end.max(start))
     }
 
-    /// Appends what is compared of `text`, the part of a line that it takes: a string whose order is the key's order.
+    /// Appends the encoding of `text`, the selected part of a line: byte strings in the key's order.
     pub(crate) fn encode(&self, text: &[u8], conventions: Conventions, out: &mut Vec<u8>) {
         let thousands = conventions.thousands;
         match (self.kind, conventions.collation) {
@@ -159,12 +159,12 @@ impl Key {
         }
     }
 
-    /// Appends the beginning of that, for text in a locale's order: enough to tell most lines apart.
+    /// Appends the beginning of the encoding, for text in a locale's order: enough to distinguish most lines.
     pub(crate) fn encode_beginning(&self, text: &[u8], collation: &Collation, out: &mut Vec<u8>) {
         collation.append_beginning(&self.seen(text), out);
     }
 
-    /// `text` without what is left out, and folded.
+    /// Returns `text` without ignored bytes, and folded.
     #[inline]
     pub(crate) fn seen<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
         if self.ignore.is_none() && !self.fold {
@@ -196,7 +196,7 @@ impl Key {
         }
     }
 
-    /// Makes what was appended from `start` on such that more keys can follow, and complements it if it is descending.
+    /// Terminates the string from `start` on so that more keys can follow, and complements it if descending.
     pub(crate) fn put_before_others(&self, out: &mut Vec<u8>, start: usize) {
         if self.kind == Kind::Bytes {
             end_bytes(out, start);
@@ -207,7 +207,8 @@ impl Key {
     }
 }
 
-/// Makes the string from `start` on no beginning of another: its end is two zeros, a zero in it is a zero and a one.
+/// Makes the string from `start` on prefix-free: it ends in two zeros, and a zero in it becomes a zero and a
+/// one.
 fn end_bytes(out: &mut Vec<u8>, start: usize) {
     if memchr::memchr(0, &out[start..]).is_some() {
         let text = out.split_off(start);
@@ -264,7 +265,7 @@ fn skip_while(line: &[u8], at: usize, skipped: impl Fn(u8) -> bool) -> usize {
     at + rest.iter().take_while(|byte| skipped(**byte)).count()
 }
 
-/// Where the field after `fields` fields begins, each ended by `separator`.
+/// Returns the start of the field after `fields` fields that end with `separator`.
 #[inline]
 fn skip_separated(line: &[u8], fields: usize, separator: u8) -> usize {
     let mut at = 0;
@@ -278,7 +279,7 @@ fn skip_separated(line: &[u8], fields: usize, separator: u8) -> usize {
     at
 }
 
-/// The same for fields that begin with blanks.
+/// Returns the start for fields that begin with blanks.
 #[inline]
 fn skip_blank_separated(line: &[u8], fields: usize) -> usize {
     let mut at = 0;

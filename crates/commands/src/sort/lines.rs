@@ -1,8 +1,8 @@
-//! Lines on their way into a run: an arena of text, an index, and at the end the order restored.
+//! Lines on their way into a run: an arena of text, an index, and the original order until sorting.
 //!
-//! Offsets in a run are 32 bits wide, which keeps the index at 16 bytes a line (24 with keys). Alone, lines are indexed
-//! as they come, while they are in cache; with others at hand, they are only kept, and indexed by all of them together,
-//! so many bytes at a time:
+//! Offsets in a run are 32 bits wide, which keeps the index at 16 bytes per line (24 with keys). One thread
+//! indexes lines as they come, while they are in cache. With helpers, lines are only stored, and all threads
+//! index them together, one wave at a time:
 //!
 //! ```text
 //!   arena  |···························|·········|·········|·········|   not indexed
@@ -23,24 +23,23 @@ use super::parts::sort_lists;
 use super::run::{Index, SortedRun};
 use super::text::{LineLength, WINDOW_BYTES, each_line, window};
 
-/// Text is indexed in common when there is so much of it; the keys made of it must fit into what 32-bit offsets reach.
-/// In bytes.
+/// Bytes of text that are indexed together; their keys must fit into 32-bit offsets.
 const WAVE_BYTES: usize = 32 << 20;
-/// Where there is memory for many more, waves are so much larger.
+/// With memory for many more, waves are larger.
 const WAVES: usize = 16;
 const WAVE_BYTES_MAX: usize = 256 << 20;
-/// What a worker indexes at a time, in bytes.
+/// Bytes that a worker indexes at a time.
 const SEGMENT_BYTES: usize = 1 << 20;
 
-/// What a worker reads before it indexes it, in bytes: it shall still be in cache.
+/// Bytes that a worker reads before it indexes them: they must still be in cache.
 const PART_BYTES: usize = 256 << 10;
-/// So many parts are a job: several huge pages, as two workers who meet in one both clear it.
+/// Parts per job: several huge pages, as two workers in one page would both clear it.
 const JOB_PARTS: usize = 16;
 
-/// Where nothing is known of lines yet.
+/// The assumed length of lines before any is known.
 const LINE_BYTES_GUESSED: usize = 16;
 
-/// Lines to be sorted, in the order in which they came.
+/// Lines to sort, in their original order.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     /// Each line with its terminator.
@@ -50,7 +49,7 @@ pub(crate) struct Lines {
     index: Unsorted,
     /// How much of the arena has been indexed.
     indexed: usize,
-    /// How many lines have a NaN among their numbers.
+    /// How many lines have NaN among their numbers.
     nans: usize,
     terminator: u8,
     crew: Helpers,
@@ -68,11 +67,11 @@ impl Default for Unsorted {
     }
 }
 
-/// An index entry that can be made of a line.
+/// An index entry for a line.
 trait Indexed: Item {
-    /// Of the line at `offset`, its key computed once.
+    /// Makes the entry of the line at `offset`, computing its key.
     fn of_line(arena: &[u8], keys: &mut Vec<u8>, offset: usize, len: usize, order: &LineOrder) -> Self;
-    /// The same where the line, and its key, have come to lie so much further on.
+    /// Shifts the positions of the line and its key.
     fn moved(self, lines: usize, keys: usize) -> Self;
 }
 
@@ -100,19 +99,20 @@ impl Indexed for Keyed {
 }
 
 impl Lines {
-    /// None yet; those of `crew` may help.
+    /// Starts without lines; threads of `crew` may help.
     pub(crate) fn new(order: &LineOrder, terminator: u8, crew: &Helpers) -> Self {
         let index =
             if order.is_by_line() { Unsorted::Plain(Vec::new()) } else { Unsorted::Keyed(Vec::new()) };
         Lines { index, terminator, crew: crew.clone(), ..Lines::default() }
     }
 
-    /// Others may help from now on.
+    /// Grants helper threads.
     pub(crate) fn attach(&mut self, crew: &Helpers) {
         self.crew = crew.clone();
     }
 
-    /// About so many bytes will come: growing would copy, and touch more memory than all of it takes.
+    /// Reserves memory for about this many bytes: growing would copy, and touch more memory than all of it
+    /// takes.
     pub(crate) fn expect(&mut self, bytes: usize) {
         if self.arena.capacity() < bytes {
             let more = bytes - self.arena.len();
@@ -120,13 +120,13 @@ impl Lines {
         }
     }
 
-    /// The larger of its arenas.
+    /// Returns the size of the larger arena.
     pub(crate) fn bytes(&self) -> usize {
         self.arena.len().max(self.keys.len())
     }
 
-    /// What it holds, and what sorting it will take besides: another index. What is not indexed yet is taken for lines
-    /// like the others. In bytes.
+    /// Returns the bytes that it holds, and those that sorting will take in addition: another index. Text
+    /// that is not indexed yet counts as lines like the others.
     pub(crate) fn memory_bytes(&self) -> usize {
         let (items, size) = match &self.index {
             Unsorted::Plain(lists) => (lists.iter().map(Vec::len).sum::<usize>(), size_of::<Plain>()),
@@ -134,7 +134,7 @@ impl Lines {
         };
         let mean = self.indexed.checked_div(items).map_or(LINE_BYTES_GUESSED, |mean| mean.max(1));
         let all = items + (self.arena.len() - self.indexed) / mean;
-        // Gathering copies the index; and what several threads free, the allocator keeps for them.
+        // Gathering copies the index; and the allocator keeps memory per thread.
         let copies = if self.crew.may_help() { 3 } else { 2 };
         self.arena.len() + self.keys.len() + copies * all * size
     }
@@ -143,7 +143,7 @@ impl Lines {
         self.nans
     }
 
-    /// All lines, as they came.
+    /// Returns all lines in their original order.
     pub(crate) fn text(&self) -> &[u8] {
         &self.arena
     }
@@ -165,7 +165,7 @@ impl Lines {
         }
     }
 
-    /// Adds so many bytes of lines, which `read` puts where they are kept.
+    /// Adds lines of this many bytes, which `read` writes directly into the arena.
     pub(crate) fn push_read<E>(
         &mut self,
         bytes: usize,
@@ -181,8 +181,8 @@ impl Lines {
         Ok(())
     }
 
-    /// Reads lines from the beginning of this range of a file on, each worker a part of it, which it indexes while it is in cache: so
-    /// many bytes. What lies behind the last part that ends with a line is not read.
+    /// Reads lines from the start of this range of a file, each worker a part, which it indexes while it is
+    /// in cache. Returns the number of bytes. Text after the last part that ends with a line is not read.
     pub(crate) fn read(
         &mut self,
         file: &dyn PlainFile,
@@ -208,7 +208,7 @@ impl Lines {
         (arena.len() - base) as u64
     }
 
-    /// Indexes what is not indexed yet.
+    /// Indexes the new text.
     fn index_alone(&mut self, order: &LineOrder, length: &mut LineLength) {
         let Lines { arena, keys, index, indexed, terminator, .. } = self;
         let from = std::mem::replace(indexed, arena.len());
@@ -221,7 +221,7 @@ impl Lines {
         length.saw(arena.len() - from, count);
     }
 
-    /// The same with others.
+    /// Indexes the new text with helpers.
     fn index_together(&mut self, order: &LineOrder, length: &mut LineLength) {
         let Lines { arena, keys, index, indexed, terminator, crew, .. } = self;
         let from = std::mem::replace(indexed, arena.len());
@@ -237,7 +237,7 @@ impl Lines {
         length.saw(arena.len() - from, count);
     }
 
-    /// Adds the lines of another one behind its own.
+    /// Appends the lines of another list.
     pub(crate) fn append(&mut self, other: &mut Lines, order: &LineOrder) {
         self.index_together(order, &mut LineLength::new());
         other.index_together(order, &mut LineLength::new());
@@ -257,7 +257,7 @@ impl Lines {
         }
     }
 
-    /// The same line many times, for orders that keep identical lines together. Only before lines are pushed.
+    /// Adds the same line many times, for orders that keep identical lines together. Only before `push`.
     pub(crate) fn push_repeated(&mut self, line: &[u8], count: u64, order: &LineOrder) {
         debug_assert_eq!(self.indexed, self.arena.len());
         let (offset, len, count) = (self.arena.len(), line.len() - 1, count as usize);
@@ -277,15 +277,15 @@ impl Lines {
         }
     }
 
-    /// A line that stands for many; [`sort_counted`](Lines::sort_counted) must follow. The count stands behind the
-    /// line in the arena.
+    /// Adds a line that stands for many; [`sort_counted`](Lines::sort_counted) must follow. The count follows
+    /// the line in the arena.
     pub(crate) fn push_counted(&mut self, line: &[u8], count: u64, order: &LineOrder) {
         self.push_repeated(line, 1, order);
         self.arena.extend_from_slice(&count.to_le_bytes());
         self.indexed = self.arena.len();
     }
 
-    /// Sorts lines pushed with their counts.
+    /// Sorts lines that were added with their counts.
     pub(crate) fn sort_counted(self, order: &LineOrder, unique: bool) -> SortedRun {
         let SortedRun { arena, pieces, flip } = self.sort(order, unique);
         let counted = |index| match index {
@@ -295,7 +295,7 @@ impl Lines {
         SortedRun { arena, pieces: pieces.into_iter().map(counted).collect(), flip }
     }
 
-    /// Sorts them; of equal lines only the first stays, if `unique`.
+    /// Sorts the lines; with `unique`, only the first of equal lines stays.
     pub(crate) fn sort(mut self, order: &LineOrder, unique: bool) -> SortedRun {
         self.index_together(order, &mut LineLength::new());
         let Lines { arena, keys, index, crew, .. } = self;
@@ -313,7 +313,7 @@ impl Lines {
     }
 }
 
-/// The list that grows.
+/// Returns the list that grows.
 fn last<I>(lists: &mut Vec<Vec<I>>) -> &mut Vec<I> {
     if lists.is_empty() {
         lists.push(Vec::new());
@@ -329,15 +329,15 @@ fn take_over<I: Indexed>(own: &mut Vec<Vec<I>>, lists: &mut Vec<Vec<I>>, lines: 
     own.append(lists);
 }
 
-/// How lines end, and about how long they are.
+/// The terminator of lines, and their mean length.
 #[derive(Clone, Copy)]
 struct Shape {
     terminator: u8,
     mean: usize,
 }
 
-/// Indexes the lines in this part of the arena, which may be part of another one: `place` says where they are there. Returns how
-/// many there are.
+/// Indexes the lines in this part of the arena, which may be part of another one: `place` adapts their
+/// positions. Returns their number.
 fn index_text<I: Indexed>(
     arena: &[u8],
     keys: &mut Vec<u8>,
@@ -355,7 +355,7 @@ fn index_text<I: Indexed>(
     items.len() - before
 }
 
-/// Text to be indexed by several.
+/// Text that several threads index.
 struct Wave<'a> {
     arena: &'a [u8],
     from: usize,
@@ -364,7 +364,7 @@ struct Wave<'a> {
     crew: &'a Helpers,
 }
 
-/// What one of them made of a part of it.
+/// The result of one segment.
 struct Segment<I> {
     text: Range<usize>,
     items: Vec<I>,
@@ -394,7 +394,7 @@ impl Wave<'_> {
         count
     }
 
-    /// Whole lines each.
+    /// Splits the text into segments of whole lines.
     fn segments<I>(&self) -> Vec<Segment<I>> {
         let (mut segments, mut at) = (Vec::new(), self.from);
         while at < self.arena.len() {
@@ -408,14 +408,14 @@ impl Wave<'_> {
     }
 }
 
-/// How much is read in common, one part each, before it is seen whether memory holds more, where there is so much memory: all wait for
-/// the last part.
+/// Returns how much is read together, one part per job, before memory is checked again, given enough memory:
+/// all wait for the last part.
 pub(super) fn wave_bytes(crew: &Helpers, memory_bytes: Option<usize>) -> usize {
     crew.worth((memory_bytes.unwrap_or(0) / WAVES).clamp(WAVE_BYTES, WAVE_BYTES_MAX))
 }
 
-/// Parts that end with a line, from the beginning of this range on, one wave of them. A line so long that its end is not soon found is
-/// not cut, and ends the last part before it.
+/// Returns one wave of parts that end with a line, from the start of this range on. A line whose end is not
+/// found soon is not cut, and ends the last part before it.
 fn cut(
     file: &dyn PlainFile,
     range: Range<u64>,
@@ -439,7 +439,7 @@ fn cut(
     parts
 }
 
-/// Parts of a file to be read and indexed by several.
+/// Parts of a file that several threads read and index.
 struct Parts<'a> {
     file: &'a dyn PlainFile,
     parts: &'a [Range<u64>],
@@ -449,9 +449,9 @@ struct Parts<'a> {
     crew: &'a Helpers,
 }
 
-/// What was made of a part.
+/// The result of a part.
 struct Made {
-    /// Its lines: in this list, these.
+    /// Its lines: the list, and the range in it.
     list: usize,
     items: Range<usize>,
     /// Computed keys that do not fit in a window.
@@ -459,7 +459,7 @@ struct Made {
 }
 
 impl Parts<'_> {
-    /// Reads them behind what is in the arena; says how many lines there are.
+    /// Reads the parts to the end of the arena. Returns the number of lines.
     fn read<I: Indexed>(
         &self,
         arena: &mut Vec<u8>,
@@ -478,7 +478,7 @@ impl Parts<'_> {
                 || Some(parts.by_ref().take(JOB_PARTS).collect()).filter(|job: &Vec<_>| !job.is_empty());
             self.crew.each(std::iter::from_fn(job), |(): &mut (), job| {
                 for (((room, part), start), made) in job {
-                    // A file may change while it is read: what is there then comes block by block.
+                    // A file may change while it is read: the rest then comes block by block.
                     let text = self.file.fill(room, part.start).unwrap_or_default();
                     *made = (text.last() == Some(&self.terminator)).then(|| self.index(text, start, &shelf));
                 }
@@ -501,7 +501,8 @@ impl Parts<'_> {
         lists.iter().map(Vec::len).sum::<usize>() - before
     }
 
-    /// The lines of a part, which begins there in the arena, and their keys, as if those were the first.
+    /// Indexes the lines of a part, which begins at `start` in the arena, and their keys, as if those were
+    /// the first.
     fn index<I: Indexed>(&self, text: &[u8], start: usize, shelf: &Shelf<I>) -> Made {
         let (list, mut items) = shelf.take();
         let (from, mut keys) = (items.len(), Vec::new());
@@ -518,8 +519,8 @@ impl Parts<'_> {
     }
 }
 
-/// Lists that grow, each known by its place: everybody adds to one that nobody else has at the moment. So there are few, and large ones,
-/// which lie in huge pages.
+/// Growing lists, each identified by its index: a worker appends to a list that no other worker uses. So
+/// there are few, large lists, which lie in huge pages.
 struct Shelf<I> {
     lists: Mutex<ShelfLists<I>>,
 }
@@ -527,7 +528,7 @@ struct Shelf<I> {
 #[derive(Default)]
 struct ShelfLists<I> {
     free: Vec<(usize, Vec<I>)>,
-    /// With those that are in use.
+    /// Including those in use.
     count: usize,
 }
 
@@ -560,7 +561,7 @@ impl<I> Shelf<I> {
     }
 }
 
-/// The index entry of a line, its key computed once.
+/// Makes the index entry of a line, computing its key.
 #[inline]
 pub(crate) fn keyed_item(
     arena: &[u8],

@@ -1,18 +1,18 @@
-//! Room for what a sort holds in memory: grown in few, large steps, in huge pages once it is large.
+//! Memory for a sort: grown in few, large steps, in huge pages once it is large.
 //!
-//! Growing by `realloc` would move large memory page by page, to where huge pages do not fit. Here it is copied into
-//! fresh memory that was advised before anything was written to it. Every page that is touched costs more than the bytes
-//! that fill it: so what grows beyond a few megabytes gets room for many at once, of which only what is used is ever
-//! there.
+//! Growing by `realloc` would move large memory page by page, to where huge pages do not fit. Here it is
+//! copied into fresh memory that was advised before the first write. Every touched page costs more than
+//! filling it: so memory above a few megabytes gets capacity for many pages at once, of which only the used
+//! ones exist.
 
-/// Below this, pages are as well left alone. In bytes.
+/// Below this size in bytes, huge pages do not pay.
 const HUGE_BYTES_MIN: usize = 4 << 20;
-/// What grows beyond that gets so much at least. In bytes.
+/// Minimum capacity in bytes above that size.
 const ROOM_BYTES: usize = 256 << 20;
-/// How many times larger the new room is at least.
+/// Minimum growth factor.
 const STEP: usize = 4;
 
-/// Sees to it that so many more fit into it.
+/// Ensures capacity for `more` elements.
 #[inline]
 pub(crate) fn make_room<T: Copy>(memory: &mut Vec<T>, more: usize) {
     if memory.capacity() - memory.len() < more {
@@ -20,7 +20,7 @@ pub(crate) fn make_room<T: Copy>(memory: &mut Vec<T>, more: usize) {
     }
 }
 
-/// So many copies of the same.
+/// Makes a vector of `count` copies.
 pub(crate) fn filled<T: Copy>(with: T, count: usize) -> Vec<T> {
     let mut memory = Vec::new();
     make_room(&mut memory, count);
@@ -32,14 +32,14 @@ pub(crate) fn filled<T: Copy>(with: T, count: usize) -> Vec<T> {
 fn grow<T: Copy>(memory: &mut Vec<T>, more: usize) {
     let needed = memory.len() + more;
     if needed * size_of::<T>() < HUGE_BYTES_MIN {
-        // As it would have grown by itself.
+        // Ordinary growth.
         return memory.reserve(more);
     }
     let stepped = needed.max(memory.len() * STEP);
-    // What is empty is told all that it will hold.
+    // An empty vector gets its final size at once.
     let wanted = if memory.is_empty() { needed } else { stepped.max(ROOM_BYTES / size_of::<T>()) };
     let mut larger: Vec<T> = Vec::new();
-    // Address space may be limited: then take what is needed, in the ordinary way.
+    // Address space may be limited: then reserve what is needed, in the ordinary way.
     if [wanted, stepped].into_iter().all(|count| larger.try_reserve_exact(count).is_err()) {
         return memory.reserve_exact(more);
     }

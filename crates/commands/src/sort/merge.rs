@@ -1,8 +1,8 @@
-//! Merging: many sequences of lines, each in order, become one.
+//! Merging: many ordered sequences of lines become one.
 //!
-//! A tournament of losers: each inner node remembers who lost there, so that replacing the winner takes one
-//! comparison per level. Equal lines leave in the order of their sources, which is what makes merging stable, and
-//! what sort does even where its inputs are not sorted at all.
+//! A tournament tree of losers: each inner node stores its loser, so that replacing the winner takes one
+//! comparison per level. Equal lines come out in the order of their sources, which makes merging stable, and
+//! is what sort does even if its inputs are not sorted.
 
 use std::cmp::Ordering;
 
@@ -12,9 +12,9 @@ use super::text::window;
 
 /// A sequence of lines.
 pub(crate) trait Source {
-    /// The current line with its terminator, and how often it occurs; `None` at the end.
+    /// Returns the current line with its terminator, and its number of occurrences; `None` at the end.
     fn entry(&self) -> Option<(&[u8], u64)>;
-    /// Goes on to the next.
+    /// Advances to the next line.
     fn advance(&mut self);
 }
 
@@ -33,7 +33,7 @@ impl RunSource {
         source
     }
 
-    /// Goes on to the next piece that has lines left.
+    /// Advances to the next piece with lines left.
     fn settle(&mut self) {
         while self.run.piece(self.piece).is_some_and(|piece| self.at >= piece.len()) {
             (self.piece, self.at) = (self.piece + 1, 0);
@@ -53,7 +53,7 @@ impl Source for RunSource {
     }
 }
 
-/// A source, and what its current line is compared by.
+/// A source, and the key of its current line.
 #[derive(Debug)]
 struct Player<S> {
     source: S,
@@ -95,11 +95,11 @@ impl<S: Source> Player<S> {
 #[derive(Debug)]
 pub(crate) struct Merge<S> {
     order: LineOrder,
-    /// Of lines with equal keys, only the first leaves.
+    /// Whether only the first of lines with equal keys is output.
     unique: bool,
     last_key: Option<Vec<u8>>,
     players: Vec<Player<S>>,
-    /// The winner, then who lost at each inner node.
+    /// The winner, then the loser at each inner node.
     tree: Vec<usize>,
 }
 
@@ -111,12 +111,12 @@ impl<S: Source> Merge<S> {
         merge
     }
 
-    /// What it merges.
+    /// Returns its sources.
     pub(crate) fn sources(&self) -> impl Iterator<Item = &S> {
         self.players.iter().map(|player| &player.source)
     }
 
-    /// Gives the next line with its terminator, and its count, to `take`; false at the end.
+    /// Passes the next line with its terminator, and its count, to `take`. Returns `false` at the end.
     pub(crate) fn next(&mut self, mut take: impl FnMut(&[u8], u64)) -> bool {
         while let Some(winner) = self.players.get(self.tree.first().copied().unwrap_or(0)) {
             let Some((line, count)) = winner.source.entry() else { return false };
@@ -140,7 +140,8 @@ impl<S: Source> Merge<S> {
         false
     }
 
-    /// The first tournament: node `n` has the children `2n` and `2n + 1`; the leaves come behind the inner nodes.
+    /// Plays the first tournament: node `n` has the children `2n` and `2n + 1`; the leaves follow the inner
+    /// nodes.
     fn play_all(&mut self) {
         let count = self.players.len();
         let mut winners = vec![0; 2 * count];

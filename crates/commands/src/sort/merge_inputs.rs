@@ -1,6 +1,6 @@
 //! `sort -m` of several inputs.
 //!
-//! They come one after another, so that they have to be kept: in memory, and beyond that in a file.
+//! They arrive one after another, so they must be kept: in memory, or else in a file.
 
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, Holding, Kernel, Outcome, Resources};
 
@@ -20,9 +20,9 @@ pub(crate) struct MergeKernel {
     /// `-S`, in bytes, and `-T`.
     memory: (Option<usize>, Option<Vec<u8>>),
     texts: Texts,
-    /// Once all of them have ended.
+    /// The merge, once all inputs have ended.
     merge: Option<Merge<TextSource>>,
-    /// What they hold of the memory that is shared.
+    /// The reservation of shared memory.
     held: Option<Holding>,
     complaint: Vec<u8>,
     failed: bool,
@@ -84,7 +84,7 @@ impl Kernel for MergeKernel {
         while more && out.len() < enough {
             more = merge.next(|line, _| out.extend_from_slice(line));
         }
-        // Lines of a source that failed are no longer among those merged: what has left is right, what follows is not.
+        // A failed source is no longer merged: earlier output is right, later output is not.
         let failure = merge.sources().find_map(TextSource::failure);
         if let Some(complaint) = failure {
             return self.give_up(complaint);

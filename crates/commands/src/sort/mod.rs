@@ -1,14 +1,14 @@
-//! `sort`, as GNU coreutils 9.1 sorts.
+//! `sort`, as in GNU coreutils 9.1.
 //!
 //! ```text
 //!   argv ─ options ─▶ LineOrder (order, key): one byte string per line
-//!                        number, float, version, month: strings that order as numbers, versions … do
-//!                        (text in a locale with an order of its own: the crate's collation)
+//!                        number, float, version, month: strings in the order of numbers, versions …
+//!                        (text in a locale with its own order: the crate's collation)
 //!   blocks ─ collect ─▶ counted (table) or listed (lines) ─ engine ─▶ runs ─ output (merge, print) ─▶ bytes
 //! ```
-//! Declined: `-R`, `-c` (it may have to report the disorder), `-o`, `--debug`,
-//! `--files0-from`, `--compress-program`, obsolete keys, `-g` with `-m` or `-C`, and whatever sort would complain about.
-//! Handed over at the end of input: two NaNs or more under `-g`.
+//! Declined: `-R`, `-c` (it may have to report the disorder), `-o`, `--debug`, `--files0-from`,
+//! `--compress-program`, obsolete keys, `-g` with `-m` or `-C`, and what sort would report as an error. Falls
+//! back at the end of input: with two NaNs or more under `-g`.
 
 mod big_integer;
 mod collect;
@@ -58,7 +58,7 @@ pub use topk::TopK;
 
 use crate::{Accept, Class, Command, Context, Facts, Input, LastLine, Lines, TemporaryFiles, Touches};
 
-/// All that pelton knows of `sort`.
+/// The tool row of `sort`.
 pub(crate) static TOOL: Tool = Tool {
     name: "sort",
     family: Family::GnuCoreutils,
@@ -113,7 +113,7 @@ pub(crate) static TOOL: Tool = Tool {
     ),
 };
 
-/// An option may stand among letters: any `o` behind a dash is too near to one.
+/// Whether it writes no file. An option may be among other letters: any `o` after a dash counts.
 fn only_prints(args: &[&str]) -> bool {
     !args.iter().any(|arg| arg.starts_with("--o") || is_letters_with(arg, 'o'))
 }
@@ -131,15 +131,15 @@ fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unrea
     Unreadable::dies(format!("{}: {what}: {name}: {}\n", caller.called, caller.reason(error)), 2)
 }
 
-/// Reads sort's arguments.
+/// Parses sort's arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     Ok(Box::new(Sort { options: SortOptions::parse(args, context)? }))
 }
 
-/// `sort`.
+/// The `sort` command.
 #[derive(Clone, Debug)]
 pub struct Sort {
-    /// What it was asked to do.
+    /// The parsed options.
     pub options: SortOptions,
 }
 
@@ -171,7 +171,7 @@ impl Command for Sort {
         Some(self.options.resume_args.clone())
     }
 
-    /// Where keys are equal, whole lines decide: unless the first of equals is kept, or their order.
+    /// Whole lines break ties between equal keys, unless the first of equals is kept, or their order.
     fn forgets_order(&self) -> bool {
         let options = &self.options;
         let reads_lines = options.terminator == b'\n' && options.inputs == [Input::Stdin];

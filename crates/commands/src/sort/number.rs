@@ -1,47 +1,47 @@
-//! `-n` and `-h`: decimal numbers of any length as byte strings that order as the numbers do.
+//! `-n` and `-h`: encodes decimal numbers of any length as byte strings in numeric order.
 //!
 //! ```text
 //!   123.450   sign and exponent 3, then pairs of digits 12 34 50, then the end:  b5 0d 23 33 00
-//!   -x        every byte of x complemented; zero stands between
+//!   -x        every byte of x complemented; zero lies between
 //! ```
-//! Numbers of up to twelve digits fit in one window of the engine, so that they are never parsed twice. No number is
-//! the beginning of another, so that further keys can follow.
+//! Numbers of up to twelve digits fit in one window of the engine and are never parsed twice. The encoding is
+//! prefix-free, so that further keys can follow.
 
-/// Zero, and everything that is no number.
+/// Zero, and every invalid number.
 const ZERO: u8 = 0x80;
-/// Smaller than any exponent that has a byte of its own; the exponent follows.
+/// Smaller than any exponent with its own byte; the exponent follows.
 const TINY: u8 = 0x81;
 /// The byte of exponent [`EXPONENT_MIN`].
 const FIRST: u8 = 0x82;
-/// Exponents with a byte of their own.
+/// Exponents with their own byte.
 const EXPONENT_MIN: i64 = -30;
 const EXPONENT_MAX: i64 = 80;
-/// Greater than those; the exponent follows.
+/// Greater than these; the exponent follows.
 const HUGE: u8 = 0xf5;
 
-/// What sort takes for the thousands separator where the locale has none: a byte beyond `signed char`, which meets
-/// a comparison of unsigned ones. `1\x802` is twelve.
+/// sort's thousands separator where the locale has none: a byte beyond `signed char`, which it compares with
+/// unsigned ones. `1\x802` is twelve.
 pub(crate) const STRAY_SEPARATOR: u8 = 0x80;
 
-/// What sort skips before a number, and takes for white space between fields.
+/// Whether sort skips the byte before a number, and treats it as white space between fields.
 #[inline]
 pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n')
 }
 
-/// `text` without leading blanks.
+/// Returns `text` without leading blanks.
 #[inline]
 pub(crate) fn skip_blanks(text: &[u8]) -> &[u8] {
     let blanks = text.iter().take_while(|byte| is_blank(**byte)).count();
     &text[blanks..]
 }
 
-/// Appends what `-n` compares of `text`, in which `thousands` may stand between digits.
+/// Appends the encoding of `text` for `-n`, with optional `thousands` between digits.
 pub(crate) fn encode_numeric(text: &[u8], thousands: u8, out: &mut Vec<u8>) {
     encode_number(skip_blanks(text), thousands, out);
 }
 
-/// Appends what `-h` compares of `text`: the unit counts before the number does.
+/// Appends the encoding of `text` for `-h`: the unit is compared before the number.
 pub(crate) fn encode_human(text: &[u8], thousands: u8, out: &mut Vec<u8>) {
     let text = skip_blanks(text);
     let (negative, magnitude) = sign(text);
@@ -57,8 +57,8 @@ fn sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// The power of 1000 that a suffix stands for; 0 if the number is zero or absent. A separator is skipped where a digit
-/// follows, but not the stray one.
+/// Returns the power of 1000 of a suffix; 0 if the number is zero or absent. Skips a separator before a
+/// digit, but not the stray one.
 fn unit_order(magnitude: &[u8], thousands: u8) -> u8 {
     let mut nonzero = false;
     let mut at = 0;
@@ -97,7 +97,7 @@ fn unit_order(magnitude: &[u8], thousands: u8) -> u8 {
     }
 }
 
-/// Appends the order of the number at the beginning of `text`.
+/// Appends the encoding of the number at the start of `text`.
 fn encode_number(text: &[u8], thousands: u8, out: &mut Vec<u8>) {
     let (negative, magnitude) = sign(text);
     let start = out.len();
@@ -110,7 +110,7 @@ fn encode_number(text: &[u8], thousands: u8, out: &mut Vec<u8>) {
 fn encode_magnitude(text: &[u8], thousands: u8, out: &mut Vec<u8>) {
     let leading = text.iter().take_while(|byte| **byte == b'0' || **byte == thousands).count();
     let text = &text[leading..];
-    // A separator counts as part of the number only behind a digit, or among leading zeros.
+    // A separator is part of the number only after a digit, or among leading zeros.
     let mut len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut separators = 0;
     if len > 0 && text.get(len) == Some(&thousands) {
@@ -148,7 +148,7 @@ fn push_exponent(exponent: i64, out: &mut Vec<u8>) {
     }
 }
 
-/// Two digits a byte, without trailing zeros, then the end, which is less than any pair.
+/// Appends two digits per byte, without trailing zeros, then the end, which is less than any pair.
 fn push_digits<'a>(mut digits: impl Iterator<Item = &'a u8>, out: &mut Vec<u8>) {
     const END: u8 = 0;
     const PAIR_MIN: u8 = 1;

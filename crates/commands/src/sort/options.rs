@@ -1,4 +1,4 @@
-//! sort's arguments, as GNU sort 9.1 reads them; what it would complain about is declined.
+//! sort's arguments, as GNU sort 9.1 parses them; its errors are declined.
 
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::{Accept, Charset, Context, Declined, Input};
@@ -6,57 +6,57 @@ use crate::{Accept, Charset, Context, Declined, Input};
 use super::key::{Conventions, End, Ignore, Key, Kind, Start};
 use super::order::LineOrder;
 
-/// What sort is to do.
+/// The operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Sort.
     Sort,
     /// Merge sorted inputs (`-m`).
     Merge,
-    /// Say by the status alone whether the input is sorted (`-C`).
+    /// Report only by the status whether the input is sorted (`-C`).
     Check,
-    /// The same, and show the first line out of order on standard error (`-c`).
+    /// As `Check`, and show the first line out of order on standard error (`-c`).
     Report,
 }
 
 impl Mode {
-    /// Whether lines are only looked at (`-c`, `-C`): none is printed.
+    /// Whether lines are only checked (`-c`, `-C`): none is printed.
     pub fn only_checks(self) -> bool {
         matches!(self, Mode::Check | Mode::Report)
     }
 }
 
-/// sort's arguments, understood.
+/// The parsed arguments of sort.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortOptions {
-    /// What to do.
+    /// The operation.
     pub mode: Mode,
-    /// The keys, with what they inherit from global options. Empty: the whole line.
+    /// The keys, with inherited global options. Empty: the whole line.
     pub keys: Vec<Key>,
-    /// What separates fields (`-t`); blanks if nothing.
+    /// The field separator (`-t`); blanks if `None`.
     pub separator: Option<u8>,
-    /// `-r`, as far as it decides between lines with equal keys; without keys it is the whole order.
+    /// `-r`, as far as it breaks ties between equal keys; without keys it reverses the whole order.
     pub reverse: bool,
     /// `-s`.
     pub stable: bool,
     /// `-u`.
     pub unique: bool,
-    /// What ends a line.
+    /// The line terminator.
     pub terminator: u8,
-    /// What is sorted.
+    /// The inputs.
     pub inputs: Vec<Input>,
-    /// What the locale says of text and numbers.
+    /// The locale's rules for text and numbers.
     pub conventions: Conventions,
-    /// How much memory it may use (`-S`), in bytes.
+    /// The memory limit (`-S`), in bytes.
     pub size_bytes: Option<usize>,
-    /// Where it puts what does not fit (`-T`): the first directory.
+    /// The first directory for temporary files (`-T`).
     pub directory: Option<Vec<u8>>,
     /// The arguments without operands.
     pub resume_args: Vec<Vec<u8>>,
 }
 
 impl Default for SortOptions {
-    /// `sort`.
+    /// Returns the options of a plain `sort`.
     fn default() -> Self {
         SortOptions {
             mode: Mode::Sort,
@@ -95,9 +95,9 @@ enum Id {
     Unserved(&'static str),
 }
 
-/// Keys beyond this are declined: it bounds what one line can add to a run.
+/// More keys are declined: this bounds what one line can add to a run.
 const KEYS_MAX: usize = 32;
-/// How many files one merge takes; more are merged in rounds, which shows where they are not sorted.
+/// Number of files in one merge; more are merged in rounds, which shows if they are not sorted.
 const MERGE_MAX: usize = 16;
 
 const TABLE: &[Opt<Id>] = &[
@@ -133,7 +133,7 @@ const TABLE: &[Opt<Id>] = &[
     long(Id::Unserved("--random-source"), "random-source", Takes::Value),
 ];
 
-/// What the ordering letters say, of a key or globally.
+/// The ordering letters of a key or the global ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Letters {
     blanks_before_start: bool,
@@ -141,12 +141,12 @@ struct Letters {
     ignore: Option<Ignore>,
     fold: bool,
     kind: Option<Kind>,
-    /// Two letters contradict each other.
+    /// Whether two letters conflict.
     clash: bool,
     reverse: bool,
 }
 
-/// Which end of a key a `b` speaks of.
+/// Which end of a key a `b` applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Start,
@@ -155,7 +155,7 @@ enum At {
 }
 
 impl Letters {
-    /// Reads one letter; false if it is none.
+    /// Parses one letter. Returns `false` for an unknown one.
     fn read(&mut self, letter: u8, at: At) -> Accept<bool> {
         match letter {
             b'b' => {
@@ -182,7 +182,7 @@ impl Letters {
         self.kind = Some(kind);
     }
 
-    /// Nothing but, perhaps, the direction: the key inherits the global letters.
+    /// Whether only the direction may be set: the key then inherits the global letters.
     fn are_default(&self) -> bool {
         Letters { reverse: false, ..*self } == Letters::default()
     }
@@ -193,7 +193,7 @@ impl Letters {
     }
 }
 
-/// A key as `-k` says it.
+/// A key as written in `-k`.
 #[derive(Clone, Copy, Debug)]
 struct RawKey {
     start: (usize, usize),
@@ -237,7 +237,7 @@ impl RawKey {
 }
 
 impl SortOptions {
-    /// Reads the arguments (without the command's name).
+    /// Parses the arguments (without the command's name).
     pub fn parse(args: &[Vec<u8>], context: &Context) -> Accept<SortOptions> {
         let parsed = parse(args, TABLE, Order::Anywhere)?;
         let operands = parsed.operands();
@@ -327,7 +327,8 @@ impl SortOptions {
         if self.keys.len() > KEYS_MAX {
             return Declined::because(format!("more than {KEYS_MAX} keys"));
         }
-        // More than memory holds goes to the real one as one input: a line without an end would be joined with the next input's first.
+        // Input beyond memory goes to the real sort as one stream: a line without terminator would be joined
+        // with the next input's first line.
         if self.inputs.len() > 1 && self.order().may_meet_nan() {
             return Declined::because("-g of several inputs");
         }
@@ -349,7 +350,7 @@ impl SortOptions {
         }
     }
 
-    /// The order of lines. With `-u`, lines are the same if their keys are.
+    /// Returns the order of lines. With `-u`, lines are equal if their keys are.
     pub fn order(&self) -> LineOrder {
         let stable = self.stable || self.unique;
         LineOrder::in_locale(self.keys.clone(), self.separator, self.reverse, stable, self.conventions)
@@ -383,7 +384,7 @@ fn is_size(text: &[u8]) -> bool {
     }
 }
 
-/// `-S`: of memory, where it is a share of all, the machine's own limit is as good.
+/// Parses `-S`. For a percentage, the default limit is as good.
 fn size_bytes(text: &[u8]) -> Option<usize> {
     let (number, unit) = match text {
         [_, .., b'%'] => return None,
@@ -395,7 +396,7 @@ fn size_bytes(text: &[u8]) -> Option<usize> {
     Some(plain_number(number)?.saturating_mul(unit))
 }
 
-/// `F[.C][letters][,F[.C][letters]]`.
+/// Parses `F[.C][letters][,F[.C][letters]]`.
 fn read_key(text: &[u8]) -> Accept<RawKey> {
     let bad = || Declined::new(format!("-k {}", text.escape_ascii()));
     let mut key = RawKey::LINE;

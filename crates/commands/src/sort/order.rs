@@ -1,4 +1,4 @@
-//! The order that the options define, as the engine wants it: one byte string per line, and a tie-break.
+//! The order that the options define, in the engine's form: one byte string per line, and a tie-break.
 
 use std::cmp::Ordering;
 
@@ -10,31 +10,32 @@ use super::float::is_nan;
 use super::key::{Conventions, Key, Kind};
 use super::text::window;
 
-/// Which byte string a line is compared by.
+/// The byte string that represents a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shape {
     /// The line.
     Line,
     /// A part of the line.
     Slice(Key),
-    /// Something computed from a part of the line.
+    /// A string computed from a part of the line.
     Computed(Key),
-    /// The beginning of what text is compared by in a locale's order.
+    /// The beginning of the encoding of text in a locale's order.
     Beginning(Key, &'static Collation),
-    /// Something computed from several parts; of text in a locale's order, that beginning, which ends it.
+    /// A string computed from several parts; of text in a locale's order, that beginning, which ends it.
     Several,
 }
 
-/// How much of what a key is compared by.
+/// How much of a key's encoding is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
-    /// For text in a locale's order: its beginning, which tells most texts apart and is a seventh of all.
+    /// For text in a locale's order: its beginning, which distinguishes most texts and is a seventh of the
+    /// whole.
     Beginning(&'static Collation),
     /// All of it.
     Whole,
 }
 
-/// What lines are compared by next, where all before was equal.
+/// The next comparison, if all earlier ones are equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Comparison {
     key: Key,
@@ -46,7 +47,7 @@ impl Comparison {
         Comparison { key, extent: Extent::Whole }
     }
 
-    /// Appends what is compared of `text`, the part that the key takes.
+    /// Appends the encoding of `text`, the key's part.
     fn append(&self, text: &[u8], conventions: Conventions, out: &mut Vec<u8>) {
         match self.extent {
             Extent::Beginning(collation) => self.key.encode_beginning(text, collation, out),
@@ -54,7 +55,7 @@ impl Comparison {
         }
     }
 
-    /// Compares the parts that the key takes of two lines.
+    /// Compares the key's parts of two lines.
     fn compare(&self, a: &[u8], b: &[u8], conventions: Conventions) -> Ordering {
         if a == b {
             return Ordering::Equal;
@@ -70,7 +71,7 @@ impl Comparison {
     }
 }
 
-/// What a key is compared by, one step after another.
+/// Returns the comparisons of a key, in order.
 fn steps_of(key: Key, conventions: Conventions) -> impl Iterator<Item = Comparison> {
     let collation = conventions.collation.filter(|_| key.kind == Kind::Bytes);
     let beginning =
@@ -78,39 +79,39 @@ fn steps_of(key: Key, conventions: Conventions) -> impl Iterator<Item = Comparis
     beginning.into_iter().chain([Comparison::whole(key)])
 }
 
-/// How lines are ordered, and which of them are the same.
+/// The order of lines, and their equality.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineOrder {
     shape: Shape,
     separator: Option<u8>,
     descending: bool,
     tie: Tie,
-    /// All that is compared, one after another.
+    /// All comparisons, in order.
     steps: Vec<Comparison>,
-    /// The shape covers so many of them. What follows decides then, for [`Tie::Step`].
+    /// How many of them the shape covers. The others break ties, for [`Tie::Step`].
     lead: usize,
-    /// Lines with equal keys are compared as a whole.
+    /// Whether lines with equal keys are compared as a whole.
     whole: bool,
     conventions: Conventions,
 }
 
-/// Where a line's key is.
+/// The position of a line's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyPlace {
     /// In the line: from, to.
     InLine(usize, usize),
-    /// It was appended to the buffer.
+    /// Appended to the buffer.
     Appended,
 }
 
 impl LineOrder {
-    /// By these keys, fields being separated by this byte (or blanks); `reverse` and `stable` as in `-r` and `-s`.
-    /// With `-u`, pass `stable`: the first of equal lines is kept.
+    /// Orders by these keys, with this field separator (or blanks); `reverse` and `stable` as in `-r` and
+    /// `-s`. With `-u`, pass `stable`: the first of equal lines is kept.
     pub fn new(keys: Vec<Key>, separator: Option<u8>, reverse: bool, stable: bool) -> Self {
         LineOrder::in_locale(keys, separator, reverse, stable, Conventions::C)
     }
 
-    /// The same in another locale.
+    /// Orders in another locale.
     pub fn in_locale(
         mut keys: Vec<Key>,
         separator: Option<u8>,
@@ -125,7 +126,8 @@ impl LineOrder {
         }
         let mut steps: Vec<Comparison> =
             keys.into_iter().flat_map(|key| steps_of(key, conventions)).collect();
-        // Up to the first text in a locale's order, all is compared at once; what follows, only where that was equal.
+        // Up to the first text in a locale's order, everything is compared at once; the rest only if that is
+        // equal.
         let text = steps.iter().position(|step| step.extent != Extent::Whole);
         let lead = text.map_or(steps.len(), |text| text + 1);
         if whole && !by_line && conventions.collation.is_some() {
@@ -150,22 +152,22 @@ impl LineOrder {
         LineOrder { shape, separator, descending, tie, steps, lead, whole, conventions }
     }
 
-    /// Whole lines are compared by their bytes: equal lines are identical.
+    /// Whether whole lines are compared by their bytes: equal lines are identical.
     pub fn is_by_line(&self) -> bool {
         self.shape == Shape::Line
     }
 
-    /// Lines that are not identical are never equal.
+    /// Whether different lines are never equal.
     pub fn is_total(&self) -> bool {
         self.whole && self.conventions.collation.is_none()
     }
 
-    /// Lines that are not identical are never equal if one of them is [`alone`](Self::are_alone).
+    /// Whether different lines are never equal if one of them is [`alone`](Self::are_alone).
     pub fn is_total_if_alone(&self) -> bool {
         self.whole
     }
 
-    /// Does this locale know for certain no other line that equals one of these? `text` holds whole lines.
+    /// Whether certainly no other line equals one of these in this locale. `text` holds whole lines.
     pub(crate) fn are_alone(&self, text: &[u8], terminator: u8) -> bool {
         self.conventions.collation.is_none_or(|collation| {
             collation.is_plain(text)
@@ -173,12 +175,12 @@ impl LineOrder {
         })
     }
 
-    /// Some key is compared as `-g` does: there may be lines that only the real sort can order.
+    /// Whether some key is compared as in `-g`: there may be lines that only the real sort can order.
     pub fn may_meet_nan(&self) -> bool {
         self.general_keys().next().is_some()
     }
 
-    /// Is a number of this line NaN?
+    /// Whether a number of this line is NaN.
     pub(crate) fn has_nan(&self, line: &[u8]) -> bool {
         self.general_keys().any(|key| {
             let (from, to) = key.range(line, self.separator);
@@ -198,17 +200,17 @@ impl LineOrder {
         self.tie
     }
 
-    /// Keys are computed, not parts of lines.
+    /// Whether keys are computed, not parts of lines.
     pub(crate) fn is_computed(&self) -> bool {
         matches!(self.shape, Shape::Computed(_) | Shape::Beginning(..) | Shape::Several)
     }
 
-    /// What the engine complements windows with.
+    /// Returns the mask for complementing windows.
     pub(crate) fn flip(&self) -> u64 {
         if self.descending { u64::MAX } else { 0 }
     }
 
-    /// The key of `line`: a part of it, or appended to `computed`.
+    /// Returns the key of `line`: a part of it, or appended to `computed`.
     #[inline]
     pub(crate) fn key(&self, line: &[u8], computed: &mut Vec<u8>) -> KeyPlace {
         match &self.shape {
@@ -243,7 +245,7 @@ impl LineOrder {
         step.key.put_before_others(out, start);
     }
 
-    /// Compares two lines with their keys at hand; where their order is [`Tie::Place`], equal ones stay equal.
+    /// Compares two lines with their keys; with [`Tie::Place`], equal keys stay equal.
     pub(crate) fn compare(&self, a: &Judged<'_>, b: &Judged<'_>) -> Ordering {
         let order = a.window.cmp(&b.window).then_with(|| a.key.cmp(b.key));
         let order = if self.descending { order.reverse() } else { order };
@@ -255,7 +257,7 @@ impl LineOrder {
         })
     }
 
-    /// What the lines are compared by at this step of [`Tie::Step`] and at all after it.
+    /// Compares two lines at this step of [`Tie::Step`] and all later ones.
     pub(crate) fn compare_from_step(&self, first: usize, a: &[u8], b: &[u8]) -> Ordering {
         if a == b {
             return Ordering::Equal;
@@ -263,7 +265,7 @@ impl LineOrder {
         self.compare_by(&self.later()[first..], a, b)
     }
 
-    /// Compares two lines of which nothing is known.
+    /// Compares two lines without prepared keys.
     pub(crate) fn compare_lines(&self, a: &[u8], b: &[u8]) -> Ordering {
         if a == b {
             return Ordering::Equal;
@@ -285,22 +287,22 @@ impl LineOrder {
         &self.steps[self.lead..]
     }
 
-    /// What decides between lines that are equal at this step.
+    /// Returns the tie-break for lines that are equal at this step.
     pub(crate) fn tie_after(&self, step: usize) -> Tie {
         if step + 1 < self.later().len() { Tie::Step(step + 1) } else { Tie::Place }
     }
 
-    /// Is this step's order descending?
+    /// Whether this step's order is descending.
     pub(crate) fn step_descends(&self, step: usize) -> bool {
         self.later()[step].key.reverse
     }
 
-    /// The part of `line` that this step looks at.
+    /// Returns the part of `line` for this step.
     pub(crate) fn step_text<'a>(&self, step: usize, line: &'a [u8]) -> &'a [u8] {
         self.taken(&self.later()[step], line)
     }
 
-    /// Appends what this step compares of the part that it looks at.
+    /// Appends this step's encoding of its part.
     pub(crate) fn append_step(&self, step: usize, text: &[u8], out: &mut Vec<u8>) {
         self.later()[step].append(text, self.conventions, out);
     }
@@ -310,9 +312,9 @@ impl LineOrder {
         &line[from..to]
     }
 
-    /// Appends what tells whether lines are the same to `-u`: they are if these strings are.
+    /// Appends the identity of a line for `-u`: lines are equal if these strings are.
     pub(crate) fn append_identity(&self, judged: &Judged<'_>, out: &mut Vec<u8>) {
-        // A beginning is the beginning of what comes later.
+        // A beginning is a prefix of a later encoding.
         if !matches!(self.shape, Shape::Beginning(..)) {
             out.extend_from_slice(judged.key);
         }
@@ -334,7 +336,7 @@ pub(crate) struct Judged<'a> {
 }
 
 impl<'a> Judged<'a> {
-    /// `line` under `order`; `computed` is scratch space.
+    /// Prepares `line` under `order`; `computed` is scratch space.
     #[inline]
     pub(crate) fn new(line: &'a [u8], order: &LineOrder, computed: &'a mut Vec<u8>) -> Self {
         computed.clear();

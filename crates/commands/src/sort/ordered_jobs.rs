@@ -1,11 +1,11 @@
-//! Work done by several, whose results leave in order.
+//! Jobs done by several threads, with results in order.
 //!
 //! ```text
-//!   work ── cut (under a lock) ──▶ job 4: a helper   job 5: a helper   job 6: whoever asks for output
-//!                                    └──── done, kept until it is its turn ────▶ out
+//!   work ── cut (under a lock) ──▶ job 4: a helper   job 5: a helper   job 6: the caller of output
+//!                                    └──── done, kept until its turn ────▶ out
 //! ```
-//! Helpers stay from one call to the next, so that they work while the output is written: they must be called back before
-//! the process is copied.
+//! Helpers persist between calls, so that they work while the output is written: they must be detached before
+//! the process forks.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -14,24 +14,24 @@ use std::thread::JoinHandle;
 
 use pelton_stream::team::Helpers;
 
-/// So many jobs may be done, or in work, for each worker before the first of them is asked for.
+/// Jobs per worker that may be done or in progress before the first of them is requested.
 const AHEAD: usize = 3;
 
-/// What there is to do.
+/// The work.
 pub(super) trait Work: Debug + Send + Sync + 'static {
-    /// How far it has been cut.
+    /// The state of cutting.
     type Cutter: Debug + Default + Send;
-    /// A piece of it, which does not depend on the others.
+    /// A piece of it, independent of the others.
     type Job: Send;
 
-    /// The next job.
+    /// Returns the next job.
     fn cut(&self, cutter: &mut Self::Cutter) -> Option<Self::Job>;
 
-    /// Does it, appending what comes of it to `out`.
+    /// Does a job, appending its result to `out`.
     fn work(&self, job: Self::Job, out: &mut Vec<u8>);
 }
 
-/// Work, and who does it.
+/// The work and its threads.
 #[derive(Debug)]
 pub(super) struct Ordered<W: Work> {
     shared: Arc<Shared<W>>,
@@ -49,32 +49,32 @@ struct Shared<W: Work> {
 #[derive(Debug, Default)]
 struct Board<C> {
     cutter: C,
-    /// How many jobs have been cut, and the results of how many of them have left.
+    /// The number of jobs cut, and of results output.
     cut: usize,
     left: usize,
     done: BTreeMap<usize, Vec<u8>>,
-    /// Nothing more can be cut.
+    /// Whether nothing more can be cut.
     ended: bool,
     helpers: usize,
-    /// How many helpers there should be.
+    /// The wanted number of helpers.
     target: usize,
-    /// Buffers to be used again.
+    /// Buffers for reuse.
     pool: Vec<Vec<u8>>,
 }
 
 impl<W: Work> Ordered<W> {
-    /// Nothing has been done yet; those of `crew` may help.
+    /// Starts with nothing done; threads of `crew` may help.
     pub(super) fn new(work: W, crew: &Helpers) -> Self {
         let (board, moved) = (Mutex::default(), Condvar::new());
         Ordered { shared: Arc::new(Shared { work, crew: crew.clone(), board, moved }), helpers: Vec::new() }
     }
 
-    /// What is to be done.
+    /// Returns the work.
     pub(super) fn work(&self) -> &W {
         &self.shared.work
     }
 
-    /// Appends what comes next; false if there is nothing more.
+    /// Appends the next result. Returns `false` if there is none.
     pub(super) fn next(&mut self, out: &mut Vec<u8>) -> bool {
         self.hire();
         let shared = &*self.shared;
@@ -104,7 +104,7 @@ impl<W: Work> Ordered<W> {
         }
     }
 
-    /// As many helpers as are wanted now.
+    /// Starts as many helpers as are wanted now.
     fn hire(&mut self) {
         let mut board = self.shared.lock();
         if board.ended || !self.shared.crew.may_help() {
@@ -115,7 +115,7 @@ impl<W: Work> Ordered<W> {
             let shared = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name("pelton worker".to_owned());
             let Ok(helper) = thread.spawn(move || shared.crew.as_hired(|| shared.help())) else {
-                // There are no more to be had.
+                // No more threads are available.
                 break;
             };
             board.helpers += 1;
@@ -125,12 +125,12 @@ impl<W: Work> Ordered<W> {
         self.shared.moved.notify_all();
     }
 
-    /// Goes on alone.
+    /// Stops all helpers.
     pub(super) fn detach(&mut self) {
         self.shared.lock().target = 0;
         self.shared.moved.notify_all();
         for helper in self.helpers.drain(..) {
-            // One that panicked has brought the process down, or the test that it was part of.
+            // A panicking helper has ended the process, or the test that it belongs to.
             let _ = helper.join();
         }
     }
@@ -147,7 +147,7 @@ impl<W: Work> Shared<W> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A job, and its number; `None` if there is nothing, or enough is under way.
+    /// Takes a job and its number; `None` if there is none, or enough are in flight.
     fn take(&self, board: &mut Board<W::Cutter>) -> Option<(usize, W::Job)> {
         if board.ended || board.cut - board.left >= AHEAD * (1 + board.helpers) {
             return None;
@@ -159,7 +159,7 @@ impl<W: Work> Shared<W> {
         Some((board.cut - 1, job))
     }
 
-    /// What a helper does, until it is let go or nothing is left.
+    /// Runs a helper, until it is dismissed or nothing is left.
     fn help(&self) {
         let mut board = self.lock();
         while board.helpers <= board.target && !board.ended {
@@ -173,11 +173,11 @@ impl<W: Work> Shared<W> {
             };
         }
         board.helpers -= 1;
-        // Somebody may wait for what was just found to be the end.
+        // A waiting thread may need this to notice the end.
         self.moved.notify_all();
     }
 
-    /// Does a job whose turn it is not.
+    /// Does a job before its turn.
     fn ahead_of_turn(&self, number: usize, job: W::Job) -> MutexGuard<'_, Board<W::Cutter>> {
         let mut done = self.lock().pool.pop().unwrap_or_default();
         self.work.work(job, &mut done);

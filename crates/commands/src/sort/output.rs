@@ -1,4 +1,4 @@
-//! Printing sorted runs, a block at a time, so that nobody needs room for all of it twice.
+//! Prints sorted runs, a block at a time, so that no memory for a second copy is needed.
 
 use pelton_stream::Holding;
 use pelton_stream::team::Helpers;
@@ -12,24 +12,24 @@ use super::render::RunWork;
 use super::run::{Piece, Short, SortedRun};
 use super::spill::Complaint;
 
-/// How many lines are fetched together, before they are printed.
+/// Lines that are prefetched together before they are printed.
 const AHEAD: usize = 32;
 
-/// What is left to print.
+/// The remaining output.
 #[derive(Debug)]
 pub(crate) struct Output {
     lines: Lines,
     terminator: u8,
     printer: Printer,
-    /// How many lines may still leave.
+    /// Lines that may still be printed.
     limit: u64,
-    /// What all of it takes of the memory that is shared.
+    /// Its reservation of shared memory.
     _held: Option<Holding>,
 }
 
 #[derive(Debug)]
 enum Lines {
-    /// A run, which of its pieces is being printed, and how many lines of that have been.
+    /// A run, the piece being printed, and the number of its lines printed.
     One(SortedRun, usize, usize),
     Shared(Ordered<RunWork>),
     Stored(Ordered<RangeWork>),
@@ -37,7 +37,7 @@ enum Lines {
 }
 
 impl Output {
-    /// Of these runs, each already without duplicates if `unique`; others may help to print all of it.
+    /// Makes the output of these runs, each already without duplicates if `unique`.
     pub(crate) fn new(
         order: LineOrder,
         terminator: u8,
@@ -55,7 +55,7 @@ impl Output {
         Output { lines, terminator, printer: Printer::new(style), limit: u64::MAX, _held: None }
     }
 
-    /// Others may help to print all of it. To be said last.
+    /// Lets helpers print all of it. Call it last.
     pub(crate) fn with_crew(mut self, crew: &Helpers) -> Self {
         if self.limit < u64::MAX {
             return self;
@@ -72,12 +72,12 @@ impl Output {
         self
     }
 
-    /// It takes so much of the memory that is shared, until it is dropped.
+    /// Keeps this reservation of shared memory until it is dropped.
     pub(super) fn holding(self, held: Option<Holding>) -> Self {
         Output { _held: held, ..self }
     }
 
-    /// Nobody helps from now on.
+    /// Stops all helpers.
     pub(crate) fn detach(&mut self) {
         match &mut self.lines {
             Lines::Shared(work) => work.detach(),
@@ -86,7 +86,7 @@ impl Output {
         }
     }
 
-    /// What sort says of lines that could not be read back.
+    /// Returns sort's message if lines could not be read back.
     pub(crate) fn failed(&self) -> Option<Complaint> {
         match &self.lines {
             Lines::Stored(work) => work.work().failure(),
@@ -94,9 +94,9 @@ impl Output {
         }
     }
 
-    /// Of lines that were stored.
+    /// Makes the output of spilled lines.
     pub(super) fn stored(merging: Ordered<RangeWork>, terminator: u8) -> Self {
-        // The printer is theirs.
+        // The jobs have their own printers.
         let printer = Printer::new(Style::Every);
         Output { lines: Lines::Stored(merging), terminator, printer, limit: u64::MAX, _held: None }
     }
@@ -120,12 +120,12 @@ impl Output {
         Some(more && self.limit > 0)
     }
 
-    /// Prints no more than this many lines.
+    /// Limits the number of lines printed.
     pub(crate) fn with_limit(self, limit: u64) -> Self {
         Output { limit, ..self }
     }
 
-    /// Appends at least `bytes` to `out`, or all that is left: then false.
+    /// Appends at least `bytes` to `out`, or the rest: then returns `false`.
     pub(crate) fn print(&mut self, bytes: usize, out: &mut Vec<u8>) -> bool {
         if self.limit == 0 {
             return false;
@@ -169,7 +169,7 @@ impl Output {
     }
 }
 
-/// The piece with the next line.
+/// Returns the piece with the next line.
 #[inline]
 fn next_piece<'a>(run: &'a SortedRun, place: &mut usize, at: &mut usize) -> Option<Piece<'a>> {
     loop {

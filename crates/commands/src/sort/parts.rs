@@ -1,11 +1,11 @@
-//! The sort shared by several: entries are dealt into parts that follow each other, and each part is sorted by one.
+//! The parallel sort: entries are dealt into consecutive parts, and one worker sorts each part.
 //!
 //! ```text
-//!   lists (a few per worker) ── windows skip what all share ──▶ the digit that tells most
-//!     each list dealt by that digit, where it stands ──▶ groups of parts, gathered from all lists ──▶ engine
+//!   lists (a few per worker) ── windows skip the common prefix ──▶ the most selective digit
+//!     each list dealt by that digit, in place ──▶ groups of parts, gathered from all lists ──▶ engine
 //! ```
-//! A sample sort would cut more evenly; dealing costs no search per entry, and what turns out too large is dealt again by
-//! its next bits. Merging sorted lists instead would cost several times as much per line.
+//! A sample sort would cut more evenly; dealing needs no search per entry, and a part that is too large is
+//! dealt again by its next bits. Merging sorted lists instead would cost several times as much per line.
 
 use std::ops::Range;
 
@@ -16,21 +16,21 @@ use super::engine::{Engine, Item};
 use super::memory_budget::make_room;
 use super::radix::{Digit, deal_from_aside};
 
-/// Fewer entries than this are sorted by one.
+/// Fewer entries are sorted by one thread.
 const TOGETHER_MIN: usize = 1 << 16;
-/// A list is dealt in pieces of so many entries: more of them, and what is copied aside leaves the caches.
+/// Entries per piece of a list: with more, the auxiliary copy leaves the caches.
 const PIECE_ITEMS: usize = 1 << 17;
-/// The digit has so many bits, as far as so many differ: a piece must have several entries in a part, or gathering them
-/// costs more than dealing did.
+/// Bits of the digit, if enough bits differ: a piece must have several entries per part, or gathering costs
+/// more than dealing.
 const BITS_MIN: u32 = 6;
 const BITS_MAX: u32 = 12;
-/// So many groups are made, unless a part is larger.
+/// The number of groups, unless a part is larger.
 const GROUPS: usize = 64;
-/// What is larger than this share of all, one worker would take too long for.
+/// A part above this share of the total would take one worker too long.
 const LARGE_SHARE: usize = 8;
 
-/// Sorts the entries of all these lists; of those with equal keys only the first stays, if `unique`. What comes back
-/// is in order, list by list, and equal keys are in one list. The entries must be as [`Engine::sort`] wants them.
+/// Sorts the entries of all lists; with `unique`, only the first of equal keys stays. The results are in
+/// order, list by list, and equal keys are in one list. The entries must be as for [`Engine::sort`].
 pub(super) fn sort_lists<I: Item>(
     engine: &Engine<'_>,
     lists: Vec<Vec<I>>,
@@ -76,22 +76,22 @@ struct Sharing<'a> {
     crew: &'a Helpers,
 }
 
-/// Parts, as they were dealt, that are gathered and sorted by one worker.
+/// Dealt parts that one worker gathers and sorts.
 struct Group {
     parts: Range<usize>,
     len: usize,
 }
 
-/// What comes one after another.
+/// Consecutive output.
 enum Stretch {
-    /// What is sorted by one worker each.
+    /// Groups, each sorted by one worker.
     Groups(Vec<Group>),
     /// A part that is dealt again.
     Large(usize),
 }
 
 impl Sharing<'_> {
-    /// Sorts entries whose windows show their keys from `depth` on.
+    /// Sorts entries whose windows hold their keys from `depth` on.
     fn sort<I: Item>(&self, pieces: &mut [&mut [I]], depth: usize, sorted: &mut Vec<Vec<I>>) {
         let total: usize = pieces.iter().map(|piece| piece.len()).sum();
         let (depth, differing) = self.engine.skip_shared_together(pieces, depth, self.crew);
@@ -119,7 +119,7 @@ impl Sharing<'_> {
         }
     }
 
-    /// Deals each piece by itself; for each, where its parts end.
+    /// Deals each piece separately. Returns the ends of its parts.
     fn deal<I: Item>(&self, pieces: &mut [&mut [I]], digit: &Digit) -> Vec<Vec<usize>> {
         let mut ends = vec![vec![0; digit.count()]; pieces.len()];
         let jobs = pieces.iter_mut().zip(&mut ends);
@@ -127,7 +127,7 @@ impl Sharing<'_> {
         ends
     }
 
-    /// Neighbouring parts together, those that are large alone.
+    /// Groups adjacent parts; large ones stay alone.
     fn stretches(&self, ends: &[Vec<usize>], total: usize) -> Vec<Stretch> {
         let parts = ends.first().map_or(0, Vec::len);
         let wanted = total / GROUPS + 1;
@@ -155,7 +155,7 @@ impl Sharing<'_> {
         stretches
     }
 
-    /// Gathers groups, one behind another, and sorts each.
+    /// Gathers groups, one after another, and sorts each.
     fn sort_groups<I: Item>(
         &self,
         groups: &[Group],
@@ -168,7 +168,7 @@ impl Sharing<'_> {
         make_room(&mut items, sizes.iter().sum());
         append_parts(&mut items, &sizes, |rooms| {
             let mut jobs: Vec<_> = groups.iter().zip(rooms).zip(&mut kept).collect();
-            // The largest first, so that nobody is left with one at the end.
+            // The largest first, so that no worker gets one at the end.
             jobs.sort_unstable_by_key(|((group, _), _)| std::cmp::Reverse(group.len));
             self.crew.each(jobs, |(): &mut (), ((group, room), kept)| {
                 let Some(items) = room.copy(group.slices(pieces, ends)) else { return };
@@ -186,7 +186,7 @@ impl Sharing<'_> {
 }
 
 impl Group {
-    /// Its entries, part by part.
+    /// Returns its entries, part by part.
     fn slices<'a, I>(
         &self,
         pieces: &'a [&mut [I]],
@@ -196,7 +196,7 @@ impl Group {
         self.parts.clone().flat_map(of_part)
     }
 
-    /// Where each part lies once they are gathered.
+    /// Returns the range of each part after gathering.
     fn ranges(&self, ends: &[Vec<usize>]) -> Vec<Range<usize>> {
         let lens = self.parts.clone().map(|part| ends.iter().map(|ends| place(ends, part).len()).sum());
         let range = |start: &mut usize, len: usize| {
@@ -207,12 +207,12 @@ impl Group {
     }
 }
 
-/// Where a part lies in a piece.
+/// Returns the range of a part in a piece.
 fn place(ends: &[usize], part: usize) -> Range<usize> {
     part.checked_sub(1).map_or(0, |before| ends[before])..ends[part]
 }
 
-/// Moves the first of equal entries to the front; says how many those are.
+/// Moves the first of equal entries to the front. Returns their number.
 fn keep_first<I: Item>(engine: &Engine<'_>, items: &mut [I]) -> usize {
     let mut kept = 0;
     for at in 0..items.len() {
@@ -224,7 +224,7 @@ fn keep_first<I: Item>(engine: &Engine<'_>, items: &mut [I]) -> usize {
     kept
 }
 
-/// Of stretches of these sizes, only so many stay.
+/// Closes the gaps between the kept entries of stretches of these sizes.
 fn close_up<I: Item>(items: &mut Vec<I>, sizes: &[usize], kept: &[usize]) {
     let (mut from, mut to) = (0, 0);
     for (size, kept) in sizes.iter().zip(kept) {

@@ -1,20 +1,20 @@
-//! What becomes of sorted lines: printed, printed once, or counted.
+//! Output of sorted lines: all, once, or counted.
 
-/// Which lines of a group of identical ones are printed, and whether with their number: what `uniq` does.
+/// Which lines of a group of identical ones are printed, and whether with their number, as in `uniq`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupStyle {
-    /// A line that occurs once.
+    /// Prints a line that occurs once.
     pub single: bool,
-    /// One of several.
+    /// Prints one of several.
     pub one_of_many: bool,
-    /// All the others.
+    /// Prints all the others.
     pub others_of_many: bool,
-    /// With the number before it.
+    /// Prints the number before it.
     pub counted: bool,
 }
 
 impl GroupStyle {
-    /// How many lines are printed of a group of so many.
+    /// Returns how many lines are printed for a group of `count`.
     pub(crate) fn times(&self, count: u64) -> u64 {
         match count {
             0 => 0,
@@ -31,17 +31,17 @@ pub(crate) enum Style {
     Every,
     /// Once.
     Once,
-    /// As groups of identical lines.
+    /// In groups of identical lines.
     Groups(GroupStyle),
-    /// Once, behind how often they occur: not for anybody else to read.
+    /// Once, after its count: for spill files only.
     Stored,
 }
 
-/// Prints lines that come in order.
+/// Prints lines that arrive in order.
 #[derive(Debug)]
 pub(crate) struct Printer {
     style: Style,
-    /// The group that may not have ended.
+    /// The group in progress.
     group: Vec<u8>,
     count: u64,
 }
@@ -51,12 +51,12 @@ impl Printer {
         Printer { style, group: Vec::new(), count: 0 }
     }
 
-    /// How it prints.
+    /// Returns the style.
     pub(crate) fn style(&self) -> Style {
         self.style
     }
 
-    /// Takes a line with its terminator, and how often it occurs.
+    /// Adds a line with its terminator, and its number of occurrences.
     #[inline]
     pub(crate) fn add(&mut self, line: &[u8], count: u64, out: &mut Vec<u8>) {
         match self.style {
@@ -77,7 +77,7 @@ impl Printer {
         }
     }
 
-    /// Prints what was held back.
+    /// Prints the group in progress.
     pub(crate) fn end_group(&mut self, out: &mut Vec<u8>) {
         let Style::Groups(style) = self.style else { return };
         for _ in 0..style.times(self.count) {
@@ -90,7 +90,7 @@ impl Printer {
     }
 }
 
-/// A line behind its count: hexadecimal digits and a colon, none of which ends lines.
+/// Appends a line after its count: hexadecimal digits and a colon, none of which ends lines.
 fn push_stored(line: &[u8], count: u64, out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digits = (u64::BITS - count.leading_zeros()).div_ceil(4).max(1);
@@ -99,7 +99,7 @@ fn push_stored(line: &[u8], count: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(line);
 }
 
-/// What [`Style::Stored`] made of a line: the line, and its count.
+/// Parses an entry of [`Style::Stored`]: the line, and its count.
 #[inline]
 pub(crate) fn parse_stored(entry: &[u8]) -> (&[u8], u64) {
     let mut count = 0;
@@ -113,13 +113,13 @@ pub(crate) fn parse_stored(entry: &[u8]) -> (&[u8], u64) {
     (entry, 1)
 }
 
-/// As `uniq -c` prints it: `%7d `.
+/// Prints a count as `uniq -c` does: `%7d `.
 #[inline]
 pub(crate) fn push_count(count: u64, out: &mut Vec<u8>) {
     const WIDTH: usize = 7;
     const DIGITS_MAX: usize = 20;
     if count < 10 {
-        // Most are.
+        // The usual case.
         let mut text = *b"      0 ";
         text[WIDTH - 1] += count as u8;
         return out.extend_from_slice(&text);

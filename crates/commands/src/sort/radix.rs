@@ -1,31 +1,31 @@
-//! Sorting by windows alone: by those bits in which they differ, the highest first.
+//! Sorts by windows alone: by the bits in which they differ, the highest first.
 //!
 //! ```text
-//!   range ── copied aside, dealt back by up to 12 of the bits that differ ──▶ parts ── each a range again
+//!   range ── copied aside, dealt back by up to 12 of the differing bits ──▶ parts ── each a range again
 //!                                                                              │
 //!                                                                few entries ──▶ sorted by comparing windows
 //! ```
-//! Text uses few bits of each byte: of the digits, four differ. A pass takes the bits that differ from up to four bytes,
-//! so that what it deals by is as fine as it can be. Only as much is copied aside as the caches like: longer
-//! ranges are dealt in place, which costs more for each entry but no memory.
+//! Text uses few bits of each byte: four for digits. A pass takes the differing bits of up to four bytes, so
+//! that it deals as finely as possible. Ranges are copied aside only up to a cache-friendly size: longer ones
+//! are dealt in place, which costs more per entry but no memory.
 
 use super::engine::Item;
 use super::memory_budget::make_room;
 
-/// Ranges up to this are sorted by comparing windows.
+/// Ranges up to this length are sorted by comparing windows.
 const COMPARE_MAX: usize = 96;
-/// Ranges longer than this are dealt in place. In entries.
+/// Ranges with more entries than this are dealt in place.
 const ASIDE_MAX: usize = 2 << 20;
-/// A pass deals by so many bits at most; ranges shorter than [`COARSE_MAX`] by fewer, which cost less to count, and so do
-/// those that are dealt in place, where each part needs cache.
+/// Most bits per pass. Ranges shorter than [`COARSE_MAX`] use fewer, which cost less to count, and so do
+/// ranges dealt in place, where each part needs cache.
 const FINE_BITS: u32 = 12;
 const COARSE_BITS: u32 = 8;
 const COARSE_MAX: usize = 1 << 14;
-/// A pass over few entries makes about so many parts as to leave 2 to this power in each.
+/// A pass over few entries leaves about two to this power in each part.
 const PART_BITS: u32 = 2;
 const BITS_MIN: u32 = 4;
 
-/// Sorts by windows. What stands in `aside` does not matter; it serves to be used again.
+/// Sorts by windows. `aside` is scratch space for reuse.
 pub(super) fn sort_windows<I: Item>(items: &mut [I], aside: &mut Vec<I>) {
     match items.len() {
         0..=COMPARE_MAX => items.sort_unstable_by_key(I::window),
@@ -34,7 +34,7 @@ pub(super) fn sort_windows<I: Item>(items: &mut [I], aside: &mut Vec<I>) {
     }
 }
 
-/// Deals by the highest bits that differ, as many as there are `cells` for, and sorts each part.
+/// Deals by the highest differing bits, as many as there are `cells` for, and sorts each part.
 fn pass<I: Item>(items: &mut [I], aside: &mut Vec<I>, cells: &mut [usize]) {
     let first = items[0].window();
     let differing = items.iter().fold(0, |bits, item| bits | (item.window() ^ first));
@@ -58,7 +58,8 @@ fn pass<I: Item>(items: &mut [I], aside: &mut Vec<I>, cells: &mut [usize]) {
     }
 }
 
-/// Afterwards `ends` says where each part ends; at first it holds zeros. Entries of one part keep their order.
+/// Deals by way of a copy. Afterwards `ends` has the end of each part; at first it holds zeros. Keeps the
+/// order within a part.
 pub(super) fn deal_from_aside<I: Item>(
     items: &mut [I],
     aside: &mut Vec<I>,
@@ -80,8 +81,8 @@ pub(super) fn deal_from_aside<I: Item>(
     }
 }
 
-/// The same where each entry is moved into its part at once: takes one that is out of place, puts it where it belongs,
-/// goes on with the one that stood there (an American flag sort). Their order is lost.
+/// Deals in place: takes a misplaced entry, puts it where it belongs, and continues with the one that was
+/// there (an American flag sort). Does not keep the order.
 fn deal_in_place<I: Item>(items: &mut [I], ends: &mut [usize], digit: &Digit) {
     count(items, ends, digit);
     let mut heads = Vec::with_capacity(ends.len());
@@ -110,10 +111,10 @@ fn count<I: Item>(items: &[I], counts: &mut [usize], digit: &Digit) {
     items.iter().for_each(|item| counts[digit.of_window(item.window())] += 1);
 }
 
-/// Some bits of a window, put together: entries that agree in all higher bits order by them.
+/// Some bits of a window, combined: entries that agree in all higher bits order by them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Digit {
-    /// How far a window is rotated, and what is taken of it then.
+    /// Rotation and mask for each piece of a window.
     pieces: [(u32, u64); PIECES],
     bits: u32,
 }
@@ -121,7 +122,8 @@ pub(super) struct Digit {
 const PIECES: usize = 4;
 
 impl Digit {
-    /// The highest of these bits, so many at most. Between two of one byte all are taken: that is one piece.
+    /// Takes the highest of these bits, at most `bits_max`. All bits between two of one byte are taken: that
+    /// is one piece.
     pub(super) fn of(differing: u64, bits_max: u32) -> Self {
         let mut found = [(0, 0); PIECES];
         let (mut rest, mut bits) = (differing, 0);
@@ -146,7 +148,7 @@ impl Digit {
         Digit { pieces, bits }
     }
 
-    /// How many there are.
+    /// Returns the number of its values.
     pub(super) fn count(&self) -> usize {
         1 << self.bits
     }

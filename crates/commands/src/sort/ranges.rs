@@ -1,14 +1,15 @@
-//! Merging stored runs without comparing line by line: what lies between two lines is cut out of all runs, and sorted.
+//! Merges spilled runs without comparing line by line: the lines between two cuts are taken from all runs,
+//! and sorted.
 //!
 //! ```text
-//!   run 1  |·······|··|···········|        cut where the sampled lines s, t … would stand, by binary search
+//!   run 1  |·······|··|···········|        cut where the sampled lines s, t … would be, by binary search
 //!   run 2  |··|··········|····|···|
 //!   run 3  |·····|···|········|···|
-//!            < s   s…t    t…u         each range: read from all runs, sorted by the engine, printed by one worker
+//!            < s   s…t    t…u         each range: read from all runs, sorted and printed by one worker
 //! ```
-//! A tournament of losers, which merges a line with a few comparisons, costs three times as much per line as sorting a
-//! range that is in the caches, and cannot be shared. Where many lines are the same, no cut makes a range small enough:
-//! what equals one line is copied as it stands, run after run.
+//! A tournament tree, which merges a line with a few comparisons, costs three times as much per line as
+//! sorting a range in cache, and is not parallel. If many lines are equal, no cut makes a range small enough:
+//! lines equal to one line are copied unchanged, run after run.
 
 use std::cmp::Ordering;
 use std::io;
@@ -28,37 +29,37 @@ use super::spill::{Complaint, Rules, said};
 use super::table::Table;
 use super::text::LineLength;
 
-/// A range is cut into so many at once, at most.
+/// Most cuts of a range at once.
 const CUTS: usize = 32;
-/// So many lines are sampled for each of them.
+/// Lines sampled per cut.
 const SAMPLES: usize = 4;
-/// Binary search ends where so little is left, which is read at once. In bytes.
+/// Rest in bytes at which binary search ends; it is read at once.
 const PROBE_BYTES: u64 = 4096;
-/// A line's end is looked for in so much at once, at most. In bytes.
+/// Most bytes in which a line's end is searched at once.
 const LOOK_BYTES_MAX: u64 = 1 << 20;
-/// What is copied as it stands is copied so many bytes at a time.
+/// Bytes copied at a time.
 const COPY_BYTES: u64 = 256 << 10;
 
-/// Stored runs to be merged.
+/// Spilled runs to merge.
 #[derive(Debug)]
 pub(crate) struct RangeWork {
     pub(super) rules: Rules,
     pub(super) style: Style,
-    /// Lines stand behind their counts.
+    /// Whether lines follow their counts.
     pub(super) counted: bool,
     pub(super) file: Arc<dyn Stored>,
-    /// For messages.
+    /// The spill directory, for messages.
     pub(super) directory: Vec<u8>,
-    /// Ranges up to this are sorted in memory.
+    /// Ranges up to this size are sorted in memory.
     pub(super) bytes: usize,
     pub(super) runs: Vec<Range<u64>>,
     pub(super) failed: Mutex<Option<Complaint>>,
 }
 
-/// A part of each run.
+/// A range of each run.
 type Parts = Vec<Range<u64>>;
 
-/// What is left to cut; the last comes first.
+/// The remaining spans to cut; the last comes first.
 #[derive(Debug, Default)]
 pub(crate) struct Cutter {
     begun: bool,
@@ -69,13 +70,13 @@ pub(crate) struct Cutter {
 enum Span {
     /// Any lines.
     Any(Parts),
-    /// Lines that are equal.
+    /// Equal lines.
     Equal(Parts),
-    /// A line and its terminator, so many times.
+    /// A line with its terminator, and how often to print it.
     Repeated(Vec<u8>, u64),
 }
 
-/// What one worker does.
+/// A job of one worker.
 #[derive(Debug)]
 pub(crate) enum Job {
     Sort(Parts),
@@ -120,7 +121,7 @@ fn size(parts: &[Range<u64>]) -> u64 {
 }
 
 impl RangeWork {
-    /// What went wrong.
+    /// Returns the error, if any.
     pub(super) fn failure(&self) -> Option<Complaint> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -136,7 +137,7 @@ impl RangeWork {
         Ok(text)
     }
 
-    /// Reads what nobody reads behind that.
+    /// Reads a range that is not read again, and frees it.
     fn take(&self, bytes: Range<u64>) -> io::Result<Vec<u8>> {
         let text = self.read(bytes.clone())?;
         self.file.forget(bytes);
@@ -186,7 +187,7 @@ impl RangeWork {
             waiting.extend(spans.into_iter().rev().map(Span::Any));
             return Ok(());
         }
-        // All samples are the same, and nothing comes before them.
+        // All samples are equal, and nothing comes before them.
         let from: Vec<u64> = parts.iter().map(|part| part.start).collect();
         let to = self.places(&from, parts, cuts[0], true)?;
         waiting.push(Span::Any(parts.iter().zip(&to).map(|(part, to)| *to..part.end).collect()));
@@ -194,8 +195,8 @@ impl RangeWork {
         Ok(())
     }
 
-    /// Different lines from all over the parts, in order; at least one. As many as wanted, unless they are so long that fewer fill
-    /// what is sorted at once.
+    /// Returns different lines from all over the parts, in order; at least one. As many as wanted, unless
+    /// they are so long that fewer fill the sorting memory.
     fn sample(&self, parts: &Parts, wanted: usize) -> io::Result<Vec<Vec<u8>>> {
         let mut lines: Vec<Vec<u8>> = Vec::new();
         let mut step = (size(parts) / wanted as u64).max(1);
@@ -203,7 +204,7 @@ impl RangeWork {
         let mut view = View::new(self);
         for part in parts {
             let len = part.end - part.start;
-            // Up to here, the line that was taken last is the next one.
+            // Up to this offset, the line taken last is the next one.
             let mut seen = None;
             while at < len {
                 let place = part.start + at;
@@ -231,7 +232,8 @@ impl RangeWork {
         Ok(lines)
     }
 
-    /// Where in each part the first line stands that does not come before this one; or, the first that comes behind it.
+    /// Returns the offset in each part of the first line not before `line`, or with `behind`, of the first
+    /// line after it.
     fn places(&self, from: &[u64], parts: &Parts, line: &[u8], behind: bool) -> io::Result<Vec<u64>> {
         let mut view = View::new(self);
         let place = |(from, part): (&u64, &Range<u64>)| self.place(&mut view, *from..part.end, line, behind);
@@ -244,8 +246,8 @@ impl RangeWork {
             Ordering::Equal => behind,
             Ordering::Greater => false,
         };
-        // Lines that start before `low` come before it, those from `high` on do not; none starts between `limit` and
-        // `high`.
+        // Lines that start before `low` come before it, those from `high` on do not; none starts between
+        // `limit` and `high`.
         let (mut low, mut limit, mut high) = (part.start, part.end, part.end);
         while low + PROBE_BYTES < limit {
             let middle = low + (limit - low) / 2;
@@ -271,7 +273,7 @@ impl RangeWork {
         Ok(low)
     }
 
-    /// Compares lines, with their terminators or without.
+    /// Compares lines, with or without their terminators.
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         self.rules.order.compare_lines(self.bare(a), self.bare(b))
     }
@@ -280,7 +282,7 @@ impl RangeWork {
         line.strip_suffix(&[self.rules.terminator]).unwrap_or(line)
     }
 
-    /// Lines that are equal, and more than fit.
+    /// Handles equal lines that do not fit.
     fn equal(&self, parts: Parts, waiting: &mut Vec<Span>) -> io::Result<Option<Job>> {
         let (small, is_same) = (size(&parts) <= self.bytes as u64, self.equal_are_identical());
         let Some(first) = parts.iter().find(|part| !part.is_empty()) else { return Ok(None) };
@@ -360,7 +362,7 @@ fn between(from: &[u64], to: &[u64]) -> Parts {
     from.iter().zip(to).map(|(from, to)| *from..*to).collect()
 }
 
-/// The first piece of what is copied as it stands; the rest waits.
+/// Copies the first piece unchanged; the rest waits.
 fn copy(mut parts: Parts, waiting: &mut Vec<Span>) -> Option<Job> {
     let part = parts.iter_mut().find(|part| !part.is_empty())?;
     let end = part.end.min(part.start + COPY_BYTES);
@@ -370,12 +372,12 @@ fn copy(mut parts: Parts, waiting: &mut Vec<Span>) -> Option<Job> {
     Some(Job::Copy(piece))
 }
 
-/// An entry's line and its count.
+/// Returns an entry's line and its count.
 fn parse(counted: bool, entry: &[u8]) -> (&[u8], u64) {
     if counted { parse_stored(entry) } else { (entry, 1) }
 }
 
-/// Looks here and there into the file.
+/// A cached view into the file.
 struct View<'a> {
     work: &'a RangeWork,
     start: u64,
@@ -387,7 +389,7 @@ impl<'a> View<'a> {
         View { work, start: 0, bytes: Vec::new() }
     }
 
-    /// Sees what lies at `at`, at least so much of it, unless the part ends.
+    /// Returns the bytes at `at`, at least `len` of them, unless the part ends.
     fn look(&mut self, at: u64, len: u64, end: u64) -> io::Result<&[u8]> {
         let len = len.min(end - at);
         if at < self.start || at + len > self.start + self.bytes.len() as u64 {
@@ -399,7 +401,7 @@ impl<'a> View<'a> {
         Ok(&self.bytes[(at - self.start) as usize..])
     }
 
-    /// The entry that starts there, with its terminator.
+    /// Returns the entry that starts at `at`, with its terminator.
     fn entry(&mut self, at: u64, end: u64) -> io::Result<&[u8]> {
         let (mut len, terminator) = (1, self.work.rules.terminator);
         loop {
@@ -416,7 +418,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Where the first line starts at or behind `at` and before `limit`.
+    /// Returns the first line start at or after `at` and before `limit`.
     fn line_start(&mut self, at: u64, part: &Range<u64>, limit: u64) -> io::Result<Option<u64>> {
         if at <= part.start {
             return Ok(Some(part.start));

@@ -1,4 +1,4 @@
-//! Printing one run with several threads: what sort spends most of its time on where lines lie all over the arena.
+//! Prints one run with several threads: most of sort's time if lines lie all over the arena.
 
 use std::ops::Range;
 
@@ -8,14 +8,14 @@ use super::ordered_jobs::{Ordered, Work};
 use super::print::{Printer, Style};
 use super::run::{Index, Short, SortedRun};
 
-/// How much is printed by one at a time, in bytes.
+/// Bytes printed by one thread at a time.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Less than this is printed by one. In bytes.
+/// Fewer bytes are printed by one thread.
 const TOGETHER_MIN: usize = 4 << 20;
-/// How many lines are fetched together, before they are printed.
+/// Lines that are prefetched together before they are printed.
 const FETCHED: usize = 32;
 
-/// A run to be printed.
+/// A run to print.
 #[derive(Debug)]
 pub(crate) struct RunWork {
     run: SortedRun,
@@ -23,23 +23,23 @@ pub(crate) struct RunWork {
     terminator: u8,
 }
 
-/// Where the next chunk begins.
+/// The start of the next chunk.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cutter {
     piece: usize,
     at: usize,
-    /// Of the entry there, so many have been printed.
+    /// How often the entry there has been printed.
     repeated: u64,
 }
 
-/// What one prints at a time.
+/// A chunk for one thread.
 #[derive(Clone, Debug)]
 pub(crate) enum Chunk {
     Entries {
         piece: usize,
         entries: Range<usize>,
     },
-    /// One entry, so many times.
+    /// One entry, printed `times` times.
     Repeats {
         piece: usize,
         entry: usize,
@@ -48,12 +48,12 @@ pub(crate) enum Chunk {
 }
 
 impl RunWork {
-    /// This run, in this style.
+    /// Prints this run in this style.
     pub(crate) fn new(run: SortedRun, style: Style, terminator: u8) -> Self {
         RunWork { run, style, terminator }
     }
 
-    /// Shared, if it is worth it: else the run is given back.
+    /// Shares the work if it is worth it; otherwise returns the run.
     pub(super) fn shared(self, crew: &Helpers) -> Result<Ordered<RunWork>, SortedRun> {
         if !crew.may_help() || self.run.arena.len() < crew.worth(TOGETHER_MIN) {
             return Err(self.run);
@@ -102,7 +102,7 @@ impl Work for RunWork {
 }
 
 impl Cutter {
-    /// The next chunk of a run. Identical lines that are printed as a group stay together.
+    /// Returns the next chunk of a run. Identical lines that are printed as a group stay together.
     fn cut(&mut self, run: &SortedRun, style: Style) -> Option<Chunk> {
         let mut piece = run.piece(self.piece)?;
         while self.at >= piece.len() {
@@ -132,7 +132,7 @@ impl Cutter {
         Some(Chunk::Entries { piece: self.piece, entries: start..self.at })
     }
 
-    /// Some of the many times that a line is printed.
+    /// Returns some of the repetitions of a line.
     fn repeats(&mut self, line_bytes: usize, times: u64) -> Chunk {
         let fit = (CHUNK_BYTES / line_bytes).max(1) as u64;
         let now = fit.min(times - self.repeated);

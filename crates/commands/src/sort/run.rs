@@ -1,14 +1,14 @@
-//! A run: lines in order. Runs are what sorting makes and what merging takes.
+//! A run: lines in order. Sorting makes runs and merging takes them.
 //!
-//! Everything that comes after sorting is about runs: they are printed, merged, and can be written out and read back
-//! where memory is short.
+//! All later steps work on runs: they are printed, merged, and can be spilled and read back if memory is
+//! short.
 
 use std::ops::Range;
 
 use super::engine::{Counted, Keyed, Plain};
 use super::text::WINDOW_BYTES;
 
-/// Those of these places that there are.
+/// Returns the items at these indices, as far as they exist.
 fn some<T>(items: &[T], places: Range<usize>) -> &[T] {
     &items[places.start.min(items.len())..places.end.min(items.len())]
 }
@@ -17,13 +17,13 @@ fn some<T>(items: &[T], places: Range<usize>) -> &[T] {
 #[derive(Debug)]
 pub(crate) struct SortedRun {
     pub(crate) arena: Vec<u8>,
-    /// Each comes before the next.
+    /// The index, in pieces that come one after another.
     pub(crate) pieces: Vec<Index>,
-    /// What the windows of the index are complemented with.
+    /// The mask for complementing the windows of the index.
     pub(crate) flip: u64,
 }
 
-/// Some lines of a run that follow each other.
+/// Some consecutive lines of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece<'a> {
     arena: &'a [u8],
@@ -31,30 +31,30 @@ pub(crate) struct Piece<'a> {
     flip: u64,
 }
 
-/// Room for a short line and its terminator.
+/// A buffer for a short line and its terminator.
 pub(crate) type Short = [u8; 2 * WINDOW_BYTES];
 
-/// Where lines of a run are, in order.
+/// The positions of a run's lines, in order.
 #[derive(Debug)]
 pub(crate) enum Index {
     Plain(Vec<Plain>),
     Keyed(Vec<Keyed>),
     /// Distinct lines, and how often each occurred.
     Counted(Vec<Counted>),
-    /// The same; the count stands behind the line in the arena.
+    /// The same with keys; the count follows the line in the arena.
     KeyedCounted(Vec<Keyed>),
     /// The whole arena is one line, too long for an index.
     One,
 }
 
 impl SortedRun {
-    /// Its lines, one piece after another.
+    /// Returns a piece of its lines.
     pub(crate) fn piece(&self, at: usize) -> Option<Piece<'_>> {
         let SortedRun { arena, pieces, flip } = self;
         pieces.get(at).map(|index| Piece { arena, index, flip: *flip })
     }
 
-    /// In bytes.
+    /// Returns its size in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         let size = |index: &Index| match index {
             Index::Plain(items) => size_of_val(items.as_slice()),
@@ -65,14 +65,14 @@ impl SortedRun {
         self.arena.len() + self.pieces.iter().map(size).sum::<usize>()
     }
 
-    /// There is no line.
+    /// Whether it has no lines.
     pub(crate) fn is_empty(&self) -> bool {
         (0..self.pieces.len()).all(|at| self.piece(at).is_none_or(|piece| piece.len() == 0))
     }
 }
 
 impl<'a> Piece<'a> {
-    /// How many entries.
+    /// Returns the number of entries.
     pub(crate) fn len(&self) -> usize {
         match self.index {
             Index::Plain(items) => items.len(),
@@ -82,7 +82,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// An entry: the line with its terminator, and how often it occurs.
+    /// Returns an entry: the line with its terminator, and how often it occurs.
     #[inline]
     pub(crate) fn entry(&self, index: usize) -> (&'a [u8], u64) {
         let (at, len, count) = match self.index {
@@ -102,8 +102,8 @@ impl<'a> Piece<'a> {
         (&self.arena[at..=at + len as usize], count)
     }
 
-    /// The same without looking into the arena if the line fits in the window of its index entry: saves a cache miss
-    /// for each line, which is what printing short lines costs.
+    /// Returns an entry without reading the arena if the line fits in the window of its index entry: saves a
+    /// cache miss per line, the main cost of printing short lines.
     #[inline]
     pub(crate) fn show<'b>(&self, index: usize, terminator: u8, short: &'b mut Short) -> (&'b [u8], u64)
     where
@@ -124,8 +124,8 @@ impl<'a> Piece<'a> {
         (&short[..=len], count)
     }
 
-    /// Looks at the ends of some lines that will soon be shown. They lie here and there in the arena: the processor
-    /// brings all of them near side by side, where printing would wait for each.
+    /// Reads the ends of lines that will soon be shown. They are scattered in the arena: the processor loads
+    /// them in parallel, where printing would wait for each.
     pub(crate) fn fetch(&self, places: Range<usize>) {
         let is_long = |plain: &Plain| plain.len as usize > WINDOW_BYTES;
         let place = |plain: Plain| (plain.offset, plain.len);
@@ -151,7 +151,7 @@ impl<'a> Piece<'a> {
         std::hint::black_box(lines.fold(0, |seen, line| seen ^ ends(line)));
     }
 
-    /// How often an entry occurs.
+    /// Returns how often an entry occurs.
     #[inline]
     pub(crate) fn count(&self, index: usize) -> u64 {
         match self.index {
@@ -161,7 +161,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// How many bytes an entry takes if it is printed once.
+    /// Returns the bytes of an entry printed once.
     #[inline]
     pub(crate) fn bytes(&self, index: usize) -> usize {
         let len = match self.index {

@@ -1,7 +1,7 @@
-//! Runs that memory does not hold: written one behind another into one file, which nobody else sees.
+//! Runs that do not fit into memory: written one after another into one unnamed file.
 //!
-//! When many runs of one level have gathered, they become one of the next level, so that what is read at once of each
-//! stays large. As only neighbours become one, lines that came first still stand in earlier runs.
+//! When enough runs of one level exist, they become one of the next level, so that reads of each stay large.
+//! Only neighbours are merged, so earlier lines stay in earlier runs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use super::ranges::RangeWork;
 use super::render::RunWork;
 use super::run::{Index, SortedRun};
 
-/// So many runs of one level become one of the next.
+/// Runs of one level that become one of the next.
 const FAN_IN: usize = 64;
-/// What one merges in memory takes several times its size, for each worker: so this share of all that may be used, and
-/// no more than this. In bytes.
+/// A merge in memory takes several times its size per worker: so it uses one part in this many of the allowed
+/// memory, and no more than the maximum in bytes.
 const RANGE_SHARE: usize = 48;
 const RANGE_BYTES_MAX: usize = 2 << 20;
 const RANGE_BYTES_MIN: usize = 1 << 10;
 
-/// How lines are ordered, and what becomes of equal ones.
+/// The order of lines, and the treatment of equal ones.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     pub(super) order: LineOrder,
@@ -32,7 +32,7 @@ pub(super) struct Rules {
     pub(super) unique: bool,
 }
 
-/// Where sort may put what it cannot keep.
+/// Where sort may spill.
 #[derive(Clone, Debug)]
 pub(super) struct SpillDirectory {
     pub(super) storage: Arc<dyn Storage>,
@@ -43,7 +43,7 @@ pub(super) struct SpillDirectory {
 }
 
 impl SpillDirectory {
-    /// What was lent, and what `-S` and `-T` say of it. None if nothing was lent.
+    /// Combines the granted resources with `-S` and `-T`. `None` if nothing was granted.
     pub(super) fn of(
         means: &Resources,
         (size_bytes, directory): &(Option<usize>, Option<Vec<u8>>),
@@ -52,7 +52,7 @@ impl SpillDirectory {
         Some(SpillDirectory { storage, directory: directory.clone(), size_bytes: *size_bytes })
     }
 
-    /// There is no more memory than so much, or `-S` allows no more.
+    /// Whether this many bytes exceed the memory, or the limit of `-S`.
     pub(super) fn is_too_much(&self, bytes: usize) -> bool {
         self.is_more_than_asked(bytes) || self.storage.is_too_much(bytes)
     }
@@ -61,19 +61,19 @@ impl SpillDirectory {
         self.size_bytes.is_some_and(|size| bytes > size)
     }
 
-    /// Whether so much may be held, which is taken then.
+    /// Whether this many bytes may be held; if so, they are reserved.
     pub(super) fn may_hold(&self, held: &mut Holding, bytes: usize) -> bool {
         !self.is_more_than_asked(bytes) && held.may_hold(bytes)
     }
 
-    /// The same for one of those who share the work: less memory.
+    /// Returns the settings of one of several workers: less memory.
     pub(super) fn share(&self, parts: usize) -> Self {
         SpillDirectory { size_bytes: Some(self.memory_bytes() / parts), ..self.clone() }
     }
 
-    /// A file for what memory does not hold.
+    /// Creates a spill file.
     pub(super) fn create(&self) -> Result<Arc<dyn Stored>, Complaint> {
-        // Whatever is wrong with a directory that sort was told to use, sort itself might never have needed it.
+        // A problem with sort's own directory may never show in the real sort, which might not need it.
         let own = self.directory.as_deref().and_then(|directory| self.storage.create(Some(directory)).ok());
         own.map_or_else(|| self.storage.create(None), Ok)
             .map_err(|error| said(&[b"cannot create temporary file in '", &self.name(), b"'"], &error))
@@ -88,7 +88,7 @@ impl SpillDirectory {
     }
 }
 
-/// What sort says when it cannot go on.
+/// sort's message on failure.
 pub(super) type Complaint = Vec<u8>;
 
 /// A run in the file: from, to.
@@ -106,12 +106,12 @@ pub(super) struct Spill {
     file: Arc<dyn Stored>,
     end: u64,
     runs: Vec<StoredRun>,
-    /// Lines stand behind their counts.
+    /// Whether lines follow their counts.
     counted: bool,
 }
 
 impl Spill {
-    /// For runs like this first one.
+    /// Starts a spill for runs like this first one.
     pub(super) fn new(rules: Rules, place: &SpillDirectory, first: &SortedRun) -> Result<Self, Complaint> {
         let file = place.create()?;
         let counts = matches!(first.pieces.first(), Some(Index::Counted(_) | Index::KeyedCounted(_)));
@@ -119,7 +119,7 @@ impl Spill {
         Ok(Spill { rules, place: place.clone(), file, end: 0, runs: Vec::new(), counted })
     }
 
-    /// Writes a run behind the others.
+    /// Appends a run.
     pub(super) fn push(&mut self, run: SortedRun, crew: &Helpers) -> Result<(), Complaint> {
         let style = match (self.counted, self.rules.unique) {
             (true, _) => Style::Stored,
@@ -147,7 +147,7 @@ impl Spill {
         Ok(())
     }
 
-    /// Makes one run of many of the same level, as long as there are so many.
+    /// Merges runs of the same level, as long as there are enough.
     fn gather(&mut self, crew: &Helpers) -> Result<(), Complaint> {
         while let Some(level) = self.runs.last().map(|run| run.level) {
             let same = self.runs.iter().rev().take_while(|run| run.level == level).count();
@@ -185,13 +185,13 @@ impl Spill {
         Ordered::new(work, crew)
     }
 
-    /// All lines, in order.
+    /// Returns all lines, in order.
     pub(super) fn into_merging(self, style: Style, crew: &Helpers) -> Ordered<RangeWork> {
         self.merging(&self.runs, style, crew)
     }
 }
 
-/// As sort says it.
+/// Formats an error as sort does.
 pub(super) fn said(what: &[&[u8]], error: &std::io::Error) -> Complaint {
     let text = error.to_string();
     let reason = text.split(" (os error").next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Texts that are kept until all of them have come: in memory, or, beyond that, one behind another in a file.
+//! Texts that are kept until all of them have arrived: in memory, or else one after another in a file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,7 +8,8 @@ use pelton_stream::{Holding, Stored};
 use super::merge::Source;
 use super::spill::{Complaint, SpillDirectory, said};
 
-/// How much of a text that is in the file is in memory at once: this share of what may be used, of each. In bytes.
+/// How much of each text in the file is in memory at once, in bytes: one part in this many of the allowed
+/// memory, for all texts.
 const WINDOW_SHARE: usize = 4;
 const WINDOW_BYTES_MIN: usize = 4 << 10;
 const WINDOW_BYTES_MAX: usize = 1 << 20;
@@ -17,10 +18,10 @@ const WINDOW_BYTES_MAX: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     place: Option<SpillDirectory>,
-    /// Of the memory there.
+    /// The reservation of that memory.
     held: Option<Holding>,
     kept: Kept,
-    /// Each text, in order: where it stands in memory or in the file.
+    /// Each text's range in memory or in the file, in order.
     texts: Vec<Range<u64>>,
 }
 
@@ -37,14 +38,14 @@ impl Default for Kept {
 }
 
 impl Texts {
-    /// Where they may be put when memory does not hold them.
+    /// Sets the spill directory.
     pub(super) fn spill_to(&mut self, place: Option<SpillDirectory>) {
         let open = || place.as_ref().map(|place| Holding::new(&place.storage));
         self.held = self.held.take().or_else(open);
         self.place = place;
     }
 
-    /// Another text begins.
+    /// Begins another text.
     pub(super) fn begin(&mut self) {
         match &mut self.kept {
             Kept::Memory(texts) => texts.push(Vec::new()),
@@ -52,7 +53,7 @@ impl Texts {
         }
     }
 
-    /// More of the text that began last.
+    /// Appends to the current text.
     pub(super) fn push(&mut self, block: &[u8]) -> Result<(), Complaint> {
         if let Kept::Memory(texts) = &mut self.kept {
             if let Some(text) = texts.last_mut() {
@@ -92,7 +93,7 @@ impl Texts {
         Ok(())
     }
 
-    /// Each text by its lines, and what they hold of the memory that is shared.
+    /// Returns each text as a source of lines, and their reservation of shared memory.
     pub(super) fn into_sources(mut self, terminator: u8) -> (Vec<TextSource>, Option<Holding>) {
         let held = self.held.take();
         match (self.kept, self.place, held) {
@@ -107,13 +108,13 @@ impl Texts {
             (Kept::Memory(texts), _, held) => {
                 (texts.into_iter().map(|text| TextSource::new(text, terminator)).collect(), held)
             }
-            // There is no file without a place.
+            // There is no file without a directory.
             (Kept::File(..), ..) => (Vec::new(), None),
         }
     }
 }
 
-/// How much of each of so many texts is in memory at once: little, if others hold the rest.
+/// Returns how much of each text is in memory at once: little, if others hold the rest.
 fn window_bytes(place: &SpillDirectory, held: &mut Holding, texts: usize) -> usize {
     let texts = texts.max(1);
     let bytes = (place.memory_bytes() / WINDOW_SHARE / texts).clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX);
@@ -121,21 +122,21 @@ fn window_bytes(place: &SpillDirectory, held: &mut Holding, texts: usize) -> usi
     if place.may_hold(held, bytes * texts) { bytes } else { WINDOW_BYTES_MIN }
 }
 
-/// What of a text is still in the file only.
+/// The part of a text that is only in the file.
 #[derive(Debug)]
 struct Rest {
     file: Arc<dyn Stored>,
     rest: Range<u64>,
-    /// Read at once.
+    /// Bytes read at once.
     bytes: usize,
-    /// For messages.
+    /// The directory, for messages.
     directory: Vec<u8>,
 }
 
-/// The lines of a text, of which each ends with the terminator.
+/// The lines of a text, each with its terminator.
 #[derive(Debug)]
 pub(crate) struct TextSource {
-    /// All of it, or what was read last of it.
+    /// All of it, or the last bytes read.
     text: Vec<u8>,
     rest: Option<Rest>,
     failure: Option<Complaint>,
@@ -158,12 +159,12 @@ impl TextSource {
         source
     }
 
-    /// What sort says if it could not be read.
+    /// Returns sort's message if it could not be read.
     pub(super) fn failure(&self) -> Option<Complaint> {
         self.failure.clone()
     }
 
-    /// Reads more, behind what begins at `start`; false if there is no more.
+    /// Reads more after the line that begins at `start`. Returns `false` if there is no more.
     fn read(&mut self) -> bool {
         let Some(rest) = self.rest.as_mut().filter(|rest| !rest.rest.is_empty()) else { return false };
         self.text.drain(..self.start);

@@ -1,9 +1,9 @@
-//! Counting identical lines: a hash table of lines and an arena that holds each of them once.
+//! Counts identical lines: a hash table of lines and an arena that holds each of them once.
 //!
-//! Open addressing, linear probing, at most half full. A slot carries what tells lines apart without looking into
-//! the arena, where most words of most texts would be a cache miss each: the whole line up to sixteen bytes, its hash
-//! and its end beyond. Two slots fill a cache line. The hash is seeded per process, so that no input can be made that
-//! collides; the order of slots never shows.
+//! Open addressing, linear probing, at most half full. A slot has enough of the line to avoid most reads of
+//! the arena, where most words of most texts would be a cache miss each: the whole line up to sixteen bytes,
+//! above that its hash and its end. Two slots fill a cache line. The hash is seeded per process, so that no
+//! input can be made to collide; the order of slots never shows.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
@@ -12,16 +12,16 @@ use super::engine::{Counted, Plain};
 use super::memory_budget::{filled, make_room};
 use super::text::{WINDOW_BYTES, each_line, window};
 
-/// What the table starts with: little, since a call over a few lines makes several of them and fills none.
+/// Initial size: small, since a call over a few lines makes several tables and fills none.
 const SLOTS_MIN: usize = 1 << 7;
 const EMPTY: Slot = Slot { tag: [0; 2], offset: 0, len: 0, count: 0 };
-/// Lines up to this length are told apart by their tags alone.
+/// Lines up to this length are compared by their tags alone.
 const SHORT_BYTES: usize = 2 * WINDOW_BYTES;
 
-/// How many lines are looked up together.
+/// Lines looked up together.
 const BATCH_LINES: usize = 64;
 
-/// A distinct line: where it is in the arena, and how often it was seen; 0 if the slot is free.
+/// A distinct line: its position in the arena, and its count; 0 if the slot is free.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Slot {
@@ -31,17 +31,18 @@ struct Slot {
     count: u64,
 }
 
-/// What it takes to look up a line.
+/// The lookup key of a line.
 #[derive(Clone, Copy, Debug, Default)]
 struct Probe {
     start: usize,
     len: usize,
-    /// Its first eight bytes, and its last eight if there are more than eight; beyond sixteen, its hash and its last.
+    /// Its first eight bytes, and its last eight if it is longer than eight; above sixteen, its hash and its
+    /// last.
     tag: [u64; 2],
     hash: u64,
 }
 
-/// Distinct lines and how often each was seen.
+/// Distinct lines with their counts.
 #[derive(Debug)]
 pub(crate) struct Table {
     slots: Vec<Slot>,
@@ -56,27 +57,27 @@ impl Table {
         Table { slots: vec![EMPTY; SLOTS_MIN], used: 0, arena: Vec::new(), terminator, seeds: seeds() }
     }
 
-    /// How many distinct lines.
+    /// Returns the number of distinct lines.
     pub(crate) fn len(&self) -> usize {
         self.used
     }
 
-    /// How often each of them was seen, in no order.
+    /// Returns their counts, in no order.
     pub(crate) fn counts(&self) -> impl Iterator<Item = u64> {
         self.slots.iter().map(|slot| slot.count).filter(|count| *count > 0)
     }
 
-    /// Bytes of distinct lines.
+    /// Returns the bytes of distinct lines.
     pub(crate) fn bytes(&self) -> usize {
         self.arena.len()
     }
 
-    /// What it holds, and what sorting it will take besides. In bytes.
+    /// Returns the bytes that it holds, and those that sorting will take in addition.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.arena.len() + self.slots.len() * size_of::<Slot>() + 2 * self.used * size_of::<Counted>()
     }
 
-    /// Counts lines; `text` ends with a terminator. Returns how many there are.
+    /// Counts lines; `text` ends with a terminator. Returns their number.
     pub(crate) fn add_lines(&mut self, text: &[u8], mean: usize) -> usize {
         let mut batch = [Probe::default(); BATCH_LINES];
         let (mut filled, mut count) = (0, 0);
@@ -93,14 +94,14 @@ impl Table {
         count + filled
     }
 
-    /// Counts a line, with its terminator, so many times more.
+    /// Adds `count` occurrences of a line with its terminator.
     pub(crate) fn add_counted(&mut self, line: &[u8], count: u64) {
         let probe = self.probe(line, 0, line.len() - 1);
         self.add(line, &probe, count);
     }
 
-    /// Adds what another one counted, or adds to that where it is larger: into a table that is smaller than where they come from, lines in
-    /// the order of slots would pile up. In that order, slots of both are met one behind another.
+    /// Merges another table, from the smaller into the larger one: lines in slot order would cluster in a
+    /// smaller table. In that order, slots of both tables are visited sequentially.
     pub(crate) fn absorb(&mut self, mut other: Table) {
         if other.slots.len() > self.slots.len() {
             std::mem::swap(self, &mut other);
@@ -112,7 +113,7 @@ impl Table {
         }
     }
 
-    /// First fetches the slots of all of them, which the processor does side by side, then looks for each line.
+    /// First loads the slots of all lines, which the processor does in parallel, then looks up each line.
     fn add_batch(&mut self, text: &[u8], batch: &[Probe]) {
         let mask = self.slots.len() - 1;
         let fetched = batch.iter().fold(0, |seen, probe| seen ^ self.slots[probe.hash as usize & mask].len);
@@ -180,7 +181,7 @@ impl Table {
         }
     }
 
-    /// The distinct lines in no order, their windows showing their beginnings, and the arena they are in.
+    /// Returns the distinct lines in no order, with their windows, and their arena.
     pub(crate) fn into_parts(self) -> (Vec<u8>, Vec<Counted>) {
         let counted = |slot: &Slot| {
             let Slot { offset, len, count, .. } = *slot;
@@ -191,7 +192,7 @@ impl Table {
         (self.arena, distinct)
     }
 
-    /// Each distinct line with its terminator and its count, those first seen first.
+    /// Visits each distinct line with its terminator and its count, in order of first occurrence.
     pub(crate) fn each_in_order_of_arrival(self, mut line: impl FnMut(&[u8], u64)) {
         let (arena, mut slots) = self.into_parts();
         slots.sort_unstable_by_key(|slot| slot.plain.offset);
@@ -201,7 +202,7 @@ impl Table {
         }
     }
 
-    /// Without a look at its line: seeds are the same in all tables.
+    /// Returns the hash without reading the line: seeds are the same in all tables.
     #[inline]
     fn hash_of(&self, slot: &Slot) -> u64 {
         let len = slot.len as usize;
@@ -214,7 +215,7 @@ impl Table {
         fold(tag[0] ^ a, tag[1] ^ b ^ len as u64)
     }
 
-    /// Sixteen bytes a step; the last step may overlap the one before it.
+    /// Hashes sixteen bytes per step; the last step may overlap the previous one.
     #[inline]
     fn hash_long(&self, line: &[u8]) -> u64 {
         const STEP: usize = 2 * WINDOW_BYTES;
@@ -232,14 +233,14 @@ impl Table {
     }
 }
 
-/// Both halves of the product: every bit of the result depends on every bit of both.
+/// Combines both halves of the product: every bit of the result depends on every bit of both.
 #[inline]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Drawn once per process.
+/// Returns the seeds, drawn once per process.
 fn seeds() -> [u64; 3] {
     static SEEDS: OnceLock<[u64; 3]> = OnceLock::new();
     // Odd, so that no seed is zero.
@@ -272,7 +273,7 @@ mod tests {
             assert_eq!(slot.plain.window, window(&arena, at, len));
         }
     }
-    /// Little into much, much into little, as much as there is: the sums are the same, whatever the lengths.
+    /// Small into large, large into small, equal sizes: the sums are the same, for any lengths.
     #[test]
     fn two_tables_become_one() {
         let lines = |from: usize, to: usize| -> Vec<u8> {

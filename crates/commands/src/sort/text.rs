@@ -1,13 +1,14 @@
-//! Bytes as the sorting engine sees them: eight at a time, and cut into lines.
+//! Bytes as the sorting engine sees them: eight at a time, and split into lines.
 //!
-//! Comparing two lines costs a cache miss each; comparing the eight bytes that an index entry carries costs nothing.
-//! Everything here exists to fill those eight bytes cheaply.
+//! Comparing two lines costs a cache miss each; comparing the eight bytes in an index entry costs nothing.
+//! This module fills those eight bytes cheaply.
 
-/// How many bytes one window shows.
+/// Bytes in a window.
 pub(crate) const WINDOW_BYTES: usize = 8;
 
-/// The first eight of the `len` bytes at `at`, as a big-endian number, padded with zeros: numbers then order as the
-/// bytes do. What stands in `arena` behind the `len` bytes does not matter; that it is there makes this fast.
+/// Returns the first eight of the `len` bytes at `at`, as a big-endian number, padded with zeros: numbers
+/// then order as the bytes do. The bytes of `arena` after `len` do not matter; their existence makes this
+/// fast.
 #[inline]
 pub(crate) fn window(arena: &[u8], at: usize, len: usize) -> u64 {
     match arena.get(at..at + WINDOW_BYTES).and_then(|bytes| <[u8; WINDOW_BYTES]>::try_from(bytes).ok()) {
@@ -16,7 +17,7 @@ pub(crate) fn window(arena: &[u8], at: usize, len: usize) -> u64 {
     }
 }
 
-/// A mask for the first `len` bytes of a window.
+/// Returns a mask for the first `len` bytes of a window.
 #[inline]
 fn keep(len: usize) -> u64 {
     if len >= WINDOW_BYTES { u64::MAX } else { !(u64::MAX >> (8 * len)) }
@@ -32,7 +33,7 @@ fn window_at_the_end(arena: &[u8], at: usize, len: usize) -> u64 {
     u64::from_be_bytes(bytes)
 }
 
-/// How many leading bytes two strings share.
+/// Returns the length of the common prefix.
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     let shared = a.len().min(b.len());
     let mut at = 0;
@@ -46,11 +47,11 @@ pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     at + a[at..shared].iter().zip(&b[at..shared]).take_while(|(a, b)| a == b).count()
 }
 
-/// Below this mean length, finding line ends a word at a time beats a call of memchr per line.
+/// Below this mean length, finding line ends a word at a time is faster than a call of memchr per line.
 const SHORT_LINE_BYTES: usize = 24;
 
-/// Calls `line(start, end)` for each line of `text`, terminators left out. `text` must end with a terminator.
-/// `mean` is a guess at the length of lines; it only decides how to look for their ends.
+/// Calls `line(start, end)` for each line of `text`, without terminators. `text` must end with a terminator.
+/// `mean` is an estimate of the line length; it only selects the method.
 #[inline]
 pub(crate) fn each_line(text: &[u8], terminator: u8, mean: usize, mut line: impl FnMut(usize, usize)) {
     let mut start = 0;
@@ -74,7 +75,7 @@ fn each_terminator(text: &[u8], terminator: u8, mut found: impl FnMut(usize)) {
     let (words, rest) = text.as_chunks::<WINDOW_BYTES>();
     for (index, word) in words.iter().enumerate() {
         let differing = u64::from_le_bytes(*word) ^ wanted;
-        // The top bit of each byte that differs in nothing; no carry crosses a byte, so the answer is exact.
+        // The top bit of each byte without a difference; no carry crosses a byte, so the result is exact.
         let mut hits = !(((differing & LOW) + LOW) | differing | LOW);
         while hits != 0 {
             found(index * WINDOW_BYTES + hits.trailing_zeros() as usize / 8);
@@ -85,7 +86,7 @@ fn each_terminator(text: &[u8], terminator: u8, mut found: impl FnMut(usize)) {
     rest.iter().enumerate().filter(|(_, byte)| **byte == terminator).for_each(|(at, _)| found(done + at));
 }
 
-/// Keeps the mean length of lines as blocks pass.
+/// Tracks the mean length of lines over blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LineLength {
     bytes: usize,
@@ -97,7 +98,7 @@ impl LineLength {
         LineLength { bytes: 0, lines: 0 }
     }
 
-    /// The mean so far; the first answer comes from the beginning of `text`.
+    /// Returns the mean so far; at first an estimate from the start of `text`.
     pub(crate) fn mean(&mut self, text: &[u8], terminator: u8) -> usize {
         if self.lines == 0 {
             let sample = &text[..text.len().min(4096)];

@@ -1,8 +1,8 @@
-//! `sort … | head -n K`: only K lines leave, so only about K need to be kept.
+//! `sort … | head -n K`: only K lines are printed, so only about K need to be kept.
 //!
-//! Lines are compared with the worst of the best K so far, nearly always by eight bytes alone, and dropped. What
-//! passes is pooled; a full pool is sorted and cut back to K. That keeps the order, the ties and the stability of the
-//! whole sort, since it is the same sort.
+//! Lines are compared with the worst of the best K so far, nearly always by eight bytes alone, and dropped.
+//! The others go into a pool; a full pool is sorted and cut to K. That keeps the order, the ties and the
+//! stability of the whole sort, since it is the same sort.
 
 use pelton_stream::{Flow, Framing, Holding, Kernel, Outcome, Resources};
 
@@ -14,22 +14,22 @@ use super::order::{Judged, KeyPlace, LineOrder};
 use super::text::{LineLength, each_line, window};
 use crate::{Accept, Declined};
 
-/// With more lines than this to keep, sorting everything is no dearer.
+/// With more lines than this to keep, sorting everything is no more expensive.
 const LINES_MAX: usize = 100_000;
-/// The pool is cut back when it holds this many more than twice K.
+/// The pool is cut when it holds this many more lines than twice K.
 const SLACK_LINES: usize = 2048;
-/// It is also cut back when it holds this much; if that does not halve it, the lines are too long for it, and
+/// It is also cut at this size in bytes; if that does not halve it, the lines are too long for it, and
 /// everything is sorted instead.
 const POOL_BYTES: usize = 256 << 20;
-/// And so it is if a block is larger than this.
+/// Everything is also sorted if a block is larger than this.
 const BLOCK_BYTES_MAX: usize = 16 << 20;
 
-/// The first K lines of what sort would print.
+/// Prints the first K lines of sort's output.
 #[derive(Debug)]
 pub struct TopK {
     terminator: u8,
     means: Resources,
-    /// Of the memory that is shared, for the pool.
+    /// The reservation of shared memory for the pool.
     held: Option<Holding>,
     state: State,
 }
@@ -41,7 +41,7 @@ enum State {
 }
 
 impl TopK {
-    /// For `sort` with these options before `head -n lines`.
+    /// Makes the kernel for `sort` with these options before `head -n lines`.
     pub fn new(options: &SortOptions, lines: usize) -> Accept<TopK> {
         if options.mode != Mode::Sort {
             return Declined::because("sort is not asked to sort");
@@ -130,7 +130,7 @@ impl Kernel for TopK {
     }
 }
 
-/// Candidates.
+/// The candidates.
 #[derive(Debug)]
 struct Pool {
     options: SortOptions,
@@ -143,7 +143,7 @@ struct Pool {
     length: LineLength,
 }
 
-/// The last of the best K lines so far: what does not come before it cannot be among them.
+/// The last of the best K lines so far: a line that does not come before it is dropped.
 #[derive(Debug)]
 struct Bound {
     line: Vec<u8>,
@@ -165,7 +165,7 @@ impl Pool {
         }
     }
 
-    /// Is there, or can there be made, room for another block?
+    /// Whether there is space for another block, possibly after a cut.
     fn has_room(&mut self) -> bool {
         let bytes = |pool: &Pool| pool.arena.len().max(pool.keys.len());
         if bytes(self) < POOL_BYTES {
@@ -221,7 +221,8 @@ impl Pool {
         self.items.push(keyed_item(&self.arena, &mut self.keys, offset, line.len(), &self.order));
     }
 
-    /// Leaves the first K candidates, in order; then puts their lines, as they came, into a fresh arena.
+    /// Keeps the first K candidates, in order; then puts their lines, in the original order, into a fresh
+    /// arena.
     fn cut_back(&mut self) {
         let Pool { order, arena, keys, items, .. } = self;
         let keys_arena = if order.is_computed() { &*keys } else { &*arena };
@@ -267,7 +268,7 @@ impl Pool {
 }
 
 impl Bound {
-    /// Before, or equal: then it came first.
+    /// Whether the bound comes before the line, or is equal: then it came first.
     fn comes_first(&self, line: &Judged<'_>, order: &LineOrder) -> bool {
         let last = Judged { line: &self.line, key: &self.key, window: self.window };
         order.compare(&last, line).is_le()

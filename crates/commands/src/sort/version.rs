@@ -1,22 +1,22 @@
 //! `-V`: version order as byte strings.
 //!
-//! Names are first compared without their file suffixes (`.tar.gz`), then with them. Either way they are read as an
-//! alternation of text and numbers: text by a peculiar order of characters, numbers by value.
+//! Names are first compared without their file suffixes (`.tar.gz`), then with them. In both cases they are
+//! parsed as alternating text and numbers: text by a special order of characters, numbers by value.
 //!
 //! ```text
 //!   a1.2~rc   →   'a' MARK 1 '1'   '.' MARK 1 '2'   '~' 'r' 'c' MARK 0   MARK
 //! ```
-//! MARK stands where text ends. It sorts behind `~` only, which is what makes `1.0~rc1` older than `1.0`. A missing
-//! number is zero, so `a`, `a0` and `a00` are equal; no encoding is the beginning of another.
+//! MARK ends a text. It sorts only after `~`, so that `1.0~rc1` is older than `1.0`. A missing number is zero,
+//! so `a`, `a0` and `a00` are equal. The encoding is prefix-free.
 
 const TILDE: u8 = 1;
 const MARK: u8 = 2;
 const LETTERS: u8 = 3;
 const OTHERS: u8 = LETTERS + 52;
-/// Digit counts from here on are written out.
+/// Digit counts from this on are written in full.
 const LONG_NUMBER: usize = 250;
 
-/// Appends what `-V` compares of `text`.
+/// Appends the encoding of `text` for `-V`.
 pub(crate) fn encode_version(text: &[u8], out: &mut Vec<u8>) {
     let special = match text {
         b"" => 0,
@@ -32,12 +32,12 @@ pub(crate) fn encode_version(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The length without file suffixes: the longest match of `(\.[A-Za-z~][A-Za-z0-9~]*)*` at the end. In this version of
-/// sort, that can be everything.
+/// Returns the length without file suffixes: the longest match of `(\.[A-Za-z~][A-Za-z0-9~]*)*` at the end.
+/// In this version of sort, that can be everything.
 fn prefix_len(text: &[u8]) -> usize {
     let mut start = text.len();
     let mut at = text.len();
-    // Backwards: a suffix part is a run of these behind a dot, and its first is no digit.
+    // Backwards: a suffix part is a run of these bytes after a dot, and its first is no digit.
     while at > 0 {
         let run =
             text[..at].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'~').count();
@@ -79,7 +79,7 @@ fn push_number(digits: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(digits);
 }
 
-/// Letters before everything else, `~` before the end.
+/// Ranks letters before everything else, `~` before the end.
 fn rank(byte: u8) -> u8 {
     match byte {
         b'~' => TILDE,

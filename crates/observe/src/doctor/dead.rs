@@ -1,14 +1,14 @@
-//! What kind of deadlock it is, and what to do about it.
+//! Classifies deadlocks, and suggests a remedy.
 
 use super::words::{descriptor, name, names};
 use super::world::{Cause, Wait, World};
 use pelton_record::diagnosis::Kind;
 use std::collections::BTreeSet;
 
-/// The wait that keeps each process of a heart there.
+/// A process of a deadlocked set, and the wait that keeps it there.
 pub type Held<'w> = (u32, &'w Wait);
 
-/// The wait of `pid` that leads into `heart`; if none does, its first.
+/// Returns the wait of `pid` for a process of `heart`; if there is none, its first wait.
 pub fn held<'w>(world: &'w World, pid: u32, heart: &BTreeSet<u32>) -> Option<&'w Wait> {
     let tasks = &world.processes.get(&pid)?.tasks;
     let leads = |wait: &&Wait| wait.by.iter().any(|holder| heart.contains(&holder.pid));
@@ -19,7 +19,7 @@ pub fn held<'w>(world: &'w World, pid: u32, heart: &BTreeSet<u32>) -> Option<&'w
         .or_else(|| waits().next())
 }
 
-/// Names a heart.
+/// Classifies a deadlocked set.
 pub fn kind(held: &[Held<'_>]) -> Kind {
     let has = |test: fn(&Cause) -> bool| held.iter().any(|(_, wait)| test(&wait.cause));
     let all = |test: fn(&Cause) -> bool| held.iter().all(|(_, wait)| test(&wait.cause));
@@ -41,7 +41,7 @@ fn reads(cause: &Cause) -> bool {
     matches!(cause, Cause::Data | Cause::Any(_))
 }
 
-/// One that is blocked on write, and the one that should read there but waits for something else.
+/// Returns a process blocked on write, and the process that should read from it but waits for something else.
 fn unread<'h, 'w>(held: &'h [Held<'w>]) -> Option<(&'h Held<'w>, &'h Held<'w>)> {
     let full = held.iter().filter(|(_, wait)| wait.cause == Cause::Room);
     let mut pairs = full.flat_map(|full| {
@@ -54,8 +54,8 @@ fn unread<'h, 'w>(held: &'h [Held<'w>]) -> Option<(&'h Held<'w>, &'h Held<'w>)> 
     pairs.next()
 }
 
-/// The reader that sees no end of file, in a heart where nothing is full: one that works on what others give it, rather
-/// than the one who started it.
+/// Returns the reader that gets no end of file, in a deadlocked set without a full pipe: preferably one that
+/// processes input, not the process that started the others.
 fn reader<'h, 'w>(world: &World, held: &'h [Held<'w>]) -> Option<&'h Held<'w>> {
     let inside = |pid: u32| held.iter().any(|(member, _)| *member == pid);
     let started_inside =
@@ -64,7 +64,7 @@ fn reader<'h, 'w>(world: &World, held: &'h [Held<'w>]) -> Option<&'h Held<'w>> {
     all.clone().find(|(pid, _)| started_inside(*pid)).or_else(|| all.next())
 }
 
-/// One sentence on what it is.
+/// Returns one sentence that describes it.
 pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
     let pids: Vec<u32> = held.iter().map(|(pid, _)| *pid).collect();
     let all = names(world, pids.iter().copied());
@@ -124,7 +124,7 @@ pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
     }
 }
 
-/// One thing to do about it.
+/// Returns one remedy.
 pub fn cure(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
     let find = |test: fn(&Cause) -> bool| held.iter().find(|(_, wait)| test(&wait.cause)).copied();
     let text = match kind {
@@ -188,7 +188,7 @@ fn end_of_file(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
     };
     let inside = |pid: u32| held.iter().any(|(member, _)| *member == pid);
     let holders = || waits.iter().flat_map(|wait| &wait.by).filter(|holder| inside(holder.pid));
-    // Its own end is closed easily too, but as long as another one is open that does not help.
+    // Its own end is easy to close too, but that does not help while another one is open.
     let one = holders().find(|holder| holder.pid != *pid).or_else(|| holders().next())?;
     let end = one.fd.map_or("the other end".into(), descriptor);
     let own = if holders().any(|holder| holder.pid == *pid) && one.pid != *pid {
@@ -205,7 +205,7 @@ fn end_of_file(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
     })
 }
 
-/// Whether it is a filter that keeps its output back until there is much of it.
+/// Whether it is a filter that buffers its output.
 fn is_filter(world: &World, pid: u32) -> bool {
     const FILTERS: [&str; 9] = ["tr", "sed", "grep", "awk", "gawk", "mawk", "cut", "uniq", "rev"];
     world.processes.get(&pid).is_some_and(|process| FILTERS.contains(&process.stat.name.as_str()))

@@ -1,4 +1,4 @@
-//! The wait-for graph between processes: who is connected with whom, and what lies at the heart of it.
+//! The wait-for graph between processes: its connected components, and the deadlocked sets in them.
 
 use super::world::{Cause, Process, Wait, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum Edges {
     /// All.
     All,
-    /// Those on channels and locks: not for children, nor for whoever might open a FIFO.
+    /// Waits on channels and locks: not for children, nor for processes that might open a FIFO.
     Channels,
 }
 
-/// Who could end a wait of `process`.
+/// Returns the processes that could end a wait of `process`.
 pub fn ends(process: &Process, edges: Edges) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     for task in &process.tasks {
@@ -29,8 +29,8 @@ fn collect(wait: &Wait, edges: Edges, found: &mut BTreeSet<u32>) {
     }
 }
 
-/// These processes with all that belongs to them: descendants, and those on the other side of their channels; without
-/// those of `own`, and without those that may not be looked into, unless they are asked about.
+/// Returns `seeds` with their descendants and the processes at the other ends of their channels; without
+/// `own`, and without unreadable processes unless they are seeds.
 pub fn related(world: &World, seeds: &[u32], own: &BTreeSet<u32>) -> BTreeSet<u32> {
     let channels: BTreeMap<u32, BTreeSet<u32>> =
         world.processes.iter().map(|(&pid, process)| (pid, ends(process, Edges::Channels))).collect();
@@ -49,7 +49,7 @@ pub fn related(world: &World, seeds: &[u32], own: &BTreeSet<u32>) -> BTreeSet<u3
     found
 }
 
-/// Parts of `members` that are connected by waiting.
+/// Splits `members` into components connected by waits.
 pub fn components(world: &World, members: &BTreeSet<u32>, edges: Edges) -> Vec<BTreeSet<u32>> {
     let mut neighbours: BTreeMap<u32, BTreeSet<u32>> =
         members.iter().map(|&pid| (pid, BTreeSet::new())).collect();
@@ -70,8 +70,8 @@ pub fn components(world: &World, members: &BTreeSet<u32>, edges: Edges) -> Vec<B
     found
 }
 
-/// The hearts of a dead part: its strongly connected components that nothing leads out of. All others only wait for
-/// them.
+/// Returns the deadlocked sets of a dead component: its strongly connected components without outgoing edges.
+/// All other processes only wait for them.
 pub fn hearts(world: &World, part: &BTreeSet<u32>) -> Vec<BTreeSet<u32>> {
     let next = |pid: u32| -> BTreeSet<u32> {
         let process = world.processes.get(&pid);
@@ -80,7 +80,7 @@ pub fn hearts(world: &World, part: &BTreeSet<u32>) -> Vec<BTreeSet<u32>> {
     let reached: BTreeMap<u32, BTreeSet<u32>> = part.iter().map(|&pid| (pid, reach(pid, next))).collect();
     let mut found: Vec<BTreeSet<u32>> = Vec::new();
     for own in reached.values() {
-        // All that is reached leads back: then it is a heart.
+        // Everything reachable leads back: a deadlocked set.
         if own.iter().all(|other| reached[other] == *own) && !found.contains(own) {
             found.push(own.clone());
         }
@@ -88,7 +88,7 @@ pub fn hearts(world: &World, part: &BTreeSet<u32>) -> Vec<BTreeSet<u32>> {
     found
 }
 
-/// All that `next` leads to from `start`, and `start`.
+/// Returns `start` and everything reachable from it by `next`.
 fn reach(start: u32, next: impl Fn(u32) -> BTreeSet<u32>) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     let mut todo = vec![start];
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use pelton_record::diagnosis::Holder;
 
-    /// Processes that wait for room in channels of others.
+    /// Processes that are blocked on write to channels of others.
     fn world(edges: &[(u32, &[u32])]) -> World {
         let wait = |ends: &[u32]| Wait {
             by: ends.iter().map(|&pid| Holder { pid, fd: None }).collect(),

@@ -1,4 +1,4 @@
-//! Who holds which end of which channel.
+//! Which processes hold which ends of which channels.
 
 use pelton_record::diagnosis::Holder;
 use pelton_sys::descriptors::{self, Descriptor, Target};
@@ -13,12 +13,12 @@ pub enum Channel {
     Pipe(u64),
     /// A FIFO, by device and inode.
     Fifo(u64, u64),
-    /// One end of a pair of sockets, by inode.
+    /// One end of a socket pair, by inode.
     Socket(u64),
 }
 
 impl Channel {
-    /// What a descriptor leads to, if it is a channel.
+    /// Returns a descriptor's channel, if it is one.
     pub fn of(target: &Target) -> Option<Self> {
         match target {
             Target::Pipe(inode) => Some(Channel::Pipe(*inode)),
@@ -29,7 +29,7 @@ impl Channel {
     }
 }
 
-/// All descriptors that can be seen, and an index of those who hold channels.
+/// All readable descriptors, and an index of the holders of channels.
 #[derive(Default)]
 pub struct Holders {
     descriptors: BTreeMap<u32, Vec<Descriptor>>,
@@ -65,22 +65,22 @@ impl Holders {
         }
     }
 
-    /// Whether the descriptors of `pid` could be seen.
+    /// Whether the descriptors of `pid` are readable.
     pub fn sees(&self, pid: u32) -> bool {
         self.descriptors.contains_key(&pid)
     }
 
-    /// All descriptors of `pid`.
+    /// Returns all descriptors of `pid`.
     pub fn of(&self, pid: u32) -> &[Descriptor] {
         self.descriptors.get(&pid).map_or(&[], Vec::as_slice)
     }
 
-    /// Descriptor `fd` of `pid`.
+    /// Returns descriptor `fd` of `pid`.
     pub fn descriptor(&self, pid: u32, fd: u32) -> Option<&Descriptor> {
         self.of(pid).iter().find(|one| one.fd == fd)
     }
 
-    /// Who else has this very file open.
+    /// Returns the other holders of this file.
     pub fn of_file(&self, file: &Target, but: (u32, u32)) -> Vec<Holder> {
         let same = |(&pid, descriptors): (&u32, &'_ Vec<Descriptor>)| {
             let same = descriptors.iter().filter(|one| one.target == *file && (pid, one.fd) != but);
@@ -89,7 +89,7 @@ impl Holders {
         self.descriptors.iter().flat_map(same).collect()
     }
 
-    /// Who could give whoever reads from `channel` something, or an end of file.
+    /// Returns the processes that could write to `channel` or close it, and so unblock its reader.
     pub fn givers(&self, channel: Channel) -> Vec<Holder> {
         match channel {
             Channel::Socket(inode) => self.peers(inode),
@@ -97,7 +97,7 @@ impl Holders {
         }
     }
 
-    /// Who could make room for whoever writes to `channel`.
+    /// Returns the processes that could read from `channel`, and so unblock its writer.
     pub fn takers(&self, channel: Channel) -> Vec<Holder> {
         match channel {
             Channel::Socket(inode) => self.peers(inode),
@@ -110,7 +110,7 @@ impl Holders {
         peer.and_then(|peer| self.readers.get(&Channel::Socket(peer))).cloned().unwrap_or_default()
     }
 
-    /// What the kernel says of a socket. TCP is asked only if it is no unix socket.
+    /// Returns the state of a socket. Reads the TCP table only if it is not a Unix socket.
     pub fn socket(&self, inode: u64) -> Option<Socket> {
         let unix = self.unix.get_or_init(|| sockets::unix().unwrap_or_default());
         unix.get(&inode).or_else(|| self.tcp.get_or_init(sockets::tcp).get(&inode)).copied()

@@ -1,4 +1,4 @@
-//! What sets the pace among processes that can go on.
+//! Finds what sets the pace among processes that are not deadlocked.
 
 use super::Seen;
 use super::words::{name, names};
@@ -6,20 +6,20 @@ use super::world::{Cause, Process, Wait};
 use pelton_record::diagnosis::{Health, Kind};
 use std::collections::BTreeSet;
 
-/// A process that used this share of a CPU between two looks is running, whatever it was seen in.
+/// A process that used this share of a CPU between two snapshots is running, whatever its state in them.
 const BUSY: f64 = 0.5;
 
-/// What was concluded about processes that wait for one another, or about one alone.
+/// A conclusion about processes that wait for one another, or about a single one.
 pub struct Conclusion {
     pub health: Health,
     pub kind: Kind,
     pub headline: String,
-    /// The one that sets the pace.
+    /// The process that sets the pace.
     pub heart: u32,
     pub cure: Option<String>,
 }
 
-/// The wait that says most about a process: its thread that is furthest from idle. `None` if it has ended.
+/// Returns a process's most informative wait: that of its least idle thread. `None` if it has ended.
 pub fn telling(process: &Process) -> Option<&Wait> {
     process.tasks.iter().map(|task| &task.wait).min_by_key(|wait| rank(&wait.cause))
 }
@@ -43,7 +43,7 @@ fn rank(cause: &Cause) -> u8 {
     }
 }
 
-/// Whether `pid` does nothing but wait for children, of which `members` has one: what these do is told of them.
+/// Whether `pid` only waits for children, one of which is in `members`: then the children are reported.
 pub fn only_waits_for_children(seen: &Seen, pid: u32, members: &BTreeSet<u32>) -> bool {
     let Some(process) = seen.world.processes.get(&pid) else { return false };
     let waits = telling(process).filter(|wait| wait.cause == Cause::Child);
@@ -51,7 +51,7 @@ pub fn only_waits_for_children(seen: &Seen, pid: u32, members: &BTreeSet<u32>) -
         && cause_of(seen, pid) == Some(Cause::Child)
 }
 
-/// Concludes about `part`, whose processes are connected by waiting and not all dead.
+/// Draws a conclusion about `part`, whose processes are connected by waits and not all dead.
 pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
     let waiting_for = |wanted: fn(&Cause) -> bool| {
         part.iter().copied().find(|&pid| cause_of(seen, pid).is_some_and(|cause| wanted(&cause)))
@@ -74,7 +74,7 @@ pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
     idle(seen, part)
 }
 
-/// What a process waits for in kind, with what its CPU time says.
+/// Returns the kind of a process's wait, corrected by its CPU time.
 pub fn cause_of(seen: &Seen, pid: u32) -> Option<Cause> {
     let process = seen.world.processes.get(&pid)?;
     let wait = telling(process)?;
@@ -83,7 +83,7 @@ pub fn cause_of(seen: &Seen, pid: u32) -> Option<Cause> {
     Some(if is_busy && may_be { Cause::Running } else { wait.cause.clone() })
 }
 
-/// Whom `pid` waits for in the end: one whose wait no other process can end.
+/// Returns the end of `pid`'s wait chain: a process whose wait no other process can end.
 fn culprit(seen: &Seen, pid: u32) -> u32 {
     let mut visited = BTreeSet::from([pid]);
     let mut now = pid;
@@ -158,13 +158,13 @@ fn busy(seen: &Seen, part: &BTreeSet<u32>, heart: u32) -> Conclusion {
     Conclusion { health: Health::Slow, kind, headline, heart, cure: None }
 }
 
-/// What a process does, in words that follow its name.
+/// Describes a process's activity, in words that follow its name.
 fn doing(seen: &Seen, pid: u32) -> String {
     match (cause_of(seen, pid), seen.cpu_share(pid)) {
         (Some(Cause::Running), Some(share)) if share >= BUSY => {
             format!("computes ({:.0}% of a CPU)", share * 100.0)
         }
-        // Seen at work, but not for long: it had no CPU, or works in short bursts.
+        // Seen running, but not for long: it lacked a CPU, or works in short bursts.
         (Some(Cause::Running), Some(share)) => {
             format!("runs or is ready to ({:.0}% of a CPU)", share * 100.0)
         }
@@ -184,7 +184,7 @@ fn doing(seen: &Seen, pid: u32) -> String {
 }
 
 fn idle(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
-    // The first one that waits for something may only wait for another of them: the end of that is what matters.
+    // The first waiting process may only wait for another of them: the end of that chain matters.
     let first =
         part.iter().copied().find(|&pid| waits_for_others(seen, pid)).or_else(|| part.first().copied())?;
     let heart = culprit(seen, first);

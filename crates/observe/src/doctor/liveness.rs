@@ -1,14 +1,15 @@
-//! Who can still go on: a fixpoint over the wait-for graph.
+//! Which processes can still continue: a fixpoint over the wait-for graph.
 //!
-//! Live is what runs, sleeps for a time, waits for something outside, or cannot be judged. Live is also who waits for
-//! somebody live: for any holder of the other end of a channel, for any child, for any other thread. What is left
-//! when nothing more becomes live is dead: every process that could end its wait is dead too. This is the classical
-//! reduction of a resource graph with *or* requests (Holt 1972, Knapp 1987), with doubt counted as life.
+//! A thread is live if it runs, sleeps for a time, waits for something outside, or cannot be classified. A
+//! thread is also live if it waits for something live: any holder of the other end of a channel, any child,
+//! any other thread. What is left when nothing more becomes live is dead: every process that could end its
+//! wait is dead too. This is the classical reduction of a resource graph with *or* requests (Holt 1972, Knapp
+//! 1987), with doubt counted as life.
 
 use super::world::{Cause, Process, Task, Wait, World};
 use std::collections::BTreeSet;
 
-/// The threads that can never go on by themselves, as (process, thread).
+/// Returns the threads that can never continue, as (process, thread).
 pub fn dead_threads(world: &World) -> BTreeSet<(u32, u32)> {
     let mut live = Live::default();
     loop {
@@ -30,7 +31,7 @@ pub fn dead_threads(world: &World) -> BTreeSet<(u32, u32)> {
     all.filter(|thread| !live.threads.contains(thread)).collect()
 }
 
-/// The processes all of whose threads are dead.
+/// Returns the processes whose threads are all dead.
 pub fn dead_processes(world: &World, threads: &BTreeSet<(u32, u32)>) -> BTreeSet<u32> {
     let all_dead = |pid: u32, process: &Process| {
         !process.has_ended() && process.tasks.iter().all(|task| threads.contains(&(pid, task.thread)))
@@ -54,12 +55,13 @@ impl Live {
             }
             Cause::Thread => self.another_thread(world, pid, task),
             Cause::Opener { .. } => wait.by.iter().any(|holder| self.has(world, holder.pid)),
-            // Nobody seen at the other end means somebody unseen: else the wait would be over.
+            // If no holder of the other end is visible, an invisible one exists: otherwise the wait would be
+            // over.
             _ => wait.by.is_empty() || wait.by.iter().any(|holder| self.has(world, holder.pid)),
         }
     }
 
-    /// One that has ended counts as live: its end is about to be noticed.
+    /// A process that has ended counts as live: its end is about to be noticed.
     fn has(&self, world: &World, pid: u32) -> bool {
         self.processes.contains(&pid) || world.processes.get(&pid).is_none_or(Process::has_ended)
     }

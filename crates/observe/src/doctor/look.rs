@@ -1,4 +1,4 @@
-//! Looking at all processes: from /proc to a [`World`].
+//! Takes a snapshot of all processes: from /proc to a [`World`].
 
 use super::holders::Holders;
 use super::resolve::Resolver;
@@ -7,16 +7,16 @@ use pelton_sys::processes::{self, Stat};
 use pelton_sys::procfs::{self, Syscall};
 use std::collections::BTreeMap;
 
-/// What was read of a thread, before it is known who holds what.
+/// The raw data of a thread, before holders are known.
 pub struct Raw {
     pub thread: u32,
     pub state: char,
-    /// `None` if it may not be read.
+    /// `None` if unreadable.
     pub syscall: Option<Syscall>,
     pub evidence: String,
 }
 
-/// What was read of a process.
+/// The raw data of a process.
 pub struct RawProcess {
     pub stat: Stat,
     pub owner: u32,
@@ -24,7 +24,7 @@ pub struct RawProcess {
     pub children: Vec<u32>,
 }
 
-/// Looks at these processes, once.
+/// Takes one snapshot of these processes.
 pub fn look(pids: &[u32]) -> World {
     let mut raw: BTreeMap<u32, RawProcess> = pids.iter().filter_map(|&pid| Some((pid, read(pid)?))).collect();
     let parents: Vec<(u32, u32)> = raw.iter().map(|(&pid, process)| (pid, process.stat.parent)).collect();
@@ -40,7 +40,7 @@ pub fn look(pids: &[u32]) -> World {
     World { processes }
 }
 
-/// Threads of the kernel are left out: they hold no descriptors, and nobody waits for them.
+/// Skips kernel threads: they hold no descriptors, and nothing waits for them.
 fn read(pid: u32) -> Option<RawProcess> {
     let stat = processes::parse_stat(&processes::file(pid, "stat")?)?;
     let owner = processes::owner(pid)?;
@@ -55,7 +55,7 @@ fn read(pid: u32) -> Option<RawProcess> {
     Some(RawProcess { stat, owner, tasks, children: Vec::new() })
 }
 
-/// A leader that has ended before its threads waits for nothing.
+/// Reads the threads. A leader that has ended before its threads waits for nothing.
 fn read_tasks(pid: u32) -> Vec<Raw> {
     let state = |thread: u32| {
         let text = processes::file(pid, &format!("task/{thread}/stat"))?;
@@ -72,7 +72,8 @@ fn read_task(pid: u32, thread: u32, state: char) -> Raw {
     Raw { thread, state, syscall: syscall.as_deref().and_then(procfs::parse_syscall), evidence }
 }
 
-/// What a thread that has not run has kept: time on a CPU and time slices, and its system call.
+/// Returns values that do not change while a thread does not run: its CPU time, its time slices, and its
+/// system call.
 fn evidence(pid: u32, thread: u32, syscall: &str) -> String {
     let accounts = processes::file(pid, &format!("task/{thread}/schedstat"))
         .or_else(|| processes::file(pid, &format!("task/{thread}/status")))
@@ -106,7 +107,7 @@ fn wait(pid: u32, process: &RawProcess, task: &Raw, hidden: bool, resolver: &mut
         (_, Some(Syscall::Blocked { number, arguments })) => {
             resolver.wait(pid, process, task.state, pelton_sys::calls::call(number, arguments))
         }
-        // Blocked, but in no system call: a page fault that reads a file.
+        // Blocked, but not in a system call: a page fault that reads a file.
         ('D', _) | (_, Some(Syscall::Outside)) => Wait::simple(Cause::Disk),
         (_, None) => resolver.by_kernel_function(pid, process, task.thread),
     }

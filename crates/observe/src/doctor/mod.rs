@@ -1,9 +1,10 @@
-//! `pelton doctor`: who waits for whom among running processes, and whether that can end.
+//! `pelton doctor`: which running processes wait for which, and whether the waits can end.
 //!
-//! Two looks at all processes, at least 50 ms apart. Each makes a [`world::World`] of plain data (`look` reads threads, `holders`
-//! descriptors, `resolve` turns a system call into a wait); `liveness` finds who can never go on, and only what both
-//! looks agree on, and what has not run in between, is called dead. `graph` finds the parts and their hearts, `dead` and `live`
-//! name them, `words` puts waits in sentences.
+//! Takes two snapshots of all processes, at least 50 ms apart. Each becomes a [`world::World`] of plain data
+//! (`look` reads threads, `holders` descriptors, `resolve` turns a system call into a wait). `liveness` finds
+//! which threads can never continue; only what both snapshots agree on, and what has not run in between, is
+//! called dead. `graph` finds components and deadlocked sets, `dead` and `live` classify them, and `words`
+//! describes waits.
 
 mod dead;
 mod graph;
@@ -23,40 +24,40 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use world::{Cause, World};
 
-/// Between two looks, at least. The first look is a part of it.
+/// Minimum time between two snapshots. The first snapshot counts as part of it.
 const BETWEEN: Duration = Duration::from_millis(50);
 
-/// Which processes are asked about.
+/// Which processes to examine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All that may be looked into.
+    /// All readable processes.
     All,
-    /// All of the user's own.
+    /// All of the user's processes.
     Own,
-    /// These, with what belongs to them: descendants, and those at the other ends of their pipes.
+    /// These, with their descendants and the processes at the other ends of their pipes.
     These(Vec<u32>),
 }
 
-/// What two looks saw.
+/// The result of two snapshots.
 pub struct Seen {
     world: World,
-    /// This process, and those who only wait for what it prints.
+    /// This process, and those that only wait for its output.
     own: BTreeSet<u32>,
-    /// Processes that can never go on.
+    /// Processes that can never continue.
     dead: BTreeSet<u32>,
-    /// CPU time between the looks, nanoseconds.
+    /// CPU time between the snapshots, nanoseconds.
     cpu_ns: BTreeMap<u32, u64>,
     between_ns: u64,
 }
 
 impl Seen {
-    /// Share of a CPU that `pid` used between the looks.
+    /// Returns the share of a CPU that `pid` used between the snapshots.
     fn cpu_share(&self, pid: u32) -> Option<f64> {
         Some(*self.cpu_ns.get(&pid)? as f64 / self.between_ns.max(1) as f64)
     }
 }
 
-/// The processes whose program, or the last part of its path, is called `name`; without this one.
+/// Returns the processes whose program, or the last part of its path, is called `name`; without this one.
 pub fn find(name: &str) -> Vec<u32> {
     let own = std::process::id();
     let fits = |pid: u32| {
@@ -73,7 +74,7 @@ pub fn exists(pid: u32) -> bool {
     processes::owner(pid).is_some()
 }
 
-/// Watches the threads of `pid`, and of what it started, for two seconds.
+/// Watches the threads of `pid` and its descendants for two seconds.
 pub fn threads(pid: u32) -> pelton_record::threads::Threads {
     const FOR: Duration = Duration::from_secs(2);
     const EVERY: Duration = Duration::from_millis(20);
@@ -86,7 +87,7 @@ pub fn threads(pid: u32) -> pelton_record::threads::Threads {
     probe.finish(clock::now_ns(), pelton_sys::machine::cores())
 }
 
-/// Looks twice, and concludes.
+/// Takes two snapshots, and draws conclusions.
 pub fn examine(scope: &Scope) -> Diagnosis {
     let start_ns = clock::now_ns();
     let taken_unix_ms = clock::unix_ms();
@@ -133,7 +134,8 @@ fn see() -> Seen {
     Seen { world, own, dead, cpu_ns, between_ns: second_ns - first_ns }
 }
 
-/// Looks again. A thread that is not dead in the same way any more, or that has run in between, is live.
+/// Takes the second snapshot. A thread that is no longer dead in the same way, or that has run in between, is
+/// live.
 fn confirm(world: &mut World, dead: &BTreeSet<(u32, u32)>) {
     let again = look::look(&processes::all());
     let still = liveness::dead_threads(&again);
@@ -161,7 +163,8 @@ fn members(seen: &Seen, scope: &Scope) -> BTreeSet<u32> {
     }
 }
 
-/// The findings about `members`, the gravest first, and how many of them are idle and not worth one.
+/// Returns the findings about `members`, the gravest first, and the number of idle processes not worth a
+/// finding.
 fn findings(seen: &Seen, members: &BTreeSet<u32>, all: bool) -> (Vec<Finding>, u32) {
     let mut found = Vec::new();
     let mut idle = 0;
@@ -193,13 +196,13 @@ fn findings(seen: &Seen, members: &BTreeSet<u32>, all: bool) -> (Vec<Finding>, u
     (found, idle)
 }
 
-/// A finding about a dead part: its heart, and those who only wait for that.
+/// Builds the finding about a dead component: its deadlocked set, and the processes that only wait for that.
 fn deadlock(seen: &Seen, part: &BTreeSet<u32>, heart: &BTreeSet<u32>) -> Finding {
     let world = &seen.world;
     let held: Vec<dead::Held<'_>> =
         heart.iter().filter_map(|&pid| Some((pid, dead::held(world, pid, heart)?))).collect();
     let kind = dead::kind(&held);
-    // One that is stopped alone is no deadlock: nobody waits for it, and its shell can continue it.
+    // A single stopped process is not a deadlock: nothing waits for it, and its shell can continue it.
     let alone = kind == Kind::Stopped && part.len() == 1;
     let mut waits: Vec<Wait> = held.iter().map(|(pid, wait)| told(world, *pid, wait)).collect();
     let others = part.difference(heart).filter_map(|&pid| Some((pid, dead::held(world, pid, part)?)));
@@ -237,10 +240,10 @@ fn concluded(seen: &Seen, part: &BTreeSet<u32>, conclusion: live::Conclusion) ->
     }
 }
 
-/// A wait for the record: with words, and with the fill of its channel.
+/// Converts a wait for the record: with a description, and the fill level of its channel.
 fn told(world: &World, pid: u32, wait: &world::Wait) -> Wait {
     let asks = matches!(wait.cause, Cause::Data | Cause::Room);
-    // Of a socket, what waits to be read is at the reader's end.
+    // A socket's unread data is at the reader's end.
     let fill = match (&wait.cause, wait.fd, wait.by.iter().find_map(|one| Some((one.pid, one.fd?)))) {
         (Cause::Room, Some(fd), Some((reader, end))) if is_socket(wait) => {
             other_process::fill(reader, end).or_else(|| other_process::fill(pid, fd))
@@ -266,7 +269,7 @@ fn is_socket(wait: &world::Wait) -> bool {
     wait.object.as_deref().is_some_and(|object| object.starts_with("socket:"))
 }
 
-/// How long ago the last of these processes ran.
+/// Returns how long ago the last of these processes ran.
 fn still_ns(world: &World, heart: &BTreeSet<u32>) -> Option<u64> {
     let mut least: Option<u64> = None;
     for pid in heart {
@@ -283,7 +286,7 @@ fn still_ns(world: &World, heart: &BTreeSet<u32>) -> Option<u64> {
     least
 }
 
-/// What is known of the processes that findings name.
+/// Describes the processes named in findings.
 fn named(world: &World, findings: &[Finding]) -> Vec<Process> {
     let waits = findings.iter().flat_map(|finding| &finding.waits);
     let waiting = waits.flat_map(|wait| wait.by.iter().map(|holder| holder.pid).chain([wait.pid]));

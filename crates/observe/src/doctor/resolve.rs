@@ -1,4 +1,4 @@
-//! From the system call that a thread is blocked in to what it waits for, and who could end that.
+//! Derives what a thread waits for, and which processes could end the wait, from its blocking system call.
 
 use super::holders::{Channel, Holders};
 use super::look::RawProcess;
@@ -12,7 +12,7 @@ use pelton_sys::{other_process, procfs};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// Answers what threads wait for.
+/// Resolves the waits of threads.
 pub struct Resolver<'w> {
     processes: &'w BTreeMap<u32, RawProcess>,
     holders: &'w Holders,
@@ -20,7 +20,7 @@ pub struct Resolver<'w> {
 }
 
 const SIGCHLD_BIT: u64 = 1 << 16;
-/// Signals whose handlers report an error of the program: 4 to 8 and 11.
+/// Signals whose handlers report a program error: 4 to 8 and 11.
 const FAULTS: u64 = 0b100_1111_1000;
 
 impl<'w> Resolver<'w> {
@@ -28,12 +28,12 @@ impl<'w> Resolver<'w> {
         Resolver { processes, holders, locks: OnceCell::new() }
     }
 
-    /// Whether `pid` may be looked into.
+    /// Whether `pid` is readable.
     pub fn sees(&self, pid: u32) -> bool {
         self.holders.sees(pid)
     }
 
-    /// What a thread of `pid` in state `state` waits for in `call`.
+    /// Returns what a thread of `pid` in state `state` waits for in `call`.
     pub fn wait(&mut self, pid: u32, process: &RawProcess, state: char, call: Call) -> Wait {
         match call {
             Call::Child(Child::Vforked) => self.children(process, |_| true),
@@ -59,8 +59,9 @@ impl<'w> Resolver<'w> {
         }
     }
 
-    /// Where system calls may not be seen: the function that it sleeps in tells what for, the descriptors where. That
-    /// function's name is no promise of the kernel's, so what is not known counts as unknown.
+    /// Used if system calls are not readable: the kernel function where the thread sleeps gives the kind of
+    /// wait, the descriptors give the object. The kernel does not guarantee that function's name, so an
+    /// unfamiliar name counts as unknown.
     pub fn by_kernel_function(&self, pid: u32, process: &RawProcess, thread: u32) -> Wait {
         let name = procfs::wchan(thread).unwrap_or_default();
         let pipes = |reads: bool| {
@@ -79,7 +80,8 @@ impl<'w> Resolver<'w> {
         }
     }
 
-    /// splice and its kin: the side that is ready is not what it waits for, but which that is cannot be seen.
+    /// For splice and related calls: it waits for the side that is not ready, but which one that is cannot be
+    /// seen.
     fn either(&self, data: Wait, room: Wait) -> Wait {
         match (&data.cause, &room.cause) {
             (Cause::Data, Cause::Room) => any(vec![data, room]),
@@ -104,7 +106,7 @@ impl<'w> Resolver<'w> {
         let on = |cause, by| Wait { cause, fd: Some(fd), object: object.clone(), by };
         match &one.target {
             Target::Terminal(_) => on(Cause::Terminal, Vec::new()),
-            // Only the process itself could bring it about: a thread of its own, for one that waits in the call does not.
+            // Only the process itself could signal it: one of its threads, since the waiting one cannot.
             Target::Anonymous(_) if self.owns_event(pid, fd) => on(Cause::Thread, Vec::new()),
             Target::Anonymous(name) => on(anonymous(name), Vec::new()),
             Target::File(path) => on(file(path), Vec::new()),
@@ -138,7 +140,7 @@ impl<'w> Resolver<'w> {
             Child::Group(0) => self.children(process, |child| group_of(child) == Some(process.stat.group)),
             Child::Group(group) => self.children(process, |child| group_of(child) == Some(group)),
             Child::Any | Child::Vforked => {
-                // A shell with job control asks for any child, but means the job that has the terminal.
+                // A shell with job control waits for any child, but means the foreground job.
                 let job = process.stat.foreground.filter(|&group| group != process.stat.group);
                 let in_job = |child: u32| job.is_some() && group_of(child) == job;
                 if process.children.iter().any(|&child| in_job(child)) {
@@ -163,7 +165,7 @@ impl<'w> Resolver<'w> {
         let mut waits: Vec<Wait> = Vec::new();
         for (fd, reads, writes) in polled {
             let wait = if reads { self.data(pid, fd) } else { self.room(pid, fd) };
-            // A pipe or an event to itself is how a signal handler wakes an event loop.
+            // A signal handler wakes an event loop through a pipe or event of the same process.
             let handles = process.stat.caught & !FAULTS != 0;
             let own_pipe = !wait.by.is_empty() && wait.by.iter().all(|holder| holder.pid == pid);
             waits.push(if handles && reads && (own_pipe || self.owns_event(pid, fd)) {
@@ -177,7 +179,7 @@ impl<'w> Resolver<'w> {
         }
         if process.stat.caught & SIGCHLD_BIT != 0 && !process.children.is_empty() {
             let children = self.children(process, |_| true);
-            // Nothing but a signal wakes it, and that of a child's end does: as Ruby waits for a process.
+            // Only a signal wakes it, and the end of a child sends one: Ruby waits for processes in this way.
             if waits.iter().all(|wait| wait.cause == Cause::Signal) {
                 return children;
             }
@@ -189,8 +191,8 @@ impl<'w> Resolver<'w> {
         }
     }
 
-    /// Whether descriptor `fd` is an event that nobody but `pid` can bring about: no other process that can be seen has it,
-    /// and nothing that `pid` has open makes the kernel do it.
+    /// Whether descriptor `fd` is an event that only `pid` can signal: no other readable process has it, and
+    /// nothing that `pid` has open makes the kernel signal it.
     fn owns_event(&self, pid: u32, fd: u32) -> bool {
         let is_event = |one: &Descriptor| one.target == Target::Anonymous("[eventfd]".into());
         if !self.holders.descriptor(pid, fd).is_some_and(is_event) {
@@ -220,8 +222,9 @@ impl<'w> Resolver<'w> {
         }
     }
 
-    /// The kernel's list names who took a lock, even if it has ended and only a child has the descriptor left; a
-    /// descriptor's own list says whether it is locked through that.
+    /// Returns the holder of a lock. The kernel's list names the process that took it, even if that has ended
+    /// and only a child has the descriptor; a descriptor's own list says whether the lock was taken through
+    /// it.
     fn lock(&self, pid: u32, fd: u32) -> Wait {
         let Some(one) = self.holders.descriptor(pid, fd) else {
             return unknown("the file it waits for a lock on is not to be seen");
@@ -257,8 +260,8 @@ impl<'w> Resolver<'w> {
         Wait { cause: Cause::Opener { for_writing }, fd: None, object: Some(path), by }
     }
 
-    /// Anybody may open a FIFO. Those it belongs to most likely are of the same job: the same process group, and the
-    /// parents within the session.
+    /// Any process may open a FIFO. The most likely ones belong to the same job: the same process group, and
+    /// the parents within the session.
     fn might_open(&self, pid: u32, process: &RawProcess) -> Vec<Holder> {
         let mut found: Vec<u32> = Vec::new();
         let same_group = |one: &RawProcess| one.stat.group == process.stat.group;
@@ -277,7 +280,8 @@ impl<'w> Resolver<'w> {
     }
 }
 
-/// As a path of ours: what `name` is for `pid`, whose root and working directory may be others.
+/// Returns `name`, as `pid` sees it, as a path for this process: root and working directory of `pid` may
+/// differ.
 fn seen_from(pid: u32, directory: i32, name: &str) -> String {
     match name.strip_prefix('/') {
         Some(rest) => format!("/proc/{pid}/root/{rest}"),
@@ -286,7 +290,7 @@ fn seen_from(pid: u32, directory: i32, name: &str) -> String {
     }
 }
 
-/// Waits of which the end of any is enough.
+/// Combines waits of which any one suffices.
 fn any(mut waits: Vec<Wait>) -> Wait {
     match waits.len() {
         1 => waits.remove(0),
@@ -325,7 +329,7 @@ fn file(path: &str) -> Cause {
     }
 }
 
-/// Whether the memory at `address` belongs to this process alone.
+/// Whether the memory at `address` is private to this process.
 fn is_private(pid: u32, address: u64) -> bool {
     let maps = pelton_sys::processes::file(pid, "maps").unwrap_or_default();
     maps.lines().any(|line| {

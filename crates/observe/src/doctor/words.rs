@@ -1,13 +1,13 @@
-//! Waits in words.
+//! Describes waits in words.
 
 use super::world::{Cause, Wait, World};
 use pelton_record::diagnosis::{Holder, What};
 use pelton_sys::other_process::Fill;
 
-/// Holders named in one sentence, at most.
+/// Maximum number of holders named in one sentence.
 const NAMED: usize = 3;
 
-/// A process as sentences name it: `cat (123)`.
+/// Returns a process's name for a sentence: `cat (123)`.
 pub fn name(world: &World, pid: u32) -> String {
     match world.processes.get(&pid) {
         Some(process) => format!("{} ({pid})", process.stat.name),
@@ -15,12 +15,12 @@ pub fn name(world: &World, pid: u32) -> String {
     }
 }
 
-/// Several of them: `cat (1), cat (2) and tr (3)`.
+/// Returns several names: `cat (1), cat (2) and tr (3)`.
 pub fn names(world: &World, pids: impl IntoIterator<Item = u32>) -> String {
     listed(pids.into_iter().map(|pid| name(world, pid)).collect(), "and")
 }
 
-/// A list in a sentence, shortened if it is long.
+/// Joins a list for a sentence, shortened if long.
 pub fn listed(mut words: Vec<String>, and: &str) -> String {
     if words.len() > NAMED + 1 {
         let more = words.len() - NAMED;
@@ -34,7 +34,7 @@ pub fn listed(mut words: Vec<String>, and: &str) -> String {
     }
 }
 
-/// A descriptor as sentences name it.
+/// Returns a descriptor's name for a sentence.
 pub fn descriptor(fd: u32) -> String {
     match fd {
         0 => "standard input".into(),
@@ -44,7 +44,7 @@ pub fn descriptor(fd: u32) -> String {
     }
 }
 
-/// A number with commas between thousands.
+/// Formats a number with commas between thousands.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
@@ -57,7 +57,7 @@ pub fn count(n: u64) -> String {
     out
 }
 
-/// What `pid` waits for, in words that follow its name.
+/// Describes what `pid` waits for, in words that follow its name.
 pub fn wait(world: &World, pid: u32, wait: &Wait, fill: Option<Fill>) -> String {
     let object = wait.object.as_deref().unwrap_or("a channel");
     match &wait.cause {
@@ -118,7 +118,7 @@ fn room(world: &World, pid: u32, wait: &Wait, object: &str, fill: Option<Fill>) 
     format!("blocked on write to {}: {object}{full}{who}", end(wait))
 }
 
-/// `, and only cat (12) could read from it (descriptor 3)`.
+/// Returns `, and only cat (12) could read from it (descriptor 3)`.
 fn holders(world: &World, pid: u32, by: &[Holder], what: &str) -> String {
     if by.is_empty() {
         return format!("; who could {what} is not to be seen");
@@ -188,7 +188,7 @@ fn any(world: &World, pid: u32, waits: &[Wait]) -> String {
     format!("waits for {}{by}", listed(parts, "or"))
 }
 
-/// The kind of a wait as the record names it.
+/// Returns the kind of a wait for the record.
 pub fn what(cause: &Cause) -> What {
     match cause {
         Cause::Running => What::Nothing,

@@ -1,5 +1,5 @@
-//! The processes of the machine at one moment, as plain data: what each thread waits for, and who could end the wait.
-//! What can be concluded is decided elsewhere, from this alone, so that any world can be made up for a test.
+//! A snapshot of the machine's processes as plain data: what each thread waits for, and which processes could
+//! end the wait. Conclusions are drawn elsewhere, from this alone, so a test can construct any snapshot.
 
 use pelton_record::diagnosis::Holder;
 use pelton_sys::processes::Stat;
@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 /// All processes, by id.
 #[derive(Clone, Debug, Default)]
 pub struct World {
-    /// Those that can be looked into, and those that cannot.
+    /// Readable and unreadable processes.
     pub processes: BTreeMap<u32, Process>,
 }
 
 impl World {
-    /// Forgets that others could wait for `observer`, which is about to end and is not what is asked about: as the holder of a
-    /// pipe that others hold as well. Returns those who only wait for its output, such as a pager.
+    /// Removes `observer`, which is about to end and is not being examined, from the waits of others: as the
+    /// holder of a pipe that others hold as well. Returns the processes that only wait for its output, such
+    /// as a pager.
     pub fn leave_out(&mut self, observer: u32) -> BTreeSet<u32> {
         let mut readers = BTreeSet::from([observer]);
         loop {
@@ -49,9 +50,9 @@ impl World {
 pub struct Process {
     /// From /proc/PID/stat.
     pub stat: Stat,
-    /// Whose it is.
+    /// Its user.
     pub owner: u32,
-    /// Whether it may not be looked into.
+    /// Whether it is unreadable.
     pub hidden: bool,
     /// Its threads.
     pub tasks: Vec<Task>,
@@ -60,7 +61,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Whether it has ended and only waits to be noticed.
+    /// Whether it has ended and only waits to be reaped.
     pub fn has_ended(&self) -> bool {
         self.tasks.is_empty()
     }
@@ -73,30 +74,30 @@ pub struct Task {
     pub thread: u32,
     /// What it waits for.
     pub wait: Wait,
-    /// What must not have changed if it has not run in between: its system call, its time on a CPU, its time slices.
+    /// Values that are unchanged if it has not run in between: its system call, CPU time, and time slices.
     pub evidence: String,
 }
 
-/// What a thread waits for.
+/// A thread's wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// In kind.
+    /// Its kind.
     pub cause: Cause,
     /// The descriptor it waits on.
     pub fd: Option<u32>,
-    /// What is behind the descriptor, or the path.
+    /// The object behind the descriptor, or the path.
     pub object: Option<String>,
-    /// Who could end it. Of a FIFO that nobody has opened: those who might.
+    /// The processes that could end it. For a FIFO that no process has opened: those that might.
     pub by: Vec<Holder>,
 }
 
 impl Wait {
-    /// A wait that no other process can end, or none.
+    /// Makes a wait that no other process can end, or none.
     pub fn simple(cause: Cause) -> Self {
         Wait { cause, fd: None, object: None, by: Vec::new() }
     }
 
-    /// Without `pid`, if others could end it too.
+    /// Removes `pid` if others could end the wait too.
     fn forget(&mut self, pid: u32) {
         if let Cause::Any(waits) = &mut self.cause {
             waits.iter_mut().for_each(|wait| wait.forget(pid));
@@ -107,34 +108,34 @@ impl Wait {
     }
 }
 
-/// What a thread waits for, in kind.
+/// The kind of a wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Nothing: it runs, or is ready to.
+    /// Nothing: it is running or runnable.
     Running,
-    /// A time, whatever else.
+    /// A time-out, possibly with other waits.
     Timer,
-    /// The disk, or a file system.
+    /// The disk or a file system.
     Disk,
-    /// Somebody to type.
+    /// Input from a terminal.
     Terminal,
-    /// Something else outside, in words that follow 'waits for'.
+    /// Another event outside, in words that follow 'waits for'.
     Outside(String),
     /// A signal.
     Signal,
     /// Its debugger.
     Traced,
-    /// To be continued.
+    /// SIGCONT.
     Stopped,
-    /// A child, or one of several, to end.
+    /// The end of a child, or of one of several.
     Child,
-    /// Data or the end of them.
+    /// Data or end of file.
     Data,
-    /// Room for data.
+    /// Room to write.
     Room,
-    /// Somebody to open a FIFO: for reading, if it opens it for writing itself.
+    /// A process that opens the other end of a FIFO.
     Opener {
-        /// Whether it opens for writing.
+        /// Whether the waiting process opens it for writing.
         for_writing: bool,
     },
     /// A file lock.
@@ -143,12 +144,12 @@ pub enum Cause {
     Thread,
     /// Any of these.
     Any(Vec<Wait>),
-    /// It cannot be told, for this reason.
+    /// Unknown, for this reason.
     Unknown(String),
 }
 
 impl Cause {
-    /// Whether it ends without any process that can be seen: by time, by the kernel, by a person.
+    /// Whether it ends without any visible process: by time, by the kernel, by a person.
     pub fn is_outside(&self) -> bool {
         use Cause::*;
         matches!(self, Running | Timer | Disk | Terminal | Outside(_) | Signal | Traced | Unknown(_))

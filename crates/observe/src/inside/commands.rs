@@ -1,11 +1,11 @@
-//! All processes, by program: what a loop that starts thousands of them cost.
+//! All processes by program: the cost of a loop that starts thousands of them.
 
 use super::family::Relations;
 use pelton_record::Cost;
 use pelton_record::inside::Command;
 use std::collections::HashMap;
 
-/// A row for each program, the dearest first.
+/// Returns a row for each program, the most expensive first.
 pub fn commands(family: &Relations<'_>) -> Vec<Command> {
     let mut rows: Vec<Command> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();

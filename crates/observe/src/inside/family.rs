@@ -1,4 +1,4 @@
-//! What is known of each process.
+//! Collects data about each process of a program.
 
 use super::launches::{self, Launches};
 use super::{commands, shape};
@@ -16,20 +16,20 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// How long news of an end are waited for that has been told already.
+/// How long to wait for the events of an end that was already detected.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Processes that are sampled at a time, at most.
+/// Maximum number of processes sampled at a time.
 const SAMPLED: usize = 64;
 
-/// A process and all that it starts.
+/// A process and its descendants.
 pub struct Family {
     follow: Follow,
     members: Vec<FamilyProcess>,
     live: HashMap<u32, usize>,
     pipes: HashMap<u64, PipeProbe>,
-    /// Whether the course of time is kept.
+    /// Whether timelines are kept.
     course: bool,
-    /// Those that gained privilege, and were let go.
+    /// Number of processes that gained privilege and were detached.
     left: u64,
 }
 
@@ -38,32 +38,32 @@ pub struct FamilyProcess {
     pub pid: u32,
     pub parent: Option<usize>,
     pub start_ns: u64,
-    /// When it ended; 0 as long as it runs.
+    /// When it ended; 0 while it runs.
     pub end_ns: u64,
-    /// The words of its last program; none if it never became one.
+    /// Arguments of its last exec; none if it never exec'd.
     pub words: Vec<String>,
-    /// The line of the followed shell's text that it stands in, if that shell or a fork of it made it.
+    /// The line of the followed shell's script where it stands, if that shell or a fork of it made it.
     pub line: Option<u32>,
-    /// CPU time when it became its first program.
+    /// CPU time before its first exec.
     pub before_exec_ns: Option<u64>,
-    /// The pipes that were its standard input and output.
+    /// The pipes behind its standard input and output.
     pub pipes: [Option<u64>; 2],
-    /// Which of them it had in another place, and was told of as a file.
+    /// Which of them it had at another descriptor, passed to it as a file name.
     pub named: [bool; 2],
     pub ended: Ended,
-    /// What it cost, with what it waited for.
+    /// Its cost, with the descendants that it waited for.
     pub inclusive: Cost,
-    /// Its own CPU time, and its own largest resident set.
+    /// Its own CPU time and peak resident set.
     pub cpu_ns: u64,
     pub peak_rss_bytes: u64,
     pub sums: Sums,
-    /// What it did in the course of time, if that is kept.
+    /// Its timeline, if kept.
     pub timeline: Option<Timeline>,
     io: Option<Io>,
     watched: Option<Watch>,
 }
 
-/// What is kept of one that lives.
+/// State kept while a process lives.
 struct Watch {
     probe: WaitProbe,
     timeline: Option<(Timeline, Option<ProcFile>)>,
@@ -100,7 +100,7 @@ impl FamilyProcess {
 
     fn sample(&mut self, now_ns: u64, course: bool) {
         if self.before_exec_ns.is_none() {
-            // A shell that forked for a function or a group: it sets up its pipes itself.
+            // A shell that forked for a function or a group sets up its pipes itself.
             let pipes = [0, 1].map(|fd| procfs::pipe_behind(self.pid, fd));
             self.pipes = [pipes[0].or(self.pipes[0]), pipes[1].or(self.pipes[1])];
         }
@@ -128,8 +128,9 @@ impl FamilyProcess {
 }
 
 impl Family {
-    /// Follows `pid`, which waits at its gate, and whatever it starts; with `course`, keeps what they do in the course of time;
-    /// with the `place` of the shell that it becomes, knows the lines in which that starts what.
+    /// Follows `pid`, which waits at its gate, and its descendants; with `course`, keeps timelines; with
+    /// `place`, the line place of the shell that it becomes, records the line where that shell starts each
+    /// process.
     ///
     /// # Errors
     /// If the system does not permit it.
@@ -140,24 +141,25 @@ impl Family {
         Ok(Family { follow, members, live, pipes, course, left: 0 })
     }
 
-    /// The process that follows: a child of this one that is no stage's.
+    /// Returns the tracer: a child of this process that belongs to no stage.
     pub fn tracer(&self) -> u32 {
         self.follow.tracer()
     }
 
-    /// Readable when something happened that [`notice`](Self::notice) should hear of.
+    /// Returns a descriptor that is readable when [`notice`](Self::notice) has events.
     pub fn readable(&self) -> Option<BorrowedFd<'_>> {
         self.follow.readable()
     }
 
-    /// Takes note of what happened.
+    /// Processes new events.
     pub fn notice(&mut self) {
         for event in self.follow.read() {
             self.take(event);
         }
     }
 
-    /// Its first process has ended, and all its news are on their way: waits for them, but not for those that go on.
+    /// Waits for the remaining events after the first process has ended, but not for processes that still
+    /// run.
     fn hear_out(&mut self) {
         let root = self.members[0].pid;
         self.notice();
@@ -207,7 +209,7 @@ impl Family {
         }
     }
 
-    /// The process that is called `pid` now.
+    /// Returns the process that has the id `pid` now.
     fn member(&mut self, pid: u32, now_ns: u64) -> usize {
         *self.live.entry(pid).or_insert_with(|| {
             self.members.push(FamilyProcess::new(pid, None, now_ns));
@@ -215,7 +217,7 @@ impl Family {
         })
     }
 
-    /// Looks at all that live.
+    /// Samples all live processes.
     pub fn sample(&mut self, now_ns: u64) {
         let mut live: Vec<usize> = self.live.values().copied().collect();
         live.sort_unstable();
@@ -233,8 +235,8 @@ impl Family {
         }
     }
 
-    /// What is known in the end, in a run that started at `run_start_ns`, and what the shell started in which line; `None` if
-    /// nothing was started.
+    /// Returns the results for a run that started at `run_start_ns`, and what the shell started in which
+    /// line; `None` if it started nothing.
     pub fn finish(mut self, run_start_ns: u64) -> Option<(Inside, Launches)> {
         self.hear_out();
         let still_running = self.live.len() as u64;
@@ -271,7 +273,7 @@ impl FamilyProcess {
     }
 }
 
-/// The processes that have ended, and who started whom.
+/// The processes that have ended, and their parents.
 pub struct Relations<'a> {
     pub members: &'a [FamilyProcess],
     pub children: Vec<Vec<usize>>,
@@ -288,8 +290,8 @@ impl<'a> Relations<'a> {
         Relations { members, children }
     }
 
-    /// What `index` cost alone: its CPU time is its own, the rest is what it has with its children, less what it got
-    /// from those of them that it waited for.
+    /// Returns the cost of `index` alone: its own CPU time; for the rest, its cost with its children, less
+    /// that of the children that it waited for.
     pub fn own(&self, index: usize) -> Cost {
         let member = &self.members[index];
         let mut cost = member.inclusive.clone();
@@ -299,7 +301,7 @@ impl<'a> Relations<'a> {
         };
         for &child in self.children[index].iter().filter(before) {
             let theirs = &self.members[child].inclusive;
-            // Not waited for: who ignores the ends of its children gets nothing of them.
+            // Not waited for: a process that ignores the ends of its children is not charged for them.
             if theirs.cpu_ns() <= cost.cpu_ns() {
                 subtract(&mut cost, theirs);
             }
@@ -312,7 +314,7 @@ impl<'a> Relations<'a> {
         cost
     }
 
-    /// `index`, what it started, what these started …
+    /// Returns `index` and its descendants.
     pub fn descendants(&self, index: usize) -> Vec<usize> {
         let mut found = vec![index];
         let mut at = 0;
@@ -323,7 +325,7 @@ impl<'a> Relations<'a> {
         found
     }
 
-    /// The name of a process's program.
+    /// Returns the name of a process's program.
     pub fn name(&self, index: usize) -> String {
         let mut now = index;
         while self.members[now].words.is_empty() {
@@ -358,7 +360,7 @@ fn subtract(cost: &mut Cost, theirs: &Cost) {
 pub mod tests {
     use super::*;
 
-    /// A process for tests: who started it, its command line, its pipes, and its own CPU time in milliseconds.
+    /// A process for tests: its parent, its command line, its pipes, and its own CPU time in milliseconds.
     pub fn member(parent: Option<usize>, line: &str, pipes: [u64; 2], cpu_ms: u64) -> FamilyProcess {
         let inode = |number: u64| (number > 0).then_some(number);
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();

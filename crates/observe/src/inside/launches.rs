@@ -1,5 +1,5 @@
-//! What a shell started in the lines of its text: pipelines, and commands by themselves. What that text says there is for others
-//! to know.
+//! What a shell started from the lines of its script: pipelines, and single commands. Comparing that with the
+//! script's text is left to the caller.
 
 use super::family::Relations;
 use super::shape;
@@ -9,45 +9,46 @@ use pelton_record::inside::Within;
 use pelton_sys::procfs;
 use std::collections::{HashMap, HashSet};
 
-/// All that a shell started.
+/// Everything that a shell started.
 #[derive(Debug, Default)]
 pub struct Launches {
-    /// Those that look the same, in the same place, are one. Whoever is within another comes after it.
+    /// Launches of the same form at the same place are merged. Nested ones come after the enclosing one.
     pub launched: Vec<Launched>,
-    /// CPU time of the shell itself, and of forks of it that run none of these.
+    /// CPU time of the shell, and of its forks that run none of these.
     pub shell_cpu_ns: u64,
 }
 
-/// A pipeline, or a command by itself, that the shell started once or often.
+/// A pipeline or single command that the shell started once or repeatedly.
 #[derive(Debug)]
 pub struct Launched {
     /// Its stages.
     pub stages: Vec<Started>,
-    /// The inner pipeline that it is, if it is one.
+    /// The inner pipeline that it corresponds to, if any.
     pub pipeline: Option<usize>,
-    /// The one of these in which it was started, if a stage of that is a part of the shell's text.
+    /// The launch that contains it, if a stage of that one is a part of the shell's script.
     pub within: Option<usize>,
-    /// How often.
+    /// How often it was started.
     pub times: u64,
-    /// What it cost with all that it started. Its wall time is a sum, from the first stage's start to the last one's end.
+    /// Its cost with all descendants. Its wall time is a sum, from the first stage's start to the last one's
+    /// end.
     pub cost: Cost,
-    /// CPU time without what others of these cost that are within it.
+    /// CPU time without that of nested launches.
     pub own_cpu_ns: u64,
 }
 
-/// A stage as it was started.
+/// A stage as started.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Started {
-    /// Its line, if that is known.
+    /// Its line, if known.
     pub line: Option<u32>,
-    /// The name of its program; `None` of a fork of the shell, which runs a part of the text.
+    /// The name of its program; `None` for a fork of the shell, which runs a part of the script.
     pub program: Option<String>,
 }
 
-/// What makes launches one.
+/// The key by which launches are merged.
 type Look = (Option<usize>, Vec<Started>);
 
-/// What the first of the processes started, if that is a shell whose lines are known.
+/// Returns what the first process started, if it is a shell with known lines.
 pub fn launches(family: &Relations<'_>, places: &HashMap<usize, Within>) -> Launches {
     let mut found = Found::new(family);
     for chain in found.all() {
@@ -61,7 +62,7 @@ struct Found<'a> {
     family: &'a Relations<'a>,
     launched: Vec<Launched>,
     looks: HashMap<Look, usize>,
-    /// Of a process that leads a stage: whose.
+    /// For each process that leads a stage: its launch.
     owners: Vec<Option<usize>>,
     shell_cpu_ns: u64,
 }
@@ -72,7 +73,7 @@ impl<'a> Found<'a> {
         Found { family, launched: vec![], looks: HashMap::new(), owners, shell_cpu_ns: 0 }
     }
 
-    /// Whether it is the shell, or a fork of it.
+    /// Whether it is the shell or a fork of it.
     fn is_shell(&self, index: usize) -> bool {
         let mut now = index;
         while now != 0 {
@@ -85,7 +86,7 @@ impl<'a> Found<'a> {
         true
     }
 
-    /// The leaders of all, in the order in which the first of each was made.
+    /// Returns the leaders of all launches, in the order in which the first of each was forked.
     fn all(&self) -> Vec<Vec<usize>> {
         let members = &self.family.members;
         let is_launched = |&index: &usize| {
@@ -93,7 +94,7 @@ impl<'a> Found<'a> {
             member.end_ns > 0 && member.parent.is_some_and(|parent| self.is_shell(parent))
         };
         let chains = shape::chains(self.family);
-        // A fork of the shell that is no stage is nothing by itself: what runs in it is.
+        // A fork of the shell that is not a stage does not count; its commands do.
         let is_any = |part: &&[usize]| part.len() > 1 || !members[part[0]].words.is_empty();
         let parts =
             chains.iter().flat_map(|chain| chain.chunk_by(|&writer, &reader| self.bar(writer, reader)));
@@ -109,8 +110,8 @@ impl<'a> Found<'a> {
         all
     }
 
-    /// Whether two stages that are joined may have a `|` between them: a FIFO, or a pipe that is named as a file, joins what
-    /// stands in several places of the text.
+    /// Whether two connected stages may have a `|` between them: a FIFO, or a pipe passed as a file name,
+    /// connects different places of the script.
     fn bar(&self, writer: usize, reader: usize) -> bool {
         let [writer, reader] = [writer, reader].map(|index| &self.family.members[index]);
         !writer.pipes[OUT].is_some_and(procfs::is_fifo) && !writer.named[OUT] && !reader.named[IN]
@@ -140,7 +141,7 @@ impl<'a> Found<'a> {
         Started { line: member.line, program }
     }
 
-    /// The nearest one above `index`.
+    /// Returns the nearest launch above `index`.
     fn enclosing(&self, index: usize) -> Option<usize> {
         let mut now = self.family.members[index].parent;
         while let Some(index) = now {
@@ -152,7 +153,7 @@ impl<'a> Found<'a> {
         None
     }
 
-    /// Every process's own cost to whoever it is part of.
+    /// Adds every process's own cost to the launch that it is part of.
     fn share_out(&mut self) {
         for (index, member) in self.family.members.iter().enumerate() {
             if member.end_ns == 0 {
@@ -183,7 +184,8 @@ mod tests {
         member
     }
 
-    /// Lines and programs of the stages, within what, how often, CPU time with all and without, in milliseconds.
+    /// Lines and programs of the stages, the enclosing launch, how often, CPU time with and without nested
+    /// ones, in milliseconds.
     type Shown = (Vec<(u32, String)>, Option<usize>, u64, u64, u64);
 
     fn found(members: &[FamilyProcess]) -> (Vec<Shown>, u64) {
@@ -225,7 +227,7 @@ mod tests {
             at(9, member(Some(0), "", [5, 0], 1)),
             at(3, member(Some(1), "awk tokens", [0, 5], 30)),
             at(6, member(Some(2), "awk parse", [5, 0], 40)),
-            // What a program starts is part of it.
+            // What a program starts is part of its launch.
             member(Some(4), "sh -c x", [5, 0], 7),
         ];
         let (rows, shell) = found(&members);

@@ -1,6 +1,6 @@
-//! The pipelines among processes: who writes to the pipe that another reads.
+//! The pipelines among processes: which process writes to the pipe that another reads.
 //!
-//! Pipelines that look the same, in the same place, are one with several runs: a loop's.
+//! Pipelines of the same form at the same place are merged into one with several runs, as from a loop.
 
 use super::family::{FamilyProcess, Relations};
 use crate::probes::pipes::PipeProbe;
@@ -12,10 +12,11 @@ use pelton_sys::signals;
 use pelton_sys::wait::Ended;
 use std::collections::HashMap;
 
-/// What makes pipelines one: where they ran, and what their stages are called, each with its line in the text.
+/// The key by which pipelines are merged: where they ran, and the names of their stages, each with its line.
 type Look = (Option<(usize, usize)>, Vec<(String, Option<u32>)>);
 
-/// All of them, those within a stage of another after that; and the stages that processes lead.
+/// Returns all pipelines, those nested in a stage of another after that one; and the stage that each process
+/// leads.
 pub fn pipelines(
     family: &Relations<'_>,
     pipes: &HashMap<u64, PipeProbe>,
@@ -23,7 +24,7 @@ pub fn pipelines(
 ) -> (Vec<Inner>, HashMap<usize, Within>) {
     let mut chains = chains(family);
     chains.sort_by_key(|chain| depth(family, chain[0]));
-    // Which chain, and which place in it, a leader has.
+    // The chain of each leader, and its position in it.
     let mut places: HashMap<usize, Within> = HashMap::new();
     let mut groups: HashMap<Look, usize> = HashMap::new();
     let mut found: Vec<Inner> = Vec::new();
@@ -44,7 +45,7 @@ pub fn pipelines(
     (found, places)
 }
 
-/// The line of a stage that became a program. A fork may have been made before the shell looked at what it is to run.
+/// Returns the line of a stage that exec'd. A fork may precede the shell's evaluation of the command.
 fn line(family: &Relations<'_>, leader: usize) -> Option<u32> {
     let member = &family.members[leader];
     member.line.filter(|_| !member.words.is_empty())
@@ -60,7 +61,7 @@ fn depth(family: &Relations<'_>, index: usize) -> (usize, u64) {
     (depth, family.members[index].start_ns)
 }
 
-/// The stage that ran a pipeline: the nearest process above its first stage that leads one.
+/// Returns the stage that ran a pipeline: the nearest ancestor of its first stage that leads one.
 fn enclosing(family: &Relations<'_>, places: &HashMap<usize, Within>, leader: usize) -> Option<Within> {
     let mut now = family.members[leader].parent;
     while let Some(index) = now {
@@ -72,9 +73,9 @@ fn enclosing(family: &Relations<'_>, places: &HashMap<usize, Within>, leader: us
     None
 }
 
-/// Leaders, in the order of the data.
+/// Returns leaders, in the order of the data flow.
 pub fn chains(family: &Relations<'_>) -> Vec<Vec<usize>> {
-    // One that still runs leads nothing: its figures are not known.
+    // A process that still runs leads nothing: its counters are not known yet.
     let wired = family.members.iter().map(|member| match member.end_ns {
         0 => Wired::default(),
         _ => Wired { parent: member.parent, pipes: member.pipes },
@@ -82,7 +83,8 @@ pub fn chains(family: &Relations<'_>) -> Vec<Vec<usize>> {
     wiring::chains(&wired.collect::<Vec<_>>())
 }
 
-/// A stage's name: its program's, or of a shell's fork those of what it started, the dearest first.
+/// Returns a stage's name: its program's, or for a shell's fork those of its commands, the most expensive
+/// first.
 fn name(family: &Relations<'_>, leader: usize) -> String {
     if !family.members[leader].words.is_empty() {
         return family.name(leader);
@@ -96,7 +98,7 @@ fn name(family: &Relations<'_>, leader: usize) -> String {
     }
 }
 
-/// What a shell's fork started, the dearest first.
+/// Returns the commands of a shell's fork, the most expensive first.
 fn programs(family: &Relations<'_>, leader: usize) -> Vec<usize> {
     let mut found = family.descendants(leader);
     found.retain(|&index| !family.members[index].words.is_empty());
@@ -164,7 +166,7 @@ fn stage(family: &Relations<'_>, leader: usize, run_start_ns: u64) -> Stage {
         cost.add(&family.own(index));
     }
     cost.wall_ns = member.end_ns.saturating_sub(member.start_ns);
-    // Of a shell that waits for its commands, the one that worked most tells.
+    // For a shell that waits for its commands, the busiest command's timeline is shown.
     let kept = all.iter().map(|&index| &family.members[index]).filter(|member| member.timeline.is_some());
     let timeline = kept.max_by_key(|member| member.cpu_ns).and_then(|member| member.timeline.clone());
     let others: Vec<Sums> = all[1..].iter().map(|&index| family.members[index].sums).collect();
@@ -197,11 +199,11 @@ fn end(member: &FamilyProcess) -> End {
     }
 }
 
-/// The same pipeline once more.
+/// Adds another run of the same pipeline.
 fn add(inner: &mut Inner, more: Pipeline) {
     inner.times += 1;
     inner.pipeline.wall_ns += more.wall_ns;
-    // Of one of many, the course of time says nothing about the others.
+    // The timeline of one run of many says nothing about the others.
     inner.pipeline.pipes.clear();
     inner.pipeline.stages.iter_mut().for_each(|stage| stage.timeline = None);
     for (stage, more) in inner.pipeline.stages.iter_mut().zip(more.stages) {
@@ -217,7 +219,7 @@ fn add(inner: &mut Inner, more: Pipeline) {
     }
 }
 
-/// Only if it is known of both: else parts would not add up to the time.
+/// Only if both are known: otherwise the parts would not add up to the time.
 fn sum(one: Option<Waits>, other: Option<Waits>) -> Option<Waits> {
     let mut sum = one?;
     sum.add(&other?);
@@ -229,7 +231,7 @@ mod tests {
     use super::super::family::tests::member;
     use super::*;
 
-    /// How often, within what, and the stages with what they cost.
+    /// How often, the enclosing stage, and the stages with their cost.
     type Shown = (u64, Option<(usize, usize)>, Vec<(String, u64)>);
 
     fn found(members: &[FamilyProcess]) -> Vec<Shown> {

@@ -1,10 +1,10 @@
-//! Who sets the pace of what was seen lately.
+//! Finds the bottleneck of recently observed stages.
 
 use crate::verdict::judge;
 use pelton_record::live::LiveStage;
 use pelton_record::{Cost, End, How, Machine, Pipeline, Run, Span, Stage, Verdict, Waits};
 
-/// Judges what was seen lately as if it were a run.
+/// Judges recent observations as if they were a run.
 pub fn verdict(stages: &[LiveStage], cores: u32) -> Verdict {
     let wall_ns =
         stages.iter().filter_map(|stage| Some(stage.lately.as_ref()?.whole_ns())).max().unwrap_or(0);

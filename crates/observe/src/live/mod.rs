@@ -1,7 +1,8 @@
-//! What already runs, looked at without touching it: its pipelines, what their stages do now, and who sets the pace.
+//! Observes running programs without interfering: their pipelines, the activity of each stage, and the
+//! bottleneck.
 //!
-//! Processes are found anew every second, samples are taken as for `pelton time`, and each snapshot sums up those since the one
-//! before it. Nothing is stopped or traced.
+//! Searches for processes every second, takes samples as `pelton time` does, and sums up in each snapshot
+//! those since the previous one. Nothing is stopped or traced.
 
 mod judged;
 mod stage;
@@ -16,12 +17,12 @@ use pelton_sys::{clock, machine, processes};
 use stage::Watched;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Between two searches for processes.
+/// Time between two searches for processes.
 const SEARCH_NS: u64 = 1_000_000_000;
-/// Stages that are watched at a time, at most.
+/// Maximum number of stages watched at a time.
 const STAGES: usize = 200;
 
-/// Watches what is in its scope.
+/// Watches the processes in its scope.
 pub struct Live {
     scope: Scope,
     start_ns: u64,
@@ -42,7 +43,7 @@ struct Found {
 }
 
 impl Live {
-    /// Watches what is in `scope`, and whatever joins it.
+    /// Watches the processes in `scope`, and those that join later.
     pub fn attach(scope: Scope) -> Self {
         let now_ns = clock::now_ns();
         let mut live = Live {
@@ -60,7 +61,7 @@ impl Live {
         live
     }
 
-    /// Takes one sample of everything.
+    /// Samples all stages.
     pub fn sample(&mut self) {
         let now_ns = clock::now_ns();
         for (&pid, stage) in &mut self.stages {
@@ -76,7 +77,7 @@ impl Live {
         self.stages.is_empty()
     }
 
-    /// Finds the pipelines in scope as they are now.
+    /// Finds the current pipelines in scope.
     fn search(&mut self, now_ns: u64) {
         self.searched_ns = now_ns;
         let before = self.stages.len();
@@ -109,7 +110,7 @@ impl Live {
         self.stages.retain(|pid, _| shown.contains(pid));
     }
 
-    /// All processes that may be looked into, in the order in which they started.
+    /// Returns all readable processes, in the order of their start.
     fn find(&mut self) -> Vec<Found> {
         let own = std::process::id();
         let mut found: BTreeMap<(u64, u32), Found> = BTreeMap::new();
@@ -131,7 +132,7 @@ impl Live {
         found.into_values().collect()
     }
 
-    /// What was seen since the last one.
+    /// Returns the observations since the last snapshot.
     pub fn snapshot(&mut self) -> Snapshot {
         let now_ns = clock::now_ns();
         let window_ns = now_ns - self.shown_ns;
@@ -146,7 +147,7 @@ impl Live {
             pipelines.push(LivePipeline { stages, verdict });
         }
         let cpu = |pipeline: &LivePipeline| pipeline.stages.iter().map(|stage| stage.cpu_ns).sum::<u64>();
-        // What was asked for by name stays where it is: only a list of all is sorted.
+        // Processes requested by name keep their order: only a list of all is sorted.
         if !matches!(self.scope, Scope::These(_)) {
             pipelines.sort_by_key(|pipeline| std::cmp::Reverse(cpu(pipeline) / 50_000_000));
         }
@@ -165,7 +166,7 @@ impl Live {
     }
 }
 
-/// The pipelines in scope, and processes asked for that are in none.
+/// Returns the pipelines in scope, and requested processes that are in none.
 fn wanted(
     scope: &Scope,
     found: &[Found],
@@ -190,7 +191,7 @@ fn wanted(
         chains.iter().filter(|chain| chain.iter().any(|&i| is_below(i, pids))).cloned().collect();
     let shown: BTreeSet<u32> = wanted.iter().flatten().map(|&i| found[i].pid).collect();
     for pid in pids {
-        // One that leads to a pipeline, or is part of one, has its row there.
+        // A process that leads to a pipeline or is part of one has its row there.
         let leads = || shown.iter().any(|stage| places.get(stage).is_some_and(|&i| is_below(i, &[*pid])));
         let within = |i: usize| is_below(i, &shown.iter().copied().collect::<Vec<_>>());
         if let Some(&i) = places.get(pid).filter(|&&i| !leads() && !within(i)) {

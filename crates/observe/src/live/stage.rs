@@ -1,4 +1,4 @@
-//! One stage that is watched: what it does, moves and waits for.
+//! One watched stage: its activity, throughput and waits.
 
 use crate::probes::pipes::PipeProbe;
 use crate::probes::waits::{Edges, WaitProbe};
@@ -9,7 +9,7 @@ use pelton_sys::{processes, spawn};
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// What counts as lately.
+/// How long observations count as recent.
 const LATELY_NS: u64 = 5_000_000_000;
 
 /// A stage that is watched.
@@ -27,7 +27,7 @@ pub struct Watched {
     pub gone: bool,
 }
 
-/// What a stage and all that it started read and wrote since it was first seen.
+/// Bytes that a stage and its descendants read and wrote since it was first seen.
 #[derive(Default)]
 struct Bytes {
     files: HashMap<u32, (Option<ProcFile>, Io)>,
@@ -39,8 +39,8 @@ struct Bytes {
 }
 
 impl Bytes {
-    /// Reads the counters of the leader and of its descendants. A shell gets the bytes of a child that it waited for at once: so
-    /// as long as it has any, its own are left out.
+    /// Reads the counters of the leader and its descendants. A shell's counters jump by those of a child that
+    /// it reaps: so while it has children, its own are ignored.
     fn read(&mut self, leader: u32, descendants: &[u32]) {
         let first = self.files.is_empty();
         for &pid in descendants.iter().chain([&leader]) {
@@ -62,7 +62,7 @@ impl Bytes {
         self.files.retain(|pid, _| *pid == leader || descendants.contains(pid));
     }
 
-    /// Bytes since the last time that it was asked.
+    /// Returns the bytes since the last call.
     fn since(&mut self) -> Option<(u64, u64)> {
         let (read, written) = (self.read - self.shown.0, self.written - self.shown.1);
         self.shown = (self.read, self.written);
@@ -94,7 +94,7 @@ impl Watched {
         }
     }
 
-    /// What it did since the last time that it was asked.
+    /// Returns its activity since the last call.
     pub fn snapshot(&mut self, pid: u32, window_ns: u64) -> LiveStage {
         let seen = self.waits.sees_waits();
         let (cpu_ns, now) = self.waits.take();
@@ -104,7 +104,7 @@ impl Watched {
         }
         let mut lately = Waits::default();
         self.lately.iter().for_each(|(_, waits)| lately.add(waits));
-        // It may have been met between fork and exec, or in the middle of exec.
+        // It may have been found between fork and exec, or during exec.
         if let Some((name, text)) = called(pid) {
             (self.name, self.text) = (name, text);
         }
@@ -125,7 +125,7 @@ impl Watched {
     }
 }
 
-/// What a process is called, and its command line; as long as it is there.
+/// Returns a process's name and command line, while it exists.
 fn called(pid: u32) -> Option<(String, String)> {
     let name = processes::file(pid, "stat").and_then(|text| processes::parse_stat(&text))?.name;
     let words = processes::command_line(pid);

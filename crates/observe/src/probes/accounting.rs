@@ -1,21 +1,21 @@
 //! Exact cost at exit: wait4(2)'s rusage and /proc/PID/io, read while the process is a zombie.
 //!
-//! rusage covers all threads and every descendant that was waited for; so does io. An ordinary user may not open the
-//! io file of a zombie, so it is opened while the child still waits at its gate, and kept.
+//! rusage covers all threads and every descendant that was waited for; so does io. An ordinary user cannot
+//! open a zombie's io file, so it is opened while the child waits at its gate, and kept open.
 
 use pelton_record::{Cost, Unmaintained};
 use pelton_sys::procfs::{self, ProcFile};
 use pelton_sys::wait::Usage;
 
-/// Kept sources of one child.
+/// Open files of one child.
 pub struct Accounting {
     io: Option<ProcFile>,
-    /// What the child inherited from its parent's memory before exec; its peak cannot be told apart below this.
+    /// Memory that the child inherited from its parent before exec; a smaller peak is not measurable.
     inherited_rss_bytes: u64,
 }
 
 impl Accounting {
-    /// Opens the sources of a child that waits at its gate.
+    /// Opens the files of a child that waits at its gate.
     pub fn attach(pid: u32) -> Self {
         Accounting {
             io: ProcFile::open(pid, "io"),
@@ -23,8 +23,8 @@ impl Accounting {
         }
     }
 
-    /// Reads what must be read before the child is reaped: bytes and calls, without the one byte and the one call
-    /// that the child spent on passing its gate.
+    /// Reads the counters before the child is reaped: bytes and calls, without the one byte and one call that
+    /// the child spent at its gate.
     pub fn last_io(&self) -> Option<procfs::Io> {
         let mut buffer = [0; 512];
         let io = procfs::parse_io(self.io.as_ref()?.read(&mut buffer)?)?;
@@ -35,9 +35,9 @@ impl Accounting {
         })
     }
 
-    /// The cost, from the last io figures, the usage that reaping returned, and the wall time.
+    /// Returns the cost, from the last io counters, the usage returned by reaping, and the wall time.
     pub fn cost(&self, io: Option<procfs::Io>, usage: &Usage, wall_ns: u64) -> Cost {
-        // A few pages are touched between the gate and exec.
+        // A few pages are touched between gate and exec.
         const SLACK_BYTES: u64 = 256 * 1024;
         Cost {
             peak_rss_is_bound: usage.peak_rss_bytes <= self.inherited_rss_bytes + SLACK_BYTES,
@@ -46,7 +46,7 @@ impl Accounting {
     }
 }
 
-/// The cost of a process whose sources were not kept.
+/// Returns the cost of a process whose files were not kept open.
 pub fn cost_of(io: Option<procfs::Io>, usage: &Usage, wall_ns: u64) -> Cost {
     let [shared_text, unshared_data, unshared_stack, swaps, messages_sent, messages_received, signals] =
         usage.unmaintained;

@@ -1,8 +1,8 @@
-//! What a stage waits for, exactly: every system call that it makes is seen to begin and to end (ptrace), and the scheduler
-//! says how long it slept in it. It slows down what it watches, and so it is asked for by name.
+//! Exact waits of a stage: traces the entry and exit of every system call (ptrace), and reads the time slept
+//! in it from the scheduler. Tracing slows the stage down, so it is opt-in.
 //!
-//! What a call waits for is found as for a sample, but at its beginning, while the thread stands still: nothing that
-//! another thread does to a descriptor can mislead.
+//! The reason for a wait is found as for a sample, but at the call's entry, while the thread is stopped:
+//! other threads' changes to a descriptor cannot mislead.
 
 use super::ledger::{Balance, Ledger, Reading};
 use super::track::{Edges, STATES, State, state_of};
@@ -16,18 +16,18 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-/// Counters behind those of the states.
+/// Counters after those of the states.
 const RUNNING: usize = STATES;
 const READY: usize = STATES + 1;
 const SEVERAL: usize = STATES + 2;
 const CALLS: usize = STATES + 3;
 const COUNTERS: usize = STATES + 4;
 
-/// A stage whose waits are traced.
+/// A stage with traced waits.
 pub struct ExactProbe(Option<(Trace, Arc<Counters>)>);
 
 impl ExactProbe {
-    /// Attaches to a child that waits at its gate. Where that is not permitted, nothing will be known.
+    /// Attaches to a child that waits at its gate. Without permission, its waits stay unknown.
     pub fn attach(pid: u32, edges: Edges) -> Self {
         let attach = || {
             let counters = Arc::new(Counters::new(COUNTERS)?);
@@ -46,12 +46,12 @@ impl ExactProbe {
         ExactProbe(attach().ok())
     }
 
-    /// The process that traces: a child of this one that is no stage's.
+    /// Returns the tracer: a child of this process that belongs to no stage.
     pub fn tracer(&self) -> Option<u32> {
         self.0.as_ref().map(|(trace, _)| trace.tracer())
     }
 
-    /// The waits, once the stage has ended and its CPU time is known.
+    /// Returns the waits, once the stage has ended and its CPU time is known.
     pub fn waits(&self, fit: &Fit, cpu_ns: u64) -> Option<Waits> {
         let (_, counters) = self.0.as_ref()?;
         let mut blocked_ns = [0; STATES];
@@ -67,13 +67,13 @@ impl ExactProbe {
     }
 }
 
-/// Watches, in the process that traces.
+/// The watcher, in the tracer.
 struct Watch {
     leader: u32,
     edges: Edges,
-    /// Whether the gate has been opened: waiting at it is no part of the stage's life.
+    /// Whether the gate has been opened: waiting there is not part of the stage's life.
     opened: bool,
-    /// The scheduler's account of each thread.
+    /// The scheduler statistics of each thread.
     accounts: HashMap<u32, Option<ProcFile>>,
     own: Option<ProcFile>,
     own_ready_ns: u64,
@@ -127,7 +127,8 @@ impl Watch {
         self.accounts.remove(&thread);
     }
 
-    /// How long this process has waited for a CPU since the last time: so much later it sees what happened.
+    /// Returns how long this process has waited for a CPU since the last call: its observations are late by
+    /// that.
     fn late(&mut self) -> u64 {
         if self.own.is_none() {
             self.own = ProcFile::open(std::process::id(), "schedstat");
@@ -137,7 +138,7 @@ impl Watch {
         ready_ns.saturating_sub(before_ns)
     }
 
-    /// Whatever ends this process, what is known by now stays.
+    /// Publishes what is known, so that it survives this process, however it ends.
     fn publish(&self) {
         let balance = self.ledger.balance();
         for (state, ns) in balance.blocked_ns.iter().enumerate() {
@@ -158,7 +159,7 @@ fn account(file: Option<&ProcFile>) -> Option<SchedStat> {
     procfs::parse_schedstat(file?.read(&mut [0; 128])?)
 }
 
-/// Of one that is about to move bytes from pipe to pipe: it is blocked on read first.
+/// For a thread about to move bytes from pipe to pipe: it waits for input first.
 fn between_pipes(pid: u32, from: u32) -> State {
     match other_process::is_readable(pid, from) {
         Some(true) => State::Backpressured,

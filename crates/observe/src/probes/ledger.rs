@@ -1,42 +1,43 @@
-//! What a traced stage did with its time: an account that is kept from stop to stop.
+//! Accounts for a traced stage's time, from stop to stop.
 //!
-//! Between two stops a thread is in one place: in its program, in one system call, or held by the tracer. The scheduler's
-//! account, read at both ends, says how long it ran there, how long it was ready, and how often it was given a CPU. If that was
-//! once, it never slept: what is left of the time is the tracer's own delay. Otherwise it slept for the rest, and the call says
-//! in what.
+//! Between two stops a thread is in one state: in its program, in one system call, or held by the tracer. The
+//! scheduler's statistics, read at both ends, say how long it ran, how long it was runnable, and how often it
+//! was scheduled. If that was once, it never slept: the rest of the time is the tracer's delay. Otherwise it
+//! slept for the rest, for the reason that the call gives.
 //!
-//! A stage of one thread is known by that alone. Of several, one speaks at any time: one that runs if there is one, else the one
-//! whose wait tells most, and of equals the one that has gone there last: a shell may read what its commands print. What a
-//! thread did counts by the share of the time for which it spoke.
+//! For a stage of one thread that is enough. Of several threads, one represents the stage at any time: a
+//! running one if there is one, otherwise the one with the most informative wait, and of equals the latest to
+//! enter it: a shell may read its commands' output. A thread's activity is weighted by the share of the time
+//! for which it represented the stage.
 
 use super::track::{STATES, State};
 use pelton_sys::procfs::SchedStat;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// What the clock and the scheduler's account of a thread say.
+/// The clock, and a thread's scheduler statistics.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading {
     /// The time.
     pub now_ns: u64,
-    /// The account.
+    /// The statistics.
     pub account: SchedStat,
 }
 
-/// How long the stage did what, all in all.
+/// Totals of a stage's time by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Balance {
     /// Time on a CPU.
     pub running_ns: u64,
-    /// Time ready without one.
+    /// Time runnable without one.
     pub ready_ns: u64,
-    /// Neither, by the reason.
+    /// Time blocked, by reason.
     pub blocked_ns: [u64; STATES],
-    /// Whether there was more than one thread.
+    /// Whether there were several threads.
     pub several: bool,
 }
 
-/// Where a thread is between two stops.
+/// A thread's state between two stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ThreadState {
     Program,
@@ -46,14 +47,14 @@ enum ThreadState {
 }
 
 impl ThreadState {
-    /// Of several threads, one with the least of this speaks.
+    /// Among several threads, one with the lowest rank represents the stage.
     fn rank(self) -> u8 {
         match self {
             ThreadState::Program => 0,
             ThreadState::Held => 1,
             ThreadState::Call(State::Backpressured) => 2,
             ThreadState::Call(State::Starved) => 3,
-            // It may as well run in there: that is only known at its end.
+            // It may be running in there: that is known only at its end.
             ThreadState::Call(State::Io | State::Asleep | State::Other | State::Held)
             | ThreadState::Stopped => 4,
             ThreadState::Call(State::Lock) => 5,
@@ -61,7 +62,7 @@ impl ThreadState {
         }
     }
 
-    /// What one that slept there waited for: in its program, a page of a file.
+    /// Returns what a thread that slept there waited for: in its program, a page of a file.
     fn wait(self) -> State {
         match self {
             ThreadState::Program => State::Io,
@@ -74,14 +75,14 @@ impl ThreadState {
 
 struct Thread {
     place: ThreadState,
-    /// The call that it is in, even while it is held.
+    /// Its current call, even while it is held.
     call: Option<State>,
     since: Reading,
-    /// How long it has spoken since then.
+    /// How long it has represented the stage since then.
     spoke_ns: u64,
 }
 
-/// The account of a stage that is being traced.
+/// The account of a traced stage.
 #[derive(Default)]
 pub struct Ledger {
     threads: HashMap<u32, Thread>,
@@ -90,7 +91,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// A thread has stopped, at the end of what it did before. The tracer came `late_ns` after that, for want of a CPU.
+    /// Records that a thread has stopped, which ends its previous state. The tracer noticed `late_ns` later,
+    /// for lack of a CPU.
     pub fn stops(&mut self, thread: u32, reading: Reading, late_ns: u64) {
         self.pass(reading.now_ns);
         self.close(thread, reading, late_ns);
@@ -99,14 +101,15 @@ impl Ledger {
         self.balance.several |= self.threads.len() > 1;
     }
 
-    /// A thread that stands still begins a call, in which it would wait for this; or its call has ended.
+    /// Records that a stopped thread begins a call, in which it would wait for `call`; or that its call has
+    /// ended.
     pub fn calls(&mut self, thread: u32, call: Option<State>) {
         if let Some(thread) = self.threads.get_mut(&thread) {
             thread.call = call;
         }
     }
 
-    /// A thread that stands still goes on: it runs, or stays stopped by a signal.
+    /// Records that a stopped thread continues: it runs, or stays stopped by a signal.
     pub fn goes_on(&mut self, thread: u32, now_ns: u64, stopped: bool) {
         self.pass(now_ns);
         let Some(account) = self.threads.get(&thread).map(|thread| thread.since.account) else { return };
@@ -120,14 +123,14 @@ impl Ledger {
         }
     }
 
-    /// A thread has ended.
+    /// Records that a thread has ended.
     pub fn leaves(&mut self, thread: u32, reading: Reading) {
         self.pass(reading.now_ns);
         self.close(thread, reading, 0);
         self.threads.remove(&thread);
     }
 
-    /// What all threads do at present counts up to now.
+    /// Counts the current state of all threads up to now.
     pub fn settle(&mut self, read: impl Fn(u32) -> Reading) {
         let threads: Vec<u32> = self.threads.keys().copied().collect();
         for thread in threads {
@@ -137,17 +140,17 @@ impl Ledger {
         }
     }
 
-    /// What came before counts for nothing.
+    /// Discards the totals so far.
     pub fn forget(&mut self) {
         self.balance = Balance::default();
     }
 
-    /// What is known so far.
+    /// Returns the totals so far.
     pub fn balance(&self) -> &Balance {
         &self.balance
     }
 
-    /// The time since the last event passes.
+    /// Advances the time to `now_ns`.
     fn pass(&mut self, now_ns: u64) {
         let passed_ns = now_ns.saturating_sub(self.last_ns);
         self.last_ns = self.last_ns.max(now_ns);
@@ -158,7 +161,7 @@ impl Ledger {
         }
     }
 
-    /// Counts what a thread did in its place.
+    /// Counts the time of a thread in its state.
     fn close(&mut self, thread: u32, reading: Reading, late_ns: u64) {
         let Some(thread) = self.threads.get_mut(&thread) else { return };
         let before = std::mem::replace(&mut thread.since, reading);
@@ -171,7 +174,7 @@ impl Ledger {
         let running_ns = did(reading.account.running_ns, before.account.running_ns, length_ns);
         let ready_ns = did(reading.account.ready_ns, before.account.ready_ns, length_ns - running_ns);
         let left_ns = length_ns - running_ns - ready_ns;
-        // It was given a CPU as it went on; and once more for every time that it slept.
+        // It was scheduled when it continued, and once more after each sleep.
         let ran_through = reading.account.turns == before.account.turns + 1;
         let held_ns = if ran_through { left_ns } else { late_ns.min(left_ns) };
         let spoken = |ns: u64| (u128::from(ns) * u128::from(spoke_ns) / u128::from(length_ns)) as u64;
@@ -187,7 +190,7 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    /// A reading: the time, time on a CPU, time ready, turns.
+    /// A reading: the time, time on a CPU, time runnable, number of times scheduled.
     fn at(now_ns: u64, running_ns: u64, ready_ns: u64, turns: u64) -> Reading {
         Reading { now_ns, account: SchedStat { running_ns, ready_ns, turns } }
     }
@@ -196,7 +199,7 @@ mod tests {
         ledger.balance().blocked_ns[state as usize]
     }
 
-    /// Thread 1 begins at 100, and goes on at 110 in this call.
+    /// Thread 1 begins at 100, and continues at 110 in this call.
     fn begun(call: Option<State>) -> Ledger {
         let mut ledger = Ledger::default();
         ledger.stops(1, at(100, 50, 0, 3), 0);

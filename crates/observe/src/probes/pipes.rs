@@ -1,17 +1,17 @@
-//! How full the pipe between two stages is: its writer's end is duplicated for a few microseconds, asked, and closed. Kept, it
-//! would hold back the end of file.
+//! Fill level of the pipe between two stages: its writer's end is duplicated for a few microseconds, queried,
+//! and closed. Kept open, it would delay the end of file.
 
 use crate::bounded_timeline::Course;
 use pelton_record::{PipeFill, PipeUse};
 use pelton_sys::other_process::{self, PipeState};
 use std::os::fd::BorrowedFd;
 
-/// Stretches of time that are kept of a pipe.
+/// Number of intervals kept for a pipe.
 const STRETCHES: usize = 128;
 const STDIN: u32 = 0;
 const STDOUT: u32 = 1;
 
-/// A pipe that is looked at again and again.
+/// A pipe that is sampled repeatedly.
 pub struct PipeProbe {
     inode: u64,
     start_ns: u64,
@@ -26,7 +26,7 @@ pub struct PipeProbe {
 }
 
 impl PipeProbe {
-    /// The pipe with this inode, from now on.
+    /// Starts sampling the pipe with this inode.
     pub fn new(inode: u64, now_ns: u64) -> Self {
         PipeProbe {
             inode,
@@ -42,17 +42,17 @@ impl PipeProbe {
         }
     }
 
-    /// Whether it has not been looked at in this round.
+    /// Whether it has not been sampled in this round.
     pub fn is_due(&self, now_ns: u64) -> bool {
         self.last_ns < now_ns || self.samples == 0
     }
 
-    /// Looks at it through its writer, or through its reader if that has ended.
+    /// Samples it through its writer, or through its reader if the writer has ended.
     pub fn sample(&mut self, now_ns: u64, writer: Option<BorrowedFd<'_>>, reader: Option<BorrowedFd<'_>>) {
         let through = |process: Option<BorrowedFd<'_>>, fd: u32| {
             other_process::pipe_state(process?, fd).filter(|state| state.inode == self.inode)
         };
-        // A reading end is always ready for nothing, and so would look full.
+        // A reading end never polls as writable, so it would appear full.
         let at_reader = || through(reader, STDIN).map(|state| PipeState { is_full: false, ..state });
         if let Some(state) = through(writer, STDOUT).or_else(at_reader) {
             self.add(now_ns, state);
@@ -78,13 +78,13 @@ impl PipeProbe {
         });
     }
 
-    /// What was seen since the last time that it was asked.
+    /// Returns the observations since the last call.
     pub fn take(&mut self) -> Option<PipeUse> {
         let fresh = PipeProbe { last_ns: self.last_ns, ..PipeProbe::new(self.inode, self.last_ns) };
         std::mem::replace(self, fresh).finish(0, 1, 0)
     }
 
-    /// What was seen of it; `None` if nothing was. Its times are counted from `run_start_ns`.
+    /// Returns the observations; `None` if there are none. Times are relative to `run_start_ns`.
     pub fn finish(&self, writer: usize, reader: usize, run_start_ns: u64) -> Option<PipeUse> {
         let shift = self.start_ns.saturating_sub(run_start_ns);
         let shifted = |fill: &PipeFill| PipeFill { start_ns: fill.start_ns + shift, ..*fill };

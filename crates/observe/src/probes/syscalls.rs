@@ -1,6 +1,6 @@
-//! Every system call of a stage, counted by ptrace. It slows down what it counts, and so it is asked for by name.
+//! Counts every system call of a stage with ptrace. That slows the stage down, so it is opt-in.
 //!
-//! Cheaper means exist (eBPF, perf counters), for the superuser; /proc/PID/io, which every run reads, counts only reads and
+//! Cheaper means (eBPF, perf counters) need root; /proc/PID/io, which every run reads, counts only reads and
 //! writes.
 
 use pelton_record::syscalls::{Syscall, Syscalls};
@@ -10,17 +10,17 @@ use pelton_sys::{call_names, calls, clock};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Calls with a number from here on are counted as this one.
+/// Calls with numbers from here on are counted together.
 const NUMBERS: usize = 1024;
-/// Counters of one call: calls, errors, time, bytes.
+/// Counters per call: calls, errors, time, bytes.
 const FIELDS: usize = 4;
 
-/// A stage whose calls are counted.
+/// A stage with counted calls.
 pub struct SyscallProbe(Option<(Trace, Arc<Counters>)>);
 
 impl SyscallProbe {
-    /// Attaches to a child that waits at its gate, and counts from its next exec on. Where that is not permitted, nothing
-    /// will be known.
+    /// Attaches to a child that waits at its gate, and counts from its next exec on. Counts nothing if that
+    /// is not permitted.
     pub fn attach(pid: u32) -> Self {
         let attach = || {
             let counters = Arc::new(Counters::new(NUMBERS * FIELDS)?);
@@ -30,12 +30,12 @@ impl SyscallProbe {
         SyscallProbe(attach().ok())
     }
 
-    /// The process that counts: a child of this one that is no stage's.
+    /// Returns the tracer: a child of this process that belongs to no stage.
     pub fn tracer(&self) -> Option<u32> {
         self.0.as_ref().map(|(trace, _)| trace.tracer())
     }
 
-    /// What was counted, once the stage has ended.
+    /// Returns the counts, once the stage has ended.
     pub fn finish(&self) -> Option<Syscalls> {
         let (_, counters) = self.0.as_ref()?;
         let mut rows: Vec<Syscall> = (0..NUMBERS).filter_map(|number| row(counters, number)).collect();
@@ -44,7 +44,7 @@ impl SyscallProbe {
     }
 }
 
-/// The row of a call that was made.
+/// Returns the row of a call, if it was made.
 fn row(counters: &Counters, number: usize) -> Option<Syscall> {
     let [calls, errors, time_ns, bytes] = [0, 1, 2, 3].map(|field| counters.get(number * FIELDS + field));
     let number = number as i64;
@@ -58,11 +58,11 @@ fn row(counters: &Counters, number: usize) -> Option<Syscall> {
     })
 }
 
-/// Counts, in the process that traces.
+/// The counter, in the tracer.
 struct Count {
-    /// Whether the program itself runs: what comes before is ours.
+    /// Whether the program itself runs: earlier calls are pelton's.
     begun: bool,
-    /// The calls that have begun: their numbers, and when.
+    /// Pending calls: number and start time.
     calls: HashMap<u32, (i64, u64)>,
     counters: Arc<Counters>,
 }

@@ -1,13 +1,15 @@
-//! Which threads run, and whether they take turns: from the scheduler's accounts and the futex each one waits on.
+//! Which threads run, and whether they take turns: from the scheduler's statistics and the futex that each
+//! waits on.
 //!
-//! Threads that share one lock use one core together, however many there are. What shows it is not the one core alone (a
-//! program may have little to do): it is that several threads are active, none of them alone, and that they wait on a
-//! futex word on which others of them wait too. An interpreter's global lock is waited for with a time-out, after which
-//! the waiting thread asks the running one to let go. Demand (time running plus time ready) is not looked at: threads
-//! that wake each other seem to be ready most of the time.
+//! Threads that share one lock use one core together, however many there are. Using one core is not enough as
+//! evidence (a program may have little to do): several threads must be active, none dominating, and wait on a
+//! futex word on which others wait too. A wait for an interpreter's global lock has a time-out, after which
+//! the waiting thread asks the running one to release it. Demand (running plus runnable time) is not used:
+//! threads that wake each other seem runnable most of the time.
 //!
-//! Ruby's threads wait for its lock on a word of their own each, and whoever lets go wakes the next. What shows that is
-//! that hardly ever two of them are found not waiting: threads that are merely idle now and then would be, by chance.
+//! Each of Ruby's threads waits for the global lock on its own word, and the thread that releases it wakes
+//! the next. The evidence there is that hardly ever two threads are not waiting: threads that are merely idle
+//! at times would overlap by chance.
 
 use pelton_record::threads::{Thread, Threads, Turns};
 use pelton_sys::calls::{self, Call};
@@ -15,29 +17,29 @@ use pelton_sys::processes;
 use pelton_sys::procfs::{self, ProcFile, SchedStat, Syscall};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Samples closer than this say nothing new.
+/// Samples closer together than this give no new information.
 const APART_NS: u64 = 15_000_000;
-/// Stretches that are judged alone, since a program has phases.
+/// Length of a window; windows are judged separately, since a program has phases.
 const WINDOW_NS: u64 = 2_000_000_000;
 /// Fewer samples give no verdict.
 const ENOUGH_SAMPLES: u32 = 20;
 /// A thread with this share of all CPU time is active.
 const ACTIVE: f64 = 0.10;
-/// Cores that threads use who take turns.
+/// Cores used together by threads that take turns.
 const ONE_CORE: std::ops::RangeInclusive<f64> = 0.60..=1.15;
-/// One thread with more than this share of the CPU time works alone.
+/// A thread with more than this share of the CPU time dominates.
 const ALONE: f64 = 0.80;
-/// Share of the active threads' samples that waits for a shared lock take.
+/// Minimum share of active threads' samples that are waits for a shared lock.
 const LOCKED: f64 = 0.25;
-/// Share of the samples in which two threads may be found running or ready though they take turns: while one hands over.
+/// Maximum share of samples with two threads running or runnable although they take turns: during a handover.
 const TWO_AT_ONCE: f64 = 0.2;
-/// Waits of which this share has a time-out are those for an interpreter's lock.
+/// If this share of the waits has a time-out, they are for an interpreter's lock.
 const TIMED: f64 = 0.80;
-/// Threads and processes looked at, at most.
+/// Maximum number of threads and processes examined.
 const THREADS: usize = 256;
 const PROCESSES: usize = 64;
 
-/// A futex word: the process, and the address in it.
+/// A futex word: process and address.
 type Word = (u32, u64);
 
 /// Watches the threads of a process and of its descendants.
@@ -49,12 +51,12 @@ pub struct ThreadProbe {
     window_start_ns: u64,
     samples: u32,
     window_samples: u32,
-    /// Samples of this window in which two threads or more were running or ready.
+    /// Samples of this window with two or more threads running or runnable.
     window_crowded: u32,
     findings: Vec<(u64, Option<Turns>)>,
 }
 
-/// What is kept of one thread.
+/// State kept for one thread.
 struct Track {
     name: String,
     schedstat: ProcFile,
@@ -69,7 +71,7 @@ struct Track {
     window: Window,
 }
 
-/// What a thread did in the current window.
+/// A thread's activity in the current window.
 #[derive(Clone, Debug, Default)]
 struct Window {
     run_ns: u64,
@@ -77,7 +79,7 @@ struct Window {
     words: HashMap<Word, Waits>,
 }
 
-/// Samples in which a word was waited on.
+/// Samples of waits on a word.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waits {
     all: u32,
@@ -100,7 +102,7 @@ impl ThreadProbe {
         }
     }
 
-    /// Takes one sample, unless the last one was a moment ago.
+    /// Takes one sample, unless the last one was too recent.
     pub fn sample(&mut self, now_ns: u64) {
         if self.samples > 0 && now_ns.saturating_sub(self.last_ns) < APART_NS {
             return;
@@ -127,7 +129,7 @@ impl ThreadProbe {
         }
     }
 
-    /// All threads of the process and its descendants.
+    /// Returns all threads of the process and its descendants.
     fn present(&self) -> Vec<(u32, u32)> {
         let mut todo = vec![self.pid];
         let mut found = Vec::new();
@@ -155,7 +157,7 @@ impl ThreadProbe {
         (self.window_samples, self.window_crowded) = (0, 0);
     }
 
-    /// What was seen until `now_ns`.
+    /// Returns the observations until `now_ns`.
     pub fn finish(mut self, now_ns: u64, cores: u32) -> Threads {
         if self.window_samples >= ENOUGH_SAMPLES {
             self.close_window(now_ns);
@@ -171,7 +173,7 @@ impl ThreadProbe {
 }
 
 impl Track {
-    /// A thread that was there before it was watched counts from then on; a later one from its beginning.
+    /// Opens a thread. One that existed before counts from now on; a later one from its start.
     fn open((pid, thread): (u32, u32), was_there: bool) -> Option<Self> {
         let schedstat = ProcFile::open(pid, &format!("task/{thread}/schedstat"))?;
         let SchedStat { running_ns: run_ns, ready_ns: wait_ns, .. } =
@@ -192,9 +194,9 @@ impl Track {
         })
     }
 
-    /// Takes its figures; whether it was running or ready.
+    /// Reads its counters; returns whether it was running or runnable.
     fn sample(&mut self, (pid, thread): (u32, u32)) -> bool {
-        /// Switches are counted by the kernel; reading them is dear, and the last value is all that is wanted.
+        /// The kernel counts switches; reading them is expensive, and only the last value is needed.
         const SWITCHES_EVERY: u32 = 8;
         let mut buffer = [0; 256];
         let Some(SchedStat { running_ns: run_ns, ready_ns: wait_ns, .. }) =
@@ -239,7 +241,7 @@ impl Track {
     }
 }
 
-/// It changes when a program is exec'd.
+/// Returns a thread's name, which changes on exec.
 fn name(pid: u32, thread: u32) -> Option<String> {
     Some(processes::file(pid, &format!("task/{thread}/comm"))?.trim_end().to_owned())
 }
@@ -250,8 +252,8 @@ fn switches(pid: u32, thread: u32) -> Option<(u64, u64)> {
     Some((field("voluntary_ctxt_switches:")?, field("nonvoluntary_ctxt_switches:")?))
 }
 
-/// Judges one window: whether its threads take turns. `crowded` is the share of its samples that found two or more
-/// threads running or ready.
+/// Judges one window: whether its threads take turns. `crowded` is the share of its samples with two or more
+/// threads running or runnable.
 fn judge(windows: &[Window], wall_ns: u64, crowded: f64) -> Option<Turns> {
     let total: u64 = windows.iter().map(|window| window.run_ns).sum();
     let share = |window: &Window| window.run_ns as f64 / total.max(1) as f64;
@@ -277,7 +279,7 @@ fn judge(windows: &[Window], wall_ns: u64, crowded: f64) -> Option<Turns> {
     })
 }
 
-/// One answer for all windows: what holds for most of the CPU time.
+/// Combines all windows: what holds for most of the CPU time.
 fn settle(findings: &[(u64, Option<Turns>)]) -> Option<Turns> {
     let all: u64 = findings.iter().map(|(run_ns, _)| run_ns).sum();
     let found = findings.iter().filter_map(|(run_ns, turns)| Some((*run_ns, turns.as_ref()?)));
@@ -325,7 +327,7 @@ mod tests {
 
     const WALL: u64 = 2_000_000_000;
 
-    /// A thread that ran for so many milliseconds of 2 s, and waited on a word in so many of 100 samples.
+    /// A thread that ran for `ms` milliseconds of 2 s, and waited on a word in `waits` of 100 samples.
     fn thread(ms: u64, word: u64, waits: u32, timed: u32) -> Window {
         let words = HashMap::from([((1, word), Waits { all: waits, timed })]);
         Window { run_ns: ms * 1_000_000, samples: 100, words }

@@ -1,4 +1,4 @@
-//! What a stage did in the course of time: the windows between samples, and the bytes that went through it meanwhile.
+//! A stage's timeline: the windows between samples, and the bytes that passed through it meanwhile.
 
 use super::track::State;
 use super::waits::Window;
@@ -6,7 +6,7 @@ use crate::bounded_timeline::Course;
 use pelton_record::Slice;
 use pelton_sys::procfs::Io;
 
-/// Stretches of time that are kept of a stage.
+/// Number of intervals kept for a stage.
 const STRETCHES: usize = 600;
 
 /// Collects windows.
@@ -19,12 +19,12 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// From now on.
+    /// Begins a timeline now.
     pub fn begin(now_ns: u64) -> Self {
         Timeline { course: Course::new(STRETCHES), start_ns: now_ns, last_ns: now_ns, last_io: Io::default() }
     }
 
-    /// Adds a window that ends now, with what was read and written in all by then.
+    /// Adds a window that ends now, with the total bytes read and written by then.
     pub fn add(&mut self, now_ns: u64, window: Window, io: Option<Io>) {
         let blocked = |wanted: bool| if wanted { window.blocked_ns() } else { 0 };
         let starved_ns = blocked(window.state == Some(State::Starved));
@@ -44,7 +44,7 @@ impl Timeline {
         self.last_io = io.unwrap_or(self.last_io);
     }
 
-    /// All slices, their times counted from `run_start_ns`.
+    /// Returns all slices, with times relative to `run_start_ns`.
     pub fn finish(self, run_start_ns: u64) -> Vec<Slice> {
         let shift = self.start_ns.saturating_sub(run_start_ns);
         let shifted = |slice: Slice| Slice { start_ns: slice.start_ns + shift, ..slice };

@@ -1,5 +1,5 @@
-//! One process, looked at again and again: how long it ran since the last look, how long it was ready, and what it waits
-//! for now.
+//! Samples one process repeatedly: how long it ran since the last sample, how long it was runnable, and what
+//! it waits for now.
 
 use crate::polled::polled;
 use pelton_sys::calls::{self, Call};
@@ -7,33 +7,33 @@ use pelton_sys::procfs::{self, ProcFile, Syscall};
 use pelton_sys::{clock, processes};
 use std::collections::BTreeMap;
 
-/// Below this share of the time between two looks, what it is blocked in is not worth a look.
+/// If it was blocked for less than this share of the interval, the reason is not examined.
 const WORTH_LOOKING: f64 = 0.05;
-/// Threads of one process that are looked at, at most.
+/// Maximum number of threads examined per process.
 const THREADS: usize = 16;
 
-/// What a blocked process waits for. Those that say most about a stage come first.
+/// Why a process is blocked. The most informative states come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// For room in its output.
+    /// On write: its output is full.
     Backpressured,
-    /// For input.
+    /// On read: its input is empty.
     Starved,
-    /// For other input and output.
+    /// On other I/O.
     Io,
-    /// For a time to pass.
+    /// On a timer.
     Asleep,
-    /// For a lock.
+    /// On a lock.
     Lock,
-    /// For a child.
+    /// On a child.
     Child,
-    /// For a signal, or it is not to be seen.
+    /// On a signal, or unknown.
     Other,
-    /// For nothing: it is held by who traces it.
+    /// Not blocked: held by its tracer.
     Held,
 }
 
-/// How many states there are.
+/// Number of states.
 pub const STATES: usize = 8;
 
 /// The pipes to a stage's neighbours, by inode.
@@ -45,18 +45,18 @@ pub struct Edges {
     pub downstream: Option<u64>,
 }
 
-/// What happened since the last look.
+/// Changes since the last sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateChange {
     /// Time on CPUs, of all threads.
     pub running_ns: u64,
-    /// Time ready without one: of several threads, in which one was ready and none ran.
+    /// Time runnable without one; for several threads, time in which one was runnable and none ran.
     pub ready_ns: u64,
-    /// What it waits for now; `None` if it runs, or is ready to.
+    /// What it waits for now; `None` if it is running or runnable.
     pub state: Option<State>,
 }
 
-/// Kept sources, and what they said last.
+/// Open files, and their last values.
 pub struct Track {
     pid: u32,
     syscall: Option<ProcFile>,
@@ -64,7 +64,7 @@ pub struct Track {
     running_ns: u64,
     ready_ns: u64,
     state: Option<State>,
-    /// All of them, once there are several.
+    /// All threads, once there are several.
     threads: BTreeMap<u32, Thread>,
 }
 
@@ -72,20 +72,20 @@ pub struct Track {
 struct Thread {
     syscall: Option<ProcFile>,
     schedstat: Option<ProcFile>,
-    /// How long it has run or been ready.
+    /// How long it has been running or runnable.
     active_ns: u64,
 }
 
-/// What several threads did since the last look.
+/// Joint activity of several threads since the last sample.
 struct Together {
-    /// One of them ran, or was ready to, for at least so long.
+    /// At least this long, one of them was running or runnable.
     active_ns: u64,
-    /// What they wait for now; `None` if one runs, or is ready to.
+    /// What they wait for now; `None` if one is running or runnable.
     state: Option<State>,
 }
 
 impl Track {
-    /// Opens the sources of `pid`. All that it did before is part of the first step.
+    /// Opens the files of `pid`. All of its earlier activity counts in the first step.
     pub fn open(pid: u32) -> Self {
         Track {
             pid,
@@ -98,24 +98,24 @@ impl Track {
         }
     }
 
-    /// The same, of one that has lived for a while: what it did before counts for nothing.
+    /// Does the same for a process that has lived for a while: earlier activity does not count.
     pub fn join(pid: u32) -> Self {
         let track = Track::open(pid);
         let (running_ns, ready_ns) = (clock::process_cpu_ns(pid).unwrap_or(0), track.ready().unwrap_or(0));
         Track { running_ns, ready_ns, ..track }
     }
 
-    /// Time that its leading thread was ready without a CPU, in all.
+    /// Returns the total time that its leading thread was runnable without a CPU.
     pub fn ready(&self) -> Option<u64> {
         Some(procfs::parse_schedstat(self.schedstat.as_ref()?.read(&mut [0; 128])?)?.ready_ns)
     }
 
-    /// Whether what it waits for can be seen at all.
+    /// Whether its waits are readable at all.
     pub fn sees_waits(&self) -> bool {
         self.syscall.is_some()
     }
 
-    /// Looks again, `window_ns` after the last time; `None` if it is gone.
+    /// Takes a sample, `window_ns` after the last one; `None` if it is gone.
     pub fn step(&mut self, window_ns: u64, edges: Edges) -> Option<StateChange> {
         let running = clock::process_cpu_ns(self.pid)?;
         let ready = self.ready().unwrap_or(self.ready_ns);
@@ -127,7 +127,8 @@ impl Track {
         if may_be_blocked && self.has_threads() {
             let Together { active_ns, state } = self.look_at_threads(edges);
             self.state = state;
-            // What is ready now may have been so since it last ran: the scheduler counts that when it runs again.
+            // A thread that is runnable now may have been so since it last ran: the scheduler counts that
+            // when it runs again.
             let active_ns = if state.is_none() { window_ns } else { active_ns.min(window_ns) };
             return Some(StateChange { running_ns, ready_ns: active_ns.saturating_sub(running_ns), state });
         }
@@ -144,7 +145,7 @@ impl Track {
     }
 
     fn has_threads(&self) -> bool {
-        // Of a directory of directories, there are two links more than of those in it.
+        // A directory of directories has two more links than entries.
         let several = || {
             use std::os::unix::fs::MetadataExt;
             std::fs::metadata(format!("/proc/{}/task", self.pid)).is_ok_and(|task| task.nlink() > 3)
@@ -158,7 +159,7 @@ impl Track {
         text.map_or(Some(State::Other), |text| seen(self.pid, text, edges))
     }
 
-    /// Looks at all threads: of those that are new, all that they ever did counts.
+    /// Samples all threads; all earlier activity of new threads counts.
     fn look_at_threads(&mut self, edges: Edges) -> Together {
         let tasks = processes::tasks(self.pid);
         self.threads.retain(|thread, _| tasks.contains(thread));
@@ -184,7 +185,7 @@ impl Thread {
         Thread { syscall: file("syscall"), schedstat: file("schedstat"), active_ns: 0 }
     }
 
-    /// How long it has run or been ready since the last look.
+    /// Returns how long it was running or runnable since the last sample.
     fn active(&mut self) -> u64 {
         let mut buffer = [0; 128];
         let text = self.schedstat.as_ref().and_then(|file| file.read(&mut buffer));
@@ -194,7 +195,7 @@ impl Thread {
     }
 }
 
-/// What /proc/PID/syscall says; `None` if the thread runs or is ready to.
+/// Interprets /proc/PID/syscall; `None` if the thread is running or runnable.
 fn seen(pid: u32, text: &str, edges: Edges) -> Option<State> {
     match procfs::parse_syscall(text) {
         None => Some(State::Other),
@@ -207,7 +208,8 @@ fn seen(pid: u32, text: &str, edges: Edges) -> Option<State> {
     }
 }
 
-/// Of one that moves bytes from pipe to pipe: only the kernel function it sleeps in tells which end holds it up.
+/// For a thread that moves bytes from pipe to pipe: only the kernel function where it sleeps says which end
+/// blocks it.
 fn by_where_it_sleeps(pid: u32, _from: u32) -> State {
     match procfs::wchan(pid) {
         Some(name) if name.contains("write") || name.contains("writable") => State::Backpressured,
@@ -216,8 +218,8 @@ fn by_where_it_sleeps(pid: u32, _from: u32) -> State {
     }
 }
 
-/// What a thread that is blocked in this call waits for. `between` says it of one that moves bytes from the pipe behind this
-/// descriptor to the next stage.
+/// Returns what a thread blocked in this call waits for. `between` decides for a thread that moves bytes from
+/// the pipe behind this descriptor to the next stage.
 pub(super) fn state_of(pid: u32, call: Call, edges: Edges, between: fn(u32, u32) -> State) -> State {
     let is = |fd: u32, edge: Option<u64>| edge.is_some() && procfs::pipe_behind(pid, u64::from(fd)) == edge;
     match call {
@@ -231,7 +233,7 @@ pub(super) fn state_of(pid: u32, call: Call, edges: Edges, between: fn(u32, u32)
         },
         Call::Polls { set, timed } => {
             let Some(polled) = polled(pid, set) else { return State::Other };
-            // Nothing of what it polls is ready: of two edges, the empty one before it is the reason more often.
+            // Nothing that it polls is ready: of two edges, the empty upstream one is the reason more often.
             match () {
                 () if polled.is_empty() && timed => State::Asleep,
                 () if polled.iter().any(|&(fd, reads, _)| reads && is(fd, edges.upstream)) => State::Starved,

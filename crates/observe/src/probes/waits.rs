@@ -1,9 +1,10 @@
 //! What a stage waits for: sampled, and fitted to the kernel's exact sums.
 //!
-//! Time on a CPU and time ready without one come from the scheduler's accounting, between any two samples as well as in all.
-//! So only what is left, the blocked time, has to be given to something: samples that find the stage blocked split it, each with
-//! the weight of the time since the one before it. A sample alone would under-count running, because the sampler itself wakes
-//! when a CPU is free; and counting samples instead of weighing them would favour the beginning, where they are closer.
+//! Time on a CPU and time runnable without one come from the scheduler's accounting, between any two samples
+//! and in total. Only the rest, the blocked time, needs attribution: the samples that find the stage blocked
+//! split it, each weighted by the time since the previous one. Plain sampling would undercount running,
+//! because the sampler itself wakes when a CPU is free; and counting samples instead of weighting them would
+//! favour the beginning, where they are closer.
 
 use super::ledger::Balance;
 use super::track::{STATES, State, StateChange, Track};
@@ -13,12 +14,12 @@ use std::collections::HashMap;
 
 pub use super::track::Edges;
 
-/// Fewer samples than this give no split.
+/// Fewer samples give no split.
 const ENOUGH_SAMPLES: u32 = 30;
-/// Descendants looked at in one sample, at most.
+/// Maximum number of descendants examined per sample.
 const DESCENDANTS: usize = 64;
 
-/// Kept sources and sums of one stage: a process, and those that it waits for.
+/// Open files and sums of one stage: a process, and the descendants that it waits for.
 pub struct WaitProbe {
     pid: u32,
     edges: Edges,
@@ -29,51 +30,51 @@ pub struct WaitProbe {
     sums: Sums,
 }
 
-/// What was seen so far.
+/// The observations so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
     samples: u32,
-    /// Those that found it blocked.
+    /// Samples that found it blocked.
     blocked_samples: u32,
     had_descendants: bool,
     had_threads: bool,
     /// Time from the first to the last sample.
     seen_ns: u64,
-    /// CPU time in it, and the part of the time in which there was any.
+    /// CPU time in it, and the part of it in which anything ran.
     cpu_ns: u64,
     running_ns: u64,
     ready_ns: u64,
-    /// Blocked time, by what it was blocked in.
+    /// Blocked time, by reason.
     blocked_ns: [u64; STATES],
 }
 
-/// What happened between two samples.
+/// The interval between two samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// Its length.
     pub length_ns: u64,
     /// The part of it in which anything ran.
     pub running_ns: u64,
-    /// The part in which something was ready, but nothing ran.
+    /// The part of it in which something was runnable, but nothing ran.
     pub ready_ns: u64,
-    /// What it was blocked in at its end.
+    /// Why it was blocked at its end.
     pub state: Option<State>,
 }
 
 impl Window {
-    /// The part of it in which nothing ran or was ready to.
+    /// Returns the part of it in which nothing was running or runnable.
     pub fn blocked_ns(&self) -> u64 {
         self.length_ns - self.running_ns - self.ready_ns
     }
 }
 
 impl WaitProbe {
-    /// Opens the sources of a child that waits at its gate.
+    /// Opens the files of a child that waits at its gate.
     pub fn attach(pid: u32, edges: Edges, now_ns: u64) -> Self {
         WaitProbe::of(pid, Track::open(pid), edges, now_ns)
     }
 
-    /// Of a process that has lived for a while.
+    /// Opens the files of a process that has lived for a while.
     pub fn join(pid: u32, edges: Edges, now_ns: u64) -> Self {
         WaitProbe::of(pid, Track::join(pid), edges, now_ns)
     }
@@ -91,17 +92,17 @@ impl WaitProbe {
         }
     }
 
-    /// The same without its descendants, which somebody else looks at.
+    /// Excludes its descendants, which are sampled separately.
     pub fn alone(self) -> Self {
         WaitProbe { alone: true, ..self }
     }
 
-    /// Its pipes are these from now on.
+    /// Sets its pipes from now on.
     pub fn rewire(&mut self, edges: Edges) {
         self.edges = edges;
     }
 
-    /// What was seen so far.
+    /// Returns the observations so far.
     pub fn sums(&self) -> Sums {
         self.sums
     }
@@ -139,29 +140,30 @@ impl WaitProbe {
         }
     }
 
-    /// Fits the samples to the exact figures: `cpu_ns` of the stage with its descendants over `wall_ns` of life.
-    /// To be called before the stage is reaped.
+    /// Reads the exact sums that the samples are fitted to, for a stage that lived for `wall_ns`. Call it
+    /// before the stage is reaped.
     pub fn finish(&self, wall_ns: u64) -> Option<Fit> {
         let ready_ns = self.leader.ready()?;
         Some(Fit { ready_ns: ready_ns.min(wall_ns), wall_ns })
     }
 
-    /// The waits, once the exact CPU time is known. `None` if there were too few samples, or nothing to be seen.
+    /// Returns the waits, once the exact CPU time is known. `None` if there were too few samples, or its
+    /// waits are unreadable.
     pub fn waits(&self, fit: &Fit, cpu_ns: u64) -> Option<Waits> {
         self.leader.sees_waits().then(|| self.sums.waits(fit, cpu_ns))?
     }
 
-    /// Whether what it waits for can be seen at all.
+    /// Whether its waits are readable at all.
     pub fn sees_waits(&self) -> bool {
         self.leader.sees_waits()
     }
 
-    /// Its descendants, as far as they are looked at.
+    /// Returns its descendants that are sampled.
     pub fn descendants(&self) -> Vec<u32> {
         self.descendants.keys().copied().collect()
     }
 
-    /// Of a stage that goes on: its CPU time, and its waits, since the last time that it was asked.
+    /// For a running stage: returns its CPU time and waits since the last call.
     pub fn take(&mut self) -> (u64, Waits) {
         let sums = std::mem::take(&mut self.sums);
         let fit = Fit { ready_ns: sums.ready_ns, wall_ns: sums.seen_ns };
@@ -169,8 +171,8 @@ impl WaitProbe {
     }
 }
 
-/// Two processes of one stage as one: what is seen of either, the more telling one first. One that waits for a child does
-/// what the child does.
+/// Merges two processes of one stage, preferring the more informative state. A process that waits for a child
+/// does what the child does.
 fn together(one: StateChange, other: StateChange) -> StateChange {
     let telling = |state: Option<State>| state.unwrap_or(State::Other);
     let state = match (one.state, other.state) {
@@ -186,8 +188,9 @@ fn together(one: StateChange, other: StateChange) -> StateChange {
 }
 
 impl Sums {
-    /// A process and all that it started as one stage, which lived for `wall_ns` and used `cpu_ns`. What the first one waited for
-    /// its children counts as what they were seen to do, and where they were not seen, as something else.
+    /// Merges a process and its descendants into one stage, which lived for `wall_ns` and used `cpu_ns`. The
+    /// first one's waits for children count as the children's observed activity, and where they were not
+    /// observed, as other.
     pub fn stage(leader: &Sums, others: &[Sums], wall_ns: u64, cpu_ns: u64) -> Option<Waits> {
         let mut all = Sums { had_descendants: !others.is_empty(), ..*leader };
         let waited_ns = std::mem::take(&mut all.blocked_ns[State::Child as usize]);
@@ -207,8 +210,8 @@ impl Sums {
         all.waits(&Fit { ready_ns: all.ready_ns, wall_ns }, cpu_ns)
     }
 
-    /// The waits of a stage that was traced, fitted like samples: of what is neither running nor ready, nothing is missing but its
-    /// first and last moments.
+    /// Returns the waits of a traced stage, fitted like samples: of its blocked time, only the first and last
+    /// moments are missing.
     pub(super) fn exact_waits(balance: &Balance, fit: &Fit, cpu_ns: u64) -> Waits {
         let sums = Sums { blocked_ns: balance.blocked_ns, ..Sums::default() };
         let (running_ns, ready_ns) = match balance.several {
@@ -229,8 +232,8 @@ impl Sums {
         self.ready_ns += ready_ns;
         if let Some(state) = step.state {
             self.blocked_samples += 1;
-            // Not the blocked part of the window: it would be lost where the sample finds the stage running, and these are the
-            // windows in which it waits in short turns.
+            // Not only the blocked part of the window: that would be lost where the sample finds the stage
+            // running, which happens in windows with short waits.
             self.blocked_ns[state as usize] += length_ns;
         }
         window
@@ -240,7 +243,7 @@ impl Sums {
         if self.samples < ENOUGH_SAMPLES {
             return None;
         }
-        // One thread of one process: exact. Several overlap in time, by as much as in the samples.
+        // For one thread of one process: exact. Several threads overlap in time, as much as in the samples.
         let several = self.had_descendants || self.had_threads;
         let alone = !several && cpu_ns <= fit.wall_ns;
         let overlap = if self.cpu_ns > 0 { self.running_ns as f64 / self.cpu_ns as f64 } else { 1.0 };
@@ -253,7 +256,7 @@ impl Sums {
         Some(self.split(fit, running_ns, ready_ns))
     }
 
-    /// Gives what is neither running nor ready to what was seen.
+    /// Distributes the time neither running nor runnable by the observed states.
     fn split(&self, fit: &Fit, running_ns: u64, ready_ns: u64) -> Waits {
         let cpu_wait_ns = ready_ns.min(fit.wall_ns - running_ns);
         let blocked_ns = fit.wall_ns - running_ns - cpu_wait_ns;
@@ -282,15 +285,15 @@ impl Sums {
     }
 }
 
-/// Half of the interval in which a share lies with 95% confidence, if `samples` say that it is `share` (Agresti and Coull:
-/// as if four more samples had been taken, two of each kind).
+/// Returns half the width of the 95% confidence interval of a share, if `samples` give `share` (Agresti and
+/// Coull: as if four more samples had been taken, two of each kind).
 fn margin(share: f64, samples: u32) -> f64 {
     let n = f64::from(samples) + 4.0;
     let share = (share * f64::from(samples) + 2.0) / n;
     1.96 * (share * (1.0 - share) / n).sqrt()
 }
 
-/// What is only readable until the stage is reaped.
+/// Values readable only until the stage is reaped.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
     ready_ns: u64,
@@ -298,7 +301,7 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// How long the stage was ready without a CPU.
+    /// Returns how long the stage was runnable without a CPU.
     pub fn cpu_wait_ns(&self) -> u64 {
         self.ready_ns
     }
@@ -310,7 +313,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A stage that was sampled like this: the length of a window, what ran and was ready in it, what it ended in.
+    /// A stage sampled like this: the length of a window, time running and runnable in it, state at its end.
     fn sampled(windows: impl IntoIterator<Item = (u64, u64, u64, Option<State>)>) -> Sums {
         let mut sums = Sums::default();
         for (length, running, ready, state) in windows {
@@ -348,7 +351,8 @@ mod tests {
 
     #[test]
     fn what_runs_most_of_the_time_is_still_seen_waiting() {
-        // In bursts shorter than a window: three of four samples find it running, and tell nothing of the rest.
+        // In bursts shorter than a window: three of four samples find it running, and say nothing of the
+        // rest.
         let states = (0..400).map(|i| (20, 15, 0, (i % 4 == 0).then_some(State::Starved)));
         let fit = Fit { ready_ns: 0, wall_ns: 8_000 * MS };
         let waits = sampled(states).waits(&fit, 6_000 * MS).expect("enough samples");
@@ -357,7 +361,8 @@ mod tests {
 
     #[test]
     fn short_turns_count_as_much_as_long_waits() {
-        // Half of the time on end without room; then short sleeps between bursts, a quarter of the time, as every fourth sample finds.
+        // Half of the time blocked on write throughout; then short sleeps between bursts, a quarter of the
+        // time, which every fourth sample finds.
         let long = std::iter::repeat_n((20, 0, 0, Some(State::Backpressured)), 100);
         let turns = (0..100).map(|i| (20, 15, 0, (i % 4 == 0).then_some(State::Asleep)));
         let fit = Fit { ready_ns: 0, wall_ns: 4_000 * MS };
@@ -387,7 +392,7 @@ mod tests {
         let awk = sampled((0..50).map(|_| (20, 12, 0, Some(State::Starved))));
         let waits = Sums::stage(&shell, &[awk], 1_000 * MS, 600 * MS).expect("enough samples");
         assert_eq!(percent(&waits), [60, 0, 40, 0, 0]);
-        // Commands too short to be seen: it is known how long they ran, and not what they waited for.
+        // Commands too short to be sampled: their CPU time is known, their waits are not.
         let waits = Sums::stage(&shell, &[], 1_000 * MS, 300 * MS).expect("enough samples");
         assert_eq!(percent(&waits), [30, 0, 0, 0, 70]);
     }

@@ -74,7 +74,7 @@ pub struct Options {
     /// The callback for the live display, if measured.
     pub live: Option<ShowLive>,
     /// Whether this process may become the worker of a text that is one native pass: for calls from a shell,
-    /// where nobody sends signals to this process alone. It saves a fork.
+    /// where signals are not sent to this process alone. It saves a fork.
     pub in_place: bool,
     /// Where the shell that runs the whole text keeps its line number, if processes are reported by line.
     pub lines: Option<LinePlace>,

@@ -8,7 +8,7 @@
 //! Its steps are units shared by these processes; each process holds as many as its kernels need.
 //!
 //! Without a set budget, it is a share of the available memory. Other processes count by the memory they
-//! leave available: nobody takes the last third.
+//! leave available: no pass takes the last third.
 
 use pelton_sys::machine;
 use pelton_sys::units::{COUNT, Units};

@@ -279,7 +279,7 @@ impl Watch {
         let idle_ns = sched::idle_ns()?;
         let before = self.idle.replace((now_ns, idle_ns));
         let idle_ns = before.map_or(0, |(_, then_ns)| idle_ns.saturating_sub(then_ns));
-        // While a core is idle, nobody waits long, though the accounts of a lone thread may be late.
+        // While a core is idle, no thread waits long, though the accounts of a lone thread may be late.
         let busy = idle_ns < span_ns / 4;
         let (mut ran, mut waited) = (0, 0);
         self.threads.retain_mut(|Worker { file, before, then_ns }| {

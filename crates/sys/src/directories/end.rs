@@ -1,9 +1,10 @@
-//! Seeing the end of a directory without a call for it.
+//! Detects the end of a directory without a system call.
 //!
-//! That a directory has been listed to its end, only one more getdents64 tells, which returns nothing: the one before it may
-//! have been cut short by a signal. But its last entry says where the next call would begin, and some file systems have a
-//! place there that stands for the end and nothing else. Which file system a directory is on need not be asked for each one:
-//! what openat2 opens without crossing a mount point is on its parent's.
+//! Normally only one more getdents64 call, which returns nothing, shows that a directory was listed to its
+//! end: the one before may have been cut short by a signal. But the last entry has the offset of the next
+//! call, and some file systems use one offset for the end and nothing else. A directory's file system need
+//! not be queried each time: what openat2 opens without crossing a mount point is on its parent's file
+//! system.
 
 use super::{TMPFS, file_system, listing_flags, open};
 use rustix::fs::{Mode, ResolveFlags};
@@ -16,32 +17,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const EXT4: u64 = 0xef53;
 
-/// The place of a directory's end, on a file system where nothing else can have it.
+/// The offset of a directory's end, on a file system where no entry can have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End(u64);
 
 impl End {
-    /// That of the file system that a directory is on, if it has one that is known.
+    /// Returns that of the directory's file system, if known.
     pub fn of(directory: BorrowedFd<'_>) -> Option<End> {
         if NO_OPENAT2.load(Ordering::Relaxed) {
             return None;
         }
         match file_system(directory)? {
-            // No name is given the hash that would come here (ext4fs_dirhash). ext2 counts bytes, and never gets there.
+            // No name hashes to this value (ext4fs_dirhash). ext2 counts bytes and never reaches it.
             EXT4 => Some(End(i64::MAX as u64)),
-            // No entry is given this number (DIR_OFFSET_MAX). Kernels before numbered on, and had no such place.
+            // No entry gets this number (DIR_OFFSET_MAX). Older kernels kept counting and had no such offset.
             TMPFS if *SINCE_6_14 => Some(End(i32::MAX as u64)),
             _ => None,
         }
     }
 
-    /// Whether an entry behind which the next call would begin there is the last one.
+    /// Whether an entry with this next offset is the last one.
     pub(super) fn is_at(self, next: u64) -> bool {
         self.0 == next
     }
 }
 
-/// This kernel has no openat2: it is not asked again.
+/// This kernel has no openat2: it is not tried again.
 static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
 
 static SINCE_6_14: LazyLock<bool> = LazyLock::new(|| {
@@ -49,13 +50,14 @@ static SINCE_6_14: LazyLock<bool> = LazyLock::new(|| {
     system.release().to_str().is_ok_and(|release| is_since(release, (6, 14)))
 });
 
-/// Whether a kernel's release, `6.14.0-rc1`, is this version or a later one.
+/// Whether a kernel release such as `6.14.0-rc1` is this version or later.
 fn is_since(release: &str, version: (u32, u32)) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
     matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= version)
 }
 
-/// The same as [`open`], in a directory whose end may be known; and that of what is opened, if that is known then.
+/// Does the same as [`open`], in a directory whose end may be known; also returns the end of the opened one,
+/// if known.
 ///
 /// # Errors
 /// Those of openat(2).
@@ -75,7 +77,7 @@ pub fn open_in(
             let end = End::of(fd.as_fd());
             Ok((fd, end))
         }
-        // Who guards a kernel may refuse a call that it does not know.
+        // A seccomp filter may refuse a call that it does not know.
         Err(refused @ (Errno::NOSYS | Errno::PERM)) => {
             NO_OPENAT2.fetch_or(refused == Errno::NOSYS, Ordering::Relaxed);
             Ok((open(at, name, follow)?, None))
@@ -104,7 +106,7 @@ mod tests {
         }
     }
 
-    /// Wherever temporary files lie, and in memory: the end is never seen before the last name.
+    /// Checks temporary directories on disk and in memory: the end is never detected before the last name.
     #[test]
     fn with_a_known_end_the_same_is_listed() {
         for place in [std::env::temp_dir(), "/dev/shm".into()] {
@@ -136,7 +138,7 @@ mod tests {
         }
     }
 
-    /// What is below is not what its parent is.
+    /// A mounted file system has another end than its parent.
     #[test]
     fn another_file_system_has_its_own_end() {
         let root = open(here(), c"/", false).expect("open");

@@ -1,17 +1,17 @@
-//! The execs that a traced process is about to make.
+//! Detects the execs that a traced process is about to make.
 
 use crate::other_process;
 
-/// The signal of a stop at a system call.
+/// The signal number of a system call stop.
 pub const STOP: libc::c_int = libc::SIGTRAP | 0x80;
 
-/// The path of the program that `pid`, which stops at a system call, asks for; `None` if it asks for something else.
+/// Returns the path that `pid`, stopped at a system call, is about to exec; `None` for other calls.
 pub fn exec_path(pid: libc::pid_t) -> Option<Vec<u8>> {
     let [path, ..] = exec_arguments(pid)?;
     other_process::string(pid as u32, path)
 }
 
-/// Whether `pid`, which stops at a system call, is about to become another program.
+/// Whether `pid`, stopped at a system call, is about to exec.
 pub fn is_exec(pid: libc::pid_t) -> bool {
     exec_arguments(pid).is_some()
 }

@@ -1,75 +1,76 @@
-//! What a followed process did, and how that goes through the pipe from who follows to who asked.
+//! Events of followed processes, and their encoding in the pipe from the tracer to the process that requested
+//! it.
 
 use crate::procfs::Io;
 use crate::wait::{Ended, Usage};
 
-/// What a followed process did.
+/// An event of a followed process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It made another one.
+    /// It forked.
     Forked {
         /// Monotonic time.
         at_ns: u64,
-        /// Itself.
+        /// The process.
         pid: u32,
-        /// The other.
+        /// The new process.
         child: u32,
-        /// The line of the followed shell's text in which that was, if it is known by now.
+        /// The line of the followed shell's script where it forked, if known by now.
         line: Option<u32>,
     },
-    /// It became a program.
+    /// It exec'd.
     Execed {
         /// Monotonic time.
         at_ns: u64,
-        /// Which process.
+        /// The process.
         pid: u32,
-        /// CPU time that it had used by then.
+        /// CPU time used by then.
         cpu_ns: u64,
-        /// The pipes behind descriptors 0 and 1, where these are pipes.
+        /// The pipes behind descriptors 0 and 1, if they are pipes.
         pipes: [Option<u64>; 2],
-        /// Which of them it has in another place, and is told of as a file.
+        /// Which of them are at another descriptor and passed to it as a file name.
         named: [bool; 2],
-        /// Its command line, as long as 4 KiB hold.
+        /// Its command line, up to 4 KiB.
         words: Vec<Vec<u8>>,
-        /// The line of the followed shell's text in which it stands, if only this told.
+        /// The line of the followed shell's script where it stands, if only the exec revealed it.
         line: Option<u32>,
     },
     /// It gained privilege from its program's file, and is no longer followed.
     Left {
-        /// Which process.
+        /// The process.
         pid: u32,
     },
-    /// It is about to end: what is only known as long as it has memory and descriptors.
+    /// It is about to exit: what is known only while it has memory and descriptors.
     Exiting {
-        /// Which process.
+        /// The process.
         pid: u32,
         /// The pipes behind descriptors 0 and 1.
         pipes: [Option<u64>; 2],
-        /// What it read and wrote, with the descendants that it waited for.
+        /// Its reads and writes, with the descendants that it waited for.
         io: Option<Io>,
         /// Its own largest resident set.
         peak_rss_bytes: u64,
     },
-    /// It has ended.
+    /// It has exited.
     Ended {
         /// Monotonic time.
         at_ns: u64,
-        /// Which process.
+        /// The process.
         pid: u32,
-        /// How.
+        /// How it ended.
         ended: Ended,
         /// Its own CPU time: all threads, no descendants.
         cpu_ns: u64,
-        /// What it used, with the descendants that it waited for.
+        /// Its resource usage, with the descendants that it waited for.
         usage: Usage,
     },
 }
 
-/// How an event goes through the pipe: its length, a letter, numbers, and texts with their lengths.
+/// The encoding of an event in the pipe: its length, a letter, numbers, and texts with their lengths.
 pub struct Frame;
 
 impl Frame {
-    /// The bytes of one.
+    /// Encodes a frame.
     pub fn of(kind: u8, numbers: &[u64], texts: &[&[u8]]) -> Vec<u8> {
         let mut out = vec![0; 4];
         out.push(kind);
@@ -85,7 +86,7 @@ impl Frame {
     }
 }
 
-/// The first whole frame: its event, if it is one, and its length.
+/// Decodes the first complete frame: returns its event, if it is one, and its length.
 pub fn frame(bytes: &[u8]) -> Option<(Option<Event>, usize)> {
     let length = u32::from_ne_bytes(*bytes.first_chunk()?) as usize;
     let body = bytes.get(4..length)?;

@@ -1,16 +1,17 @@
-//! Following a process and all that it starts, by ptrace(2): a stop at each fork, exec and exit, and none between.
+//! Follows a process and its descendants with ptrace(2): stops at each fork, exec and exit, and nowhere else.
 //!
 //! ```text
-//!   a copy of ours         the followed process
+//!   a fork of pelton       the followed process
 //!   seize             ──▶  forks (stop) … execs (stop) …
 //!   reads its files   ◀──  is about to exit (stop): descriptors and counters are still there
-//!   reads its clock   ◀──  has ended, and nobody reaped it: its CPU time is whole
-//!   lets go           ──▶  its parent is told
+//!   reads its clock   ◀──  has ended, not yet reaped: its CPU time is complete
+//!   detaches          ──▶  its parent is notified
 //! ```
 //!
-//! The kernel's own notices of forks and exits (the process connector) are for the superuser, and come without a stop: by the
-//! time one looks, a short process is gone. What the tracer saw comes through a pipe; whoever reads it late holds the
-//! followed processes up, at their next fork, exec or exit. If this process ends, the tracer does, and everything goes on unfollowed.
+//! The kernel's notifications of forks and exits (the process connector) need root and come without a stop: a
+//! short process is gone before it can be inspected. The tracer's events come through a pipe; a slow reader
+//! delays the followed processes at their next fork, exec or exit. If this process ends, so does the tracer,
+//! and all processes continue unfollowed.
 
 mod calls;
 mod event;
@@ -29,10 +30,10 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Bytes of a command line that are kept.
+/// How many bytes of a command line are kept.
 const COMMAND_LINE: usize = 4096;
 
-/// A process that is followed.
+/// A followed process.
 pub struct Follow {
     tracer: u32,
     handle: Option<OwnedFd>,
@@ -42,8 +43,8 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// Follows `pid`, which must be waiting (at its gate), from its next exec on. With a `place`, of the shell that `pid` becomes,
-    /// each process that this shell starts is told with the line that it stands in.
+    /// Follows `pid`, which must be waiting at its gate, from its next exec on. With `place`, the line place
+    /// of the shell that `pid` becomes, events of the processes that this shell starts include their line.
     ///
     /// # Errors
     /// If the system does not permit it, or if this process has several threads.
@@ -66,17 +67,17 @@ impl Follow {
         Ok(Follow { tracer, handle, events: events.read, unread: Vec::new(), ended: false })
     }
 
-    /// The process that follows: a child of this one, which ends when nothing is left to follow.
+    /// Returns the tracer: a child of this process, which ends when nothing is left to follow.
     pub fn tracer(&self) -> u32 {
         self.tracer
     }
 
-    /// Readable when there is something to [`read`](Follow::read).
+    /// Returns a descriptor that is readable when [`read`](Follow::read) has events.
     pub fn readable(&self) -> Option<BorrowedFd<'_>> {
         (!self.ended).then(|| self.events.as_fd())
     }
 
-    /// What happened since the last time.
+    /// Returns the events since the last call.
     pub fn read(&mut self) -> Vec<Event> {
         let mut buffer = [0; 16 * 1024];
         loop {
@@ -103,10 +104,10 @@ impl Follow {
 }
 
 impl Drop for Follow {
-    /// Whatever is still followed goes on unfollowed.
+    /// All followed processes continue unfollowed.
     fn drop(&mut self) {
         if let Some(handle) = &self.handle {
-            // It fails if there was nothing left to follow, and so nothing left of the tracer.
+            // Fails if the tracer has ended because nothing was left to follow.
             let _ = rustix::process::pidfd_send_signal(handle, rustix::process::Signal::KILL);
         }
     }
@@ -119,37 +120,37 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACEFORK
     | libc::PTRACE_O_TRACEEXIT
     | libc::PTRACE_O_TRACESYSGOOD;
 
-/// System calls that a process makes before its exec, at most: one that makes more is no command.
+/// Maximum number of system calls before an exec: a process that makes more is not a command.
 const BEFORE_EXEC: u32 = 64;
 
-/// The tracer's own life. Standard input is the pipe that it writes to: see [`trace::alone`].
+/// The tracer's loop. Standard input is the pipe that it writes to: see [`trace::alone`].
 struct Follower {
     root: u32,
-    /// Whether the program itself runs: what comes before is ours.
+    /// Whether the program itself runs: earlier events are pelton's.
     begun: bool,
-    /// Those that are no processes of their own.
+    /// Tasks that are threads, not processes.
     threads: HashSet<u32>,
-    /// Those whose making was told. The first stop of a new one may be seen before that of its maker, and it must not run ahead:
-    /// whoever listens wants to know who made it before it does anything.
+    /// Processes whose fork was reported. The first stop of a new process may be seen before its parent's,
+    /// and it must wait: the reader needs to know its parent before any other event.
     known: HashSet<u32>,
     held: HashSet<u32>,
-    /// Those that are to be let go at the end of their exec: see [`privilege`].
+    /// Processes to detach at the end of their exec: see [`privilege`].
     leaving: HashSet<u32>,
     lines: Lines,
 }
 
-/// The lines of a shell's text, as far as they are asked for.
+/// The script lines of a shell, if requested.
 #[derive(Default)]
 struct Lines {
     place: Option<LinePlace>,
-    /// Where the number is in the shell and in its forks.
+    /// Address of the line number in the shell and in its forks.
     addresses: HashMap<u32, u64>,
-    /// Forks that are watched until their exec: how many system calls they made, and the line.
+    /// Forks watched until their exec: number of system calls, and the line.
     watched: HashMap<u32, (u32, Option<u32>)>,
 }
 
 impl Lines {
-    /// `pid` has become another program.
+    /// Handles an exec of `pid`.
     fn execed(&mut self, pid: u32, is_root: bool) -> Option<u32> {
         self.addresses.remove(&pid);
         if let Some(address) = self.place.filter(|_| is_root).and_then(|place| place.address(pid)) {
@@ -158,11 +159,11 @@ impl Lines {
         self.watched.remove(&pid)?.1
     }
 
-    /// The line in which `pid` made `child`, if that is known by then.
+    /// Returns the line where `pid` forked `child`, if known by then.
     fn forked(&mut self, pid: u32, child: u32) -> Option<u32> {
         let address = *self.addresses.get(&pid)?;
         self.addresses.insert(child, address);
-        // Whoever makes processes itself is no command.
+        // A process that forks is not a command.
         self.watched.remove(&pid);
         if self.place?.before_exec {
             self.watched.insert(child, (0, None));
@@ -171,7 +172,7 @@ impl Lines {
         place::line(pid, address)
     }
 
-    /// `pid` is at a system call.
+    /// Handles a system call stop of `pid`.
     fn called(&mut self, pid: u32) {
         let Some((calls, line)) = self.watched.get_mut(&pid) else { return };
         *calls += 1;
@@ -185,7 +186,7 @@ impl Lines {
         self.watched.remove(&pid);
     }
 
-    /// How `pid` goes on: to its next system call, or to its next event.
+    /// Returns the request that resumes `pid`: to its next system call, or to its next event.
     fn way_on(&self, pid: u32) -> libc::c_uint {
         match self.watched.get(&pid) {
             Some((0..BEFORE_EXEC, None)) => libc::PTRACE_SYSCALL,
@@ -215,7 +216,7 @@ impl Follower {
                 Next::Ended(pid) => self.ended(pid as u32),
                 Next::Stopped(pid, status) => self.stopped(pid, status),
             };
-            // Nobody listens any more: without a tracer, all go on as they are.
+            // The reader has gone: without a tracer, all processes continue as they are.
             if told.is_err() {
                 return;
             }
@@ -244,7 +245,7 @@ impl Follower {
             self.held.insert(pid as u32);
             return told;
         }
-        // One that was killed meanwhile cannot be told anything; its end is seen next.
+        // One that was killed meanwhile cannot be resumed; its end is seen next.
         let _ = match event {
             libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => trace::request(libc::PTRACE_LISTEN, pid, 0),
             0 => trace::request(self.lines.way_on(pid as u32), pid, signal),
@@ -257,7 +258,7 @@ impl Follower {
         told
     }
 
-    /// One that gains privilege goes on alone: no more will be heard of it, nor of what it starts.
+    /// Detaches a process that gains privilege: neither it nor its descendants are followed any further.
     fn leave(&mut self, pid: u32) -> io::Result<()> {
         if !privilege::start_again(pid) {
             let _ = trace::request(libc::PTRACE_CONT, pid as libc::pid_t, 0);
@@ -279,7 +280,7 @@ impl Follower {
     }
 
     fn born(&mut self, pid: u32, child: u32) -> io::Result<()> {
-        // A thread has no directory of its own to be listed, but one to be asked.
+        // A thread is not listed in /proc, but can be looked up there.
         let group = processes::file(child, "status").and_then(|text| number(&text, "Tgid:"));
         if group.is_some_and(|group| group != u64::from(child)) {
             self.threads.insert(child);
@@ -307,7 +308,8 @@ impl Follower {
         let words: Vec<&[u8]> = line.strip_suffix(b"\0").unwrap_or(&line).split(|byte| *byte == 0).collect();
         let [mut stdin, mut stdout] = pipes(pid);
         let mut in_another_place = 0;
-        // What a shell puts in the place of a file: <(a), >(b). A pipe that it names is used; others may only have leaked.
+        // A shell's process substitution: <(a), >(b). A pipe named there is used; others may only have
+        // leaked.
         for named in words.iter().skip(1).filter_map(|word| named_descriptor(pid, word)) {
             match named {
                 Descriptor { target: Target::Pipe(pipe), reads: true, .. } if stdin == 0 => {
@@ -371,13 +373,13 @@ impl Follower {
     }
 }
 
-/// The descriptor that an argument such as `/dev/fd/63` names.
+/// Returns the descriptor that an argument such as `/dev/fd/63` names.
 fn named_descriptor(pid: u32, word: &[u8]) -> Option<Descriptor> {
     let number = word.strip_prefix(b"/dev/fd/").or_else(|| word.strip_prefix(b"/proc/self/fd/"))?;
     descriptors::one(pid, std::str::from_utf8(number).ok()?.parse().ok()?)
 }
 
-/// The inodes of the pipes behind descriptors 0 and 1; 0 for none.
+/// Returns the inodes of the pipes behind descriptors 0 and 1; 0 for none.
 fn pipes(pid: u32) -> [u64; 2] {
     [0, 1].map(|fd| procfs::pipe_behind(pid, fd).unwrap_or(0))
 }
@@ -387,7 +389,7 @@ fn number(status: &str, field: &str) -> Option<u64> {
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Writes all of it to whoever reads the events.
+/// Writes all of `bytes` to the reader of the events.
 fn tell(mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match rustix::io::write(rustix::stdio::stdin(), bytes) {

@@ -1,15 +1,16 @@
-//! Where a shell keeps the number of the line that it executes: found by experiment, so that nothing need be known of its insides.
+//! Finds where a shell stores its current line number: by experiment, without knowledge of its internals.
 //!
-//! A shell must know its line, for `$LINENO` and for its messages. It is given a text in which known lines start something,
-//! and stopped whenever it does: the place in its memory that held the right number each time is where it keeps that.
+//! A shell tracks its line for `$LINENO` and for its messages. The experiment runs a script with commands in
+//! known lines, and stops the shell at each: the address that held the right number every time is the one.
 //!
 //! ```text
 //!   line 31:  /dev/null/0         at the fork, or at the exec: who holds a 31?
 //!   line 42:  f() { /dev/null/1   … and of these, who holds a 42 now?
 //! ```
 //!
-//! The commands do not exist: their exec fails, but is seen. A shell that forks the stages of a pipeline before it looks at them
-//! (dash) is right only at the exec; the others are at the fork already, where no further stop is needed.
+//! The commands do not exist: their exec fails, but is seen. A shell that forks the stages of a pipeline
+//! before it evaluates them (dash) is right only at the exec; others are right at the fork, where no further
+//! stop is needed.
 
 use super::calls;
 use crate::spawn::{self, Action, Child, Exec, OpenMode, Redirection};
@@ -23,19 +24,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// A place in the memory of whoever runs a certain program.
+/// An address in the memory of processes that run a certain program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinePlace {
     /// The program: device and inode of its file.
     program: (u64, u64),
-    /// Bytes from where its file is mapped first.
+    /// Offset from the first mapping of its file.
     offset: u64,
-    /// Whether it is right only where a command is about to be started, and not yet when its process is made.
+    /// Whether it is right only before a command's exec, and not yet at the fork.
     pub(super) before_exec: bool,
 }
 
 impl LinePlace {
-    /// Asks the shell at `path`. `None` if it has no such place, or if the system does not permit to look.
+    /// Examines the shell at `path`. `None` if it has no such address, or tracing is not permitted.
     pub fn find(path: &Path) -> Option<LinePlace> {
         let file = std::fs::metadata(path).ok()?;
         let shell = CString::new(path.as_os_str().as_bytes()).ok()?;
@@ -44,7 +45,7 @@ impl LinePlace {
             if trace::alone(answer.write.as_raw_fd()).is_ok()
                 && let Some((offset, before_exec)) = experiment(shell)
             {
-                // Who does not read it goes without.
+                // Without a reader the result is lost.
                 let _ = super::tell(&[offset.to_ne_bytes(), u64::from(before_exec).to_ne_bytes()].concat());
             }
             spawn::exit_now(0);
@@ -59,7 +60,7 @@ impl LinePlace {
         Some(LinePlace { program: (file.dev(), file.ino()), offset: u64::from_ne_bytes(offset), before_exec })
     }
 
-    /// The address of the place in `pid`, if that runs the program.
+    /// Returns the address in `pid`, if that runs the program.
     pub(super) fn address(&self, pid: u32) -> Option<u64> {
         let file = std::fs::metadata(format!("/proc/{pid}/exe")).ok()?;
         let same = (file.dev(), file.ino()) == self.program;
@@ -67,14 +68,14 @@ impl LinePlace {
     }
 }
 
-/// The line number at `address` of `pid`; `None` if that can be none.
+/// Returns the line number at `address` of `pid`; `None` if it is not plausible.
 pub(super) fn line(pid: u32, address: u64) -> Option<u32> {
     let mut bytes = [0; 4];
     let number = u32::from_ne_bytes(other_process::memory(pid, address, &mut bytes)?.try_into().ok()?);
     (1..=10_000_000).contains(&number).then_some(number)
 }
 
-/// Where the file of a process's program is mapped, and which of that can be written, with what lies behind it.
+/// Where a program's file is mapped, and its writable mappings, including the anonymous ones after them.
 struct Maps {
     base: u64,
     writable: Vec<(u64, u64)>,
@@ -98,7 +99,7 @@ impl Maps {
             if programs && maps.is_none() {
                 maps = Some(Maps { base: start, writable: Vec::new() });
             }
-            // What begins as zeros has no name, and lies behind what the file has.
+            // Zero-initialised data has no name, and follows the file's mapping.
             let zeros = rest.is_empty() && start == end_before;
             if let Some(maps) = maps.as_mut().filter(|_| rights.contains('w') && (programs || zeros)) {
                 maps.writable.push((start, end));
@@ -109,8 +110,8 @@ impl Maps {
     }
 }
 
-/// A text whose command `/dev/null/N` stands in the N-th of these lines: in a function, a condition, a loop, pipelines, a group, a
-/// subshell and a substitution, far apart.
+/// Returns a script whose command `/dev/null/N` is in the N-th of these lines: in a function, a condition, a
+/// loop, pipelines, a group, a subshell and a substitution, far apart.
 fn probes() -> (String, Vec<u32>) {
     let mut text = String::new();
     let mut lines = Vec::new();
@@ -139,15 +140,15 @@ fn probes() -> (String, Vec<u32>) {
     (text, lines.into_iter().map(|(_, line)| line).collect())
 }
 
-/// What is being found out.
+/// The state of the experiment.
 struct Experiment {
     shell: u32,
     lines: Vec<u32>,
-    /// What the maker of a process held when it made it.
+    /// The candidate addresses in a parent's memory when it forked.
     made: HashMap<libc::pid_t, Vec<(u64, u32)>>,
-    /// Processes whose making was not told yet: they must not run ahead.
+    /// Processes whose fork was not reported yet: they must wait.
     held: HashSet<libc::pid_t>,
-    /// Places that were right so far: at the fork, before the exec. `None` as long as nothing was tried.
+    /// Addresses that were right so far: at the fork, before the exec. `None` before the first try.
     right: [Option<Vec<u64>>; 2],
     tried: usize,
 }
@@ -217,19 +218,19 @@ impl Experiment {
             _ => {}
         }
         let signal = if event != 0 || signal == calls::STOP { 0 } else { signal };
-        // One that was killed meanwhile cannot be told anything; its end is seen next.
+        // One that was killed meanwhile cannot be resumed; its end is seen next.
         let _ = trace::request(libc::PTRACE_SYSCALL, pid, signal);
     }
 
     fn made(&mut self, pid: libc::pid_t, child: libc::pid_t) {
         self.made.insert(child, self.numbers(pid));
         if self.held.remove(&child) {
-            // One that was killed meanwhile is seen to end next.
+            // One that was killed meanwhile: its end is seen next.
             let _ = trace::request(libc::PTRACE_SYSCALL, child, 0);
         }
     }
 
-    /// Takes note of one of the commands that do not exist.
+    /// Records the exec of one of the nonexistent commands.
     fn called(&mut self, pid: libc::pid_t) {
         let Some(path) = calls::exec_path(pid) else { return };
         let number = || std::str::from_utf8(path.strip_prefix(b"/dev/null/")?).ok()?.parse::<usize>().ok();
@@ -247,7 +248,7 @@ impl Experiment {
         }
     }
 
-    /// The small numbers in its memory, by place.
+    /// Returns the small numbers in its memory, by address.
     fn numbers(&self, pid: libc::pid_t) -> Vec<(u64, u32)> {
         let Some(maps) = Maps::read(pid as u32) else { return Vec::new() };
         let most = self.lines.iter().max().copied().unwrap_or(0);
@@ -264,10 +265,10 @@ impl Experiment {
 }
 
 impl Drop for Experiment {
-    /// If it was broken off, nothing of it goes on.
+    /// If it was aborted, all its processes are killed.
     fn drop(&mut self) {
         if let Some(pid) = rustix::process::Pid::from_raw(self.shell as i32) {
-            // It has ended, as a rule.
+            // Usually it has ended already.
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
     }

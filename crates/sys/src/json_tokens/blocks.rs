@@ -1,43 +1,43 @@
-//! The same 64 bytes for whoever wants no positions: what stands where, as bits.
+//! The same 64-byte steps for callers that need no positions: the masks themselves.
 
 use super::{Carry, Masks, STEP, escaped, imp};
 
 /// 64 bytes of a text, a bit for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Where it begins.
+    /// Position of the first byte.
     pub at: usize,
-    /// Quotes that open a string.
+    /// Opening quotes.
     pub strings: u64,
-    /// Where a number or a word begins.
+    /// First bytes of numbers and words.
     pub scalars: u64,
-    /// `{[` outside of strings.
+    /// `{[` outside strings.
     pub open: u64,
     /// `}]`
     pub close: u64,
-    /// Of brackets, those that are curly; of other bytes, some.
+    /// Curly brackets among brackets; undefined for other bytes.
     pub curly: u64,
     /// `:`
     pub colon: u64,
     /// `,`
     pub comma: u64,
-    /// Inside of strings: what a backslash before it escapes.
+    /// Inside strings: bytes escaped by a backslash.
     pub escaped: u64,
-    /// Inside of strings: control characters.
+    /// Inside strings: control characters.
     pub control: u64,
-    /// No string, number or word goes on behind it.
+    /// Whether no string, number or word continues after it.
     pub clean: bool,
 }
 
-/// Is shown blocks. No closure: what a closure does is not made of the instructions that its caller may use, unless it
-/// is small.
+/// Receives blocks. Not a closure: unless small, a closure is not compiled with the instructions that its
+/// caller may use.
 pub trait See {
-    /// The next one; whether more are wanted.
+    /// Takes the next block; returns whether to continue.
     fn see(&mut self, block: &Block) -> bool;
 }
 
-/// Shows the blocks of `bytes` one after another, as long as `see` wants more. The text begins outside of strings, numbers
-/// and words. What is left at the end, and makes no block, is not shown.
+/// Passes the blocks of `bytes` to `see` in order, until it returns false. The text begins outside strings,
+/// numbers and words. An incomplete block at the end is not passed.
 pub fn blocks(bytes: &[u8], see: &mut impl See) {
     imp::blocks(bytes, see);
 }
@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    /// What [`index`] finds is what the blocks show, in each way to look at them.
+    /// Asserts that all variants find the same as [`index`].
     fn agree(text: &[u8]) {
         let (mut carry, mut found) = (Carry::default(), Found::default());
         index(text, 0, &mut carry, &mut found);

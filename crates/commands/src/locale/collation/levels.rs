@@ -1,9 +1,9 @@
-//! Elements to weights, level by level, in the order in which `strcoll` looks at them.
+//! Converts elements to weights, level by level, in the order in which `strcoll` compares them.
 //!
-//! A level compares forward, or for some elements backward: accents are compared from the end of each run of such
-//! elements. And one level may compare where the weights stand before it compares what they are. How glibc walks
-//! backward through a run that something else follows is peculiar (it leaves out the last element but one, and may
-//! count from too early), and it is followed here to the letter, since that is the order which sort prints.
+//! A level compares forward, or for some elements backward: accents are compared from the end of each run of
+//! such elements. One level may compare the positions of weights before the weights. glibc walks backward
+//! through a run before other elements in a peculiar way (it omits the last element but one, and may start
+//! counting too early). This is reproduced exactly, since it is the order that sort prints.
 
 use pelton_sys::collate::Tables;
 
@@ -12,11 +12,11 @@ use super::sequences::Element;
 const BACKWARD: u8 = 2;
 const POSITION: u8 = 4;
 
-/// Ends a level, and the weights of an element where their position counts: no weight is as low.
+/// Ends a level, and the weights of an element where positions count: lower than any weight.
 const END: u8 = 1;
-/// The position of an element that follows its predecessor at once. Farther ones are higher.
+/// The position of an element directly after its predecessor. Larger distances are higher.
 const NEXT: u8 = 2;
-/// The farthest position with a byte of its own; for others this byte and eight more.
+/// The largest position with a byte of its own; others use this byte and eight more.
 const FAR: u8 = 0xff;
 
 /// The weights of a locale.
@@ -26,7 +26,7 @@ pub(super) struct Levels {
     weights: &'static [u8],
 }
 
-/// An element, and where its weights of the current level stand.
+/// An element, and the offset of its weights in the current level.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
     rule: usize,
@@ -34,12 +34,12 @@ struct Cursor {
 }
 
 impl Levels {
-    /// `None` if the levels are not as everywhere: forward in the first, forward in the last, and all elements alike in
-    /// whether their position counts.
+    /// `None` unless the levels have the usual form: forward in the first and the last, and the same use of
+    /// positions for all elements.
     pub(super) fn new(tables: &Tables) -> Option<Self> {
         let levels = Levels { count: tables.levels, rulesets: tables.rulesets, weights: tables.weights };
         let rules = || levels.rulesets.chunks_exact(levels.count);
-        // What fills the table up to a multiple of four bytes is no rule.
+        // The padding of the table to four bytes is no rule.
         let real = || rules().filter(|rule| rule.iter().any(|flags| *flags != 0));
         let first = real().next()?;
         let alike = real().all(|rule| {
@@ -54,13 +54,13 @@ impl Levels {
         self.rulesets.get(rule * self.count + level).copied().unwrap_or(0)
     }
 
-    /// The weights of the first level.
+    /// Returns the weights of the first level.
     #[inline]
     pub(super) fn first_weights(&self, element: Element) -> &'static [u8] {
         self.weights_at(place(element))
     }
 
-    /// The weights of the last level.
+    /// Returns the weights of the last level.
     pub(super) fn last_weights(&self, element: Element) -> &'static [u8] {
         let mut at = place(element);
         for _ in 1..self.count {
@@ -69,14 +69,14 @@ impl Levels {
         self.weights_at(at)
     }
 
-    /// A length, and as many bytes.
+    /// Reads a length, and as many bytes.
     #[inline]
     fn weights_at(&self, at: usize) -> &'static [u8] {
         let len = self.weights.get(at).map_or(0, |len| usize::from(*len));
         self.weights.get(at + 1..at + 1 + len).unwrap_or_default()
     }
 
-    /// Appends what all levels say of these elements.
+    /// Appends all levels of these elements.
     pub(super) fn append(&self, elements: impl Iterator<Item = Element>, out: &mut Vec<u8>) {
         let cursor = |element: Element| Cursor { rule: (element >> 24) as usize, at: place(element) };
         let mut cursors: Vec<Cursor> = elements.map(cursor).collect();
@@ -90,13 +90,14 @@ impl Levels {
         }
     }
 
-    /// Calls `take` with the weights of one level in the order of `strcoll`; it answers whether there were any.
+    /// Calls `take` with the weights of one level in the order of `strcoll`; it returns whether there were
+    /// any.
     fn walk(&self, cursors: &[Cursor], level: usize, mut take: impl FnMut(&[u8]) -> bool) {
         let mut take =
             |index: usize| cursors.get(index).is_some_and(|cursor| take(self.weights_at(cursor.at)));
         let is_backward = |cursor: &Cursor| self.flags(cursor.rule, level) & BACKWARD != 0;
         let mut at = 0;
-        // Where the last step that found weights has ended: backward runs are counted from here.
+        // The end of the last step that found weights: backward runs are counted from here.
         let mut resumed = 0;
         while at < cursors.len() {
             let run = cursors[at..].iter().take_while(|cursor| is_backward(cursor)).count();
@@ -129,9 +130,9 @@ fn place(element: Element) -> usize {
 /// The weights of one level on their way into a key.
 struct Line<'a> {
     out: &'a mut Vec<u8>,
-    /// Their positions count.
+    /// Whether positions count.
     counted: bool,
-    /// Elements without weights since the last one with.
+    /// Elements without weights since the last one with weights.
     skipped: u64,
 }
 

@@ -1,15 +1,15 @@
-//! A locale's order as byte strings: keys that compare as `strcoll` compares the strings they are made from.
+//! A locale's order as byte strings: keys that compare as `strcoll` compares the original strings.
 //!
 //! ```text
 //!   bytes ─ sequences ─▶ elements ─ levels ─▶ weights of level 1, then of level 2 … : the key
 //!                                └─ alone ──▶ can anything else be equal to this string?
 //! ```
-//! `strxfrm` promises such keys, but where accents are compared from the end (as in ISO 14651 for most scripts) glibc's
-//! does not agree with glibc's `strcoll`, which is what sort, comm and join call. So the keys are made here, from the
-//! library's own tables, and say what `strcoll` says, whatever the bytes are: tests compare the two.
+//! `strxfrm` promises such keys, but where accents are compared from the end (as in ISO 14651 for most
+//! scripts) glibc's version disagrees with its `strcoll`, which sort, comm and join call. So the keys are
+//! made here, from the library's own tables, and agree with `strcoll` for any bytes: tests compare the two.
 //!
-//! Most pairs of strings differ in the first level, whose weights are few bytes: the beginning of the key. The
-//! whole key takes about seven bytes for each letter, so it is made only where the beginnings are equal.
+//! Most pairs of strings differ in the first level, whose weights are few bytes: the beginning of the key.
+//! The whole key takes about seven bytes per letter, so it is made only if the beginnings are equal.
 
 mod levels;
 mod sequences;
@@ -29,7 +29,7 @@ use levels::Levels;
 use sequences::Sequences;
 use unique_keys::Alone;
 
-/// What strings of a locale are compared by. Loaded once per locale and kept.
+/// The collation of a locale. Loaded once per locale and kept.
 pub struct Collation {
     name: String,
     sequences: Sequences,
@@ -40,17 +40,17 @@ pub struct Collation {
     locale: pelton_sys::collate::Locale,
 }
 
-/// Stands between the keys of the pieces of a string that holds NULs: `strcoll` sees one piece at a time.
+/// Separates the keys of the pieces of a string with NULs: `strcoll` sees one piece at a time.
 const PIECE_END: u8 = 0;
 
-/// The weights of an ASCII character in the first level, if they are few.
+/// The first-level weights of an ASCII character, if short.
 #[derive(Clone, Copy, Debug, Default)]
 struct Short {
     weights: [u8; SHORT_BYTES],
     len: u8,
-    /// Only if what follows is ASCII too, or nothing.
+    /// Valid only before ASCII or the end.
     before_ascii: bool,
-    /// Never.
+    /// Never valid.
     unknown: bool,
 }
 
@@ -59,7 +59,7 @@ const SHORT_BYTES: usize = 4;
 static LOADED: Mutex<BTreeMap<String, Option<&'static Collation>>> = Mutex::new(BTreeMap::new());
 
 impl Collation {
-    /// The order of an installed locale; `None` if it is the order of bytes.
+    /// Returns the order of an installed locale; `None` for byte order.
     pub fn of(name: &str) -> Accept<Option<&'static Collation>> {
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = loaded.get(name) {
@@ -95,7 +95,8 @@ impl Collation {
         }))
     }
 
-    /// Appends the key of `text`: such strings order as `strcoll` orders what they were made from. Nothing for nothing.
+    /// Appends the key of `text`: keys order as `strcoll` orders the original strings. The key of nothing is
+    /// empty.
     pub(crate) fn append_key(&self, text: &[u8], out: &mut Vec<u8>) {
         for (index, piece) in text.split(|byte| *byte == 0).enumerate() {
             if index > 0 {
@@ -116,7 +117,7 @@ impl Collation {
             .then_with(|| compare_encoded(a, b, |text, out| self.append_key(text, out)))
     }
 
-    /// Compares what [`append_beginning`](Self::append_beginning) would append, which is not made.
+    /// Compares the results of [`append_beginning`](Self::append_beginning), without making them.
     pub(crate) fn compare_beginnings(&self, a: &[u8], b: &[u8]) -> Ordering {
         let same = self.same_beginning(a, b);
         let (mut one, mut other) = (FirstWeights::of(self, &a[same..]), FirstWeights::of(self, &b[same..]));
@@ -129,7 +130,7 @@ impl Collation {
         }
     }
 
-    /// How far both have the same elements, each an ASCII character.
+    /// Returns the length of the common prefix of single ASCII elements.
     fn same_beginning(&self, a: &[u8], b: &[u8]) -> usize {
         let pairs = a.iter().zip(b).enumerate();
         let goes_on = |at: usize, byte: u8| {
@@ -146,8 +147,8 @@ impl Collation {
         self.short.get(usize::from(byte)).filter(|short| !short.unknown)
     }
 
-    /// Appends the beginning of that key: what its first level says. If it is the same for two strings, the rest of
-    /// their keys decides.
+    /// Appends the beginning of that key: its first level. If it is equal for two strings, the rest of their
+    /// keys decides.
     pub(crate) fn append_beginning(&self, text: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         out.resize(start + SHORT_BYTES * (text.len() + 1), 0);
@@ -177,20 +178,20 @@ impl Collation {
             let (element, len) = self.sequences.first_of(rest);
             out.extend_from_slice(self.levels.first_weights(element));
             rest = &rest[len..];
-            // Back to the quick way where a run of ASCII follows.
+            // Returns to the fast path at a run of ASCII.
             if rest.len() >= 8 && rest[..8].is_ascii() {
                 return self.append_beginning(rest, out);
             }
         }
     }
 
-    /// Is nothing but `text` itself equal to it? False if that is not known.
+    /// Whether only `text` itself is equal to it. `false` if unknown.
     pub(crate) fn is_alone(&self, text: &[u8]) -> bool {
         let alone = self.alone();
         text.split(|byte| *byte == 0).all(|piece| self.sequences.of(piece).all(|one| alone.has(one)))
     }
 
-    /// A quick look: is `text` ASCII of which each line is [`alone`](Self::is_alone)?
+    /// Quick check whether `text` is ASCII of which each line is [`alone`](Self::is_alone).
     pub(crate) fn is_plain(&self, text: &[u8]) -> bool {
         self.alone().is_all_plain(text)
     }
@@ -200,11 +201,11 @@ impl Collation {
     }
 }
 
-/// The weights of the first level, one by one, up to the first NUL.
+/// Iterates over the weights of the first level up to the first NUL.
 struct FirstWeights<'a> {
     collation: &'a Collation,
     text: &'a [u8],
-    /// Of the current element, that were not given yet.
+    /// The remaining weights of the current element.
     weights: &'static [u8],
 }
 
@@ -252,7 +253,7 @@ impl Short {
     }
 }
 
-/// Compares by a locale's order, or by bytes if it has none of its own.
+/// Compares by a locale's order, or by bytes if there is none.
 #[inline]
 pub(crate) fn compare(collation: Option<&Collation>, a: &[u8], b: &[u8]) -> Ordering {
     match collation {

@@ -1,9 +1,9 @@
-//! Bytes to collating elements: mostly one per character, sometimes one for several (`ch` in Czech), and one for all
-//! that the locale does not know, invalid bytes among it.
+//! Bytes to collating elements: mostly one per character, sometimes one for several (`ch` in Czech), and one
+//! for all that the locale does not know, including invalid bytes.
 
 use pelton_sys::collate::Tables;
 
-/// What weights are looked up by: the rule in the top eight bits, where the weights stand in the others.
+/// The lookup value of weights: the rule in the top eight bits, the offset of the weights in the others.
 pub(super) type Element = i32;
 
 /// The sequences of a locale.
@@ -14,7 +14,7 @@ pub(super) struct Sequences {
     lists: Vec<Vec<Sequence>>,
 }
 
-/// Bytes that follow a first byte.
+/// The bytes after a first byte.
 #[derive(Clone, Copy, Debug)]
 struct Sequence {
     rest: &'static [u8],
@@ -25,14 +25,14 @@ struct Sequence {
 enum CollationRole {
     /// This element.
     One(Element),
-    /// The last byte lies between that of the sequence and this one: elements from here on in `indirect`.
+    /// The last byte is between that of the sequence and this one: elements from this index on in `indirect`.
     UpTo(u8, usize),
 }
 
 const FIRST_BYTES: usize = 256;
 
 impl Sequences {
-    /// `None` if the tables have anything in them that is not understood.
+    /// `None` if the tables have unknown content.
     pub(super) fn new(tables: &Tables) -> Option<Self> {
         let first = tables.first.get(..FIRST_BYTES)?;
         let lists =
@@ -40,7 +40,7 @@ impl Sequences {
         Some(Sequences { first, indirect: tables.indirect, lists })
     }
 
-    /// The first element of a text that is not empty and holds no NUL, and how many bytes it takes.
+    /// Returns the first element of a text that is not empty and has no NUL, and its length in bytes.
     #[inline]
     pub(super) fn first_of(&self, text: &[u8]) -> (Element, usize) {
         let byte = usize::from(text[0]);
@@ -53,7 +53,7 @@ impl Sequences {
             let len = sequence.rest.len();
             self.matched(sequence, rest.get(..len)?).map(|element| (element, 1 + len))
         });
-        // Each list ends with what the first byte alone means.
+        // Each list ends with the meaning of the first byte alone.
         found.unwrap_or((0, 1))
     }
 
@@ -68,7 +68,7 @@ impl Sequences {
         }
     }
 
-    /// The elements of a text without NULs.
+    /// Iterates over the elements of a text without NULs.
     pub(super) fn of<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = Element> + 'a {
         let mut rest = text;
         std::iter::from_fn(move || {
@@ -81,17 +81,17 @@ impl Sequences {
         })
     }
 
-    /// Does some sequence of several bytes begin with this one?
+    /// Whether a sequence of several bytes begins with this one.
     pub(super) fn may_go_on(&self, byte: u8) -> bool {
         self.lists[usize::from(byte)].iter().any(|sequence| !sequence.rest.is_empty())
     }
 
-    /// Does one go on with ASCII?
+    /// Whether such a sequence continues with ASCII.
     pub(super) fn may_go_on_in_ascii(&self, byte: u8) -> bool {
         self.lists[usize::from(byte)].iter().any(|sequence| sequence.rest.first().is_some_and(u8::is_ascii))
     }
 
-    /// Calls `each` with the element of every sequence there is, and its first byte if that is all of it.
+    /// Calls `each` with the element of every sequence, and with its byte if it is a single one.
     pub(super) fn each(&self, mut each: impl FnMut(Element, Option<u8>)) {
         for (byte, (&what, list)) in self.first.iter().zip(&self.lists).enumerate() {
             if what >= 0 && byte > 0 {
@@ -112,8 +112,9 @@ impl Sequences {
     }
 }
 
-/// The list that a negative entry of the first table points to. Each item: what it means (negative: where in
-/// `indirect`), how many bytes, these bytes, and for a range as many of its other end; then up to a multiple of four.
+/// Reads the list for a negative entry of the first table. Each item: its meaning (negative: an index into
+/// `indirect`), a length, these bytes, and for a range the same number of bytes for its other end; then
+/// padding to a multiple of four.
 fn read_list(what: i32, tables: &Tables) -> Option<Vec<Sequence>> {
     const WORD: usize = 4;
     let mut list = Vec::new();
@@ -141,7 +142,7 @@ fn read_list(what: i32, tables: &Tables) -> Option<Vec<Sequence>> {
     }
 }
 
-/// A range whose ends differ in their last bytes only, so that no text can end in the middle of it.
+/// Reads a range whose ends differ only in their last bytes, so that no text can end in the middle of it.
 fn read_range(low: &[u8], high: &[u8], at: usize, tables: &Tables) -> Option<CollationRole> {
     let ((low, low_before), (high, high_before)) = (low.split_last()?, high.split_last()?);
     let width = usize::from(high.checked_sub(*low)?);

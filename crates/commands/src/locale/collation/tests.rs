@@ -2,7 +2,7 @@ use std::ffi::CString;
 
 use super::*;
 
-/// The locales of this machine that have an order of their own. A machine that `cargo xtask setup` has seen has one.
+/// Returns the locales of this machine with their own order. There is one after `cargo xtask setup`.
 fn installed() -> Vec<&'static Collation> {
     ["en_US.UTF-8", "de_DE.UTF-8", "cs_CZ.UTF-8", "fr_CA.UTF-8", "ja_JP.UTF-8"]
         .iter()
@@ -21,7 +21,7 @@ impl Random {
         from[self.below(from.len())]
     }
 
-    /// A string without NULs.
+    /// Returns a string without NULs.
     fn text(&mut self) -> Vec<u8> {
         const PIECES: &[&str] = &[
             "a",
@@ -87,7 +87,7 @@ impl Random {
         text
     }
 
-    /// Another, or nearly the same.
+    /// Returns another string, or a similar one.
     fn relative(&mut self, of: &[u8]) -> Vec<u8> {
         let mut text = of.to_vec();
         match self.below(4) {

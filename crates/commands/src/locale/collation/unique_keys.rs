@@ -1,19 +1,19 @@
-//! Which strings have no equals but themselves.
+//! Strings that no other string equals.
 //!
-//! Where each element of a string has weights in the last level that no other sequence of bytes has, the last level
-//! spells the string out, positions included. What has no weights there (ideographs) could only follow it unseen, and
-//! is seen in the first level. Everything that a locale does not know (unassigned characters, invalid bytes) shares
-//! one element, so that strings which hold any of it have many equals.
+//! If each element of a string has last-level weights that no other byte sequence has, the last level spells
+//! out the string, including positions. Elements without such weights (ideographs) could only follow
+//! unnoticed, and show in the first level. Everything that a locale does not know (unassigned characters,
+//! invalid bytes) shares one element, so strings with any of it have many equals.
 
 use std::collections::HashMap;
 
 use super::levels::Levels;
 use super::sequences::{Element, Sequences};
 
-/// The elements that only one sequence of bytes stands for.
+/// The elements of exactly one byte sequence.
 pub(super) struct Alone {
     elements: Vec<u64>,
-    /// Bytes of ASCII that are such an element whatever follows them, if that is ASCII.
+    /// ASCII bytes that are such an element before any ASCII.
     plain: [bool; 256],
 }
 
@@ -28,7 +28,7 @@ impl Alone {
         });
         let mut alone = Alone { elements: Vec::new(), plain: [false; 256] };
         if unseen {
-            // It could follow any string.
+            // Such an element could follow any string.
             return alone;
         }
         sequences.each(|element, byte| {
