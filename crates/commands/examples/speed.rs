@@ -100,17 +100,16 @@ fn make(data: Data) -> Vec<u8> {
         number += 1;
         match data {
             Data::Words => {
-                let words: Vec<&str> =
-                    (0..10).map(|_| vocabulary[rng.below(5000) as usize].as_str()).collect();
+                let words: Vec<&str> = (0..10).map(|_| vocabulary[rng.below(5000)].as_str()).collect();
                 let _ = writeln!(out, "{}, {}.", words[0].to_uppercase(), words[1..].join(" "));
             }
             Data::Keys => {
-                let word = &vocabulary[rng.below(5000) as usize];
+                let word = &vocabulary[rng.below(5000)];
                 let _ = writeln!(out, "{number:010},{word},{},yes", rng.below(1000));
             }
             Data::Csv => {
                 let (a, b) = (rng.below(100_000), rng.below(1000));
-                let word = &vocabulary[rng.below(5000) as usize];
+                let word = &vocabulary[rng.below(5000)];
                 let _ = writeln!(
                     out,
                     "{number},{word},{a}.{b},2024-0{}-1{},{b},yes,{word}{a}",
@@ -119,7 +118,7 @@ fn make(data: Data) -> Vec<u8> {
                 );
             }
             Data::Log => {
-                let path = &vocabulary[rng.below(5000) as usize];
+                let path = &vocabulary[rng.below(5000)];
                 let _ = writeln!(
                     out,
                     "10.0.{}.{} - - [12/Mar/2024:10:{:02}:{:02} +0000] \"GET /{path}/index.html HTTP/1.1\" 200 {}",
@@ -131,7 +130,7 @@ fn make(data: Data) -> Vec<u8> {
                 );
             }
             Data::Base64 => {
-                out.extend((0..76).map(|_| DIGITS[rng.below(64) as usize]));
+                out.extend((0..76).map(|_| DIGITS[rng.below(64)]));
                 out.push(b'\n');
             }
         }

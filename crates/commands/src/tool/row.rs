@@ -72,7 +72,7 @@ pub enum InProcess {
 /// A circumstance in which a kernel's output would differ from its tool's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsuitable {
-    /// Writes may fail: the tool's read position then shows.
+    /// Its output goes to a file with a size limit, however large: where the tool meets it, it says how far it had read.
     RefusedOutput,
     /// Standard input is a socket that may be reset: the tool then prints less, and its read position shows.
     SocketInput,

@@ -60,7 +60,8 @@ fn only_prints(args: &[&str]) -> bool {
 }
 
 fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
-    (format!("{}: 'standard output': {}\n", caller.called, caller.reason(&failure.error)), 1)
+    let stdout = io_errors::quoted_if_needed(&caller.translated("standard output"));
+    (format!("{}: {stdout}: {}\n", caller.called, caller.reason(&failure.error)), 1)
 }
 
 fn read_error(caller: &Caller, _input: Option<&[u8]>, error: &io::Error) -> Unreadable {

@@ -18,7 +18,7 @@ use pelton_commands::{
 use pelton_plan::{Candidate, Planned, Segment, Switches};
 use pelton_syntax::{Command as SyntaxCommand, Dialect, RedirectKind};
 use pelton_sys::spawn::{Action, Exec};
-use pelton_sys::{machine, scratch};
+use pelton_sys::{limits, machine, scratch};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -311,10 +311,13 @@ fn command_of(
         );
     }
     let tool = tool.as_installed(&context.implementation);
-    if tool.is_unsuitable_for(Unsuitable::RefusedOutput)
-        && files::may_be_refused(&native.redirections, position)
-    {
-        return Declined::because("what it writes may be refused: it then tells how far it had read");
+    // What a tool says of output that cannot be written depends on how much its buffers held.
+    let at_any_limit = tool.is_unsuitable_for(Unsuitable::RefusedOutput);
+    let limit_bytes = if at_any_limit { u64::MAX } else { SMALL_LIMIT_BYTES };
+    if files::may_be_refused(&native.redirections, position, limit_bytes) {
+        return Declined::because(
+            "what it writes may be refused, of which only the real command tells exactly",
+        );
     }
     if tool.is_unsuitable_for(Unsuitable::SocketInput) && position.first && files::inherits_a_socket() {
         return Declined::because(
@@ -403,6 +406,9 @@ fn check_temporary(files: TemporaryFiles<'_>, environment: &[CString]) -> Accept
     // More than a pipe or a small file needs. A nearly full disk and a larger file are the user's
     // responsibility.
     const ROOM_BYTES: u64 = 256 << 20;
+    if files != TemporaryFiles::None && limits::file_bytes().is_some_and(|limit| limit < SMALL_LIMIT_BYTES) {
+        return Declined::because("a limit on the size of files, which its temporary files may meet");
+    }
     let own = environment.iter().find_map(|pair| pair.as_bytes().strip_prefix(b"TMPDIR="));
     let directory = match files {
         TemporaryFiles::None => return Ok(()),
@@ -428,6 +434,9 @@ fn alone(path: &[u8], called: &[u8], by: &Exec) -> Option<Exec> {
     let argv = vec![crate::c_string(called)?];
     Some(Exec { path: crate::c_string(path)?, argv, envp: by.envp.clone() })
 }
+
+/// A file size limit (`ulimit -f`) below this is likely to be met.
+pub(crate) const SMALL_LIMIT_BYTES: u64 = 1 << 30;
 
 /// Declines an environment that changes what the tool does.
 fn check_environment(tool: &Tool, environment: &[CString]) -> Accept<()> {

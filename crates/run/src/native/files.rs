@@ -275,12 +275,12 @@ pub fn shares_output_with_errors(own: &[Redirection], position: Position) -> boo
 }
 
 /// Whether writes to its standard output may fail: a device that is neither a terminal nor `/dev/null`, or a
-/// file under a file size limit.
-pub fn may_be_refused(own: &[Redirection], position: Position) -> bool {
+/// file under a file size limit below `limit_bytes`.
+pub fn may_be_refused(own: &[Redirection], position: Position, limit_bytes: u64) -> bool {
     const HARMLESS: [&str; 3] = ["/dev/null", "/dev/tty", "/dev/zero"];
     let Some(output) = output_file(own, position) else { return false };
     if !output.file_type().is_char_device() {
-        return output.is_file() && pelton_sys::limits::file_bytes().is_some();
+        return output.is_file() && pelton_sys::limits::file_bytes().is_some_and(|limit| limit < limit_bytes);
     }
     let same = |name: &&str| std::fs::metadata(name).is_ok_and(|file| file.rdev() == output.rdev());
     let own_terminal =

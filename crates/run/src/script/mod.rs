@@ -19,11 +19,13 @@ mod refuse;
 mod stages;
 
 use crate::environ::Environment;
+use crate::native::choose::SMALL_LIMIT_BYTES;
 use crate::plan::{Request, few_descriptors};
 use crate::{ListItem, Plan, c_string};
 use calls::{Edit, Writer};
 use pelton_record::Span;
 use pelton_syntax::{self as syntax, Command, Dialect, Pipeline, Script};
+use pelton_sys::limits;
 use pelton_sys::spawn::Exec;
 use refuse::ShellEffects;
 
@@ -82,6 +84,9 @@ pub fn may_hold_pipelines(plan: &Plan) -> bool {
 pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) -> Result<Rewritten, String> {
     if let Some(reason) = few_descriptors(request) {
         return Err(reason.into());
+    }
+    if limits::file_bytes().is_some_and(|limit| limit < SMALL_LIMIT_BYTES) {
+        return Err("a limit on the size of files: the shell shows the text of what it ends".into());
     }
     let dialect = request.shell.dialect.ok_or("the shell, whose grammar is not modelled")?;
     if let Some(name) = environment.upsetting(dialect) {

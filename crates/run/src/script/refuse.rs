@@ -17,7 +17,8 @@ pub struct ShellEffects {
 }
 
 /// Words that do not work with a call, and why.
-const WORDS: [(&str, &str); 33] = [
+const WORDS: [(&str, &str); 34] = [
+    ("ulimit", "`ulimit`: the shell shows the text of what a limit ends"),
     ("PIPESTATUS", "`PIPESTATUS`, which tells stages apart"),
     ("pipestatus", "`pipestatus`, which tells stages apart"),
     ("BASH_COMMAND", "`BASH_COMMAND`, which shows the text of commands"),
