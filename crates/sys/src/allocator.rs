@@ -69,6 +69,7 @@ unsafe impl GlobalAlloc for Allocator {
         let becomes_large = layout.size() < LARGE_BYTES && size >= LARGE_BYTES;
         if layout.align() <= USUAL_ALIGNMENT && !becomes_large {
             // A mapping that the kernel moves keeps its offset within the page.
+            // SAFETY: the caller got the memory from one of these functions, so from the C library.
             return unsafe { libc::realloc(memory.cast(), size) }.cast();
         }
         // SAFETY: the caller guarantees that this size and the alignment make a layout.

@@ -27,7 +27,7 @@ use std::os::unix::fs::MetadataExt;
 pub struct Exec {
     /// Path of the program.
     pub path: CString,
-    /// Its arguments, including argv[0].
+    /// Its arguments, including `argv[0]`.
     pub argv: Vec<CString>,
     /// Its environment, as `NAME=value`.
     pub envp: Vec<CString>,
