@@ -219,6 +219,7 @@ pub fn send(pid: u32, signal: i32) {
 pub fn die_by(signal: i32) -> ! {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // The relevant core dump was the child's.
+    // SAFETY: `none` is a valid limit.
     unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) };
     set(signal, libc::SIG_DFL);
     // SAFETY: raise has no memory preconditions.
