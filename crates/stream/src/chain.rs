@@ -439,7 +439,7 @@ impl Link {
         };
         let passed = self.after_call(passed, out, sink);
         if let Err(hand_over) = outcome {
-            let mut left = self.kernel.held();
+            let mut left = self.kernel.unconsumed();
             left.extend_from_slice(&given.concat()[hand_over.consumed..]);
             self.ended = true;
             let mut all = passed.err().unwrap_or_default();
@@ -500,7 +500,7 @@ impl Link {
         };
         out.clear();
         self.out = out;
-        let said = self.kernel.complaints();
+        let said = self.kernel.messages();
         if !said.is_empty() {
             sink.complain(&said);
         }
@@ -519,7 +519,7 @@ impl Link {
     fn pay(&mut self, rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
         while self.kernel.has_pending_output() && !self.ended {
             let pending = std::mem::take(&mut self.pending);
-            let fed = self.step(|kernel, out| kernel.go_on(out), &[&pending], rest, sink);
+            let fed = self.step(|kernel, out| kernel.resume(out), &[&pending], rest, sink);
             self.pending = pending;
             let flow = fed?;
             if flow != Flow::More {

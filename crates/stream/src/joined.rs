@@ -56,9 +56,9 @@ impl Joined {
         self.kernel.end_input(input, out);
     }
 
-    /// See [`JoinKernel::complaints`].
-    pub fn complaints(&mut self) -> Vec<Complaint> {
-        self.kernel.complaints()
+    /// See [`JoinKernel::messages`].
+    pub fn messages(&mut self) -> Vec<Complaint> {
+        self.kernel.messages()
     }
 
     /// See [`JoinKernel::status`].

@@ -62,7 +62,7 @@ pub enum Sharing {
     /// As `Blocks`, if the peer is told the byte before its block (see [`Kernel::set_preceding_byte`]).
     After,
     /// Prints nothing before the end, and its state then does not depend on block order. The first kernel
-    /// merges the state of its peers ([`Kernel::absorb`]).
+    /// merges the state of its peers ([`Kernel::merge`]).
     Fold,
     /// As `Fold`, unless a peer falls back: from an unsupported block on, order matters (sums that are no
     /// longer exact). Peers may already have taken later blocks. The first kernel then gets all their input
@@ -73,7 +73,7 @@ pub enum Sharing {
     Sieve,
 }
 
-/// A kernel for other blocks of an input that has begun, made by [`Kernel::another`].
+/// A kernel for other blocks of an input that has begun, made by [`Kernel::fork`].
 pub struct Peer {
     /// A kernel that has seen no block. The driver only calls `push` on it: its input neither begins nor
     /// ends.
@@ -181,15 +181,15 @@ pub trait Kernel: Any + Send {
     }
 
     /// Whether output is still pending for the input already pushed, more than fits well in a block (`xargs
-    /// cat`). The driver then writes `out` and calls [`go_on`](Kernel::go_on) until it is `false`. For
+    /// cat`). The driver then writes `out` and calls [`resume`](Kernel::resume) until it is `false`. For
     /// kernels with [`Framing::Bytes`].
     fn has_pending_output(&self) -> bool {
         false
     }
 
-    /// Produces more of the pending output. On fallback, [`held`](Kernel::held) returns all input not yet
+    /// Produces more of the pending output. On fallback, [`unconsumed`](Kernel::unconsumed) returns all input not yet
     /// processed.
-    fn go_on(&mut self, _out: &mut Vec<u8>) -> Outcome {
+    fn resume(&mut self, _out: &mut Vec<u8>) -> Outcome {
         Ok(Flow::More)
     }
 
@@ -221,7 +221,7 @@ pub trait Kernel: Any + Send {
     /// After a fallback, returns the input that was taken in but not processed. The real command gets it
     /// before the rest. A kernel that prints nothing before the end of its input can so fall back at any
     /// time, even from `finish`.
-    fn held(&mut self) -> Vec<u8> {
+    fn unconsumed(&mut self) -> Vec<u8> {
         Vec::new()
     }
 
@@ -243,7 +243,7 @@ pub trait Kernel: Any + Send {
 
     /// Returns the diagnostics since the last call, each with the command's name. The driver writes them to
     /// standard error after the output so far.
-    fn complaints(&mut self) -> Vec<u8> {
+    fn messages(&mut self) -> Vec<u8> {
         Vec::new()
     }
 
@@ -260,13 +260,13 @@ pub trait Kernel: Any + Send {
     /// Forks a kernel for other blocks of the current input, if the work can be shared. A peer may fall back,
     /// complain or stop where it cannot process a block alone. This kernel then gets that block and all later
     /// ones.
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         None
     }
 
     /// Merges the state of a peer (a match flag, counts). For [`Sharing::Blocks`] the merge must be
     /// idempotent: a block may be given to a peer and then to the first kernel.
-    fn absorb(&mut self, _peer: Box<dyn Kernel>) {}
+    fn merge(&mut self, _peer: Box<dyn Kernel>) {}
 
     /// Sets the byte that precedes the next block. Called for peers with [`Sharing::After`].
     fn set_preceding_byte(&mut self, _last: u8) {}
@@ -308,7 +308,7 @@ pub trait JoinKernel: Send {
     fn end_input(&mut self, input: usize, out: &mut Vec<u8>);
 
     /// Returns the diagnostics since the last call. The driver writes each at its position in the output.
-    fn complaints(&mut self) -> Vec<Complaint> {
+    fn messages(&mut self) -> Vec<Complaint> {
         Vec::new()
     }
 

@@ -100,7 +100,7 @@ pub fn run_join(
             kernel.push(input, &rest[..size], out);
             done[input] += size;
         }
-        complaints.extend(kernel.complaints().into_iter().flat_map(|complaint| complaint.text));
+        complaints.extend(kernel.messages().into_iter().flat_map(|complaint| complaint.text));
     }
     complaints
 }

@@ -43,7 +43,7 @@ impl Holding {
     }
 
     /// Takes over the reservation of `other`.
-    pub fn absorb(&mut self, mut other: Holding) {
+    pub fn merge(&mut self, mut other: Holding) {
         self.bytes += std::mem::take(&mut other.bytes);
     }
 }

@@ -107,8 +107,8 @@ impl Kernel for Metered {
         self.kernel.has_pending_output()
     }
 
-    fn go_on(&mut self, out: &mut Vec<u8>) -> Outcome {
-        self.measure(0, out, |kernel, out| kernel.go_on(out))
+    fn resume(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.measure(0, out, |kernel, out| kernel.resume(out))
     }
 
     fn prefers_reading_itself(&self, bytes: u64) -> bool {
@@ -131,8 +131,8 @@ impl Kernel for Metered {
         self.measure(0, out, |kernel, out| kernel.finish(out))
     }
 
-    fn held(&mut self) -> Vec<u8> {
-        self.kernel.held()
+    fn unconsumed(&mut self) -> Vec<u8> {
+        self.kernel.unconsumed()
     }
 
     fn output_is_discarded(&mut self) {
@@ -147,8 +147,8 @@ impl Kernel for Metered {
         self.kernel.requires_flush()
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
-        self.kernel.complaints()
+    fn messages(&mut self) -> Vec<u8> {
+        self.kernel.messages()
     }
 
     fn status(&self) -> i32 {
@@ -159,15 +159,15 @@ impl Kernel for Metered {
         self.kernel.status_after(real)
     }
 
-    fn another(&self) -> Option<Peer> {
-        let peer = self.kernel.another()?;
+    fn fork(&self) -> Option<Peer> {
+        let peer = self.kernel.fork()?;
         let kernel = Box::new(Metered::new(peer.kernel, Arc::clone(&self.tell)));
         Some(Peer { kernel, ..peer })
     }
 
-    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+    fn merge(&mut self, peer: Box<dyn Kernel>) {
         if let Some(peer) = known::<Metered>(peer) {
-            self.kernel.absorb(peer.kernel);
+            self.kernel.merge(peer.kernel);
         }
     }
 
@@ -222,8 +222,8 @@ impl JoinKernel for MeteredJoin {
         self.measure(0, out, |kernel, out| kernel.end_input(input, out));
     }
 
-    fn complaints(&mut self) -> Vec<Complaint> {
-        self.kernel.complaints()
+    fn messages(&mut self) -> Vec<Complaint> {
+        self.kernel.messages()
     }
 
     fn status(&self) -> i32 {

@@ -111,7 +111,7 @@ impl Browser {
     }
 
     /// What the page has said on the console that is no mere information.
-    pub fn complaints(&self) -> Vec<Value> {
+    pub fn messages(&self) -> Vec<Value> {
         let log = self.tell("/se/log", &json!({"type": "browser"}));
         let said = log.as_array().cloned().unwrap_or_default();
         said.into_iter().filter(|entry| entry["level"] != "INFO" && entry["level"] != "DEBUG").collect()

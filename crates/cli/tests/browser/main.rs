@@ -90,7 +90,7 @@ fn the_page_draws_tells_zooms_and_prints() {
     let paper = browser.printed();
     assert!(paper.starts_with(b"%PDF"), "no paper");
     keep("page.pdf", &paper);
-    assert_eq!(browser.complaints(), Vec::<Value>::new());
+    assert_eq!(browser.messages(), Vec::<Value>::new());
 }
 
 fn it_draws(browser: &Browser) {

@@ -129,7 +129,7 @@ impl FirstOfEachKey {
     }
 
     /// Forks a peer for the records of the input from here on.
-    pub(super) fn another(&self) -> Option<Peer> {
+    pub(super) fn fork(&self) -> Option<Peer> {
         (!self.in_vain).then(|| Peer::of_sieve(FirstOfEachKey { lately: (0, 0), ..self.clone() }))
     }
 }

@@ -270,7 +270,7 @@ impl Kernel for AwkKernel {
         Ok(Flow::Done)
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
+    fn messages(&mut self) -> Vec<u8> {
         let mut said = std::mem::take(&mut self.machine.aside);
         said.append(&mut self.complaint);
         said
@@ -280,9 +280,9 @@ impl Kernel for AwkKernel {
         self.machine.status
     }
 
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         if let Some(firsts) = self.firsts.as_ref().filter(|_| self.begun && !self.over) {
-            return firsts.another();
+            return firsts.fork();
         }
         let counted = self.machine.records.min(self.machine.file_records);
         if self.over || self.machine.exactly || counted < self.manner.behind {
@@ -295,7 +295,7 @@ impl Kernel for AwkKernel {
         self.manner.shares.then(|| Peer::of_blocks(self.clone()))
     }
 
-    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+    fn merge(&mut self, peer: Box<dyn Kernel>) {
         if let Some(firsts) = &mut self.firsts {
             firsts.in_vain |= known::<FirstOfEachKey>(peer).is_some_and(|peer| peer.in_vain);
             return;

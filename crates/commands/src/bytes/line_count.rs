@@ -38,13 +38,13 @@ impl Kernel for LineCount {
         Ok(Flow::More)
     }
 
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         // The state of the last line does not matter between blocks.
         let kernel = LineCount::new(self.completes);
         (!self.completes).then(|| Peer::of_fold(kernel))
     }
 
-    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+    fn merge(&mut self, peer: Box<dyn Kernel>) {
         self.lines += known::<LineCount>(peer).map_or(0, |peer| peer.lines);
     }
 

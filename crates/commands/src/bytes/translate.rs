@@ -114,7 +114,7 @@ impl Kernel for ByteMapKernel {
         same.then_some(0..block.len())
     }
 
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         Some(Peer::of_blocks(self.clone()))
     }
 

@@ -602,7 +602,7 @@ impl Kernel for GrepKernel {
     }
 
     /// It works alone where binary data would reveal the reads of the real grep.
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         let Options { show, text, line_numbers, offsets, limit, .. } = self.options;
         if limit.is_some() || self.unread {
             return None;
@@ -617,7 +617,7 @@ impl Kernel for GrepKernel {
         }
     }
 
-    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+    fn merge(&mut self, peer: Box<dyn Kernel>) {
         let Some(peer) = known::<Self>(peer) else { return };
         self.any |= peer.any;
         if self.options.show == Show::Count {
@@ -628,7 +628,7 @@ impl Kernel for GrepKernel {
         }
     }
 
-    fn held(&mut self) -> Vec<u8> {
+    fn unconsumed(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }
 
@@ -640,7 +640,7 @@ impl Kernel for GrepKernel {
         self.unread = true;
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
+    fn messages(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.complaints)
     }
 

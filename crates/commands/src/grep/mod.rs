@@ -203,7 +203,7 @@ mod tests {
         kernel.begin_input(None, &mut out);
         let handed_over = blocks.iter().any(|block| kernel.push(block, &mut out).is_err());
         let _ = kernel.end_input(&mut out);
-        (out, handed_over, kernel.complaints(), kernel.status())
+        (out, handed_over, kernel.messages(), kernel.status())
     }
 
     #[test]

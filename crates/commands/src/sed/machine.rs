@@ -214,11 +214,11 @@ impl Kernel for Machine {
         Ok(Flow::Done)
     }
 
-    fn held(&mut self) -> Vec<u8> {
+    fn unconsumed(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.pending)
     }
 
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         let alone = !self.program.counts && !self.owes_end && !self.owes_end_aside;
         alone.then(|| Peer::of_blocks(Machine::new(self.program.clone(), self.manner)))
     }

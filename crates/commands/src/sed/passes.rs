@@ -133,7 +133,7 @@ impl Kernel for Passes {
         Ok(Flow::More)
     }
 
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         (!self.owes_end).then(|| Peer::of_blocks(self.clone()))
     }
 }

@@ -368,7 +368,7 @@ impl Collector {
 
     /// Forks a collector for other lines, if their order does not show. If lines are listed, joining lists
     /// costs more than sharing the little work per line before sorting.
-    pub(crate) fn another(&self) -> Option<Collector> {
+    pub(crate) fn fork(&self) -> Option<Collector> {
         let first_counts = self.unique && !self.order.is_by_line();
         let little = |place: &SpillDirectory| place.is_too_much(SHARED_BYTES_MIN);
         if self.place.as_ref().is_some_and(little)
@@ -386,14 +386,14 @@ impl Collector {
     }
 
     /// Merges the lines of another collector.
-    pub(crate) fn absorb(&mut self, other: Collector) {
+    pub(crate) fn merge(&mut self, other: Collector) {
         self.take_over(other);
         self.see_to_memory();
     }
 
     fn take_over(&mut self, mut other: Collector) {
         if let (Some(held), Some(taken)) = (&mut self.held, other.held.take()) {
-            held.absorb(taken);
+            held.merge(taken);
         }
         self.runs.append(&mut other.runs);
         match (&mut self.building, other.building) {
@@ -401,7 +401,7 @@ impl Collector {
                 if self.run_bytes - table.bytes() > counted.bytes() =>
             {
                 trial.lines += tried.lines;
-                table.absorb(counted);
+                table.merge(counted);
             }
             (_, building) => {
                 self.give_up_counting();
@@ -736,7 +736,7 @@ mod tests {
         let storage: Arc<dyn Storage> = Arc::new(Little(SHARED_BYTES_MIN));
         first.spill_to(Some(SpillDirectory { storage, directory: None, size_bytes: None }));
         let text = numbers(60_000, 1 << 40);
-        let mut peer = first.another().expect("it counts");
+        let mut peer = first.fork().expect("it counts");
         let mut refused = 0;
         for _ in 0..8 {
             if peer.is_full() {
@@ -747,7 +747,7 @@ mod tests {
             }
         }
         assert!(refused > 0 && refused < 8 && peer.spill.is_none(), "{refused}");
-        first.absorb(peer);
+        first.merge(peer);
         assert!(first.spill.is_some());
         let mut output = first.into_output(Style::Every).expect("no failure");
         let mut out = Vec::new();
@@ -783,11 +783,11 @@ mod tests {
         let order = order(Vec::new(), false);
         let mut first = Collector::new(order.clone(), b'\n', false);
         let (same, different) = (b"same\n".repeat(2 * TRIAL_LINES), numbers(2 * TRIAL_LINES as u64, 1 << 40));
-        let mut peers = [first.another().expect("it counts"), first.another().expect("it counts")];
+        let mut peers = [first.fork().expect("it counts"), first.fork().expect("it counts")];
         peers[0].push(&same);
         peers[1].push(&different);
         assert_eq!(peers.each_mut().map(Collector::wants_no_more), [false, true]);
-        peers.into_iter().for_each(|peer| first.absorb(peer));
+        peers.into_iter().for_each(|peer| first.merge(peer));
         let (order, runs) = first.into_runs();
         let mut out = Vec::new();
         let mut output = Output::new(order.clone(), b'\n', runs, false, Style::Every);
@@ -812,11 +812,11 @@ mod tests {
                 let mut first = Collector::new(order.clone(), b'\n', false);
                 first.push(&parts[0]);
                 let peers = parts[1..].iter().map(|text| {
-                    let mut peer = first.another().expect("it counts");
+                    let mut peer = first.fork().expect("it counts");
                     peer.push(text);
                     peer
                 });
-                peers.collect::<Vec<_>>().into_iter().for_each(|peer| first.absorb(peer));
+                peers.collect::<Vec<_>>().into_iter().for_each(|peer| first.merge(peer));
                 let (order, runs) = first.into_runs();
                 let mut out = Vec::new();
                 let mut output = Output::new(order.clone(), b'\n', runs, false, Style::Every);

@@ -74,20 +74,20 @@ impl Kernel for DistinctCount {
         self.kernel.push(block, out)
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
-        self.kernel.complaints()
+    fn messages(&mut self) -> Vec<u8> {
+        self.kernel.messages()
     }
 
     fn status(&self) -> i32 {
         self.kernel.status()
     }
 
-    fn another(&self) -> Option<Peer> {
-        self.kernel.another()
+    fn fork(&self) -> Option<Peer> {
+        self.kernel.fork()
     }
 
-    fn absorb(&mut self, peer: Box<dyn Kernel>) {
-        self.kernel.absorb(peer);
+    fn merge(&mut self, peer: Box<dyn Kernel>) {
+        self.kernel.merge(peer);
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {

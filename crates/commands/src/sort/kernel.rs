@@ -189,7 +189,7 @@ impl Kernel for SortKernel {
         Ok(Flow::Done)
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
+    fn messages(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.complaint)
     }
 
@@ -197,7 +197,7 @@ impl Kernel for SortKernel {
         if self.failed { FAILURE } else { 0 }
     }
 
-    fn held(&mut self) -> Vec<u8> {
+    fn unconsumed(&mut self) -> Vec<u8> {
         if self.is_peer {
             // Its state is merged.
             return Vec::new();
@@ -208,9 +208,9 @@ impl Kernel for SortKernel {
         }
     }
 
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         let State::Reading(collector) = &self.state else { return None };
-        let state = State::Reading(Box::new(collector.another()?));
+        let state = State::Reading(Box::new(collector.fork()?));
         let SortKernel { terminator, unique, style, limit, .. } = *self;
         let (crew, memory, complaint) = (Helpers::default(), self.memory.clone(), Vec::new());
         let (failed, is_peer) = (false, true);
@@ -228,10 +228,10 @@ impl Kernel for SortKernel {
         }))
     }
 
-    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+    fn merge(&mut self, peer: Box<dyn Kernel>) {
         let peer = known::<SortKernel>(peer).map(|peer| peer.state);
         if let (State::Reading(own), Some(State::Reading(peer))) = (&mut self.state, peer) {
-            own.absorb(*peer);
+            own.merge(*peer);
         }
     }
 }
@@ -395,7 +395,7 @@ impl Kernel for CheckKernel {
         Ok(Flow::More)
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
+    fn messages(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.complaint)
     }
 
@@ -421,7 +421,7 @@ mod tests {
             assert_eq!(kernel.push(line, &mut out), Ok(Flow::More));
         }
         let outcome = kernel.finish(&mut out);
-        (outcome, kernel.held(), out)
+        (outcome, kernel.unconsumed(), out)
     }
 
     #[test]
@@ -442,7 +442,7 @@ mod tests {
         // Not before the real sort would have filled its buffer.
         assert_eq!(kernel.push(&b"z\n".repeat(7000), &mut Vec::new()), Ok(Flow::More));
         assert_eq!(kernel.push(&b"z\n".repeat(1000), &mut Vec::new()), Ok(Flow::Done));
-        assert_eq!((kernel.complaints(), kernel.status()), (b"sort: f:3: disorder: a c\n".to_vec(), 1));
+        assert_eq!((kernel.messages(), kernel.status()), (b"sort: f:3: disorder: a c\n".to_vec(), 1));
     }
 
     /// A disk that is full, or cannot be read.
@@ -486,7 +486,7 @@ mod tests {
             let flow = kernel.push(b"b\na\nand others that are longer\n", &mut out);
             assert_eq!(flow, Ok(if writes { Flow::More } else { Flow::Done }));
             assert_eq!(kernel.finish(&mut out), Ok(Flow::Done));
-            assert_eq!(String::from_utf8_lossy(&kernel.complaints()), words);
+            assert_eq!(String::from_utf8_lossy(&kernel.messages()), words);
             assert_eq!((kernel.status(), out), (2, Vec::new()));
         }
     }

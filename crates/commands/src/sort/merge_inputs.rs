@@ -92,7 +92,7 @@ impl Kernel for MergeKernel {
         Ok(if more { Flow::More } else { Flow::Done })
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
+    fn messages(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.complaint)
     }
 

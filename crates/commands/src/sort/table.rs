@@ -102,7 +102,7 @@ impl Table {
 
     /// Merges another table, from the smaller into the larger one: lines in slot order would cluster in a
     /// smaller table. In that order, slots of both tables are visited sequentially.
-    pub(crate) fn absorb(&mut self, mut other: Table) {
+    pub(crate) fn merge(&mut self, mut other: Table) {
         if other.slots.len() > self.slots.len() {
             std::mem::swap(self, &mut other);
         }
@@ -283,7 +283,7 @@ mod tests {
             let (mut table, mut more) = (Table::new(b'\n'), Table::new(b'\n'));
             table.add_lines(&lines(own.start, own.end), 20);
             more.add_lines(&lines(other.start, other.end), 20);
-            table.absorb(more);
+            table.merge(more);
             let mut seen = 0;
             table.each_in_order_of_arrival(|line, count| {
                 let digits = line.iter().filter(|byte| byte.is_ascii_digit()).copied().collect();

@@ -101,9 +101,9 @@ impl Kernel for TopK {
         }
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
+    fn messages(&mut self) -> Vec<u8> {
         match &mut self.state {
-            State::Sorting(kernel) => kernel.complaints(),
+            State::Sorting(kernel) => kernel.messages(),
             State::Pooling(_) => Vec::new(),
         }
     }

@@ -208,7 +208,7 @@ impl Run {
     }
 
     /// Continues until the end, or until enough was printed for one call. `block` is the read buffer.
-    pub(crate) fn go_on(
+    pub(crate) fn resume(
         &mut self,
         means: &Resources,
         block: &mut [u8],

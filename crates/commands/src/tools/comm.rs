@@ -282,7 +282,7 @@ impl JoinKernel for CommKernel {
         self.go_on(out);
     }
 
-    fn complaints(&mut self) -> Vec<Complaint> {
+    fn messages(&mut self) -> Vec<Complaint> {
         std::mem::take(&mut self.complaints)
     }
 

@@ -183,7 +183,7 @@ impl<V: Visitor + Prints + Send + 'static> Kernel for JsonKernel<V> {
         Ok(self.print(outcome, out))
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
+    fn messages(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.complaints)
     }
 

@@ -216,7 +216,7 @@ impl Kernel for ShufKernel {
         Ok(Flow::More)
     }
 
-    fn held(&mut self) -> Vec<u8> {
+    fn unconsumed(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.text)
     }
 }

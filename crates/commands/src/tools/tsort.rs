@@ -87,7 +87,7 @@ impl Kernel for TsortKernel {
         sorted.map(|()| Flow::Done).map_err(|reason| HandOver { consumed: 0, reason })
     }
 
-    fn held(&mut self) -> Vec<u8> {
+    fn unconsumed(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.text)
     }
 }

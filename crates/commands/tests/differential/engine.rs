@@ -318,17 +318,17 @@ impl Engine {
             kernel.attach(means);
         }
         match memory::run(&mut *kernel, &sources, block_bytes, &mut stdout) {
-            Ended::Whole => Answer { stdout, stderr: kernel.complaints(), status: kernel.status() },
+            Ended::Whole => Answer { stdout, stderr: kernel.messages(), status: kernel.status() },
             Ended::HandedOver { input, offset, reason } => {
                 self.tally.handed_over += 1;
                 let Some(args) = command.resume_args() else { panic!("hands over without a way: {reason}") };
-                let mut rest = kernel.held();
+                let mut rest = kernel.unconsumed();
                 rest.extend_from_slice(sources.get(input).map_or(&b""[..], |source| &source.bytes[offset..]));
                 sources.iter().skip(input + 1).for_each(|source| rest.extend_from_slice(source.bytes));
                 let answer = self.oracle.answer(&args, &rest, true, self.name_of(case));
                 self.tally.processes += 1;
                 stdout.extend(answer.stdout);
-                let stderr = [kernel.complaints(), answer.stderr].concat();
+                let stderr = [kernel.messages(), answer.stderr].concat();
                 Answer { stdout, stderr, status: kernel.status_after(answer.status) }
             }
         }

@@ -159,8 +159,8 @@ impl Kernel for FilterThenMap {
         self.step(|filter, kept| filter.finish(kept), out)
     }
 
-    fn held(&mut self) -> Vec<u8> {
-        self.filter.held()
+    fn unconsumed(&mut self) -> Vec<u8> {
+        self.filter.unconsumed()
     }
 
     fn output_is_discarded(&mut self) {
@@ -171,23 +171,23 @@ impl Kernel for FilterThenMap {
         self.filter.ignores_epipe()
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
-        self.filter.complaints()
+    fn messages(&mut self) -> Vec<u8> {
+        self.filter.messages()
     }
 
     fn status(&self) -> i32 {
         self.filter.status()
     }
 
-    fn another(&self) -> Option<Peer> {
-        let peer = self.filter.another().filter(|peer| peer.share == Sharing::Blocks)?;
+    fn fork(&self) -> Option<Peer> {
+        let peer = self.filter.fork().filter(|peer| peer.share == Sharing::Blocks)?;
         let kernel = FilterThenMap { filter: peer.kernel, map: self.map.clone(), kept: Vec::new() };
         Some(Peer { kernel: Box::new(kernel), ..peer })
     }
 
-    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+    fn merge(&mut self, peer: Box<dyn Kernel>) {
         if let Some(peer) = known::<FilterThenMap>(peer) {
-            self.filter.absorb(peer.filter);
+            self.filter.merge(peer.filter);
         }
     }
 

@@ -70,8 +70,8 @@ impl Kernel for Piped {
         self.kernel.finish(out)
     }
 
-    fn held(&mut self) -> Vec<u8> {
-        self.kernel.held()
+    fn unconsumed(&mut self) -> Vec<u8> {
+        self.kernel.unconsumed()
     }
 
     fn output_is_discarded(&mut self) {
@@ -86,20 +86,20 @@ impl Kernel for Piped {
         self.kernel.requires_flush()
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
-        self.kernel.complaints()
+    fn messages(&mut self) -> Vec<u8> {
+        self.kernel.messages()
     }
 
     fn status(&self) -> i32 {
         self.kernel.status()
     }
 
-    fn another(&self) -> Option<Peer> {
-        self.kernel.another().filter(|_| !self.satisfied)
+    fn fork(&self) -> Option<Peer> {
+        self.kernel.fork().filter(|_| !self.satisfied)
     }
 
-    fn absorb(&mut self, peer: Box<dyn Kernel>) {
-        self.kernel.absorb(peer);
+    fn merge(&mut self, peer: Box<dyn Kernel>) {
+        self.kernel.merge(peer);
     }
 
     fn set_preceding_byte(&mut self, last: u8) {

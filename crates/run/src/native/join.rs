@@ -88,7 +88,7 @@ impl JoinReader {
                     break;
                 }
             }
-            self.complaints.extend(self.join.complaints());
+            self.complaints.extend(self.join.messages());
             self.pass_on(chain, out)?;
         }
         chain.end_input(out)?;

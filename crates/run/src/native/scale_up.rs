@@ -380,7 +380,7 @@ mod tests {
             Ok(Flow::More)
         }
 
-        fn another(&self) -> Option<Peer> {
+        fn fork(&self) -> Option<Peer> {
             Some(Peer::of_blocks(Same { is_peer: true }))
         }
     }
@@ -423,13 +423,13 @@ mod tests {
             if consumed < block.len() { Err(HandOver { consumed, reason: "enough" }) } else { Ok(Flow::More) }
         }
 
-        fn another(&self) -> Option<Peer> {
+        fn fork(&self) -> Option<Peer> {
             let peer = Behind { is_peer: true, ..Behind::after(0, Some(0)) };
             let adds = self.sum.is_some() && !self.mixes;
             adds.then(|| if self.left == 0 { Peer::of_fold(peer) } else { Peer::of_sums(peer) })
         }
 
-        fn absorb(&mut self, peer: Box<dyn Kernel>) {
+        fn merge(&mut self, peer: Box<dyn Kernel>) {
             let known = pelton_stream::known::<Behind>(peer).and_then(|peer| peer.sum);
             self.sum = self.sum.map(|sum| sum + known.unwrap_or(0));
         }

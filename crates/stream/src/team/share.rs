@@ -38,7 +38,7 @@ impl Chain {
     pub fn shared(&self) -> Option<Shared> {
         let mut shared = Shared { front: 0, fold: false, redo: false, sieve: false, cut: None, never: None };
         for (at, link) in self.links.iter().enumerate() {
-            let Some(peer) = link.kernel.another() else { break };
+            let Some(peer) = link.kernel.fork() else { break };
             let cut = shared.cut.or(peer.whole);
             let whole = |end: u8| self.links[..at].iter().all(|link| link.kernel.keeps_records_whole(end));
             let other_records = peer.whole.is_some_and(|end| cut != Some(end));
@@ -63,13 +63,13 @@ impl Chain {
     }
 
     fn peers(&self, links: std::ops::Range<usize>) -> Option<Chain> {
-        let kernels = self.links[links].iter().map(|link| Some(link.kernel.another()?.kernel));
+        let kernels = self.links[links].iter().map(|link| Some(link.kernel.fork()?.kernel));
         Some(Chain::new(kernels.collect::<Option<_>>()?))
     }
 
-    fn absorb(&mut self, first: usize, peers: Chain) {
+    fn merge(&mut self, first: usize, peers: Chain) {
         for (link, peer) in self.links[first..].iter_mut().zip(peers.links) {
-            link.kernel.absorb(peer.kernel);
+            link.kernel.merge(peer.kernel);
         }
     }
 }
@@ -165,8 +165,8 @@ impl Lane {
 
     /// Merges its state into `chain`.
     pub fn leave(self, chain: &mut Chain, shared: Shared) {
-        chain.absorb(0, self.front);
-        chain.absorb(shared.front, self.fold);
+        chain.merge(0, self.front);
+        chain.merge(shared.front, self.fold);
     }
 }
 

@@ -35,7 +35,7 @@ impl Kernel for Upper {
         Ok(Flow::More)
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
+    fn messages(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.said)
     }
 
@@ -43,11 +43,11 @@ impl Kernel for Upper {
         i32::from(self.shouts)
     }
 
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         Some(Peer::of_blocks(Upper::default()))
     }
 
-    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+    fn merge(&mut self, peer: Box<dyn Kernel>) {
         self.shouts |= known::<Upper>(peer).expect("its own kind").shouts;
     }
 }
@@ -66,7 +66,7 @@ impl Kernel for Squeeze {
         Ok(Flow::More)
     }
 
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         Some(Peer { kernel: Box::new(Squeeze(None)), share: Sharing::After, whole: None, never: None })
     }
 
@@ -101,11 +101,11 @@ impl Kernel for Sum {
         Ok(Flow::Done)
     }
 
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         Some(Peer::of_fold(Sum::default()))
     }
 
-    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+    fn merge(&mut self, peer: Box<dyn Kernel>) {
         self.0 += known::<Sum>(peer).expect("its own kind").0;
     }
 }
@@ -134,7 +134,7 @@ impl Kernel for Distinct {
         Ok(Flow::More)
     }
 
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         Some(Peer::of_sieve(Distinct { is_peer: true, ..self.clone() }))
     }
 }

@@ -184,7 +184,7 @@ impl Kernel for FieldsKernel {
         Ok(Flow::More)
     }
 
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         Some(Peer::of_blocks(self.clone()))
     }
 }

@@ -221,7 +221,7 @@ impl Kernel for BytesKernel {
         Ok(Flow::More)
     }
 
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         Some(Peer::of_blocks(self.clone()))
     }
 }

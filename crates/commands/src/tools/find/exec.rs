@@ -98,7 +98,7 @@ impl Exec {
     }
 
     /// Continues the current run for a while. The walk formats error messages.
-    pub(super) fn go_on(&mut self, stroll: &IncrementalWalk, out: &mut Vec<u8>, errors: &mut Vec<u8>) {
+    pub(super) fn resume(&mut self, stroll: &IncrementalWalk, out: &mut Vec<u8>, errors: &mut Vec<u8>) {
         self.block.resize(BLOCK_BYTES, 0);
         self.now = match std::mem::replace(&mut self.now, Now::Idle) {
             Now::Idle | Now::Ran(_) => Now::Idle,
@@ -135,7 +135,7 @@ impl Exec {
     ) -> Now {
         let before = (out.len(), errors.len());
         let mut said = RunOutput { out, complaints: errors };
-        match run.go_on(&self.means, &mut self.block, &mut said) {
+        match run.resume(&self.means, &mut self.block, &mut said) {
             Ok(Progress::Paused) => Now::Runs(run, files),
             Ok(Progress::Ended(status)) => {
                 let idle = self.ended(status);

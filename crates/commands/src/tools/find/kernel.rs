@@ -46,7 +46,7 @@ impl Kernel for FindKernel {
         }
         let Some(stroll) = &mut self.stroll else { return Ok(Flow::Done) };
         if let Some(exec) = self.exec.as_mut().filter(|exec| exec.is_busy()) {
-            exec.go_on(stroll, out, &mut self.errors);
+            exec.resume(stroll, out, &mut self.errors);
             return Ok(Flow::More);
         }
         Ok(match (stroll.go_on(out, &mut self.errors), &mut self.exec) {
@@ -67,7 +67,7 @@ impl Kernel for FindKernel {
         self.exec.as_ref().is_some_and(Exec::requires_flush)
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
+    fn messages(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.errors)
     }
 

@@ -221,7 +221,7 @@ impl Kernel for RevKernel {
         Ok(ended.map_or_else(|stop| self.stop(stop), |()| Flow::More))
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
+    fn messages(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.complaints)
     }
 
@@ -244,7 +244,7 @@ mod tests {
         if kernel.push(text, &mut out).unwrap() == Flow::More {
             kernel.end_input(&mut out).unwrap();
         }
-        (out, String::from_utf8(kernel.complaints()).unwrap(), kernel.status())
+        (out, String::from_utf8(kernel.messages()).unwrap(), kernel.status())
     }
 
     #[test]

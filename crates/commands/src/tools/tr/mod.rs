@@ -294,7 +294,7 @@ impl Kernel for SqueezeKernel {
         Ok(Flow::More)
     }
 
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         // With deletion, the byte before a block need not be the byte written last.
         let kernel = Box::new(SqueezeKernel { mapped: Vec::new(), ..self.clone() });
         (!self.deletes).then_some(Peer { kernel, share: Sharing::After, whole: None, never: None })

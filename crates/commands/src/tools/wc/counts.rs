@@ -86,7 +86,7 @@ impl Counter {
     }
 
     /// Forks a counter for other blocks of the same input, which begin and end with lines.
-    pub(super) fn another(&self) -> Option<Counter> {
+    pub(super) fn fork(&self) -> Option<Counter> {
         let classes = match &self.classes {
             Some(_) => Some(Classes::new()?),
             None => None,
@@ -95,7 +95,7 @@ impl Counter {
     }
 
     /// Adds the counts of another counter.
-    pub(super) fn absorb(&mut self, other: &Counter) {
+    pub(super) fn merge(&mut self, other: &Counter) {
         self.counts.add(&other.counts);
     }
 

@@ -252,23 +252,23 @@ impl Kernel for WcKernel {
         Ok(Flow::More)
     }
 
-    fn another(&self) -> Option<Peer> {
+    fn fork(&self) -> Option<Peer> {
         let kernel = Box::new(WcKernel {
             columns: self.columns,
             total_name: Vec::new(),
             names: Vec::new(),
             index: 0,
             pad: 0,
-            counter: self.counter.another()?,
+            counter: self.counter.fork()?,
             total: Counts::default(),
         });
         let whole = self.counter.by_line().then_some(b'\n');
         Some(Peer { kernel, share: Sharing::Fold, whole, never: None })
     }
 
-    fn absorb(&mut self, peer: Box<dyn Kernel>) {
+    fn merge(&mut self, peer: Box<dyn Kernel>) {
         if let Some(peer) = known::<WcKernel>(peer) {
-            self.counter.absorb(&peer.counter);
+            self.counter.merge(&peer.counter);
         }
     }
 

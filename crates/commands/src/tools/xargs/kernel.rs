@@ -181,7 +181,7 @@ impl XargsKernel {
         self.block.resize(BLOCK_BYTES, 0);
         let before = out.len();
         let mut said = RunOutput { out, complaints: &mut self.complaints };
-        match run.go_on(&self.means, &mut self.block, &mut said) {
+        match run.resume(&self.means, &mut self.block, &mut said) {
             Ok(Progress::Paused) => Ok(false),
             Ok(Progress::Ended(status)) => {
                 self.failed |= status != 0;
@@ -292,7 +292,7 @@ impl Kernel for XargsKernel {
         self.has_pending_output
     }
 
-    fn go_on(&mut self, out: &mut Vec<u8>) -> Outcome {
+    fn resume(&mut self, out: &mut Vec<u8>) -> Outcome {
         let done = self.advance(out);
         self.outcome(done, 0)
     }
@@ -305,11 +305,11 @@ impl Kernel for XargsKernel {
         }
     }
 
-    fn held(&mut self) -> Vec<u8> {
+    fn unconsumed(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held).split_off(self.start)
     }
 
-    fn complaints(&mut self) -> Vec<u8> {
+    fn messages(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.complaints)
     }
 
