@@ -127,10 +127,10 @@ impl Chain {
 
     /// Grants these resources to all kernels. `itself` has the real command of each kernel
     /// ([`Resources::itself`]).
-    pub fn attach(&mut self, means: &Resources, itself: &[Option<Arc<dyn Programs>>]) {
+    pub fn attach(&mut self, resources: &Resources, itself: &[Option<Arc<dyn Programs>>]) {
         for (at, link) in self.links.iter_mut().enumerate() {
             let itself = itself.get(at).cloned().flatten();
-            link.kernel.attach(&Resources { itself, ..means.clone() });
+            link.kernel.attach(&Resources { itself, ..resources.clone() });
         }
     }
 

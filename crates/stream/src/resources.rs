@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct Resources {
     /// The threads that may help.
-    pub crew: Helpers,
+    pub helpers: Helpers,
     /// The memory limit that all kernels share, and the spill files. Without it, everything stays in memory.
     pub storage: Option<Arc<dyn Storage>>,
     /// Opens files whose names arrive as data (`xargs cat`).

@@ -530,8 +530,8 @@ impl Kernel for GrepKernel {
         self.begun += 1;
     }
 
-    fn attach(&mut self, means: &Resources) {
-        self.itself = means.itself.clone();
+    fn attach(&mut self, resources: &Resources) {
+        self.itself = resources.itself.clone();
     }
 
     fn arrives(&mut self, bytes: &[u8]) {

@@ -50,7 +50,7 @@ pub(crate) struct Collector {
     nans: usize,
     building: Building,
     runs: Vec<SortedRun>,
-    crew: Helpers,
+    helpers: Helpers,
     /// The spill directory.
     place: Option<SpillDirectory>,
     /// Its reservation of that memory.
@@ -94,8 +94,8 @@ impl Trial {
 impl Collector {
     /// Makes a collector for this order. With `unique`, only the first of equal lines is kept.
     pub(crate) fn new(order: LineOrder, terminator: u8, unique: bool) -> Self {
-        let crew = Helpers::default();
-        let building = Building::new(&order, terminator, unique, &crew);
+        let helpers = Helpers::default();
+        let building = Building::new(&order, terminator, unique, &helpers);
         let length = LineLength::new();
         Collector {
             order,
@@ -106,7 +106,7 @@ impl Collector {
             nans: 0,
             building,
             runs: Vec::new(),
-            crew,
+            helpers,
             place: None,
             held: None,
             spill: None,
@@ -117,10 +117,10 @@ impl Collector {
     }
 
     /// Grants helper threads.
-    pub(crate) fn attach(&mut self, crew: &Helpers) {
-        self.crew = crew.clone();
+    pub(crate) fn attach(&mut self, helpers: &Helpers) {
+        self.helpers = helpers.clone();
         if let Building::Listing(lines) = &mut self.building {
-            lines.attach(crew);
+            lines.attach(helpers);
         }
     }
 
@@ -199,7 +199,7 @@ impl Collector {
                 none.insert(Spill::new(rules, place, &run)?)
             }
         };
-        spill.push(run, &self.crew)
+        spill.push(run, &self.helpers)
     }
 
     /// Uses smaller runs, so that tests have several.
@@ -247,7 +247,7 @@ impl Collector {
 
     /// Returns the size of a shared read.
     fn wave_bytes(&self) -> usize {
-        wave_bytes(&self.crew, self.place.as_ref().map(SpillDirectory::memory_bytes))
+        wave_bytes(&self.helpers, self.place.as_ref().map(SpillDirectory::memory_bytes))
     }
 
     /// Whether several threads should read a file of this size, each a part, directly into the arena: for
@@ -257,8 +257,8 @@ impl Collector {
         matches!(self.building, Building::Listing(_))
             && self.building.bytes() > 0
             && !self.order.may_meet_nan()
-            && self.crew.may_help()
-            && bytes >= wave_bytes(&self.crew, None) as u64 / 4
+            && self.helpers.may_help()
+            && bytes >= wave_bytes(&self.helpers, None) as u64 / 4
             && self.place.as_ref().is_none_or(|place| place.memory_bytes() / WAVES_MIN >= self.wave_bytes())
     }
 
@@ -285,7 +285,7 @@ impl Collector {
 
     /// Returns how much of `most` fits into memory, if it is worth sharing.
     fn fitting(&mut self, most: usize) -> Option<usize> {
-        let least = wave_bytes(&self.crew, None) / 4;
+        let least = wave_bytes(&self.helpers, None) / 4;
         let mut sizes =
             std::iter::successors(Some(most), |bytes| Some(bytes / 2).filter(|half| *half >= least));
         sizes.find(|bytes| self.may_hold_more(*bytes))
@@ -310,7 +310,7 @@ impl Collector {
         if counts && !self.is_peer && !self.may_hold(2 * self.building.memory_bytes()) {
             self.write_out();
         }
-        self.building.give_up_counting(&self.order, self.terminator, &self.crew);
+        self.building.give_up_counting(&self.order, self.terminator, &self.helpers);
         self.make_room();
     }
 
@@ -405,7 +405,7 @@ impl Collector {
             }
             (_, building) => {
                 self.give_up_counting();
-                let mut lines = building.into_lines(&self.order, self.terminator, &self.crew);
+                let mut lines = building.into_lines(&self.order, self.terminator, &self.helpers);
                 match &mut self.building {
                     Building::Listing(own) if self.run_bytes.saturating_sub(own.bytes()) > lines.bytes() => {
                         own.append(&mut lines, &self.order);
@@ -424,9 +424,9 @@ impl Collector {
     /// Ends the current run.
     fn seal(&mut self) {
         self.nans += self.building.nans();
-        let next = Building::new(&self.order, self.terminator, self.unique, &self.crew);
+        let next = Building::new(&self.order, self.terminator, self.unique, &self.helpers);
         let done = std::mem::replace(&mut self.building, next);
-        let run = done.sort(&self.order, self.terminator, self.unique, &self.crew);
+        let run = done.sort(&self.order, self.terminator, self.unique, &self.helpers);
         if !run.is_empty() {
             self.runs.push(run);
         }
@@ -441,7 +441,7 @@ impl Collector {
         match (self.failed.take(), self.spill.take()) {
             (Some(failed), _) => Err(failed),
             (None, Some(spill)) => {
-                let merging = spill.into_merging(style, &self.crew);
+                let merging = spill.into_merging(style, &self.helpers);
                 Ok(Output::stored(merging, self.terminator).holding(held))
             }
             (None, None) => {
@@ -465,11 +465,11 @@ impl Collector {
 impl Building {
     /// Counting loses the positions of identical lines; they must not matter, which in some orders depends on
     /// the lines.
-    fn new(order: &LineOrder, terminator: u8, unique: bool, crew: &Helpers) -> Self {
+    fn new(order: &LineOrder, terminator: u8, unique: bool, helpers: &Helpers) -> Self {
         if (order.is_total_if_alone() || unique) && !order.may_meet_nan() {
             Building::Counting { table: Table::new(terminator), trial: Trial::default() }
         } else {
-            Building::Listing(Lines::new(order, terminator, crew))
+            Building::Listing(Lines::new(order, terminator, helpers))
         }
     }
 
@@ -494,11 +494,11 @@ impl Building {
         }
     }
 
-    fn give_up_counting(&mut self, order: &LineOrder, terminator: u8, crew: &Helpers) {
+    fn give_up_counting(&mut self, order: &LineOrder, terminator: u8, helpers: &Helpers) {
         if matches!(self, Building::Listing(_)) {
             return;
         }
-        let mut lines = Lines::new(order, terminator, crew);
+        let mut lines = Lines::new(order, terminator, helpers);
         if let Building::Counting { table, .. } = std::mem::replace(self, Building::Listing(Lines::default()))
         {
             table.each_in_order_of_arrival(|line, count| lines.push_repeated(line, count, order));
@@ -506,18 +506,18 @@ impl Building {
         *self = Building::Listing(lines);
     }
 
-    fn into_lines(mut self, order: &LineOrder, terminator: u8, crew: &Helpers) -> Lines {
-        self.give_up_counting(order, terminator, crew);
+    fn into_lines(mut self, order: &LineOrder, terminator: u8, helpers: &Helpers) -> Lines {
+        self.give_up_counting(order, terminator, helpers);
         match self {
             Building::Listing(lines) => lines,
-            Building::Counting { .. } => Lines::new(order, terminator, crew),
+            Building::Counting { .. } => Lines::new(order, terminator, helpers),
         }
     }
 
-    fn sort(self, order: &LineOrder, terminator: u8, unique: bool, crew: &Helpers) -> SortedRun {
+    fn sort(self, order: &LineOrder, terminator: u8, unique: bool, helpers: &Helpers) -> SortedRun {
         match self {
             Building::Listing(lines) => lines.sort(order, unique),
-            Building::Counting { table, .. } => sort_table(table, order, terminator, unique, crew),
+            Building::Counting { table, .. } => sort_table(table, order, terminator, unique, helpers),
         }
     }
 }
@@ -528,22 +528,22 @@ pub(super) fn sort_table(
     order: &LineOrder,
     terminator: u8,
     unique: bool,
-    crew: &Helpers,
+    helpers: &Helpers,
 ) -> SortedRun {
     if order.is_by_line() {
-        return sort_distinct(table, order, crew);
+        return sort_distinct(table, order, helpers);
     }
-    let mut lines = Lines::new(order, terminator, crew);
+    let mut lines = Lines::new(order, terminator, helpers);
     table.each_in_order_of_arrival(|line, count| lines.push_counted(line, count, order));
     lines.sort_counted(order, unique)
 }
 
-fn sort_distinct(table: Table, order: &LineOrder, crew: &Helpers) -> SortedRun {
+fn sort_distinct(table: Table, order: &LineOrder, helpers: &Helpers) -> SortedRun {
     let (arena, mut items) = table.into_parts();
     items.iter_mut().for_each(|item| item.plain.window ^= order.flip());
     let engine =
         Engine { keys: &arena, lines: &arena, descending: order.descending(), tie: order.tie(), order };
-    let pieces = sort_lists(&engine, vec![items], false, crew).into_iter().map(Index::Counted).collect();
+    let pieces = sort_lists(&engine, vec![items], false, helpers).into_iter().map(Index::Counted).collect();
     SortedRun { arena, pieces, flip: order.flip() }
 }
 
@@ -577,16 +577,22 @@ mod tests {
         sorted_by(&Helpers::default(), order, unique, run_bytes, text)
     }
 
-    fn sorted_by(crew: &Helpers, order: &LineOrder, unique: bool, run_bytes: usize, text: &[u8]) -> Vec<u8> {
+    fn sorted_by(
+        helpers: &Helpers,
+        order: &LineOrder,
+        unique: bool,
+        run_bytes: usize,
+        text: &[u8],
+    ) -> Vec<u8> {
         let mut collector = Collector::new(order.clone(), b'\n', unique).with_run_bytes(run_bytes);
-        collector.attach(crew);
+        collector.attach(helpers);
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             collector.push(line);
         }
         let (order, runs) = collector.into_runs();
         let style = if unique { Style::Once } else { Style::Every };
         let mut out = Vec::new();
-        let mut output = Output::new(order, b'\n', runs, unique, style).with_crew(crew);
+        let mut output = Output::new(order, b'\n', runs, unique, style).with_crew(helpers);
         while output.print(100, &mut out) {}
         out
     }
@@ -689,9 +695,9 @@ mod tests {
     #[test]
     fn enough_to_be_worth_sharing() {
         let (text, order) = (numbers(100_000, 1 << 40), order(Vec::new(), false));
-        let crew = Helpers::new(Arc::new(Three));
+        let helpers = Helpers::new(Arc::new(Three));
         assert!(
-            sorted_by(&crew, &order, false, usize::MAX, &text) == sorted(&order, false, usize::MAX, &text)
+            sorted_by(&helpers, &order, false, usize::MAX, &text) == sorted(&order, false, usize::MAX, &text)
         );
     }
 
@@ -710,11 +716,11 @@ mod tests {
             ] {
                 let alone = sorted(&order, unique, usize::MAX, &text);
                 for bytes in [1, 3000] {
-                    for crew in [&eager, &Helpers::default()] {
+                    for helpers in [&eager, &Helpers::default()] {
                         let storage: Arc<dyn Storage> = Arc::new(Little(bytes));
                         let place = SpillDirectory { storage, directory: None, size_bytes: None };
                         let mut collector = Collector::new(order.clone(), b'\n', unique);
-                        collector.attach(crew);
+                        collector.attach(helpers);
                         collector.spill_to(Some(place));
                         text.split_inclusive(|byte| *byte == b'\n').for_each(|line| collector.push(line));
                         assert!(collector.failed().is_none());

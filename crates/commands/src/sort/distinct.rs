@@ -62,8 +62,8 @@ impl Kernel for DistinctCount {
         self.kernel.set_inputs(kinds);
     }
 
-    fn attach(&mut self, means: &Resources) {
-        self.kernel.attach(means);
+    fn attach(&mut self, resources: &Resources) {
+        self.kernel.attach(resources);
     }
 
     fn detach(&mut self) {

@@ -357,12 +357,12 @@ impl Engine<'_> {
         &self,
         pieces: &mut [&mut [I]],
         mut depth: usize,
-        crew: &Helpers,
+        helpers: &Helpers,
     ) -> (usize, u64) {
         let (phase, mut windows_same) = (Phase::Key, 0);
         loop {
             let all = Mutex::new(Seen::NOTHING);
-            crew.each(pieces.iter(), |(): &mut (), piece| {
+            helpers.each(pieces.iter(), |(): &mut (), piece| {
                 let seen = self.seen(piece, phase);
                 let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
                 *all = all.and(seen);
@@ -375,9 +375,9 @@ impl Engine<'_> {
             depth += skipped;
             windows_same += usize::from(skipped == WINDOW_BYTES);
             if windows_same == 2 {
-                depth += self.shared_together(pieces, depth, phase, crew);
+                depth += self.shared_together(pieces, depth, phase, helpers);
             }
-            crew.each(pieces.iter_mut(), |(): &mut (), piece| self.load_windows(piece, depth, phase));
+            helpers.each(pieces.iter_mut(), |(): &mut (), piece| self.load_windows(piece, depth, phase));
         }
     }
 
@@ -386,12 +386,12 @@ impl Engine<'_> {
         pieces: &[&mut [I]],
         depth: usize,
         phase: Phase,
-        crew: &Helpers,
+        helpers: &Helpers,
     ) -> usize {
         let Some(first) = pieces.first().and_then(|piece| piece.first()) else { return 0 };
         let first = &self.bytes(first, phase)[depth..];
         let least = AtomicUsize::new(first.len());
-        crew.each(pieces, |(): &mut (), piece| {
+        helpers.each(pieces, |(): &mut (), piece| {
             let shared = self.shared_with(first, piece, depth, phase);
             least.fetch_min(shared, atomic::Ordering::Relaxed);
         });

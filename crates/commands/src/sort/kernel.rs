@@ -26,7 +26,7 @@ pub struct SortKernel {
     unique: bool,
     style: Style,
     limit: u64,
-    crew: Helpers,
+    helpers: Helpers,
     /// `-S`, in bytes, and `-T`.
     memory: (Option<usize>, Option<Vec<u8>>),
     /// sort's message on failure.
@@ -53,7 +53,7 @@ impl SortKernel {
             unique: options.unique,
             style,
             limit: u64::MAX,
-            crew: Helpers::default(),
+            helpers: Helpers::default(),
             memory: (options.size_bytes, options.directory.clone()),
             complaint: Vec::new(),
             failed: false,
@@ -87,7 +87,7 @@ impl SortKernel {
         if let State::Reading(collector) = std::mem::replace(&mut self.state, State::Ended) {
             match collector.into_output(self.style) {
                 Ok(output) => {
-                    let output = output.with_limit(self.limit).with_crew(&self.crew);
+                    let output = output.with_limit(self.limit).with_crew(&self.helpers);
                     self.state = State::Printing(Box::new(output));
                 }
                 Err(complaint) => self.give_up(complaint),
@@ -118,18 +118,18 @@ impl Kernel for SortKernel {
         }
     }
 
-    fn attach(&mut self, means: &Resources) {
-        self.crew = means.crew.clone();
+    fn attach(&mut self, resources: &Resources) {
+        self.helpers = resources.helpers.clone();
         if let State::Reading(collector) = &mut self.state {
-            collector.attach(&self.crew);
-            collector.spill_to(SpillDirectory::of(means, &self.memory));
+            collector.attach(&self.helpers);
+            collector.spill_to(SpillDirectory::of(resources, &self.memory));
         }
     }
 
     fn detach(&mut self) {
-        self.crew = Helpers::default();
+        self.helpers = Helpers::default();
         match &mut self.state {
-            State::Reading(collector) => collector.attach(&self.crew),
+            State::Reading(collector) => collector.attach(&self.helpers),
             State::Printing(output) => output.detach(),
             State::Ended => {}
         }
@@ -212,14 +212,14 @@ impl Kernel for SortKernel {
         let State::Reading(collector) = &self.state else { return None };
         let state = State::Reading(Box::new(collector.fork()?));
         let SortKernel { terminator, unique, style, limit, .. } = *self;
-        let (crew, memory, complaint) = (Helpers::default(), self.memory.clone(), Vec::new());
+        let (helpers, memory, complaint) = (Helpers::default(), self.memory.clone(), Vec::new());
         let (failed, is_peer) = (false, true);
         Some(Peer::of_fold(SortKernel {
             terminator,
             unique,
             style,
             limit,
-            crew,
+            helpers,
             memory,
             complaint,
             failed,

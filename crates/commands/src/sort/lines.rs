@@ -52,7 +52,7 @@ pub(crate) struct Lines {
     /// How many lines have NaN among their numbers.
     nans: usize,
     terminator: u8,
-    crew: Helpers,
+    helpers: Helpers,
 }
 
 #[derive(Debug)]
@@ -99,16 +99,16 @@ impl Indexed for Keyed {
 }
 
 impl Lines {
-    /// Starts without lines; threads of `crew` may help.
-    pub(crate) fn new(order: &LineOrder, terminator: u8, crew: &Helpers) -> Self {
+    /// Starts without lines; threads of `helpers` may help.
+    pub(crate) fn new(order: &LineOrder, terminator: u8, helpers: &Helpers) -> Self {
         let index =
             if order.is_by_line() { Unsorted::Plain(Vec::new()) } else { Unsorted::Keyed(Vec::new()) };
-        Lines { index, terminator, crew: crew.clone(), ..Lines::default() }
+        Lines { index, terminator, helpers: helpers.clone(), ..Lines::default() }
     }
 
     /// Grants helper threads.
-    pub(crate) fn attach(&mut self, crew: &Helpers) {
-        self.crew = crew.clone();
+    pub(crate) fn attach(&mut self, helpers: &Helpers) {
+        self.helpers = helpers.clone();
     }
 
     /// Reserves memory for about this many bytes: growing would copy, and touch more memory than all of it
@@ -135,7 +135,7 @@ impl Lines {
         let mean = self.indexed.checked_div(items).map_or(LINE_BYTES_GUESSED, |mean| mean.max(1));
         let all = items + (self.arena.len() - self.indexed) / mean;
         // Gathering copies the index; and the allocator keeps memory per thread.
-        let copies = if self.crew.may_help() { 3 } else { 2 };
+        let copies = if self.helpers.may_help() { 3 } else { 2 };
         self.arena.len() + self.keys.len() + copies * all * size
     }
 
@@ -158,9 +158,9 @@ impl Lines {
                 self.nans += usize::from(order.has_nan(&text[start..end]))
             });
         }
-        if !self.crew.may_help() {
+        if !self.helpers.may_help() {
             self.index_alone(order, length);
-        } else if self.arena.len() - self.indexed >= self.crew.worth(WAVE_BYTES) {
+        } else if self.arena.len() - self.indexed >= self.helpers.worth(WAVE_BYTES) {
             self.index_together(order, length);
         }
     }
@@ -192,13 +192,13 @@ impl Lines {
         length: &mut LineLength,
     ) -> u64 {
         self.index_together(order, length);
-        let parts = cut(file, range, wave_bytes, self.terminator, &self.crew);
+        let parts = cut(file, range, wave_bytes, self.terminator, &self.helpers);
         let sizes: Vec<usize> = parts.iter().map(|part| (part.end - part.start) as usize).collect();
-        let Lines { arena, keys, index, indexed, terminator, crew, .. } = self;
+        let Lines { arena, keys, index, indexed, terminator, helpers, .. } = self;
         let base = arena.len();
         make_room(arena, sizes.iter().sum());
         let mean = length.mean(&[], *terminator);
-        let work = Parts { file, parts: &parts, terminator: *terminator, mean, order, crew };
+        let work = Parts { file, parts: &parts, terminator: *terminator, mean, order, helpers };
         let count = match index {
             Unsorted::Plain(lists) => work.read(arena, &sizes, lists, keys),
             Unsorted::Keyed(lists) => work.read(arena, &sizes, lists, keys),
@@ -223,12 +223,12 @@ impl Lines {
 
     /// Indexes the new text with helpers.
     fn index_together(&mut self, order: &LineOrder, length: &mut LineLength) {
-        let Lines { arena, keys, index, indexed, terminator, crew, .. } = self;
+        let Lines { arena, keys, index, indexed, terminator, helpers, .. } = self;
         let from = std::mem::replace(indexed, arena.len());
         if from == arena.len() {
             return;
         }
-        let work = Wave { arena, from, terminator: *terminator, order, crew };
+        let work = Wave { arena, from, terminator: *terminator, order, helpers };
         let mean = length.mean(&arena[from..], *terminator);
         let count = match index {
             Unsorted::Plain(lists) => work.index(mean, lists, keys),
@@ -298,15 +298,15 @@ impl Lines {
     /// Sorts the lines; with `unique`, only the first of equal lines stays.
     pub(crate) fn sort(mut self, order: &LineOrder, unique: bool) -> SortedRun {
         self.index_together(order, &mut LineLength::new());
-        let Lines { arena, keys, index, crew, .. } = self;
+        let Lines { arena, keys, index, helpers, .. } = self;
         let keys = if order.is_computed() { &keys } else { &arena };
         let engine = Engine { keys, lines: &arena, descending: order.descending(), tie: order.tie(), order };
         let pieces = match index {
             Unsorted::Plain(lists) => {
-                sort_lists(&engine, lists, unique, &crew).into_iter().map(Index::Plain).collect()
+                sort_lists(&engine, lists, unique, &helpers).into_iter().map(Index::Plain).collect()
             }
             Unsorted::Keyed(lists) => {
-                sort_lists(&engine, lists, unique, &crew).into_iter().map(Index::Keyed).collect()
+                sort_lists(&engine, lists, unique, &helpers).into_iter().map(Index::Keyed).collect()
             }
         };
         SortedRun { arena, pieces, flip: order.flip() }
@@ -361,7 +361,7 @@ struct Wave<'a> {
     from: usize,
     terminator: u8,
     order: &'a LineOrder,
-    crew: &'a Helpers,
+    helpers: &'a Helpers,
 }
 
 /// The result of one segment.
@@ -374,7 +374,7 @@ struct Segment<I> {
 impl Wave<'_> {
     fn index<I: Indexed>(&self, mean: usize, lists: &mut Vec<Vec<I>>, keys: &mut Vec<u8>) -> usize {
         let mut segments = self.segments();
-        self.crew.each(&mut segments, |(): &mut (), segment: &mut Segment<I>| {
+        self.helpers.each(&mut segments, |(): &mut (), segment: &mut Segment<I>| {
             let Segment { text, items, keys } = segment;
             make_room(items, text.len() / (mean + 1));
             let shape = Shape { terminator: self.terminator, mean };
@@ -398,7 +398,7 @@ impl Wave<'_> {
     fn segments<I>(&self) -> Vec<Segment<I>> {
         let (mut segments, mut at) = (Vec::new(), self.from);
         while at < self.arena.len() {
-            let wanted = (at + self.crew.worth(SEGMENT_BYTES)).min(self.arena.len());
+            let wanted = (at + self.helpers.worth(SEGMENT_BYTES)).min(self.arena.len());
             let end = memchr::memchr(self.terminator, &self.arena[wanted - 1..]);
             let end = end.map_or(self.arena.len(), |behind| wanted + behind);
             segments.push(Segment { text: at..end, items: Vec::new(), keys: Vec::new() });
@@ -410,8 +410,8 @@ impl Wave<'_> {
 
 /// Returns how much is read together, one part per job, before memory is checked again, given enough memory:
 /// all wait for the last part.
-pub(super) fn wave_bytes(crew: &Helpers, memory_bytes: Option<usize>) -> usize {
-    crew.worth((memory_bytes.unwrap_or(0) / WAVES).clamp(WAVE_BYTES, WAVE_BYTES_MAX))
+pub(super) fn wave_bytes(helpers: &Helpers, memory_bytes: Option<usize>) -> usize {
+    helpers.worth((memory_bytes.unwrap_or(0) / WAVES).clamp(WAVE_BYTES, WAVE_BYTES_MAX))
 }
 
 /// Returns one wave of parts that end with a line, from the start of this range on. A line whose end is not
@@ -421,11 +421,11 @@ fn cut(
     range: Range<u64>,
     wave_bytes: usize,
     terminator: u8,
-    crew: &Helpers,
+    helpers: &Helpers,
 ) -> Vec<Range<u64>> {
     const SOON_BYTES: usize = 4096;
     let mut ahead = [0; SOON_BYTES];
-    let (wave, bytes) = (wave_bytes as u64, crew.worth(PART_BYTES) as u64);
+    let (wave, bytes) = (wave_bytes as u64, helpers.worth(PART_BYTES) as u64);
     let (mut parts, mut from) = (Vec::new(), range.start);
     while from - range.start < wave && range.end.saturating_sub(from) >= bytes {
         let last = from + bytes - 1;
@@ -446,7 +446,7 @@ struct Parts<'a> {
     terminator: u8,
     mean: usize,
     order: &'a LineOrder,
-    crew: &'a Helpers,
+    helpers: &'a Helpers,
 }
 
 /// The result of a part.
@@ -476,7 +476,7 @@ impl Parts<'_> {
             let mut parts = rooms.into_iter().zip(self.parts).zip(starts).zip(&mut made);
             let job =
                 || Some(parts.by_ref().take(JOB_PARTS).collect()).filter(|job: &Vec<_>| !job.is_empty());
-            self.crew.each(std::iter::from_fn(job), |(): &mut (), job| {
+            self.helpers.each(std::iter::from_fn(job), |(): &mut (), job| {
                 for (((room, part), start), made) in job {
                     // A file may change while it is read: the rest then comes block by block.
                     let text = self.file.fill(room, part.start).unwrap_or_default();

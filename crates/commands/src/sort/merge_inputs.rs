@@ -54,8 +54,8 @@ impl Kernel for MergeKernel {
         Framing::Records(self.terminator)
     }
 
-    fn attach(&mut self, means: &Resources) {
-        self.texts.spill_to(SpillDirectory::of(means, &self.memory));
+    fn attach(&mut self, resources: &Resources) {
+        self.texts.spill_to(SpillDirectory::of(resources, &self.memory));
     }
 
     fn begin_input(&mut self, _name: Option<&[u8]>, _out: &mut Vec<u8>) {

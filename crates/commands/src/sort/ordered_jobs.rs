@@ -41,7 +41,7 @@ pub(super) struct Ordered<W: Work> {
 #[derive(Debug)]
 struct Shared<W: Work> {
     work: W,
-    crew: Helpers,
+    helpers: Helpers,
     board: Mutex<Board<W::Cutter>>,
     moved: Condvar,
 }
@@ -63,10 +63,13 @@ struct Board<C> {
 }
 
 impl<W: Work> Ordered<W> {
-    /// Starts with nothing done; threads of `crew` may help.
-    pub(super) fn new(work: W, crew: &Helpers) -> Self {
+    /// Starts with nothing done; threads of `helpers` may help.
+    pub(super) fn new(work: W, helpers: &Helpers) -> Self {
         let (board, moved) = (Mutex::default(), Condvar::new());
-        Ordered { shared: Arc::new(Shared { work, crew: crew.clone(), board, moved }), helpers: Vec::new() }
+        Ordered {
+            shared: Arc::new(Shared { work, helpers: helpers.clone(), board, moved }),
+            helpers: Vec::new(),
+        }
     }
 
     /// Returns the work.
@@ -107,14 +110,14 @@ impl<W: Work> Ordered<W> {
     /// Starts as many helpers as are wanted now.
     fn hire(&mut self) {
         let mut board = self.shared.lock();
-        if board.ended || !self.shared.crew.may_help() {
+        if board.ended || !self.shared.helpers.may_help() {
             return;
         }
-        board.target = self.shared.crew.wanted(1 + board.helpers) - 1;
+        board.target = self.shared.helpers.wanted(1 + board.helpers) - 1;
         for _ in board.helpers..board.target {
             let shared = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name("pelton worker".to_owned());
-            let Ok(helper) = thread.spawn(move || shared.crew.as_hired(|| shared.help())) else {
+            let Ok(helper) = thread.spawn(move || shared.helpers.as_hired(|| shared.help())) else {
                 // No more threads are available.
                 break;
             };

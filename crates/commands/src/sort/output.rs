@@ -56,13 +56,13 @@ impl Output {
     }
 
     /// Lets helpers print all of it. Call it last.
-    pub(crate) fn with_crew(mut self, crew: &Helpers) -> Self {
+    pub(crate) fn with_crew(mut self, helpers: &Helpers) -> Self {
         if self.limit < u64::MAX {
             return self;
         }
         self.lines = match self.lines {
             Lines::One(run, 0, 0) => {
-                match RunWork::new(run, self.printer.style(), self.terminator).shared(crew) {
+                match RunWork::new(run, self.printer.style(), self.terminator).shared(helpers) {
                     Ok(shared) => Lines::Shared(shared),
                     Err(run) => Lines::One(run, 0, 0),
                 }

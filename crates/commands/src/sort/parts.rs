@@ -35,16 +35,16 @@ pub(super) fn sort_lists<I: Item>(
     engine: &Engine<'_>,
     lists: Vec<Vec<I>>,
     unique: bool,
-    crew: &Helpers,
+    helpers: &Helpers,
 ) -> Vec<Vec<I>> {
     let mut sorted = Vec::new();
     let total: usize = lists.iter().map(Vec::len).sum();
-    if crew.may_help() && total >= crew.worth(TOGETHER_MIN).max(2) {
+    if helpers.may_help() && total >= helpers.worth(TOGETHER_MIN).max(2) {
         let mut lists = lists;
-        let piece_items = crew.worth(PIECE_ITEMS).max(64);
+        let piece_items = helpers.worth(PIECE_ITEMS).max(64);
         let mut pieces: Vec<&mut [I]> =
             lists.iter_mut().flat_map(|list| list.chunks_mut(piece_items)).collect();
-        Sharing { engine, unique, crew }.sort(&mut pieces, 0, &mut sorted);
+        Sharing { engine, unique, helpers }.sort(&mut pieces, 0, &mut sorted);
     } else {
         let mut items = joined(lists);
         engine.sort(&mut items);
@@ -73,7 +73,7 @@ fn drop_equal<I: Item>(engine: &Engine<'_>, items: &mut Vec<I>, unique: bool) {
 struct Sharing<'a> {
     engine: &'a Engine<'a>,
     unique: bool,
-    crew: &'a Helpers,
+    helpers: &'a Helpers,
 }
 
 /// Dealt parts that one worker gathers and sorts.
@@ -94,7 +94,7 @@ impl Sharing<'_> {
     /// Sorts entries whose windows hold their keys from `depth` on.
     fn sort<I: Item>(&self, pieces: &mut [&mut [I]], depth: usize, sorted: &mut Vec<Vec<I>>) {
         let total: usize = pieces.iter().map(|piece| piece.len()).sum();
-        let (depth, differing) = self.engine.skip_shared_together(pieces, depth, self.crew);
+        let (depth, differing) = self.engine.skip_shared_together(pieces, depth, self.helpers);
         if differing == 0 {
             let mut items = Vec::new();
             make_room(&mut items, total);
@@ -123,7 +123,8 @@ impl Sharing<'_> {
     fn deal<I: Item>(&self, pieces: &mut [&mut [I]], digit: &Digit) -> Vec<Vec<usize>> {
         let mut ends = vec![vec![0; digit.count()]; pieces.len()];
         let jobs = pieces.iter_mut().zip(&mut ends);
-        self.crew.each(jobs, |aside: &mut Vec<I>, (piece, ends)| deal_from_aside(piece, aside, ends, digit));
+        self.helpers
+            .each(jobs, |aside: &mut Vec<I>, (piece, ends)| deal_from_aside(piece, aside, ends, digit));
         ends
     }
 
@@ -137,7 +138,7 @@ impl Sharing<'_> {
             if len == 0 {
                 continue;
             }
-            if len > self.crew.worth(TOGETHER_MIN) && len > total / LARGE_SHARE {
+            if len > self.helpers.worth(TOGETHER_MIN) && len > total / LARGE_SHARE {
                 stretches.push(Stretch::Large(part));
                 continue;
             }
@@ -170,7 +171,7 @@ impl Sharing<'_> {
             let mut jobs: Vec<_> = groups.iter().zip(rooms).zip(&mut kept).collect();
             // The largest first, so that no worker gets one at the end.
             jobs.sort_unstable_by_key(|((group, _), _)| std::cmp::Reverse(group.len));
-            self.crew.each(jobs, |(): &mut (), ((group, room), kept)| {
+            self.helpers.each(jobs, |(): &mut (), ((group, room), kept)| {
                 let Some(items) = room.copy(group.slices(pieces, ends)) else { return };
                 self.engine.sort_ranges(items, &group.ranges(ends), depth);
                 if self.unique {

@@ -54,11 +54,11 @@ impl RunWork {
     }
 
     /// Shares the work if it is worth it; otherwise returns the run.
-    pub(super) fn shared(self, crew: &Helpers) -> Result<Ordered<RunWork>, SortedRun> {
-        if !crew.may_help() || self.run.arena.len() < crew.worth(TOGETHER_MIN) {
+    pub(super) fn shared(self, helpers: &Helpers) -> Result<Ordered<RunWork>, SortedRun> {
+        if !helpers.may_help() || self.run.arena.len() < helpers.worth(TOGETHER_MIN) {
             return Err(self.run);
         }
-        Ok(Ordered::new(self, crew))
+        Ok(Ordered::new(self, helpers))
     }
 
     /// Appends all of it.

@@ -45,10 +45,10 @@ pub(super) struct SpillDirectory {
 impl SpillDirectory {
     /// Combines the granted resources with `-S` and `-T`. `None` if nothing was granted.
     pub(super) fn of(
-        means: &Resources,
+        resources: &Resources,
         (size_bytes, directory): &(Option<usize>, Option<Vec<u8>>),
     ) -> Option<Self> {
-        let storage = Arc::clone(means.storage.as_ref()?);
+        let storage = Arc::clone(resources.storage.as_ref()?);
         Some(SpillDirectory { storage, directory: directory.clone(), size_bytes: *size_bytes })
     }
 
@@ -120,13 +120,13 @@ impl Spill {
     }
 
     /// Appends a run.
-    pub(super) fn push(&mut self, run: SortedRun, crew: &Helpers) -> Result<(), Complaint> {
+    pub(super) fn push(&mut self, run: SortedRun, helpers: &Helpers) -> Result<(), Complaint> {
         let style = match (self.counted, self.rules.unique) {
             (true, _) => Style::Stored,
             (false, true) => Style::Once,
             (false, false) => Style::Every,
         };
-        let mut work = Ordered::new(RunWork::new(run, style, self.rules.terminator), crew);
+        let mut work = Ordered::new(RunWork::new(run, style, self.rules.terminator), helpers);
         let start = self.end;
         let mut block = Vec::new();
         while work.next(&mut block) {
@@ -135,7 +135,7 @@ impl Spill {
         }
         drop(work);
         self.runs.push(StoredRun { bytes: start..self.end, level: 0 });
-        self.gather(crew)
+        self.gather(helpers)
     }
 
     fn write(&mut self, block: &[u8]) -> Result<(), Complaint> {
@@ -148,7 +148,7 @@ impl Spill {
     }
 
     /// Merges runs of the same level, as long as there are enough.
-    fn gather(&mut self, crew: &Helpers) -> Result<(), Complaint> {
+    fn gather(&mut self, helpers: &Helpers) -> Result<(), Complaint> {
         while let Some(level) = self.runs.last().map(|run| run.level) {
             let same = self.runs.iter().rev().take_while(|run| run.level == level).count();
             if same < FAN_IN {
@@ -157,7 +157,7 @@ impl Spill {
             let runs = self.runs.split_off(self.runs.len() - same);
             let style = if self.counted { Style::Stored } else { Style::Every };
             let style = if self.rules.unique { Style::Once } else { style };
-            let mut merging = self.merging(&runs, style, crew);
+            let mut merging = self.merging(&runs, style, helpers);
             let (start, mut block) = (self.end, Vec::new());
             while merging.next(&mut block) {
                 self.write(&block)?;
@@ -170,7 +170,7 @@ impl Spill {
         Ok(())
     }
 
-    fn merging(&self, runs: &[StoredRun], style: Style, crew: &Helpers) -> Ordered<RangeWork> {
+    fn merging(&self, runs: &[StoredRun], style: Style, helpers: &Helpers) -> Ordered<RangeWork> {
         let share = self.place.memory_bytes() / RANGE_SHARE;
         let work = RangeWork {
             rules: self.rules.clone(),
@@ -182,12 +182,12 @@ impl Spill {
             runs: runs.iter().map(|run| run.bytes.clone()).collect(),
             failed: Default::default(),
         };
-        Ordered::new(work, crew)
+        Ordered::new(work, helpers)
     }
 
     /// Returns all lines, in order.
-    pub(super) fn into_merging(self, style: Style, crew: &Helpers) -> Ordered<RangeWork> {
-        self.merging(&self.runs, style, crew)
+    pub(super) fn into_merging(self, style: Style, helpers: &Helpers) -> Ordered<RangeWork> {
+        self.merging(&self.runs, style, helpers)
     }
 }
 

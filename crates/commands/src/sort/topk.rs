@@ -28,7 +28,7 @@ const BLOCK_BYTES_MAX: usize = 16 << 20;
 #[derive(Debug)]
 pub struct TopK {
     terminator: u8,
-    means: Resources,
+    resources: Resources,
     /// The reservation of shared memory for the pool.
     held: Option<Holding>,
     state: State,
@@ -53,7 +53,7 @@ impl TopK {
             return Declined::because(format!("more than {LINES_MAX} lines are kept"));
         }
         let state = State::Pooling(Box::new(Pool::new(options, lines)));
-        Ok(TopK { terminator: options.terminator, means: Resources::default(), held: None, state })
+        Ok(TopK { terminator: options.terminator, resources: Resources::default(), held: None, state })
     }
 }
 
@@ -62,18 +62,18 @@ impl Kernel for TopK {
         Framing::Records(self.terminator)
     }
 
-    fn attach(&mut self, means: &Resources) {
-        self.means = means.clone();
+    fn attach(&mut self, resources: &Resources) {
+        self.resources = resources.clone();
         match &mut self.state {
-            State::Sorting(kernel) => kernel.attach(means),
+            State::Sorting(kernel) => kernel.attach(resources),
             State::Pooling(_) => {
-                self.held = self.held.take().or_else(|| means.storage.as_ref().map(Holding::new));
+                self.held = self.held.take().or_else(|| resources.storage.as_ref().map(Holding::new));
             }
         }
     }
 
     fn detach(&mut self) {
-        self.means = Resources::default();
+        self.resources = Resources::default();
         if let State::Sorting(kernel) = &mut self.state {
             kernel.detach();
         }
@@ -89,7 +89,7 @@ impl Kernel for TopK {
             }
             let mut kernel = SortKernel::new(&pool.options).with_limit(pool.lines as u64);
             self.held = None;
-            kernel.attach(&self.means);
+            kernel.attach(&self.resources);
             if !pool.arena.is_empty() {
                 kernel.push(&pool.arena, out)?;
             }

@@ -179,14 +179,14 @@ impl Run {
     pub(crate) fn new(
         program: &Program,
         files: Vec<Vec<u8>>,
-        means: &Resources,
+        resources: &Resources,
         null: bool,
     ) -> OrFallback<Self> {
-        let opener = opener(means)?;
+        let opener = opener(resources)?;
         let (kernel, may_give_up) = program.kernel(&files)?;
         let mut chain = Chain::new(vec![kernel]);
-        let storage = means.storage.clone();
-        chain.attach(&Resources { storage, ..Resources::default() }, std::slice::from_ref(&means.itself));
+        let storage = resources.storage.clone();
+        chain.attach(&Resources { storage, ..Resources::default() }, std::slice::from_ref(&resources.itself));
         if null {
             chain.output_is_discarded();
         }
@@ -210,11 +210,11 @@ impl Run {
     /// Continues until the end, or until enough was printed for one call. `block` is the read buffer.
     pub(crate) fn resume(
         &mut self,
-        means: &Resources,
+        resources: &Resources,
         block: &mut [u8],
         said: &mut RunOutput<'_>,
     ) -> OrFallback<Progress> {
-        let opener = opener(means)?;
+        let opener = opener(resources)?;
         let before = said.out.len();
         while self.at < self.files.len() {
             let printed = said.out.len() - before;
@@ -304,8 +304,8 @@ impl Run {
 const NOT_PLAIN: &str = "a file that is not plain, or cannot be opened";
 const UNJUDGED: &str = "data that only the real command can judge";
 
-fn opener(means: &Resources) -> OrFallback<&dyn Files> {
-    means.files.as_deref().ok_or("nobody opens files")
+fn opener(resources: &Resources) -> OrFallback<&dyn Files> {
+    resources.files.as_deref().ok_or("nobody opens files")
 }
 
 fn give(chain: &mut Chain, block: &[u8], said: &mut RunOutput<'_>) -> Fed {

@@ -13,7 +13,7 @@ use pelton_testkit::Campaign;
 use pelton_testkit::campaign::{Lone, tally};
 
 use crate::case::Case;
-use crate::engine::{LENT_BYTES, means};
+use crate::engine::{LENT_BYTES, resources};
 use crate::grammars::{sort, uniq};
 use crate::oracle::Oracle;
 use crate::rng::Rng;
@@ -97,18 +97,18 @@ impl Pair {
             let mut got = self.run(oracles, block_bytes, &Resources::default());
             if got == expected && block_bytes == LENT_BYTES {
                 let storage = Arc::new(Little([1, 50, 500, 4000][self.text.len() % 4]));
-                got = self.run(oracles, block_bytes, &means(Some(storage)));
+                got = self.run(oracles, block_bytes, &resources(Some(storage)));
             }
             (got != expected).then(|| (block_bytes, expected.clone(), got))
         })
     }
 
-    fn run(&self, oracles: &Oracles, block_bytes: usize, means: &Resources) -> Vec<u8> {
+    fn run(&self, oracles: &Oracles, block_bytes: usize, resources: &Resources) -> Vec<u8> {
         let source = Source { name: None, bytes: &self.text, kind: InputKind::Other };
         let run = || {
             let mut kernel = self.kernel(&oracles.utf8).unwrap_or_else(|declined| panic!("{declined}"));
             let mut out = Vec::new();
-            kernel.attach(means);
+            kernel.attach(resources);
             assert_eq!(memory::run(&mut *kernel, &[source], block_bytes, &mut out), Ended::Whole);
             out
         };

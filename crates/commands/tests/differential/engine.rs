@@ -286,8 +286,10 @@ impl Engine {
         }
         // From each line a run of its own to a few of them.
         let little = [1, 100, 1000, 4000][case.stdin.len() % 4];
-        let means = [None, Some(little)].map(|bytes| means(bytes.map(|bytes| Arc::new(Little(bytes)) as _)));
-        let answers = means.map(|means| self.with_means(command, case, block_bytes, Some(&means)));
+        let resources =
+            [None, Some(little)].map(|bytes| resources(bytes.map(|bytes| Arc::new(Little(bytes)) as _)));
+        let answers =
+            resources.map(|resources| self.with_means(command, case, block_bytes, Some(&resources)));
         let [with_all, with_little] = answers;
         if with_all != *expected {
             return Some(with_all);
@@ -304,7 +306,7 @@ impl Engine {
         command: &dyn Command,
         case: &Case,
         block_bytes: usize,
-        means: Option<&Resources>,
+        resources: Option<&Resources>,
     ) -> Answer {
         let sources = sources(command, case);
         let mut stdout = Vec::new();
@@ -314,8 +316,8 @@ impl Engine {
             let stderr = memory::run_join(&mut *kernel, &bytes, block_bytes, &mut stdout);
             return Answer { stdout, stderr, status: kernel.status() };
         };
-        if let Some(means) = means {
-            kernel.attach(means);
+        if let Some(resources) = resources {
+            kernel.attach(resources);
         }
         match memory::run(&mut *kernel, &sources, block_bytes, &mut stdout) {
             Ended::Whole => Answer { stdout, stderr: kernel.messages(), status: kernel.status() },
@@ -375,14 +377,14 @@ const LENT: [&str; 1] = ["sort"];
 pub const LENT_BYTES: usize = 7;
 
 /// Three workers, who share whatever there is, and perhaps little memory.
-pub fn means(storage: Option<Arc<dyn Storage>>) -> Resources {
+pub fn resources(storage: Option<Arc<dyn Storage>>) -> Resources {
     struct Three;
     impl Policy for Three {
         fn wanted(&self, _at_work: usize) -> usize {
             3
         }
     }
-    Resources { crew: Helpers::new(Arc::new(Three)).eager(), storage, ..Resources::default() }
+    Resources { helpers: Helpers::new(Arc::new(Three)).eager(), storage, ..Resources::default() }
 }
 
 /// The locale of this name, if it is installed.

@@ -139,8 +139,8 @@ impl Kernel for FilterThenMap {
         self.filter.arrives(bytes);
     }
 
-    fn attach(&mut self, means: &Resources) {
-        self.filter.attach(means);
+    fn attach(&mut self, resources: &Resources) {
+        self.filter.attach(resources);
     }
 
     fn detach(&mut self) {

@@ -40,8 +40,8 @@ impl Kernel for Piped {
         self.kernel.arrives(bytes);
     }
 
-    fn attach(&mut self, means: &Resources) {
-        self.kernel.attach(means);
+    fn attach(&mut self, resources: &Resources) {
+        self.kernel.attach(resources);
     }
 
     fn detach(&mut self) {

@@ -255,16 +255,16 @@ impl Elastic {
 }
 
 /// Returns the resources of kernels under this policy.
-pub fn means(elastic: &Arc<Elastic>) -> Resources {
+pub fn resources(elastic: &Arc<Elastic>) -> Resources {
     let policy = Arc::clone(elastic);
-    let crew = match elastic.may_grow() {
+    let helpers = match elastic.may_grow() {
         // Tiny blocks are for tests, and so is sharing tiny work.
         true if block_bytes() < BLOCK_BYTES => Helpers::new(policy).eager(),
         true => Helpers::new(policy),
         false => Helpers::default(),
     };
     let (storage, files) = (Some(Arc::new(Memory) as _), Some(Arc::new(Named::new()) as _));
-    Resources { crew, storage, files, ..Resources::default() }
+    Resources { helpers, storage, files, ..Resources::default() }
 }
 
 impl Watch {

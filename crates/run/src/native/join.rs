@@ -68,7 +68,7 @@ impl JoinReader {
 
     /// Reads until everything has ended or a later kernel falls back.
     pub fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
-        chain.attach(&elastic::means(&self.elastic), &self.itself);
+        chain.attach(&elastic::resources(&self.elastic), &self.itself);
         chain.begin(&[InputKind::Other], out)?;
         if !std::mem::replace(&mut self.open, true) {
             chain.begin_input(None, out)?;

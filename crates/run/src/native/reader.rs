@@ -211,7 +211,7 @@ impl Reader {
     /// Drives the chain. After a fallback it is called again.
     fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         let kinds: Vec<InputKind> = self.sources.iter().map(|source| source.kind).collect();
-        chain.attach(&Resources { programs: self.programs.clone(), ..self.growth.means() }, &self.itself);
+        chain.attach(&Resources { programs: self.programs.clone(), ..self.growth.resources() }, &self.itself);
         chain.begin(&kinds, out)?;
         while self.at < self.sources.len() {
             let done = self.give(chain, out)? == Flow::Done || chain.end_input(out)? == Flow::Done;

@@ -39,8 +39,8 @@ impl Growth {
     }
 
     /// Returns the resources for kernels.
-    pub fn means(&self) -> Resources {
-        elastic::means(&self.elastic)
+    pub fn resources(&self) -> Resources {
+        elastic::resources(&self.elastic)
     }
 
     /// Ends the busy period: nothing came for a while.

@@ -158,7 +158,7 @@ impl Parts {
         signals::ignore_sigpipe();
         let called = String::from_utf8_lossy(self.real.argv.first()?.as_bytes()).into_owned();
         let out = File::from(std::io::stdout().as_fd().try_clone_to_owned().ok()?);
-        let mut crew = match cost_probe::judge(&self.part, &self.stateless, &mut source) {
+        let mut dispatcher = match cost_probe::judge(&self.part, &self.stateless, &mut source) {
             Verdict::Real => return None,
             Verdict::Parts { grain, first } => {
                 elastic::give_way_as_asked();
@@ -168,9 +168,9 @@ impl Parts {
             }
         };
         if self.stage == 0 {
-            crew.count_for_progress();
+            dispatcher.count_for_progress();
         }
-        Some(crew.run())
+        Some(dispatcher.run())
     }
 
     /// Becomes the real command, as if it had been started at first.

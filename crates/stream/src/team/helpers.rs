@@ -66,13 +66,13 @@ impl Helpers {
             let mut scratch = S::default();
             return jobs.into_iter().for_each(|job| work(&mut scratch, job));
         }
-        let floor = Floor { crew: self, jobs: Mutex::new(jobs), work, heads: WorkerCount::alone() };
+        let floor = Floor { helpers: self, jobs: Mutex::new(jobs), work, heads: WorkerCount::alone() };
         std::thread::scope(|scope| floor.lead(scope));
     }
 }
 
 struct Floor<'a, T, W> {
-    crew: &'a Helpers,
+    helpers: &'a Helpers,
     jobs: Mutex<VecDeque<T>>,
     work: W,
     heads: WorkerCount,
@@ -93,7 +93,7 @@ impl<T: Send, W: Sync> Floor<'_, T, W> {
         let (mut scratch, mut full) = (S::default(), false);
         while let Some((job, left)) = self.take() {
             let at_work = self.heads.at_work();
-            let wanted = self.crew.wanted(at_work);
+            let wanted = self.helpers.wanted(at_work);
             self.heads.aim_at(wanted);
             for _ in at_work..wanted.min(at_work + left) {
                 // After one failed start, no more are tried.
@@ -107,7 +107,7 @@ impl<T: Send, W: Sync> Floor<'_, T, W> {
     where
         W: Fn(&mut S, T),
     {
-        self.heads.hire(scope, || self.crew.as_hired(|| self.follow()))
+        self.heads.hire(scope, || self.helpers.as_hired(|| self.follow()))
     }
 
     fn follow<S: Default>(&self)
@@ -137,9 +137,10 @@ mod tests {
     #[test]
     fn every_job_is_done_once() {
         for workers in [0, 1, 2, 5] {
-            let crew = if workers == 0 { Helpers::default() } else { Helpers::new(Arc::new(Fixed(workers))) };
+            let helpers =
+                if workers == 0 { Helpers::default() } else { Helpers::new(Arc::new(Fixed(workers))) };
             let mut numbers: Vec<usize> = (0..1000).collect();
-            crew.each(numbers.chunks_mut(7), |seen: &mut usize, chunk| {
+            helpers.each(numbers.chunks_mut(7), |seen: &mut usize, chunk| {
                 chunk.iter_mut().for_each(|number| *number += 1);
                 *seen += 1;
             });

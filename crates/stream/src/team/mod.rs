@@ -111,7 +111,7 @@ pub fn drive<S: Sink + Send>(
         shared,
         policy,
         heads: WorkerCount::alone(),
-        book: Mutex::new(TokenQueue::new(shared.fold)),
+        tokens: Mutex::new(TokenQueue::new(shared.fold)),
         moved: Condvar::new(),
         asleep: AtomicUsize::new(0),
         lanes_made: AtomicUsize::new(0),
@@ -120,21 +120,21 @@ pub fn drive<S: Sink + Send>(
         lanes: Mutex::new(Vec::new()),
     };
     std::thread::scope(|scope| floor.lead(scope));
-    let Floor { book, rest, intake, lanes, .. } = floor;
+    let Floor { tokens, rest, intake, lanes, .. } = floor;
     let chain = into_inner(rest).chain;
-    let book = into_inner(book);
-    let redo = shared.redo && book.has_refused();
+    let tokens = into_inner(tokens);
+    let redo = shared.redo && tokens.has_refused();
     if !redo {
         for lane in into_inner(lanes) {
             lane.leave(chain, shared);
         }
     }
     let last =
-        if redo { before } else { book.last_before_left().unwrap_or_else(|| into_inner(intake).last()) };
+        if redo { before } else { tokens.last_before_left().unwrap_or_else(|| into_inner(intake).last()) };
     if let (Some(last), Some(link)) = (last, chain.links.first_mut()) {
         link.kernel.set_preceding_byte(last);
     }
-    let left = book.leave(shared);
+    let left = tokens.leave(shared);
     if redo { Left { blocks: VecDeque::new(), again: None, redo, ..left } } else { left }
 }
 
@@ -143,7 +143,7 @@ struct Floor<'a, S> {
     shared: Shared,
     policy: &'a dyn Policy,
     heads: WorkerCount,
-    book: Mutex<TokenQueue>,
+    tokens: Mutex<TokenQueue>,
     /// Signals that the queue changed: capacity for a block, something to fold, or the end.
     moved: Condvar,
     /// The number of workers waiting on `moved`.
@@ -165,7 +165,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
     /// Runs the first worker, which also starts the others.
     fn lead<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let Some(mut lane) = self.lane() else {
-            return lock(&self.book).read_no_more(Why::Alone);
+            return lock(&self.tokens).read_no_more(Why::Alone);
         };
         let mut full = false;
         loop {
@@ -177,7 +177,7 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
                 full = true;
             }
             if wanted <= 1 {
-                lock(&self.book).read_no_more(Why::Alone);
+                lock(&self.tokens).read_no_more(Why::Alone);
                 self.tell();
             }
             if !self.turn(&mut lane) {
@@ -237,15 +237,15 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
 
     /// Waits until there is something to do.
     fn next_turn(&self, lane: usize) -> Turn {
-        let mut book = lock(&self.book);
+        let mut tokens = lock(&self.tokens);
         let most = self.most();
         loop {
-            if let Some(turn) = book.next_turn(lane, most) {
+            if let Some(turn) = tokens.next_turn(lane, most) {
                 return turn;
             }
             // Counted under the lock, so that a worker that changes the queue after this check sees it.
             self.asleep.fetch_add(1, Ordering::Relaxed);
-            book = self.moved.wait(book).unwrap_or_else(PoisonError::into_inner);
+            tokens = self.moved.wait(tokens).unwrap_or_else(PoisonError::into_inner);
             self.asleep.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -265,19 +265,19 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
 
     fn read(&self, token: &mut Token, blocks: usize) -> Taken {
         let mut intake = lock(&self.intake);
-        if lock(&self.book).is_read() {
-            lock(&self.book).give_back();
+        if lock(&self.tokens).is_read() {
+            lock(&self.tokens).give_back();
             self.tell();
             return Taken::Nothing(Why::Ended);
         }
         token.last = intake.last();
         let taken = intake.next(&mut token.block, blocks);
-        let mut book = lock(&self.book);
+        let mut tokens = lock(&self.tokens);
         match taken {
-            Taken::Block | Taken::FileRange(_) => book.number(token),
+            Taken::Block | Taken::FileRange(_) => tokens.number(token),
             Taken::Nothing(why) => {
-                book.give_back();
-                book.read_no_more(why);
+                tokens.give_back();
+                tokens.read_no_more(why);
                 self.tell();
             }
         }
@@ -286,41 +286,41 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
 
     /// Queues a block, and passes on all that are next in order, unless another worker does so.
     fn hand_in(&self, token: Token) {
-        let mut book = lock(&self.book);
-        book.put(token);
-        if !book.begin_to_pass() {
+        let mut tokens = lock(&self.tokens);
+        tokens.put(token);
+        if !tokens.begin_to_pass() {
             return;
         }
-        while let Some(token) = book.next_in_order() {
+        while let Some(token) = tokens.next_in_order() {
             if self.shared.fold {
-                book.await_fold(token);
+                tokens.await_fold(token);
             } else {
-                drop(book);
+                drop(tokens);
                 let fed = {
                     let Rest { chain, sink } = &mut *lock(&self.rest);
                     chain.push_from(self.shared.front, &token.out, *sink)
                 };
-                book = lock(&self.book);
-                book.done(token);
+                tokens = lock(&self.tokens);
+                tokens.done(token);
                 if fed != Ok(Flow::More) {
-                    book.stop(fed);
+                    tokens.stop(fed);
                 }
             }
             self.tell();
         }
-        book.end_passing();
-        drop(book);
+        tokens.end_passing();
+        drop(tokens);
         self.tell();
     }
 
     fn fold(&self, lane: &mut Lane, mut token: Token) {
         let folded = lane.fold(&token.out);
-        let mut book = lock(&self.book);
+        let mut tokens = lock(&self.tokens);
         match folded {
-            Ok(_) => book.done(token),
+            Ok(_) => tokens.done(token),
             Err(mut interruptions) => {
                 token.out = interruptions.pop().map(|interruption| interruption.rest).unwrap_or_default();
-                book.refused(token);
+                tokens.refused(token);
             }
         }
         self.tell();

@@ -18,7 +18,7 @@ pub(super) struct Sequences {
 #[derive(Clone, Copy, Debug)]
 struct Sequence {
     rest: &'static [u8],
-    means: CollationRole,
+    resources: CollationRole,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ impl Sequences {
     }
 
     fn matched(&self, sequence: &Sequence, rest: &[u8]) -> Option<Element> {
-        match sequence.means {
+        match sequence.resources {
             CollationRole::One(element) => (sequence.rest == rest).then_some(element),
             CollationRole::UpTo(high, at) => {
                 let ((low, before), (last, same)) = (sequence.rest.split_last()?, rest.split_last()?);
@@ -99,7 +99,7 @@ impl Sequences {
             }
             for sequence in list {
                 let alone = sequence.rest.is_empty().then_some(byte as u8);
-                match (sequence.means, sequence.rest.last()) {
+                match (sequence.resources, sequence.rest.last()) {
                     (CollationRole::UpTo(high, at), Some(low)) => {
                         (0..=usize::from(high - low))
                             .for_each(|offset| each(self.indirect[at + offset], None));
@@ -130,11 +130,11 @@ fn read_list(what: i32, tables: &Tables) -> Option<Vec<Sequence>> {
             |index: usize| tables.extra.get(at + WORD + 1 + index * len..at + WORD + 1 + (index + 1) * len);
         let rest = bytes(0).filter(|rest| !rest.contains(&0))?;
         let is_range = meaning < 0;
-        let means = match is_range {
+        let resources = match is_range {
             false => CollationRole::One(meaning),
             true => read_range(rest, bytes(1)?, meaning.unsigned_abs() as usize, tables)?,
         };
-        list.push(Sequence { rest, means });
+        list.push(Sequence { rest, resources });
         if len == 0 {
             return (!is_range).then_some(list);
         }

@@ -18,7 +18,7 @@ pub(super) struct Exec {
     /// and reports it.
     unwritten: bool,
     failed: bool,
-    means: Resources,
+    resources: Resources,
     output_is_discarded: bool,
     /// The read buffer.
     block: Vec<u8>,
@@ -44,14 +44,14 @@ impl Exec {
             now: Now::Idle,
             unwritten: false,
             failed: false,
-            means: Resources::default(),
+            resources: Resources::default(),
             output_is_discarded: false,
             block: Vec::new(),
         }
     }
 
-    pub(super) fn attach(&mut self, means: &Resources) {
-        self.means = means.clone();
+    pub(super) fn attach(&mut self, resources: &Resources) {
+        self.resources = resources.clone();
     }
 
     pub(super) fn output_is_discarded(&mut self) {
@@ -89,7 +89,7 @@ impl Exec {
     pub(super) fn begin(&mut self, files: Vec<Vec<u8>>) {
         let run = match self.unwritten {
             true => None,
-            false => Run::new(&self.program, files.clone(), &self.means, self.output_is_discarded).ok(),
+            false => Run::new(&self.program, files.clone(), &self.resources, self.output_is_discarded).ok(),
         };
         self.now = match run {
             Some(run) => Now::Runs(Box::new(run), files),
@@ -98,7 +98,7 @@ impl Exec {
     }
 
     /// Continues the current run for a while. The walk formats error messages.
-    pub(super) fn resume(&mut self, stroll: &IncrementalWalk, out: &mut Vec<u8>, errors: &mut Vec<u8>) {
+    pub(super) fn resume(&mut self, walk: &IncrementalWalk, out: &mut Vec<u8>, errors: &mut Vec<u8>) {
         self.block.resize(BLOCK_BYTES, 0);
         self.now = match std::mem::replace(&mut self.now, Now::Idle) {
             Now::Idle | Now::Ran(_) => Now::Idle,
@@ -106,7 +106,7 @@ impl Exec {
             Now::Due(files) => match self.start(&files) {
                 Ok(real) => Now::Real(real),
                 Err(error) => {
-                    errors.extend(stroll.not_started(&error));
+                    errors.extend(walk.not_started(&error));
                     self.ended(1)
                 }
             },
@@ -117,7 +117,7 @@ impl Exec {
                 }
                 _ => match real.end() {
                     Ok(Ended::Signalled(signal, _)) => {
-                        errors.extend(stroll.killed(signal));
+                        errors.extend(walk.killed(signal));
                         self.ended(1)
                     }
                     ended => self.ended(ended.map_or(1, Ended::status)),
@@ -135,7 +135,7 @@ impl Exec {
     ) -> Now {
         let before = (out.len(), errors.len());
         let mut said = RunOutput { out, complaints: errors };
-        match run.resume(&self.means, &mut self.block, &mut said) {
+        match run.resume(&self.resources, &mut self.block, &mut said) {
             Ok(Progress::Paused) => Now::Runs(run, files),
             Ok(Progress::Ended(status)) => {
                 let idle = self.ended(status);
@@ -156,6 +156,6 @@ impl Exec {
 
     fn start(&self, files: &[Vec<u8>]) -> io::Result<Box<dyn Started>> {
         let nobody = || io::Error::other("nobody starts programs");
-        self.means.programs.as_ref().ok_or_else(nobody)?.start(self.program.args(files))
+        self.resources.programs.as_ref().ok_or_else(nobody)?.start(self.program.args(files))
     }
 }

@@ -8,14 +8,14 @@ use super::exec::Exec;
 pub(super) struct FindKernel {
     query: Option<Query>,
     /// Started in the process that runs it.
-    stroll: Option<IncrementalWalk>,
+    walk: Option<IncrementalWalk>,
     errors: Vec<u8>,
     exec: Option<Exec>,
 }
 
 impl FindKernel {
     pub(super) fn new(query: Query, exec: Option<Exec>) -> Self {
-        FindKernel { query: Some(query), stroll: None, errors: Vec::new(), exec }
+        FindKernel { query: Some(query), walk: None, errors: Vec::new(), exec }
     }
 }
 
@@ -24,9 +24,9 @@ impl Kernel for FindKernel {
         Framing::Bytes
     }
 
-    fn attach(&mut self, means: &Resources) {
+    fn attach(&mut self, resources: &Resources) {
         if let Some(exec) = &mut self.exec {
-            exec.attach(means);
+            exec.attach(resources);
         }
     }
 
@@ -42,14 +42,14 @@ impl Kernel for FindKernel {
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         if let Some(query) = self.query.take() {
-            self.stroll = Some(IncrementalWalk::new(query));
+            self.walk = Some(IncrementalWalk::new(query));
         }
-        let Some(stroll) = &mut self.stroll else { return Ok(Flow::Done) };
+        let Some(walk) = &mut self.walk else { return Ok(Flow::Done) };
         if let Some(exec) = self.exec.as_mut().filter(|exec| exec.is_busy()) {
-            exec.resume(stroll, out, &mut self.errors);
+            exec.resume(walk, out, &mut self.errors);
             return Ok(Flow::More);
         }
-        Ok(match (stroll.go_on(out, &mut self.errors), &mut self.exec) {
+        Ok(match (walk.go_on(out, &mut self.errors), &mut self.exec) {
             (NextEntry::Done, _) => Flow::Done,
             (NextEntry::Command(paths), Some(exec)) => {
                 exec.begin(paths);
@@ -73,6 +73,6 @@ impl Kernel for FindKernel {
 
     fn status(&self) -> i32 {
         let failed = self.exec.as_ref().is_some_and(Exec::failed);
-        self.stroll.as_ref().map_or(0, IncrementalWalk::status).max(i32::from(failed))
+        self.walk.as_ref().map_or(0, IncrementalWalk::status).max(i32::from(failed))
     }
 }

@@ -52,7 +52,7 @@ pub(super) struct XargsKernel {
     has_pending_output: bool,
     failed: bool,
     complaints: Vec<u8>,
-    means: Resources,
+    resources: Resources,
     output_is_discarded: bool,
     /// The read buffer for files.
     block: Vec<u8>,
@@ -76,7 +76,7 @@ impl XargsKernel {
             has_pending_output: false,
             failed: false,
             complaints: Vec::new(),
-            means: Resources::default(),
+            resources: Resources::default(),
             output_is_discarded: false,
             block: Vec::new(),
         }
@@ -168,7 +168,7 @@ impl XargsKernel {
             Runs::Program(_) if self.batch.is_empty() => return Err("a command that reads no file"),
             Runs::Program(program) => {
                 let files = std::mem::take(&mut self.batch);
-                let run = Run::new(program, files, &self.means, self.output_is_discarded)?;
+                let run = Run::new(program, files, &self.resources, self.output_is_discarded)?;
                 self.running = Some((run, next));
             }
         }
@@ -181,7 +181,7 @@ impl XargsKernel {
         self.block.resize(BLOCK_BYTES, 0);
         let before = out.len();
         let mut said = RunOutput { out, complaints: &mut self.complaints };
-        match run.resume(&self.means, &mut self.block, &mut said) {
+        match run.resume(&self.resources, &mut self.block, &mut said) {
             Ok(Progress::Paused) => Ok(false),
             Ok(Progress::Ended(status)) => {
                 self.failed |= status != 0;
@@ -274,8 +274,8 @@ impl Kernel for XargsKernel {
         Framing::Bytes
     }
 
-    fn attach(&mut self, means: &Resources) {
-        self.means = means.clone();
+    fn attach(&mut self, resources: &Resources) {
+        self.resources = resources.clone();
     }
 
     fn output_is_discarded(&mut self) {
