@@ -59,7 +59,7 @@ fn a_plan_for_programs() {
     let bytes = std::fs::metadata(dir.path().join("f")).expect("there").len();
     assert_eq!(value["pipelines"][0]["input_bytes"], bytes);
     assert_eq!(value["pipelines"][0]["plan"]["estimate"]["input_is_known"], true);
-    assert_eq!(value["pipelines"][1]["plan"]["segments"][1]["reason"], "od has no kernel");
+    assert_eq!(value["pipelines"][1]["plan"]["segments"][1]["reason"], "pelton has no native od");
     let stages = &value["pipelines"][1]["plan"]["stages"];
     assert_eq!(stages[0]["shown"], "tr a b < f");
     assert!(stages[0]["equals"].as_str().is_some_and(|tool| tool.starts_with("GNU coreutils ")), "{stages}");

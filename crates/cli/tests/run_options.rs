@@ -220,9 +220,9 @@ fn strict_underlines_what_would_stay_and_runs_nothing() {
         &words,
         &[
             "2 of 4 stages would not run natively; --strict runs nothing then",
-            "touch has no kernel",
+            "pelton has no native touch",
             "━",
-            "env has no kernel",
+            "pelton has no native env",
             "pelton explain",
         ],
     );

@@ -58,7 +58,7 @@ pub fn accept_with(
 ) -> Accept<Box<dyn Command>> {
     let shown = name.escape_ascii();
     let Some(tool) = lookup(name).filter(|tool| tool.has_kernel()) else {
-        return Declined::because(format!("{shown} has no kernel"));
+        return Declined::because(format!("pelton has no native {shown}"));
     };
     if !tool.serves(&context.implementation) {
         let what = context.implementation.describe();

@@ -24,7 +24,7 @@ impl Planned {
     /// ├─ one native pass, in place of 4 processes
     /// │  ├─ tr A-Z a-z               for cat f | tr A-Z a-z
     /// │  └─ sort the distinct lines  for sort | uniq -c; waits for the end of its input
-    /// └─ awk '{print $2}'            a process: awk has no kernel
+    /// └─ awk '{print $2}'            a process: pelton has no native awk
     ///
     /// Rewrites
     /// ✓ sort-uniq: identical lines are counted as they arrive, and only the distinct ones sorted
@@ -320,7 +320,7 @@ mod tests {
 ├─ one native pass, in place of 5 processes
 │  ├─ one byte map             for cat f g | tr a b | tr b c
 │  └─ sort the distinct lines  for sort | uniq -c; waits for the end of its input
-├─ nosuch -x 'y$'              a process: nosuch has no kernel
+├─ nosuch -x 'y$'              a process: pelton has no native nosuch
 ├─ sort -u g                   a process: it does not read the pipe, and what feeds it must see
 │                              that; waits for the end of its input
 └─ one native pass

@@ -548,7 +548,7 @@ impl StagePlan {
         }
         let Found { path, starts } = around
             .program_of(name)
-            .ok_or_else(|| format!("`{}` is not a program in PATH", String::from_utf8_lossy(name)))?;
+            .ok_or_else(|| format!("`{}` is not in PATH", String::from_utf8_lossy(name)))?;
         if !starts {
             // The shell reads it as a script, with the arguments that it has expanded by then.
             return Err(format!(

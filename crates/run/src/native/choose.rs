@@ -268,7 +268,7 @@ fn command_of(
     candidate.name = String::from_utf8_lossy(&name).into_owned();
     candidate.args = exec.argv.iter().skip(1).map(|arg| arg.as_bytes().to_vec()).collect();
     let Some(tool) = lookup(&name).filter(|tool| tool.has_kernel()) else {
-        return Declined::because(format!("{} has no kernel", String::from_utf8_lossy(&name)));
+        return Declined::because(format!("pelton has no native {}", String::from_utf8_lossy(&name)));
     };
     check_redirects(stage)?;
     let own =

@@ -60,7 +60,7 @@ impl Judge<'_> {
             return Err(format!("`{name}`, which is a function"));
         }
         if !pelton_commands::lookup(name.as_bytes()).is_some_and(|tool| tool.has_kernel()) {
-            return Err(format!("`{name}`, which has no kernel"));
+            return Err(format!("`{name}`: pelton has no native {name}"));
         }
         if crate::is_builtin(&name) {
             return Err(format!("`{name}`, which the shell has built in"));

@@ -110,7 +110,7 @@ fn what_is_called_is_told() {
     let told: Vec<_> = all.iter().map(|one| (one.line, one.called, one.stages)).collect();
     assert_eq!(told, [(1, 2, 2), (1, 2, 4), (2, 0, 2)]);
     assert_eq!(all[0].reason, None);
-    assert_eq!(all[1].reason.as_deref(), Some("`foo`, which has no kernel"));
+    assert_eq!(all[1].reason.as_deref(), Some("`foo`: pelton has no native foo"));
 }
 
 /// Whatever `$x` is, `sort -R` and `sort --debug` have no kernel.
