@@ -75,46 +75,8 @@ fn original_awk_write_error(caller: &Caller, _failure: &WriteFailure) -> (String
     (format!("{}: write error on /dev/stdout\n source line number 1\n", caller.called), 2)
 }
 
-/// The tool row of `awk`.
-pub(crate) static AWK: Tool = Tool {
-    name: "awk",
-    family: Family::Mawk,
-    alternatives: &[&GAWK, &ORIGINAL_AWK],
-    accept: Acceptor::WithScripts(super::accept),
-    split: Some(super::stateless),
-    in_process: InProcess::Never,
-    only_prints,
-    io_errors: MAWK_ERRORS,
-    standard_output: StandardOutput::Buffered,
-    unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::SocketInput],
-    probes: &[],
-    cost: |_| Rate::real(2.2, 0.3),
-    grammar: Grammar::reader(PROGRAMS, &[]),
-};
-
-/// The tool row of `gawk`.
-pub(crate) static GAWK: Tool = Tool {
-    name: "gawk",
-    family: Family::Gawk,
-    alternatives: &[],
-    accept: Acceptor::WithScripts(super::accept_gawk),
-    split: Some(super::stateless),
-    in_process: InProcess::Never,
-    only_prints,
-    io_errors: IoErrors {
-        catalogue: Some("gawk"),
-        write: gawk_write_error,
-        read: io_errors::fatal_read_error,
-    },
-    standard_output: StandardOutput::Buffered,
-    unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::SocketInput],
-    probes: &[],
-    cost: |_| Rate::real(2.2, 0.3),
-    grammar: Grammar::reader(PROGRAMS, &[]),
-};
-
-/// The tool row of `mawk`.
-pub(crate) static MAWK: Tool = Tool {
+/// The row of mawk. Rows of other awks state only what differs.
+const BASE: Tool = Tool {
     name: "mawk",
     family: Family::Mawk,
     alternatives: &[],
@@ -130,36 +92,41 @@ pub(crate) static MAWK: Tool = Tool {
     grammar: Grammar::reader(PROGRAMS, &[]),
 };
 
-/// The tool row of `nawk`.
-pub(crate) static NAWK: Tool = Tool {
-    name: "nawk",
+const ORIGINAL: Tool = Tool {
+    name: "original-awk",
     family: Family::OriginalAwk,
-    alternatives: &[],
     accept: Acceptor::WithScripts(super::accept_original),
-    split: Some(super::stateless),
-    in_process: InProcess::Never,
-    only_prints,
     io_errors: ORIGINAL_AWK_ERRORS,
-    standard_output: StandardOutput::Buffered,
-    unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::SocketInput],
-    probes: &[],
     cost: |_| Rate::real(7.8, 0.3),
-    grammar: Grammar::reader(PROGRAMS, &[]),
+    ..BASE
+};
+
+/// The tool row of `mawk`.
+pub(crate) static MAWK: Tool = BASE;
+
+/// The tool row of `awk`, which may be any of them.
+pub(crate) static AWK: Tool = Tool {
+    name: "awk",
+    alternatives: &[&GAWK, &ORIGINAL_AWK],
+    accept: Acceptor::WithScripts(super::accept),
+    ..BASE
+};
+
+/// The tool row of `gawk`.
+pub(crate) static GAWK: Tool = Tool {
+    name: "gawk",
+    family: Family::Gawk,
+    accept: Acceptor::WithScripts(super::accept_gawk),
+    io_errors: IoErrors {
+        catalogue: Some("gawk"),
+        write: gawk_write_error,
+        read: io_errors::fatal_read_error,
+    },
+    ..BASE
 };
 
 /// The tool row of `original-awk`.
-pub(crate) static ORIGINAL_AWK: Tool = Tool {
-    name: "original-awk",
-    family: Family::OriginalAwk,
-    alternatives: &[],
-    accept: Acceptor::WithScripts(super::accept_original),
-    split: Some(super::stateless),
-    in_process: InProcess::Never,
-    only_prints,
-    io_errors: ORIGINAL_AWK_ERRORS,
-    standard_output: StandardOutput::Buffered,
-    unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::SocketInput],
-    probes: &[],
-    cost: |_| Rate::real(7.8, 0.3),
-    grammar: Grammar::reader(PROGRAMS, &[]),
-};
+pub(crate) static ORIGINAL_AWK: Tool = ORIGINAL;
+
+/// The tool row of `nawk`.
+pub(crate) static NAWK: Tool = Tool { name: "nawk", ..ORIGINAL };
