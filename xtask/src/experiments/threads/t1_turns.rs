@@ -87,11 +87,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
     finding.count(&NONE, quiet, of_quiet, || "an alarm without cause".to_owned());
     compare(finding, &times);
     if let Some(python) = programs::python() {
-        shown(
-            lab,
-            finding,
-            &["time", "--threads", python, "count.py", "threads", "4", lab.size("6000000", "3000000")],
-        )?;
+        shown(lab, finding, &["time", "--threads", python, "count.py", "threads", "4", "6000000"])?;
     }
     Ok(())
 }
@@ -112,7 +108,7 @@ fn compare(finding: &mut Finding, times: &[(&str, f64, f64)]) {
 }
 
 fn cases(lab: &Lab, finding: &mut Finding) -> Outcome<Vec<Case>> {
-    let (rounds, many) = lab.size(("6000000", "2500000000"), ("3000000", "600000000"));
+    let (rounds, many) = lab.size(("6000000", "2500000000"), ("6000000", "600000000"));
     let mut cases = Vec::new();
     let mut add = |name, published, takes_turns, words: Vec<String>| {
         cases.push(Case { name, words, takes_turns, published })
