@@ -145,7 +145,7 @@ fn what_is_left_running_goes_on() {
     assert!(out.status.success());
     assert_eq!(inside["still_running"].as_u64().map(|n| n > 0), Some(true), "{inside:#}");
     let late = dir.path().join("late");
-    wait_until("what was left running goes on", || late.exists());
+    wait_until("the background process writes its file", || late.exists());
 }
 
 #[test]

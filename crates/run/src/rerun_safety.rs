@@ -75,7 +75,7 @@ fn more_than_print(stage: &StagePlan, around: &Surroundings<'_>) -> Option<Strin
 const BUILTIN_PRINTERS: [&str; 5] = ["echo", "printf", "pwd", "test", "["];
 
 /// Programs without a tool row that only read and print, with any arguments.
-const PRINTERS: [&str; 44] = [
+const PRINTERS: [&str; 43] = [
     "[",
     "b2sum",
     "base32",
@@ -113,7 +113,6 @@ const PRINTERS: [&str; 44] = [
     "strings",
     "sum",
     "test",
-    "tsort",
     "uname",
     "yes",
     "zcat",
@@ -129,7 +128,7 @@ fn only_prints(name: &str, args: &[&str]) -> Result<(), String> {
         (Some(tool), _) => (tool.only_prints)(args),
         (None, "date") => !has("-s") && !has("--s"),
         // An option may be among other letters: any `o` after a dash counts.
-        (None, "shuf" | "iconv") => !args.iter().any(|arg| arg.starts_with('-') && arg.contains('o')),
+        (None, "iconv") => !args.iter().any(|arg| arg.starts_with('-') && arg.contains('o')),
         (None, name) => PRINTERS.contains(&name),
     };
     if harmless {

@@ -158,7 +158,7 @@ fn index_by(
     }
 }
 
-/// One step, of which the first `length` bytes are valid; the others are spaces.
+/// One step. The first `length` bytes are valid; the others are spaces.
 #[inline(always)]
 fn step(
     masks: &Masks,

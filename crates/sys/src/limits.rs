@@ -56,6 +56,11 @@ pub fn file_bytes() -> Option<u64> {
     soft_bytes(libc::RLIMIT_FSIZE)
 }
 
+/// Whether files may not grow to this many bytes (RLIMIT_FSIZE).
+pub fn has_file_limit_below(bytes: u64) -> bool {
+    file_bytes().is_some_and(|limit| limit < bytes)
+}
+
 /// Returns the soft limit on a resource, if there is one.
 pub(crate) fn soft_bytes(resource: libc::__rlimit_resource_t) -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

@@ -313,7 +313,7 @@ fn files<'a>(parsed: &Parsed<'a, Id>, scripts: Scripts<'_>) -> Accept<Vec<(&'a [
     names.map(read).collect()
 }
 
-/// Returns the expressions in a file, of which the last may lack its terminator. No expression differs from
+/// Returns the expressions in a file. The last may lack its terminator. No expression differs from
 /// an empty one.
 fn lines(text: &[u8]) -> Option<&[u8]> {
     (!text.is_empty()).then(|| text.strip_suffix(b"\n").unwrap_or(text))

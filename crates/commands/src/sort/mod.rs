@@ -45,7 +45,7 @@ use crate::tool::cost::{self, Rate};
 use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
-use crate::tool::row::{Acceptor, InProcess, Tool, is_letters_with};
+use crate::tool::row::{Acceptor, InProcess, Tool, without_output_file};
 use pelton_stream::Kernel;
 use std::io;
 
@@ -66,7 +66,7 @@ pub(crate) static TOOL: Tool = Tool {
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: true },
-    only_prints,
+    only_prints: without_output_file,
     io_errors: IoErrors { write: write_error, read: read_error, ..IoErrors::COREUTILS },
     standard_output: StandardOutput::Buffered,
     unsuitable: &[],
@@ -112,11 +112,6 @@ pub(crate) static TOOL: Tool = Tool {
         ],
     ),
 };
-
-/// Whether it writes no file. An option may be among other letters: any `o` after a dash counts.
-fn only_prints(args: &[&str]) -> bool {
-    !args.iter().any(|arg| arg.starts_with("--o") || is_letters_with(arg, 'o'))
-}
 
 fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
     let what =

@@ -103,31 +103,22 @@ impl Caller {
 
     /// Returns the message and the status where standard output cannot be written.
     pub fn write_error(&self, failure: &WriteFailure) -> (String, i32) {
-        self.io_errors()
-            .map_or(write_error_at_close as fn(&Caller, &WriteFailure) -> (String, i32), |e| e.write)(
-            self, failure,
-        )
+        (self.io_errors().write)(self, failure)
     }
 
     /// Returns what happens where an input (`None`: standard input) cannot be read to its end.
     pub fn read_error(&self, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
-        match self.io_errors() {
-            Some(errors) => (errors.read)(self, input, error),
-            None => read_error(self, input, error),
-        }
+        (self.io_errors().read)(self, input, error)
     }
 
-    fn io_errors(&self) -> Option<&'static IoErrors> {
-        self.tool.map(|tool| &tool.io_errors)
-    }
-
-    fn catalogue(&self) -> Option<&'static str> {
-        self.io_errors().map_or(Some("coreutils"), |errors| errors.catalogue)
+    /// Returns the functions of its tool; those of coreutils for an unknown one.
+    fn io_errors(&self) -> &'static IoErrors {
+        self.tool.map_or(&IoErrors::COREUTILS, |tool| &tool.io_errors)
     }
 
     /// Returns the reason of an error in the words of this tool.
     pub(crate) fn reason(&self, error: &io::Error) -> String {
-        match self.catalogue() {
+        match self.io_errors().catalogue {
             Some(_) => reason(error, &self.messages),
             None => untranslated(error),
         }
@@ -135,7 +126,8 @@ impl Caller {
 
     /// Translates one of its texts.
     pub(crate) fn translated(&self, text: &str) -> String {
-        self.catalogue().map_or_else(|| text.to_owned(), |name| translation(&self.messages, name, text))
+        let catalogue = self.io_errors().catalogue;
+        catalogue.map_or_else(|| text.to_owned(), |name| translation(&self.messages, name, text))
     }
 }
 

@@ -125,3 +125,9 @@ pub(crate) fn never(_args: &[&str]) -> bool {
 pub(crate) fn is_letters_with(arg: &str, letter: char) -> bool {
     arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letter)
 }
+
+/// Accepts arguments without an output file (`-o`), for [`Tool::only_prints`]. An option may stand among letters: any
+/// `o` behind a dash is too near to one.
+pub(crate) fn without_output_file(args: &[&str]) -> bool {
+    !args.iter().any(|arg| arg.starts_with("--o") || is_letters_with(arg, 'o'))
+}

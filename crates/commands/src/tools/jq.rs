@@ -8,7 +8,7 @@
 
 use crate::Family;
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse};
-use crate::tool::cost::{self};
+use crate::tool::cost;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};

@@ -4,7 +4,7 @@
 //! ([`Command::kernel_for_text`]). All formats except `--lines` and `--gron` run as a process.
 
 use crate::Family;
-use crate::tool::cost::{self};
+use crate::tool::cost;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
 use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, never};
@@ -62,7 +62,7 @@ fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unrea
     Unreadable::goes_on(format!("{}: cannot read {name}: {}\n", caller.called, caller.reason(error)), 2)
 }
 
-/// Parses the arguments, of which the first is pelton's subcommand.
+/// Parses the arguments. The first is pelton's subcommand.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
     let Some((_, args)) = args.split_first().filter(|(verb, _)| *verb == b"json") else {
         return Declined::because("only its verb json has a kernel");

@@ -13,7 +13,7 @@ use crate::tool::cost::Rate;
 use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput, fatal_read_error};
-use crate::tool::row::{Acceptor, InProcess, Tool, is_letters_with};
+use crate::tool::row::{Acceptor, InProcess, Tool, without_output_file};
 use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Scripts, Touches};
 
 /// All that pelton knows of `shuf`.
@@ -24,7 +24,7 @@ pub(crate) static TOOL: Tool = Tool {
     accept: Acceptor::WithScripts(accept),
     split: None,
     in_process: InProcess::Never,
-    only_prints,
+    only_prints: without_output_file,
     io_errors: IoErrors { read: fatal_read_error, ..IoErrors::COREUTILS },
     standard_output: StandardOutput::Buffered,
     unsuitable: &[],
@@ -37,11 +37,6 @@ pub(crate) static TOOL: Tool = Tool {
         operands: &[""],
     },
 };
-
-/// An option may stand among letters: any `o` behind a dash is too near to one.
-fn only_prints(args: &[&str]) -> bool {
-    !args.iter().any(|arg| arg.starts_with("--o") || is_letters_with(arg, 'o'))
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Id {

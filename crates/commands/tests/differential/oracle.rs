@@ -89,7 +89,7 @@ impl Oracle {
         let guard = self.watchdog.over(child.id());
         let output = std::thread::scope(|scope| {
             match feed {
-                // What fits into a pipe needs nobody who is blocked on write.
+                // A pipe takes this much without a reader.
                 Some(mut pipe) if stdin.len() <= PIPE_BYTES => drop(pipe.write_all(stdin)),
                 Some(mut pipe) => drop(scope.spawn(move || pipe.write_all(stdin))),
                 None => {}

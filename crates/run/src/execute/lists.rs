@@ -6,15 +6,15 @@ use crate::environ::Environment;
 use crate::jobs;
 use crate::native::{self, Unit};
 use crate::plan::{ListItem, PipelinePlan, Request, ShellOption};
-use crate::progress::{self};
+use crate::progress;
 use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_commands::detect::Detector;
 use pelton_plan::Switches;
 use pelton_syntax::{Connector, Dialect};
-use pelton_sys::signals::{self};
+use pelton_sys::signals;
 use pelton_sys::spawn::{self, Action, Tie};
 use pelton_sys::wait::Ended;
-use std::io::{self};
+use std::io;
 
 /// The shell state between pipelines.
 pub(super) struct ShellState<'a> {

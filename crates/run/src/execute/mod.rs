@@ -21,7 +21,7 @@ use pelton_syntax::Dialect;
 use pelton_sys::follow::LinePlace;
 use pelton_sys::pipe;
 use pelton_sys::spawn::{self, Action, Child, Exec, OpenMode, Redirection};
-use pelton_sys::wait::{self};
+use pelton_sys::wait;
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::fd::AsFd;

@@ -3,12 +3,12 @@
 use super::Execution;
 use super::spawning::Start;
 use super::supervision::Runner;
-use crate::native::{self};
+use crate::native;
 use crate::rows::{Described, EndedProcess, Rows};
 use pelton_observe::{Finished, Watched};
 use pelton_record::{Observer, Pipeline, Span};
 use pelton_sys::clock;
-use pelton_sys::procfs::{self};
+use pelton_sys::procfs;
 use pelton_sys::wait::{self, Ended};
 use std::io;
 use std::ops::Range;

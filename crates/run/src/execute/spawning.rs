@@ -6,7 +6,7 @@ use super::recording::stage_ends;
 use super::supervision::Runner;
 use crate::native::{self, Native, PassCounters, Unit};
 use crate::plan::PipelinePlan;
-use crate::progress::{self};
+use crate::progress;
 use crate::rows::{Account, Described};
 use crate::stage::{Ends, StagePlan, Surroundings};
 use pelton_observe::inside::Family;

@@ -60,7 +60,7 @@ impl Runner {
         if observing.measures() {
             // Without it, only orphans are missed: not worth failing for.
             let _ = wait::become_subreaper();
-            // A sampler that waits for a CPU misses who has it.
+            // A sampler that waits for a CPU misses the processes that have it.
             pelton_sys::sched::wake_soon();
             pelton_sys::limits::raise_descriptors();
         }

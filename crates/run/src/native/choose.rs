@@ -406,7 +406,7 @@ fn check_temporary(files: TemporaryFiles<'_>, environment: &[CString]) -> Accept
     // More than a pipe or a small file needs. A nearly full disk and a larger file are the user's
     // responsibility.
     const ROOM_BYTES: u64 = 256 << 20;
-    if files != TemporaryFiles::None && limits::file_bytes().is_some_and(|limit| limit < SMALL_LIMIT_BYTES) {
+    if files != TemporaryFiles::None && limits::has_file_limit_below(SMALL_LIMIT_BYTES) {
         return Declined::because("a limit on the size of files, which its temporary files may meet");
     }
     let own = environment.iter().find_map(|pair| pair.as_bytes().strip_prefix(b"TMPDIR="));
@@ -445,15 +445,14 @@ fn check_environment(tool: &Tool, environment: &[CString]) -> Accept<()> {
             |pair: &CString| pair.as_bytes().strip_prefix(name.as_bytes()).map(|rest| rest.starts_with(b"="));
         environment.iter().any(|pair| value(pair) == Some(true))
     };
-    for circumstance in tool.unsuitable {
-        match circumstance {
-            Unsuitable::Variable(name) if is_set(name) => {
-                return Declined::because(format!("{name} in the environment"));
-            }
-            _ => {}
-        }
+    let variable = |circumstance: &Unsuitable| match circumstance {
+        Unsuitable::Variable(name) => Some(*name),
+        _ => None,
+    };
+    match tool.unsuitable.iter().filter_map(variable).find(|name| is_set(name)) {
+        Some(name) => Declined::because(format!("{name} in the environment")),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Accepts only plain file redirections of standard input and standard output.

@@ -280,7 +280,7 @@ pub fn may_be_refused(own: &[Redirection], position: Position, limit_bytes: u64)
     const HARMLESS: [&str; 3] = ["/dev/null", "/dev/tty", "/dev/zero"];
     let Some(output) = output_file(own, position) else { return false };
     if !output.file_type().is_char_device() {
-        return output.is_file() && pelton_sys::limits::file_bytes().is_some_and(|limit| limit < limit_bytes);
+        return output.is_file() && pelton_sys::limits::has_file_limit_below(limit_bytes);
     }
     let same = |name: &&str| std::fs::metadata(name).is_ok_and(|file| file.rdev() == output.rdev());
     let own_terminal =

@@ -85,7 +85,7 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     if let Some(reason) = few_descriptors(request) {
         return Err(reason.into());
     }
-    if limits::file_bytes().is_some_and(|limit| limit < SMALL_LIMIT_BYTES) {
+    if limits::has_file_limit_below(SMALL_LIMIT_BYTES) {
         return Err("a limit on the size of files: the shell shows the text of what it ends".into());
     }
     let dialect = request.shell.dialect.ok_or("the shell, whose grammar is not modelled")?;

@@ -6,7 +6,7 @@ mod exec;
 mod kernel;
 
 use crate::Family;
-use crate::tool::cost::{self};
+use crate::tool::cost;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable};
