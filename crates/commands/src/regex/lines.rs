@@ -375,11 +375,23 @@ impl Length {
     /// Counts matching lines. `maybe` decides unknown cases.
     fn count(&self, block: &[u8], mut maybe: impl FnMut(Range<usize>) -> bool) -> u64 {
         let (mut count, mut start) = (0, 0);
-        while start < block.len() {
-            let end = memchr(b'\n', &block[start..]).map_or(block.len(), |end| start + end);
+        let mut line = |end: usize| {
             let matches = self.judge(&block[start..end]).unwrap_or_else(|| maybe(start..end));
             count += u64::from(matches);
             start = end + 1;
+        };
+        for (index, part) in block.chunks(WORDS * STEP).enumerate() {
+            let mut ends = [0; WORDS];
+            bits::equal(part, b'\n', &mut ends[..part.len().div_ceil(STEP)]);
+            for (word, ends) in ends.iter_mut().enumerate() {
+                while *ends != 0 {
+                    line((index * WORDS + word) * STEP + ends.trailing_zeros() as usize);
+                    *ends &= *ends - 1;
+                }
+            }
+        }
+        if !block.is_empty() && !block.ends_with(b"\n") {
+            line(block.len());
         }
         count
     }

@@ -144,6 +144,21 @@ impl Node {
         }
     }
 
+    /// Whether every match can only end at the end of a line.
+    pub(super) fn ends_line(&self) -> bool {
+        match self {
+            Node::Look(look) => *look == Look::LineEnd,
+            Node::Group(_, body) => body.ends_line(),
+            Node::Concat(parts) => {
+                let anchor = parts.iter().rposition(Node::ends_line);
+                anchor.is_some_and(|at| parts[at + 1..].iter().all(|part| part.fixed_len() == Some(0)))
+            }
+            Node::Either(branches) => branches.iter().all(Node::ends_line),
+            Node::Repeat { body, min, .. } => *min > 0 && body.ends_line(),
+            Node::Empty | Node::Set(_) => false,
+        }
+    }
+
     /// Whether nothing comes before any `^`, and nothing after any `$`.
     pub(super) fn anchors_are_outermost(&self, first: bool, last: bool) -> bool {
         match self {

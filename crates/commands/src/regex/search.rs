@@ -15,7 +15,7 @@ use super::hir::Dialect;
 use super::lines::Lines;
 use super::literal;
 use super::members::Members;
-use super::node::Node;
+use super::node::{Look, Node};
 use super::run::Run;
 use super::start::Start;
 use super::{GaveUp, Shape};
@@ -49,6 +49,12 @@ enum MatchStrategy {
     LineStart {
         literals: Option<Literals>,
         distrust: u32,
+    },
+    /// It takes these many bytes, up to the end of a line.
+    LineEnd {
+        bytes: usize,
+        /// Whether every line's end is a match.
+        always: bool,
     },
     Nothing,
 }
@@ -138,11 +144,19 @@ impl MatchStrategy {
                 literal::required(node, utf8).map(|strings| Literals::new(&strings)).transpose()?;
             return Ok(MatchStrategy::LineStart { literals, distrust: 0 });
         }
+        let required = literal::required(node, utf8);
+        let is_selective = required.iter().flatten().all(|string| string.len() > 1);
+        if node.ends_line()
+            && let Some(bytes) = fixed_bytes(node, utf8)
+            && !(required.is_some() && is_selective)
+        {
+            return Ok(MatchStrategy::LineEnd { bytes, always: *node == Node::Look(Look::LineEnd) });
+        }
         if let Some(bytes) = literal::required_set(node, utf8) {
             let literals = Literals::Set(Arc::new(Members::new(|byte| bytes.contains(&byte))));
             return Ok(MatchStrategy::Contains { literals, distrust: 0 });
         }
-        Ok(match literal::required(node, utf8) {
+        Ok(match required {
             Some(strings) => MatchStrategy::Contains { literals: Literals::new(&strings)?, distrust: 0 },
             None => MatchStrategy::Nothing,
         })
@@ -162,7 +176,7 @@ impl MatchStrategy {
                 Literals::Few(_) => lines.suffice(),
                 _ => true,
             },
-            MatchStrategy::LineStart { .. } | MatchStrategy::Nothing => true,
+            MatchStrategy::LineStart { .. } | MatchStrategy::LineEnd { .. } | MatchStrategy::Nothing => true,
         }
     }
 
@@ -182,11 +196,15 @@ impl MatchStrategy {
     }
 }
 
+/// Returns the length of all matches in bytes, if fixed.
+fn fixed_bytes(node: &Node, utf8: bool) -> Option<usize> {
+    if utf8 && !node.is_ascii() { None } else { node.fixed_len() }
+}
+
 impl Searcher {
     pub(super) fn new(node: &Node, dialect: Dialect) -> Accept<Searcher> {
         let plan = MatchStrategy::new(node, dialect.utf8, dialect.newline_ends)?;
-        let bytes = if dialect.utf8 && !node.is_ascii() { None } else { node.fixed_len() };
-        let engine = Engine::new(&dialect.translate(node), bytes)?;
+        let engine = Engine::new(&dialect.translate(node), fixed_bytes(node, dialect.utf8))?;
         let lines =
             Lines::new(node, dialect.utf8).filter(|lines| dialect.newline_ends && plan.gives_way(lines));
         Ok(Searcher { engine, plan, lines, newline_ends: dialect.newline_ends, linear: !node.may_look_far() })
@@ -216,7 +234,13 @@ impl Searcher {
     }
 
     pub(super) fn never_gives_up(&self) -> bool {
-        matches!(self.plan, MatchStrategy::Exact(_) | MatchStrategy::Run(_) | MatchStrategy::Start(_))
+        matches!(
+            self.plan,
+            MatchStrategy::Exact(_)
+                | MatchStrategy::Run(_)
+                | MatchStrategy::Start(_)
+                | MatchStrategy::LineEnd { .. }
+        )
     }
 
     pub(super) fn is_match(&mut self, text: &[u8], line: Range<usize>) -> bool {
@@ -225,6 +249,8 @@ impl Searcher {
             MatchStrategy::Run(run) => run.find(text, line).is_some(),
             MatchStrategy::Start(start) => start.first(text, line).is_some(),
             MatchStrategy::LineStart { .. } => self.engine.matches_at(text, line),
+            MatchStrategy::LineEnd { .. } if !self.newline_ends => self.find_at_line_end(text, line).is_some(),
+            MatchStrategy::LineEnd { .. } => self.engine.first_end(text, line).is_some(),
             MatchStrategy::Contains { literals, .. } if literals.find(text, line.clone()).is_none() => false,
             MatchStrategy::Contains { .. } | MatchStrategy::Nothing => {
                 self.engine.first_end(text, line).is_some()
@@ -238,6 +264,7 @@ impl Searcher {
             MatchStrategy::Run(run) => Ok(run.find(text, span)),
             MatchStrategy::Start(start) => Ok(start.find(&mut self.engine, text, span)),
             MatchStrategy::LineStart { .. } => Ok(self.find_at_line_start(text, span)),
+            MatchStrategy::LineEnd { .. } => Ok(self.find_at_line_end(text, span)),
             MatchStrategy::Contains { distrust, .. } if self.newline_ends && *distrust < DISTRUST_MAX => {
                 self.find_around_literal(text, span)
             }
@@ -276,6 +303,24 @@ impl Searcher {
                 return None;
             }
             at += memchr(b'\n', &text[at..span.end])? + 1;
+        }
+    }
+
+    /// Looks only where a match can be: right before each end of a line.
+    fn find_at_line_end(&mut self, text: &[u8], span: Range<usize>) -> Option<(usize, usize)> {
+        let MatchStrategy::LineEnd { bytes, always } = self.plan else { return None };
+        let mut at = span.start;
+        loop {
+            let newline = if self.newline_ends { memchr(b'\n', &text[at..span.end]) } else { None };
+            let end = newline.map_or(span.end, |offset| at + offset);
+            let is_end = end == text.len() || self.newline_ends && text[end] == b'\n';
+            if is_end
+                && let Some(start) = end.checked_sub(bytes).filter(|start| *start >= at)
+                && (always || self.engine.matches_at(text, start..end))
+            {
+                return Some((start, end));
+            }
+            at = newline.map(|_| end + 1)?;
         }
     }
 
@@ -337,7 +382,7 @@ impl Searcher {
                     literals.find(block, at..block.len())?.0
                 }
                 MatchStrategy::LineStart { .. } => at,
-                MatchStrategy::Contains { .. } | MatchStrategy::Nothing => {
+                MatchStrategy::Contains { .. } | MatchStrategy::LineEnd { .. } | MatchStrategy::Nothing => {
                     self.engine.first_end(block, at..block.len())?
                 }
             };
@@ -366,9 +411,10 @@ impl Searcher {
                 count_hits(block, wanted, |at| run.find(block, rest(at)).map(|found| found.0))
             }
             MatchStrategy::Start(start) => count_hits(block, wanted, |at| start.first(block, rest(at))),
-            MatchStrategy::Contains { .. } | MatchStrategy::LineStart { .. } | MatchStrategy::Nothing => {
-                self.count_one_by_one(block, wanted)
-            }
+            MatchStrategy::Contains { .. }
+            | MatchStrategy::LineStart { .. }
+            | MatchStrategy::LineEnd { .. }
+            | MatchStrategy::Nothing => self.count_one_by_one(block, wanted),
         }
     }
 
@@ -401,6 +447,7 @@ impl Searcher {
             MatchStrategy::Exact(_)
             | MatchStrategy::Run(_)
             | MatchStrategy::Start(_)
+            | MatchStrategy::LineEnd { .. }
             | MatchStrategy::Nothing => true,
             MatchStrategy::LineStart { literals, distrust } => {
                 if literals.is_some() && *distrust < DISTRUST_MAX {

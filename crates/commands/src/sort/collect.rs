@@ -33,10 +33,17 @@ const SHARES: usize = 4;
 const WAVES_MIN: usize = 4;
 /// Bytes reserved beyond the expected size.
 const SPARE_BYTES: usize = 64 << 10;
+/// Lines before a first, lenient evaluation of counting: of ten thousand distinct lines that come at random,
+/// about 91 % of the first 2,048 are new; and with more, the next evaluation would end counting.
+const EARLY_LINES: usize = 1 << 11;
+const EARLY_NEW_PERCENT_MAX: usize = 92;
 /// Lines per evaluation of counting.
 const TRIAL_LINES: usize = 1 << 14;
 /// After this many lines counting is final: a switch would list them all.
 const TRUSTED_LINES: usize = 1 << 22;
+/// Fewer bytes are listed where only the lines tell whether counting is right: asking needs all of a locale's
+/// weights.
+const UNDECIDED_BYTES_MAX: usize = 32 << 10;
 
 /// Collects lines into sorted runs.
 #[derive(Debug)]
@@ -49,6 +56,8 @@ pub(crate) struct Collector {
     /// Lines with NaN in the sealed runs.
     nans: usize,
     building: Building,
+    /// Whether the lines so far are too few to ask whether counting is right (see [`UNDECIDED_BYTES_MAX`]).
+    undecided: bool,
     runs: Vec<SortedRun>,
     helpers: Helpers,
     /// The spill directory.
@@ -74,13 +83,20 @@ enum Building {
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     lines: usize,
+    was_judged_early: bool,
     judged_lines: usize,
     judged_distinct: usize,
 }
 
 impl Trial {
-    /// Whether more than half of the lines since the last evaluation are new.
+    /// Whether nearly all lines at the beginning are new, or more than half of those since the last evaluation.
     fn failed(&mut self, distinct: usize) -> bool {
+        if !self.was_judged_early && self.lines >= EARLY_LINES {
+            self.was_judged_early = true;
+            if distinct * 100 > self.lines * EARLY_NEW_PERCENT_MAX {
+                return true;
+            }
+        }
         let lines = self.lines - self.judged_lines;
         if lines < TRIAL_LINES || self.lines > TRUSTED_LINES {
             return false;
@@ -95,9 +111,14 @@ impl Collector {
     /// Makes a collector for this order. With `unique`, only the first of equal lines is kept.
     pub(crate) fn new(order: LineOrder, terminator: u8, unique: bool) -> Self {
         let helpers = Helpers::default();
-        let building = Building::new(&order, terminator, unique, &helpers);
+        let undecided = !unique && order.is_total_if_alone() && !order.is_total() && !order.may_meet_nan();
+        let building = match undecided {
+            true => Building::Listing(Lines::new(&order, terminator, &helpers)),
+            false => Building::new(&order, terminator, unique, &helpers),
+        };
         let length = LineLength::new();
         Collector {
+            undecided,
             order,
             terminator,
             unique,
@@ -228,6 +249,9 @@ impl Collector {
         if self.building.bytes() + text.len() > self.run_bytes {
             self.seal();
         }
+        if self.undecided && self.building.bytes() + text.len() > UNDECIDED_BYTES_MAX {
+            self.decide();
+        }
         if matches!(self.building, Building::Counting { .. }) && !self.may_count(text) {
             self.give_up_counting();
         }
@@ -245,6 +269,17 @@ impl Collector {
         }
     }
 
+    /// Tries to count, from the first line on.
+    fn decide(&mut self) {
+        self.undecided = false;
+        let next = Building::new(&self.order, self.terminator, self.unique, &self.helpers);
+        if let Building::Listing(lines) = std::mem::replace(&mut self.building, next)
+            && lines.bytes() > 0
+        {
+            self.push_lines(lines.text());
+        }
+    }
+
     /// Returns the size of a shared read.
     fn wave_bytes(&self) -> usize {
         wave_bytes(&self.helpers, self.place.as_ref().map(SpillDirectory::memory_bytes))
@@ -255,10 +290,11 @@ impl Collector {
     pub(crate) fn prefers_reading_itself(&self, bytes: u64) -> bool {
         // The first block shows the length of lines. Available memory is checked last: that reads files.
         matches!(self.building, Building::Listing(_))
+            && !self.undecided
             && self.building.bytes() > 0
             && !self.order.may_meet_nan()
             && self.helpers.may_help()
-            && bytes >= wave_bytes(&self.helpers, None) as u64 / 4
+            && bytes >= wave_bytes(&self.helpers, None) as u64 / 2
             && self.place.as_ref().is_none_or(|place| place.memory_bytes() / WAVES_MIN >= self.wave_bytes())
     }
 
@@ -294,6 +330,9 @@ impl Collector {
     /// Sets the size of the inputs.
     pub(crate) fn expect(&mut self, bytes: u64) {
         self.expected_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        if self.undecided && self.expected_bytes > UNDECIDED_BYTES_MAX {
+            self.decide();
+        }
         self.make_room();
     }
 
@@ -423,6 +462,7 @@ impl Collector {
 
     /// Ends the current run.
     fn seal(&mut self) {
+        self.undecided = false;
         self.nans += self.building.nans();
         let next = Building::new(&self.order, self.terminator, self.unique, &self.helpers);
         let done = std::mem::replace(&mut self.building, next);
@@ -765,7 +805,9 @@ mod tests {
     #[test]
     fn what_does_not_fit_twice_is_stored_and_not_copied() {
         let (order, filler) = (order(Vec::new(), false), "x".repeat(500));
-        let number = |n: usize| (n * 7919 % 100_003, n);
+        // Repeated lines at the beginning, so that counting is not abandoned early.
+        let number = |n: usize| if n < 2 * EARLY_LINES { n / 2 } else { n };
+        let number = |n: usize| (number(n) * 7919 % 100_003, number(n));
         let lines = (0..TRIAL_LINES + 1000).map(number).map(|(a, b)| format!("{a:06} {b} {filler}\n"));
         let lines: Vec<String> = lines.collect();
         let all = sorted(&order, false, usize::MAX, lines.concat().as_bytes());
@@ -780,6 +822,17 @@ mod tests {
             let mut out = Vec::new();
             while output.print(1 << 20, &mut out) {}
             assert!(out == all, "{bytes}");
+        }
+    }
+
+    /// Nearly all lines at the beginning are new, or half of them.
+    #[test]
+    fn counting_is_abandoned_early_if_nothing_repeats() {
+        for (times, counts) in [(1, false), (2, true)] {
+            let mut collector = Collector::new(order(Vec::new(), false), b'\n', false);
+            let lines: String = (0..EARLY_LINES).map(|n| format!("{}\n", n / times)).collect();
+            collector.push(lines.as_bytes());
+            assert_eq!(collector.counts().is_some(), counts, "each line {times} times");
         }
     }
 

@@ -30,6 +30,8 @@ const WAVES: usize = 16;
 const WAVE_BYTES_MAX: usize = 256 << 20;
 /// Bytes that a worker indexes at a time.
 const SEGMENT_BYTES: usize = 1 << 20;
+/// Less text is indexed by one thread: starting others, and joining their keys, costs more.
+const TOGETHER_BYTES_MIN: usize = 16 << 20;
 
 /// Bytes that a worker reads before it indexes them: they must still be in cache.
 const PART_BYTES: usize = 256 << 10;
@@ -221,13 +223,13 @@ impl Lines {
         length.saw(arena.len() - from, count);
     }
 
-    /// Indexes the new text with helpers.
+    /// Indexes the new text, with helpers if it is much.
     fn index_together(&mut self, order: &LineOrder, length: &mut LineLength) {
+        if self.arena.len() - self.indexed < self.helpers.worth(TOGETHER_BYTES_MIN) {
+            return self.index_alone(order, length);
+        }
         let Lines { arena, keys, index, indexed, terminator, helpers, .. } = self;
         let from = std::mem::replace(indexed, arena.len());
-        if from == arena.len() {
-            return;
-        }
         let work = Wave { arena, from, terminator: *terminator, order, helpers };
         let mean = length.mean(&arena[from..], *terminator);
         let count = match index {
@@ -347,9 +349,13 @@ fn index_text<I: Indexed>(
     items: &mut Vec<I>,
     place: impl Fn(I) -> I,
 ) -> usize {
-    let (base, before) = (text.start, items.len());
+    let (base, before, computed) = (text.start, items.len(), order.is_computed());
     each_line(&arena[text], shape.terminator, shape.mean, |start, end| {
         make_room(items, 1);
+        if computed {
+            // Most keys are about as long as their lines, or fit in a window.
+            make_room(keys, end - start);
+        }
         items.push(place(I::of_line(arena, keys, base + start, end - start, order)));
     });
     items.len() - before

@@ -11,7 +11,7 @@ use super::run::{Index, Short, SortedRun};
 /// Bytes printed by one thread at a time.
 const CHUNK_BYTES: usize = 256 << 10;
 /// Fewer bytes are printed by one thread.
-const TOGETHER_MIN: usize = 4 << 20;
+const TOGETHER_MIN: usize = 16 << 20;
 /// Lines that are prefetched together before they are printed.
 const FETCHED: usize = 32;
 

@@ -120,7 +120,16 @@ impl Collation {
     /// Compares the results of [`append_beginning`](Self::append_beginning), without making them.
     pub(crate) fn compare_beginnings(&self, a: &[u8], b: &[u8]) -> Ordering {
         let same = self.same_beginning(a, b);
-        let (mut one, mut other) = (FirstWeights::of(self, &a[same..]), FirstWeights::of(self, &b[same..]));
+        let (a, b) = (&a[same..], &b[same..]);
+        if let (Some(one), Some(other)) = (self.first_short(a), self.first_short(b)) {
+            let len = usize::from(one.len.min(other.len));
+            match one.weights[..len].cmp(&other.weights[..len]) {
+                // One may begin with the other.
+                Ordering::Equal => {}
+                different => return different,
+            }
+        }
+        let (mut one, mut other) = (FirstWeights::of(self, a), FirstWeights::of(self, b));
         loop {
             match (one.next(), other.next()) {
                 (None, None) => return Ordering::Equal,
@@ -140,6 +149,14 @@ impl Collation {
             })
         };
         pairs.take_while(|(at, (one, other))| one == other && **one != 0 && goes_on(*at, **one)).count()
+    }
+
+    /// Returns the first-level weights of the first character, if it is ASCII and an element by itself here.
+    #[inline]
+    fn first_short(&self, text: &[u8]) -> Option<&Short> {
+        let byte = *text.first().filter(|byte| **byte != 0)?;
+        let next_is_ascii = text.get(1).is_none_or(u8::is_ascii);
+        self.short(byte).filter(|short| !short.before_ascii || next_is_ascii)
     }
 
     #[inline]

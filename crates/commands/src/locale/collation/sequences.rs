@@ -1,6 +1,8 @@
 //! Bytes to collating elements: mostly one per character, sometimes one for several (`ch` in Czech), and one
 //! for all that the locale does not know, including invalid bytes.
 
+use std::sync::OnceLock;
+
 use pelton_sys::collate::Tables;
 
 /// The lookup value of weights: the rule in the top eight bits, the offset of the weights in the others.
@@ -8,10 +10,19 @@ pub(super) type Element = i32;
 
 /// The sequences of a locale.
 pub(super) struct Sequences {
-    first: &'static [i32],
-    indirect: &'static [i32],
-    /// For each first byte that is not an element by itself.
-    lists: Vec<Vec<Sequence>>,
+    tables: Tables,
+    starts: Vec<Start>,
+}
+
+/// What a first byte may begin.
+#[derive(Debug, Default)]
+struct Start {
+    /// Its sequences, read from the tables when one is first looked up: most texts use few first bytes.
+    list: OnceLock<Vec<Sequence>>,
+    /// Whether a sequence has several bytes.
+    goes_on: bool,
+    /// Whether one of them continues with ASCII.
+    goes_on_in_ascii: bool,
 }
 
 /// The bytes after a first byte.
@@ -35,21 +46,29 @@ impl Sequences {
     /// `None` if the tables have unknown content.
     pub(super) fn new(tables: &Tables) -> Option<Self> {
         let first = tables.first.get(..FIRST_BYTES)?;
-        let lists =
-            first.iter().map(|&what| read_list(what, tables)).collect::<Option<Vec<Vec<Sequence>>>>()?;
-        Some(Sequences { first, indirect: tables.indirect, lists })
+        let starts = first.iter().map(|&what| Start::of(what, tables)).collect::<Option<_>>()?;
+        Some(Sequences { tables: *tables, starts })
+    }
+
+    /// Returns the sequences of a first byte that is not an element by itself.
+    fn list(&self, byte: usize) -> &[Sequence] {
+        self.starts[byte].list.get_or_init(|| {
+            let read: Option<Vec<Sequence>> = Items::new(self.tables.first[byte], &self.tables).collect();
+            // `new` has read all lists once.
+            read.unwrap_or_default()
+        })
     }
 
     /// Returns the first element of a text that is not empty and has no NUL, and its length in bytes.
     #[inline]
     pub(super) fn first_of(&self, text: &[u8]) -> (Element, usize) {
         let byte = usize::from(text[0]);
-        let what = self.first[byte];
+        let what = self.tables.first[byte];
         if what >= 0 {
             return (what, 1);
         }
         let rest = &text[1..];
-        let found = self.lists[byte].iter().find_map(|sequence| {
+        let found = self.list(byte).iter().find_map(|sequence| {
             let len = sequence.rest.len();
             self.matched(sequence, rest.get(..len)?).map(|element| (element, 1 + len))
         });
@@ -63,7 +82,7 @@ impl Sequences {
             CollationRole::UpTo(high, at) => {
                 let ((low, before), (last, same)) = (sequence.rest.split_last()?, rest.split_last()?);
                 let inside = before == same && (*low..=high).contains(last);
-                inside.then(|| self.indirect[at + usize::from(last - low)])
+                inside.then(|| self.tables.indirect[at + usize::from(last - low)])
             }
         }
     }
@@ -83,26 +102,26 @@ impl Sequences {
 
     /// Whether a sequence of several bytes begins with this one.
     pub(super) fn may_go_on(&self, byte: u8) -> bool {
-        self.lists[usize::from(byte)].iter().any(|sequence| !sequence.rest.is_empty())
+        self.starts[usize::from(byte)].goes_on
     }
 
     /// Whether such a sequence continues with ASCII.
     pub(super) fn may_go_on_in_ascii(&self, byte: u8) -> bool {
-        self.lists[usize::from(byte)].iter().any(|sequence| sequence.rest.first().is_some_and(u8::is_ascii))
+        self.starts[usize::from(byte)].goes_on_in_ascii
     }
 
     /// Calls `each` with the element of every sequence, and with its byte if it is a single one.
     pub(super) fn each(&self, mut each: impl FnMut(Element, Option<u8>)) {
-        for (byte, (&what, list)) in self.first.iter().zip(&self.lists).enumerate() {
+        for (byte, &what) in self.tables.first[..FIRST_BYTES].iter().enumerate() {
             if what >= 0 && byte > 0 {
                 each(what, Some(byte as u8));
             }
-            for sequence in list {
+            for sequence in self.list(byte) {
                 let alone = sequence.rest.is_empty().then_some(byte as u8);
                 match (sequence.resources, sequence.rest.last()) {
                     (CollationRole::UpTo(high, at), Some(low)) => {
                         (0..=usize::from(high - low))
-                            .for_each(|offset| each(self.indirect[at + offset], None));
+                            .for_each(|offset| each(self.tables.indirect[at + offset], None));
                     }
                     (CollationRole::One(element), _) => each(element, alone),
                     (CollationRole::UpTo(..), None) => {}
@@ -112,33 +131,63 @@ impl Sequences {
     }
 }
 
-/// Reads the list for a negative entry of the first table. Each item: its meaning (negative: an index into
-/// `indirect`), a length, these bytes, and for a range the same number of bytes for its other end; then
-/// padding to a multiple of four.
-fn read_list(what: i32, tables: &Tables) -> Option<Vec<Sequence>> {
-    const WORD: usize = 4;
-    let mut list = Vec::new();
-    if what >= 0 {
-        return Some(list);
+impl Start {
+    /// Reads the list of a first byte without keeping it. `None` if it has unknown content.
+    fn of(what: i32, tables: &Tables) -> Option<Self> {
+        let mut start = Start::default();
+        for sequence in Items::new(what, tables) {
+            let rest = sequence?.rest;
+            start.goes_on |= !rest.is_empty();
+            start.goes_on_in_ascii |= rest.first().is_some_and(u8::is_ascii);
+        }
+        Some(start)
     }
-    let mut at = what.unsigned_abs() as usize;
-    loop {
-        let word = tables.extra.get(at..at + WORD)?;
-        let meaning = i32::from_ne_bytes(word.try_into().ok()?);
-        let len = usize::from(*tables.extra.get(at + WORD)?);
-        let bytes =
-            |index: usize| tables.extra.get(at + WORD + 1 + index * len..at + WORD + 1 + (index + 1) * len);
-        let rest = bytes(0).filter(|rest| !rest.contains(&0))?;
+}
+
+/// Iterates over the list for an entry of the first table: empty unless the entry is negative. Each item: its
+/// meaning (negative: an index into `indirect`), a length, these bytes, and for a range the same number of
+/// bytes for its other end; then padding to a multiple of four. Yields `None` for unknown content, and ends.
+struct Items<'a> {
+    tables: &'a Tables,
+    /// The offset of the next item; `None` at the end.
+    at: Option<usize>,
+}
+
+impl<'a> Items<'a> {
+    fn new(what: i32, tables: &'a Tables) -> Self {
+        Items { tables, at: (what < 0).then_some(what.unsigned_abs() as usize) }
+    }
+
+    /// Reads the item at an offset, and returns it with the offset of the next one.
+    #[inline]
+    fn read(&self, at: usize) -> Option<(Sequence, Option<usize>)> {
+        const WORD: usize = 4;
+        let extra = self.tables.extra.get(at..)?;
+        let meaning = i32::from_ne_bytes(*extra.first_chunk()?);
+        let len = usize::from(*extra.get(WORD)?);
+        let bytes = |index: usize| extra.get(WORD + 1 + index * len..WORD + 1 + (index + 1) * len);
+        let rest = bytes(0)?;
         let is_range = meaning < 0;
         let resources = match is_range {
             false => CollationRole::One(meaning),
-            true => read_range(rest, bytes(1)?, meaning.unsigned_abs() as usize, tables)?,
+            true => read_range(rest, bytes(1)?, meaning.unsigned_abs() as usize, self.tables)?,
         };
-        list.push(Sequence { rest, resources });
-        if len == 0 {
-            return (!is_range).then_some(list);
+        if rest.contains(&0) || len == 0 && is_range {
+            return None;
         }
-        at += (WORD + 1 + len * (1 + usize::from(is_range))).next_multiple_of(WORD);
+        let size = (WORD + 1 + len * (1 + usize::from(is_range))).next_multiple_of(WORD);
+        Some((Sequence { rest, resources }, (len > 0).then_some(at + size)))
+    }
+}
+
+impl Iterator for Items<'_> {
+    type Item = Option<Sequence>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Option<Sequence>> {
+        let read = self.read(self.at?);
+        self.at = read.and_then(|(_, next)| next);
+        Some(read.map(|(sequence, _)| sequence))
     }
 }
 
