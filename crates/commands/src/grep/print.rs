@@ -1,5 +1,7 @@
 //! Prefixes of lines, and what grep considers an invalid character.
 
+use simdutf8::compat::from_utf8;
+
 use crate::locale::characters::{Decoded, decode};
 
 use super::options::Options;
@@ -131,7 +133,7 @@ fn push_number(mut number: u64, out: &mut Vec<u8>) {
 
 /// Whether it has bytes that glibc cannot decode.
 pub(super) fn has_invalid(bytes: &[u8]) -> bool {
-    let Err(error) = std::str::from_utf8(bytes) else { return false };
+    let Err(error) = from_utf8(bytes) else { return false };
     let mut rest = &bytes[error.valid_up_to()..];
     while !rest.is_empty() {
         let Decoded::Character(_, length) = decode(rest) else { return true };

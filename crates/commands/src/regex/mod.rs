@@ -32,6 +32,8 @@ mod windows;
 use std::ops::Range;
 use std::sync::Arc;
 
+use simdutf8::compat::from_utf8;
+
 use crate::{Accept, ByteMap, Charset, Collate, Declined, Locale};
 
 use chars::CharSet;
@@ -172,7 +174,7 @@ impl Judges {
         match self {
             Judges::AnyBytes => None,
             Judges::NoForbiddenUtf8 => first_forbidden(data),
-            Judges::ValidUtf8 => std::str::from_utf8(data).err().map(|error| error.valid_up_to()),
+            Judges::ValidUtf8 => from_utf8(data).err().map(|error| error.valid_up_to()),
             Judges::Ascii if data.is_ascii() => None,
             Judges::Ascii => data.iter().position(|b| !b.is_ascii()),
         }
@@ -181,7 +183,7 @@ impl Judges {
 
 fn first_forbidden(data: &[u8]) -> Option<usize> {
     let mut at = 0;
-    while let Err(error) = std::str::from_utf8(&data[at..]) {
+    while let Err(error) = from_utf8(&data[at..]) {
         at += error.valid_up_to();
         if matches!(data[at], 0xED | 0xF4..=0xFD) {
             return Some(at);

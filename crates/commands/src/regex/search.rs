@@ -249,7 +249,9 @@ impl Searcher {
             MatchStrategy::Run(run) => run.find(text, line).is_some(),
             MatchStrategy::Start(start) => start.first(text, line).is_some(),
             MatchStrategy::LineStart { .. } => self.engine.matches_at(text, line),
-            MatchStrategy::LineEnd { .. } if !self.newline_ends => self.find_at_line_end(text, line).is_some(),
+            MatchStrategy::LineEnd { .. } if !self.newline_ends => {
+                self.find_at_line_end(text, line).is_some()
+            }
             MatchStrategy::LineEnd { .. } => self.engine.first_end(text, line).is_some(),
             MatchStrategy::Contains { literals, .. } if literals.find(text, line.clone()).is_none() => false,
             MatchStrategy::Contains { .. } | MatchStrategy::Nothing => {

@@ -2,9 +2,11 @@
 //!
 //! [`pelton_sys::word_count`] counts words of bytes, 64 bytes at once.
 
+use pelton_sys::word_count;
+use simdutf8::compat::from_utf8;
+
 use crate::bytes::scan;
 use crate::locale::characters::{Classes, Decoded, LongForm, decode, long_form};
-use pelton_sys::word_count;
 
 /// The counts of one input, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -206,7 +208,7 @@ impl Counter {
     fn count_valid<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let mut rest = bytes;
         loop {
-            match std::str::from_utf8(rest) {
+            match from_utf8(rest) {
                 Ok(_) => {
                     self.counts.chars += characters(rest);
                     return &[];
