@@ -159,6 +159,9 @@ impl<'t> Reader<'t> {
         if self.c.peek() == Some(b';') {
             self.c.pos += 1;
             self.skip_newlines()?;
+        } else if self.c.peek() == Some(b'{') {
+            // A keyword only after a separator.
+            return Stop::unsure(Unmodelled::RareForm);
         } else {
             self.skip_newlines()?;
             if self.take_keyword("in") {
@@ -219,7 +222,7 @@ impl<'t> Reader<'t> {
 
     fn case(&mut self, open: Span) -> Read<()> {
         self.c.skip_blanks();
-        if self.word(WordContext::Value)?.is_none() {
+        if self.c.peek() == Some(b'#') || self.word(WordContext::Value)?.is_none() {
             return Stop::unsure(Unmodelled::RareForm);
         }
         self.skip_newlines()?;
@@ -283,6 +286,9 @@ impl<'t> Reader<'t> {
     fn coprocess(&mut self) -> Read<()> {
         self.c.skip_blanks();
         let start = self.c.pos;
+        if self.keyword().as_deref() == Some("coproc") {
+            return Stop::unsure(Unmodelled::RareForm);
+        }
         match self.compound()? {
             Some((Command::Compound(_), end)) => {
                 let (redirects, _) = self.trailing_redirects(end)?;

@@ -49,7 +49,7 @@ impl<'t> Reader<'t> {
             return if self.c.eat(b')') { Ok(()) } else { Stop::unsure(Unmodelled::RareForm) };
         }
         let first = self.test_word()?;
-        if is_unary(&first) {
+        if is_unary(first.span.of(self.c.text)) {
             self.test_word()?;
             return Ok(());
         }
@@ -94,8 +94,8 @@ impl<'t> Reader<'t> {
     }
 }
 
-fn is_unary(word: &Word) -> bool {
-    let text = word.static_text().unwrap_or_default();
+/// Whether a word, as it is written, is an operator: a quoted one is none.
+fn is_unary(text: &str) -> bool {
     let letter = text.strip_prefix('-').filter(|letter| letter.len() == 1);
     letter.is_some_and(|letter| UNARY.contains(letter))
 }

@@ -17,7 +17,7 @@ use pelton_record::Span;
 /// How deep compounds and substitutions may nest.
 const DEPTH_MAX: usize = 150;
 
-/// How many `!` and `time` may stand before a pipeline. Each one is a level of recursion to shuck.
+/// How many `!` and `time` may stand before a pipeline.
 const PREFIXES_MAX: usize = 8;
 
 /// Words that end a part of a compound command, where a command may begin.
@@ -280,7 +280,15 @@ impl<'t> Reader<'t> {
                     self.c.skip_blanks();
                     self.take_keyword("-p");
                     self.c.skip_blanks();
-                    self.take_keyword("--");
+                    if self.keyword().as_deref() == Some("--") {
+                        // bash then reports in the form of -p.
+                        return Stop::unsure(Unmodelled::RareForm);
+                    }
+                    self.c.skip_blanks();
+                    if self.substitutions > 0 && self.c.peek() == Some(b'(') {
+                        // bash refuses `$(time (a))`.
+                        return Stop::unsure(Unmodelled::RareForm);
+                    }
                     timed = true;
                 }
                 _ => break,
@@ -362,12 +370,6 @@ impl<'t> Reader<'t> {
             let Some(word) = self.argument(&simple.words)? else { break };
             end = word.span.end;
             simple.words.push(word);
-            if simple.words.len() == 2
-                && simple.words.iter().all(|w| w.static_text().as_deref() == Some("time"))
-            {
-                // Where `time` is no keyword to the shell it is one to shuck, and each costs it a level of recursion.
-                return Stop::unsure(Unmodelled::RareForm);
-            }
             let alone = simple.words.len() == 1 && simple.assignments.is_empty() && redirects.is_empty();
             if alone && self.at_function_parenthesis() {
                 let (command, end) = self.function_by_parentheses(&simple.words[0])?;

@@ -12,19 +12,19 @@
 //!
 //! # How a text is read
 //! [`parse()`] has three outcomes, because there are three things to know:
-//! - the tree, where two readers that know nothing of each other agree: our own (`grammar`, `word` and their
-//!   neighbours), which is strict and leaves out what is rare, and the crate shuck (`agree`), which is lenient;
+//! - the tree: the reader (`grammar`, `word` and their neighbours) is strict, must account for every byte of the text,
+//!   and leaves out what is rare;
 //! - a [`SyntaxError`], where the shell is certain to refuse the text;
 //! - the whole text as one [`CompoundKind::Unmodelled`] command, in all other cases. The shell is the judge then, and a
 //!   wrong text gets the shell's own message.
 //!
-//! The tests hold this against bash and dash: their printed words, their `-n`, and bash's printer of functions.
+//! The tests compare this with bash and dash (their printed words, their `-n`, and bash's printer of functions), and with
+//! a second reader, the parser crate shuck; where that one differs, bash decides.
 //!
 //! # Invariants
 //! No I/O, no environment, no unsafe, no panic on any text. Nothing is consumed between two nodes of the tree but
 //! blanks, line continuations, comments, newlines and the operators that the tree names.
 
-mod agree;
 mod ansi;
 mod assign;
 mod compound;

@@ -1,6 +1,5 @@
 //! The way in.
 
-use crate::agree::agrees;
 use crate::error::Stop;
 use crate::grammar::Reader;
 use crate::{
@@ -24,8 +23,7 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Script, SyntaxError> {
     }
     let mut reader = Reader::new(text, dialect);
     match reader.script() {
-        Ok(script) if agrees(text, dialect, &script) => Ok(script),
-        Ok(_) => Ok(unmodelled(text, Unmodelled::Disagreement)),
+        Ok(script) => Ok(script),
         Err(Stop::Unsure(why)) => Ok(unmodelled(text, why)),
         Err(Stop::Wrong { message, span, help }) => {
             Err(SyntaxError { message, span, help, may_run_first: reader.line_done })

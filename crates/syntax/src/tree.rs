@@ -163,8 +163,6 @@ pub enum Unmodelled {
     RareForm,
     /// The text is too long, or too deeply nested.
     Size,
-    /// Our reading and the second parser's differ.
-    Disagreement,
 }
 
 impl Unmodelled {
@@ -182,7 +180,6 @@ impl Unmodelled {
             Unmodelled::FinalBackslash => "a backslash at the end of the text",
             Unmodelled::RareForm => "a rare form of a shell construct",
             Unmodelled::Size => "its length or depth",
-            Unmodelled::Disagreement => "a construct that can be read in two ways",
         }
     }
 }

@@ -9,6 +9,7 @@
 
 mod common;
 
+use common::second_reader::agrees;
 use pelton_syntax::{
     AndOr, Command as Parsed, Connector, Dialect, Pipeline, Redirect, RedirectKind, Script, Stage, Word,
     parse,
@@ -300,7 +301,8 @@ fn ends_by_itself(text: &str) -> bool {
 /// Our reading in the form of bash's printer, without blanks; `None` if it holds something that we do not print alike.
 fn printed(text: &str, script: &Script) -> Option<String> {
     // bash prints these anew: decoded, reordered, or with separators of its own.
-    let reformed = ["$'", "$\"", "<<", "$(", "<(", ">("].iter().any(|sign| text.contains(sign));
+    let joined = text.replace("\\\n", "");
+    let reformed = ["$'", "$\"", "<<", "$(", "<(", ">("].iter().any(|sign| joined.contains(sign));
     let continued_in_quotes = text.contains('\'') && text.contains("\\\n");
     if reformed || continued_in_quotes || script.items.is_empty() {
         return None;
@@ -344,13 +346,29 @@ fn print_pipeline(text: &str, pipeline: &Pipeline) -> Option<String> {
 }
 
 fn print_stage(text: &str, stage: &Stage) -> Option<String> {
-    let Parsed::Simple(simple) = &stage.command else { return None };
-    let mut out: String = simple.assignments.iter().map(|a| a.span.of(text)).collect();
-    simple.words.iter().for_each(|word| out += word.span.of(text));
+    let mut out = String::new();
+    match &stage.command {
+        Parsed::Simple(simple) => {
+            simple.assignments.iter().for_each(|a| out += a.span.of(text));
+            simple.words.iter().for_each(|word| out += word.span.of(text));
+        }
+        Parsed::Compound(compound) => out += plain_compound(compound.span.of(text))?,
+        Parsed::Function { .. } => return None,
+    }
     for redirect in &stage.redirects {
         out += &print_redirect(text, redirect)?;
     }
     Some(out)
+}
+
+/// What bash's printer writes in another way inside of compound commands.
+const REWRITTEN: [&str; 13] =
+    ["<", ">", "#", "|&", "[[", "()", "!", "elif", "case", "coproc", "for", "select", "time"];
+
+/// A compound command that bash's printer changes in nothing but `;` and blanks.
+fn plain_compound(text: &str) -> Option<&str> {
+    let joined = text.replace("\\\n", "");
+    (!REWRITTEN.iter().any(|sign| joined.contains(sign))).then_some(text)
 }
 
 fn print_redirect(text: &str, redirect: &Redirect) -> Option<String> {
@@ -399,9 +417,9 @@ fn bash_prints(texts: &[&str], dir: &Path) -> Vec<Option<String>> {
     printed.split('\0').take(texts.len()).map(body).collect()
 }
 
-/// Leaves out what the tree does not keep: the `-p` of `time`, and pairs of `!`.
+/// Leaves out what the tree does not keep (the `-p` of `time`, and pairs of `!`) and what the printer adds.
 fn alike(printed: &str) -> String {
-    printed.replace("time-p", "time").replace("!!", "")
+    printed.replace("time-p", "time").replace("!!", "").replace(';', "")
 }
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -414,6 +432,7 @@ struct Tally {
     refused: usize,
     left: usize,
     late: usize,
+    printed: usize,
     to_print: Vec<(String, String)>,
     differences: Vec<String>,
 }
@@ -441,6 +460,73 @@ fn judge(text: String, dialect: Dialect, dir: &Path, tally: &mut Tally) {
             {
                 tally.differences.push(format!("not said to run first: {text:?}"));
             }
+        }
+    }
+}
+
+/// What shuck, an independent parser, reads otherwise.
+#[derive(Default)]
+struct Disputed {
+    modelled: u64,
+    texts: std::collections::BTreeSet<String>,
+}
+
+/// How many disputed texts bash judges at a time.
+const DISPUTES: usize = 2_000;
+
+/// Reads as many damaged texts as wanted. Where the second reader differs, bash must accept the text, and print it as
+/// we read it.
+#[test]
+fn bash_settles_what_a_second_reader_reads_otherwise() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut random = Random::new(setting("PELTON_SEED", 1));
+    let (mut disputed, mut settled, mut tally) = (Disputed::default(), 0, Tally::default());
+    let wanted = setting("PELTON_MUTATIONS", 20_000);
+    for done in 1..=wanted {
+        let text = mutated(&mut random);
+        if let Ok(script) = parse(&text, Dialect::Bash)
+            && script.unmodelled().is_none()
+        {
+            disputed.modelled += 1;
+            if !agrees(&text, Dialect::Bash, &script) {
+                disputed.texts.insert(text);
+            }
+        }
+        if disputed.texts.len() == DISPUTES || done == wanted {
+            settled += disputed.texts.len();
+            settle(std::mem::take(&mut disputed.texts), dir.path(), &mut tally);
+        }
+    }
+    println!(
+        "{wanted} texts: {} modelled, {settled} read otherwise by shuck; bash accepts {}, and printed {}",
+        disputed.modelled, tally.modelled, tally.printed
+    );
+    report("disputed", &tally);
+}
+
+/// Lets bash judge texts.
+fn settle(texts: std::collections::BTreeSet<String>, dir: &Path, tally: &mut Tally) {
+    tally.to_print.clear();
+    for text in texts {
+        let script = parse(&text, Dialect::Bash).expect("it was modelled before");
+        let ours = printed(&text, &script);
+        tally.to_print.push((text, ours.unwrap_or_default()));
+    }
+    tally.modelled += tally.to_print.len();
+    let texts: Vec<&str> = tally.to_print.iter().map(|(text, _)| text.as_str()).collect();
+    let theirs = bash_prints(&texts, dir);
+    for ((text, ours), theirs) in tally.to_print.iter().zip(theirs) {
+        tally.printed += usize::from(!ours.is_empty());
+        match theirs {
+            // What came before may have changed this bash.
+            None if bash_prints(&[text], dir) == [None] => {
+                tally.differences.push(format!("modelled, but bash refuses: {text:?}"));
+            }
+            None => {}
+            Some(theirs) if !ours.is_empty() && theirs != alike(ours) => {
+                tally.differences.push(format!("read otherwise: {text:?}: ours {ours:?}, bash {theirs:?}"));
+            }
+            Some(_) => {}
         }
     }
 }

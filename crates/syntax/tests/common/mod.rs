@@ -4,6 +4,8 @@
 //! Simple commands: `name=value` then `[word word]` then redirections. Compounds: `{Kind}`; functions: `f()`.
 #![allow(dead_code)]
 
+pub mod second_reader;
+
 use pelton_syntax::{
     Command, Connector, Dialect, Item, Pipeline, Redirect, RedirectKind, Stage, Word, WordPart, parse,
 };

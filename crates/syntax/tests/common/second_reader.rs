@@ -1,10 +1,10 @@
-//! A second opinion: shuck's parser reads the same text, and must see the same commands.
+//! A second opinion: the parser crate shuck reads the same text, and should see the same commands.
 //!
-//! The two readers were written apart, so a text that one of them misreads is unlikely to be misread the same way by
-//! the other. shuck is lenient where we are strict; what counts is that both cut the text into the same stages with the
-//! same words between the same operators. Where they differ, the shell gets the text.
+//! The two readers were written independently, so a text that one of them misreads is unlikely to be misread the same
+//! way by the other. shuck is lenient where pelton is strict; compared is whether both cut the text into the same
+//! stages with the same words between the same operators. Where they differ, bash decides.
 
-use crate::{Command, Connector, Dialect, Script};
+use pelton_syntax::{Command, Connector, Dialect, Pipeline, Script};
 use shuck_ast as theirs;
 use shuck_parser::ShellDialect;
 use shuck_parser::parser::Parser;
@@ -23,8 +23,8 @@ enum Mark {
     Background,
 }
 
-/// True if shuck reads `text` as `script` says.
-pub(crate) fn agrees(text: &str, dialect: Dialect, script: &Script) -> bool {
+/// Returns whether shuck reads `text` as `script` says.
+pub fn agrees(text: &str, dialect: Dialect, script: &Script) -> bool {
     let shell = match dialect {
         Dialect::Bash => ShellDialect::Bash,
         Dialect::Posix => ShellDialect::Posix,
@@ -65,7 +65,7 @@ fn our_marks(script: &Script) -> Vec<Mark> {
     marks
 }
 
-fn our_pipeline(pipeline: &crate::Pipeline, marks: &mut Vec<Mark>) {
+fn our_pipeline(pipeline: &Pipeline, marks: &mut Vec<Mark>) {
     let last = pipeline.stages.len().saturating_sub(1);
     for (i, stage) in pipeline.stages.iter().enumerate() {
         marks.push(match &stage.command {
