@@ -57,6 +57,11 @@ impl Out {
         !self.buffer.is_empty()
     }
 
+    /// Returns the open file, if writing to it has not failed.
+    pub fn target(&self) -> Option<&File> {
+        self.file.as_ref().filter(|_| self.failure.is_none())
+    }
+
     /// Returns the number of buffered bytes.
     pub fn held(&self) -> usize {
         self.buffer.len()

@@ -10,6 +10,7 @@ use pelton_commands::io_errors::{Caller, STDIO_BUFFER_BYTES};
 use pelton_stream::memory::next_block;
 use pelton_stream::team::{Shared, Why};
 use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, Framing, InputKind, Programs, Resources, block_bytes};
+use pelton_sys::copying::splice_in;
 use pelton_sys::{clock, pipe};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -313,12 +314,34 @@ impl Reader {
         }
     }
 
+    /// Moves the rest of a regular file to the real command that took over from the only kernel, uncopied.
+    fn pass_on(&mut self, out: &mut Out) -> std::io::Result<()> {
+        out.flush();
+        let file = self.sources[self.at].opened()?;
+        let mut at = file.stream_position()?;
+        while let Some(pipe) = out.target() {
+            match meter::writing(|| splice_in(file, at, pipe, PASSED_BYTES)) {
+                Ok(0) => break,
+                Ok(moved) => at += moved as u64,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                // What cannot be spliced is read and written, which also meets any error again.
+                Err(_) => break,
+            }
+        }
+        file.seek(SeekFrom::Start(at))?;
+        Ok(())
+    }
+
     /// Lets the first kernel read by itself if it prefers to: from a regular file that it has taken
     /// completely up to here.
     fn let_read(&mut self, chain: &mut Chain, out: &mut Out) -> std::io::Result<Fed> {
         let source = &mut self.sources[self.at];
         let InputKind::Regular { bytes: end } = source.kind else { return Ok(Ok(Flow::More)) };
         let over = self.ended || self.broken.is_some() || source.before.is_some();
+        if chain.is_empty() && !over {
+            self.pass_on(out)?;
+        }
+        let source = &mut self.sources[self.at];
         while !over && chain.prefers_reading_itself(end.saturating_sub(self.bytes)) {
             let file = source.opened()?;
             let at = file.stream_position()?;
@@ -467,6 +490,9 @@ pub fn comes_soon(fd: BorrowedFd<'_>, out: &mut Out) -> bool {
     }
     meter::reading(|| pipe::is_readable_within(fd, TRICKLE))
 }
+
+/// Bytes moved by one call: more than a pipe holds.
+const PASSED_BYTES: usize = 1 << 20;
 
 /// An input that gives nothing for this long is slow.
 const TRICKLE: Duration = Duration::from_millis(40);
