@@ -5,13 +5,17 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-const PELTON: &str = env!("CARGO_BIN_EXE_pelton");
+use pelton_testkit::wait_until;
 
-/// Starts the command in a process group of its own, interrupts the group after `delay`, and tells how it ended.
-fn interrupted(mut command: Command, delay: Duration) -> (Option<i32>, Option<i32>, String) {
+const PELTON: &str = env!("CARGO_BIN_EXE_pelton");
+const SIGINT: u32 = 2;
+
+/// Starts the command in a process group of its own, interrupts the group once `wait` returns, and tells how it
+/// ended: its status, its signal, and what it printed.
+fn interrupted(mut command: Command, wait: impl FnOnce(u32)) -> (Option<i32>, Option<i32>, String) {
     let mut child =
         command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
-    std::thread::sleep(delay);
+    wait(child.id());
     let group = format!("-{}", child.id());
     let sent = Command::new("kill").args(["-INT", "--", &group]).status().expect("kill runs");
     assert!(sent.success(), "the group was gone before it could be interrupted");
@@ -19,6 +23,43 @@ fn interrupted(mut command: Command, delay: Duration) -> (Option<i32>, Option<i3
     let mut stdout = String::new();
     child.stdout.take().expect("piped").read_to_string(&mut stdout).expect("readable");
     (status.code(), status.signal(), stdout)
+}
+
+/// A live process of a group.
+struct Member {
+    pid: u32,
+    name: String,
+    ignores_interrupts: bool,
+}
+
+/// Returns the live processes of a group.
+fn members(group: u32) -> Vec<Member> {
+    let numbers = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let pids = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(|pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (name, rest) = stat.split_once('(')?.1.rsplit_once(") ")?;
+        let fields: Vec<&str> = rest.split(' ').collect();
+        let is_member = fields[0] != "Z" && fields[2] == group.to_string();
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok().filter(|_| is_member)?;
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?.trim();
+        let ignored = u64::from_str_radix(ignored, 16).ok()?;
+        Some(Member { pid, name: name.to_owned(), ignores_interrupts: ignored >> (SIGINT - 1) & 1 == 1 })
+    })
+    .collect()
+}
+
+/// Waits until the group is its leader, `sleeps` processes that sleep, and shells that ignore interrupts.
+fn wait_for_sleeps(sleeps: usize) -> impl FnOnce(u32) {
+    move |group| {
+        wait_until("all stages run", || {
+            let members = members(group);
+            let (asleep, others): (Vec<_>, Vec<_>) =
+                members.iter().partition(|member| member.name == "sleep");
+            let is_settled = |other: &&Member| other.pid == group || other.ignores_interrupts;
+            asleep.len() == sleeps && others.iter().all(is_settled)
+        });
+    }
 }
 
 fn command(program: &str, args: &[&str]) -> Command {
@@ -30,15 +71,15 @@ fn command(program: &str, args: &[&str]) -> Command {
 #[test]
 fn an_interrupt_ends_the_text_if_every_child_died_of_it() {
     let texts = [
-        "sleep 5 | sleep 5 | true; echo after",
-        r#"sh -c 'trap "" INT; sleep 1' | sleep 5; echo after"#,
-        "sleep 5; echo after",
+        ("sleep 5 | sleep 5 | true; echo after", 2),
+        (r#"sh -c 'trap "" INT; sleep 1' | sleep 5; echo after"#, 2),
+        ("sleep 5; echo after", 1),
     ];
-    for text in texts {
-        let delay = Duration::from_millis(400);
-        let expected = interrupted(command("bash", &["-c", text]), delay);
+    for (text, sleeps) in texts {
+        let expected = interrupted(command("bash", &["-c", text]), wait_for_sleeps(sleeps));
         for verb in [&["run", text][..], &["time", "-p", text]] {
-            assert_eq!(interrupted(command(PELTON, verb), delay), expected, "{verb:?}");
+            let actual = interrupted(command(PELTON, verb), wait_for_sleeps(sleeps));
+            assert_eq!(actual, expected, "{verb:?}");
         }
     }
 }
@@ -48,7 +89,8 @@ fn an_interrupt_while_stages_are_started_is_not_lost() {
     let text = ["sleep 5"; 30].join(" | ");
     for delay_ms in [5, 10, 20, 40] {
         for verb in [&["run", text.as_str()][..], &["time", "-p", &text]] {
-            let (_, signal, _) = interrupted(command(PELTON, verb), Duration::from_millis(delay_ms));
+            let moment = |_| std::thread::sleep(Duration::from_millis(delay_ms));
+            let (_, signal, _) = interrupted(command(PELTON, verb), moment);
             assert_eq!(signal, Some(2), "{} after {delay_ms} ms", verb[0]);
         }
     }
@@ -73,11 +115,17 @@ fn more_stages_than_the_soft_limit_of_descriptors_allows_to_watch() {
 
 #[test]
 fn children_that_were_there_before_are_not_charged() {
-    let script =
-        "(i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done) & exec \"$0\" time --format csv 'sleep 1'";
-    let output = command("sh", &["-c", script, PELTON]).output().expect("it runs");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    // The run ends after the loop, which tells its own CPU time.
+    let script = "mkfifo ended; (i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; times > times; echo > ended) & \
+                  exec \"$0\" time --format csv 'cat ended'";
+    let output = command("bash", &["-c", script, PELTON]).current_dir(dir.path()).output().expect("it runs");
     let report = String::from_utf8_lossy(&output.stderr);
     let all: Vec<&str> = report.lines().last().expect("a row").split(',').collect();
-    let user_ns: u64 = all[11].parse().expect("a number");
-    assert!(user_ns < 50_000_000, "the loop was charged to the run: {report}");
+    let user_s = all[11].parse::<f64>().expect("a number") / 1e9;
+    let times = std::fs::read_to_string(dir.path().join("times")).expect("what times printed");
+    let (minutes, seconds) = times.split_once('m').expect("0m0.123s 0m0.001s");
+    let seconds: f64 = seconds.split('s').next().and_then(|number| number.parse().ok()).expect("seconds");
+    let loop_s = minutes.parse::<f64>().expect("minutes") * 60.0 + seconds;
+    assert!(user_s < loop_s / 2.0, "the loop took {loop_s} s of CPU, and was charged to the run: {report}");
 }
