@@ -2,12 +2,12 @@
 //!
 //! On its own because it downloads the advisory database, which tests must not need.
 
-use crate::Outcome;
-use crate::steps::step;
-use crate::workspace::cargo;
+use workbench::Outcome;
+use workbench::steps::step;
+use workbench::workspace::cargo;
 
 /// Asks cargo-deny.
 pub fn run() -> Outcome {
-    crate::setup::run()?;
+    workbench::setup::run()?;
     step("check for known security holes", &mut cargo(["deny", "check", "advisories"]))
 }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::Outcome;
-use crate::steps::{step, timed};
-use crate::workspace::{cargo, root, target_dir};
+use workbench::Outcome;
+use workbench::steps::{step, timed};
+use workbench::workspace::{cargo, root, target_dir};
 
 /// The version of mdBook that builds it.
 const MDBOOK_VERSION: &str = "0.5.4";

@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use crate::Outcome;
-use crate::inputs::ACCESS_LOG;
-use crate::workspace::{release_binary, target_dir};
+use workbench::Outcome;
+use workbench::inputs::ACCESS_LOG;
+use workbench::workspace::{release_binary, target_dir};
 
 const PIPELINE: &str =
     "cat access.log | grep ' 404 ' | awk '{print $7}' | sort | uniq -c | sort -rn | head -n 3";

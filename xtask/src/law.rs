@@ -9,8 +9,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::workspace::{metadata, root};
-use crate::{Failure, Outcome};
+use workbench::workspace::{metadata, root};
+use workbench::{Failure, Outcome};
 
 /// The crates that are pelton, each before those that may import it.
 pub const ORDER: [&str; 15] = [
@@ -19,8 +19,8 @@ pub const ORDER: [&str; 15] = [
 ];
 /// Imported by tests only; may itself import any of [`ORDER`].
 const TESTKIT: &str = "testkit";
-/// Not part of pelton: bound by nothing, imported by nobody.
-const XTASK: &str = "xtask";
+/// Not part of pelton: bound by nothing, imported by none of its crates.
+const DEVELOPERS: [&str; 4] = ["workbench", "bench", "experiments", "xtask"];
 /// For `sys` alone.
 const LIBC: &str = "libc";
 /// Safe ways to system calls: for `sys`, for `cli` (which asks the terminal how wide it is), and for tests.
@@ -84,8 +84,8 @@ fn order(importer: &str, import: &Import) -> Option<String> {
     let name = import.name.as_str();
     let wrong = |why: &str| Some(format!("{importer} must not import {name}: {why}"));
     match (rank(importer), rank(name)) {
-        _ if importer == XTASK => None,
-        _ if name == XTASK => wrong("xtask is no part of pelton"),
+        _ if DEVELOPERS.contains(&importer) => None,
+        _ if DEVELOPERS.contains(&name) => wrong("it is no part of pelton"),
         _ if name == TESTKIT && !import.dev => wrong("testkit is for tests"),
         (None, _) if importer != TESTKIT => Some(format!("{importer} has no place in the order of imports")),
         (Some(a), Some(b)) if a <= b => wrong("a crate imports only those before it"),
@@ -106,7 +106,7 @@ fn lints(one: &Crate) -> Option<String> {
 
 /// Places where a crate that must not speak arranges to. That it does not speak without arranging, clippy sees.
 fn loud(one: &Crate) -> Vec<String> {
-    if [XTASK, "cli"].contains(&one.name.as_str()) {
+    if one.name == "cli" || DEVELOPERS.contains(&one.name.as_str()) {
         return Vec::new();
     }
     let handles = HANDLES.iter().filter(|_| one.name != "run");
@@ -132,7 +132,7 @@ fn has_word(line: &str, what: &str) -> bool {
 /// docs/architecture.md has a heading `### crates/NAME` for each crate, and for no other.
 fn map(crates: &[Crate], architecture: &str) -> Vec<String> {
     let on_disk: BTreeSet<&str> =
-        crates.iter().map(|one| one.name.as_str()).filter(|&name| name != XTASK).collect();
+        crates.iter().map(|one| one.name.as_str()).filter(|name| !DEVELOPERS.contains(name)).collect();
     let in_doc: BTreeSet<&str> =
         architecture.lines().filter_map(|line| line.strip_prefix("### crates/")).map(str::trim).collect();
     let missing = on_disk
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(judge(one("run", &["testkit"])), ["run must not import testkit: testkit is for tests"]);
         assert_eq!(
             judge(one("testkit", &["xtask"])),
-            ["testkit must not import xtask: xtask is no part of pelton"]
+            ["testkit must not import xtask: it is no part of pelton"]
         );
         let mut tested = one("run", &[]);
         tested.imports.push(Import { name: TESTKIT.into(), dev: true });

@@ -4,33 +4,23 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool speaks")]
 
 pub mod advisories;
-pub mod bench;
 pub mod book;
 pub mod demo;
-pub mod experiments;
 pub mod fuzz;
-pub mod inputs;
 pub mod law;
 pub mod order;
 pub mod pictures;
 pub mod quick;
 pub mod reference;
-mod running;
 pub mod scripts;
-pub mod setup;
-pub mod steps;
 pub mod test;
-pub mod workspace;
 
-use std::error::Error;
 use std::process::ExitCode;
 
 use lexopt::prelude::*;
-
-/// What went wrong, in words for whoever typed the command.
-pub type Failure = Box<dyn Error + Send + Sync>;
-/// The outcome of everything here.
-pub type Outcome<T = ()> = Result<T, Failure>;
+use pelton_bench as bench;
+use pelton_experiments as experiments;
+use workbench::{Outcome, setup, workspace};
 
 /// The commands.
 pub const HELP: &str = "\

@@ -17,9 +17,9 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-use crate::steps::timed;
-use crate::workspace::{release_binary_mapped, root, target_dir};
-use crate::{Failure, Outcome};
+use workbench::steps::timed;
+use workbench::workspace::{release_binary_mapped, root, target_dir};
+use workbench::{Failure, Outcome};
 
 /// What is written; the package's build script gives it to the linker.
 const ORDER: &str = "crates/cli/startup.ld";

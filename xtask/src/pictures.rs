@@ -7,10 +7,10 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::Outcome;
-use crate::setup;
-use crate::steps::{step, timed};
-use crate::workspace::{cargo, on_path, release_binary, root, target_dir};
+use workbench::Outcome;
+use workbench::setup;
+use workbench::steps::{step, timed};
+use workbench::workspace::{cargo, on_path, release_binary, root, target_dir};
 
 /// A program, and the Debian package that brings it.
 const NEEDED: [(&str, &str); 3] =

@@ -1,8 +1,8 @@
 //! `cargo xtask quick`: what to run while working. Seconds once the workspace is built.
 
-use crate::steps::{all, step, timed};
-use crate::workspace::cargo;
 use crate::{Outcome, law};
+use workbench::steps::{all, step, timed};
+use workbench::workspace::cargo;
 
 /// Formatting, the law, clippy, unit tests: all of them, whatever fails.
 pub fn run() -> Outcome {

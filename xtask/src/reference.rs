@@ -2,9 +2,9 @@
 //!
 //! A test (`crates/cli/tests/manual.rs`) sees that the pages are up to date.
 
-use crate::Outcome;
-use crate::steps::step;
-use crate::workspace::{cargo, root};
+use workbench::Outcome;
+use workbench::steps::step;
+use workbench::workspace::{cargo, root};
 
 /// Writes docs/reference anew.
 pub fn run() -> Outcome {

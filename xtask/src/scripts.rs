@@ -2,9 +2,9 @@
 //!
 //! The test `debian_scripts` of the command line, with its part that starts programs of the machine, and with its counts.
 
-use crate::Outcome;
-use crate::steps::step;
-use crate::workspace::cargo;
+use workbench::Outcome;
+use workbench::steps::step;
+use workbench::workspace::cargo;
 
 /// Runs it.
 pub fn run() -> Outcome {

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::steps::{all, seconds, step};
-use crate::workspace::{cargo, static_options, target_dir};
 use crate::{Outcome, quick, setup};
+use workbench::steps::{all, seconds, step};
+use workbench::workspace::{cargo, static_options, target_dir};
 
 /// Sets up, checks, tests: all of it, whatever fails. The last lines are cargo test's own, and their sum.
 pub fn run() -> Outcome {

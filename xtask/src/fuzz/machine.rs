@@ -7,9 +7,9 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::Outcome;
-use crate::steps::timed;
-use crate::workspace::cargo;
+use workbench::Outcome;
+use workbench::steps::timed;
+use workbench::workspace::cargo;
 
 /// A test that can do more than `cargo test` lets it.
 pub struct Machine {

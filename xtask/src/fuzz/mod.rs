@@ -21,11 +21,11 @@ use lexopt::prelude::*;
 use nix::sys::resource::{Resource, setrlimit};
 use serde_json::Value;
 
-use crate::Outcome;
-use crate::bench::machine::describe;
-use crate::workspace::target_dir;
 use bar::Bar;
 use machine::{Built, Machine};
+use pelton_bench::machine::describe;
+use workbench::Outcome;
+use workbench::workspace::target_dir;
 
 /// What was asked for.
 pub struct Options {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::State;
 use super::turn::grouped;
-use crate::Outcome;
+use workbench::Outcome;
 
 /// Columns: what is counted of a tool, and how the column is called.
 const COUNTED: [(&str, &str); 6] = [

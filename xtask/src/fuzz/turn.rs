@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::machine::Built;
-use crate::Outcome;
+use workbench::Outcome;
 
 /// Counted things, by machine and by name.
 /// A machine's name with a dot in it is a part of another's sums, told in the record only.

@@ -1,0 +1,113 @@
+//! A text under the shell and under `pelton run` with one thread, in C and in C.UTF-8: CPU beside CPU.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::Bench;
+use super::contest::{Contender, Samples, contest};
+use super::stats;
+use workbench::Outcome;
+
+/// The locales that every text is run in.
+pub const LOCALES: [&str; 2] = ["C", "C.UTF-8"];
+
+/// The directory that the texts are run in: in memory if possible, so that no disk is measured. Gone when dropped.
+pub struct Place {
+    /// Where it is.
+    pub dir: PathBuf,
+}
+
+impl Place {
+    /// With these files in it, under short names. Where it lies, outputs are written as well.
+    pub fn with(files: &[(&str, &Path)]) -> Outcome<Self> {
+        let place = Place::named("pelton-bench")?;
+        for (name, path) in files {
+            std::os::unix::fs::symlink(path, place.dir.join(name))?;
+        }
+        Ok(place)
+    }
+
+    /// Empty, and named after what it is for.
+    pub fn named(purpose: &str) -> Outcome<Self> {
+        let memory = Path::new("/dev/shm");
+        let root = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let place = Place { dir: root.join(format!("{purpose}-{}", std::process::id())) };
+        std::fs::create_dir_all(&place.dir)?;
+        Ok(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // What is left is in the way of nobody.
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// What was measured of one text in one locale.
+pub struct Ratio {
+    /// `LC_ALL`.
+    pub locale: &'static str,
+    /// The shell first, then pelton.
+    pub samples: Vec<Samples>,
+}
+
+impl Ratio {
+    /// Runs the text both ways, after seeing that both print the same.
+    pub fn of(bench: &Bench, place: &Place, text: &str, locale: &'static str, runs: usize) -> Outcome<Self> {
+        let pelton = bench.pelton.as_os_str();
+        let both = [
+            Contender::new("shell", ["bash", "-c", text]).in_locale(locale),
+            Contender::new(
+                "pelton",
+                [pelton, "run".as_ref(), "--jobs=1".as_ref(), "--".as_ref(), text.as_ref()],
+            )
+            .in_locale(locale),
+        ];
+        let mut outputs = Vec::new();
+        for contender in &both {
+            super::contest::run_once(contender, &place.dir)?;
+            outputs.push(digest(&place.dir.join("out"))?);
+        }
+        if outputs[0] != outputs[1] {
+            return Err(format!("`{text}` in {locale}: pelton prints something else than the shell").into());
+        }
+        Ok(Ratio { locale, samples: contest(&both, &place.dir, runs, 0)? })
+    }
+
+    /// The shell's user+sys by pelton's, of runs that stood next to each other.
+    pub fn cpu(&self) -> f64 {
+        stats::median_ratio(&self.samples[0].cpu, &self.samples[1].cpu)
+    }
+
+    /// The shell's time by pelton's.
+    pub fn real(&self) -> f64 {
+        stats::median_ratio(&self.samples[0].real, &self.samples[1].real)
+    }
+
+    /// Raw samples.
+    pub fn json(&self) -> Value {
+        json!({"locale": self.locale, "cpu_ratio": self.cpu(), "samples": self.samples.iter().map(Samples::json).collect::<Vec<_>>()})
+    }
+}
+
+/// A file's length and a sum over its bytes (FNV-1a): equal for equal files.
+pub fn digest(path: &Path) -> Outcome<(u64, u64)> {
+    use std::io::Read;
+    let mut file = std::fs::File::open(path)?;
+    let (mut length, mut sum) = (0, 0xcbf2_9ce4_8422_2325_u64);
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let size = file.read(&mut buffer)?;
+        if size == 0 {
+            return Ok((length, sum));
+        }
+        length += size as u64;
+        for word in buffer[..size].chunks(8) {
+            let mut bytes = [0; 8];
+            bytes[..word.len()].copy_from_slice(word);
+            sum = (sum ^ u64::from_le_bytes(bytes)).wrapping_mul(0x100_0000_01b3).rotate_left(29);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Copying and system calls.
+
+mod c1_calls;
+mod c2_usage;
+mod c3_ways;
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::Experiment;
+use super::finding::Finding;
+use super::lab::Lab;
+use super::programs;
+use workbench::Outcome;
+use workbench::inputs::Rng;
+
+/// In order.
+pub const ALL: &[&Experiment] = &[&c1_calls::EXPERIMENT, &c2_usage::EXPERIMENT, &c3_ways::EXPERIMENT];
+
+/// What the character loop reads and writes at once.
+const BUFFER: u64 = 32_768;
+
+/// A file called `big`, of 100 MiB that nobody can compress; 4 MiB in the quick form. Its size.
+fn big(lab: &Lab) -> Outcome<u64> {
+    let size: u64 = lab.size(100, 4) << 20;
+    let mut rng = Rng::new(1);
+    let mut file = File::create(lab.path("big"))?;
+    for _ in 0..size >> 20 {
+        let block: Vec<u8> = (0..1 << 17).flat_map(|_| rng.next().to_le_bytes()).collect();
+        file.write_all(&block)?;
+    }
+    Ok(size)
+}
+
+/// The C programs: the character loop, and the two over mappings in one.
+fn copiers(lab: &Lab, finding: &mut Finding) -> Outcome<Option<[PathBuf; 2]>> {
+    let characters = programs::c(lab, "experiments/copying/characters.c")?;
+    let mapped = programs::c(lab, "experiments/copying/mapped.c")?;
+    if characters.is_none() {
+        finding.lacks("a C compiler");
+    }
+    Ok(characters.zip(mapped).map(|(characters, mapped)| [characters, mapped]))
+}
