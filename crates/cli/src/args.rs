@@ -170,12 +170,12 @@ pub struct PassArgs {
 }
 
 impl PassArgs {
-    /// Which processes share the memory: nobody guesses it.
+    /// Returns the key of processes sharing the memory; random by default.
     pub fn memory_key(&self) -> u64 {
         self.memory_key.unwrap_or_else(|| RandomState::new().hash_one(0_u8))
     }
 
-    /// Sets it for everything that is started from now on.
+    /// Applies the limits to everything started later.
     ///
     /// # Errors
     /// As [`CoreArgs::apply`].
@@ -188,17 +188,17 @@ impl PassArgs {
 }
 
 impl CoreArgs {
-    /// Sets it for everything that is started from now on.
+    /// Applies the settings to everything started later.
     ///
     /// # Errors
-    /// If `PELTON_JOBS` says something else than a number or `auto`.
+    /// If `PELTON_JOBS` is neither a number nor `auto`.
     pub fn apply(&self) -> Result<(), Failure> {
         pelton_run::set_jobs(self.jobs()?);
         pelton_run::set_niceness(self.nice.unwrap_or(0));
         Ok(())
     }
 
-    /// Gives way to others as asked, and says how many threads a part may use: all cores if nobody says.
+    /// Sets the niceness, if given. Returns the thread count: all cores by default.
     ///
     /// # Errors
     /// As [`apply`](Self::apply).
@@ -235,7 +235,7 @@ fn parse_jobs(text: &str) -> Result<Jobs, String> {
     jobs.map(Jobs::Fixed).ok_or_else(|| "a number from 1 to 1024, or `auto`, is wanted".to_owned())
 }
 
-/// A number of bytes, or of units of 1024, 1024² … of them.
+/// Parses a size: bytes, or powers of 1024 with a unit.
 fn parse_memory(text: &str) -> Result<usize, String> {
     let upper = text.to_ascii_uppercase();
     let number = upper.trim_end_matches(['B', 'K', 'M', 'G', 'T']);
@@ -274,7 +274,7 @@ pub struct SwitchArgs {
 }
 
 impl SwitchArgs {
-    /// Whether any was given.
+    /// Whether `without` or `only` is set.
     pub fn any(&self) -> bool {
         !self.without.is_empty() || !self.only.is_empty()
     }
@@ -572,7 +572,7 @@ pub struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// The format that all options together ask for.
+    /// Returns the format that the options select.
     pub fn format(&self) -> Format {
         match () {
             () if self.json => Format::Json,
@@ -582,7 +582,7 @@ impl ReportArgs {
         }
     }
 
-    /// The first of these options that was given.
+    /// Returns the first of these that was given.
     pub fn given(&self) -> Option<&'static str> {
         let options = [
             (self.format.is_some(), "--format"),
@@ -596,7 +596,7 @@ impl ReportArgs {
     }
 }
 
-/// Names them all, for `--help`, completions and messages.
+/// Parses a format, and lists all for help and messages.
 fn format_parser() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::names()).try_map(|name| name.parse::<Format>())
 }
@@ -620,7 +620,7 @@ pub struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// The script, if one was given, and its arguments.
+    /// Returns the script and its arguments, if given.
     pub fn script(&self) -> Option<(&Path, &[OsString])> {
         let (file, arguments) = self.file.as_deref()?.split_first()?;
         Some((Path::new(file), arguments))
@@ -686,7 +686,7 @@ pub struct BufferArgs {
     pub command: Vec<OsString>,
 }
 
-/// Seconds, as nanoseconds.
+/// Parses seconds as nanoseconds.
 pub fn parse_interval(text: &str) -> Result<u64, String> {
     let seconds: Option<f64> = text.parse().ok().filter(|seconds| (0.01..=86_400.0).contains(seconds));
     seconds

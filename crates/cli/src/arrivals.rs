@@ -1,4 +1,4 @@
-//! `pelton time --arrivals`: a stage of pelton's own behind the first stage and behind the last notes when each line passes.
+//! `pelton time --arrivals`: two pelton stages, after the first and after the last, record when lines pass.
 
 use crate::Ending;
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ pub struct StampArgs {
     pub file: PathBuf,
 }
 
-/// Passes standard input on to standard output, and notes when lines ended: the time and their number, for each block.
+/// Copies standard input to standard output, and records for each block its time and its number of line ends.
 pub fn stamp(args: &StampArgs) -> Result<Ending, Failure> {
     signals::default_sigpipe();
     let cannot = |error: std::io::Error| Failure::io("cannot pass lines on", &error);
@@ -39,29 +39,29 @@ pub fn stamp(args: &StampArgs) -> Result<Ending, Failure> {
     }
 }
 
-/// Standard output without the buffer of lines that Rust puts before it.
+/// Opens standard output without Rust's line buffer.
 fn stdout() -> std::io::Result<std::os::fd::OwnedFd> {
     use std::os::fd::AsFd;
     std::io::stdout().as_fd().try_clone_to_owned()
 }
 
-/// Where the two stages put their notes.
+/// The files for the recorded times.
 pub struct Stamps {
-    /// Nameless files, that nothing is left whatever ends this process.
+    /// Nameless, so that nothing is left however this process ends.
     generated: File,
     arrived: File,
     start_ns: u64,
-    /// How many stages the text has by itself.
+    /// How many stages the user's text has.
     stages: usize,
-    /// The text by itself.
+    /// The user's text.
     text: String,
 }
 
 impl Stamps {
-    /// The same request with the two stages in its pipeline.
+    /// Inserts the two stages into the pipeline of the request.
     ///
     /// # Errors
-    /// If it is anything but one pipeline of several stages.
+    /// If the text is not one pipeline of several stages.
     pub fn insert(request: &Request, plan: &Plan) -> Result<(Self, Request), Failure> {
         let refused = |why: &str| {
             Failure::new(format!("--arrivals notes the lines of one pipeline: {why}"))
@@ -102,22 +102,22 @@ impl Stamps {
         ))
     }
 
-    /// The plan of the request with the two stages.
+    /// Plans the request with the two stages.
     ///
     /// # Errors
-    /// If it is not understood, which it is if that without them is.
+    /// If it cannot be parsed; the text without them could be.
     pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, Failure> {
         pelton_run::plan(request, environment).map_err(|error| Failure::new(error.message))
     }
 
-    /// Adds what was noted to the record of the run, whose status is that of its own last stage.
+    /// Adds the recorded times to the run, and restores the status of the user's last stage.
     pub fn add_to(self, run: &mut Run) {
         let read = |file: &File| batches(file, self.start_ns);
         run.arrivals = Some(Arrivals { generated: read(&self.generated), arrived: read(&self.arrived) });
         if let Some(own) = run.pipelines.first().and_then(|pipeline| pipeline.stages.get(self.stages)) {
             run.exit_status = own.end.status();
         }
-        // The record is that of what the user wrote.
+        // The record describes the user's text.
         run.text = self.text.clone();
         let mut own_cpu_ns = 0;
         if let Some(pipeline) = run.pipelines.first_mut() {
@@ -148,7 +148,7 @@ fn quoted(path: &Path) -> String {
 
 fn batches(mut file: &File, start_ns: u64) -> Vec<Batch> {
     let mut bytes = Vec::new();
-    // What cannot be read is missing in the record.
+    // Unreadable times are missing from the record.
     let _ = file.read_to_end(&mut bytes);
     let (notes, _) = bytes.as_chunks::<16>();
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);

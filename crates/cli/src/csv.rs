@@ -1,4 +1,4 @@
-//! `pelton csv`: columns and records of separated values, as such or in other formats.
+//! `pelton csv`: selects columns and records of separated values, and converts them.
 
 use crate::Ending;
 use crate::args::CoreArgs;
@@ -141,10 +141,10 @@ impl CsvArgs {
     }
 }
 
-/// Runs it.
+/// Runs `pelton csv`.
 ///
 /// # Errors
-/// If the command line makes no sense. What is wrong with an input is said, and the next one is read.
+/// If the command line is invalid. An error in an input is printed, and the next input is read.
 pub fn csv(args: &CsvArgs) -> Result<Ending, Failure> {
     pelton_sys::signals::default_sigpipe();
     let options = args.options()?;

@@ -1,4 +1,4 @@
-//! Pointing into a shell text: the line, the span underlined, and what to try.
+//! Shows an error in a shell text: the line, the span underlined, and a hint.
 
 use crate::terminal::Look;
 use annotate_snippets::renderer::DecorStyle;
@@ -6,16 +6,16 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use pelton_record::Span;
 use std::path::Path;
 
-/// How bad it is.
+/// A message's severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// Nothing is run.
     Error,
-    /// It is run all the same, as the shell would.
+    /// The text runs as in the shell.
     Warning,
 }
 
-/// `message` about these parts of `text`, each with what is to be said of it (or nothing).
+/// Renders `message` with spans of `text` underlined, each with a label (may be empty).
 pub fn snippet(
     severity: Severity,
     message: &str,
@@ -29,7 +29,7 @@ pub fn snippet(
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    // Tabs and other control characters would move the underline or the cursor: shown as blanks of the same width.
+    // Tabs and other control characters would move the underline or the cursor: each becomes a blank.
     let shown: String = text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
     let shift =
         |at: usize| text[..at].chars().map(|c| if c.is_control() { 1 } else { c.len_utf8() }).sum::<usize>();
@@ -51,11 +51,11 @@ pub fn snippet(
     text
 }
 
-/// The program in PATH whose name is nearest to `name`, if one is near.
+/// Finds the program in PATH with the nearest name, if one is near.
 pub fn similar_program(name: &str) -> Option<String> {
     let near = if name.len() <= 3 { 1 } else { 2 };
     let path = std::env::var_os("PATH")?;
-    // Of those that are as near, one that only goes on is the likeliest: `sor` is `sort` rather than `sar`.
+    // Among equal distances, prefer a name that `name` is a prefix of: `sor` is `sort` rather than `sar`.
     let mut best: Option<(usize, bool, String)> = None;
     for directory in std::env::split_paths(&path) {
         for candidate in names_in(&directory) {

@@ -1,4 +1,4 @@
-//! `pelton doctor`: why what already runs does not go on.
+//! `pelton doctor`: why running processes are stuck.
 
 use crate::Ending;
 use crate::args::When;
@@ -60,10 +60,10 @@ pub struct DoctorArgs {
 
 /// The exit status if something is dead.
 const DEAD: i32 = 1;
-/// The exit status if the gravest that can be said is that it is unknown.
+/// The exit status if nothing is dead but something is unknown.
 const UNKNOWN: i32 = 3;
 
-/// Looks, and tells on standard output.
+/// Examines processes, prints the diagnosis.
 pub fn doctor(args: &DoctorArgs, color: When) -> Result<Ending, Failure> {
     if args.schema {
         terminal::print(&format!("{:#}\n", diagnosis::schema()), "the schema")?;
@@ -101,7 +101,7 @@ fn scope(args: &DoctorArgs) -> Result<Scope, Failure> {
     Ok(Scope::These(pids))
 }
 
-/// Threads are watched of one process, with what it started.
+/// Returns the only process: `--threads` watches just one.
 fn one_process(scope: &Scope) -> Result<u32, Failure> {
     match scope {
         Scope::These(pids) if pids.len() == 1 => Ok(pids[0]),
@@ -110,7 +110,8 @@ fn one_process(scope: &Scope) -> Result<u32, Failure> {
     }
 }
 
-/// The processes that a word on the command line names: one by its id, or all of a name. `help` is what to try else.
+/// Finds the processes that an argument names: one by its id, or all of that name. `help` is the hint for
+/// errors.
 pub fn processes(target: &str, help: &str) -> Result<Vec<u32>, Failure> {
     let missing = |what: &str| Failure::new(format!("{what} `{target}`")).with_help(help);
     match target.parse() {

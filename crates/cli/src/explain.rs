@@ -1,4 +1,4 @@
-//! `pelton explain`: what `run` would do with a text, and why. Nothing is run.
+//! `pelton explain`: what `run` would do with a text, and why. Runs nothing.
 
 use crate::Ending;
 use crate::args::{ExplainArgs, PassArgs, When};
@@ -11,7 +11,7 @@ use pelton_run::script::{Considered, Rewritten};
 use pelton_run::{Drawing, Environment, Explained, Plan, Request, Switches};
 use std::fmt::Write as _;
 
-/// Explains it on standard output.
+/// Prints the explanation.
 pub fn explain(args: &ExplainArgs, color: When) -> Result<Ending, Failure> {
     let text = if args.rules { names() } else { told(args, color)? };
     terminal::print(&text, "the plan")?;
@@ -48,7 +48,7 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
     }
 }
 
-/// As wide as the terminal, but not so wide that sentences are hard to read.
+/// Uses the terminal's width, but keeps lines short enough to read.
 fn drawing(color: When) -> Drawing {
     const WIDTH_MAX: usize = 100;
     const WIDTH_MIN: usize = 40;
@@ -77,7 +77,7 @@ fn prose(plan: &Plan, explained: &[Explained], drawing: Drawing) -> String {
     text
 }
 
-/// A script: each pipeline with its line, and what becomes of it.
+/// Explains a script: each pipeline, its line, what pelton runs.
 fn script(rewritten: &Rewritten, request: &Request, width: usize) -> String {
     let mut text =
         "the shell runs this text, and expands and controls; of its pipelines, pelton runs:\n\n".to_owned();
@@ -110,7 +110,7 @@ fn because(reason: &Option<String>) -> String {
     reason.as_ref().map_or(String::new(), |reason| format!(", because of {reason}"))
 }
 
-/// On one line.
+/// The text on one line.
 fn pipeline_text(one: &Considered, request: &Request) -> String {
     let text = request.text.to_string_lossy();
     let written = text.get(one.span.start..one.span.end).unwrap_or_default();
@@ -169,7 +169,7 @@ fn dot(plan: &Plan, explained: &[Explained]) -> Result<String, Failure> {
     }
 }
 
-/// What `--without` and `--only` can name.
+/// Lists what `--without` and `--only` accept.
 fn names() -> String {
     let mut text = "Rules, in the order in which they are tried\n".to_owned();
     let names = pelton_run::describe_names();
@@ -184,7 +184,7 @@ fn names() -> String {
 }
 
 impl crate::args::SwitchArgs {
-    /// The rules and kernels that are on. A name that nothing has is a mistake worth telling.
+    /// Returns the rules and kernels that are on. Fails for an unknown name.
     pub fn resolve(&self) -> Result<Switches, Failure> {
         let known = pelton_run::list_names();
         if let Some(name) = self.without.iter().chain(&self.only).find(|name| !known.contains(&name.as_str()))

@@ -1,4 +1,4 @@
-//! Errors as a user reads them: what was being done, to what, what went wrong, and what to try.
+//! Errors for the user: what was being done, to what, what went wrong, and what to try.
 
 use crate::diagnose;
 use crate::terminal::Look;
@@ -15,47 +15,47 @@ pub struct Failure {
     place: Option<Box<TextLocation>>,
 }
 
-/// Where in a text an error lies.
+/// Where in a text the error is.
 #[derive(Debug)]
 struct TextLocation {
     text: String,
-    /// Each with what is to be said of it; may be empty.
+    /// Each with its label; may be empty.
     spans: Vec<(Span, String)>,
     origin: Option<String>,
 }
 
 impl Failure {
-    /// pelton's own refusals and failures end with status 2.
+    /// Creates an error with status 2, as all of pelton's own.
     pub fn new(message: impl Into<String>) -> Self {
         Failure { status: 2, message: message.into(), help: None, place: None }
     }
 
-    /// What could not be done, and the system's reason for it.
+    /// Describes a failed operation, with the system's reason.
     pub fn io(doing: impl std::fmt::Display, error: &std::io::Error) -> Self {
         Failure::new(format!("{doing}: {}", plain(error)))
     }
 
-    /// With another status.
+    /// Sets another status.
     pub fn with_status(self, status: u8) -> Self {
         Failure { status, ..self }
     }
 
-    /// With something to try.
+    /// Adds a hint.
     pub fn with_help(self, help: impl Into<String>) -> Self {
         Failure { help: Some(help.into()), ..self }
     }
 
-    /// Pointing into `text`, which came from `origin` (a file) or the command line.
+    /// Points at `span` of `text`, from the file `origin` or the command line.
     pub fn at(self, text: &str, span: Span, origin: Option<String>) -> Self {
         self.at_each(text, vec![(span, String::new())], origin)
     }
 
-    /// The same for several places, each with what is to be said of it.
+    /// Points at several spans, each with its label.
     pub fn at_each(self, text: &str, spans: Vec<(Span, String)>, origin: Option<String>) -> Self {
         Failure { place: Some(Box::new(TextLocation { text: text.into(), spans, origin })), ..self }
     }
 
-    /// As text that ends with a newline.
+    /// Renders text that ends with a newline.
     pub fn render(&self, look: Look) -> String {
         if let Some(place) = &self.place {
             return diagnose::snippet(
@@ -76,5 +76,5 @@ impl Failure {
     }
 }
 
-/// The system's words.
+/// The system's message.
 pub use pelton_sys::errors::words as plain;

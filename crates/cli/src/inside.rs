@@ -1,15 +1,15 @@
-//! What starting a program costs, measured here and now, for those that start many.
+//! Measures what starting a program costs here, for runs that start many.
 
 use pelton_observe::inside::MANY_PROCESSES;
 use pelton_record::Run;
 use pelton_run::{Environment, Options};
 use std::ffi::OsString;
 
-/// Starts programs that do nothing, one after the other.
+/// Starts no-op programs, one after the other.
 const LOOP: &str = "i=0; while [ $i -lt 50 ]; do /bin/true; i=$((i + 1)); done";
 const STARTS: u64 = 50;
 
-/// Adds to what was looked into what the start of a program costs, where many were started.
+/// Adds the cost of a start to the stages that started many programs.
 pub fn add_start_cost(run: &mut Run, environment: &Environment) {
     let stages = run.pipelines.iter_mut().flat_map(|pipeline| &mut pipeline.stages);
     let many =

@@ -1,4 +1,4 @@
-//! `pelton json`: documents flattened to lines, or what paths select in them.
+//! `pelton json`: flattens documents to lines, or selects values by path.
 
 mod plan;
 
@@ -128,10 +128,10 @@ pub struct JsonArgs {
     words: Vec<OsString>,
 }
 
-/// Runs it.
+/// Runs `pelton json`.
 ///
 /// # Errors
-/// If the command line makes no sense. What is wrong with an input is said, and the next one is read.
+/// If the command line is invalid. An error in an input is printed, and the next input is read.
 pub fn json(args: &JsonArgs) -> Result<Ending, Failure> {
     pelton_sys::signals::default_sigpipe();
     let plan = JsonPlan::of(args)?;
@@ -161,7 +161,7 @@ pub fn json(args: &JsonArgs) -> Result<Ending, Failure> {
     }
 }
 
-/// Standard output without a buffer: there is one before it.
+/// Opens standard output unbuffered: `Out` has a buffer.
 fn standard_output() -> Result<File, Failure> {
     let fd = io::stdout().as_fd().try_clone_to_owned();
     fd.map(File::from).map_err(|error| Failure::io("cannot write to standard output", &error))
@@ -178,12 +178,12 @@ struct Reading<'a> {
     plan: &'a JsonPlan,
     rules: Rules,
     window: Option<usize>,
-    /// With that many threads, line by line.
+    /// With this many threads, line by line.
     threads: Option<usize>,
 }
 
 impl Reading<'_> {
-    /// Everything, or what is selected.
+    /// Prints all, or what is selected.
     fn either<F: Format + Prints>(
         &self,
         out: File,

@@ -1,4 +1,4 @@
-//! Scripts whose lines `pelton time` tells apart: given by `-f`, or as a command that is one.
+//! Scripts whose lines `pelton time` reports: given by `-f`, or run as a command.
 
 use crate::source::{self, Source};
 use pelton_record::Run;
@@ -9,19 +9,20 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// A text with lines, and whose it is.
+/// A script, and how its shell runs it.
 pub struct Scripted {
     text: String,
     dialect: Option<Dialect>,
-    /// Where its shell keeps the line; `None` if pelton starts its pipelines itself, or if the shell does not show it.
+    /// Where the shell keeps its line number; `None` if pelton starts the pipelines, or if the shell hides
+    /// it.
     pub place: Option<LinePlace>,
     /// Whether the shell runs all of it.
     by_shell: bool,
 }
 
 impl Scripted {
-    /// What `source` is, if it is a script. One that has more than plain pipelines is left to the shell as a whole, so that this
-    /// knows its lines.
+    /// Recognises a script. One with more than plain pipelines is left to the shell as a whole, which knows
+    /// its lines.
     pub fn of(source: &mut Source, from_file: bool, environment: &Environment) -> Option<Self> {
         match source {
             Source::Text(request, plan) if from_file => {
@@ -58,7 +59,7 @@ impl Scripted {
         Some(Scripted { text, dialect: shell.dialect, place, by_shell: true })
     }
 
-    /// Adds to the record what its lines cost, if that is known.
+    /// Adds the cost of each line to the record, if known.
     pub fn add_to(&self, run: &mut Run, launches: Option<&Launches>) {
         if self.by_shell && launches.is_none() {
             run.notes.push("the lines of the script are not told apart: its shell does not show them, or may not be followed".into());

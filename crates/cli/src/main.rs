@@ -35,7 +35,7 @@ use args::{Cli, Verb};
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Large memory begins where the kernel reads into it quickly.
+/// Starts large allocations where the kernel reads into them quickly.
 #[global_allocator]
 static ALLOCATOR: pelton_sys::allocator::Allocator = pelton_sys::allocator::Allocator;
 
@@ -82,7 +82,7 @@ fn work() -> ExitCode {
     end(ending, cli.color)
 }
 
-/// clap writes what is wrong piece by piece, and what others say could come between.
+/// Parses the arguments. clap would write an error in pieces, between other messages.
 fn arguments() -> Result<Cli, ExitCode> {
     Cli::try_parse().map_err(|error| {
         if !error.use_stderr() {

@@ -1,4 +1,4 @@
-//! Where a report goes: standard error, or a file that appears whole or not at all.
+//! Where a report goes: standard error, or a file that is replaced atomically.
 
 use crate::failure::{Failure, plain};
 use pelton_sys::machine;
@@ -6,21 +6,21 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// A place for a report, looked at before anything runs, so that a bad one is noticed while nothing is lost. Nothing is
-/// made there until the pipeline has ended: it may list, count or copy the directory.
+/// Where to write a report. It is checked before anything runs, so that a bad place loses nothing. No file is
+/// created until the pipeline has ended, which may list, count or copy the directory.
 pub enum OutputTarget {
     /// Standard error.
     Stderr,
-    /// Standard output, behind what the pipeline printed there.
+    /// Standard output, after what the pipeline printed.
     Stdout,
-    /// A file, which the report replaces whole.
+    /// A file, replaced atomically.
     File(PathBuf),
-    /// A device or FIFO, written to as it is.
+    /// A device or FIFO, written to directly.
     Device(PathBuf),
 }
 
 impl OutputTarget {
-    /// Checks that `path` can be written, or takes standard error.
+    /// Checks that `path` is writable; `None` is standard error.
     pub fn prepare(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path else { return Ok(OutputTarget::Stderr) };
         match path.to_str() {
@@ -70,7 +70,7 @@ impl OutputTarget {
     }
 }
 
-/// Writes a new file beside `path` and gives it that name once it is complete.
+/// Writes a new file next to `path`, and renames it once it is complete.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     let existing = std::fs::metadata(path).ok();
     let mut builder = tempfile::Builder::new();
@@ -88,7 +88,7 @@ fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// What a link leads to is replaced, not the link, even if it leads to a file that is yet to be made.
+/// Resolves links, even to a missing file, so that the target is replaced and not the link.
 fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     for _ in 0..40 {

@@ -1,5 +1,5 @@
-//! `pelton pipe`: a pipeline in argument form, its words expanded by whoever calls. `pelton run` writes these calls into
-//! scripts; see `pelton_run::script`.
+//! `pelton pipe`: runs a pipeline given as words that the caller has expanded. `pelton run` writes these
+//! calls into scripts; see `pelton_run::script`.
 
 use crate::Ending;
 use crate::args::PipeArgs;
@@ -11,10 +11,10 @@ use pelton_run::{Environment, Observing, Options};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// Longer texts are not planned: the shell gets the words as they are.
+/// Longer texts are not planned: the shell gets the words themselves.
 const LONGEST: usize = 100 * 1024;
 
-/// Runs it.
+/// Runs `pelton pipe`.
 pub fn pipe(args: &PipeArgs) -> Result<Ending, Failure> {
     args.passes.apply()?;
     let environment = Environment::inherit();
@@ -49,14 +49,14 @@ pub fn pipe(args: &PipeArgs) -> Result<Ending, Failure> {
     run::text(&request, &plan, &environment, &options)
 }
 
-/// The arguments of a call as `pelton run` writes it into scripts, read without the command line's parser, whose start is
-/// a tenth of what a call over next to nothing costs. `None` for everything else: the parser has its say.
+/// Parses the arguments of a call as `pelton run` writes it into scripts, without clap, whose start is a
+/// tenth of the cost of a tiny call. Returns `None` for all other calls, which clap parses.
 pub fn written_call(mut args: impl Iterator<Item = OsString>) -> Option<PipeArgs> {
     args.next().filter(|verb| verb == "pipe")?;
     let mut call = PipeArgs { line: 1, ..PipeArgs::default() };
     for arg in args.by_ref() {
         let Some(option) = arg.as_bytes().strip_prefix(b"--") else {
-            // Other options, and what is too short to be a separator that somebody made up.
+            // Short options, and the empty word, which is no separator.
             if arg.as_bytes().first().is_none_or(|byte| *byte == b'-') {
                 return None;
             }
@@ -85,7 +85,7 @@ pub fn written_call(mut args: impl Iterator<Item = OsString>) -> Option<PipeArgs
     (one_target && call.words.len() > 1).then_some(call)
 }
 
-/// The words of each stage: the first word is what stands between them.
+/// Splits the words into stages; the first word is the separator.
 fn stages(words: &[OsString]) -> Result<Vec<&[OsString]>, Failure> {
     let help = "pelton pipe ::: sort FILE ::: uniq -c";
     let (separator, rest) =
@@ -99,25 +99,25 @@ fn stages(words: &[OsString]) -> Result<Vec<&[OsString]>, Failure> {
     Ok(stages)
 }
 
-/// Shell text for a pipeline given as words.
+/// The shell text for a pipeline of words.
 struct Text<'a> {
     args: &'a PipeArgs,
     stages: &'a [&'a [OsString]],
 }
 
 impl Text<'_> {
-    /// With every word quoted.
+    /// Quotes every word.
     fn planned(&self) -> OsString {
         self.written(|out, word, _| quote(out, word))
     }
 
-    /// With every word as `"${N}"`, for lists of words that are longer than an argument may be.
+    /// Writes every word as `"${N}"`, for words too long for one argument.
     fn by_number(&self) -> OsString {
         self.written(|out, _, number| out.extend_from_slice(format!("\"${{{number}}}\"").as_bytes()))
     }
 
     fn written(&self, word: impl Fn(&mut Vec<u8>, &OsStr, usize)) -> OsString {
-        // So that messages name the line of the script.
+        // Makes messages name the script's line.
         let mut out = vec![b'\n'; self.args.line.saturating_sub(1) as usize];
         if self.args.shell_options.as_deref().is_some_and(has_pipefail) {
             out.extend_from_slice(b"set -o pipefail; ");
@@ -169,7 +169,7 @@ fn quote(out: &mut Vec<u8>, word: &OsStr) {
     out.push(b'\'');
 }
 
-/// `NAME=…`, as before a command.
+/// Whether a word is `NAME=…`.
 fn is_assignment(word: &OsStr) -> bool {
     let Some((name, _)) = word.as_bytes().split_once_at(b'=') else { return false };
     let name = &name[..name.len() - 1];
@@ -177,13 +177,13 @@ fn is_assignment(word: &OsStr) -> bool {
         && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
-/// `$SHELLOPTS`.
+/// Whether pipefail is on.
 fn has_pipefail(options: &OsStr) -> bool {
     options.as_bytes().split(|byte| *byte == b':').any(|name| name == b"pipefail")
 }
 
 trait SplitAt {
-    /// What ends with the first `byte`, and what is behind it.
+    /// Splits after the first `byte`.
     fn split_once_at(&self, byte: u8) -> Option<(&[u8], &[u8])>;
 }
 

@@ -1,4 +1,4 @@
-//! `pelton run --progress`: one line that says how far it is.
+//! `pelton run --progress`: the progress line.
 
 use crate::terminal::{self, Look};
 use pelton_report::units;
@@ -6,16 +6,16 @@ use pelton_run::Progress;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-/// Between two lines where they are not redrawn, in nanoseconds.
+/// The interval of lines that are not redrawn, in nanoseconds.
 const EVERY_NS: u64 = 3_000_000_000;
-/// A redrawn line is for those who wait: what is over sooner needs none.
+/// When a redrawn line first appears: a shorter run shows none.
 const FIRST_NS: u64 = 500_000_000;
-/// The rate is that of the last seconds.
+/// The window of the rate.
 const RATE_NS: u64 = 5_000_000_000;
 
 static METER: Mutex<PipelineProgress> = Mutex::new(PipelineProgress::new());
 
-/// Says how far it is, if it is time to.
+/// Shows the progress, if a line is due.
 pub fn show(progress: &Progress) {
     let mut meter = METER.lock().unwrap_or_else(PoisonError::into_inner);
     let redrawn = terminal::stderr_is_terminal();
@@ -35,7 +35,7 @@ pub fn show(progress: &Progress) {
     }
 }
 
-/// What was seen of the pipeline at hand.
+/// Progress of the current pipeline.
 struct PipelineProgress {
     pipeline: usize,
     /// Times and bytes, the oldest first.
@@ -49,7 +49,7 @@ impl PipelineProgress {
         PipelineProgress { pipeline: 0, seen: VecDeque::new(), said_ns: 0, drawn: false }
     }
 
-    /// What to say now, if anything.
+    /// Returns the line, if it is due.
     fn line(&mut self, now: &Progress, redrawn: bool) -> Option<String> {
         if now.pipeline != self.pipeline {
             *self = PipelineProgress { pipeline: now.pipeline, drawn: self.drawn, ..PipelineProgress::new() };
@@ -66,12 +66,12 @@ impl PipelineProgress {
         Some(describe(now, self.rate()))
     }
 
-    /// Bytes in a second.
+    /// Bytes per second.
     fn rate(&self) -> u64 {
         let (Some((from_ns, from)), Some((to_ns, to))) = (self.seen.front(), self.seen.back()) else {
             return 0;
         };
-        // From its start, if that is all there is.
+        // A single sample is measured from the start.
         let (from_ns, from) = if from_ns == to_ns { (0, 0) } else { (*from_ns, *from) };
         let bytes = u128::from(to.saturating_sub(from)) * 1_000_000_000;
         (bytes / u128::from(to_ns.saturating_sub(from_ns).max(1))) as u64

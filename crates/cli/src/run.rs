@@ -1,4 +1,4 @@
-//! `pelton run`: the text, as the shell would run it.
+//! `pelton run`: runs a text as the shell would.
 
 use crate::Ending;
 use crate::args::{PassArgs, ReportArgs, RunArgs, ShArgs, SourceArgs, SwitchArgs, When};
@@ -9,7 +9,7 @@ use crate::terminal::{self, Look};
 use crate::{check, progress, scripts, stateless, strict, time};
 use pelton_run::{Environment, Execution, Observing, Options, Plan, Request};
 
-/// Runs it.
+/// Runs `pelton run`.
 pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
     if let Some(bytes) = args.block_bytes {
         pelton_run::set_block_bytes(bytes as usize);
@@ -85,7 +85,7 @@ pub fn script(args: ShArgs, color: When) -> Result<Ending, Failure> {
     run(&args, color)
 }
 
-/// Runs a text that was planned.
+/// Runs a planned text.
 pub fn text(
     request: &Request,
     plan: &Plan,
@@ -96,7 +96,7 @@ pub fn text(
         && let Some(exec) = pelton_run::replacement(plan, request, environment, options)
     {
         let error = pelton_sys::spawn::replace(&exec);
-        // A script without `#!` line, say: the general way hands it to the shell.
+        // A script without a `#!` line, say: the code below hands it to the shell.
         if matches!(plan, Plan::Whole { .. }) {
             return Err(cannot_start(request, &error));
         }
@@ -111,7 +111,7 @@ fn cannot_start(request: &Request, error: &std::io::Error) -> Failure {
     Failure::new(format!("cannot start `{shell}`: {}", plain(error))).with_status(126)
 }
 
-/// Runs it measured, and shows what it cost.
+/// Measures a text, and shows its cost.
 fn stats(args: &RunArgs, source: &Source, environment: &Environment, color: When) -> Result<Ending, Failure> {
     let native = native(args)?;
     let place = OutputTarget::prepare(args.report.output.as_deref())?;

@@ -1,4 +1,4 @@
-//! Texts that the shell runs, with calls of pelton in place of pipelines.
+//! Texts that the shell runs with calls of pelton in place of pipelines.
 
 use crate::args::{PassArgs, SwitchArgs};
 use pelton_run::script::{self, Caller, Rewritten};
@@ -6,7 +6,7 @@ use pelton_run::{Environment, Plan, Request};
 use pelton_sys::spawn::Exec;
 use std::hash::{BuildHasher, RandomState};
 
-/// The call of the shell that runs the text with pelton's calls in it, if there is something to call for.
+/// Returns the shell call that runs the rewritten text, if the text has a call of pelton.
 pub fn call(
     request: &Request,
     plan: &Plan,
@@ -19,7 +19,7 @@ pub fn call(
     calls.then(|| script::call(&rewritten, request, environment)).flatten()
 }
 
-/// The text with calls in it, or why it is left alone; `None` if all of it is pelton's anyway.
+/// Returns the rewritten text, or why it stays as it is; `None` if pelton runs all of it anyway.
 pub fn rewritten(
     request: &Request,
     plan: &Plan,
@@ -35,7 +35,7 @@ pub fn rewritten(
     Some(script::rewrite(request, environment, &caller))
 }
 
-/// What `run` was given, for `pipe`.
+/// Forwards options of `run` to `pipe`.
 fn options(switches: &SwitchArgs, passes: &PassArgs) -> Vec<String> {
     let mut options = Vec::new();
     options.extend(switches.without.iter().map(|name| format!("--without={name}")));
@@ -52,7 +52,7 @@ fn options(switches: &SwitchArgs, passes: &PassArgs) -> Vec<String> {
     options
 }
 
-/// A word that no text can hold but by guessing 128 random bits.
+/// A separator that texts contain only by guessing 128 random bits.
 fn separator() -> String {
     let random = || RandomState::new().hash_one(0_u8);
     format!(":::{:016x}{:016x}", random(), random())

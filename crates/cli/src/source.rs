@@ -1,4 +1,4 @@
-//! From the command line to what is to be run.
+//! From the command line to a source to run.
 
 use crate::args::SourceArgs;
 use crate::diagnose::{self, Severity};
@@ -10,9 +10,9 @@ use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// What is to be run.
+/// A text or command to run.
 pub enum Source {
-    /// Shell text, and how it will be run.
+    /// Shell text and its plan.
     Text(Box<Request>, Plan),
     /// A command and its arguments.
     Words(Vec<OsString>),
@@ -44,7 +44,7 @@ impl Source {
     }
 }
 
-/// Whether the first word looks like an option that pelton does not have, and no `--` says that it is none.
+/// Whether the first word looks like an unknown option, and no `--` precedes it.
 fn is_stray_option(first: &OsStr, words: &[OsString]) -> bool {
     let given: Vec<OsString> = std::env::args_os().collect();
     let before = given.len().checked_sub(words.len() + 1).and_then(|i| given.get(i));
@@ -70,7 +70,7 @@ fn text_request(
     Ok(Request { text, name: shell.name.clone(), args: vec![], script: None, shell_flags: vec![], shell })
 }
 
-/// Finds a shell that the user named.
+/// Finds the shell that the user named.
 pub fn find_shell(name: &OsStr, environment: &Environment) -> Result<Shell, Failure> {
     Shell::find(name, environment).map_err(|error| {
         Failure::new(error.to_string())
@@ -100,7 +100,7 @@ fn script(
     environment: &Environment,
 ) -> Result<Request, Failure> {
     let bytes = std::fs::read(file).map_err(|error| {
-        // As a shell that is given a script it cannot read.
+        // The status of a shell that cannot read its script.
         let status = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
         Failure::io(format!("cannot read the script `{}`", file.display()), &error).with_status(status)
     })?;
@@ -114,7 +114,7 @@ fn script(
         None => interpreter(&bytes).unwrap_or_else(|| ("bash".into(), vec![])),
     };
     let shell = find_shell(&interpreter, environment)?;
-    // A pipe (`-f <(…)`) has been read by now: its text must be handed on.
+    // A pipe (`-f <(…)`) is read only once: its text must be passed on.
     let again = std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file());
     Ok(Request {
         text: OsString::from_vec(bytes),
@@ -126,8 +126,8 @@ fn script(
     })
 }
 
-/// The shell that a script's `#!` line names, with its option if it gives one. Not if it names anything but a shell:
-/// then the text is taken as bash's, as `bash FILE` does.
+/// Returns the shell that a script's `#!` line names, with its options. `None` if it names no shell: bash
+/// then runs the text, as in `bash FILE`.
 fn interpreter(script: &[u8]) -> Option<(OsString, Vec<OsString>)> {
     let line = script.strip_prefix(b"#!")?.split(|b| *b == b'\n').next()?;
     let line = std::str::from_utf8(line).ok()?;
@@ -140,7 +140,7 @@ fn interpreter(script: &[u8]) -> Option<(OsString, Vec<OsString>)> {
     is_shell(name).then(|| (OsString::from(path), words.map(OsString::from).collect()))
 }
 
-/// The shell that the `#!` line of `file` names.
+/// Returns the shell that `file`'s `#!` line names.
 pub fn interpreter_of(file: &Path) -> Option<OsString> {
     let mut start = Vec::new();
     std::fs::File::open(file).ok()?.take(256).read_to_end(&mut start).ok()?;
@@ -153,7 +153,7 @@ pub fn is_shell(name: &[u8]) -> bool {
     known.contains(&name)
 }
 
-/// Warns of commands that do not exist. The shell will say so too, when it comes to them, and go on.
+/// Warns of missing commands. The shell reports them too when it reaches them, and continues.
 pub fn warn_of_missing(request: &Request, plan: &Plan, environment: &Environment, look: Look) {
     let text = request.text.to_string_lossy();
     let origin = request.script.as_ref().map(|file| file.display().to_string());
@@ -176,7 +176,7 @@ pub fn warn_of_missing(request: &Request, plan: &Plan, environment: &Environment
     }
 }
 
-/// The failure of a command that was given as words.
+/// Describes why a command given as words cannot run.
 pub fn no_such_command(words: &[OsString], error: &std::io::Error) -> Failure {
     let name = words.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if error.kind() != std::io::ErrorKind::NotFound {

@@ -1,4 +1,4 @@
-//! Commands that the user says treat each line by itself: `--stateless`, and a file.
+//! Commands declared to treat each line by itself: `--stateless`, and a file.
 //!
 //! ```toml
 //! # ~/.config/pelton/stateless.toml
@@ -10,17 +10,17 @@ use pelton_run::Declared;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// What the file says.
+/// The file's contents.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stated {
     commands: Vec<String>,
 }
 
-/// Declares these, and those of the file.
+/// Declares `given` and those of the file.
 ///
 /// # Errors
-/// If one of them is no command, or the file cannot be read or understood.
+/// If one of them is not a command, or the file cannot be read or parsed.
 pub fn declare(given: &[String]) -> Result<(), Failure> {
     let mut declared = Declared::default();
     for text in given {
@@ -44,7 +44,7 @@ pub fn declare(given: &[String]) -> Result<(), Failure> {
 /// `$XDG_CONFIG_HOME/pelton/stateless.toml`, or under `~/.config`.
 fn path() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    // A path that is not absolute is to be ignored (XDG base directory specification).
+    // A relative path must be ignored (XDG base directory specification).
     let folder = set("XDG_CONFIG_HOME")
         .filter(|folder| folder.is_absolute())
         .or_else(|| set("HOME").map(|home| home.join(".config")))?;
@@ -57,7 +57,7 @@ fn stated(path: &Path) -> Result<Vec<String>, Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
             return Err(Failure::new(format!("{} is not UTF-8", path.display())));
         }
-        // Nobody need have one, and a home that is closed to us has none either.
+        // The file is optional; an unreadable one counts as missing.
         Err(_) => return Ok(Vec::new()),
     };
     let stated: Result<Stated, _> = toml::from_str(&text);

@@ -1,11 +1,11 @@
-//! `--strict`: refusing what would not run natively, instead of leaving it to the real commands.
+//! `--strict`: refuses a text that would not run natively, instead of running the real commands.
 
 use crate::failure::Failure;
 use crate::source::Source;
 use pelton_record::Span;
 use pelton_run::{Environment, Request, Stays, Switches};
 
-/// A text that is shown with its parts underlined has at most this many lines.
+/// A text is shown with its spans underlined only up to this many lines.
 const LINES_SHOWN: usize = 40;
 
 /// Fails unless every stage would run natively.
@@ -42,7 +42,7 @@ fn refusal(request: &Request, stays: &[Stays], count: usize) -> Failure {
     at(Failure::new(message), request, spans).with_help(HELP)
 }
 
-/// Underlined, unless the text is too long to be shown.
+/// Underlines `spans`, unless the text is too long.
 fn at(failure: Failure, request: &Request, spans: Vec<(Span, String)>) -> Failure {
     let text = request.text.to_string_lossy();
     let long = spans.iter().any(|(span, _)| span.of(&text).lines().count() > LINES_SHOWN);

@@ -1,15 +1,15 @@
-//! Tracing system calls (`time --syscalls`, `--exact`): whether it may be done, and what it cost, measured here and now on a program
-//! that does nothing but system calls.
+//! Tracing system calls (`time --syscalls`, `--exact`): whether it is permitted, and what it costs, measured
+//! on this machine with a program that only makes system calls.
 
 use crate::failure::Failure;
 use pelton_record::{Run, Stage};
 use pelton_run::{Environment, Observing, Options};
 use std::ffi::OsString;
 
-/// Moves single bytes: two calls for each of them, and next to nothing else.
+/// Copies single bytes: two calls for each, and almost nothing else.
 const PROBE: [&str; 6] = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=2000", "status=none"];
 
-/// Refuses what cannot be traced, before anything runs.
+/// Fails before anything runs if tracing is not permitted.
 pub fn check_exact() -> Result<(), Failure> {
     pelton_sys::trace::try_out().map_err(|_| {
         let failure =
@@ -24,12 +24,12 @@ pub fn check_exact() -> Result<(), Failure> {
     })
 }
 
-/// What the security module Yama lets trace: 0 if everything of one's own.
+/// Yama's ptrace scope: 0 permits all of the user's processes.
 fn yama() -> Option<u32> {
     std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok()?.trim().parse().ok()
 }
 
-/// In words: what tracing cost for each call, and so for all of them.
+/// Describes what tracing cost per call, and in total.
 pub fn slow_down(run: &Run, environment: &Environment, observing: Observing) -> String {
     let (done, doing) = match observing {
         Observing::Exact => ("traced", "tracing"),
@@ -55,13 +55,13 @@ pub fn slow_down(run: &Run, environment: &Environment, observing: Observing) -> 
     )
 }
 
-/// How many calls of a stage were traced, if they were.
+/// Returns how many calls of a stage were traced, if any.
 fn calls_of(stage: &Stage) -> Option<u64> {
     let counted = stage.syscalls.as_ref().map(|counted| counted.calls());
     counted.or_else(|| Some(stage.waits.as_ref()?.exact.as_ref()?.calls))
 }
 
-/// What tracing adds to one call, in nanoseconds.
+/// Measures the cost of tracing one call, in ns.
 fn cost_ns(environment: &Environment, observing: Observing) -> Option<f64> {
     let words = PROBE.map(OsString::from);
     let run = |observing| {

@@ -1,4 +1,4 @@
-//! What standard error is, and writing to it.
+//! Terminal capabilities and output.
 
 use crate::args::When;
 use crate::failure::Failure;
@@ -7,18 +7,18 @@ use pelton_report::Style;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 
-/// What the reader's screen can show.
+/// What an output can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// Colours.
     pub color: bool,
     /// Characters outside ASCII.
     pub unicode: bool,
-    /// Columns, if it is a terminal.
+    /// Columns; `None` for no limit.
     pub width: Option<usize>,
 }
 
-/// Columns of a report that goes to no terminal.
+/// The width of a report that goes to a file.
 const DEFAULT_WIDTH: usize = 120;
 
 impl Look {
@@ -39,7 +39,7 @@ impl Look {
         Look { color: colors(color, terminal), unicode: unicode(), width: width.or(Some(DEFAULT_WIDTH)) }
     }
 
-    /// The same for a report, with `all` of its columns or those that matter.
+    /// Converts to a report style, with `all` columns or the important ones.
     pub fn style(self, all: bool) -> Style {
         Style { width: self.width, color: self.color, unicode: self.unicode, all }
     }
@@ -66,7 +66,7 @@ fn colors(color: When, terminal: bool) -> bool {
     }
 }
 
-/// Whether the locale's character set has more than ASCII.
+/// Whether the locale's character set is UTF-8.
 fn unicode() -> bool {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG")).unwrap_or_default();
@@ -74,7 +74,7 @@ fn unicode() -> bool {
     locale.contains("utf-8") || locale.contains("utf8")
 }
 
-/// Prints a text on standard output, whole: it is all that this process has to say there. `what` it is, for the message.
+/// Prints the whole output of this process. `what` names the text in error messages.
 pub fn print(text: &str, what: &str) -> Result<(), Failure> {
     pelton_sys::signals::default_sigpipe();
     let mut stdout = std::io::stdout().lock();
@@ -82,7 +82,7 @@ pub fn print(text: &str, what: &str) -> Result<(), Failure> {
     written.map_err(|error| Failure::io(format!("cannot print {what}"), &error))
 }
 
-/// A bar on standard error for so many runs. It is drawn between runs only, and on a terminal.
+/// A progress bar for `total` runs, if standard error is a terminal. Drawn only between runs.
 pub fn progress(total: u64, message: &'static str) -> ProgressBar {
     if !stderr_is_terminal() {
         return ProgressBar::hidden();
@@ -94,12 +94,12 @@ pub fn progress(total: u64, message: &'static str) -> ProgressBar {
     }
 }
 
-/// Writes to standard error, in one go. A standard error that is closed loses what is said, as with any program.
+/// Writes to standard error in one call. Errors are ignored, as in any program.
 pub fn say(text: &str) {
     say_bytes(text.as_bytes());
 }
 
-/// The same for what somebody else said.
+/// Like [`say`], for raw bytes.
 pub fn say_bytes(bytes: &[u8]) {
     let mut stderr = std::io::stderr().lock();
     let _ = stderr.write_all(bytes);

@@ -1,4 +1,4 @@
-//! `pelton time`: the text run unchanged, and what each stage of it cost.
+//! `pelton time`: runs a text unchanged, and shows what each stage cost.
 
 use crate::Ending;
 use crate::args::{ReportArgs, TimeArgs, When};
@@ -17,7 +17,7 @@ use pelton_run::{Environment, Execution, Launches, Observing, Options};
 use pelton_sys::{clock, stdio};
 use std::os::fd::AsFd;
 
-/// Measures it.
+/// Runs `pelton time`.
 pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     if args.schema {
         terminal::print(&format!("{:#}\n", pelton_report::schema()), "the schema")?;
@@ -35,7 +35,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         .filter_map(|(path, format)| Some((path.as_deref()?, format)))
         .map(|(path, format)| Ok((OutputTarget::prepare(Some(path))?, format)))
         .collect::<Result<Vec<_>, Failure>>()?;
-    // With -o, standard error is the pipeline's own.
+    // With -o, standard error belongs to the pipeline.
     let may_speak = args.report.output.is_none() || terminal::stderr_is_terminal();
     if let Source::Text(request, plan) = &source
         && may_speak
@@ -81,7 +81,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     Ok(measured.ending())
 }
 
-/// The same with the stages that note when lines pass.
+/// Inserts the stages that record when lines pass.
 fn stamped(source: Source, environment: &Environment) -> Result<(Source, Option<Stamps>), Failure> {
     let Source::Text(request, plan) = source else {
         let failure =
@@ -95,17 +95,17 @@ fn stamped(source: Source, environment: &Environment) -> Result<(Source, Option<
 
 /// A measured run.
 pub struct Measured {
-    /// Its record.
+    /// The run's record.
     pub run: Run,
-    /// Ended by the user's interrupt.
+    /// Interrupted by the user.
     pub interrupted: bool,
     died_by: Option<i32>,
-    /// What a script started in which line, if that was asked for.
+    /// What each line of a script started, if requested.
     launches: Option<Launches>,
 }
 
 impl Measured {
-    /// How pelton ends after it.
+    /// Returns how pelton ends.
     pub fn ending(&self) -> Ending {
         match self.died_by {
             Some(signal) => Ending::Signal(signal),
@@ -114,7 +114,7 @@ impl Measured {
     }
 }
 
-/// Runs it once in this way, and measures it.
+/// Runs and measures the source once.
 pub fn measure(source: &Source, environment: &Environment, options: Options) -> Result<Measured, Failure> {
     let started_unix_ms = clock::unix_ms();
     let execution = match source {
@@ -143,7 +143,7 @@ fn assemble(source: &Source, execution: &Execution, started_unix_ms: u64, enviro
     pelton_run::assemble(execution, &text, &shell, started_unix_ms, environment)
 }
 
-/// Runs it several times, each time with the same input, and sums up.
+/// Measures several runs on the same input, and summarises them.
 fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) -> Result<Measured, Failure> {
     let input =
         Input::hold().map_err(|error| Failure::io("cannot keep standard input for several runs", &error))?;
@@ -160,7 +160,7 @@ fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) 
         died_by = measured.died_by;
         if measured.interrupted {
             interrupted = true;
-            // A run that was cut short says nothing beside whole ones.
+            // A run that was cut short is not comparable with whole ones.
             if runs.is_empty() {
                 runs.push(measured.run);
             }
@@ -183,23 +183,23 @@ fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) 
     Ok(Measured { run, interrupted: false, died_by, launches: None })
 }
 
-/// None where the output is on the same screen.
+/// Hidden if the output is on the same screen.
 fn progress_bar(total: u64, output_shows: bool) -> indicatif::ProgressBar {
     if output_shows { indicatif::ProgressBar::hidden() } else { terminal::progress(total, "run") }
 }
 
-/// Standard input, made so that every run finds the same.
+/// Standard input that every run can reread.
 pub enum Input {
-    /// A file, from this position on.
+    /// A file, from this position.
     File(u64),
     /// A terminal, as it is.
     Terminal,
-    /// Nothing: a pipe can be read only once, and may never end or belong to somebody else.
+    /// Nothing: a pipe can be read only once, and may never end or belong to another program.
     Nothing,
 }
 
 impl Input {
-    /// Looks at standard input, and replaces what cannot be read for every run.
+    /// Prepares standard input; replaces it if it cannot be read repeatedly.
     pub fn hold() -> std::io::Result<Self> {
         use std::io::IsTerminal;
         if let Some(position) = stdio::stdin_position() {
@@ -212,7 +212,7 @@ impl Input {
         Ok(Input::Nothing)
     }
 
-    /// Before each run.
+    /// Rewinds for a run.
     pub fn rewind(&self) -> std::io::Result<()> {
         match self {
             Input::File(position) => stdio::rewind_stdin(*position),
@@ -220,25 +220,25 @@ impl Input {
         }
     }
 
-    /// What the reader of the report should know.
+    /// Returns a note for the reader of the report.
     pub fn note(&self) -> Option<String> {
         let text = "standard input was a pipe, which cannot be read for every run: all found it empty; a file (< FILE) can";
         matches!(self, Input::Nothing).then(|| text.to_string())
     }
 }
 
-/// Reads what the runs print, and drops it. Not /dev/null: a program may work less for that (`grep` does).
+/// Reads and drops what the runs print. Not /dev/null: some programs do less work then (`grep`).
 pub struct Drain {
     before: std::os::fd::OwnedFd,
 }
 
 impl Drain {
-    /// From now on, until it is dropped.
+    /// Redirects output until dropped.
     pub fn start() -> Result<Self, Failure> {
         let cannot = |error: std::io::Error| Failure::io("cannot redirect standard output", &error);
         let pipe = pelton_sys::pipe::pipe().map_err(cannot)?;
         let before = stdio::set_stdout(pipe.write.as_fd()).map_err(cannot)?;
-        // Not joined: something that the pipeline left running may keep the other end open for as long as it likes.
+        // Not joined: a process that the pipeline left running may keep the other end open.
         std::thread::spawn(move || stdio::drain(pipe.read.as_fd()));
         Ok(Drain { before })
     }
@@ -246,12 +246,12 @@ impl Drain {
 
 impl Drop for Drain {
     fn drop(&mut self) {
-        // Fails only if the descriptor is gone, and then there is no output to put back.
+        // Fails only if the descriptor is gone, and then there is no output to restore.
         let _ = stdio::set_stdout(self.before.as_fd());
     }
 }
 
-/// Shows the record where, and as, the user asked for it.
+/// Writes the record to `place` in the format of `args`.
 pub fn show(place: OutputTarget, args: &ReportArgs, color: When, run: &Run) -> Result<(), Failure> {
     let look = match place {
         OutputTarget::Stderr => Look::of_stderr(color),

@@ -1,4 +1,4 @@
-//! Bad input gets a clear error that says what was being done, to what, and what to try; and nothing is half written.
+//! Errors for bad input say what was being done, to what, and what to try; nothing is half written.
 
 use std::path::Path;
 use std::process::{Command, Output};

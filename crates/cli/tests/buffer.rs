@@ -12,7 +12,7 @@ fn directory() -> TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
 
-/// A bash text in which `$P` is pelton, run in a directory that is also `$TMPDIR`.
+/// Prepares a bash text in which `$P` is pelton. Its directory is also `$TMPDIR`.
 fn bash(text: &str, dir: &Path) -> Launch {
     let mut launch = Launch::new(["bash", "-c", text], dir);
     launch.env.push(("P".into(), PELTON.into()));
@@ -26,7 +26,7 @@ fn run(text: &str, dir: &Path) -> Ended {
     ended
 }
 
-/// Numbered lines, so that what is lost or out of order shows.
+/// Numbered lines, so that lost or reordered lines show.
 fn lines(count: usize) -> Vec<u8> {
     (0..count).flat_map(|number| format!("line {number}\n").into_bytes()).collect()
 }
@@ -36,7 +36,7 @@ fn statistics(text: &[u8]) -> serde_json::Value {
     serde_json::from_str(text.lines().last().expect("a line")).expect("JSON")
 }
 
-/// Waits until the file is there and holds these words.
+/// Waits until the file exists and contains these words.
 fn await_file(path: &Path, words: &str) {
     let says = || std::fs::read_to_string(path).is_ok_and(|text| text.contains(words));
     wait_until(&format!("{} says {words:?}", path.display()), says);
@@ -84,7 +84,7 @@ fn files_sockets_and_devices_at_both_ends() {
         .stdout(Stdio::from(std::os::fd::OwnedFd::from(back)))
         .spawn()
         .expect("started");
-    // Nobody reads yet, and all of it can be written.
+    // The whole text can be written before anyone reads.
     ours.write_all(&lines(100_000)).expect("taken");
     drop(ours);
     let mut out = Vec::new();
@@ -113,7 +113,7 @@ fn a_writer_does_not_wait_for_a_reader_that_reads_nothing() {
 #[test]
 fn room_on_disk_goes_back_as_it_becomes_empty() {
     let dir = directory();
-    // The reader takes 18 of 20 MB and waits; what the nameless file then takes up is seen in /proc.
+    // The reader takes 18 of 20 MB and waits; /proc shows how much disk the nameless file still uses.
     let text = "(head -c 20000000 /dev/zero; touch written) | $P buffer --memory 1M --disk 30M |
         (until test -f written; do sleep 0.01; done
          pid=$(pgrep -P $$ pelton); blocks() { stat -L -c %b /proc/$pid/fd/* 2>/dev/null | sort -n | tail -1; }
@@ -125,7 +125,7 @@ fn room_on_disk_goes_back_as_it_becomes_empty() {
 #[test]
 fn a_disk_without_room_slows_the_writer_and_loses_nothing() {
     let dir = directory();
-    // A limit on file sizes refuses as a full disk does, and its signal kills whoever does not expect it.
+    // A file size limit acts like a full disk; its signal kills processes that do not expect it.
     let text = "(ulimit -f 64; seq 100000 | $P buffer --memory 64K --disk 10M) | (sleep 0.5; md5sum)";
     let ended = run(text, dir.path());
     let expected = run("seq 100000 | md5sum", dir.path());
@@ -147,7 +147,7 @@ fn a_full_file_system() {
         seq 200000 | TMPDIR=small $P buffer --memory 64K --disk 10M | (sleep 0.5; md5sum)'";
     let ended = run(text, dir.path());
     if ended.ending != Ending::Exit(0) {
-        // Only root may mount a small file system. A limit on file sizes stands for it elsewhere.
+        // Only root may mount a small file system. Elsewhere, a file size limit replaces it.
         return;
     }
     assert_eq!(ended.stdout, run("seq 200000 | md5sum", dir.path()).stdout);
@@ -205,7 +205,7 @@ fn an_input_that_breaks_off_is_delivered_first() {
     assert!(said.contains("cannot read standard input: Connection reset"), "{said}");
 }
 
-/// A buffer that has taken all of `in`, and some more, while its reader waits for the file `go`.
+/// Starts a buffer that has read all of `in` and more, while its reader waits for the file `go`.
 fn full_buffer(dir: &Path, options: &str) -> Running {
     std::fs::write(dir.join("in"), lines(100_000)).expect("written");
     let text = format!(
@@ -287,9 +287,9 @@ fn a_commands_own_ending_and_order() {
 
 #[test]
 fn a_parent_that_waits_before_it_reads() {
-    // B2 and its cure: without the buffer this parent would wait for ever.
+    // B2 and its cure: without the buffer, this parent would wait forever.
     let dir = directory();
-    // Standard error into a file is a thread's work, which must be over before.
+    // A thread copies standard error into a file, and must finish first.
     let said = || std::fs::File::create(dir.path().join("said")).expect("made");
     for stderr in [Stdio::null(), Stdio::from(said()), Stdio::inherit()] {
         let mut child = Command::new(PELTON)
@@ -347,7 +347,7 @@ fn a_terminal_gets_one_line_that_is_redrawn() {
 #[test]
 fn descriptors_that_others_share_are_as_they_were() {
     let dir = directory();
-    // O_NONBLOCK is 04000. While it runs, and after it has ended.
+    // O_NONBLOCK is 04000. During the run, and after its end.
     let flags = r"sed -n 's/flags:\t//p' /proc/self/fdinfo/";
     let text = format!(
         "(echo x; sleep 0.1; {flags}1 >&2) | ($P buffer; {flags}0 >&2; {flags}1 >&2) | \

@@ -1,4 +1,4 @@
-//! The cases of `cases/*.toml`: each under the shell, under `pelton run` and under `pelton time`, in equal worlds.
+//! The cases of `cases/*.toml`: each runs under the shell, `pelton run` and `pelton time`, in equal worlds.
 //!
 //! One test per topic. `PELTON_CASE=name,other cargo test -p pelton --test cases` runs cases by name; `PELTON_BIN=path`
 //! tests another pelton, and `PELTON_TEST_SUBJECT=shell` the shell against itself: are the cases deterministic?

@@ -1,4 +1,4 @@
-//! `pelton compare`: what it says of two texts, and that it leaves nothing behind.
+//! `pelton compare`: its report on two texts, and that it leaves nothing behind.
 
 use serde_json::Value;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn compare(dir: &Path, args: &[&str]) -> Output {
     command.output().expect("pelton ends")
 }
 
-/// What came of it: standard output, standard error, status.
+/// Returns standard output, standard error and status.
 fn run(args: &[&str]) -> (String, String, i32) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let output = compare(dir.path(), args);
@@ -44,7 +44,7 @@ fn every_run_gets_the_same_input_and_both_outputs_are_compared() {
     let (record, status) = json(&["--runs", "3", "sort | uniq", "sort -u"]);
     assert_eq!(record["outputs"]["are"], "same", "{record}");
     assert_eq!(record["outputs"]["bytes"], 6, "{record}");
-    // Three runs tell nothing from chance.
+    // Three runs cannot rule out chance.
     assert_eq!((record["judgement"]["kind"].as_str(), status), (Some("no_difference"), 0));
     assert_eq!(record["before"]["pipelines"][0]["stages"].as_array().map(Vec::len), Some(2));
     assert_eq!(record["after"]["repeats"]["runs"], 3);

@@ -1,4 +1,4 @@
-//! `pelton copy` from the command line: statuses, words, the report. That it copies as cp does is tested where it copies.
+//! `pelton copy` from the command line: statuses, messages, the report. crates/copy compares it with cp.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -49,14 +49,14 @@ fn a_report_has_every_way_and_leaves_nothing() {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let ways = report["ways"].as_array().expect("a list");
     assert_eq!(ways.len(), 10);
-    // 100 reads and 100 writes of 32 KiB, and what opening and closing takes.
+    // 100 reads and 100 writes of 32 KiB, and the calls that open and close.
     assert_eq!((&ways[0]["way"], &ways[0]["calls"]), (&"characters".into(), &205.into()));
     assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 1);
     let table = said(&copy(dir.path(), &["--report", "--runs", "1", "f"]));
     assert!(table.lines().count() == 12 && table.contains("copy_file_range "), "{table}");
 }
 
-/// What a directory holds: names, kinds, permissions, sizes, what links lead to, and how many names a file has.
+/// Lists a directory: names, kinds, permissions, sizes, link targets, and numbers of hard links.
 fn listed(dir: &Path) -> String {
     let find = Command::new("find").args([".", "-printf", "%p %y %m %s %l %n\n"]).current_dir(dir).output();
     let text = String::from_utf8_lossy(&find.expect("find runs").stdout).into_owned();

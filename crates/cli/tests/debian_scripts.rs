@@ -1,5 +1,5 @@
-//! Every shell script of the machine, which on Debian are a thousand that nobody here has written: each is understood or declined,
-//! and what becomes of it is a script still. With `cargo xtask debian-scripts`, those that print a help or their version do so
+//! Every shell script on the machine, on Debian about a thousand: each is parsed or declined, and stays a
+//! script when rewritten. With `cargo xtask debian-scripts`, scripts that print a help or version text do so
 //! under pelton as under their shell.
 #![allow(clippy::print_stderr, reason = "counts, for whoever asks for them")]
 
@@ -15,7 +15,7 @@ use std::process::{Command, Output, Stdio};
 const PLACES: [&str; 8] =
     ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/etc", "/usr/lib", "/usr/share", "/var/lib/dpkg/info"];
 
-/// All files there that begin with `#!` and a shell whose grammar is modelled, with the shell's name.
+/// Finds all files with a `#!` line of a supported shell; returns them with the shell's name.
 fn scripts() -> Vec<(PathBuf, &'static str)> {
     let mut found = BTreeMap::new();
     let mut folders: Vec<PathBuf> = PLACES.iter().map(PathBuf::from).collect();
@@ -46,17 +46,17 @@ fn shell_of(path: &Path) -> Option<&'static str> {
     ["sh", "bash", "dash"].into_iter().find(|shell| *shell == name)
 }
 
-/// What became of all of them.
+/// What became of the scripts.
 #[derive(Debug, Default)]
 struct Counts {
     scripts: usize,
-    /// Of plain pipelines, which pelton starts itself.
+    /// Plain pipelines only, which pelton starts itself.
     plain: usize,
-    /// With calls in them.
+    /// With calls of pelton.
     rewritten: usize,
     pipelines: usize,
     called: usize,
-    /// Texts, and pipelines, by why they are left alone.
+    /// Texts left alone, by reason; below, pipelines.
     texts: BTreeMap<String, usize>,
     left: BTreeMap<String, usize>,
 }
@@ -77,7 +77,7 @@ impl Counts {
     }
 }
 
-/// A reason without the names in it.
+/// Removes the names from a reason.
 fn kind_of(reason: &str) -> String {
     let quoted = |(at, piece): (usize, &str)| if at % 2 == 1 { "`…`".to_owned() } else { piece.to_owned() };
     reason.split('`').enumerate().map(quoted).collect()
@@ -97,7 +97,7 @@ fn request(path: &Path, shell: &str, environment: &Environment) -> Option<Reques
     })
 }
 
-/// Whether the shell takes it for a script.
+/// Whether the shell can parse the text.
 fn is_script(shell: &str, text: &str) -> Result<(), String> {
     let mut command = Command::new(shell);
     command.arg("-n").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -155,7 +155,7 @@ fn every_script_is_understood_or_declined() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Runs it with `argument` in an empty folder, without input, and without network and privilege where that can be had.
+/// Runs it with `argument` in an empty folder without input; if possible, without network and privileges.
 fn run(words: &[&OsStr], argument: &str) -> Output {
     let folder = tempfile::tempdir().expect("a folder");
     std::os::unix::fs::chown(folder.path(), Some(NOBODY), Some(NOBODY)).ok();
@@ -175,7 +175,7 @@ const NOBODY: u32 = 65_534;
 #[ignore = "cargo xtask debian-scripts: starts programs of the machine"]
 fn those_that_print_a_help_do_so() {
     let bin = tempfile::tempdir().expect("a folder");
-    // Where everybody may run it.
+    // Everybody may run it there.
     let pelton = bin.path().join("pelton");
     std::fs::copy(env!("CARGO_BIN_EXE_pelton"), &pelton).expect("copied");
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);

@@ -1,10 +1,10 @@
-//! The console examples in README.md and docs/ are run, so that they stay true.
+//! Runs the console examples in README.md and docs/, so that they stay true.
 //!
-//! A block fenced as `console` holds commands after `$ ` (continued after `> `), each followed by what it prints, on
-//! both channels, and by `? N` if its status is not 0 (or `? N or M`). `[..]` stands for anything within a line, a line `...` for any
-//! lines. A block fenced as `console figures` shows a measurement as it came: another run must show the same rows,
-//! down to the first blank line. The blocks of a file share a directory, in which `<!-- $ COMMAND -->` above a block
-//! prepares unseen.
+//! A block fenced as `console` holds commands after `$ ` (continued after `> `), each followed by its output
+//! on both channels, and by `? N` if its status is not 0 (or `? N or M`). `[..]` matches anything within a
+//! line, a line `...` any lines. A block fenced as `console figures` shows a measurement: another run must
+//! show the same rows, down to the first blank line. The blocks of a file share a directory.
+//! `<!-- $ COMMAND -->` above a block runs a hidden command first.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ struct Example {
     line: usize,
     command: String,
     output: String,
-    /// 0 if there are none.
+    /// Empty if all are 0.
     statuses: Vec<i32>,
     figures: bool,
 }
@@ -54,7 +54,7 @@ impl Example {
         }
     }
 
-    /// Runs it in `dir`; what it printed, and its status.
+    /// Runs it in `dir`; returns its output and status.
     fn run(&self, dir: &Path) -> (String, i32) {
         let bin = Path::new(env!("CARGO_BIN_EXE_pelton")).parent().unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
@@ -81,8 +81,8 @@ impl Example {
     }
 }
 
-/// What another run would say as well: the first word of each line that has a figure, down to the first blank line,
-/// after which the verdict on that run stands. Columns may differ: they depend on what could be sampled.
+/// Returns what every run must show: the first word of each line with a figure, down to the first blank line,
+/// after which the verdict follows. Columns may differ: they depend on what was sampled.
 fn without_figures(text: &str) -> String {
     let lines = text.lines().take_while(|line| !line.trim().is_empty());
     let rows = lines.filter(|line| line.contains(|c: char| c.is_ascii_digit()));
@@ -111,7 +111,7 @@ fn the_readme_is_true() {
     check_file(&root().join("README.md"));
 }
 
-/// The pages of a folder of docs, without those in folders of it.
+/// Returns the pages of a docs folder, without subfolders.
 fn pages(folder: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("docs").join(folder)).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -128,7 +128,7 @@ fn the_lessons_are_true() {
     pages("lessons").iter().for_each(|page| check_file(page));
 }
 
-/// What a page leads to: files named in links and includes.
+/// Returns the files that a page links to or includes.
 fn targets(page: &Path) -> Vec<PathBuf> {
     let markdown = fs::read_to_string(page).unwrap();
     let links = markdown.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);

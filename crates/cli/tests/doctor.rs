@@ -1,8 +1,8 @@
-//! `pelton doctor` on processes that really hang, and on healthy ones that look as if they did.
+//! `pelton doctor` on processes that really hang, and on healthy ones that look like it.
 //!
-//! Each case runs in a session of its own, in a directory of its own, and is ended with all it started. A hang is
-//! awaited for as long as a loaded machine may take to get there; of a healthy one it is asked repeatedly whether it
-//! was ever called dead.
+//! Each case runs in its own session and directory, and is killed with all it started. A hang is awaited as
+//! long as a loaded machine needs to get there; a healthy case is examined repeatedly, and must never be
+//! called dead.
 
 use pelton_testkit::skips::has_program;
 use serde_json::Value;
@@ -23,7 +23,7 @@ impl Patient {
     /// Starts `program` as the leader of a session.
     fn start(program: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        // Not the leader of a process group yet, so setsid(1) becomes the program: its pid is the session's.
+        // Not yet a process group leader, so setsid(1) becomes the program: its pid is the session id.
         let leader = Command::new("setsid")
             .args(program)
             .current_dir(directory.path())
@@ -58,7 +58,7 @@ impl Patient {
         told
     }
 
-    /// Waits until a finding has this health and kind, and returns all that is said of it.
+    /// Waits until a finding has this health and kind, and returns its text.
     fn await_finding(&self, health: &str, kind: &str) -> String {
         let start = Instant::now();
         loop {
@@ -76,7 +76,7 @@ impl Patient {
         }
     }
 
-    /// It hangs in this way, and these words are said of it, as soon as the last of its processes waits.
+    /// Asserts a hang of this kind, with these words about it once all its processes wait.
     #[track_caller]
     fn hangs(&self, kind: &str, words: &[&str]) {
         let start = Instant::now();
@@ -88,7 +88,7 @@ impl Patient {
         }
     }
 
-    /// It is never called dead, not while it starts and not when it is under way.
+    /// Asserts that it is never called dead, neither during the start nor later.
     #[track_caller]
     fn is_healthy(&self, health: &str, kind: &str) {
         self.await_finding(health, kind);
@@ -112,7 +112,7 @@ impl Patient {
 
 impl Drop for Patient {
     fn drop(&mut self) {
-        // Several rounds: what is being started while it is ended is not in the first list.
+        // Several rounds: processes that start during the kill are not in the first list.
         for _ in 0..100 {
             let pids: Vec<String> = self.session().iter().map(u32::to_string).collect();
             if pids.is_empty() {
@@ -283,7 +283,7 @@ fn a_poll_of_two_channels_whose_writer_waits_for_input() {
 fn a_terminal_that_nobody_types_at() {
     let script = "import os, pty\npid, fd = pty.fork()\n\
                   if pid == 0: os.execvp('cat', ['cat'])\nos.waitpid(pid, 0)";
-    // The child of a pty leads a session of its own; it ends with the terminal when its parent does.
+    // The child of a pty leads another session; it ends with the terminal when its parent does.
     Patient::python(script).is_healthy("idle", "terminal");
 }
 
@@ -336,7 +336,8 @@ fn healthy_threads_and_locks() {
 
 #[test]
 fn healthy_fifos_and_tees() {
-    // Somebody of the same job is still at work, and may open it: which of them is named depends on who else there is.
+    // Another process of the job still works, and may open it. Which one is named depends on which others
+    // exist.
     Patient::bash("mkfifo f; sleep 100 & cat f; :").never_dead();
     Patient::bash("while sleep 0.02; do echo x; done | tee >(cat > /dev/null) | cat > /dev/null; :")
         .never_dead();
@@ -345,7 +346,7 @@ fn healthy_fifos_and_tees() {
 }
 
 impl Patient {
-    /// For those whose state changes all the time.
+    /// For cases whose state changes all the time.
     #[track_caller]
     fn never_dead(&self) {
         for _ in 0..5 {
@@ -355,7 +356,7 @@ impl Patient {
     }
 }
 
-/// Ruby waits for an event of its own, which its handler of SIGCHLD would bring about.
+/// Ruby waits for an internal event that its SIGCHLD handler would trigger.
 #[test]
 fn a_ruby_that_waits_without_reading() {
     let script =
@@ -372,7 +373,7 @@ fn an_event_that_another_process_could_bring_about_is_waited_for() {
     .never_dead();
 }
 
-/// A signal's handler may bring about what is polled for, so only a read shows it for certain.
+/// A signal handler may trigger what is polled for: only a read is certain.
 #[test]
 fn an_event_that_nobody_else_could_bring_about() {
     let dead = "waits for what only it itself could bring about";
@@ -387,13 +388,13 @@ fn an_event_that_nobody_else_could_bring_about() {
 #[test]
 fn it_does_not_tell_of_itself_nor_of_its_reader() {
     let directory = tempfile::tempdir().unwrap();
-    // Its readers are programs of their own only after a while, and no shells any more.
+    // Its readers exec their own programs only after a while; until then they are shells.
     let script = r#"
         readers() { for pid in $(</proc/$$/task/$$/children); do cat /proc/$pid/comm; done | grep -c cat; }
         { until [ "$(readers)" = 2 ]; do :; done; exec "$0" doctor --json $$; } | cat | cat > told; :"#;
     let mut shell = Command::new("bash");
     shell.args(["-c", script, env!("CARGO_BIN_EXE_pelton")]).current_dir(&directory);
-    // Other tests run at the same time, and have its descriptors.
+    // Tests at the same time inherit its descriptors.
     shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     assert!(shell.status().unwrap().success());
     let told: Value = serde_json::from_slice(&fs::read(directory.path().join("told")).unwrap()).unwrap();

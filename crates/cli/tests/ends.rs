@@ -1,9 +1,9 @@
-//! Inputs that say only once that they have ended, read by several threads: a terminal, and a socket that was reset.
-//! python3 makes both.
+//! Inputs that report their end only once, read by several threads: a terminal, and a reset socket. python3
+//! makes both.
 
 use std::process::{Command, Output};
 
-/// Runs a python program with the words of a pelton call as its arguments; tiny blocks make threads begin at once.
+/// Runs a python program with a pelton call as its arguments; tiny blocks make threads begin at once.
 fn python(program: &str, text: &str) -> Output {
     let pelton = [env!("CARGO_BIN_EXE_pelton"), "run", "--jobs", "4", "--block-bytes", "7", text];
     let mut command = Command::new("timeout");
@@ -11,7 +11,7 @@ fn python(program: &str, text: &str) -> Output {
     command.output().expect("python3 runs")
 }
 
-/// Types lines and ^D into a terminal, and prints what comes back; `None` if the command goes on.
+/// Types lines and ^D into a terminal, and prints the answer; `None` if the command goes on.
 const TERMINAL: &str = r"
 import os, pty, sys, termios
 pid, fd = pty.fork()
@@ -35,7 +35,7 @@ sys.stdout.write(out.decode().replace('\r', ''))
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 ";
 
-/// Gives a socket that has some data, and then is reset.
+/// Gives a socket that has some data and is then reset.
 const RESET: &str = r"
 import signal, socket, struct, subprocess, sys, time
 server = socket.socket()

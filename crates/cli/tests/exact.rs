@@ -1,5 +1,5 @@
-//! `pelton time --exact`: what each stage waits for, of pipelines built so that it is known. Only shapes are compared: which part
-//! of a stage's life is the longest.
+//! `pelton time --exact` on pipelines whose waits are known. Only shapes are compared: the longest part of a
+//! stage's life.
 
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
@@ -17,7 +17,7 @@ fn pelton(arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// The stages of `text`, measured in this way.
+/// Measures the stages of `text` this way.
 fn stages(way: &[&str], text: &str) -> Vec<Value> {
     let file = tempfile::NamedTempFile::new().unwrap();
     let out = pelton(&[way, &["--json", "-o", file.path().to_str().unwrap(), text]].concat());
@@ -26,7 +26,7 @@ fn stages(way: &[&str], text: &str) -> Vec<Value> {
     record["pipelines"][0]["stages"].as_array().unwrap().clone()
 }
 
-/// Some places permit no tracing at all, and pelton says so.
+/// Whether tracing is permitted here; if not, pelton says so.
 fn is_permitted() -> bool {
     let out = pelton(&["--exact", "true"]);
     let told = String::from_utf8_lossy(&out.stderr).into_owned();
@@ -42,12 +42,12 @@ fn parts(stage: &Value) -> Vec<(&'static str, u64)> {
     PARTS.map(|name| part(waits, name)).into_iter().chain(elsewhere).collect()
 }
 
-/// What a stage did most of the time.
+/// Returns a stage's longest part.
 fn most(stage: &Value) -> &'static str {
     parts(stage).into_iter().max_by_key(|(_, ns)| *ns).unwrap().0
 }
 
-/// Pipelines, and what each of their stages does most of the time.
+/// Pipelines, and the longest part of each of their stages.
 const KNOWN: [(&str, &[&str]); 7] = [
     (
         "sh -c 'for i in 1 2 3 4; do sleep 0.1; echo $i; done' | cat | wc -l",
@@ -55,14 +55,15 @@ const KNOWN: [(&str, &[&str]); 7] = [
     ),
     ("yes | sh -c 'sleep 0.5; head -n 1'", &["backpressured_ns", "asleep_ns"]),
     ("yes | cat | sh -c 'sleep 0.5; head -n 1'", &["backpressured_ns", "backpressured_ns", "asleep_ns"]),
-    // A shell does what its commands do, and timeout what it runs.
+    // A shell counts as its commands, timeout as what it runs.
     ("sleep 0.5 | sh -c 'cat; true' | timeout 100 cat", &["asleep_ns", "starved_ns", "starved_ns"]),
-    // Bytes that are moved from pipe to pipe, and descriptors that are waited for.
+    // Splicing between pipes, and polling descriptors.
     (
         "sleep 1 | /usr/bin/python3 -SE -c 'import os; os.splice(0, 1, 4096)' | /usr/bin/python3 -SE -c 'import select; select.select([0], [], [])'",
         &["asleep_ns", "starved_ns", "starved_ns"],
     ),
-    // It pauses for its input to be there: of a call that waits for that and then for room, only the first wait is seen.
+    // The pause lets input arrive: of a call that waits for input and then for room, only the first wait is
+    // seen.
     (
         "yes | /usr/bin/python3 -SE -c 'import os, time\nwhile os.splice(0, 1, 65536): time.sleep(0.05)' 2>/dev/null | sh -c 'sleep 1; head -n 1'",
         &["backpressured_ns", "backpressured_ns", "asleep_ns"],
@@ -81,7 +82,8 @@ fn the_longest_wait_is_the_known_one_as_for_samples() {
     }
     for (text, expected) in KNOWN {
         for way in [&["--exact"][..], &[]] {
-            // Where others take the cores for a while, a stage may wait for one most of the time: it is looked at again.
+            // If other programs take the cores, a stage may wait for a CPU most of the time: then it is
+            // measured again.
             let look = |_| {
                 Some(stages(way, text).iter().map(most).collect()).filter(|found: &Vec<_>| found != expected)
             };
@@ -107,7 +109,7 @@ fn the_record_says_that_it_is_exact_and_parts_add_up() {
         assert_eq!(whole, stage["cost"]["wall_ns"].as_u64().unwrap());
         let elsewhere: u64 = ELSEWHERE.iter().map(|name| waits["elsewhere"][name].as_u64().unwrap()).sum();
         assert!(elsewhere <= ns("other_ns"), "{stage}");
-        // Tiny calls: nothing takes as long as seeing them.
+        // Tiny calls: tracing each takes longer than the call.
         if stage["name"] == "dd" {
             assert!(waits["elsewhere"]["held_ns"].as_u64().unwrap() > 0, "{stage}");
         }
@@ -141,7 +143,7 @@ fn who_is_traced_already_is_told_what_to_do() {
     );
 }
 
-/// Start-up reads of a program (its loader, its locale) are no input from the pipe; a file that it reads is input.
+/// What a program reads at start-up (loader, locale) is no input; a file that it reads is.
 #[test]
 fn the_input_of_a_stage_that_reads_a_pipe_is_what_the_stage_before_it_wrote() {
     let bytes = |stage: &Value, field: &str| stage["cost"][field].as_u64().unwrap();

@@ -1,4 +1,4 @@
-//! What `pelton explain` prints, and that what it says of a file's end is true of what `run` does.
+//! What `pelton explain` prints, and that `run` treats the end of a file as it says.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -143,7 +143,7 @@ fn the_end_of_a_file_alone_is_read() {
     }
 }
 
-/// A PATH on which two awks are found, wherever the test runs.
+/// Returns a PATH with two awks, wherever the test runs.
 fn with_a_second_awk(dir: &Path) -> std::ffi::OsString {
     let path = std::env::var_os("PATH").expect("a PATH");
     let mawk = std::env::split_paths(&path).map(|folder| folder.join("mawk")).find(|file| file.is_file());
@@ -157,7 +157,7 @@ fn with_a_second_awk(dir: &Path) -> std::ffi::OsString {
 fn an_awk_is_measured_only_if_it_can_do_nothing_but_print() {
     let dir = directory();
     let path = with_a_second_awk(dir.path());
-    // Without the breaks between its lines.
+    // Joins the lines.
     let told = |text: &str| {
         let output = command(dir.path(), &["explain", "--measure", text]).env("PATH", &path).output();
         let words = String::from_utf8(output.expect("pelton starts").stdout).expect("text");
@@ -167,7 +167,7 @@ fn an_awk_is_measured_only_if_it_can_do_nothing_but_print() {
     assert!(text.contains("was not measured: its program may do more than print"), "{text}");
     assert!(!dir.path().join("written").exists());
     let text = told("mawk '{print $1}' f");
-    // Which is faster is not for a test to say.
+    // Which is faster depends on the machine.
     assert!(text.contains("awk is mawk here; on the first 538 kB of f, "), "{text}");
     assert!(text.contains("prints the same") || text.contains("takes"), "{text}");
 }

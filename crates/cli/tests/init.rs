@@ -1,4 +1,4 @@
-//! `pelton init` in real shells on a pseudo-terminal: completions, the keys, and what they do when pelton is gone.
+//! `pelton init` in real shells on a pseudo-terminal: completions, the keys, and the keys without pelton.
 
 use pelton_testkit::{Ended, Launch, Terminal, wait_until};
 use std::fs;
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 const PELTON: &str = env!("CARGO_BIN_EXE_pelton");
 
-/// A shell as its user has it, in a home of its own, with pelton in `bin`.
+/// An interactive shell in a temporary home, with pelton in `bin`.
 struct Session {
     terminal: Terminal,
     home: TempDir,
@@ -70,7 +70,7 @@ impl Session {
         }
     }
 
-    /// Waits until a file in the home says this.
+    /// Waits until a file has this content.
     fn writes(&self, file: &str, text: &str) {
         let path = self.home.path().join(file);
         let says = || fs::read_to_string(&path).is_ok_and(|found| found == text);

@@ -1,4 +1,4 @@
-//! `pelton time` on a single command: what it starts is followed, and nothing of it changes.
+//! `pelton time` on a single command: its processes are followed, and nothing of it changes.
 
 use pelton_testkit::wait_until;
 use serde_json::Value;
@@ -11,7 +11,7 @@ fn pelton() -> Command {
     command
 }
 
-/// Runs `words` under `pelton time`, in `dir`; what it printed and how it ended, and what was found inside.
+/// Runs `words` under `pelton time` in `dir`; returns the output and what was found inside.
 fn time(dir: &Path, words: &[&str]) -> (Output, Value) {
     let record = dir.join("record.json");
     let mut command = pelton();
@@ -55,7 +55,7 @@ fn output_statuses_and_deaths_are_those_of_the_program() {
     }
 }
 
-/// The first pipeline that a script is found to have, by its stages' names; nothing if there is none.
+/// Returns the stage names of the first pipeline found in a script, if any.
 fn joined(shell: &str, script: &str) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("x.sh"), script).unwrap();
@@ -70,17 +70,17 @@ fn fifos_join_stages() {
     for shell in ["bash", "dash"] {
         let script = "mkfifo p; seq 1000 > p & sort -rn < p | head -n 1; wait\n";
         assert_eq!(joined(shell, script), ["seq", "sort", "head"], "{shell}");
-        // Only the name of a FIFO, and nobody who writes to it.
+        // A FIFO that is only named, and has no writer.
         assert_eq!(joined(shell, "mkfifo p; ls -l p > out; cat < out\n"), [""; 0], "{shell}");
     }
 }
 
 #[test]
 fn what_stands_for_a_file_joins_stages_and_what_leaks_does_not() {
-    // Waited for: one that outlives the script leads no stage.
+    // `wait`: a process that outlives the script is no stage.
     assert_eq!(joined("bash", "sort -rn <(seq 1000) > out; wait $!\n"), ["seq", "sort"]);
     assert_eq!(joined("bash", "tee >(wc -l > n) < x.sh > out; wait $!\n"), ["tee", "wc"]);
-    // sleep inherits the writing end, and has no use for it.
+    // sleep inherits the write end, but does not use it.
     assert_eq!(joined("bash", "exec 3> >(cat > out); sleep 0.1; exec 3>&-; wait\n"), [""; 0]);
 }
 

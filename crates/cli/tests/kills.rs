@@ -1,5 +1,6 @@
-//! pelton killed at random moments, in a terminal and without: it leaves no process, no temporary file, and the terminal as
-//! it was. `PELTON_FUZZ_CASES=200` kills so many; what is done otherwise takes seconds. `PELTON_SEED` says which.
+//! Kills pelton at random moments, in a terminal and without: it must leave no process or temporary file, and
+//! restore the terminal. `PELTON_FUZZ_CASES=200` sets the number of kills, by default for some seconds;
+//! `PELTON_SEED` the seed.
 
 use pelton_testkit::campaign::tally;
 use pelton_testkit::{Campaign, Ending, Launch, Random, Running, Signal, Terminal};
@@ -7,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-/// What is run. A stage that pelton starts ends by itself, within seconds; the loops never do.
+/// The commands. Stages that pelton starts end by themselves within seconds; the loops never do.
 const COMMANDS: &[&[&str]] = &[
     &["run", "--memory", "64K", "seq 300000 | sort -r | uniq -c | tail -n 1"],
     &["run", "yes | tr y n | head -n 2000000 | wc -l"],
@@ -31,7 +32,7 @@ const COMMANDS: &[&[&str]] = &[
 const SIGNALS: &[Signal] =
     &[Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT, Signal::KILL, Signal::PIPE];
 
-/// What is wrong behind one kill.
+/// Kills once; returns what is wrong.
 fn kill_once(random: &mut Random) -> Result<(), String> {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let tmp = dir.path().join("tmp");
@@ -69,7 +70,8 @@ fn kill_once(random: &mut Random) -> Result<(), String> {
     }
 }
 
-/// Sends the signal, and if that is not the end (as in a shell, SIGQUIT is ignored, and SIGINT is for the stages to judge), another.
+/// Sends the signal, then another if needed: as in a shell, SIGQUIT is ignored, and SIGINT is left to the
+/// stages.
 fn end(running: &Running, delay: Duration, signal: Signal) {
     std::thread::sleep(delay);
     // It may have ended by itself.

@@ -1,10 +1,10 @@
-//! `pelton time` on scripts: what each line cost, in bash and in dash, and that nothing of the run changes.
+//! `pelton time` on scripts: the cost of each line in bash and dash, and that the run is unchanged.
 
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Runs pelton with these arguments in `dir`; what the script printed, and the record.
+/// Runs pelton with these arguments in `dir`; returns the output and the record.
 fn pelton(dir: &Path, options: &[&str], words: &[&str]) -> (Output, Value) {
     let record = dir.join("record.json");
     let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
@@ -13,7 +13,7 @@ fn pelton(dir: &Path, options: &[&str], words: &[&str]) -> (Output, Value) {
     (out, serde_json::from_slice(&std::fs::read(record).unwrap()).unwrap())
 }
 
-/// The rows in the order of the text: line, text, runs.
+/// Returns each row in text order: line, text, runs.
 fn rows(record: &Value) -> Vec<(u64, String, u64)> {
     let rows = record["lines"]["rows"].as_array().unwrap_or_else(|| panic!("no lines: {record:#}"));
     let row = |row: &Value| {
@@ -84,7 +84,7 @@ fn every_line_has_its_runs_and_its_share() {
         let plain =
             Command::new(shell).args(["x.sh", "a"]).current_dir(dir.path()).env("LC_ALL", "C").output();
         let plain = plain.unwrap();
-        // The date may be another one.
+        // The date may have changed.
         let last = |out: &[u8]| String::from_utf8_lossy(out).lines().last().map(str::to_owned);
         assert_eq!((last(&out.stdout), &out.stderr), (last(&plain.stdout), &plain.stderr), "{shell}");
         assert_eq!(out.status.code(), Some(3));

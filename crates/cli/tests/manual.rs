@@ -1,4 +1,4 @@
-//! Manual pages and completions, read by those who read them: groff, and the shells themselves.
+//! Manual pages and completions, as read by groff and by the shells themselves.
 
 use pelton_testkit::{Launch, Terminal};
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ fn a_page_that_is_not_there_is_said() {
     assert!(String::from_utf8_lossy(&out.stderr).contains("there is no page on `tyme`"), "{out:?}");
 }
 
-/// What bash offers for the last word of a line.
+/// Completes the last word of a line in bash.
 fn bash_offers(line: &[&str]) -> Vec<String> {
     let script = r#"
         eval "$("$PELTON" completions bash)"

@@ -1,4 +1,4 @@
-//! `--memory` of several processes: what one of them holds, another one stores.
+//! `--memory` shared by processes: if one holds memory, another one spills.
 
 use pelton_testkit::{has_file_in, wait_until};
 use std::io::{Read, Write};
@@ -8,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 const LINE_BYTES: usize = 1000;
 const LINES: usize = 5000;
 
-/// A call as it stands in a script, with 8 MiB of memory for all calls of this key; it is given lines of 5 MB, and no end.
+/// Starts a call as in a script, with 8 MiB for all calls of this key, gives it 5 MB of lines, and keeps its
+/// input open.
 fn call(dir: &Path, key: &str) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
     command.args(["pipe", "--memory=8M", key, ":::", "sort", ":::", "tr", "x", "y"]).current_dir(dir);
@@ -42,7 +43,7 @@ fn calls_of_a_script_share_the_memory() {
     let key =
         |number: u32| format!("--memory-key={}", u64::from(std::process::id()) << 8 | u64::from(number));
     let (first, other) = (call(dir.path(), &key(1)), call(dir.path(), &key(2)));
-    // What one call holds, and all but what a pipe holds has been read, leaves too little for another one.
+    // The first call has read all but a pipe's content, and leaves too little memory for another.
     let second = call(dir.path(), &key(1));
     wait_until("the second call stores lines, since the first one holds memory", || {
         has_file_in(second.id(), &place)

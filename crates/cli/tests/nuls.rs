@@ -1,5 +1,5 @@
-//! NULs far into files of text: which lines grep prints before it finds one depends on where its reads end, and that on where its
-//! buffer happens to lie in memory.
+//! NULs far into text files: which lines grep prints before a NUL depends on where its reads end, and thus on
+//! the address of its buffer.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use pelton_testkit::Random;
 
 const LOCALES: [&str; 2] = ["C", "C.UTF-8"];
 const EXPRESSIONS: [&str; 7] = ["foo", "-v foo", "-n o", "-e foo -e bar", "-o a", "-m 900 a", "-o '^$'"];
-/// One for each way in which grep is given what it reads.
+/// One text per way of giving grep its input.
 const TEXTS: [&str; 9] = [
     "grep {} f0",
     "grep {} f0 f1 f2 | cksum",
@@ -21,10 +21,10 @@ const TEXTS: [&str; 9] = [
     "printf '%s\\n' f0 f1 | xargs grep {} | wc",
     "find f0 f1 f2 -exec grep {} '{}' + | cksum",
 ];
-/// Files are made anew so many times for each of them.
+/// How often files are made anew for each text.
 const ROUNDS: u64 = 5;
 
-/// Lines of up to so many bytes, and a NUL somewhere behind grep's first read.
+/// Makes lines of up to `longest` bytes, with a NUL after grep's first read.
 fn file(random: &mut Random, longest: usize) -> Vec<u8> {
     let length = 110_000 + random.below(300_000);
     let mut text = Vec::new();

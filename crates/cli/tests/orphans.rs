@@ -1,5 +1,5 @@
-//! What becomes of a pipeline when `pelton run` itself is ended, and not its group: workers end with it, as the command would that the
-//! shell becomes, and leave nothing; what real commands read is given to them whole.
+//! The end of `pelton run` alone, not of its group: workers end with it, as a command that replaced the shell
+//! would, and leave nothing; real commands still get their whole input.
 
 use pelton_testkit::{has_file_in, wait_until};
 use std::io::Write;
@@ -14,7 +14,7 @@ fn children(pid: u32) -> Vec<u32> {
     text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
-/// Neither gone nor only still to be waited for.
+/// Whether a process exists and is no zombie.
 fn runs(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
@@ -36,7 +36,8 @@ fn lines() -> Vec<u8> {
     (0..100_000).flat_map(|n| format!("{:07}\n", n * 7919 % 100_003).into_bytes()).collect()
 }
 
-/// Gives it lines, of which it stores some, and no end; then sends it `signal`. Its children, and its input.
+/// Gives pelton unfinished input, of which it spills some; then sends `signal`. Returns its children, and its
+/// input.
 fn ended_by(signal: i32, dir: &Path, text: &str) -> (Vec<u32>, ChildStdin) {
     let mut pelton = start(dir, text);
     let mut stdin = pelton.stdin.take().expect("piped");
@@ -57,7 +58,7 @@ fn workers_end_with_their_parent() {
         {
             let dir = tempfile::tempdir().expect("a temporary directory");
             let (workers, stdin) = ended_by(signal, dir.path(), text);
-            // Whoever reads what no worker reads any more ends with its input.
+            // The worker ends at once; a real command before it, with its input.
             let last = *workers.last().expect("a worker");
             wait_until("the worker has ended", || !runs(last));
             drop(stdin);

@@ -1,7 +1,7 @@
 //! The fuzz targets of `fuzz/` without libFuzzer: a corpus, random mutations of it, and the same checks.
 //!
-//! `cargo test` runs a slice of a second or two; `cargo xtask fuzz --only parsers` as many as one likes. An input that
-//! fails is made smaller and shown. `cargo +nightly fuzz run NAME` looks deeper.
+//! `cargo test` runs for a second or two; `cargo xtask fuzz --only parsers` as long as you like. A failing
+//! input is shrunk and shown. `cargo +nightly fuzz run NAME` searches deeper.
 #![allow(missing_docs)]
 
 #[path = "../../../fuzz/src/lib.rs"]
@@ -20,7 +20,7 @@ use targets::{TARGETS, Target};
 const SLICE: u64 = 1500;
 /// How many smaller inputs are tried.
 const TRIALS: usize = 3000;
-/// Longer inputs find nothing that shorter ones would not.
+/// Longer inputs find nothing that shorter ones do not.
 const LONGEST: usize = 2000;
 
 #[test]
@@ -45,7 +45,7 @@ fn fails(target: &Target, input: &[u8]) -> bool {
     catch_unwind(|| (target.check)(input)).is_err()
 }
 
-/// The same failure with fewer bytes.
+/// Shrinks an input that fails.
 fn smallest(target: &Target, mut input: Vec<u8>) -> Vec<u8> {
     let mut trials = TRIALS;
     let mut size = input.len() / 2;
@@ -62,7 +62,7 @@ fn smallest(target: &Target, mut input: Vec<u8>) -> Vec<u8> {
     input
 }
 
-/// Endless inputs: the corpus as it is, then parts of it cut out, doubled, mixed and changed.
+/// Endless inputs: first the corpus, then pieces of it cut out, doubled, mixed and changed.
 struct Mutations {
     corpus: Vec<Vec<u8>>,
     random: Random,
@@ -90,7 +90,7 @@ impl Mutations {
             self.mutate(&mut input);
         }
         input.truncate(LONGEST);
-        // What is new may lead further.
+        // A new input may lead further.
         if self.random.below(50) == 0 && self.corpus.len() < 2000 {
             self.corpus.push(input.clone());
         }

@@ -1,5 +1,5 @@
-//! Real commands as several processes: the same bytes, statuses and messages as from one, whatever the length of the
-//! parts, and whatever ends one of them.
+//! Real commands as several processes: the same bytes, statuses and messages as from one, for all part
+//! lengths, however one of them ends.
 
 use pelton_testkit::{Random, wait_until, without_pids};
 use std::fmt::Write as _;
@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const PELTON: &str = env!("CARGO_BIN_EXE_pelton");
-/// No kernel judges a back-reference.
+/// No kernel supports a back-reference.
 const HEAVY: &str = r"sed -E 's/([a-z])([0-9])(.*)\1/<\2>\3/'";
 
-/// A directory with an input, and commands of the test's own in PATH.
+/// A directory with an input, and the test's commands in PATH.
 struct Place {
     dir: tempfile::TempDir,
 }
@@ -25,7 +25,7 @@ impl Place {
         Place { dir }
     }
 
-    /// A command, as a script for sh.
+    /// Adds a command, an sh script.
     fn with(self, name: &str, script: &str) -> Self {
         let path = self.path().join("bin").join(name);
         std::fs::create_dir_all(path.parent().expect("bin")).expect("made");
@@ -54,11 +54,11 @@ impl Place {
         command
     }
 
-    /// Output, messages, status.
+    /// Returns output, messages, status.
     fn run(&self, program: &str, args: &[&str]) -> (String, String, Option<i32>) {
         let output = self.command(program, args).output().expect("it runs");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        // The shell names processes by their numbers, which are its own, and aligns them.
+        // The shell prints and aligns process ids, which differ from run to run.
         let mut words = text(&without_pids(&output.stderr)).replace(|c: char| c.is_ascii_digit(), "0");
         while words.contains("00") {
             words = words.replace("00", "0");
@@ -66,7 +66,7 @@ impl Place {
         (text(&output.stdout), words, output.status.code())
     }
 
-    /// The same from bash and from pelton, in parts of each of these lengths, by one process at a time and by several.
+    /// Compares pelton with bash for each of these part lengths, with one process at a time and with several.
     fn compare(&self, text: &str, declared: &[&str], part_bytes: &[&str]) {
         let expected = self.run("bash", &["-c", text]);
         for bytes in part_bytes {
@@ -123,7 +123,7 @@ fn the_same_in_parts_of_any_length() {
     }
 }
 
-/// A document a line, some of them empty, some with a name that others lack.
+/// A document per line, some of them empty, some with a name that others lack.
 fn documents(seed: u64, count: usize) -> Vec<u8> {
     let mut random = Random::new(seed);
     let mut text = String::new();
@@ -150,7 +150,7 @@ fn documents_in_parts_of_any_length() {
     for input in [fine, pretty, broken, unfinished, odd, nul, no_end, Vec::new()] {
         let place = Place::new(&input);
         for text in [
-            // Of an array, of text: errors that name their lines, and a status that is that of the last document.
+            // Arrays and text: errors that name their lines, and a status that is that of the last document.
             "jq -c .a in; echo $?",
             "cat in | jq '.[0] + 1'; echo ${PIPESTATUS[@]}",
             "cat in | jq -c 'select(type == \"object\") | .b[]' | cat -A",
@@ -168,7 +168,7 @@ fn awks_in_parts_of_any_length() {
         for text in [
             format!("{awk} '{{print $1 * 2 + length($2)}}' in"),
             format!("cat in | {awk} '{{s = $1; if ($2 > s) s = $2; print s, length($3)}}' | uniq -c"),
-            // A division by nothing ends some of them.
+            // Some lines end awk by a division by zero.
             format!("{awk} '{{printf \"%.2f %s\\n\", $1 / $2, $1}}' in; echo $?"),
             format!("{awk} -F- '{{gsub(/[a-z]+/, \"<&>\"); print $2 + 0, $1}}' in"),
         ] {
@@ -234,7 +234,7 @@ fn one_that_leaves_early_ends_all() {
     let place = Place::new(&lines(4, 60_000))
         .with("three", "head -n 3; echo three >&2; exit 3")
         .with("dies", "head -n 3; kill -9 $$");
-    // What it leaves unread, it would have left unread alone.
+    // What it leaves unread would stay unread if it ran alone.
     for text in ["three < in", "set -o pipefail; cat in | three | wc -l"] {
         place.compare(text, &["three"], &["20000", "30000"]);
     }
@@ -293,7 +293,7 @@ enum Harm {
     KillDealer,
     /// Ctrl-C.
     Interrupt,
-    /// Whoever reads leaves.
+    /// The reader leaves.
     CloseReader,
 }
 
@@ -337,7 +337,7 @@ impl Victim {
         }
     }
 
-    /// Its group must be empty soon.
+    /// Asserts that its group empties.
     fn leaves_nobody(&self) {
         let group = self.child.id().to_string();
         wait_until(&format!("no process of {group} is left"), || !in_group(&group));
@@ -364,7 +364,7 @@ fn in_group(group: &str) -> bool {
     })
 }
 
-/// Right output, or a part of it and a status that tells; nobody and nothing left.
+/// Asserts right output, or a prefix and a telling status, and nothing left behind.
 fn harm_at_random(seed: u64, points: usize) {
     let place = Place::new(&lines(seed, 400_000));
     let expected = place.run("bash", &["-c", &format!("{HEAVY} in")]).0;
@@ -385,14 +385,14 @@ fn harm_at_random(seed: u64, points: usize) {
         if harm == Harm::CloseReader {
             continue;
         }
-        // Whoever is ended in the middle may leave half a character.
+        // A process killed while writing may leave half a character.
         let printed = std::fs::read(&victim.out).expect("readable");
         let whole = printed == expected.as_bytes();
         assert!(expected.as_bytes().starts_with(&printed), "{harm:?} at point {point}: wrong bytes");
-        // As a shell: by the signal if every stage died of it, with a status if one had ended before.
+        // As in a shell: death by the signal if every stage died of it, else a status.
         let interrupted =
             harm == Harm::Interrupt && (status.signal() == Some(2) || status.code() == Some(130));
-        // Who is killed in the middle shows to the last stage's reader as in a shell: not at all, without pipefail.
+        // As in a shell without pipefail, a killed stage that is not the last does not show in the status.
         let killed = matches!(harm, Harm::KillMember | Harm::KillDealer) && status.code() == Some(0);
         assert!(
             whole && status.code() == Some(0) || interrupted || killed,
@@ -406,7 +406,7 @@ fn a_few_points_of_harm() {
     harm_at_random(7, 10);
 }
 
-/// Some minutes: `cargo test -p pelton --test parts -- --ignored`.
+/// Takes minutes: `cargo test -p pelton --test parts -- --ignored`.
 #[test]
 #[ignore = "some minutes"]
 fn five_hundred_points_of_harm() {

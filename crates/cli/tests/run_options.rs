@@ -1,4 +1,5 @@
-//! `pelton run --stats`, `--strict` and `--check`: what they show, what they refuse, and that they change nothing.
+//! `pelton run --stats`, `--strict` and `--check`: their output, their refusals, and that they change
+//! nothing.
 
 use serde_json::Value;
 use std::io::Write;
@@ -15,12 +16,12 @@ fn pelton(dir: &Path, args: &[&str], input: &[u8]) -> Output {
         .env("XDG_CACHE_HOME", dir.join(".cache"));
     command.env("TMPDIR", dir).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("pelton starts");
-    // Whoever does not read it all closes the pipe.
+    // Fails if pelton does not read it all.
     let _ = child.stdin.take().expect("piped").write_all(input);
     child.wait_with_output().expect("pelton ends")
 }
 
-/// What came of it: standard output, standard error, status. Nothing but the cache may be left behind.
+/// Returns standard output, standard error and status. Only the cache may be left behind.
 fn run(args: &[&str], input: &[u8]) -> (String, String, i32) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let output = pelton(dir.path(), args, input);
@@ -37,7 +38,7 @@ fn says(text: &str, parts: &[&str]) {
     }
 }
 
-/// The record of a text that is run natively.
+/// Returns the record of a native run.
 fn record(text: &str) -> (String, Value, i32) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let args = ["--stats", "--format", "json", "-o", "report.json", text];
@@ -62,7 +63,7 @@ fn rows_of_a_native_pass_add_up_to_it() {
         assert_eq!(sum(rows, field), sum(passes, field));
         assert_eq!(record["total"][field], passes[0]["cost"][field]);
     }
-    // What the worker told its parent is nothing that the pipeline printed.
+    // What the worker reported to its parent is not counted as output.
     for whole in [&passes[0]["cost"], &record["total"]] {
         assert_eq!(whole["written_bytes"].as_u64(), Some(printed.len() as u64), "{whole}");
     }
@@ -127,7 +128,7 @@ fn little_memory_stores_lines_and_leaves_nothing() {
     says(&words, &["a size is wanted, as 64K, 500M or 2G"]);
 }
 
-/// Runs `text` in `dir` with these options, sees that bash prints the same, and says how much memory it took at most, in bytes.
+/// Runs `text` in `dir` with these options, asserts bash's output, and returns the peak memory in bytes.
 #[expect(clippy::zombie_processes, reason = "it is waited for with its resources")]
 fn peak_of(dir: &Path, options: &[&str], text: &str) -> u64 {
     let bash = Command::new("bash").args(["-c", text]).current_dir(dir).env("LC_ALL", "C").output();
@@ -142,7 +143,7 @@ fn peak_of(dir: &Path, options: &[&str], text: &str) -> u64 {
     usage.peak_rss_bytes
 }
 
-/// The first sort keeps all of its lines until the last of them is printed, which is when the second one has them all.
+/// The first sort holds its lines until it has printed the last, when the second one holds all of them too.
 #[test]
 fn sorts_behind_one_another_share_the_memory() {
     const LINES: usize = 240_000;
@@ -154,12 +155,12 @@ fn sorts_behind_one_another_share_the_memory() {
     for jobs in ["1", "2"] {
         let options = ["--without", "last-sort", "--memory", "88M", "--jobs", jobs];
         let peak = peak_of(dir.path(), &options, text);
-        // What both would take is 140 MB; what is beyond the 88 is the program itself, and blocks under way.
+        // Both would take 140 MB. What exceeds the 88 is the program itself, and blocks under way.
         assert!(peak < 125 << 20, "{jobs}: {} MB", peak >> 20);
     }
 }
 
-/// It is looked at in many places where stored runs are cut, and must not be kept for each.
+/// Cutting stored runs looks at the line in many places, and must not copy it for each.
 #[test]
 fn a_line_longer_than_all_memory_is_not_held_many_times() {
     const LONG_BYTES: usize = 12 << 20;
@@ -200,7 +201,7 @@ fn where_nothing_can_be_stored_the_real_sort_decides() {
     command.args(["run", "--memory", "10", "sort f"]).current_dir(dir.path()).env("LC_ALL", "C.UTF-8");
     let output = command.env("TMPDIR", "/nowhere").stdin(Stdio::null()).output().expect("pelton ends");
     let words = String::from_utf8_lossy(&output.stderr);
-    // It has memory enough.
+    // sort has enough memory.
     assert_eq!((words.as_ref(), output.status.code()), ("", Some(0)));
     assert!(output.stdout.starts_with(b"another\nsome line\n"));
 }
@@ -288,7 +289,7 @@ fn a_text_that_changes_from_run_to_run_cannot_be_checked() {
 
 #[test]
 fn a_difference_is_traced_to_the_kernel_that_makes_it() {
-    // It tells the names of its siblings, and a native seq is none called seq.
+    // The output names siblings, and a native seq has no process called seq.
     let siblings = "seq 100000 | sh -c 'head -c 1 > /dev/null
         for p in $(cat /proc/$PPID/task/$PPID/children); do cat /proc/$p/comm; done'";
     let (printed, words, status) = run(&["--check", "--run-twice", siblings], b"");
@@ -347,7 +348,7 @@ fn a_reader_that_leaves_early_ends_both_runs() {
 
 #[test]
 fn progress_changes_nothing() {
-    // What is over at once is not worth a line.
+    // A short run prints no progress.
     assert_eq!(run(&["--progress", "seq 3 | tac | env cat"], b""), ("3\n2\n1\n".into(), String::new(), 0));
     assert_eq!(run(&["--progress", "false || exit 3"], b""), (String::new(), String::new(), 3));
     assert_eq!(run(&["--progress", "true; sh -c 'kill -9 $$' | cat"], b"").2, 0);

@@ -1,5 +1,6 @@
-//! Scripts run by the shell with pelton's calls in place of pipelines, against the shell alone: output, messages, status,
-//! files. Each case also says how many of its pipelines call pelton, so that none passes because nothing was done.
+//! Scripts with calls of pelton in place of pipelines, against the shell alone: output, messages, status,
+//! files. Each case states how many of its pipelines call pelton, so that none passes because nothing was
+//! rewritten.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -14,7 +15,7 @@ const fn case(calls: usize, text: &'static str) -> Case {
     Case { calls, text }
 }
 
-/// In the words of bash and of dash.
+/// For bash and dash.
 const BOTH: &[Case] = &[
     // Loops, and what they expand.
     case(1, "for f in a b; do sort \"$f\" | uniq -c; done"),
@@ -88,7 +89,7 @@ const BOTH: &[Case] = &[
     case(1, "for i in 1; do LC_ALL=C sort a | uniq; done"),
     case(1, "for i in 1; do LC_ALL=C.UTF-8 tr a-z A-Z <a | LC_ALL=C sort; done"),
     case(1, "LC_ALL=C.UTF-8; export LC_ALL; for i in 1; do cut -c1-2 a | sort; done"),
-    // What the shell tells of itself.
+    // The state of the shell itself.
     case(0, "for i in 1; do grep -c \"$$\" a | sort >out$$; test -e out$$ && echo same; rm out$$; done"),
     case(1, "echo \"$0\"\nfor i in 1; do sort a | uniq -c; done"),
     case(1, "for i in 1; do\n  sort a |\n    uniq -c |\n    head -n 1\ndone\nnosuch_command"),
@@ -100,12 +101,12 @@ const BOTH: &[Case] = &[
     // Early exit.
     case(1, "for i in 1 2; do seq 100000 | head -n 2; done"),
     case(1, "for i in 1; do seq 100000 | sed 3q | tail -n 1; done"),
-    // Standard input of the script stays with who reads it.
+    // The script's standard input is left to its reader.
     case(1, "for i in 1; do cut -c1 | head -n 1; done; echo rest"),
     case(1, "for i in 1 2; do read -r x; echo \"$x\"; sort a | head -n 1; done"),
 ];
 
-/// In bash's words alone.
+/// For bash alone.
 const BASH: &[Case] = &[
     case(1, "set -o pipefail; for i in 1; do grep nosuch a | sort; echo $?; done"),
     case(1, "set -o pipefail; set +o pipefail; for i in 1; do grep nosuch a | sort; echo $?; done"),
@@ -137,10 +138,10 @@ const BASH: &[Case] = &[
     case(0, "for i in 1; do RANDOM=1; sort -k $RANDOM a | uniq; done"),
 ];
 
-/// In zsh's words, where they mean something else: it reads a file of the user's first, which may define anything, splits no
-/// variables, fails at patterns, and runs a last stage itself. So all of it is zsh's.
+/// For zsh, where the text has another meaning: the user's startup file may define anything, variables are
+/// not split, unmatched patterns fail, and the last stage runs in zsh itself. So zsh runs all of it.
 const ZSH: &[Case] = &[
-    // Variables are not split, and lists are lists.
+    // Variables are not split, and arrays stay lists.
     case(0, "x='a b'; for i in 1; do sort $x | head -n 1; done"),
     case(0, "x='c d'; for i in 1; do sort $x | uniq -c; done"),
     case(0, "x='a b'; for i in 1; do sort ${=x} | head -n 2; done"),
@@ -152,7 +153,7 @@ const ZSH: &[Case] = &[
     case(0, "files=(a b); sort $files[2] | head -n 1; sort ${files[-1]} | tail -n 1"),
     case(0, "typeset -A m; m=(x a y b); for k in ${(ok)m}; do sort $m[$k] | head -n 1; done"),
     case(0, "lines=(${(f)\"$(sort a)\"}); print -l $lines[1,2]"),
-    // Patterns that match nothing fail their stage, and some are not bash's.
+    // Patterns without a match fail their stage, and some are not in bash.
     case(0, "sort nosuch* | wc -l; echo $?"),
     case(0, "sort nosuch* a | wc -l || echo failed; echo on"),
     case(0, "setopt null_glob; sort a nosuch* | head -n 1"),
@@ -175,7 +176,7 @@ const ZSH: &[Case] = &[
     case(0, "sort a | uniq -c | while read n x; do last=$x; done; echo $last"),
     case(0, "sort a | read first; echo $first"),
     case(0, "sort b | head -n 1 | x=1; echo $x"),
-    // Forms that bash lacks.
+    // Constructs bash lacks.
     case(0, "for i (1 2) sort a | head -n $i | tail -n 1"),
     case(0, "repeat 2 do sort a | head -n 1; done"),
     case(0, "if [[ -e a ]] { sort a | head -n 1 } else { echo no }"),
@@ -207,7 +208,7 @@ fn prepare(dir: &Path) {
     }
 }
 
-/// What a run did: output, messages, status, and the files there are afterwards.
+/// The result of a run: output, messages, status, and the files afterwards.
 #[derive(PartialEq, Eq, Debug)]
 struct Outcome {
     out: String,
@@ -216,7 +217,7 @@ struct Outcome {
     files: Vec<(String, Vec<u8>)>,
 }
 
-/// Runs it in a directory made anew; `script`, if given, is written to `s.sh` first.
+/// Runs in a new directory; writes `script`, if given, to `s.sh` first.
 fn run(argv: &[&str], script: Option<&str>) -> Outcome {
     let dir = tempfile::tempdir().expect("a temporary directory");
     prepare(dir.path());
@@ -254,7 +255,7 @@ fn calls(shell: &str, text: &str) -> usize {
 
 const PELTON: &str = env!("CARGO_BIN_EXE_pelton");
 
-/// The faults of one case.
+/// Returns a case's faults.
 fn judge(shell: &str, case: &Case) -> Vec<String> {
     let mut faults = Vec::new();
     let made = calls(shell, case.text);
@@ -268,7 +269,7 @@ fn judge(shell: &str, case: &Case) -> Vec<String> {
     ];
     for (theirs, ours, script) in ways {
         let (expected, actual) = (run(theirs, script), run(ours, script));
-        // Stages complain at the same time.
+        // Stages print messages in any order.
         let lines = |text: &str| {
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
             lines.sort();

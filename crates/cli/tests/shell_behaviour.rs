@@ -1,5 +1,5 @@
-//! What happens around a text: terminals, signals from outside, closed and inherited descriptors, limits. The shell is
-//! put through the same story in the same test; its ending is the right one.
+//! The environment of a text: terminals, signals from outside, closed and inherited descriptors, limits. The
+//! shell runs the same scenario in the same test; its outcome is the expected one.
 #![allow(missing_docs)]
 
 use std::fs::OpenOptions;
@@ -11,7 +11,7 @@ use pelton_testkit::{
     make_fifo, without_pids,
 };
 
-/// A pipeline that says `ready` and then lasts until something happens to it.
+/// A pipeline that prints `ready` and then runs until something ends it.
 const LASTING: &str = "sh -c 'echo ready; exec sleep 300' | cat";
 
 fn subject() -> Subject {
@@ -23,39 +23,39 @@ fn agree(text: &str, story: impl Fn(Launch) -> Result<Ended>) {
     Duel::new(&subject(), text).expect("a world").assert_agree(story);
 }
 
-/// Starts through this sh text; for all of these texts.
+/// Starts all of these texts through this sh text.
 #[track_caller]
 fn agree_through(sh_text: &str, texts: &[&str]) {
     for text in texts {
         agree(text, |launch| {
             std::fs::write(launch.dir.join("f"), "file\n")?;
             let ended = launch.through(sh_text).run()?;
-            // Stages complain at the same time.
+            // Stages print messages in any order.
             Ok(Ended { stderr: sorted_lines(&without_pids(&ended.stderr)), ..ended })
         });
     }
 }
 
-/// Starts in a terminal, waits for `ready` and until all wait for something, types, and waits for the end.
+/// Starts in a terminal, waits for `ready` and until all processes wait, types, and waits for the end.
 ///
-/// A shell that still starts its stages takes an interrupt otherwise than one that waits for them.
+/// A shell handles an interrupt differently while it still starts its stages.
 fn type_when_ready(launch: &Launch, keys: &[&str]) -> Result<Ended> {
     let mut terminal = Terminal::spawn(launch)?;
     terminal.await_words("ready")?;
     terminal.running().await_quiet()?;
     keys.iter().try_for_each(|keys| terminal.keys(keys))?;
     let ended = terminal.finish()?;
-    // The terminal's own echo of a key that ends everything may come too late to be seen.
+    // The terminal's echo of a key that ends everything may come too late to be seen.
     let screen = String::from_utf8_lossy(&ended.stdout).replace("^C", "").replace("^\\", "");
     Ok(Ended { stdout: without_pids(screen.as_bytes()), ..ended })
 }
 
-/// Lets go a stage that waits in `read x < go`.
+/// Releases a stage that waits in `read x < go`.
 fn release(launch: &Launch) -> Result<()> {
     Ok(OpenOptions::new().write(true).open(launch.dir.join("go"))?.write_all(b"word\n")?)
 }
 
-/// Starts a text whose stages may wait in `read x < go`; does something; lets them go; waits for the end.
+/// Starts a text whose stages may wait in `read x < go`; calls `act`; releases them; waits for the end.
 fn before_release(launch: &Launch, act: impl Fn(&Running) -> Result<()>) -> Result<Ended> {
     make_fifo(&launch.dir.join("go"))?;
     let running = launch.spawn()?;
@@ -85,11 +85,11 @@ fn typed_input_arrives_line_by_line_until_control_d() {
             let mut terminal = Terminal::spawn(&launch)?;
             terminal.await_words("ready")?;
             terminal.keys("abc\n")?;
-            // A line that could be printed is printed, not held back for more.
+            // A line that can be printed is printed, not held back for more.
             terminal.await_words("bbc")?;
             terminal.keys("\x04")?;
             let mut ended = terminal.finish()?;
-            // What the terminal echoes may come before or after what is printed.
+            // The terminal's echo may come before or after the output.
             ended.stdout = sorted_lines(&ended.stdout);
             Ok(ended)
         });
@@ -158,7 +158,7 @@ fn control_c_that_everybody_ignores_changes_nothing() {
     }
 }
 
-/// Runs a command as the foreground job of a shell with job control, says when it was stopped, and resumes it.
+/// Runs a command as a foreground job under job control, prints its status when stopped, and resumes it.
 const JOB_CONTROL: &str = r#"
 set -m
 "$@"
@@ -185,8 +185,8 @@ fn control_z_stops_everything_and_fg_resumes_it() {
     }
 }
 
-/// Stopped, also as one whose tracer listens (`t`). The process that follows others (`pelton time` of a single command) waits on
-/// for what they do, beside pelton itself, which is stopped.
+/// Whether a process is stopped, or traced and stopped (`t`). The follower of `pelton time` with one command
+/// keeps waiting for events, beside pelton itself, which is stopped.
 fn is_stopped(member: &SessionProcess, members: &[SessionProcess]) -> bool {
     let pelton_is = |state: char| members.iter().any(|one| one.name == "pelton" && one.state == state);
     "Tt".contains(member.state) || (member.name == "pelton" && member.state == 'S' && pelton_is('T'))
@@ -203,7 +203,7 @@ fn stop_and_resume(launch: &Launch) -> Result<Ended> {
         members.len() > 1 && members.iter().all(|member| member.pid == leader || is_stopped(member, members))
     })?;
     terminal.keys("go\n")?;
-    // The next line is for the job, which reads once it has the terminal again.
+    // The next line is for the job, once it is in the foreground again.
     terminal.running().await_members(|members| members.iter().all(|member| !"Tt".contains(member.state)))?;
     terminal.keys("word\n")?;
     terminal.finish()
@@ -221,7 +221,7 @@ fn a_signal_to_the_leader_alone_ends_it_as_it_ends_the_shell() {
                 running.await_quiet()?;
                 running.signal(signal)?;
                 let ended = running.finish()?;
-                // Whether the stages live on is not compared: only how the leader ends.
+                // Whether the stages live on is not compared: only the leader's end.
                 Ok(Ended { left_behind: Vec::new(), stdout: Vec::new(), stderr: Vec::new(), ..ended })
             });
         }
@@ -407,7 +407,7 @@ fn limits_and_masks_are_inherited() {
     agree_through("umask 0; exec \"$@\"", &texts);
 }
 
-/// Where the shell's own programs still work (under 64 KiB, `wc` of Debian 12 does not).
+/// The shell's own programs still work (under 64 KiB, `wc` of Debian 12 does not).
 #[test]
 fn a_small_stack_is_enough() {
     let texts = [
@@ -504,7 +504,7 @@ fn complaints_stand_where_they_were_made() {
 
 // --- output that cannot be written -----------------------------------------------------------------------------------
 
-/// Commands that print what they read, and some that print something of their own.
+/// Commands that print what they read, and some that add output.
 const PRINTING: [&str; 26] = [
     "awk 1",
     "comm - e",
@@ -534,7 +534,7 @@ const PRINTING: [&str; 26] = [
     "tac | sort",
 ];
 
-/// Nothing of it can be written: neither the little that is written at the end, nor the first of much.
+/// All writes fail: the few at the end, and the first of many.
 #[test]
 fn a_full_device_is_told_as_the_real_commands_tell_it() {
     for command in PRINTING {
@@ -549,7 +549,7 @@ fn a_full_device_is_told_as_the_real_commands_tell_it() {
     }
 }
 
-/// The disk is full in the middle: a file may grow to 32 KiB, and then writing to it fails.
+/// The disk is full midway: a file may grow to 32 KiB, then writes to it fail.
 #[test]
 fn a_file_that_may_not_grow_is_told_as_the_real_commands_tell_it() {
     for command in PRINTING {

@@ -1,5 +1,5 @@
-//! `pelton time --syscalls`: every call is counted, of everything that a stage starts, and nothing else changes. Nor does it under
-//! `--exact`, which traces in the same way.
+//! `pelton time --syscalls` counts every call of everything that a stage starts, and changes nothing else.
+//! Nor does `--exact`, which traces in the same way.
 
 use pelton_testkit::wait_until;
 use serde_json::Value;
@@ -7,12 +7,12 @@ use std::process::{Command, Stdio};
 
 const WAYS: [&str; 2] = ["--syscalls", "--exact"];
 
-/// Runs `text` with its calls counted: its output, its status, and the record.
+/// Counts the calls of `text`; returns its output, its status, and the record.
 fn counted(text: &str) -> (String, Option<i32>, Value) {
     traced("--syscalls", text)
 }
 
-/// The same with its calls counted or their waits traced.
+/// As [`counted`], with calls counted or waits traced.
 fn traced(way: &str, text: &str) -> (String, Option<i32>, Value) {
     let directory = tempfile::tempdir().unwrap();
     let record = directory.path().join("record.json");
@@ -27,14 +27,14 @@ fn traced(way: &str, text: &str) -> (String, Option<i32>, Value) {
     (String::from_utf8(out.stdout).unwrap(), out.status.code(), record)
 }
 
-/// Calls, errors and bytes of one call of a stage.
+/// Returns calls, errors, bytes of a stage's call.
 fn row(record: &Value, stage: usize, name: &str) -> Option<(u64, u64, Option<u64>)> {
     let rows = record["pipelines"][0]["stages"][stage]["syscalls"]["rows"].as_array().unwrap();
     let row = rows.iter().find(|row| row["name"] == name)?;
     Some((row["calls"].as_u64().unwrap(), row["errors"].as_u64().unwrap(), row["bytes"].as_u64()))
 }
 
-/// Some places permit no tracing at all, and pelton says so.
+/// Whether tracing is permitted here; if not, pelton says so.
 fn is_permitted() -> bool {
     let (_, _, record) = counted("true | cat");
     let permitted = !record["pipelines"][0]["stages"][1]["syscalls"].is_null();
@@ -110,7 +110,7 @@ fn outlives_untraced(way: &str) {
         let text = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it still runs");
         text.lines().find_map(|line| line.strip_prefix("TracerPid:")).map(|pid| pid.trim().to_owned())
     };
-    // The tracer was told to end; how soon it does is the system's affair.
+    // The tracer was told to end; when it does is up to the system.
     wait_until("nobody traces it", || tracer().as_deref() == Some("0"));
     assert!(Command::new("kill").arg(pid).status().unwrap().success());
 }

@@ -1,5 +1,5 @@
-//! Several threads over a file in which something stands, somewhere, that they must not judge: whoever goes on then, one thread or
-//! the real command, is given what is left, once and in order. Tiny blocks make threads begin at once.
+//! Several threads over a file with one line that a kernel does not support: whoever continues, one thread or
+//! the real command, gets the remaining input, once and in order. Tiny blocks make threads begin at once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What is left is in the way of nobody.
+        // A leftover directory does no harm.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -29,13 +29,13 @@ fn output(program: &str, args: &[&str], dir: &Path) -> Output {
     command.output().expect("timeout runs")
 }
 
-/// Lines `k3 17 abc`, and `odd` in the place of one of them.
+/// Lines such as `k3 17 abc`, one of them replaced by `odd`.
 fn lines(number: usize, odd_at: usize, odd: &str) -> String {
     let line = |at: usize| format!("k{} {} abc\n", at % 7, at * 31 % 97);
     (0..number).map(|at| if at == odd_at { odd.to_owned() } else { line(at) }).collect()
 }
 
-/// What stands for one byte here is that byte in the file, and so no UTF-8.
+/// Becomes the single byte 0xff in the file, which is invalid UTF-8.
 const ODD_BYTE: char = '\u{ff}';
 
 fn bytes(text: &str) -> Vec<u8> {
@@ -104,6 +104,6 @@ fn greps_that_share_their_lines_leave_what_they_cannot_judge_to_the_real_one() {
         "LC_ALL=C.UTF-8 grep -aio K.1 f",
         "LC_ALL=C.UTF-8 grep -aHi k3 f | cut -d ' ' -f 1 | sort | uniq -c",
     ];
-    // The Turkish capital I has no small letter of its own, and what is in no encoding no case.
+    // The Turkish capital I has no small letter of its own, and invalid bytes have no case.
     assert_same("grep", &texts, &["k1 \0 k5\n", "k2 \u{130}k \u{212a}3\nk1\n", "k1 \u{7f}\u{ff}k1\n"]);
 }

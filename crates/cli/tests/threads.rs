@@ -1,13 +1,13 @@
 //! `pelton time --threads`: threads that take turns, and those that do not.
 //!
-//! What a program can show depends on the CPU that the machine has to spare: under a load that leaves it less than what
-//! turns look like, nothing is asserted but that no alarm is raised where there is no cause.
+//! What a program can show depends on idle CPU time: under heavy load, the tests only assert that there is no
+//! false alarm.
 
 use pelton_testkit::skips::has_program;
 use serde_json::Value;
 use std::process::{Command, Stdio};
 
-/// Runs `program` under `pelton time --threads`; the threads of its only stage.
+/// Runs `program` under `pelton time --threads`; returns its stage's threads.
 fn threads(program: &[&str]) -> Value {
     let directory = tempfile::tempdir().unwrap();
     let record = directory.path().join("record.json");
@@ -23,7 +23,8 @@ fn threads(program: &[&str]) -> Value {
     record["pipelines"][0]["stages"][0]["threads"].clone()
 }
 
-/// Its threads are not said to take turns. Where others take the cores for a while, it may look so: it is looked at again.
+/// Asserts that its threads are not said to take turns. If others take the cores, they may seem to: it is
+/// measured again.
 fn run_at_once(program: &[&str]) {
     let looks: Vec<Value> =
         (0..3).map_while(|_| Some(threads(program)).filter(|found| !found["turns"].is_null())).collect();
@@ -71,7 +72,7 @@ fn python_processes_do_not() {
     assert!(pids.len() >= 4, "{found:#}");
 }
 
-/// Each of Ruby's threads waits on a word of its own.
+/// Each Ruby thread waits on a futex of its own.
 #[test]
 fn ruby_threads_take_turns() {
     let script =

@@ -9,7 +9,7 @@ fn pelton(args: &[&str]) -> Output {
     command.args(args).env("LC_ALL", "C").stdin(Stdio::null()).output().unwrap()
 }
 
-/// A shell that runs until it is killed, with all that it started.
+/// A shell that runs until it is killed, with its child processes.
 struct Running(Child);
 
 impl Running {
@@ -27,7 +27,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // The whole group, which is its own.
+        // Kills its whole process group.
         let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", self.0.id())]).status();
         let _ = self.0.wait();
     }
@@ -45,7 +45,7 @@ fn a_running_pipeline_is_found_from_its_shell() {
         let names: Vec<_> =
             pipeline["stages"].as_array().into_iter().flatten().map(|stage| &stage["name"]).collect();
         let found = names == ["yes", "gzip", "wc"];
-        // Whoever else works on this machine has a say in shares, so one good picture of many is asked for.
+        // Other programs on this machine affect shares, so one good picture of many is enough.
         let yes = &pipeline["stages"][0];
         if found
             && pipeline["verdict"]["bottleneck"]["stage"] == 1

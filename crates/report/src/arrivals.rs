@@ -1,4 +1,4 @@
-//! When lines were generated and when they arrived: whether something on the way gathers them.
+//! When lines were generated and when they arrived: shows whether a stage between buffers them.
 //!
 //! ```text
 //!   line  generated at  arrived at
@@ -16,12 +16,13 @@ use crate::{
 
 /// Sentences longer than this are hard to follow.
 const READABLE: usize = 100;
-/// Lines shown of each end of a long run, unless all are asked for.
+/// Lines shown at each end of a long run, unless `all` is set.
 const SHOWN: u64 = 5;
-/// Arrivals this soon after the last line was generated, as a share of the time that generating took, tell of a stage that gathers.
+/// A stage buffers its input if the first line arrives at most this share of the generating time before the
+/// last is generated.
 const SOON: f64 = 0.05;
 
-/// A row for each line, and what they say.
+/// Renders a row per line, and a conclusion.
 pub fn lines(arrivals: &Arrivals, style: &Style) -> Vec<Pieces> {
     let (generated, arrived) = (&arrivals.generated, &arrivals.arrived);
     let (made, came) = (Arrivals::count(generated), Arrivals::count(arrived));
@@ -46,7 +47,7 @@ pub fn lines(arrivals: &Arrivals, style: &Style) -> Vec<Pieces> {
     lines
 }
 
-/// What they say, in words.
+/// Words the conclusion.
 fn words(arrivals: &Arrivals) -> String {
     let (generated, arrived) = (&arrivals.generated, &arrivals.arrived);
     let made = Arrivals::count(generated);

@@ -15,16 +15,16 @@ use crate::{
     text, units,
 };
 
-/// Rows shown, unless all are asked for.
+/// Rows shown, unless `all` is set.
 const ROWS: usize = 12;
-/// Columns of a pipeline's text that are worth having, however narrow the terminal is.
+/// The least columns for a pipeline's text, however narrow the terminal is.
 const TEXT: usize = 20;
-/// A line of this share of all is what to look at first.
+/// The share from which a line stands out.
 const HOT: f64 = 0.25;
 
 const HEADS: [&str; 7] = ["line", "runs", "real", "user", "sys", "share", "own"];
 
-/// A row for each line.
+/// Renders a row per line.
 pub fn lines(lines: &Lines, style: &Style) -> Vec<Pieces> {
     let mut out = vec![Pieces::one(Role::Plain, "  by line, each with all that it started:")];
     let most = if style.all { usize::MAX } else { ROWS };

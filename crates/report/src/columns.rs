@@ -1,7 +1,7 @@
-//! The rows and columns that a run has to show, for every format that is a table for people.
+//! The rows and columns of a run, for all formats that show tables.
 //!
-//! A column is listed here once, with the figure it shows and its [`Column::rank`]: the place at which it gives way
-//! when room gets scarce. `?` is a figure that nobody could tell, `—` one that has no meaning in that row.
+//! A column is listed here once, with its figure and its [`Column::rank`], which decides when it is dropped
+//! for lack of room. `?` is an unknown figure, `—` one without meaning in that row.
 
 use pelton_record::{Cost, End, Run, Waits};
 
@@ -12,55 +12,55 @@ use crate::{
     pipes, spread, text, units,
 };
 
-/// A row: a stage, several that ran as one, a native pass, or the whole run.
+/// A row: a stage, several stages run as one, a native pass, or the whole run.
 #[derive(Debug)]
 pub struct Row {
     /// The pipeline it belongs to.
     pub pipeline: usize,
-    /// Its number in the pipeline, from 1, or the first and the last; empty for the whole run.
+    /// Its number in the pipeline, from 1, or a range; empty for the whole run.
     pub number: String,
-    /// The sign of its place in a native pass; may be empty.
+    /// The tree sign within a native pass; may be empty.
     pub branch: &'static str,
-    /// The command, safe to show, on one line, at full length.
+    /// The command on one line: printable, unabridged.
     pub command: String,
-    /// Whether that is shell text, and not words of ours.
+    /// Whether it is shell text, not a label of pelton's.
     pub is_code: bool,
     /// Whether it is the bottleneck.
     pub mark: bool,
 }
 
-/// A column: what it is called, how dear it is, and a cell per row.
+/// A column: its title, its rank, and a cell per row.
 #[derive(Debug)]
 pub struct Column {
-    /// A title that it shares with its neighbours; may be empty.
+    /// A title that neighbouring columns share; may be empty.
     pub group: &'static str,
     /// Its own title.
     pub head: &'static str,
-    /// 0 is always shown, the highest goes first. Columns of the same rank stay or go together.
+    /// 0 is always shown; the highest goes first. Columns of the same rank stay or go together.
     pub rank: u8,
     /// Blanks before it.
     pub gap: usize,
-    /// Whether cells are aligned at the left; figures are at the right.
+    /// Whether cells are left-aligned; figures are right-aligned.
     pub left: bool,
-    /// A cell per row, the whole run's last.
+    /// A cell per row; the whole run's is last.
     pub cells: Vec<Pieces>,
 }
 
 impl Column {
-    /// Columns of the terminal that it takes, without its gap.
+    /// Returns its width in terminal columns, without its gap.
     pub fn width(&self) -> usize {
         self.cells.iter().map(Pieces::width).chain([text::width(self.head)]).max().unwrap_or(0)
     }
 }
 
 impl Row {
-    /// The command in its place.
+    /// Returns the command with its tree sign.
     pub fn shown(&self) -> String {
         format!("{}{}", self.branch, self.command)
     }
 }
 
-/// A row per line, and one for the whole.
+/// Returns a row per line, and one for the run.
 pub fn rows(run: &Run, style: &Style) -> Vec<Row> {
     let mut rows: Vec<Row> = lines::lines(run).iter().map(|line| row(run, line, style)).collect();
     rows.push(Row {
@@ -97,10 +97,10 @@ fn row(run: &Run, line: &Line<'_>, style: &Style) -> Row {
     }
 }
 
-/// What a pass of several rows is called.
+/// The label of a pass of several rows.
 const PASS: &str = "one native pass";
 
-/// Every column that this run has figures for, in the order in which they are shown.
+/// Returns all columns for which this run has figures, in display order.
 pub fn columns(run: &Run, style: &Style) -> Vec<Column> {
     let view = View { run, style, lines: lines::lines(run) };
     let mut columns = view.times();
@@ -121,13 +121,13 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// A column of a figure that stages and the whole run have alike.
+    /// A column that is defined for stages and the whole run.
     fn cost(&self, rank: u8, head: &'static str, cell: impl Fn(&Cost) -> Pieces) -> Column {
         let costs = self.lines.iter().map(|line| &line.cost).chain([&self.run.total]);
         Column { group: "", head, rank, gap: 2, left: false, cells: costs.map(cell).collect() }
     }
 
-    /// A column of a figure that only processes have: what a row of a pass has of it, nobody can tell.
+    /// A column that only processes have: it is empty in the rows of a shared pass.
     fn process(&self, rank: u8, head: &'static str, cell: impl Fn(&Cost) -> Pieces) -> Column {
         let mut column = self.cost(rank, head, cell);
         for (cell, line) in column.cells.iter_mut().zip(&self.lines) {
@@ -158,7 +158,7 @@ impl View<'_> {
                 cost.cpu_share().map_or(self.none(), |share| figure(units::percent(share)))
             }),
         ];
-        // The spread of real tells whether two runs differ at all; the other two are for the curious.
+        // The spread of real shows whether two runs differ at all; the other two matter less.
         for (which, rank) in [(2, SPREAD_RANK), (1, SPREAD_RANK), (0, 3)] {
             if let Some(spread) = self.spread(which, rank) {
                 columns.insert(which + 1, spread);
@@ -195,7 +195,7 @@ impl View<'_> {
         let at_most = if self.style.unicode { "≤" } else { "<=" };
         vec![
             self.process(4, "peak mem", |cost| match (cost.peak_rss_bytes, cost.peak_rss_is_bound) {
-                // Nothing runs in no memory: the kernel did not say.
+                // Zero means that the kernel did not report it.
                 (0, _) => unknown(),
                 (n, true) => figure(format!("{at_most}{}", units::bytes_bound(n))),
                 (n, false) => figure(units::bytes(n)),
@@ -205,7 +205,7 @@ impl View<'_> {
         ]
     }
 
-    /// The waits as a picture, if any stage has them.
+    /// The waits as bars, if any stage has them.
     fn bar(&self) -> Option<Column> {
         let bar = |waits: &Waits| {
             let mut cell = Pieces::default();
@@ -217,7 +217,7 @@ impl View<'_> {
         Some(Column { gap: 2, left: true, ..self.waits(9, "", BAR_HEAD, bar)? })
     }
 
-    /// How full the pipe behind each stage was in the course of time, if any was seen.
+    /// How full the pipe after each stage was over time, if any was observed.
     fn pipes(&self) -> Option<Column> {
         let pipe = |line: &Line<'_>| {
             let (row, _) = line.row?;
@@ -232,7 +232,7 @@ impl View<'_> {
         Some(Column { group: "", head: PIPE_HEAD, rank: 10, gap: 2, left: true, cells })
     }
 
-    /// The waits in figures, if any stage has them.
+    /// The waits as figures, if any stage has them.
     fn shares(&self) -> Vec<Column> {
         let heads = [
             ("", "running"),
@@ -250,19 +250,19 @@ impl View<'_> {
             |i: usize| move |waits: &Waits| Some(figure(format!("{}%", apportion(waits, 100)?.get(i)?)));
         let columns = heads.iter().enumerate().filter(|(_, (_, head))| *head != "tracing" || is_traced);
         let shares = columns.filter_map(|(i, (group, head))| self.waits(14, group, head, share(i)));
-        // How far the shares can be trusted.
+        // The accuracy of the shares.
         let samples = self.waits(15, "", "samples", |waits| Some(figure(units::count(waits.samples.into()))));
         let off = self.waits(15, "", spread::sign(self.style), |waits| Some(self.off(waits)));
         shares.chain(samples.into_iter().chain(off).filter(|_| self.style.all)).collect()
     }
 
-    /// How far what is waited for may be off, in percent of the wall time.
+    /// The error margin of the waits, in percent of the wall time.
     fn off(&self, waits: &Waits) -> Pieces {
         let share = |ns: u64| ns as f64 / waits.whole_ns().max(1) as f64;
         waits.margin_ns.map_or(self.none(), |ns| figure(units::percent(share(ns))))
     }
 
-    /// A column about the waits; `None` if no stage has any.
+    /// A column of waits; `None` if no stage has any.
     fn waits(
         &self,
         rank: u8,
@@ -273,7 +273,7 @@ impl View<'_> {
         self.lines.iter().find_map(|line| line.waits)?;
         let mut cells: Vec<_> =
             self.lines.iter().map(|line| line.waits.and_then(&cell).unwrap_or_else(unknown)).collect();
-        // Stages wait at the same time; a sum of their waits would mean nothing.
+        // Stages wait at the same time: a sum would mean nothing.
         cells.push(Pieces::default());
         Some(Column { group, head, rank, gap: 2, left: false, cells })
     }
@@ -312,7 +312,7 @@ impl View<'_> {
         let cells = self.lines.iter().map(|line| line.end.map_or(Pieces::default(), ending));
         let cells = cells.chain([last]).collect();
         let fine = |end: &End| end.status() == 0 || end.status() == SIGPIPE;
-        // A failure is worth more room than a figure; an early end by SIGPIPE is news, but no bad news.
+        // A failure matters more than a figure; an early end by SIGPIPE is notable, but no failure.
         let rank = match self.run.exit_status {
             0 if ends().all(|end| end.status() == 0) => 10,
             0 | SIGPIPE if ends().all(fine) => 7,
@@ -326,11 +326,11 @@ impl View<'_> {
     }
 }
 
-/// The highest rank of a figure that everybody wants.
+/// The highest rank of the core figures.
 pub const CORE_RANK: u8 = 6;
 /// The rank of the spreads of user and sys.
 pub const SPREAD_RANK: u8 = 8;
-/// What a shell reports for a process that SIGPIPE ended.
+/// A shell's status for a process that SIGPIPE ended.
 const SIGPIPE: i32 = 141;
 /// The title over what a stage waited for.
 const WAITS: &str = "waits for";
@@ -338,39 +338,40 @@ const WAITS: &str = "waits for";
 pub const BAR_HEAD: &str = "time spent";
 /// Columns of a bar.
 const BAR: usize = 10;
-/// The title of the pipes' fills.
+/// The title of the pipe column.
 pub const PIPE_HEAD: &str = "pipe after";
-/// Columns of a pipe's course.
+/// The width of a fill history.
 const PIPE: usize = 10;
 
 /// A part of a stage's wall time, in the order of [`apportion`].
 #[derive(Debug)]
 pub struct Key {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     role: Role,
     signs: [&'static str; 2],
 }
 
 impl Key {
-    /// The character that stands for it in a bar.
+    /// Returns the character for it in a bar.
     pub fn sign(&self, style: &Style) -> &'static str {
         let [plain, fine] = self.signs;
         if style.unicode { fine } else { plain }
     }
 
-    /// The part it plays.
+    /// Returns its role.
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// The same, in its colour.
+    /// Returns it in its colour.
     pub fn piece(&self, style: &Style) -> Pieces {
         Pieces::one(self.role, self.sign(style))
     }
 }
 
-/// The parts of a stage's wall time. The signs point to the neighbour that is waited for: input comes from the left.
+/// The parts of a stage's wall time. The signs point to the neighbour it waits for: input comes from the
+/// left.
 pub const KEYS: [Key; 9] = [
     Key { name: "running", role: Role::Running, signs: ["#", "▇"] },
     Key { name: "runnable", role: Role::NoCpu, signs: ["=", "▒"] },
@@ -383,12 +384,12 @@ pub const KEYS: [Key; 9] = [
     Key { name: "other", role: Role::Other, signs: [".", "·"] },
 ];
 
-/// How many parts there are.
+/// The number of parts.
 const PARTS: usize = KEYS.len();
-/// Those that every legend explains: the others only if they occur.
+/// The first parts, always in the legend; others only if they occur.
 const ALWAYS: usize = 4;
 
-/// The keys that the legend of a run has to explain.
+/// Returns the keys for the legend of a run.
 pub fn keys(run: &Run) -> impl Iterator<Item = &'static Key> {
     let mut occurs = [false; PARTS];
     for bar in lines::lines(run).iter().filter_map(|line| apportion(line.waits?, BAR)) {
@@ -401,9 +402,9 @@ pub fn keys(run: &Run) -> impl Iterator<Item = &'static Key> {
         .map(|(_, (key, _))| key)
 }
 
-/// The parts of a stage's wall time as whole numbers that add up to `whole`; `None` for no time at all.
+/// Divides `whole` in proportion to the parts of a stage's wall time; `None` if that is zero.
 ///
-/// Each is rounded down, and what is left goes to those that lost most (the largest remainder method).
+/// Each part is rounded down; the remainder goes to those that lost most (largest remainder method).
 pub fn apportion(waits: &Waits, whole: usize) -> Option<[usize; PARTS]> {
     let elsewhere = &waits.elsewhere;
     let rest_ns = waits.other_ns.saturating_sub(elsewhere.known_ns());
@@ -449,14 +450,14 @@ fn status(code: i32) -> Pieces {
     Pieces::one(if code == 0 { Role::Dim } else { Role::Failed }, code.to_string())
 }
 
-/// A figure; a zero is dimmed, so that the eye finds the others.
+/// Renders a figure; a zero is dimmed, so that others stand out.
 fn figure(text: impl Into<String>) -> Pieces {
     let text = text.into();
     let zero = !text.contains(|c| ('1'..='9').contains(&c));
     Pieces::one(if zero { Role::Dim } else { Role::Plain }, text)
 }
 
-/// A figure that nobody could tell.
+/// Renders an unknown figure.
 fn unknown() -> Pieces {
     Pieces::one(Role::Dim, "?")
 }

@@ -1,4 +1,4 @@
-//! How a comparison of two texts is shown, and how a cost grows with the input.
+//! Renders comparisons of two texts, and how costs grow with the input.
 //!
 //! ```text
 //!                      real  user+sys
@@ -21,12 +21,12 @@ use crate::paint::{Pieces, Role};
 use crate::prose::Paragraph;
 use crate::{text, units};
 
-/// Width of the column of a figure.
+/// The width of a figure's column.
 const FIGURE: usize = 13;
-/// The least that a command is cut to.
+/// The minimum width of a command.
 const COMMAND_MIN: usize = 12;
 
-/// Shows a comparison. The text ends with a newline.
+/// Renders a comparison. The text ends with a newline.
 pub fn comparison(comparison: &Comparison, style: &Style) -> String {
     let mut lines = table(comparison, style);
     lines.push(Pieces::default());
@@ -84,7 +84,7 @@ fn row(role: Role, name: &str, figures: [String; 2], room: usize, style: &Style)
     line
 }
 
-/// A ratio with two significant digits after what is before the point of a number near 1.
+/// Formats a ratio: two decimals near 1, fewer for large ratios, more for small ones.
 fn digits(ratio: f64) -> String {
     match ratio {
         _ if ratio >= 100.0 => format!("{ratio:.0}"),
@@ -111,7 +111,7 @@ fn headline(comparison: &Comparison) -> String {
     }
 }
 
-/// How much less or more.
+/// Says how much less or more.
 fn times(change: &Change) -> String {
     match change.ratio {
         ratio if ratio <= 0.5 => format!("{} times less", digits(1.0 / ratio.max(1e-9))),
@@ -132,7 +132,7 @@ fn outputs(outputs: &Outputs) -> String {
     }
 }
 
-/// Shows how costs grow. The text ends with a newline.
+/// Renders how costs grow. The text ends with a newline.
 pub fn growths(growths: &[Growth], style: &Style) -> String {
     let mut lines = vec![];
     for (at, growth) in growths.iter().enumerate() {

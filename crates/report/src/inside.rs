@@ -1,4 +1,4 @@
-//! What a program started: its pipelines in place of its row, and a table of its commands.
+//! A program's processes: its pipelines, in place of its row, and its commands.
 //!
 //! ```text
 //!   1,203 processes, by command:
@@ -15,13 +15,13 @@ use crate::{
     text, units,
 };
 
-/// Pipelines and commands shown, unless all are asked for.
+/// Pipelines and commands shown, unless `all` is set.
 const PIPELINES: usize = 8;
 const COMMANDS: usize = 10;
-/// Columns of a command's name.
+/// The width of a command's name.
 const NAME: usize = 28;
 
-/// The run with the pipelines that its only row ran, the dearest of them, in place of that row.
+/// Replaces the only row of a run by the pipelines that it ran, the most expensive ones.
 pub fn looked_into(run: &Run, style: &Style) -> Option<Run> {
     let mut inner = run.looked_into()?;
     let most = if style.all { usize::MAX } else { PIPELINES };
@@ -43,7 +43,7 @@ pub fn looked_into(run: &Run, style: &Style) -> Option<Run> {
     Some(inner)
 }
 
-/// All processes, by command.
+/// Renders processes by command.
 pub fn lines(inside: &Inside, style: &Style) -> Vec<Pieces> {
     let counted = units::count(inside.processes);
     let mut lines = vec![Pieces::one(Role::Plain, format!("  {counted} processes, by command:"))];
@@ -67,7 +67,7 @@ pub fn lines(inside: &Inside, style: &Style) -> Vec<Pieces> {
     lines
 }
 
-/// What starting programs took of it all, in words.
+/// The share of CPU time that starts took, in words.
 fn starting(inside: &Inside) -> Option<String> {
     let start_ns = inside.start_ns?;
     let started: u64 = inside.commands.iter().map(|row| row.times).sum();

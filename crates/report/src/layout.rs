@@ -1,8 +1,8 @@
-//! Fitting rows and columns into a width, and drawing them.
+//! Fits rows and columns into a width, and draws them.
 //!
-//! Columns are taken by rank as long as the command keeps enough room to be read; the command then gets what is
-//! left, up to what it needs. When everything is to be shown, the columns that found no room go into further tables
-//! below, with the same rows.
+//! Columns are taken by rank as long as the command stays readable; the command then gets the remaining
+//! width, up to what it needs. With `all`, the columns that did not fit go into further tables below, with
+//! the same rows.
 
 use crate::{
     columns::{CORE_RANK, Column, Row},
@@ -10,25 +10,24 @@ use crate::{
     text,
 };
 
-/// The most columns that a command takes where the width has no limit: an awk program of a page would push the
-/// figures out of sight.
+/// The widest command without a width limit: a long awk program would push the figures out of sight.
 const COMMAND_MAX: usize = 72;
 
-/// What is drawn, and with what.
+/// Rows and settings of the tables.
 pub struct Sheet<'a> {
-    /// The rows, the whole run's last.
+    /// The rows; the whole run's is last.
     pub rows: &'a [Row],
     /// A heading for each pipeline, drawn if there are several.
     pub headings: &'a [String],
-    /// The width not to exceed, if there is one.
+    /// The width limit, if there is one.
     pub width: Option<usize>,
     /// Whether characters outside ASCII can be drawn.
     pub unicode: bool,
 }
 
 impl Sheet<'_> {
-    /// The tables for `columns`, each with the columns it shows: the first with those of lowest rank, and, if
-    /// `all`, more with the others.
+    /// Draws tables for `columns`, each with the columns it shows. The first takes the lowest ranks; with
+    /// `all`, further tables take the others.
     pub fn draw<'c>(&self, columns: &'c [Column], all: bool) -> Vec<(Vec<&'c Column>, Vec<Pieces>)> {
         let mut tables = vec![];
         let mut left: Vec<&Column> = columns.iter().collect();
@@ -64,8 +63,8 @@ impl Sheet<'_> {
         columns.into_iter().partition(|column| taken.contains(&column.rank))
     }
 
-    /// The room that must be left to the command for a column of `rank` to be taken. For the figures that everybody
-    /// wants, a command may be cut to its start; others have to leave it readable.
+    /// The minimum width of the command if a column of `rank` is taken. Core figures may cut a command to its
+    /// start; others must leave it readable.
     fn command_min(&self, width: usize, rank: u8) -> usize {
         let min = if rank <= CORE_RANK { (width / 6).max(4) } else { (width / 4).min(40) };
         self.natural().min(min)
@@ -80,7 +79,7 @@ impl Sheet<'_> {
         self.rows.iter().map(|row| text::width(&row.number)).max().unwrap_or(0).max(1)
     }
 
-    /// Columns that the longest command takes.
+    /// The width of the longest command.
     fn natural(&self) -> usize {
         let longest = self.rows.iter().map(|row| text::width(&row.shown())).max().unwrap_or(0);
         longest.clamp(text::width("command"), COMMAND_MAX)
@@ -100,7 +99,7 @@ impl Sheet<'_> {
         let mut pipeline = None;
         for (at, row) in self.rows.iter().enumerate() {
             if row.number.is_empty() {
-                // Nothing ran: the rule below the titles is enough.
+                // Without rows, the rule below the titles is enough.
                 lines.extend((at > 0).then(|| self.rule("", wide)));
             } else if self.headings.len() > 1 && pipeline != Some(row.pipeline) {
                 pipeline = Some(row.pipeline);
@@ -111,7 +110,7 @@ impl Sheet<'_> {
         lines
     }
 
-    /// The line of titles that several columns share, if there are any.
+    /// Draws the titles that several columns share, if there are any.
     fn groups(&self, columns: &[&Column], command: usize) -> Option<Pieces> {
         columns.iter().find(|column| !column.group.is_empty())?;
         let dash = if self.unicode { '─' } else { '-' };
@@ -186,7 +185,7 @@ impl Sheet<'_> {
     }
 }
 
-/// `cell` with blanks up to `width`.
+/// Pads `cell` to `width`.
 fn fit(cell: &Pieces, width: usize, left: bool) -> Pieces {
     let blanks = width.saturating_sub(cell.width());
     let mut out = Pieces::default();

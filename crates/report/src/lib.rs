@@ -1,9 +1,9 @@
-//! Showing a [`record::Run`](pelton_record::Run): one record, several formats, one file each in [`formats`].
+//! Renders a [`record::Run`](pelton_record::Run): one record, several formats, one file each in [`formats`].
 //!
-//! Everything here is a pure function from a record and a [`Style`] to text. This crate prints nothing, reads no
-//! environment and asks no terminal anything: the command line decides, and passes its decisions in [`Style`].
+//! Everything here is a pure function from a record and a [`Style`] to text. This crate prints nothing and
+//! does not query environment or terminal: the command line does, and passes its decisions in [`Style`].
 //!
-//! How figures are written is decided once, in `units.rs`; how a user's text is made safe to show, in `text.rs`.
+//! `units.rs` defines how figures are written; `text.rs`, how the user's text is made safe.
 
 mod arrivals;
 mod by_line;

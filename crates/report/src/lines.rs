@@ -1,9 +1,9 @@
-//! The lines that a run has to show: its rows, and the native passes that several of them share.
+//! The lines of a report: the rows of a run, and the native passes that several rows share.
 
 use pelton_record::{Cost, End, How, Run, Stage, Waits};
 use std::ops::RangeInclusive;
 
-/// One line.
+/// A line to show.
 #[derive(Debug)]
 pub struct Line<'a> {
     /// The pipeline it belongs to.
@@ -12,19 +12,19 @@ pub struct Line<'a> {
     pub row: Option<(usize, &'a Stage)>,
     /// The numbers of the stages it stands for.
     pub numbers: RangeInclusive<usize>,
-    /// Its cost. Of a row within a pass only the times and the bytes are its own.
+    /// Its cost. A row within a shared pass only has times and bytes.
     pub cost: Cost,
-    /// What it waited for.
+    /// Its waits.
     pub waits: Option<&'a Waits>,
     /// How it ended.
     pub end: Option<&'a End>,
     /// Who ran it.
     pub ran_by: &'static str,
-    /// If it is a row of a pass of several: whether it is the last of them.
+    /// For a row of a shared pass: whether it is the last.
     pub within: Option<bool>,
 }
 
-/// Every line, in order.
+/// Returns all lines in order.
 pub fn lines(run: &Run) -> Vec<Line<'_>> {
     let mut lines = vec![];
     for (at, pipeline) in run.pipelines.iter().enumerate() {
@@ -60,7 +60,7 @@ pub fn lines(run: &Run) -> Vec<Line<'_>> {
     lines
 }
 
-/// The only row of a pass has all that the process cost.
+/// Gives a pass's only row all counters of the process.
 fn whole(pass: &Cost, row: &Cost) -> Cost {
     Cost {
         wall_ns: row.wall_ns,
@@ -72,7 +72,7 @@ fn whole(pass: &Cost, row: &Cost) -> Cost {
     }
 }
 
-/// In one word.
+/// The executor, in a word.
 pub fn ran_by(how: &How) -> &'static str {
     match how {
         How::Process => "process",

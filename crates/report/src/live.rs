@@ -1,4 +1,4 @@
-//! What runs now, as a screen or as lines: a pure function of a snapshot.
+//! Live pipelines, as a screen or as lines: a pure function of a snapshot.
 //!
 //! ```text
 //! pelton watch  12.4 s  1 pipeline, 3 stages  1.6 of 2 cores used
@@ -7,7 +7,7 @@
 //! ▶ 4712    grep 404          99%  ▇▇▇▇▇▇▇▇▇▇   410 MB/s  12 MB/s   ▁ 3%
 //! ```
 //!
-//! Signs say what colours say, so that nothing depends on telling colours apart.
+//! Signs repeat what colours say, so that nothing depends on colour.
 
 use pelton_record::Waits;
 use pelton_record::live::{LivePipe, LivePipeline, LiveStage, Snapshot};
@@ -19,12 +19,12 @@ use crate::{
     text, units,
 };
 
-/// What the user has chosen to see.
+/// The user's choices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct View {
-    /// Lines that have been scrolled away.
+    /// Lines scrolled past.
     pub scrolled: usize,
-    /// Nothing moves.
+    /// The display is frozen.
     pub paused: bool,
     /// The keys are explained.
     pub help: bool,
@@ -34,16 +34,16 @@ pub struct View {
 
 /// Columns of the narrowest bar, and of the widest.
 const BAR: [usize; 2] = [10, 30];
-/// And where there is room to spare.
+/// The widest bar if room is left.
 const BAR_MAX: usize = 60;
-/// Everything but the command and the bar.
+/// The columns of all but command and bar.
 const FIXED: usize = 2 + 7 + 2 + 2 + 5 + 2 + 2 + 8 + 2 + 8 + 2 + 10;
 /// The narrowest command.
 const COMMAND: usize = 12;
 /// The widest.
 const COMMAND_MAX: usize = 80;
 
-/// A screen of `height` lines for `now`.
+/// Renders `now` in `height` lines.
 pub fn screen(now: &Snapshot, view: &View, style: &Style, height: usize) -> Vec<String> {
     let width = style.width.unwrap_or(80);
     let head = [title(now, view), Pieces::default()];
@@ -57,7 +57,7 @@ pub fn screen(now: &Snapshot, view: &View, style: &Style, height: usize) -> Vec<
     lines.map(|line| cut(line, width).line(style.color).trim_end_matches('\n').to_owned()).collect()
 }
 
-/// Lines for `now` where nothing can be redrawn: one for each pipeline.
+/// Renders `now` without a screen: one line per pipeline.
 pub fn lines(now: &Snapshot, style: &Style) -> String {
     now.pipelines.iter().map(|pipeline| format!("{}\n", line(now, pipeline, style))).collect()
 }
@@ -78,7 +78,7 @@ fn line(now: &Snapshot, pipeline: &LivePipeline, style: &Style) -> String {
     format!("{}  {}{out}", units::seconds(now.elapsed_ns), stages.join(" | "))
 }
 
-/// What a stage waits for most of the time, in two words.
+/// Returns the share and name of a stage's longest wait.
 fn most_waited(waits: &Waits) -> Option<String> {
     let shares = apportion(waits, 100)?;
     let (key, share) = KEYS.iter().zip(shares).skip(1).max_by_key(|(_, share)| *share)?;
@@ -175,7 +175,8 @@ fn body(now: &Snapshot, view: &View, style: &Style, width: usize) -> Vec<Pieces>
     lines
 }
 
-/// How wide commands and bars are: where there is room for both, no command is wider than it needs, and bars have the rest.
+/// Returns the widths of commands and bars. If both fit, commands are as wide as needed, and bars get the
+/// rest.
 fn columns(now: &Snapshot, style: &Style, width: usize) -> [usize; 2] {
     let room = width.saturating_sub(FIXED);
     let texts = now.pipelines.iter().flat_map(|pipeline| &pipeline.stages).map(|stage| &stage.text);
@@ -192,7 +193,7 @@ fn is_bottleneck(pipeline: &LivePipeline, stage: usize) -> bool {
     pipeline.verdict.bottleneck.as_ref().is_some_and(|bottleneck| bottleneck.stage == stage)
 }
 
-/// The verdict's sentences, of a pipeline.
+/// Renders the verdict on a pipeline.
 fn verdict(pipeline: &LivePipeline, style: &Style, width: usize) -> Vec<Pieces> {
     let sentences = std::iter::once((Role::Strong, &pipeline.verdict.headline));
     let neighbours = pipeline.verdict.neighbours.iter().map(|text| (Role::Plain, text));
@@ -262,7 +263,7 @@ fn bar(waits: Option<&Waits>, width: usize, style: &Style) -> Pieces {
     cell
 }
 
-/// A pipe in nine columns: how full, or that it is full or empty most of the time.
+/// Renders a pipe in nine columns: its fill level, or the share of time full or empty.
 fn pipe(pipe: LivePipe, style: &Style) -> Pieces {
     let capacity = pipe.capacity_bytes.unwrap_or(65_536).max(1);
     let level = pipe.bytes as f64 / capacity as f64;
@@ -274,7 +275,7 @@ fn pipe(pipe: LivePipe, style: &Style) -> Pieces {
     Pieces::one(Role::Room, text)
 }
 
-/// `line` without what lies beyond `width`.
+/// Cuts `line` at `width`.
 fn cut(line: &Pieces, width: usize) -> Pieces {
     if line.width() <= width { line.clone() } else { line.first(width) }
 }

@@ -1,12 +1,12 @@
-//! Pieces of text with the part they play, and the SGR sequences for it.
+//! Pieces of text with roles, and the SGR sequences for roles.
 //!
-//! Only the sixteen colours of the user's own theme, and never as the only sign of anything.
+//! Uses only the sixteen colours of the user's theme, and never colour alone.
 
 use anstyle::{AnsiColor, Style as Sgr};
 
 use crate::text;
 
-/// The part that a piece of text plays.
+/// The role of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Nothing special.
@@ -21,11 +21,11 @@ pub enum Role {
     Failed,
     /// Time on a CPU.
     Running,
-    /// Time ready, but without a CPU.
+    /// Time runnable, without a CPU.
     NoCpu,
-    /// Time waiting for input.
+    /// Time blocked on read.
     Input,
-    /// Time waiting for room.
+    /// Time blocked on write.
     Room,
     /// Time waiting for anything else.
     Other,
@@ -48,12 +48,12 @@ impl Role {
     }
 }
 
-/// A text of pieces that play different parts: a cell, or a line.
+/// Text made of pieces with different roles: a cell, or a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pieces(Vec<(Role, String)>);
 
 impl Pieces {
-    /// One piece.
+    /// Makes one piece.
     pub fn one(role: Role, text: impl Into<String>) -> Self {
         Pieces(vec![(role, text.into())])
     }
@@ -73,12 +73,12 @@ impl Pieces {
         self.0.extend_from_slice(&other.0);
     }
 
-    /// Columns it takes.
+    /// Returns its width.
     pub fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| text::width(text)).sum()
     }
 
-    /// As much of its start as `width` columns hold.
+    /// Returns the prefix that `width` columns hold.
     pub fn first(&self, width: usize) -> Pieces {
         let mut left = width;
         let mut cut = Pieces::default();
@@ -93,12 +93,12 @@ impl Pieces {
         cut
     }
 
-    /// Its text, without roles.
+    /// Returns the plain text.
     pub fn text(&self) -> String {
         self.0.iter().map(|(_, text)| text.as_str()).collect()
     }
 
-    /// The same with `role` in place of [`Role::Plain`].
+    /// Replaces [`Role::Plain`] by `role`.
     pub fn lift(mut self, role: Role) -> Self {
         for (own, _) in self.0.iter_mut().filter(|(own, _)| *own == Role::Plain) {
             *own = role;
@@ -106,7 +106,7 @@ impl Pieces {
         self
     }
 
-    /// The line to print: no blanks at its end, a newline, and SGR sequences if `color`.
+    /// Renders the line: no trailing blanks, a newline, and SGR sequences if `color`.
     pub fn line(&self, color: bool) -> String {
         let text = self.text();
         let text = text.trim_end();
@@ -125,8 +125,8 @@ impl Pieces {
         out
     }
 
-    /// Its roles, each with the length of the text that it colours without a break. Blanks look the same in every
-    /// role, so they take their neighbour's.
+    /// Returns its roles, each with the length of text that it covers. Blanks look the same in every role, so
+    /// they take their neighbour's.
     fn stretches(&self) -> Vec<(Role, usize)> {
         let mut out: Vec<(Role, usize)> = vec![];
         for (role, text) in &self.0 {

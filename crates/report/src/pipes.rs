@@ -1,4 +1,4 @@
-//! How full a pipe was in the course of time, as a line of little columns.
+//! How full a pipe was over time, drawn as a line of small bars.
 
 use pelton_record::{PipeFill, PipeUse};
 
@@ -8,8 +8,8 @@ use crate::formats::Style;
 const FINE: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const PLAIN: [char; 8] = ['_', '.', ':', '-', '=', '+', '*', '#'];
 
-/// `width` characters, each for an equal part of the time in which it was seen. Full is what has no room, however few bytes
-/// that are; a blank is a part in which it was not seen.
+/// Draws `width` characters, each for an equal part of the observed time. Full means that writes block,
+/// however few bytes that takes; a blank is a part without observations.
 pub fn course(pipe: &PipeUse, width: usize, style: &Style) -> String {
     let Some((first, last)) = pipe.over_time.first().zip(pipe.over_time.last()) else { return String::new() };
     let (start_ns, end_ns) = (first.start_ns, last.start_ns + last.length_ns);
@@ -18,13 +18,13 @@ pub fn course(pipe: &PipeUse, width: usize, style: &Style) -> String {
     (0..width).map(|i| level(pipe, edge(i), edge(i + 1)).map_or(' ', |level| sign(level, style))).collect()
 }
 
-/// How full it is, 0 to 1, as a character.
+/// Returns the character for a level, 0 to 1.
 pub fn sign(level: f64, style: &Style) -> char {
     let levels = if style.unicode { &FINE } else { &PLAIN };
     levels[((level * 7.0).round() as usize).min(7)]
 }
 
-/// How full it was from `start_ns` to `end_ns`, 0 to 1.
+/// Returns the mean level in an interval, 0 to 1.
 fn level(pipe: &PipeUse, start_ns: u64, end_ns: u64) -> Option<f64> {
     let capacity = pipe.capacity_bytes.unwrap_or(65_536).max(1) as f64;
     let full = |fill: &PipeFill| fill.full_share.max((fill.bytes as f64 / capacity).min(1.0));

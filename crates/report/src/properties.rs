@@ -1,4 +1,4 @@
-//! What holds for every record, however odd: tried on random ones.
+//! Properties that hold for every record, tested on random ones.
 
 use pelton_record::{Cost, End, How, Pass, Pipeline, Repeats, Run, Stage, StageRepeats, Unmaintained, Waits};
 use proptest::{array, collection, option, prelude::*};
@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{Format, Style, render, samples};
 
-/// Figures of every order of magnitude. The record adds user and system time up, so none may be above half of all.
+/// Figures of all magnitudes. The record adds user and system time: each is at most half of the maximum.
 fn figure() -> impl Strategy<Value = u64> {
     (0_u32..64, any::<u64>()).prop_map(|(bits, n)| n >> 1 >> bits)
 }
@@ -131,7 +131,7 @@ fn style() -> impl Strategy<Value = Style> {
     })
 }
 
-/// `text` without the SGR sequences that this crate writes.
+/// Removes the SGR sequences that this crate writes.
 fn without_sgr(text: &str) -> String {
     let mut parts = text.split("\x1b[");
     let first = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! The sentences below a table: the verdict, what to try, and what the reader should know.
+//! The sentences below a table: the verdict, advice, and notes.
 
 use pelton_record::{How, LeftBehind, Repeats, Run, Unmaintained};
 
@@ -11,14 +11,14 @@ use crate::{
 /// Sentences longer than this are hard to follow from line to line, however wide the terminal is.
 const READABLE: usize = 100;
 
-/// A paragraph: a label that stands at its left, and a text that is wrapped beside it.
+/// A paragraph: a label, and text wrapped to the right of it.
 #[derive(Clone, Debug)]
 pub struct Paragraph {
-    /// The part its label plays.
+    /// The role of its label.
     pub label_role: Role,
-    /// Its label, blanks included.
+    /// Its label, with blanks.
     pub label: &'static str,
-    /// The part its text plays.
+    /// The role of its text.
     pub role: Role,
     /// Its text.
     pub text: String,
@@ -29,7 +29,7 @@ impl Paragraph {
         Paragraph { label_role: role, label, role, text: text.into() }
     }
 
-    /// Its lines, wrapped beside the label.
+    /// Wraps the text beside the label.
     pub fn lines(&self, style: &Style) -> Vec<Pieces> {
         let indent = text::width(self.label);
         let room = style.width.map_or(usize::MAX, |width| width.min(READABLE).saturating_sub(indent));
@@ -46,7 +46,7 @@ impl Paragraph {
     }
 }
 
-/// The verdict: which stage, how busy, what its neighbours wait for, and what to try.
+/// Returns the verdict: which stage, how busy, what its neighbours wait for, and advice.
 pub fn verdict(run: &Run, style: &Style) -> Vec<Paragraph> {
     let verdict = &run.verdict;
     let label = match (verdict.bottleneck.is_some(), style.unicode) {
@@ -71,14 +71,14 @@ pub fn verdict(run: &Run, style: &Style) -> Vec<Paragraph> {
 
 fn cores(run: &Run) -> Option<String> {
     let (used, of) = (run.verdict.cores_used, run.verdict.cores);
-    // `abs` takes the sign from a -0.0.
+    // `abs` removes the sign of a -0.0.
     (used.is_finite() && of > 0).then(|| {
         let s = if of == 1 { "" } else { "s" };
         format!("{:.1} of {of} core{s} used{}.", used.abs(), watching(run))
     })
 }
 
-/// What looking on cost, next to what it looked at.
+/// Describes the cost of sampling.
 fn watching(run: &Run) -> String {
     let observer = &run.observer;
     if observer.rounds == 0 || run.wall_ns == 0 {
@@ -88,7 +88,7 @@ fn watching(run: &Run) -> String {
     format!("; {} cost {:.1}% of a core", plural(observer.rounds, "sample"), share * 100.0)
 }
 
-/// What the reader should know, less urgently.
+/// Returns notes of less urgency.
 pub fn notes(run: &Run, style: &Style) -> Vec<Paragraph> {
     let mut texts = vec![];
     texts.extend(run.repeats.as_ref().and_then(varied));
@@ -106,7 +106,7 @@ pub fn notes(run: &Run, style: &Style) -> Vec<Paragraph> {
     texts.into_iter().map(|text| Paragraph::new("  ", Role::Dim, text)).collect()
 }
 
-/// What running natively saved: processes.
+/// Counts the processes that native runs saved.
 pub fn economy(run: &Run) -> Option<Paragraph> {
     let native = run.pipelines.iter().any(|pipeline| !pipeline.passes.is_empty());
     native.then(|| {
@@ -120,7 +120,7 @@ pub fn economy(run: &Run) -> Option<Paragraph> {
     })
 }
 
-/// What rewrites made of rows, and what they met.
+/// Describes rewritten rows, and fallbacks.
 fn rewrites(run: &Run) -> Vec<String> {
     let mut texts = vec![];
     for pipeline in &run.pipelines {
@@ -144,7 +144,7 @@ fn rewrites(run: &Run) -> Vec<String> {
     texts
 }
 
-/// How to read the figures of repeated runs. `all_spreads`: whether each time has its spread beside it already.
+/// Explains the figures of repeated runs. `all_spreads`: whether a table already shows all spreads.
 pub fn caption(run: &Run, style: &Style, all_spreads: bool) -> Option<Paragraph> {
     let repeats = run.repeats.as_ref()?;
     let mut text = format!("medians of {}", plural(repeats.runs, "run"));

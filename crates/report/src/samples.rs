@@ -1,4 +1,4 @@
-//! Records to test with: written by hand, like those of real runs.
+//! Sample records for tests: handwritten, like those of real runs.
 
 use pelton_record::{
     Bottleneck, BottleneckKind, Cost, End, How, LeftBehind, Machine, Observer, Pass, PipeFill, PipeUse,
@@ -32,7 +32,7 @@ pub fn all() -> Vec<(&'static str, Run)> {
 pub const NAMES: [&str; 10] =
     ["simple", "single", "sigpipe", "unknown", "lists", "repeats", "long", "hostile", "failed", "native"];
 
-/// Compares `text` with `tests/snapshots/NAME.snap`. Escapes are shown as `␛`, so that the files stay texts.
+/// Compares `text` with `tests/snapshots/NAME.snap`. Escapes become `␛`, so that the files stay text.
 pub fn check(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../tests/snapshots");
@@ -41,7 +41,7 @@ pub fn check(name: &str, text: &str) {
     settings.bind(|| insta::assert_snapshot!(name, text.replace('\x1b', "␛")));
 }
 
-/// The same for one text made of several samples, each under its name.
+/// Compares one text made of several samples, each under its name.
 pub fn check_each(name: &str, samples: &[&str], render: impl Fn(&Run) -> String) {
     let texts = all().into_iter().filter(|(sample, _)| samples.contains(sample));
     check(name, &texts.map(|(sample, run)| format!("== {sample}\n{}\n", render(&run))).collect::<String>());
@@ -73,7 +73,7 @@ fn moves(read: u64, written: u64, cost: Cost) -> Cost {
     }
 }
 
-/// Shares of the wall time in percent: running, no CPU, input, room, other.
+/// Percentages: running, runnable, blocked on read, blocked on write, other.
 fn waits(cost: &Cost, percent: [u64; 5]) -> Option<Waits> {
     let [running_ns, cpu_wait_ns, starved_ns, backpressured_ns, other_ns] =
         percent.map(|p| cost.wall_ns / 100 * p);
@@ -173,7 +173,7 @@ fn run(pipelines: Vec<Pipeline>, bottleneck: Option<(usize, usize)>, headline: &
     }
 }
 
-/// A pipe that got as full as this in one second, and stayed so.
+/// A pipe that fills to `level` within a second, and stays so.
 fn seen(writer: usize, level: f64) -> PipeUse {
     let fill = |start_ms: u64, length_ms: u64, level: f64| PipeFill {
         start_ns: start_ms * MS,
@@ -193,7 +193,7 @@ fn seen(writer: usize, level: f64) -> PipeUse {
     }
 }
 
-/// Three stages, the second one computes.
+/// Three stages, the second is CPU-bound.
 pub fn simple() -> Run {
     let stages = vec![
         stage("cat words.txt", moves(104_857_600, 104_857_600, cost(4771, 4, 61)), Some([1, 0, 0, 97, 2])),
@@ -216,7 +216,7 @@ pub fn simple() -> Run {
     run
 }
 
-/// One command, too short to say anything about.
+/// One command, too short for a verdict.
 pub fn single() -> Run {
     let only = stage("ls", moves(6_112, 412, Cost { peak_rss_bytes: 4_210_688, ..cost(1, 1, 0) }), None);
     run(vec![pipeline(vec![only])], None, "Too short to tell: the run took 1.3 ms.")
@@ -245,7 +245,7 @@ pub fn sigpipe() -> Run {
     run
 }
 
-/// Counters that the kernel would not give, and no wall time.
+/// Counters that the kernel did not report, and no wall time.
 pub fn unknown() -> Run {
     let blind = |cost: Cost| Cost {
         read_bytes: None,
@@ -303,7 +303,7 @@ pub fn repeats() -> Run {
     run
 }
 
-/// A pipeline as people write them: commands that do not fit.
+/// A realistic pipeline: commands that do not fit.
 pub fn long() -> Run {
     let stages = vec![
         stage(
@@ -395,8 +395,8 @@ pub fn failed() -> Run {
     run
 }
 
-/// Eight stages of which two stay processes: a pass of three rows, one of which stands for three stages, and a pass of
-/// a single row that handed over.
+/// Eight stages, two of them processes: a pass of three rows, one of which stands for three stages, and a
+/// pass of a single row that fell back.
 pub fn native() -> Run {
     let kernel = |pass: usize, text: &str, moved: (u64, u64), cost: Cost, percent: [u64; 5]| {
         let waits = waits(&cost, percent).map(|waits| Waits { samples: 0, ..waits });

@@ -1,16 +1,16 @@
-//! How far repeated runs lie apart.
+//! The spread of repeated runs.
 
 use pelton_record::{Repeats, Run};
 
 use crate::Style;
 
-/// What stands before a spread.
+/// Returns the spread's sign.
 pub fn sign(style: &Style) -> &'static str {
     if style.unicode { "±" } else { "+-" }
 }
 
-/// Half the interquartile range: half of the runs lie within about this much of the median, and one slow outlier
-/// does not move it. Quartiles are interpolated between neighbours. `None` for fewer than two values.
+/// Returns half the interquartile range: half of the runs are within about this much of the median, and one
+/// slow outlier does not move it. Quartiles are interpolated. `None` for fewer than two values.
 pub fn half_iqr(values: &[u64]) -> Option<u64> {
     if values.len() < 2 {
         return None;
@@ -27,8 +27,8 @@ fn quantile(sorted: &[u64], q: f64) -> f64 {
     low + (high - low) * place.fract()
 }
 
-/// The spreads of real, user and sys of one row: of stage `row`, counted over all pipelines, or of the whole run.
-/// `None` without repeats; inside, what could not be told.
+/// Returns the spreads of real, user and sys of stage `row`, counted over all pipelines, or of the whole run.
+/// `None` without repeats; an inner `None` is an unknown spread.
 pub fn of_row(run: &Run, row: Option<usize>) -> Option<[Option<u64>; 3]> {
     let repeats: &Repeats = run.repeats.as_ref().filter(|repeats| repeats.runs > 1)?;
     let lists = match row {

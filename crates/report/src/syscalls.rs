@@ -1,4 +1,4 @@
-//! System calls: a row each, the one that took longest first.
+//! System calls: a row each, the longest total time first.
 //!
 //! ```text
 //!   system calls of stage 1 (dd): 4,026 in 0.031s
@@ -14,10 +14,10 @@ use crate::{
     text, units,
 };
 
-/// Rows shown, unless all are asked for.
+/// Rows shown, unless `all` is set.
 const ROWS: usize = 12;
 
-/// A row for each call. `whose` says whose they are.
+/// Renders a row per call. `whose` is the owner.
 pub fn lines(counted: &Syscalls, whose: &str, style: &Style) -> Vec<Pieces> {
     let time_ns = counted.rows.iter().map(|row| row.time_ns).sum();
     let whose = text::printable(whose, style.unicode);

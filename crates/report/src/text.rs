@@ -1,16 +1,16 @@
-//! Making text safe to show, and measuring, shortening and wrapping it.
+//! Makes text safe to show, and measures, shortens and wraps it.
 //!
-//! A command's text is the user's: it may hold newlines, escape sequences, characters that reverse the line, and
-//! ideographs two columns wide. None of that may reach a terminal raw or upset the table.
+//! A command's text is the user's: it may contain newlines, escape sequences, bidirectional controls, and
+//! ideographs two columns wide. None of those may reach a terminal raw or break the table.
 
 use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthChar;
 
-/// `text` on one line, without any character that a terminal would obey or not show.
+/// Puts `text` on one line, without characters that a terminal would obey or not show.
 ///
-/// Newlines and tabs, with the blanks around them, become one blank; other controls are written as `^[`, invisible
-/// format characters as `\u{202e}`. With `unicode` off, so is everything outside ASCII but common punctuation.
+/// Newlines and tabs, with the blanks around them, become one blank; other controls become `^[`, invisible
+/// format characters `\u{202e}`. Without `unicode`, so does everything outside ASCII but common punctuation.
 pub fn printable(text: &str, unicode: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut broken = false;
@@ -37,7 +37,7 @@ fn push_visible(out: &mut String, c: char, unicode: bool) {
             out.push('^');
             out.push(char::from((u32::from(c) as u8) ^ 0x40));
         }
-        // Asks for a coloured picture, and for two columns where the character alone has one.
+        // Requests a coloured picture, and two columns for a one-column character.
         '\u{fe0f}' => {}
         _ if is_invisible(c) => _ = write!(out, "\\u{{{:x}}}", u32::from(c)),
         _ if unicode => out.push(c),
@@ -49,7 +49,7 @@ fn push_visible(out: &mut String, c: char, unicode: bool) {
     }
 }
 
-/// Controls and format characters: they change what is around them, or hide.
+/// Whether a character is a control or format character.
 pub(crate) fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}'
@@ -58,29 +58,29 @@ pub(crate) fn is_invisible(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Columns that `text` takes on a terminal.
+/// Returns the terminal columns of `text`.
 ///
-/// The sum over its characters, as most terminals count; joined emoji may take less, which can only leave a gap.
+/// The sum over its characters, as most terminals count; joined emoji may take less, which only leaves a gap.
 pub fn width(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
-/// `text` in at most `room` columns, cut in the middle (a command says what it is at its start, and on what
-/// at its end) or, if they are few, at its end.
+/// Shortens `text` to `room` columns: in the middle, since a command names its program first and its files
+/// last, or, if `room` is small, at the end.
 pub fn shorten(text: &str, room: usize, unicode: bool) -> String {
     if width(text) <= room {
         return text.to_owned();
     }
     let dots = if unicode { "…" } else { ".." };
     let kept = room.saturating_sub(width(dots));
-    // Where little is left, an end of a few characters tells less than the same number at the start.
+    // In a small room, characters at the end tell less than as many at the start.
     let tail = if kept < 20 { "" } else { last(text, kept / 3) };
     let head = first(text, kept - width(tail));
     let short = format!("{}{dots}{}", head.trim_end(), tail.trim_start());
     first(&short, room).to_owned()
 }
 
-/// The longest start of `text` within `room` columns.
+/// Returns the longest prefix within `room` columns.
 pub fn first(text: &str, room: usize) -> &str {
     let mut used = 0;
     let end = text.char_indices().find(|(_, c)| {
@@ -107,7 +107,7 @@ fn last(text: &str, room: usize) -> &str {
     &text[start..]
 }
 
-/// `text` broken between words into lines of at most `room` columns; a word longer than that is broken too.
+/// Breaks `text` between words into lines of at most `room` columns; longer words are split.
 pub fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![];
     let mut line = String::new();
@@ -116,7 +116,7 @@ pub fn wrap(text: &str, room: usize) -> Vec<String> {
             lines.push(std::mem::take(&mut line));
         }
         while width(word) > room {
-            // At least one character, or a room of one column would never be done with a wide one.
+            // At least one character, or one column would never fit a wide one.
             let one = word.chars().next().map_or(0, char::len_utf8);
             let (part, rest) = word.split_at(first(word, room).len().max(one));
             lines.push(part.to_owned());

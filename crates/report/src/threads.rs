@@ -13,14 +13,14 @@ use crate::{
     text, units,
 };
 
-/// Rows shown, unless all are asked for.
+/// Rows shown, unless `all` is set.
 const ROWS: usize = 12;
 /// Sentences longer than this are hard to follow from line to line, however wide the terminal is.
 const READABLE: usize = 100;
-/// Columns of a name.
+/// The width of a name.
 const NAME: usize = 24;
 
-/// Their verdict, and a row for each. `whose` says whose they are.
+/// Renders their verdict, and a row for each. `whose` is the owner.
 pub fn lines(threads: &Threads, whose: &str, style: &Style) -> Vec<Pieces> {
     let label = format!("  threads of {}: ", text::printable(whose, style.unicode));
     let room = style.width.map_or(READABLE, |width| width.min(READABLE)).saturating_sub(4);

@@ -1,4 +1,4 @@
-//! How figures are written for people. One rule each, everywhere:
+//! The formats of figures for people. One rule each, everywhere:
 //!
 //! - **Times**: seconds with three digits below 100 s (`4.773s`), then `1m40.0s`, from an hour on `1h02m03s`, from
 //!   a hundred hours on `123h04m`. Rounded once, half up, to the last digit shown; so `60.000s` follows `59.999s`
@@ -16,7 +16,7 @@ fn rounded(value: u64, unit: u64) -> u64 {
     value / unit + u64::from(value % unit >= unit.div_ceil(2))
 }
 
-/// A time for a table.
+/// Formats a time for a table.
 pub fn seconds(ns: u64) -> String {
     let (ms, tenths, s, min) =
         (rounded(ns, MS), rounded(ns, 100 * MS), rounded(ns, 1000 * MS), rounded(ns, 60_000 * MS));
@@ -31,36 +31,36 @@ pub fn seconds(ns: u64) -> String {
     }
 }
 
-/// A time in a sentence, where a thousandth of a second may be too coarse: `0.3 ms`, `1.234s`.
+/// Formats a time for a sentence, where milliseconds may be too coarse: `0.3 ms`, `1.234s`.
 pub fn short_time(ns: u64) -> String {
     let tenths = rounded(ns, MS / 10);
     if tenths < 10_000 { format!("{}.{} ms", tenths / 10, tenths % 10) } else { seconds(ns) }
 }
 
-/// Seconds with two digits, as in `time -p`.
+/// Formats seconds with two digits (`time -p`).
 pub fn centiseconds(ns: u64) -> String {
     let cs = rounded(ns, 10 * MS);
     format!("{}.{:02}", cs / 100, cs % 100)
 }
 
-/// Minutes and seconds, as in a shell's `time`: `0m4.773s`.
+/// Formats minutes and seconds as shells do: `0m4.773s`.
 pub fn minutes(ns: u64) -> String {
     let ms = rounded(ns, MS);
     format!("{}m{}.{:03}s", ms / 60_000, ms / 1000 % 60, ms % 1000)
 }
 
-/// A share as percent without decimals.
+/// Formats a share as percent without decimals.
 pub fn percent(share: f64) -> String {
-    // The cast saturates and takes NaN to 0, neither of which a record holds; and it cannot give -0.
+    // The cast saturates and maps NaN to 0, neither of which a record holds; it cannot give -0.
     format!("{}%", (share * 100.0).round() as u64)
 }
 
-/// A size in bytes.
+/// Formats a size in bytes.
 pub fn bytes(n: u64) -> String {
     if n < 1000 { format!("{n} B") } else { scaled(n, BYTE_UNITS, " ") }
 }
 
-/// A count of calls, faults and the like.
+/// Formats a count of calls, faults and the like.
 pub fn count(n: u64) -> String {
     if n < 100_000 { n.to_string() } else { scaled(n, ["k", "M", "G", "T", "P", "E"], "") }
 }
@@ -73,7 +73,7 @@ fn scaled(n: u64, units: [&str; 6], blank: &str) -> String {
     format!("{}{blank}{unit}", point(digits, decimals))
 }
 
-/// An upper bound in bytes: rounded up, with two significant digits below 100 of a unit.
+/// Formats an upper bound in bytes: rounded up, two significant digits below 100 of a unit.
 pub fn bytes_bound(n: u64) -> String {
     if n < 1000 {
         return format!("{n} B");
@@ -84,7 +84,7 @@ pub fn bytes_bound(n: u64) -> String {
     format!("{digits} {unit}")
 }
 
-/// The smallest unit, and its name, of which `n` has fewer than a thousand once divided by `divide`.
+/// Returns the smallest unit, and its name, for which `divide` gives less than a thousand.
 fn unit_for(n: u64, units: [&str; 6], divide: fn(u64, u64) -> u64) -> (u64, &str) {
     let [mut unit, larger @ ..] = units;
     let mut one = 1000;

@@ -1,4 +1,4 @@
-//! `pelton buffer`: a stage that holds what its reader has not taken.
+//! `pelton buffer`: a stage that holds what its reader has not yet read.
 
 mod watch;
 
@@ -19,12 +19,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use watch::Line;
 
-/// The most memory that is taken unasked.
+/// The largest default memory limit.
 const MEMORY_DEFAULT_MAX: u64 = 1 << 30;
-/// What is taken if the system does not say what it has.
+/// The default if the available memory is unknown.
 const MEMORY_DEFAULT: u64 = 64 << 20;
 
-/// Runs it.
+/// Runs `pelton buffer`.
 pub fn buffer(args: &BufferArgs) -> Result<Ending, Failure> {
     let limits = limits(args)?;
     let place = args.json.then(|| OutputTarget::prepare(args.output.as_deref())).transpose()?;
@@ -78,7 +78,7 @@ fn limits(args: &BufferArgs) -> Result<Limits, Failure> {
     Ok(Limits { memory_bytes, disk_bytes, directory })
 }
 
-/// Standard input and output, as descriptors of our own: closing them then closes them for good.
+/// Moves standard input and output to new descriptors, so that closing those really closes them.
 fn own_ends() -> io::Result<Ends> {
     let null = flow::null()?;
     let input = flow::duplicate(io::stdin().as_fd())?;
@@ -90,7 +90,7 @@ fn own_stdout(null: &OwnedFd) -> io::Result<OwnedFd> {
     stdio::set_stdout(null.as_fd())
 }
 
-/// Starts the command, with its output on pipes.
+/// Starts the command with its output on pipes.
 fn start(args: &BufferArgs) -> Result<(Vec<Ends>, u32), Failure> {
     let exec = pelton_run::command(&args.command, &Environment::inherit())
         .map_err(|error| crate::source::no_such_command(&args.command, &error))?;
@@ -100,7 +100,7 @@ fn start(args: &BufferArgs) -> Result<(Vec<Ends>, u32), Failure> {
 fn wire(exec: Exec) -> io::Result<(Vec<Ends>, u32)> {
     let out = pipe::pipe()?;
     let (stdout, stderr) = (io::stdout(), io::stderr());
-    // What goes to one place keeps its order there only if it comes through one pipe.
+    // If both outputs lead to the same file, one pipe keeps their order.
     let one_place = flow::are_the_same(stdout.as_fd(), stderr.as_fd());
     let has_stderr = startup::was_open(2);
     let err = (!one_place && has_stderr).then(pipe::pipe).transpose()?;
@@ -145,7 +145,7 @@ fn statistics(limits: &Limits, finish: &Finish) -> String {
     serde_json::to_string(&buffered).map(|text| text + "\n").unwrap_or_default()
 }
 
-/// The command's ending, or one's own.
+/// Returns the command's ending, or the buffer's.
 fn ending(finish: Finish) -> Result<Ending, Failure> {
     let reader_left = finish.streams.iter().any(|stream| stream.reader_left);
     let mut errors = finish.errors;

@@ -8,15 +8,15 @@ use pelton_sys::flow::{self, For};
 use std::io;
 use std::os::fd::AsFd;
 
-/// How often it is shown unasked, in nanoseconds.
+/// The default interval, in nanoseconds.
 const EVERY_NS: u64 = 1_000_000_000;
-/// The same on a terminal.
+/// The default on a terminal.
 const EVERY_NS_ON_TERMINAL: u64 = 500_000_000;
-/// Parts of the time since the last line from which a wait is worth naming.
+/// A wait is named if it took more than 1/N of the time since the last line.
 const MOSTLY: u64 = 2;
 const SOMETIMES: u64 = 20;
 
-/// Says how it goes.
+/// Prints the progress line.
 pub struct Line {
     every_ns: Option<u64>,
     redrawn: bool,
@@ -27,7 +27,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Nothing is said unless `shown`.
+    /// Prints nothing unless `shown`.
     pub fn new(shown: bool, every_ns: Option<u64>, limits: &Limits) -> Self {
         let redrawn = terminal::stderr_is_terminal();
         let default = if redrawn { EVERY_NS_ON_TERMINAL } else { EVERY_NS };
@@ -41,7 +41,7 @@ impl Line {
         }
     }
 
-    /// Leaves the line as it was drawn last.
+    /// Ends the line, which stays visible.
     pub fn end(&mut self) {
         if self.drawn {
             terminal::say("\n");
@@ -49,7 +49,7 @@ impl Line {
         }
     }
 
-    /// On a terminal, over the line before. A standard error that nobody reads must not hold the bytes up.
+    /// On a terminal, overwrites the last line. Skips the line if writing to standard error would block.
     fn show(&mut self, text: &str) {
         let stderr = io::stderr();
         let room = flow::wait(&[(stderr.as_fd(), For::Room)], Some(0));
@@ -90,7 +90,7 @@ impl Watch for Line {
     }
 }
 
-/// One line: what went through since the last one, what is held, and who waits.
+/// Returns one line: what passed since the last one, what is held, and who waits.
 fn describe(now: &Progress, last: Option<&Progress>, limits: &Limits) -> String {
     let since = now.elapsed_ns - last.map_or(0, |last| last.elapsed_ns);
     let mut parts = vec![units::seconds(now.elapsed_ns)];

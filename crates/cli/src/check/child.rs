@@ -1,4 +1,4 @@
-//! Running a program with its standard streams in hand.
+//! Runs a program whose standard streams pelton holds.
 
 use super::input::Input;
 use pelton_sys::pipe::{self, Pipe};
@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Takes bytes; whether more are wanted.
+/// Takes bytes; returns whether it needs more.
 pub type Taker<'a> = &'a mut dyn FnMut(&[u8]) -> io::Result<bool>;
 
-/// Runs it to its end, giving what it prints to `out` and what it says on standard error to `err`.
+/// Runs the program to its end: its output goes to `out`, its messages go to `err`.
 pub fn run<'a>(exec: Exec, input: &mut Input, out: Taker<'a>, err: Taker<'a>) -> io::Result<Ended> {
     let mut feed = input.again()?;
     let (to_out, to_err) = (pipe::pipe()?, pipe::pipe()?);
@@ -54,7 +54,7 @@ pub fn run<'a>(exec: Exec, input: &mut Input, out: Taker<'a>, err: Taker<'a>) ->
     Ok(wait::reap(pid)?.0)
 }
 
-/// Waits for something to do: which stream has something, and whether standard input has, or takes some.
+/// Waits until a stream is readable, or standard input can make progress; returns which.
 fn wait_for_any(
     streams: &[(Option<File>, Taker<'_>)],
     feed: Option<&super::input::Feed<'_>>,
@@ -76,7 +76,7 @@ fn wait_for_any(
     Ok((streams, stdin))
 }
 
-/// Reads once; a stream that has ended, or that nobody wants any more, is closed.
+/// Reads once. Closes a stream that has ended, or that its receiver needs no more.
 fn pass_on(file: &mut Option<File>, taker: &mut Taker<'_>) -> io::Result<()> {
     let Some(open) = file else { return Ok(()) };
     let mut buffer = vec![0; 128 * 1024];

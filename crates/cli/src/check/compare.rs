@@ -1,4 +1,4 @@
-//! Comparing what one run printed, which is kept, with what another prints, as it comes.
+//! Compares the output of another run, as it arrives, with the kept output of the first.
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
@@ -12,32 +12,32 @@ pub struct Difference {
     pub at: u64,
     /// Line, from 1.
     pub line: u64,
-    /// What both have before it, as far as it helps to recognise the place.
+    /// The end of the common prefix, as context.
     pub before: Vec<u8>,
-    /// What the kept output has from there on, cut short; empty if it has ended.
+    /// The kept output from there on, cut short; empty if it ended there.
     pub kept: Vec<u8>,
-    /// What the other one has.
+    /// The other output.
     pub other: Vec<u8>,
 }
 
 /// Bytes shown on either side of a difference.
 const CONTEXT: usize = 24;
-/// Read from the kept output at a time.
+/// Bytes read at a time.
 const CHUNK: usize = 128 * 1024;
 
-/// What identifies an output without keeping it.
+/// Identifies an output without keeping it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest {
     hash: u64,
-    /// Bytes.
+    /// In bytes.
     pub length: u64,
 }
 
-/// An output that is compared with a kept one while it comes.
+/// Compares an output with a kept one while it arrives.
 pub struct Comparer<'a> {
     kept: &'a File,
     length: u64,
-    /// The kept output was cut off by its reader: what comes after that is no difference.
+    /// The reader closed the kept output early: a longer output is then no difference.
     cut_off: bool,
     at: u64,
     line: u64,
@@ -48,7 +48,7 @@ pub struct Comparer<'a> {
 }
 
 impl<'a> Comparer<'a> {
-    /// Against the first `length` bytes of `kept`.
+    /// Compares with `length` bytes of `kept`.
     pub fn new(kept: &'a File, length: u64, cut_off: bool) -> Self {
         Comparer {
             kept,
@@ -63,7 +63,7 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// The next bytes; whether more are of interest.
+    /// Takes bytes; returns whether more can matter.
     pub fn take(&mut self, bytes: &[u8]) -> io::Result<bool> {
         for chunk in bytes.chunks(CHUNK) {
             self.hasher.write(chunk);
@@ -77,7 +77,7 @@ impl<'a> Comparer<'a> {
             }
             self.at += chunk.len() as u64;
         }
-        // Enough to tell two runs of the same text apart, and an end to one that has none.
+        // Enough to tell two runs of the same text apart; bounds an output without end.
         let enough = if self.cut_off { self.length } else { self.length.saturating_mul(2) + (1 << 20) };
         Ok(self.at < enough)
     }
@@ -106,7 +106,7 @@ impl<'a> Comparer<'a> {
         Ok(Difference { at, line: self.line, before: self.before.clone(), kept, other })
     }
 
-    /// The first difference, and what identifies the output that came.
+    /// Returns the first difference, and the digest of the new output.
     pub fn finish(mut self) -> io::Result<(Option<Difference>, Digest)> {
         if self.found.is_none() && self.at < self.length {
             self.found = Some(self.difference(self.at, Vec::new())?);
@@ -116,8 +116,8 @@ impl<'a> Comparer<'a> {
 }
 
 impl Difference {
-    /// Three lines: what the kept output has, what the other one has, and a mark under the first byte that differs.
-    /// Both names are as wide as the wider one.
+    /// Returns three lines: the kept output, the other one, and a mark under the first byte that differs.
+    /// Both names are padded to the same width.
     pub fn lines(&self, kept: &str, other: &str) -> String {
         let width = kept.len().max(other.len());
         let dots = if self.at > self.before.len() as u64 { "…" } else { "" };
@@ -136,7 +136,7 @@ impl Difference {
     }
 }
 
-/// Whether two standard errors say the same. Several processes write there at once, so lines may change places.
+/// Whether two standard errors have the same lines, in any order: several processes write there at once.
 pub fn same_messages(a: &[u8], b: &[u8]) -> bool {
     let sorted = |text: &[u8]| {
         let mut lines: Vec<Vec<u8>> = text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();

@@ -1,4 +1,4 @@
-//! Standard input, made so that every run finds the same.
+//! Standard input that every run can reread.
 
 use pelton_sys::stdio;
 use std::fs::File;
@@ -6,17 +6,17 @@ use std::io::{self, IsTerminal, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
-/// What the runs read.
+/// The input of the runs.
 pub enum Input {
-    /// A file, from this position on.
+    /// A file, from this position.
     File(u64),
     /// A terminal: each run reads it itself.
     Terminal,
-    /// A pipe, with a copy of what has come through it so far.
+    /// A pipe, with a copy of what has been read from it.
     Pipe(Box<Copied>),
 }
 
-/// A pipe and a copy of what came from it.
+/// A pipe and a copy of what was read.
 pub struct Copied {
     source: File,
     copy: File,
@@ -25,7 +25,7 @@ pub struct Copied {
 }
 
 impl Input {
-    /// Looks at standard input.
+    /// Prepares standard input.
     pub fn hold() -> io::Result<Self> {
         if let Some(position) = stdio::stdin_position() {
             return Ok(Input::File(position));
@@ -37,7 +37,7 @@ impl Input {
         Ok(Input::Pipe(Box::new(Copied { source, copy: tempfile::tempfile()?, length: 0, ended: false })))
     }
 
-    /// Makes ready for the next run; what feeds it, unless it reads standard input itself.
+    /// Prepares the next run. Returns its feed, unless it reads standard input itself.
     pub fn again(&mut self) -> io::Result<Option<Feed<'_>>> {
         match self {
             Input::File(position) => stdio::rewind_stdin(*position).map(|()| None),
@@ -54,12 +54,12 @@ pub struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    /// What must be readable before there is more to give; `None` if there is some already.
+    /// Returns the descriptor to poll for more; `None` if the copy has bytes left.
     pub fn wants(&self) -> Option<BorrowedFd<'_>> {
         (self.at == self.copied.length && !self.copied.ended).then(|| self.copied.source.as_fd())
     }
 
-    /// Takes in what the pipe has.
+    /// Reads the pipe into the copy.
     pub fn take_in(&mut self) -> io::Result<()> {
         let mut buffer = vec![0; 64 * 1024];
         match self.copied.source.read(&mut buffer)? {
@@ -72,7 +72,7 @@ impl Feed<'_> {
         Ok(())
     }
 
-    /// Gives what there is room for; false once all has been given, or nobody wants it.
+    /// Writes what fits. Returns false once all is given, or the reader has left.
     pub fn give(&mut self, to: &OwnedFd) -> io::Result<bool> {
         let left = self.copied.length - self.at;
         if left == 0 {

@@ -5,8 +5,8 @@
 //!   bash -c TEXT    ──► compared with the copy as it comes
 //! ```
 //!
-//! The first run is a process of its own, so that it is just what the user would get without `--check`. Temporary
-//! files have no name: nothing is left of them however this ends.
+//! The first run is a separate process, so that it does exactly what it does without `--check`. Temporary
+//! files have no name: nothing is left however this process ends.
 
 mod child;
 mod compare;
@@ -33,10 +33,10 @@ use std::time::{Duration, Instant};
 
 /// The exit status if what pelton printed is not what the shell printed.
 const DIFFERENT: i32 = 3;
-/// Standard error is compared up to here.
+/// Standard error is compared up to this size.
 const MESSAGES: usize = 16 << 20;
 
-/// Runs it, and checks it.
+/// Runs and checks the text.
 pub fn run(args: &RunArgs, source: &Source, environment: &Environment) -> Result<Ending, Failure> {
     let (request, plan) = match source {
         Source::Text(request, plan) => (request, plan),
@@ -55,7 +55,7 @@ pub fn run(args: &RunArgs, source: &Source, environment: &Environment) -> Result
     check.judge(plan, &ours).map_err(cannot)
 }
 
-/// Fails for a text that had better not be run twice.
+/// Fails for a text that is unsafe to run twice.
 fn refuse(args: &RunArgs, request: &Request, plan: &Plan, environment: &Environment) -> Result<(), Failure> {
     if let Plan::Whole { reason } = plan {
         let message =
@@ -86,17 +86,17 @@ fn refuse(args: &RunArgs, request: &Request, plan: &Plan, environment: &Environm
     Ok(())
 }
 
-/// What pelton's own run came to.
+/// The outcome of pelton's run.
 struct Ours {
     printed: File,
     length: u64,
-    /// The user's reader wanted no more.
+    /// The reader closed the output early.
     cut_off: bool,
     messages: Vec<u8>,
     ended: Ended,
 }
 
-/// What another run came to, beside ours.
+/// The outcome of another run, compared.
 struct Theirs {
     difference: Option<Difference>,
     digest: Digest,
@@ -113,7 +113,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// pelton, just as without `--check`: what it prints goes to the user, and is kept.
+    /// Runs pelton as without `--check`; passes its output on, and keeps a copy.
     fn first_run(&mut self) -> io::Result<Ours> {
         let exec = self.pelton(&[])?;
         let mut printed = tempfile::tempfile()?;
@@ -134,7 +134,7 @@ impl Check<'_> {
         Ok(Ours { printed, length, cut_off, messages, ended })
     }
 
-    /// Another run, compared with ours.
+    /// Runs `exec`, compares its outcome.
     fn beside(&mut self, exec: Exec, ours: &Ours, progress: &mut Progress) -> io::Result<Theirs> {
         let mut comparer = Comparer::new(&ours.printed, ours.length, ours.cut_off);
         let mut messages = Vec::new();
@@ -155,7 +155,7 @@ impl Check<'_> {
         self.request.shell.name.to_string_lossy().into_owned()
     }
 
-    /// Lets the shell run it, and says how it compares.
+    /// Runs the shell, and reports how it compares.
     fn judge(&mut self, plan: &Plan, ours: &Ours) -> io::Result<Ending> {
         let shell = self.shell_name();
         let mut progress = Progress::new(ours.length);
@@ -176,8 +176,8 @@ impl Check<'_> {
         Ok(Ending::Status(DIFFERENT))
     }
 
-    /// Whose fault it is: the text's, if the shell does not agree with itself; else that of what is not at fault when
-    /// it is switched off.
+    /// Finds the cause: the text, if two runs of the shell differ; else the rule or kernel without which the
+    /// outcomes agree.
     fn explain(
         &mut self,
         plan: &Plan,
@@ -222,7 +222,7 @@ impl Check<'_> {
         })
     }
 
-    /// The call of pelton that runs the same text with these options added.
+    /// Returns a call of pelton for the same text, with `more` options.
     fn pelton(&self, more: &[OsString]) -> io::Result<Exec> {
         let path = std::env::current_exe()?;
         let mut words: Vec<OsString> = vec!["pelton".into(), "run".into()];
@@ -240,7 +240,7 @@ impl Check<'_> {
         }
         let c = |bytes: &[u8]| CString::new(bytes).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
         let argv = words.iter().map(|word| c(word.as_bytes())).collect::<io::Result<_>>()?;
-        // The environment that this process was given, as the shell gets it.
+        // The environment given to this process, which the shell gets too.
         Ok(Exec { path: c(path.as_os_str().as_bytes())?, argv, ..self.shell.clone() })
     }
 }
@@ -252,14 +252,14 @@ fn keep(messages: &mut Vec<u8>, bytes: &[u8]) {
     messages.extend_from_slice(&bytes[..room]);
 }
 
-/// Whether the other run printed, said and ended as ours.
+/// Whether the other run agrees with pelton's.
 fn agree(ours: &Ours, theirs: &Theirs) -> bool {
     theirs.difference.is_none()
         && same_messages(&ours.messages, &theirs.messages)
         && ours.ended.status() == theirs.ended.status()
 }
 
-/// Whether two other runs did the same.
+/// Whether two other runs agree.
 fn alike(a: &Theirs, b: &Theirs) -> bool {
     a.digest == b.digest && a.ended.status() == b.ended.status() && same_messages(&a.messages, &b.messages)
 }
@@ -276,7 +276,7 @@ fn sameness(ours: &Ours, shell: &str) -> String {
     }
 }
 
-/// What differs, in words.
+/// Describes what differs.
 fn differences(ours: &Ours, theirs: &Theirs, shell: &str) -> String {
     let mut text = format!("pelton: this is not what {shell} prints\n");
     if let Some(found) = &theirs.difference {
@@ -297,7 +297,7 @@ fn differences(ours: &Ours, theirs: &Theirs, shell: &str) -> String {
     text
 }
 
-/// A line on the terminal while the other runs are made, if they take long.
+/// A progress line on the terminal, for other runs that take long.
 struct Progress {
     bar: Option<ProgressBar>,
     what: String,
@@ -306,7 +306,7 @@ struct Progress {
     since: Instant,
 }
 
-/// A run that takes less needs no progress shown.
+/// A shorter run shows no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Progress {
@@ -314,7 +314,7 @@ impl Progress {
         Progress { bar: None, what: String::new(), of, bytes: 0, since: Instant::now() }
     }
 
-    /// A run starts. The line appears of itself: a pipeline may be silent for long.
+    /// Announces a run. A thread redraws the line: a pipeline may be silent for long.
     fn start(&mut self, what: String) {
         self.stop();
         (self.what, self.bytes, self.since) = (what, 0, Instant::now());

@@ -1,4 +1,4 @@
-//! Where the output of a run goes that the user is not to see.
+//! Redirects the output of runs that the user must not see.
 
 use crate::failure::Failure;
 use crate::time::{Drain, Measured};
@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Messages are kept up to here.
+/// The most bytes of messages kept.
 const MESSAGES: u64 = 16 << 20;
 
-/// Standard error is dropped until this is.
+/// Redirects standard error until dropped.
 struct Hushed(OwnedFd);
 
 impl Hushed {
@@ -22,7 +22,7 @@ impl Hushed {
 
 impl Drop for Hushed {
     fn drop(&mut self) {
-        // Fails only if the descriptor is gone, and then there is nothing to put back.
+        // Fails only if the descriptor is gone, and then there is nothing to restore.
         let _ = stdio::set_stderr(self.0.as_fd());
     }
 }
@@ -36,7 +36,7 @@ impl Drop for Redirected {
     }
 }
 
-/// A run whose output is read and dropped, and whose messages nobody sees.
+/// Runs with standard output drained and standard error discarded.
 pub fn quietly(run: impl FnOnce() -> Result<Measured, Failure>) -> Result<Measured, Failure> {
     let cannot = |error: io::Error| Failure::io("cannot open /dev/null", &error);
     let null = File::options().write(true).open("/dev/null").map_err(cannot)?;
@@ -44,11 +44,11 @@ pub fn quietly(run: impl FnOnce() -> Result<Measured, Failure>) -> Result<Measur
     run()
 }
 
-/// What a run printed and said, and how it ended. The files have no name: nothing is left of them.
+/// The output, messages and status of a run. The output file has no name: nothing is left.
 pub struct Kept {
     /// Standard output.
     pub printed: File,
-    /// Bytes of it.
+    /// In bytes.
     pub length: u64,
     /// Standard error.
     pub messages: Vec<u8>,
@@ -57,7 +57,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Keeps what a run does; `None` if it was interrupted.
+    /// Runs, and keeps the output; `None` if interrupted.
     pub fn of(run: impl FnOnce() -> Result<Measured, Failure>) -> Result<Option<Self>, Failure> {
         let cannot = |error: io::Error| Failure::io("cannot keep what a text prints in $TMPDIR", &error);
         let (printed, mut said) =

@@ -1,4 +1,4 @@
-//! `pelton compare`: two texts in turns, and whether the change helped.
+//! `pelton compare`: runs two texts alternately, and judges the change.
 
 mod hidden_output;
 mod scale;
@@ -16,10 +16,10 @@ use pelton_run::{Compared, Environment, Options};
 use std::ffi::OsStr;
 use std::io;
 
-/// Nobody pipes what is shown with so many bytes at once: a read of kept output.
+/// Bytes of kept output read at a time.
 const CHUNK: usize = 128 * 1024;
 
-/// Compares them.
+/// Compares two texts.
 pub fn compare(args: &CompareArgs, color: When) -> Result<Ending, Failure> {
     let environment = Environment::inherit();
     if !(0.0..100.0).contains(&args.threshold) {
@@ -44,7 +44,7 @@ pub fn compare(args: &CompareArgs, color: When) -> Result<Ending, Failure> {
     }))
 }
 
-/// As a shell says it of a command that SIGINT killed.
+/// The status that a shell reports for SIGINT.
 const INTERRUPTED: i32 = 130;
 
 /// Reads and plans one text.
@@ -74,14 +74,14 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// First, unmeasured, what they print; then runs in turns. `None` if interrupted before anything was measured.
+    /// Compares the outputs, unmeasured; then measures runs alternately. `None` if nothing was measured.
     fn run(&self, args: &CompareArgs) -> Result<Option<Comparison>, Failure> {
         let bar = terminal::progress(u64::from(2 * args.runs), "comparing what they print");
         let Some(outputs) = self.outputs(args)? else { return Ok(None) };
         bar.set_message("run");
         let (mut runs, mut interrupted) = ([vec![], vec![]], false);
         'pairs: for pair in 0..args.runs as usize {
-            // Now one is first, now the other: what the first leaves in the caches serves both.
+            // The order alternates, so that warm caches favour neither.
             for side in if pair % 2 == 0 { [0, 1] } else { [1, 0] } {
                 let measured = quietly(|| self.measure(side))?;
                 bar.inc(1);
@@ -107,7 +107,7 @@ impl Session<'_> {
         measure(&self.texts[side], self.environment, Options::FAITHFULLY)
     }
 
-    /// Whether both do the same; `None` if interrupted.
+    /// Compares the outputs; `None` if interrupted.
     fn outputs(&self, args: &CompareArgs) -> Result<Option<Outputs>, Failure> {
         if args.any_output {
             for side in [0, 1] {
@@ -145,7 +145,7 @@ impl Session<'_> {
     }
 }
 
-/// In what two runs differ, in words; `None` if they do not.
+/// Describes how two runs differ; `None` if they do not.
 fn difference(one: &Kept, other: &Kept) -> io::Result<Option<String>> {
     let mut comparer = Comparer::new(&one.printed, one.length, false);
     let mut buffer = vec![0; CHUNK];

@@ -1,4 +1,4 @@
-//! `pelton compare --input-scale`: each text on growing parts of standard input.
+//! `pelton compare --input-scale`: each text on growing prefixes of standard input.
 
 use super::hidden_output::quietly;
 use super::{INTERRUPTED, resolve};
@@ -15,12 +15,12 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::os::fd::AsFd;
 
-/// The parts of the input: none, then these shares of it, each twice the one before.
+/// Prefixes of the input: none, then 1/N of it, each twice the one before.
 const SHARES: [u64; 5] = [16, 8, 4, 2, 1];
-/// Runs of each text on each part; the median counts.
+/// Runs of each text per prefix; the median counts.
 const RUNS: usize = 3;
 
-/// Measures and shows it.
+/// Measures and shows the growth.
 pub fn run(args: &CompareArgs, environment: &Environment, color: When) -> Result<Ending, Failure> {
     let texts = [Some(&args.before), args.after.as_ref()];
     let texts: Vec<Source> = (texts.into_iter().flatten())
@@ -55,7 +55,7 @@ fn name(source: &Source) -> String {
     }
 }
 
-/// One text on one part; `None` if interrupted.
+/// Measures a text on a part; `None` if interrupted.
 fn point(
     text: &Source,
     part: &File,
@@ -82,7 +82,7 @@ fn point(
     Ok(Some(GrowthPoint { bytes, real_ns: real[RUNS / 2], cpu_ns: cpu[RUNS / 2] }))
 }
 
-/// Files without a name that hold the first lines of standard input: none, a sixteenth, an eighth … all of it.
+/// Returns nameless files with prefixes of standard input: none, a sixteenth, an eighth … all of it.
 fn parts() -> Result<Vec<File>, Failure> {
     let none = || {
         Failure::new("--input-scale needs a file as standard input, to take parts of it")
@@ -103,7 +103,7 @@ fn parts() -> Result<Vec<File>, Failure> {
     Ok(parts)
 }
 
-/// At least so many bytes from where `whole` stands, to the end of a line.
+/// Copies at least `bytes` bytes of `whole`, to the end of a line.
 fn first(whole: &File, bytes: u64) -> io::Result<File> {
     let mut reader = BufReader::with_capacity(1 << 16, whole);
     let mut part = tempfile::tempfile()?;

@@ -167,7 +167,7 @@ pub struct CopyArgs {
     pub paths: Vec<OsString>,
 }
 
-/// What of a file `--preserve` names.
+/// An attribute that `--preserve` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Kept {
     /// Permissions and access control lists
@@ -200,7 +200,7 @@ impl Kept {
     }
 }
 
-/// When to do something about holes or shared blocks.
+/// When to create holes or share blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum When {
     /// As the source is, or as is possible
@@ -217,10 +217,10 @@ fn parse_way(name: &str) -> Result<Way, String> {
 }
 
 impl CopyArgs {
-    /// What all options together mean.
+    /// Returns the selected options.
     ///
     /// # Errors
-    /// Where they contradict each other.
+    /// If they contradict each other.
     pub fn options(&self) -> Result<Options, Failure> {
         let recursive = self.recursive || self.archive;
         let links_as_links = self.no_dereference || self.links || self.archive;
@@ -297,7 +297,7 @@ impl CopyArgs {
     }
 }
 
-/// What a word, or its beginning, says of backups: `Some(None)` for none.
+/// Parses a backup keyword or its prefix: `Some(None)` for no backups.
 fn naming(word: &str) -> Option<Option<Naming>> {
     const WORDS: [(&str, Option<Naming>); 8] = [
         ("none", None),

@@ -1,4 +1,4 @@
-//! `pelton copy`: cp, in any of the ways that Linux has.
+//! `pelton copy`: cp, with all of Linux's ways to copy.
 
 mod args;
 mod report;
@@ -11,7 +11,7 @@ use pelton_copy::{Copier, Options};
 use std::path::{Path, PathBuf};
 use talk::Teller;
 
-/// Runs it.
+/// Runs `pelton copy`.
 pub fn copy(args: &CopyArgs) -> Result<Ending, Failure> {
     if args.report {
         return report::report(args);
@@ -46,7 +46,7 @@ fn operands(args: &CopyArgs, options: &Options, teller: &mut Teller) -> Result<b
     }
 }
 
-/// cp's status for what it will not begin.
+/// A refusal, with cp's status.
 fn refusal(message: &str) -> Failure {
     Failure::new(message).with_status(1)
 }

@@ -1,4 +1,5 @@
-//! `--report`: every way of copying one file, side by side, each in a process of its own whose accounts the kernel keeps.
+//! `--report`: compares all ways to copy one file, each in a separate process whose resource use the kernel
+//! counts.
 
 use super::args::CopyArgs;
 use crate::Ending;
@@ -16,7 +17,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What one way cost, or the system's number of its error.
+/// What one way cost, or its `errno`.
 struct Row {
     name: &'static str,
     outcome: Result<Cost, i32>,
@@ -25,11 +26,11 @@ struct Row {
 struct Cost {
     wall_ns: u64,
     usage: Usage,
-    /// Not known of a program of somebody else's.
+    /// Unknown for cp.
     calls: Option<u64>,
 }
 
-/// Shows it on standard output.
+/// Prints the report.
 pub fn report(args: &CopyArgs) -> Result<Ending, Failure> {
     let (source, place) = operands(args)?;
     let bytes = std::fs::metadata(&source).map_err(|error| cannot_read(&source, &error))?.len();
@@ -46,7 +47,7 @@ fn cannot_read(path: &Path, error: &io::Error) -> Failure {
     Failure::io(format!("cannot read `{}`", path.display()), error).with_status(1)
 }
 
-/// The file, and a name that is free in the directory where copies are to be made.
+/// Returns the file, and an unused name in the directory for copies.
 fn operands(args: &CopyArgs) -> Result<(PathBuf, PathBuf), Failure> {
     let [source, directory @ ..] = &args.paths[..] else {
         return Err(Failure::new("there is nothing to copy"));
@@ -66,7 +67,7 @@ fn operands(args: &CopyArgs) -> Result<(PathBuf, PathBuf), Failure> {
     Ok((source, directory.join(format!(".pelton-report-{}", std::process::id()))))
 }
 
-/// The run of median time.
+/// Returns the run of median time.
 fn row(name: &'static str, runs: u32, run: &dyn Fn() -> io::Result<Cost>) -> Row {
     let mut costs = Vec::new();
     for _ in 0..runs {
@@ -80,9 +81,9 @@ fn row(name: &'static str, runs: u32, run: &dyn Fn() -> io::Result<Cost>) -> Row
     Row { name, outcome: Ok(costs.swap_remove(middle)) }
 }
 
-/// In a process of its own; the copy is removed.
+/// Copies in a child process; removes the copy.
 fn by_way(way: Way, source: &Path, target: &Path) -> io::Result<Cost> {
-    // Calls, and the error's number.
+    // The calls, and the `errno`.
     let told = Counters::new(2)?;
     let mut work = || {
         let copied = (|| {
@@ -92,7 +93,7 @@ fn by_way(way: Way, source: &Path, target: &Path) -> io::Result<Cost> {
             way.copy(&from, &to, target, 0, bytes)
         })();
         match copied {
-            // Opening both, asking for the size, closing both.
+            // Two opens, one `stat`, two closes.
             Ok(moved) => told.set(0, moved.calls + 5),
             Err(error) => told.set(1, error.raw_os_error().unwrap_or(5) as u64),
         }
@@ -147,7 +148,7 @@ fn table(source: &Path, bytes: u64, runs: u32, rows: &[Row]) -> String {
     let width = |column: usize| {
         lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
-    // A reason for a way that cannot be gone may be wider than its column: it is the last cell of its line.
+    // The reason for a failure may be wider than its column: it is the last cell of its line.
     let widths: Vec<usize> =
         (0..COLUMNS.len()).map(|column| if column == 1 { 8 } else { width(column) }).collect();
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! What a copy says, and what it asks.
+//! The messages and questions of a copy.
 
 use crate::failure::plain;
 use crate::terminal;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// How often progress is shown, in nanoseconds.
 const EVERY_NS: u64 = 500_000_000;
 
-/// Speaks on both channels.
+/// Prints messages and questions.
 pub struct Teller {
     verbose: bool,
     progress: bool,
@@ -24,7 +24,7 @@ pub struct Teller {
 }
 
 impl Teller {
-    /// Says what went wrong, and more if asked.
+    /// Prints errors, and more if asked.
     pub fn new(verbose: bool, progress: bool) -> Self {
         let now = clock::now_ns();
         let redrawn = terminal::stderr_is_terminal();
@@ -40,7 +40,7 @@ impl Teller {
         }
     }
 
-    /// The last line of progress.
+    /// Prints the final progress.
     pub fn end(&mut self) {
         if self.progress {
             self.show(clock::now_ns());

@@ -1,4 +1,4 @@
-//! The arguments of `pelton find` that are not find's own.
+//! The arguments of `pelton find` besides GNU find's.
 
 use crate::args::CoreArgs;
 use clap::{Args, ValueEnum};
@@ -80,7 +80,7 @@ pub struct FindArgs {
     pub words: Vec<OsString>,
 }
 
-/// As [`Walk`].
+/// Selects a [`Walk`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[allow(missing_docs)]
 pub enum Way {
@@ -104,7 +104,7 @@ impl From<Way> for Walk {
 }
 
 impl FindArgs {
-    /// What all options together mean for this query.
+    /// Returns the settings for this query.
     pub fn settings(&self, query: &Query, workers: usize, terminal: bool) -> Settings {
         let listed = self.ordered || (!self.unordered && !self.first && !terminal);
         let hunts = self.first || query.may_quit();
@@ -126,12 +126,12 @@ impl FindArgs {
         }
     }
 
-    /// Whether statistics are wanted.
+    /// Whether to collect statistics.
     pub fn counts(&self) -> bool {
         self.stats || self.json
     }
 
-    /// An option that the installed find cannot stand in for.
+    /// Returns a given option that the installed find lacks.
     pub fn own_option(&self) -> Option<&'static str> {
         let options =
             [(self.first, "--first"), (self.stop_on_error, "--stop-on-error"), (self.counts(), "--stats")];

@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
 
-/// Runs it.
+/// Runs `pelton find`.
 pub fn find(args: &FindArgs, color: When) -> Result<Ending, Failure> {
     let place = OutputTarget::prepare(args.output.as_deref())?;
     let terminal = std::io::stdout().is_terminal();
@@ -27,7 +27,7 @@ pub fn find(args: &FindArgs, color: When) -> Result<Ending, Failure> {
         Err(reason) => return Err(real(args, &reason)),
     };
     if !query.is_serial() {
-        // Commands that it runs inherit the limit.
+        // Child processes inherit the limit.
         limits::raise_descriptors();
     }
     signals::default_sigpipe();
@@ -42,7 +42,7 @@ pub fn find(args: &FindArgs, color: When) -> Result<Ending, Failure> {
     Ok(Ending::Status(report.status))
 }
 
-/// The query, if the arguments and what they are read in are modelled.
+/// Parses the query, if pelton supports it and the locale.
 fn read(args: &FindArgs, output_is_terminal: bool) -> Result<Query, Unmodelled> {
     let charset = patterns::use_locale();
     let utf8 = match charset.as_str() {
@@ -62,7 +62,7 @@ fn read(args: &FindArgs, output_is_terminal: bool) -> Result<Query, Unmodelled> 
     pelton_find::parse(&words, Surroundings { utf8, output_is_terminal, input_is_terminal })
 }
 
-/// The language of messages, if it is not English.
+/// Returns the locale of messages, unless English.
 fn foreign_language() -> Option<String> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let locale = set("LC_ALL").or_else(|| set("LC_MESSAGES")).or_else(|| set("LANG")).unwrap_or_default();
@@ -77,7 +77,8 @@ fn foreign_language() -> Option<String> {
     set("LANGUAGE").filter(|languages| !in_c && !languages.split(':').all(plain))
 }
 
-/// Becomes the installed find, which also says best what is wrong with its arguments. Returns only what kept it from that.
+/// Replaces this process with the installed find, which also reports bad arguments best. Returns only on
+/// failure.
 fn real(args: &FindArgs, reason: &Unmodelled) -> Failure {
     if let Some(word) = args.words.iter().find_map(|word| own_name(word)) {
         return Failure::new(format!("options of pelton stand before find's own: {word}"))
@@ -100,7 +101,7 @@ fn real(args: &FindArgs, reason: &Unmodelled) -> Failure {
     Failure::io(message, &error).with_status(1)
 }
 
-/// The name of an option of ours, if that is what a word is.
+/// Returns the name if the word is an option of pelton.
 fn own_name(word: &OsString) -> Option<&str> {
     const NAMES: [&str; 11] = [
         "--walk",

@@ -1,4 +1,4 @@
-//! Standard output and standard error, for several threads, unbuffered: workers hand in what is full.
+//! Standard output and standard error, shared by threads and unbuffered: workers write full buffers.
 
 use crate::failure::Failure;
 use crate::terminal;
@@ -8,13 +8,13 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::sync::{Mutex, PoisonError};
 
-/// Both.
+/// Both streams.
 pub struct Channels {
     stdout: Mutex<File>,
 }
 
 impl Channels {
-    /// A way to standard output past the standard library's buffer, which looks for lines.
+    /// Opens standard output without the standard library's line buffer.
     pub fn open() -> Result<Self, Failure> {
         let own = io::stdout().as_fd().try_clone_to_owned();
         let stdout = own.map_err(|error| Failure::io("cannot use standard output", &error).with_status(1))?;

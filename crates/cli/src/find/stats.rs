@@ -1,4 +1,4 @@
-//! `--stats`: what a search cost, how evenly the cores were used, and a line of time per worker.
+//! `--stats`: what a search cost, how evenly it used the cores, and a timeline per worker.
 
 use super::timeline;
 use pelton_find::{Event, Order, Report, Settings, Tally};
@@ -6,7 +6,7 @@ use pelton_report::units;
 use pelton_sys::wait::{self, Usage};
 use std::fmt::Write as _;
 
-/// Everything that is shown.
+/// The statistics of a search.
 pub struct Account<'a> {
     report: &'a Report,
     settings: &'a Settings,
@@ -14,7 +14,7 @@ pub struct Account<'a> {
 }
 
 impl<'a> Account<'a> {
-    /// Of a search that has just ended; `before` it, this process had used that.
+    /// Accounts for a finished search; `before` is the usage at its start.
     pub fn of(report: &'a Report, settings: &'a Settings, before: &Usage) -> Self {
         let mut usage = wait::own_usage();
         usage.user_ns = usage.user_ns.saturating_sub(before.user_ns);
@@ -26,7 +26,7 @@ impl<'a> Account<'a> {
         self.report.workers.iter().map(figure).sum()
     }
 
-    /// The CPU time of all workers as a share of what it were if each had used as much as the busiest.
+    /// The CPU time of all workers, relative to all being as busy as the busiest.
     fn evenness(&self) -> f64 {
         let most = self.report.workers.iter().map(|worker| worker.cpu_ns).max().unwrap_or(0);
         let workers = self.report.workers.len().max(1) as f64;
@@ -41,7 +41,7 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// For people.
+    /// Renders for people.
     pub fn text(&self, unicode: bool) -> String {
         let (report, usage) = (self.report, &self.usage);
         let cpu_ns = usage.user_ns + usage.sys_ns;
@@ -86,7 +86,7 @@ impl<'a> Account<'a> {
         text
     }
 
-    /// For programs.
+    /// Renders JSON.
     pub fn json(&self) -> String {
         let worker = |worker: &Tally| {
             let events: Vec<_> =

@@ -19,13 +19,13 @@ fn glyphs(unicode: bool) -> Glyphs {
     }
 }
 
-/// What the characters mean.
+/// Explains the characters.
 pub fn legend(unicode: bool) -> String {
     let Glyphs { runs, makes, waits, blocked } = glyphs(unicode);
     format!("{runs} runs   {makes} makes tasks   {waits} waits for tasks   {blocked} blocked on write")
 }
 
-/// A column shows what the worker did at its end; that it made a task, or was blocked, at any time in it.
+/// Draws the line. A column shows the state at its end, or a task made or a block at any time in it.
 pub fn line(events: &[(u64, Event)], wall_ns: u64, unicode: bool) -> String {
     let glyphs = glyphs(unicode);
     let end = |column: u64| wall_ns * (column + 1) / COLUMNS;

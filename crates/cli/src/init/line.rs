@@ -1,14 +1,14 @@
 //! Whether a line of an interactive shell means the same in `pelton run '…'`, where a new bash would run it.
 //!
-//! What only this shell has (variables that are not exported, functions, options, jobs) a new one lacks; so only lines are
-//! taken that use nothing of it. zsh and fish have grammars of their own: of theirs, only what all three read alike.
+//! A new shell lacks this shell's state (variables that are not exported, functions, options, jobs), so lines
+//! that use it are refused. zsh and fish have other grammars: only what all three parse alike is taken.
 
 use crate::manual::Completing;
 use pelton_syntax::{
     Command, Dialect, Reason, Redirect, RedirectKind, Simple, Stage, Word, WordPart, is_set_by_shell, parse,
 };
 
-/// What the shell says that it knows.
+/// The state that the shell reports.
 #[derive(Default)]
 pub struct Known {
     functions: Vec<String>,
@@ -16,7 +16,7 @@ pub struct Known {
     options: Vec<String>,
 }
 
-/// Options of shells that change what a line means, and that a new shell would not have.
+/// Shell options that change what a line means, and that a new shell would not have.
 const OPTIONS: [&str; 11] = [
     "dotglob",
     "failglob",
@@ -31,7 +31,7 @@ const OPTIONS: [&str; 11] = [
     "posix",
 ];
 
-/// Builtins that neither know nor change anything of their shell.
+/// Builtins that neither use nor change the state of the shell.
 const HARMLESS: [&str; 6] = ["[", "echo", "false", "printf", "test", "true"];
 
 impl Known {
@@ -53,10 +53,10 @@ impl Known {
     }
 }
 
-/// The text that a new bash is to run for this line, aliases expanded.
+/// Returns the text for a new bash to run, with aliases expanded.
 ///
 /// # Errors
-/// Why there is none, to follow 'because of'.
+/// The reason, to follow 'because of'.
 pub fn rewritten(
     line: &str,
     shell: Completing,
@@ -77,7 +77,7 @@ pub fn rewritten(
         return Err("`&`: jobs belong to this shell".into());
     }
     let mut text = line.to_owned();
-    // From the end, so that what is replaced moves nothing that is yet to be looked at.
+    // From the end, so that a replacement does not move the spans before it.
     for pipeline in
         script.items.iter().flat_map(|item| item.and_or.pipelines()).collect::<Vec<_>>().into_iter().rev()
     {
@@ -103,7 +103,7 @@ pub fn rewritten(
     Ok(text)
 }
 
-/// A line as one word of the shell.
+/// Quotes a line as one shell word.
 pub fn quoted(text: &str, shell: Completing) -> String {
     match shell {
         Completing::Fish => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
@@ -136,7 +136,7 @@ impl<'t> Judge<'t> {
     }
 }
 
-/// What stands for the command's name: nothing else, or what it is an alias of.
+/// Returns what replaces the command's name: the value of its alias, if any.
 fn command(name: &str, shell: Completing, known: &Known) -> Result<Option<String>, String> {
     let is_function = |name: &str| known.functions.iter().any(|function| function == name);
     let builtin =
@@ -161,7 +161,7 @@ fn command(name: &str, shell: Completing, known: &Known) -> Result<Option<String
     }
 }
 
-/// Whether nothing in the words is this shell's alone.
+/// Fails if a word depends on the state of this shell.
 fn plain_words(stage: &Stage, shell: Completing, exported: &dyn Fn(&str) -> bool) -> Result<(), String> {
     for part in stage.words().flat_map(|word| &word.parts) {
         match part {
@@ -183,7 +183,7 @@ fn plain_words(stage: &Stage, shell: Completing, exported: &dyn Fn(&str) -> bool
     Ok(())
 }
 
-/// Whether bash, zsh and fish read it alike.
+/// Fails unless all three parse it alike.
 fn alike(stage: &Stage, first: bool, last: bool) -> Result<(), String> {
     let bare = |c: char| c.is_ascii_alphanumeric() || "_./,:@+-".contains(c);
     let quoted = |c: char| !"\\!$`\n".contains(c);

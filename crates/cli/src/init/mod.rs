@@ -1,6 +1,6 @@
-//! `pelton init`: what an interactive shell evaluates once, to have completions and keys.
+//! `pelton init`: prints shell code for completions and key bindings.
 //!
-//! A key hands the line to `pelton line`, which says what to run in its place, or why it is better left alone.
+//! A key sends the line to `pelton line`, which prints the replacement, or why the line stays as it is.
 
 mod line;
 
@@ -47,7 +47,7 @@ pub struct LineArgs {
     pub line: String,
 }
 
-/// Prints the shell's own words.
+/// Prints the shell code.
 pub fn init(args: &InitArgs) -> Result<Ending, Failure> {
     let text = match args.shell {
         Completing::Bash => include_str!("bash.sh").to_owned(),
@@ -67,7 +67,7 @@ pub fn init(args: &InitArgs) -> Result<Ending, Failure> {
     Ok(Ending::Status(0))
 }
 
-/// Prints the line that stands for `args.line`; with the reason and status 1 if it had better stay as it is.
+/// Prints the replacement for `args.line`; or the reason to keep the line, with status 1.
 pub fn line(args: &LineArgs) -> Result<Ending, Failure> {
     let mut known = Vec::new();
     std::io::stdin()

@@ -1,4 +1,4 @@
-//! What the command line asks for, with paths and templates read.
+//! Interprets the command line: parses its paths and templates.
 
 use super::JsonArgs;
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ pub struct JsonPlan {
     pub header: Vec<u8>,
 }
 
-/// How it is shown.
+/// How to print it.
 #[derive(Clone)]
 pub enum Show {
     Lines,
@@ -30,7 +30,7 @@ pub enum Show {
 }
 
 impl Show {
-    /// How many levels a document may have if nobody says.
+    /// Returns the default limit on the nesting depth.
     pub fn max_depth(&self) -> usize {
         let is_path = |piece: &Piece| matches!(piece, Piece::Path);
         match self {
@@ -46,7 +46,7 @@ impl Show {
 }
 
 impl JsonPlan {
-    /// Reads it.
+    /// Parses `args`.
     pub fn of(args: &JsonArgs) -> Result<Self, Failure> {
         let (mut paths, mut files) = (Vec::new(), Vec::new());
         for word in &args.words {
@@ -60,7 +60,7 @@ impl JsonPlan {
         }
         let selects = !paths.is_empty();
         let show = show(args, selects)?;
-        // Records are values that are selected, if only documents.
+        // Without a path, each document is selected.
         if matches!(show, Show::Records { .. } | Show::Values { .. }) && !selects {
             paths.push(Vec::new());
         }
@@ -127,7 +127,7 @@ fn format(args: &JsonArgs, text: &str) -> Result<Show, Failure> {
     Ok(Show::Template { value, open, close })
 }
 
-/// A template with paths in it.
+/// Reads a template with paths.
 fn fields_of(args: &JsonArgs, pieces: Vec<Piece>) -> Result<Show, Failure> {
     if args.format_open.is_some() || args.format_close.is_some() {
         return Err(Failure::new(
@@ -163,7 +163,7 @@ fn records(columns: &[Vec<PathStep>], parts: Vec<OutputField>, shown: Shown) -> 
     Ok(Show::Records { fields, count: columns.len(), parts, shown })
 }
 
-/// Underlines what is wrong.
+/// Underlines the error.
 fn wrong(what: &str, text: &str, error: &PathError) -> Failure {
     let message = format!("this {what} cannot be read: {error}");
     let end = text[error.at..].chars().next().map_or(error.at, |next| error.at + next.len_utf8());

@@ -4,7 +4,7 @@ use super::page::{Block, Page};
 use super::sections::capitalised;
 use std::fmt::Write as _;
 
-/// The page, ending with a newline.
+/// Renders `page` with a final newline.
 pub fn render(page: &Page) -> String {
     let title = match page.section {
         1 if page.topic != "pelton" => format!("pelton {}", page.topic),
@@ -36,11 +36,11 @@ pub fn render(page: &Page) -> String {
     out
 }
 
-/// Words in which nothing becomes markup but what stands between backquotes.
+/// Escapes all markup except code spans between backquotes.
 fn text(words: &str) -> String {
     let mut out = String::new();
     for (at, piece) in words.split('`').enumerate() {
-        // An odd piece stands between two backquotes, if there is another one behind it.
+        // An odd piece is between two backquotes, if another one follows it.
         if at % 2 == 1 {
             _ = write!(out, "`{piece}`");
             continue;

@@ -1,5 +1,5 @@
-//! `pelton man` and `pelton completions`: what the command line is, told by the description that parses it and prints
-//! `--help`; so they cannot differ.
+//! `pelton man` and `pelton completions`: derived from the definition that parses the command line and prints
+//! `--help`, so they cannot differ from it.
 
 mod markdown;
 mod page;
@@ -62,7 +62,7 @@ pub struct CompletionsArgs {
     pub shell: Completing,
 }
 
-/// A shell that completes.
+/// A shell with completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[allow(missing_docs)]
 pub enum Completing {
@@ -100,7 +100,7 @@ pub fn completions(args: &CompletionsArgs) -> Result<Ending, Failure> {
     Ok(Ending::Status(0))
 }
 
-/// The same command line without what no help mentions.
+/// Removes what no help mentions from the command line.
 pub fn told(command: &clap::Command) -> clap::Command {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     clap::Command::new(command.get_name().to_owned())
@@ -109,7 +109,7 @@ pub fn told(command: &clap::Command) -> clap::Command {
         .subcommands(command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(told))
 }
 
-/// All pages there are.
+/// Returns all pages.
 fn pages() -> Vec<Page> {
     let mut command = Cli::command();
     command.build();

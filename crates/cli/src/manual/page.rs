@@ -1,10 +1,10 @@
-//! A page of the manual, before it is written for man(1) or as Markdown.
+//! A page of the manual, not yet rendered for man(1) or as Markdown.
 
 /// A page.
 pub struct Page {
-    /// What it is asked for by.
+    /// Its name as an argument.
     pub topic: String,
-    /// The manual's section: 1 commands, 5 formats, 7 everything else.
+    /// The manual section: 1 commands, 5 formats, 7 everything else.
     pub section: u8,
     /// One line.
     pub summary: String,
@@ -16,19 +16,19 @@ pub struct Page {
 pub enum Block {
     Heading(String),
     Paragraph(String),
-    /// Lines as they are.
+    /// Verbatim lines.
     Lines(Vec<String>),
-    /// Terms, and what there is to say of each.
+    /// Terms with their descriptions.
     Terms(Vec<(String, String)>),
 }
 
 impl Page {
-    /// Its name in the manual.
+    /// Returns its manual name.
     pub fn called(&self) -> String {
         if self.topic == "pelton" { self.topic.clone() } else { format!("pelton-{}", self.topic) }
     }
 
-    /// Its headings.
+    /// Returns its headings.
     #[cfg(test)]
     pub fn headings(&self) -> impl Iterator<Item = &str> {
         self.blocks.iter().filter_map(|block| match block {

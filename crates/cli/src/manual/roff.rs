@@ -3,7 +3,7 @@
 use super::page::{Block, Page};
 use ::roff::{Roff, bold, roman};
 
-/// The page, ending with a newline.
+/// Renders `page` with a final newline.
 pub fn render(page: &Page) -> String {
     let mut out = Roff::new();
     let called = page.called();
@@ -42,7 +42,7 @@ fn add(out: &mut Roff, block: &Block) {
     }
 }
 
-/// Without the backquotes that Markdown has around code.
+/// Removes the backquotes that Markdown has around code.
 fn plain(words: &str) -> String {
     words.replace('`', "")
 }

@@ -1,15 +1,15 @@
-//! Pages on what is written for programs, from the JSON schemas that the records' types give.
+//! Pages on the JSON formats, from the JSON schemas of the record types.
 
 use super::page::{Block, Page};
 use serde_json::{Map, Value};
 
-/// The record of a run.
+/// Makes the run record page.
 pub fn record() -> Page {
     let summary = "The fields of `pelton time --json`.";
     page("record", summary, "pelton time --schema", &pelton_report::schema())
 }
 
-/// The diagnosis.
+/// Makes the diagnosis page.
 pub fn diagnosis() -> Page {
     let summary = "The fields of `pelton doctor --json`.";
     page("diagnosis", summary, "pelton doctor --schema", &pelton_report::diagnosis::schema())
@@ -29,7 +29,7 @@ fn page(topic: &str, summary: &str, command: &str, schema: &Value) -> Page {
     Page { topic: topic.into(), section: 5, summary: summary.into(), blocks }
 }
 
-/// What there is to say of a type: its sentence, and its fields or what it may be.
+/// Describes a type: its sentence, then its fields or variants.
 fn described(schema: &Value) -> Vec<Block> {
     let mut blocks: Vec<Block> = sentence(schema).map(Block::Paragraph).into_iter().collect();
     if let Some(fields) = schema["properties"].as_object() {
@@ -56,7 +56,7 @@ fn terms(fields: &Map<String, Value>) -> Vec<(String, String)> {
     fields.iter().map(term).collect()
 }
 
-/// One of several forms of a type: a word, or an object with its fields.
+/// Describes one variant of a type: a word, or an object with its fields.
 fn choice(schema: &Value) -> Vec<(String, String)> {
     let said = sentence(schema).unwrap_or_default();
     match (&schema["const"], schema["enum"].as_array(), schema["properties"].as_object()) {
@@ -75,7 +75,7 @@ fn quoted(value: &Value) -> String {
     value.to_string()
 }
 
-/// A type in a word or two.
+/// Names a type briefly.
 fn kind(schema: &Value) -> String {
     if let Some(name) = schema["$ref"].as_str() {
         return name.rsplit('/').next().unwrap_or_default().to_owned();
@@ -106,7 +106,7 @@ fn kind(schema: &Value) -> String {
 
 fn sentence(schema: &Value) -> Option<String> {
     let text = schema["description"].as_str()?;
-    // The sentences are the types' documentation: links lead nowhere here.
+    // The sentences come from doc comments: links lead nowhere here.
     Some(
         text.replace("\n\n", " ")
             .replace('\n', " ")

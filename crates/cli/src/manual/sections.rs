@@ -1,9 +1,9 @@
-//! Reading the text below a verb's `--help`: sections, paragraphs, and lines that stand as they are.
+//! Parses the text below a verb's `--help`: sections, paragraphs, and verbatim lines.
 
 use super::page::Block;
 
-/// The text as blocks. A paragraph that begins with `Name:` begins a section of that name; indented lines stand as they
-/// are.
+/// Splits the text into blocks. A paragraph that begins with `Name:` begins a section; indented lines stay as
+/// they are.
 pub fn blocks(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     for paragraph in text.split("\n\n") {
@@ -20,7 +20,7 @@ pub fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// `Exit status: 0; …`, `Examples:` before lines.
+/// Splits off `Exit status: 0; …`, or `Examples:` before lines.
 fn titled(paragraph: &str) -> Option<(&str, &str)> {
     let (title, rest) = paragraph.split_once(':')?;
     let ends = rest.is_empty() || rest.starts_with([' ', '\n']);
@@ -30,7 +30,7 @@ fn titled(paragraph: &str) -> Option<(&str, &str)> {
     (ends && named).then(|| (title, rest.strip_prefix([' ', '\n']).unwrap_or(rest)))
 }
 
-/// Beginning with a capital.
+/// Capitalises the first letter.
 pub fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
@@ -49,7 +49,7 @@ fn body(text: &str, blocks: &mut Vec<Block>) {
             (false, _) => blocks.push(Block::Paragraph(line.trim().to_owned())),
         }
     }
-    // What follows is a paragraph of its own.
+    // The rest is a separate paragraph.
     if let Some(Block::Paragraph(text)) = blocks.last_mut() {
         text.push('\n');
     }

@@ -1,11 +1,11 @@
-//! Pages on what several verbs have in common.
+//! Pages on topics that several verbs share.
 
 use super::page::{Block, Page};
 use super::{sections, verbs};
 use clap::Command;
 use pelton_report::Format;
 
-/// The formats of a record.
+/// Makes the page on formats.
 pub fn formats() -> Page {
     let terms = Format::ALL.map(|format| (format.name().to_owned(), format.about().to_owned()));
     let blocks = vec![
@@ -27,7 +27,7 @@ pub fn formats() -> Page {
     Page { topic: "formats".into(), section: 7, summary, blocks }
 }
 
-/// The exit statuses of all verbs, as their own pages have them.
+/// Collects the exit statuses of all verbs from their pages.
 pub fn exit_status(command: &Command) -> Page {
     let of = |verb: &Command| {
         let after = verb.get_after_help().map(ToString::to_string).unwrap_or_default();

@@ -1,15 +1,15 @@
-//! A page for each verb, and one for all, from what clap was told.
+//! A page per verb, and one for all, from clap's definitions.
 
 use super::page::{Block, Page};
 use super::sections;
 use clap::{Arg, Command};
 
-/// The verbs that users are told of.
+/// Returns visible verbs except `help`.
 pub fn shown(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|verb| !verb.is_hide_set() && verb.get_name() != "help")
 }
 
-/// The page of pelton itself.
+/// Makes the page of pelton itself.
 pub fn whole(command: &Command) -> Page {
     let mut page = page(command);
     let verbs = shown(command).map(|verb| (verb.get_name().to_owned(), summary(verb)));
@@ -18,11 +18,11 @@ pub fn whole(command: &Command) -> Page {
     page
 }
 
-/// The page of a verb.
+/// Makes the page of a verb.
 pub fn page(command: &Command) -> Page {
     let mut blocks = vec![Block::Heading("Usage".into()), Block::Lines(vec![usage(command)])];
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
-    // Its first paragraph is the summary, which every page begins with.
+    // Every page begins with the summary, which is the first paragraph.
     let described = sections::blocks(about.split_once("\n\n").map_or("", |(_, rest)| rest));
     if described.iter().any(|block| !matches!(block, Block::Paragraph(text) if text.trim().is_empty())) {
         blocks.push(Block::Heading("Description".into()));
@@ -34,7 +34,7 @@ pub fn page(command: &Command) -> Page {
     Page { topic: command.get_name().into(), section: 1, summary: summary(command), blocks }
 }
 
-/// Its first sentence or two, as `--help` begins.
+/// Returns the first paragraph, as `--help` begins.
 fn summary(command: &Command) -> String {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let first = about.split("\n\n").next().unwrap_or_default();
@@ -46,7 +46,7 @@ fn usage(command: &Command) -> String {
     usage.trim_start_matches("Usage: ").trim().to_owned()
 }
 
-/// Arguments and options, under the headings that `--help` has them under.
+/// Lists arguments and options under their headings in `--help`.
 fn options(command: &Command) -> Vec<Block> {
     let listed: Vec<&Arg> = command.get_arguments().filter(|arg| !arg.is_hide_set()).collect();
     let heading = |arg: &Arg| match arg.get_help_heading() {
@@ -71,7 +71,7 @@ fn options(command: &Command) -> Vec<Block> {
     blocks
 }
 
-/// `-r, --runs N`.
+/// Formats `-r, --runs N`.
 fn term(arg: &Arg) -> String {
     let names =
         [arg.get_short().map(|short| format!("-{short}")), arg.get_long().map(|long| format!("--{long}"))];
@@ -95,7 +95,7 @@ fn value(arg: &Arg) -> String {
     format!("{}{}", names.join(" "), if many { "…" } else { "" })
 }
 
-/// What `--help` says of it, its values and its default.
+/// Returns the help, values and default of an argument.
 fn said(arg: &Arg) -> String {
     let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string).unwrap_or_default();
     let mut text = help.replace("\n\n", " ").replace('\n', " ");

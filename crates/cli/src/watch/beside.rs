@@ -1,4 +1,4 @@
-//! The same view beside a run of `pelton time --live`.
+//! The live view next to a run of `pelton time --live`.
 
 use super::screen::Screen;
 use crate::args::When;
@@ -8,18 +8,19 @@ use pelton_report::live::{self, View};
 use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 
-/// Between two lines where nothing is redrawn, in nanoseconds.
+/// The interval of lines that are not redrawn, in nanoseconds.
 const EVERY_NS: u64 = 1_000_000_000;
 
 static BESIDE: Mutex<Beside> = Mutex::new(Beside { screen: None, said_ns: 0 });
 
-/// What is on the terminal of standard error.
+/// The state of the view on standard error.
 struct Beside {
     screen: Option<Screen>,
     said_ns: u64,
 }
 
-/// Shows how it goes; with nothing to show, gives the terminal back. It is not taken if the pipeline prints there too.
+/// Shows the progress; `None` restores the terminal. The screen is not taken if the pipeline prints there
+/// too.
 pub fn beside(now: Option<&Snapshot>) {
     let mut beside = BESIDE.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(now) = now else {

@@ -1,4 +1,4 @@
-//! `pelton watch`: what already runs, live.
+//! `pelton watch`: running pipelines, live.
 
 mod beside;
 mod screen;
@@ -60,10 +60,10 @@ pub struct WatchArgs {
     pub json: bool,
 }
 
-/// Between two samples.
+/// The sampling interval.
 const SAMPLE: Duration = Duration::from_millis(20);
 
-/// Watches until that ends, or the user does.
+/// Watches until the pipelines end or the user quits.
 pub fn watch(args: &WatchArgs, color: When) -> Result<Ending, Failure> {
     let scope = scope(args)?;
     signals::default_sigpipe();
@@ -94,7 +94,7 @@ pub fn watch(args: &WatchArgs, color: When) -> Result<Ending, Failure> {
     }
 }
 
-/// A snapshot as a line, or lines.
+/// Renders a snapshot as lines.
 pub fn shown(now: &Snapshot, json: bool, color: When) -> String {
     if json {
         return pelton_report::compact(now);

@@ -1,4 +1,4 @@
-//! The screen that is redrawn in place, and its keys.
+//! The full-screen view, redrawn in place, and its keys.
 
 use super::SAMPLE;
 use crate::Ending;
@@ -18,20 +18,21 @@ use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// The fastest and the slowest pace.
+/// The shortest and longest redraw interval.
 const PACES_NS: [u64; 2] = [100_000_000, 10_000_000_000];
 
-/// The terminal while it is a screen: the picture that was there comes back when this goes.
+/// A terminal in full-screen mode. Dropping it restores the previous screen.
 pub struct Screen {
     out: File,
     before: Option<Termios>,
 }
 
 impl Screen {
-    /// Takes the terminal behind `out`; with `keys`, they are read one by one from standard input, if that is one.
+    /// Takes the terminal behind `out`. With `keys`, reads single keys from standard input if that is a
+    /// terminal.
     ///
     /// # Errors
-    /// If there are no descriptors left.
+    /// If no descriptors are left.
     pub fn take(out: impl AsFd, keys: bool) -> std::io::Result<Self> {
         let out = File::from(out.as_fd().try_clone_to_owned()?);
         let stdin = std::io::stdin();
@@ -39,7 +40,7 @@ impl Screen {
         if let Some(before) = &before {
             let mut raw = before.clone();
             raw.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
-            // If it stays as it is, keys arrive with Enter.
+            // On failure, keys arrive with Enter.
             let _ = termios::tcsetattr(&stdin, OptionalActions::Now, &raw);
         }
         let screen = Screen { out, before };
@@ -47,7 +48,7 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Draws a picture as large as the terminal is now.
+    /// Draws a screen in the terminal's current size.
     pub fn show(&self, now: &Snapshot, view: &View, color: When) {
         let size = termios::tcgetwinsize(&self.out).ok();
         let height = size.map_or(24, |size| usize::from(size.ws_row)).max(4);
@@ -56,12 +57,12 @@ impl Screen {
         self.draw(&live::screen(now, view, &look, height));
     }
 
-    /// A terminal that is gone is noticed when its keys are read.
+    /// Ignores errors: a lost terminal shows when keys are read.
     fn write(&self, text: &str) {
         let _ = (&self.out).write_all(text.as_bytes());
     }
 
-    /// Draws lines from the top, in one go.
+    /// Draws lines from the top, in one write.
     fn draw(&self, lines: &[String]) {
         let mut text = String::from("\x1b[?2026h\x1b[H");
         for (i, line) in lines.iter().enumerate() {
@@ -82,14 +83,14 @@ impl Drop for Screen {
     }
 }
 
-/// What a key asks for.
+/// What a key requests.
 #[derive(Debug, PartialEq, Eq)]
 enum Key {
     Quit,
     Redraw,
 }
 
-/// Keys, as the bytes of a terminal.
+/// Handles keys, as terminal bytes.
 fn press(keys: &[u8], view: &mut View, every_ns: &mut u64) -> Option<Key> {
     let mut asked = None;
     let mut rest = keys;
@@ -124,7 +125,7 @@ fn press(keys: &[u8], view: &mut View, every_ns: &mut u64) -> Option<Key> {
     asked
 }
 
-/// Redraws until the user, the end or `end_ns` comes.
+/// Redraws until the user quits, all pipelines end, or `end_ns`.
 pub fn run(
     live: &mut Live,
     every_ns: u64,
@@ -172,7 +173,7 @@ pub fn run(
     }
 }
 
-/// Keys that were pressed, if standard input is a terminal and there are any.
+/// Reads the pressed keys, if standard input is a terminal and there are any.
 fn pressed() -> Option<Vec<u8>> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() || !pelton_sys::pipe::is_readable_within(stdin.as_fd(), Duration::ZERO) {

@@ -1,4 +1,4 @@
-//! Chromium without a window, driven through chromedriver: the WebDriver protocol is JSON over HTTP, so a socket does.
+//! Headless Chromium, driven through chromedriver: WebDriver is JSON over HTTP, so a socket suffices.
 
 use base64::Engine as _;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts it, or says what is missing.
+    /// Starts it, or returns what is missing.
     pub fn start(width: u32, height: u32) -> Result<Self, String> {
         let mut command = Command::new("chromedriver");
         command.args(["--port=0"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -37,7 +37,7 @@ impl Browser {
         Ok(browser)
     }
 
-    /// One request; the `value` of its answer.
+    /// Sends a request; returns its `value`.
     fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
         let body = body.to_string();
         let head = format!(
@@ -71,24 +71,24 @@ impl Browser {
         value
     }
 
-    /// Shows a file.
+    /// Opens a file.
     pub fn open(&self, path: &std::path::Path) {
         self.tell("/url", &json!({"url": format!("file://{}", path.display())}));
     }
 
-    /// What an expression of JavaScript is in the page.
+    /// Evaluates a JavaScript expression in the page.
     pub fn value(&self, expression: &str) -> Value {
         self.tell("/execute/sync", &json!({"script": format!("return {expression}"), "args": []}))
     }
 
-    /// Types a key.
+    /// Presses a key.
     pub fn key(&self, key: &str) {
         let press = |kind: &str| json!({"type": kind, "value": key});
         let actions = json!([press("keyDown"), press("keyUp")]);
         self.tell("/actions", &json!({"actions": [{"type": "key", "id": "keyboard", "actions": actions}]}));
     }
 
-    /// Moves the pointer, and clicks there if asked to.
+    /// Moves the pointer, and clicks there if `click`.
     pub fn point(&self, x: i64, y: i64, click: bool) {
         let mut actions = vec![json!({"type": "pointerMove", "duration": 0, "x": x, "y": y})];
         if click {
@@ -97,20 +97,20 @@ impl Browser {
         self.tell("/actions", &json!({"actions": [{"type": "pointer", "id": "mouse", "actions": actions}]}));
     }
 
-    /// Turns the wheel there; down is more than 0.
+    /// Turns the wheel; a positive `by` is down.
     pub fn wheel(&self, x: i64, y: i64, by: i64) {
         let turn = json!({"type": "scroll", "x": x, "y": y, "deltaX": 0, "deltaY": by});
         self.tell("/actions", &json!({"actions": [{"type": "wheel", "id": "wheel", "actions": [turn]}]}));
     }
 
-    /// What the user prefers: `dark` or `light`.
+    /// Sets the colour scheme: `dark` or `light`.
     pub fn prefers(&self, scheme: &str) {
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
         let command = json!({"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}});
         self.tell("/goog/cdp/execute", &command);
     }
 
-    /// What the page has said on the console that is no mere information.
+    /// Returns the page's console messages above the level of information.
     pub fn messages(&self) -> Vec<Value> {
         let log = self.tell("/se/log", &json!({"type": "browser"}));
         let said = log.as_array().cloned().unwrap_or_default();

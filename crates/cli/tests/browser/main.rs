@@ -1,7 +1,7 @@
-//! The page of `pelton time --html` in a real browser: it draws, tells, zooms, prints, and complains of nothing.
+//! The page of `pelton time --html` in a real browser: it draws, responds, zooms, prints, and logs no error.
 //!
-//! Skipped, and it says so, where there is no chromium and chromedriver: they are large, so `cargo xtask test` does not
-//! install them. `cargo xtask pictures` does, runs this, and keeps the pictures.
+//! Skipped with a message if chromium or chromedriver is missing: they are large, so `cargo xtask test` does
+//! not install them. `cargo xtask pictures` does, runs this, and keeps the pictures.
 #![allow(clippy::print_stdout, reason = "a test that is skipped says why")]
 
 mod driver;
@@ -12,10 +12,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A pipeline with some of everything: work, waiting for input and for room, a stage that blocks.
+/// A pipeline with all kinds of states: work, waits for input and for room, a stage that blocks.
 const PIPELINE: &str = "seq 600000 | sed 's/7/seven/g' | sort | uniq -c | sort -rn | head -n 1";
 
-/// The browser, if there is one.
+/// Starts a browser, if any.
 fn browser() -> Option<Browser> {
     match Browser::start(1280, 860) {
         Ok(browser) => Some(browser),
@@ -30,7 +30,7 @@ fn browser() -> Option<Browser> {
 
 fn page(dir: &Path) -> PathBuf {
     let page = dir.join("run.html");
-    // Pictures are of what users get.
+    // The pictures show what users get.
     let pelton = std::env::var_os("PELTON_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_pelton").into());
     let mut command = Command::new(pelton);
     let out =
@@ -39,7 +39,7 @@ fn page(dir: &Path) -> PathBuf {
     page
 }
 
-/// Keeps a picture, if somebody wants it.
+/// Keeps a picture, if requested.
 fn keep(name: &str, bytes: &[u8]) {
     if let Some(dir) = std::env::var_os("PELTON_PICTURES") {
         fs::write(Path::new(&dir).join(name), bytes).unwrap();
@@ -50,7 +50,7 @@ fn number(value: Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
-/// How many points of the drawing have this colour of the page's.
+/// Counts the drawing's pixels of this colour of the page.
 fn points(browser: &Browser, color: &str) -> f64 {
     number(browser.value(&format!(
         "(() => {{
@@ -66,7 +66,7 @@ fn points(browser: &Browser, color: &str) -> f64 {
     )))
 }
 
-/// The place of a stage's bar on the screen, so far along its row; 0 to 1.
+/// Returns the screen position at the fraction `along` of a stage's bar.
 fn place(browser: &Browser, stage: usize, along: f64) -> (i64, i64) {
     let row = format!("rows.find(row => row.stage && row.number === {stage})");
     let box_ = "canvas.getBoundingClientRect()";
@@ -140,7 +140,7 @@ fn it_is_dark_or_light(browser: &Browser) {
     assert_eq!(dark(), true);
     browser.key("d");
     browser.prefers("dark");
-    // The page hears of it with the next frame.
+    // The page is notified with the next frame.
     let heard = (0..200).any(|_| dark() == true || browser.picture().is_empty());
     assert!(heard, "as the system prefers it");
     let (x, y) = place(browser, 3, 0.6);

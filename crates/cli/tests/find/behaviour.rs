@@ -1,11 +1,11 @@
-//! What stories tell better than chance: ends, options of our own, deep and wide trees, terminals.
+//! Cases that random queries miss: early ends, pelton's options, deep and wide trees, terminals.
 
 use super::{Said, ours, real, run, tree, words};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Directories of directories: `wide` in each, `deep` levels, a file in each of the last.
+/// Nests directories: `wide` in each, `deep` levels, a file in each of the last.
 fn nest(dir: &Path, wide: usize, deep: usize) {
     for number in 0..wide {
         let inner = dir.join(format!("d{number}"));
@@ -96,7 +96,7 @@ fn the_first_error_ends_it_if_asked() {
     }
 }
 
-/// GNU find takes more than 10,000 entries by their numbers, but on file systems of some kinds only where it follows links.
+/// GNU find sorts more than 10,000 entries by inode number; on some file systems only if it follows links.
 #[test]
 fn many_entries_come_in_the_order_of_the_real_one() {
     let (in_memory, on_disk) = (tree::place(), tempfile::tempdir().expect("a directory"));
@@ -146,7 +146,7 @@ fn a_chain_of_directories_deeper_than_any_path() {
             .expect("it runs")
             .success()
     );
-    // Few descriptors: directories are closed on the way down, and opened again on the way up.
+    // Few descriptors: directories are closed on the way down, and reopened on the way up.
     let limited = |program: &str, options: &str, rest: &str| {
         let line = format!("ulimit -n 40; exec {program} {options} {rest}");
         run(Path::new("bash"), &[b"-c".to_vec(), line.into_bytes()], dir.path(), "C")
@@ -174,7 +174,7 @@ fn few_descriptors_suffice_for_wide_trees() {
 
 #[test]
 fn many_entries_in_one_directory_keep_their_order() {
-    // On a disk, where GNU find takes entries by their numbers, and in memory, where it does not.
+    // On a disk, where GNU find sorts entries by inode number, and in memory, where it does not.
     for dir in [tree::place(), tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")] {
         let script = "mkdir many; cd many; seq 12000 | xargs touch; mkdir d1 d2; touch d1/f d2/f; chmod a+rx .. ../many";
         assert!(
@@ -254,7 +254,7 @@ fn output_that_nobody_can_take() {
     assert!(matches!(&said.stdout[..], b"141\n" | b"0\n") && said.stderr.is_empty(), "{said:?}");
 }
 
-/// Whatever ends a search, its threads have ended when it has, and it does end.
+/// However a search ends, it ends, and leaves no threads.
 fn stop(times: usize) {
     let dir = tree::place();
     nest(dir.path(), 5, 4);
@@ -285,7 +285,7 @@ fn ten_thousand_stops_leave_nothing_running() {
     stop(10_000);
 }
 
-/// What lies in it can be listed, but not be reached.
+/// Its entries can be listed, but not accessed.
 #[test]
 fn a_directory_that_can_be_read_but_not_searched() {
     let dir = tree::place();

@@ -7,7 +7,7 @@ mod tree;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// What a program said, and its status.
+/// The output and status of a program.
 #[derive(Debug, PartialEq, Eq)]
 struct Said {
     stdout: Vec<u8>,
@@ -22,7 +22,7 @@ impl From<Output> for Said {
 }
 
 impl Said {
-    /// With lines in an order that does not depend on who found them.
+    /// Sorts the lines, whose order depends on the threads.
     fn sorted(mut self) -> Self {
         self.stdout = sorted(&self.stdout);
         self.stderr = sorted(&self.stderr);
@@ -36,7 +36,7 @@ fn sorted(text: &[u8]) -> Vec<u8> {
     lines.concat()
 }
 
-/// Runs a program in `dir`. Nobody may do less than root: if we are, it runs as nobody.
+/// Runs a program in `dir`, as nobody if we are root, since permissions do not bind root.
 fn run(program: &Path, words: &[Vec<u8>], dir: &Path, locale: &str) -> Said {
     use std::os::unix::ffi::OsStrExt;
     let words = words.iter().map(|word| std::ffi::OsStr::from_bytes(word));

@@ -1,4 +1,4 @@
-//! Random trees and random expressions. Bounded here; as many as one likes with
+//! Random trees and random expressions. Few here; as many as you like with
 //!
 //! ```sh
 //! PELTON_FUZZ_CASES=20000 PELTON_SEED=7 cargo test -p pelton --test find random
@@ -85,7 +85,7 @@ fn query(random: &mut Random) -> Vec<Vec<u8>> {
         );
     }
     if words.iter().any(|word| word == "..//.") {
-        // What stands beside the tree is nobody's business.
+        // Files beside the tree do not matter.
         words.retain(|word| word != "..//.");
     }
     for _ in 0..random.below(3) {
@@ -158,7 +158,7 @@ fn test(words: &mut Vec<String>, random: &mut Random) {
             with("-size", number(random, &[0, 1, 2, 3, 512, 1024]) + unit);
         }
         10 => {
-            // Not -0: the last second, which is over when the second one looks.
+            // Not -0: the last second may be over before the second find looks.
             let days = ["0", "+0", "1", "-1", "+1", "2", "-2", "+2", "-3", "7", "+7"];
             with(random.of::<&str>(&["-mtime", "-atime"]), (*random.of(&days)).into());
         }
@@ -178,7 +178,7 @@ fn test(words: &mut Vec<String>, random: &mut Random) {
             (*random.of(&["root", "0", "nobody", "12345"])).into(),
         ),
         17 => with(random.of::<&str>(&["-lname", "-ilname"]), (*random.of(PATTERNS)).into()),
-        // The real one opens it, and waits for ever if it is a FIFO.
+        // GNU find opens the file, and would block on a FIFO.
         18 => with("-samefile", (*random.of(&[".", "..", "self"])).into()),
         _ => words.push((*random.of(&["-true", "-false"])).into()),
     }
@@ -202,11 +202,11 @@ fn shown(words: &[Vec<u8>]) -> String {
     words.iter().map(|word| format!("'{}' ", word.escape_ascii())).collect()
 }
 
-/// Both say the same: in order, and, unless something ends the search early, as a set in every other way.
+/// Asserts equal results: in order, and, unless the search may end early, as a set with `--unordered`.
 fn compare(dir: &Path, words: &[Vec<u8>], random: &mut Random) -> u64 {
     let locale = *random.of(&["C", "C.UTF-8", "C.UTF-8", "en_US.UTF-8"]);
-    // In which order the real one asks what is not asked of names is its own estimate, so that it may or may not open what may
-    // not be opened, to see whether it is empty.
+    // GNU find orders tests by estimated cost, so whether it opens an unreadable entry to see if it is empty
+    // may differ.
     let once = |mut said: Said| {
         if words.iter().any(|word| word == b"-empty") {
             (said.stderr, said.status) = (Vec::new(), None);
@@ -239,7 +239,7 @@ fn compare(dir: &Path, words: &[Vec<u8>], random: &mut Random) -> u64 {
     2
 }
 
-/// Lines that only one of them has; all, if that is but their order.
+/// Returns lines that only one has, and the first line that differs.
 fn difference(expected: &Said, found: &Said) -> String {
     let mut told = format!("status {:?}, ours {:?}\n", expected.status, found.status);
     for (name, a, b) in
@@ -272,11 +272,11 @@ fn random_queries_of_random_trees() {
     while done < wanted {
         let mut random = Random::new(seed);
         let dir = tree::place();
-        // With a directory around it, to which links may lead.
+        // Links may lead to the directory around it.
         let root = dir.path().join("root");
         std::fs::create_dir(&root).expect("made");
         tree::fill(&root, &mut random);
-        // Reading a directory or a link for the first time changes when it was read.
+        // The first read of a directory or link changes its access time.
         real(&super::words("-lname nosuch"), &root, "C");
         for _ in 0..PER_TREE.min(wanted - done) {
             let words = query(&mut random);
@@ -286,7 +286,7 @@ fn random_queries_of_random_trees() {
             match compared {
                 Ok(count) => done += count,
                 Err(reason) => {
-                    // The tree is kept to be looked at.
+                    // Keep the tree for inspection.
                     let kept = dir.keep();
                     eprintln!("seed {seed}; the tree is {}", kept.display());
                     std::panic::resume_unwind(reason);
@@ -299,7 +299,7 @@ fn random_queries_of_random_trees() {
     println!("{}", campaign::tally("find", &[("compared", done)]));
 }
 
-/// So that it can be removed by who is not root.
+/// Makes it removable without root.
 fn open_up(dir: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let _ = std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755));

@@ -1,4 +1,4 @@
-//! Random trees: links that loop, names that nobody likes, directories that may not be read.
+//! Random trees: links that loop, odd names, unreadable directories.
 
 use pelton_testkit::{Random, make_fifo};
 use std::ffi::OsStr;
@@ -36,7 +36,7 @@ const NAMES: &[&[u8]] = &[
 
 const TARGETS: &[&[u8]] = &[b"a", b"b", b"nowhere", b".", b"..", b"../a", b"self", b"A.c", b"ab/a", b"x"];
 
-/// A directory in memory if there is one, open to everybody.
+/// A directory, in memory if possible, open to everybody.
 pub fn place() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let dir = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }
@@ -50,7 +50,7 @@ pub fn fill(dir: &Path, random: &mut Random) {
     let mut closed = Vec::new();
     directory(dir, random, 4, &mut closed);
     symlink("self", dir.join("self")).expect("link");
-    // When all is made: nothing could be made in them.
+    // Last: nothing can be created in them later.
     for (path, mode) in closed {
         fs::set_permissions(path, Permissions::from_mode(mode)).expect("mode");
     }
@@ -87,7 +87,7 @@ fn file(path: &Path, random: &mut Random) {
     file.set_len(*random.of(&[0, 0, 1, 511, 512, 513, 1024, 1025, 5000, 2_000_000])).expect("sized");
     let mode = *random.of(&[0o644, 0o600, 0o755, 0o4755, 0o2711, 0o444, 0o1666]);
     file.set_permissions(Permissions::from_mode(mode)).expect("mode");
-    // Half a unit away from every border, in minutes and in days.
+    // Half a unit away from every limit, in minutes and in days.
     let minutes = 30 + 60 * random.of(&[0u64, 1, 2, 5, 59, 60 * 12, 60 * 36, 60 * 60, 60 * 24 * 7 + 60 * 3]);
     let time = SystemTime::now() - Duration::from_secs(minutes);
     file.set_times(FileTimes::new().set_accessed(time).set_modified(time)).expect("times");

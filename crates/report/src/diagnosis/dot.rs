@@ -1,4 +1,5 @@
-//! A diagnosis as a wait-for graph in the language of Graphviz' dot: an arrow leads from who waits to who could end it.
+//! A diagnosis as a wait-for graph in Graphviz' dot language: an arrow leads from a waiter to what could end
+//! its wait.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -57,7 +58,7 @@ fn label(wait: &Wait) -> String {
     }
 }
 
-/// Within the quotes of dot.
+/// Escapes a quoted string of dot.
 fn quoted(words: &str) -> String {
     text::printable(words, true).replace('\\', "\\\\").replace('"', "\\\"")
 }

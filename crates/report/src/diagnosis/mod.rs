@@ -1,4 +1,4 @@
-//! Showing a [`record::Diagnosis`](pelton_record::Diagnosis): for people, as JSON, as a graph.
+//! Renders a [`record::Diagnosis`](pelton_record::Diagnosis): as text, as JSON, as a graph.
 
 mod dot;
 mod prose;
@@ -9,12 +9,12 @@ use serde_json::Value;
 pub use dot::render as dot;
 pub use prose::render as prose;
 
-/// The diagnosis as JSON.
+/// Renders as JSON.
 pub fn json(diagnosis: &Diagnosis) -> String {
     crate::formats::json::pretty(diagnosis)
 }
 
-/// The JSON Schema of a diagnosis.
+/// Returns the JSON Schema.
 pub fn schema() -> Value {
     schemars::schema_for!(Diagnosis).to_value()
 }

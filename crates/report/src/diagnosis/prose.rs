@@ -1,4 +1,4 @@
-//! A diagnosis for people: a paragraph per finding, the gravest first.
+//! A diagnosis for people: a paragraph per finding, the most severe first.
 //!
 //! ```text
 //! DEAD  python3 (4711) is deadlocked: …
@@ -19,10 +19,10 @@ use crate::{
 
 /// Sentences longer than this are hard to follow from line to line, however wide the terminal is.
 const READABLE: usize = 100;
-/// Waits shown of one finding, at most, unless all are asked for.
+/// The most waits shown per finding, unless `all` is set.
 const WAITS: usize = 12;
 
-/// Shows `diagnosis`.
+/// Renders `diagnosis`.
 pub fn render(diagnosis: &Diagnosis, style: &Style) -> String {
     let mut lines: Vec<Pieces> = Vec::new();
     for finding in &diagnosis.findings {
@@ -90,7 +90,7 @@ fn progress(finding: &Finding) -> Option<String> {
     }
 }
 
-/// A time that is only known roughly.
+/// Formats an approximate time.
 fn about(ns: u64) -> String {
     let s = ns as f64 / 1e9;
     match s {
@@ -101,7 +101,7 @@ fn about(ns: u64) -> String {
     }
 }
 
-/// What is told of those that no finding is about.
+/// Summarises the processes without a finding.
 fn rest(diagnosis: &Diagnosis) -> Vec<String> {
     let mut all = Vec::new();
     match (diagnosis.processes_idle, diagnosis.findings.is_empty()) {

@@ -16,16 +16,16 @@
 //! | `bottleneck` | `true` for the stage that sets the pace |
 //! | `stands_for` … `handed_over` | of `pelton run --stats`: how many stages the row stands for, which native pass of its pipeline it ran in, from 1, the rewrites that made it, and whether the real command took over |
 //!
-//! Lines end in LF where the RFC says CRLF: every reader takes both, and `awk -F,` keeps no carriage return in the
-//! last field. Texts of the user's are made harmless, as in the table: controls and invisible characters are written out,
-//! and a `'` stands before what a spreadsheet would take for a formula (OWASP, 'CSV Injection'). As they are they stand
-//! in the JSON.
+//! Lines end in LF where the RFC says CRLF: every reader accepts both, and `awk -F,` keeps no carriage return
+//! in the last field. The user's text is made safe, as in the table: control and invisible characters are
+//! escaped, and a `'` precedes what a spreadsheet would take for a formula (OWASP, 'CSV Injection'). JSON has
+//! the original text.
 
 use pelton_record::{Cost, End, How, Run, Stage, Waits};
 
 use crate::{lines, spread, text};
 
-/// Shows `run` as CSV.
+/// Renders `run` as CSV.
 pub fn render(run: &Run) -> String {
     let mut out = line(FIELDS.iter().map(|(name, _)| (*name).to_owned()));
     for row in rows(run) {
@@ -34,12 +34,12 @@ pub fn render(run: &Run) -> String {
     out
 }
 
-/// A stage with its place, or the whole run.
+/// A stage, or the whole run.
 struct Row<'a> {
     place: Option<(usize, usize)>,
     stage: Option<&'a Stage>,
     cost: Cost,
-    /// Its cost is that of a process, or of several: all of its counters mean something.
+    /// Whether all counters of its cost are meaningful: it is the cost of whole processes.
     is_process: bool,
     status: i32,
     spreads: [Option<u64>; 3],
@@ -75,7 +75,7 @@ fn rows(run: &Run) -> Vec<Row<'_>> {
 
 type Field = fn(&Row<'_>) -> Option<String>;
 
-/// The header, and where each field comes from.
+/// Each column's name and source.
 const FIELDS: &[(&str, Field)] = &[
     ("pipeline", |row| row.place.map(|(pipeline, _)| pipeline.to_string())),
     ("stage", |row| row.place.map(|(_, stage)| stage.to_string())),
@@ -125,12 +125,12 @@ const FIELDS: &[(&str, Field)] = &[
     ("handed_over", |row| native(row).map(|(_, _, handed_over)| handed_over.to_string())),
 ];
 
-/// The cost, if all of its counters mean something.
+/// Returns the cost, if all its counters have meaning.
 fn process<'r>(row: &'r Row<'_>) -> Option<&'r Cost> {
     row.is_process.then_some(&row.cost)
 }
 
-/// The pass, the rewrites, and whether the real command took over.
+/// Returns pass and rewrites, and whether the real command took over.
 fn native<'a>(row: &Row<'a>) -> Option<(usize, &'a [String], bool)> {
     match &row.stage?.how {
         How::Native { pass, rules, handed_over, .. } => Some((*pass, rules, *handed_over)),
@@ -142,7 +142,7 @@ fn waits<'a>(row: &Row<'a>) -> Option<&'a Waits> {
     row.stage?.waits.as_ref()
 }
 
-/// A text that no terminal obeys, and no spreadsheet.
+/// Makes text safe for terminals and spreadsheets.
 pub(crate) fn harmless(text: &str) -> String {
     const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
     let shown = text::printable(text, true);
@@ -153,7 +153,7 @@ fn line(fields: impl Iterator<Item = String>) -> String {
     fields.map(quoted).collect::<Vec<_>>().join(",") + "\n"
 }
 
-/// The field in quotes if anything in it would end it. Blanks at its ends count too: some readers trim them.
+/// Quotes a field that contains a delimiter. Leading or trailing blanks count too: some readers trim them.
 fn quoted(field: String) -> String {
     let bare = !field.contains([',', '"', '\n', '\r']) && field.trim_matches(' ') == field;
     if bare { field } else { format!("\"{}\"", field.replace('"', "\"\"")) }

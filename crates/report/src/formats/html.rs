@@ -1,6 +1,6 @@
-//! One page that needs no network: the timeline of every stage, its rates and its pipe under it, the table, the verdict.
+//! One self-contained page: the timeline of every stage with its rates and its pipe, the table, the verdict.
 //!
-//! `timeline.html` draws it; the figures stand in it as JSON.
+//! `timeline.html` draws it, from figures embedded as JSON.
 
 use pelton_record::{Pipeline, Run, Slice, Stage};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::text;
 
 const PAGE: &str = include_str!("timeline.html");
 
-/// Shows `run` as a page; what its only row has inside comes from `whole`.
+/// Renders `run` as a page; tables about its only row come from `whole`.
 pub fn render(run: &Run, whole: &Run) -> String {
     let style = Style { width: Some(132), color: false, unicode: true, all: false };
     let data = json!({
@@ -18,7 +18,7 @@ pub fn render(run: &Run, whole: &Run) -> String {
         "bottleneck": run.verdict.bottleneck.as_ref().map(|found| [found.pipeline, found.stage]),
         "pipelines": run.pipelines.iter().map(pipeline).collect::<Vec<_>>(),
     });
-    // Without this character nothing can end the script element, or begin a comment in it.
+    // Without `<`, nothing can end the script element or begin a comment in it.
     let data = super::json::compact(&data).trim_end().replace('<', "\\u003c");
     filled(&[
         ("title", shown(&run.text)),
@@ -28,7 +28,7 @@ pub fn render(run: &Run, whole: &Run) -> String {
     ])
 }
 
-/// The page with its blanks filled in. What is filled in is not looked at again.
+/// Fills in the page's placeholders. Values are not expanded again.
 fn filled(values: &[(&str, String)]) -> String {
     let mut out = String::new();
     let mut rest = PAGE;
@@ -75,7 +75,7 @@ fn stage(stage: &Stage) -> Value {
     })
 }
 
-/// A text of the user's.
+/// Makes user text safe.
 fn shown(text: &str) -> String {
     escaped(&text::printable(text, true))
 }

@@ -1,8 +1,8 @@
 //! JSON: the record itself, indented, in the order in which the record declares its fields.
 //!
-//! What the fields mean is in the record's documentation and in [`schema`]. Characters that a terminal would obey
-//! are escaped, all of them, and those that are not seen or turn the line round: JSON asks for that only below U+0020,
-//! but U+009B starts an escape sequence as well. Who reads the JSON gets the text as it is.
+//! The record's documentation and [`schema`] describe the fields. All control, invisible and bidirectional
+//! characters are escaped: JSON requires that only below U+0020, but U+009B starts an escape sequence too. A
+//! JSON reader gets the original text.
 
 use std::fmt::Write as _;
 
@@ -12,33 +12,34 @@ use serde_json::Value;
 
 use crate::text;
 
-/// Shows `run` as JSON.
+/// Renders `run` as JSON.
 pub fn render(run: &Run) -> String {
     pretty(run)
 }
 
-/// Any record as JSON.
+/// Renders any record.
 pub fn pretty(record: &impl Serialize) -> String {
-    // A record has string keys only and no failing serializer, so the error is out of reach; it still gets a form.
+    // A record has string keys only and no failing serializer: the error is unreachable, but still has a
+    // form.
     let text = serde_json::to_string_pretty(record)
         .unwrap_or_else(|error| Value::String(error.to_string()).to_string());
     escaped(&text) + "\n"
 }
 
-/// Any record as JSON on one line.
+/// Renders a record on one line.
 pub fn compact(record: &impl Serialize) -> String {
     let text =
         serde_json::to_string(record).unwrap_or_else(|error| Value::String(error.to_string()).to_string());
     escaped(&text) + "\n"
 }
 
-/// The JSON Schema of the record, for those who read `--format json` by program.
+/// Returns the JSON Schema of the record, for programs that read `--format json`.
 pub fn schema() -> Value {
     schemars::schema_for!(Run).to_value()
 }
 
-/// Escapes what a terminal would obey or not show. It can only stand inside of strings, where JSON allows the escape, which
-/// is one of UTF-16.
+/// Escapes characters that a terminal would obey or not show. They only occur in strings, where JSON allows
+/// UTF-16 escapes.
 fn escaped(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + 1);
     for c in json.chars() {

@@ -1,8 +1,8 @@
 //! Markdown: a GitHub table with the verdict below it, for an issue, a wiki page or a README.
 //!
-//! Columns are aligned in the source as well, so that it can be read unrendered. Commands stand in code spans, which
-//! show a backquote if their fence is longer; a pipe in a cell is escaped even there. Without `all`, columns that
-//! most readers skip are left out; the bars are always left out, since they need their legend at hand.
+//! Columns are aligned in the source too, so that it is readable unrendered. Commands are code spans, whose
+//! fences are longer than any backquotes in them; a pipe in a cell is escaped even there. Columns of little
+//! interest are omitted without `all`; bars always, since they need their legend.
 
 use pelton_record::Run;
 
@@ -13,10 +13,10 @@ use crate::{
     text,
 };
 
-/// The highest rank of a column shown without `all`.
+/// The highest rank shown without `all`.
 const EVERYDAY_RANK: u8 = 10;
 
-/// Shows `run` as a Markdown table with the verdict below it.
+/// Renders `run` as a Markdown table with the verdict below it.
 pub fn render(run: &Run, style: &Style) -> String {
     let columns: Vec<_> = columns::columns(run, style)
         .into_iter()
@@ -70,7 +70,7 @@ fn bold(cell: &str) -> String {
     if cell.is_empty() { String::new() } else { format!("**{cell}**") }
 }
 
-/// A code span for a table's cell.
+/// Renders a code span for a cell.
 fn code_cell(text: &str) -> String {
     if text.is_empty() {
         return String::new();
@@ -79,12 +79,12 @@ fn code_cell(text: &str) -> String {
     while text.contains(&fence) {
         fence.push('`');
     }
-    // A fence must not touch a backquote; the blanks are taken off again, as they are from a text between blanks.
+    // A fence must not touch a backquote. Markdown strips one blank at each end, even from text with blanks.
     let blank = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) { " " } else { "" };
     format!("{fence}{blank}{}{blank}{fence}", text.replace('|', "\\|"))
 }
 
-/// The rows, the first being the heads, with the line between that makes them a table.
+/// Draws the rows, of which the first is the header, with the delimiter row after it.
 fn draw(rows: &[Vec<String>], left: &[bool]) -> String {
     let widths: Vec<_> = (0..left.len())
         .map(|i| {
@@ -109,7 +109,7 @@ fn draw(rows: &[Vec<String>], left: &[bool]) -> String {
     out
 }
 
-/// The verdict, its headline first, then the rest and the notes as a list.
+/// Lists the verdict, its headline first, then the notes.
 fn sentences(run: &Run, style: &Style) -> String {
     let mut out = String::new();
     let (verdict, caption) = (prose::verdict(run, style), prose::caption(run, style, true));
@@ -133,7 +133,7 @@ fn sentences(run: &Run, style: &Style) -> String {
     out
 }
 
-/// `text` with a backslash before whatever Markdown would take for markup.
+/// Escapes `text` for Markdown.
 fn escaped(text: &str, style: &Style) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text::printable(text, style.unicode).trim().chars() {

@@ -34,9 +34,9 @@ pub enum Format {
     Posix,
     /// A line per stage in the layout of a shell's `time`.
     ShellStyle,
-    /// What each stage did when, for viewers of Chrome's traces.
+    /// What each stage did when, in Chrome's trace format.
     Trace,
-    /// The same as one page for a browser, with the table.
+    /// The same as one HTML page, with the table.
     Html,
 }
 
@@ -53,7 +53,7 @@ impl Format {
         Format::Html,
     ];
 
-    /// What the user calls it.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Format::Table => "table",
@@ -67,7 +67,7 @@ impl Format {
         }
     }
 
-    /// What it is, for help and manual.
+    /// Describes it for help and manual.
     pub fn about(self) -> &'static str {
         match self {
             Format::Table => "For people: a row per stage, then the verdict in words.",
@@ -83,7 +83,7 @@ impl Format {
         }
     }
 
-    /// The names of all formats, in the order of [`Format::ALL`].
+    /// Lists the names, in the order of [`Format::ALL`].
     pub fn names() -> impl Iterator<Item = &'static str> {
         Format::ALL.into_iter().map(Format::name)
     }
@@ -104,7 +104,7 @@ impl FromStr for Format {
     }
 }
 
-/// The error for a name that is no format's.
+/// The error for an unknown format name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownFormat(
     /// The name as given.
@@ -120,22 +120,22 @@ impl fmt::Display for UnknownFormat {
 
 impl error::Error for UnknownFormat {}
 
-/// What the place of output can show, and how much the user wants to see. Formats for programs ignore it.
+/// What the output can show, and how much the user asked for. Formats for programs ignore it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of the terminal; `None` if it is not one, and lines may be as long as they need.
+    /// The terminal's columns; `None` for lines of any length.
     pub width: Option<usize>,
     /// Whether to use SGR sequences. No figure or mark depends on them.
     pub color: bool,
     /// Whether characters outside ASCII can be shown. If not, output is pure ASCII.
     pub unicode: bool,
-    /// Show everything that was measured, in as many tables as the width takes.
+    /// Show all figures, in as many tables as the width requires.
     pub all: bool,
 }
 
-/// Shows `run` in `format`. The text ends with a newline.
+/// Renders `run` in `format`. The text ends with a newline.
 pub fn render(run: &Run, format: Format, style: &Style) -> String {
-    // Of a program that was looked into, people see the pipelines that it ran.
+    // For a followed program, people see the pipelines that it ran.
     let inner = inside::looked_into(run, style);
     let shown = inner.as_ref().unwrap_or(run);
     match format {

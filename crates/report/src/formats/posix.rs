@@ -7,7 +7,7 @@ use pelton_record::Run;
 
 use crate::units;
 
-/// Shows the whole run's times as `time -p` does.
+/// Renders the whole run's times as `time -p` does.
 pub fn render(run: &Run) -> String {
     let total = &run.total;
     let [real, user, sys] = [total.wall_ns, total.user_ns, total.sys_ns].map(units::centiseconds);
@@ -24,7 +24,7 @@ mod tests {
         assert_eq!(render(&samples::simple()), "real 4.77\nuser 4.82\nsys 0.20\n");
     }
 
-    /// `time -p` of a shell that is there: the same words, blanks, points and numbers of digits.
+    /// `time -p` of an installed shell: the same words, blanks, points and numbers of digits.
     #[test]
     fn has_the_shape_of_the_shells_own() {
         let time = ["-c", "time -p true"];

@@ -7,14 +7,14 @@
 //! ALL:      real 0m4.776s user 0m7.610s sys 0m0.170s cpu 162.90%
 //! ```
 //!
-//! The point is a point in every locale, and times are rounded half up as a whole: 59.9996 s is `1m0.000s`.
+//! The decimal mark is a point in every locale. Times are rounded half up: 59.9996 s is `1m0.000s`.
 
 use pelton_record::{Cost, Run, Stage};
 
 use super::Style;
 use crate::{text, units};
 
-/// Shows `run` in the layout of a shell's `time`.
+/// Renders `run` in the layout of a shell's `time`.
 pub fn render(run: &Run, style: &Style) -> String {
     let rows = rows(run, style.unicode);
     let room = rows.iter().map(|(name, _)| text::width(name)).max().unwrap_or(0);
@@ -24,7 +24,7 @@ pub fn render(run: &Run, style: &Style) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The name, colon included, and the cost of each stage and of the whole.
+/// Returns each name, with a colon, and cost: the stages, then the run.
 fn rows(run: &Run, unicode: bool) -> Vec<(String, &Cost)> {
     let stages: Vec<_> = run.pipelines.iter().flat_map(|pipeline| &pipeline.stages).collect();
     let name = |stage: &Stage| {
@@ -37,7 +37,7 @@ fn rows(run: &Run, unicode: bool) -> Vec<(String, &Cost)> {
     rows
 }
 
-/// Columns for a name. Four stages called `sed` are told apart by their text, which may be long.
+/// The widest name. Stages of the same name are told apart by their text, which may be long.
 const NAME_ROOM: usize = 32;
 
 fn line(name: &str, cost: &Cost, room: usize) -> String {

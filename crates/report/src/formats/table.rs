@@ -1,4 +1,4 @@
-//! The table: what people look at every day.
+//! The table: the default format.
 //!
 //! ```text
 //!   #  command          real    user     sys   CPU  time spent  peak mem      in     out  status
@@ -11,9 +11,9 @@
 //!   ▇ running   ▒ runnable   ‹ blocked on read   › blocked on write   · other
 //! ```
 //!
-//! `▶` is the bottleneck; below follow the verdict in words, something to try, and notes. A narrow terminal drops
-//! columns, the dearest last; `all` shows those in further tables. How figures are written stands in `units.rs`,
-//! which lines there are in `lines.rs`, which columns in `columns.rs`, how they are fitted in `layout.rs`, the sentences in `prose.rs`.
+//! `▶` is the bottleneck; below follow the verdict, something to try, and notes. A narrow terminal drops
+//! columns by rank; `all` shows those in further tables. Number formats are in `units.rs`, the rows in
+//! `lines.rs`, the columns in `columns.rs`, their fitting in `layout.rs`, the sentences in `prose.rs`.
 
 use pelton_record::{Run, Stage};
 
@@ -27,8 +27,8 @@ use crate::{
     prose, syscalls, text, threads,
 };
 
-/// Shows `run` as tables with the verdict below them; and what its rows were found to have inside, from `whole`, which is the
-/// same run unless the pipelines of its only row stand in place of that.
+/// Renders `run` as tables with the verdict below them. Tables about its rows come from `whole`, which is the
+/// same run, unless inner pipelines replace its only row.
 pub fn render(run: &Run, whole: &Run, style: &Style) -> String {
     let mut lines = tables(run, style);
     for (whose, stage) in stages(whole) {
@@ -61,7 +61,7 @@ pub fn render(run: &Run, whole: &Run, style: &Style) -> String {
     lines.iter().map(|line| line.line(style.color)).collect()
 }
 
-/// All stages, each with its name in words.
+/// Returns all stages with their names.
 fn stages(run: &Run) -> impl Iterator<Item = (String, &Stage)> {
     run.pipelines.iter().flat_map(|pipeline| {
         let name =
@@ -93,7 +93,7 @@ fn tables(run: &Run, style: &Style) -> Vec<Pieces> {
     lines
 }
 
-/// What the signs in the bars mean, on as many lines as it takes.
+/// Explains the signs in the bars, on as many lines as needed.
 fn legend(run: &Run, pipes: bool, style: &Style) -> Vec<Pieces> {
     let named = |sign: Pieces, name: &str| {
         let mut entry = sign;
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use crate::samples;
 
-    /// What a terminal of several widths shows, what a file gets, and each switch of [`Style`].
+    /// Renders `run` for several widths, for a file, and with each switch of [`Style`].
     fn sheets(run: &Run) -> String {
         let narrow = samples::wide(80);
         let styles = [

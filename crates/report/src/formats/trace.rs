@@ -1,13 +1,13 @@
-//! A trace for viewers of the Trace Event Format (chrome://tracing, Perfetto): a row for each stage with what it did when,
-//! and counters for rates and for how full the pipes were.
+//! A trace in the Trace Event Format (chrome://tracing, Perfetto): a row per stage with its states over time,
+//! and counters for rates and pipe fill levels.
 //!
-//! Times are microseconds, as that format has them. Where a stretch of time has several states, the longest names it, and its
-//! arguments have all shares. Without a timeline a stage is one stretch.
+//! Times are microseconds, as the format requires. A stretch is named after its longest state, and its
+//! arguments have all shares. Without a timeline, a stage is one stretch.
 
 use pelton_record::{Pipeline, Run, Slice, Stage};
 use serde_json::{Value, json};
 
-/// Shows `run` as a trace.
+/// Renders `run` as a trace.
 pub fn render(run: &Run) -> String {
     let mut events =
         vec![json!({"ph": "M", "pid": 0, "name": "process_name", "args": {"name": "pelton time"}})];
@@ -34,7 +34,7 @@ fn us(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
 
-/// Neighbouring slices in the same state are one stretch.
+/// Merges neighbouring slices of the same state.
 fn stretches(stage: &Stage, process: usize, thread: usize) -> Vec<Value> {
     let whole = Slice { start_ns: stage.start_ns, length_ns: stage.cost.wall_ns, ..Slice::default() };
     let slices = stage.timeline.as_deref().filter(|slices| !slices.is_empty());
@@ -61,7 +61,7 @@ fn stretches(stage: &Stage, process: usize, thread: usize) -> Vec<Value> {
     found.into_iter().map(event).collect()
 }
 
-/// What a slice has most of.
+/// Returns the longest state.
 fn state(slice: &Slice) -> &'static str {
     let parts = [
         (slice.running_ns, "running"),
