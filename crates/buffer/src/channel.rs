@@ -1,8 +1,8 @@
 //! One stream: a writer, a queue, a reader.
 //!
-//! While nothing is held, bytes are spliced from pipe to pipe: that costs no copy, and a reader that keeps up gets them as
-//! if there were no buffer. When the reader makes the writer wait, for [`STALL_NS_MAX`] at once or more than a
-//! share of the time, bytes are taken into the queue, until it is empty again.
+//! While nothing is held, bytes are spliced from pipe to pipe: that needs no copy, and a fast reader gets
+//! them as if there were no buffer. Once the reader blocks the writer for [`STALL_NS_MAX`] at once, or for
+//! more than a share of the time, bytes go through the queue until it is empty again.
 
 use crate::Error;
 use crate::queue::{Queue, Taken};
@@ -13,33 +13,33 @@ use pelton_sys::flow::{self, For, Kind, Readiness};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// So long may a reader keep a writer waiting before its bytes are taken. Where cores are scarce, a reader that only waits
-/// for one looks slow for a few milliseconds, and copying would take even more from it.
+/// How long the reader may block the writer before bytes go through the queue. Where cores are scarce, a
+/// reader that is only runnable looks slow for a few milliseconds, and copying would slow it further.
 const STALL_NS_MAX: u64 = 10_000_000;
-/// The same for many short waits: time waited, less a part of the time in between.
+/// The same limit for the sum of many short stalls, less a part of the time between them.
 const DEBT_NS_MAX: u64 = 20_000_000;
-/// That part: one in so many.
+/// The divisor that gives that part.
 const DEBT_PAID_BY: u64 = 2;
-/// How much is spliced at once.
+/// Maximum bytes per splice.
 const SPLICE_BYTES: usize = 1 << 20;
-/// Pipes at both ends are made this large if the system allows it: fewer turns, fewer waits.
+/// Requested capacity of the pipes at both ends: larger pipes need fewer system calls and block less often.
 const PIPE_BYTES: usize = 256 * 1024;
 
-/// How a stream ended early.
+/// Why a stream ended early.
 #[derive(Debug)]
 pub enum Fault {
-    /// Nobody reads it any more.
+    /// The reader closed its end.
     ReaderLeft,
     /// Reading or writing failed.
     Failed(Error),
 }
 
-/// How bytes go through.
+/// How bytes pass through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Spliced; the time since which there was no room.
+    /// Spliced. `stalled_since_ns`: when the reader's pipe became full.
     Passing { stalled_since_ns: Option<u64> },
-    /// Taken and delivered.
+    /// Read into the queue and written from it.
     Holding,
 }
 
@@ -47,7 +47,7 @@ enum Mode {
 #[derive(Debug)]
 pub struct Channel {
     name: &'static str,
-    /// `None` once it has ended.
+    /// `None` after its end.
     input: Option<OwnedFd>,
     input_kind: Kind,
     /// `None` once it is closed.
@@ -63,10 +63,10 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// From `input` to `output`, both of which are closed when it is over.
+    /// Connects `input` to `output`. Both are closed at the end.
     ///
     /// # Errors
-    /// If a descriptor cannot be asked what it is, or there is no pipe or thread to be had.
+    /// If the type of a descriptor cannot be determined, or no pipe or thread can be made.
     pub fn new(name: &'static str, input: OwnedFd, output: OwnedFd) -> io::Result<Self> {
         let input_kind = flow::kind(input.as_fd())?;
         flow::enlarge_pipe(input.as_fd(), PIPE_BYTES);
@@ -89,40 +89,40 @@ impl Channel {
         })
     }
 
-    /// Whether everything that came has gone.
+    /// Whether all input was delivered.
     pub fn is_done(&self) -> bool {
         self.sink.is_none()
     }
 
-    /// Whether a thread writes for it.
+    /// Whether a separate thread writes the output.
     pub fn has_thread(&self) -> bool {
         self.sink.as_ref().is_some_and(Sink::has_thread)
     }
 
-    /// Takes nothing more.
+    /// Stops reading.
     pub fn close_input(&mut self) {
         self.input = None;
         self.mode = Mode::Holding;
     }
 
-    /// What went wrong, once.
+    /// Takes the error, if there is one.
     pub fn take_fault(&mut self) -> Option<Fault> {
         self.fault.take()
     }
 
-    /// How it stands.
+    /// Returns the current counts.
     pub fn progress(&self, now_ns: u64) -> StreamProgress {
         let reader_left = matches!(self.fault, Some(Fault::ReaderLeft));
         let counts = self.tally.stream(self.name, reader_left, now_ns);
         StreamProgress { held_bytes: self.queue.held(), counts }
     }
 
-    /// What it waits for at the writer's end and at the reader's.
+    /// Returns the events to wait for at the writer's end and at the reader's end.
     pub fn wants(&mut self, store: &mut Store, now_ns: u64) -> [Option<(BorrowedFd<'_>, For)>; 2] {
         let stalled = matches!(self.mode, Mode::Passing { stalled_since_ns: Some(_) });
         let has_room = self.input.is_some() && self.queue.has_room(store);
         self.tally.full.set(self.input.is_some() && !has_room, now_ns);
-        // A file lets nobody wait: what is in it need not be held.
+        // Reading a file never blocks, so there is no need to hold more of it.
         let enough = self.input_kind == Kind::File && !self.queue.is_empty();
         let takes = has_room && !stalled && !enough;
         let delivers = stalled || !self.queue.is_empty();
@@ -136,13 +136,13 @@ impl Channel {
         [input, self.sink.as_ref().map(|sink| (sink.as_fd(), what))]
     }
 
-    /// When it wants to be asked again in any case.
+    /// Returns the time at which [`react`](Self::react) is due even without an event.
     pub fn deadline_ns(&self) -> Option<u64> {
         let Mode::Passing { stalled_since_ns: Some(since) } = self.mode else { return None };
         Some(since + STALL_NS_MAX.min(DEBT_NS_MAX.saturating_sub(self.debt_ns)))
     }
 
-    /// Does what can be done without waiting.
+    /// Does everything possible without blocking.
     pub fn react(&mut self, input: Readiness, room: Readiness, store: &mut Store, now_ns: u64) {
         if room.lost {
             self.lose_reader(store);
@@ -201,7 +201,7 @@ impl Channel {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return Err(Error::Write(self.name, error));
             }
-            // Reading and writing will tell what is wrong, if anything is.
+            // If there is an error, reading or writing will report it.
             Err(_) => {
                 self.can_pass = false;
                 self.mode = Mode::Holding;
@@ -210,7 +210,7 @@ impl Channel {
         Ok(())
     }
 
-    /// There is room again, or it has taken too long.
+    /// Ends a stall if there is room again or the deadline has passed.
     fn end_stall(&mut self, since_ns: u64, has_room: bool, now_ns: u64) {
         if !has_room && self.deadline_ns().is_some_and(|deadline| now_ns < deadline) {
             return;
@@ -256,7 +256,7 @@ impl Channel {
                 self.tally.in_bytes += bytes as u64;
                 self.tally.disk_bytes += bytes as u64;
             }
-            // What was taken before is delivered all the same.
+            // Data read before the error is still delivered.
             Err(error @ Error::Read(..)) => {
                 self.close_input();
                 self.fault = Some(Fault::Failed(error));
@@ -286,14 +286,14 @@ impl Channel {
         Ok(())
     }
 
-    /// Everything has gone, as far as this thread can tell.
+    /// Closes the sink after the last byte. A writing thread may still be busy.
     fn close(&mut self) {
         if !self.sink.as_mut().is_some_and(Sink::close) {
             self.finish();
         }
     }
 
-    /// Everything has gone.
+    /// Finishes the sink after everything was delivered.
     fn finish(&mut self) {
         let written = self.sink.take().map_or(Ok(()), Sink::finish);
         if let Err(error) = written {
@@ -301,7 +301,7 @@ impl Channel {
         }
     }
 
-    /// The reader has left, or what writes to it has failed: only finishing tells.
+    /// Handles a reader that closed, or a writing thread that failed: only finishing the sink tells which.
     fn lose_reader(&mut self, store: &mut Store) {
         let threaded = self.has_thread();
         let told = self.sink.take().map_or(Ok(()), Sink::finish);

@@ -1,9 +1,9 @@
-//! The part on disk: slots of one size in a file without a name.
+//! The disk part of the buffer: slots of equal size in a nameless file.
 //!
-//! A slot that was read is used again first, so that the file grows only when it must; when as many are empty as are
-//! in use, the empty ones become holes, and a file with none in use is cut to nothing, save a few slots. So it never
-//! takes up more than its limit, and soon no more than twice what it holds. The road not taken is a log that only moves forward, with a hole
-//! behind it: simpler, but it needs holes, and grows without end where a file system has none.
+//! Free slots are reused first, so the file only grows when it must. When as many slots are free as in use,
+//! the free ones become holes; with none in use, the file is truncated; a few spare slots are exempt. So the
+//! file never exceeds its limit, and soon takes at most twice what it holds. The alternative, a log with a
+//! hole behind it, is simpler, but it needs holes, and grows without end on a file system without them.
 
 use pelton_sys::{clock, scratch};
 use std::collections::BTreeSet;
@@ -12,36 +12,36 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// How long a disk without room is left alone.
+/// Time until a full disk is tried again.
 pub const RETRY_NS: u64 = 250_000_000;
-/// So many empty slots are kept for the next ones in any case.
+/// Number of free slots that are always kept.
 const SPARE_SLOTS: usize = 8;
 
-/// The file, made when it is first needed.
+/// The file, created on first use.
 #[derive(Debug)]
 pub struct Disk {
     directory: PathBuf,
     file: Option<File>,
     slot_bytes: usize,
     slots_max: u64,
-    /// Slots that hold something.
+    /// Slots in use.
     used: u64,
     used_max: u64,
-    /// Empty, but still with room on the disk.
+    /// Free slots that still occupy disk space.
     warm: BTreeSet<u64>,
-    /// Empty, and holes.
+    /// Free slots that are holes.
     cold: BTreeSet<u64>,
-    /// No slot was ever used from here on.
+    /// The first slot that was never used.
     next: u64,
-    /// There was no room at this time; reset once there is.
+    /// When a write last failed; reset by a successful one.
     full_since_ns: Option<u64>,
-    /// Why, the last time.
+    /// The reason for the last failure, until it is taken.
     full_reason: Option<io::Error>,
     full_count: u64,
 }
 
 impl Disk {
-    /// Nothing yet. Slots of `slot_bytes`, at most `limit_bytes` in all.
+    /// Makes an empty store with slots of `slot_bytes`, at most `limit_bytes` in all.
     pub fn new(directory: PathBuf, slot_bytes: usize, limit_bytes: u64) -> Self {
         Disk {
             directory,
@@ -59,32 +59,32 @@ impl Disk {
         }
     }
 
-    /// Bytes of slots that hold something.
+    /// Returns the bytes in slots in use.
     pub fn used_bytes(&self) -> u64 {
         self.used * self.slot_bytes as u64
     }
 
-    /// The most at one time.
+    /// Returns the peak of [`used_bytes`](Self::used_bytes).
     pub fn used_max_bytes(&self) -> u64 {
         self.used_max * self.slot_bytes as u64
     }
 
-    /// How often there was no room.
+    /// Returns how often data found the disk full.
     pub fn full_count(&self) -> u64 {
         self.full_count
     }
 
-    /// Why there was no room, if that has not been told yet.
+    /// Takes the reason why the disk was full, if it was not yet reported.
     pub fn take_reason(&mut self) -> Option<io::Error> {
         self.full_reason.take()
     }
 
-    /// Whether it had no room, and has not been tried since.
+    /// Whether the last attempt failed.
     pub fn is_full(&self) -> bool {
         self.full_since_ns.is_some()
     }
 
-    /// Whether another slot may be had. After it had no room, only once a slot could be written all through.
+    /// Whether another slot is available. On a full disk, tests this by writing a whole slot.
     pub fn has_room(&mut self) -> bool {
         if self.used >= self.slots_max {
             return false;
@@ -96,7 +96,7 @@ impl Disk {
         }
     }
 
-    /// Fills the next slot with zeros: a disk that takes them takes what comes.
+    /// Fills a slot with zeros: a disk that takes them has room for data.
     fn try_room(&mut self) -> bool {
         self.full_since_ns = None;
         let slot = self.take_slot();
@@ -104,13 +104,13 @@ impl Disk {
         let tried = self.write(slot, 0, &zeros);
         self.give_back(slot);
         if tried.is_err() {
-            // Nothing of the reason: it was told when it began.
+            // The reason was reported at the first failure.
             self.full_since_ns = Some(clock::now_ns());
         }
         tried.is_ok()
     }
 
-    /// An empty slot; the caller has asked [`has_room`](Disk::has_room).
+    /// Takes a free slot; the caller has called [`has_room`](Disk::has_room).
     pub fn take_slot(&mut self) -> u64 {
         self.used += 1;
         self.used_max = self.used_max.max(self.used);
@@ -120,37 +120,37 @@ impl Disk {
         })
     }
 
-    /// Writes into a slot. If that fails, what was in the slot before `offset` is still there.
+    /// Writes into a slot. After a failure, the bytes of the slot before `offset` are intact.
     ///
     /// # Errors
-    /// Whatever keeps it from being written: no room, a limit, a broken disk. It then counts as full for a while.
+    /// Any failed write: no space, a limit, a broken disk. The disk then counts as full for a while.
     pub fn write(&mut self, slot: u64, offset: usize, bytes: &[u8]) -> io::Result<()> {
         let at = slot * self.slot_bytes as u64 + offset as u64;
         let written = self.file().and_then(|file| file.write_all_at(bytes, at));
         written.inspect_err(|_| self.full_since_ns = Some(clock::now_ns()))
     }
 
-    /// Notes that there was no room for data.
+    /// Records that the disk was full for data.
     pub fn note_full(&mut self, reason: io::Error) {
         self.full_count += 1;
         self.full_reason = Some(reason);
     }
 
-    /// Reads what a slot holds.
+    /// Reads from a slot.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the read fails.
     pub fn read(&mut self, slot: u64, offset: usize, into: &mut [u8]) -> io::Result<()> {
         let at = slot * self.slot_bytes as u64 + offset as u64;
         self.file()?.read_exact_at(into, at)
     }
 
-    /// The slot is empty now.
+    /// Frees a slot.
     pub fn give_back(&mut self, slot: u64) {
         self.used -= 1;
         self.warm.insert(slot);
         match self.used {
-            // A few are kept even then: cutting a file costs as much as writing a block.
+            // A few slots are exempt: truncating a file costs as much as writing a block.
             0 if self.warm.len() > SPARE_SLOTS => self.shrink_to_nothing(),
             used if self.warm.len() > SPARE_SLOTS.max(used as usize) => self.make_holes(),
             _ => {}
@@ -169,7 +169,7 @@ impl Disk {
     fn make_holes(&mut self) {
         let Some(file) = &self.file else { return };
         let bytes = self.slot_bytes as u64;
-        // A file system without holes keeps the room until the file is empty.
+        // A file system without holes keeps the space until the file is empty.
         while let Some(slot) = self.warm.pop_last() {
             if scratch::punch_hole(file, slot * bytes, bytes).is_err() {
                 self.warm.insert(slot);

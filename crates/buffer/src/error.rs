@@ -1,23 +1,23 @@
-//! What can go wrong with a buffer.
+//! Errors of a buffer.
 
 use std::fmt;
 use std::io;
 
-/// What was being done, and the system's reason why it failed.
+/// The failed operation, and the system's error.
 #[derive(Debug)]
 pub enum Error {
-    /// Reading this stream.
+    /// Reading from this stream.
     Read(&'static str, io::Error),
-    /// Writing what came from this stream.
+    /// Writing data of this stream.
     Write(&'static str, io::Error),
-    /// Reading back what was held on disk: it is lost.
+    /// Reading held data back from disk: it is lost.
     ReadBack(io::Error),
-    /// Getting memory for a block, or a pipe, or a thread.
+    /// Allocating memory for a block, a pipe or a thread.
     Resources(io::Error),
 }
 
 impl Error {
-    /// The system's reason.
+    /// Returns the system's error.
     pub fn reason(&self) -> &io::Error {
         match self {
             Error::Read(_, error)

@@ -1,4 +1,4 @@
-//! An elastic buffer between a writer and a reader: memory first, then a nameless file, and out again all the while.
+//! An elastic buffer between a writer and a reader: memory first, then a nameless file.
 //!
 //! ```text
 //!            ┌──────────────── nothing is held: spliced from pipe to pipe, not copied ───────────────┐
@@ -6,13 +6,13 @@
 //!            └─ the reader is late ─▶ queue: memory │ memory │ disk │ disk │ memory ─▶ oldest first ─┘
 //! ```
 //!
-//! A [`Store`] has the room, with a limit on memory and one on disk; a queue per stream keeps the order, whatever each of
-//! its chunks is held in; a `pump` moves what can be moved without waiting, and waits for everything at once.
-//! Room goes back as soon as it is empty: memory to the system, the file as holes.
+//! A [`Store`] limits the memory and the disk space; a queue per stream keeps the order of its chunks in
+//! either; a `pump` moves everything that can be moved without blocking, and waits for all events at once.
+//! Free space is returned at once: memory to the system, the file as holes.
 //!
-//! One thread does all of it, and never makes an inherited descriptor non-blocking, since others share it: see
-//! [`pelton_sys::flow`]. Only where the reader is a terminal, a device or a file, to which there is no writing without
-//! waiting, a second thread writes.
+//! One thread does all of it, and never makes an inherited descriptor non-blocking, since other processes
+//! share it: see [`pelton_sys::flow`]. A second thread writes only if the reader is a terminal, a device or a
+//! file, where every write may block.
 
 mod channel;
 mod disk;

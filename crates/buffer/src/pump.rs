@@ -1,4 +1,4 @@
-//! Moving everything, until all has gone.
+//! Moves all bytes of all streams, until everything is delivered.
 
 use crate::Error;
 use crate::channel::{Channel, Fault};
@@ -13,78 +13,78 @@ use pelton_sys::{clock, spawn, stdio};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Interrupted twice, it gives up what it holds.
+/// The second interrupt drops all held data.
 const INTERRUPT: i32 = 2;
 
-/// A writer's end and a reader's, both of this process alone.
+/// Descriptors of a writer and a reader, owned by this process.
 #[derive(Debug)]
 pub struct Ends {
     /// `stdin`, `stdout` or `stderr`.
     pub name: &'static str,
-    /// Where bytes come from.
+    /// Descriptor to read from.
     pub input: OwnedFd,
-    /// Where they go.
+    /// Descriptor to write to.
     pub output: OwnedFd,
 }
 
-/// A command whose output is held.
+/// A command whose output is buffered.
 #[derive(Debug)]
 pub struct Child {
     /// Its process id.
     pub pid: u32,
-    /// Whether to end when it ends, and to leave what is held to a process in the background.
+    /// Whether to end with the command, and leave held data to a background process.
     pub detach: bool,
 }
 
-/// Who is told how it goes.
+/// Receives progress reports.
 pub trait Watch {
-    /// How often [`progress`](Watch::progress) wants to be called, in nanoseconds; `None` for never.
+    /// Returns the interval in nanoseconds between calls of [`progress`](Watch::progress); `None` for never.
     fn every_ns(&self) -> Option<u64>;
-    /// How things stand.
+    /// Reports progress.
     fn progress(&mut self, progress: &Progress);
-    /// The disk has no room, for this reason; the writer waits for the reader now.
+    /// Reports that the disk is full, and why. The writer then waits for the reader.
     fn disk_is_full(&mut self, reason: &io::Error);
 }
 
-/// What is to be pumped, and who is watched and told.
+/// Settings of a pump.
 pub struct Setting<'a> {
-    /// The room there is.
+    /// The memory and the disk.
     pub store: Store,
-    /// A command, if one is run.
+    /// The command, if one is run.
     pub child: Option<Child>,
     /// Signals that ask this process to end.
     pub requests: &'a Requests,
-    /// Told how it goes.
+    /// Receives progress reports.
     pub watch: &'a mut dyn Watch,
 }
 
-/// How it ended.
+/// The result of a pump.
 #[derive(Debug, Default)]
 pub struct Finish {
-    /// What went through, in the order of the ends.
+    /// The counts of each stream, in the order of the ends.
     pub streams: Vec<BufferedStream>,
-    /// What went wrong.
+    /// All errors.
     pub errors: Vec<Error>,
-    /// The signal that asked for the end. Nothing that was taken before was lost, unless it was interrupted twice.
+    /// The signal that requested the end. No data read before was lost, except by a second interrupt.
     pub request: Option<i32>,
     /// How the command ended.
     pub child: Option<Ended>,
-    /// A process in the background delivers the rest; this one is to end at once.
+    /// Whether a background process delivers the rest, and this one must exit at once.
     pub detached: bool,
-    /// From the start to the end.
+    /// Duration of the run.
     pub wall_ns: u64,
-    /// The most memory taken.
+    /// Peak of memory used.
     pub memory_peak_bytes: u64,
-    /// The most disk taken.
+    /// Peak of disk space used.
     pub disk_peak_bytes: u64,
-    /// How often the disk had no room.
+    /// How often the disk was full.
     pub disk_full: u64,
 }
 
-/// Moves bytes from every writer to its reader, until all writers have ended and everything has arrived.
+/// Moves bytes from every writer to its reader, until all writers have ended and everything is delivered.
 ///
 /// # Errors
-/// If the buffer cannot be set up. What goes wrong later is in [`Finish::errors`].
+/// If the buffer cannot be set up. Later errors are in [`Finish::errors`].
 pub fn pump(ends: Vec<Ends>, setting: Setting<'_>) -> Result<Finish, Error> {
     let channel = |ends: Ends| Channel::new(ends.name, ends.input, ends.output).map_err(Error::Resources);
     let channels = ends.into_iter().map(channel).collect::<Result<_, _>>()?;
@@ -110,7 +110,7 @@ pub fn pump(ends: Vec<Ends>, setting: Setting<'_>) -> Result<Finish, Error> {
     pump.end().map_err(Error::Resources)
 }
 
-/// Where the answers for a writer's end and for a reader's end are, if they were asked for.
+/// Indices of the events for a writer's end and a reader's end, if they are waited for.
 type Places = [Option<usize>; 2];
 
 struct Running {
@@ -126,21 +126,21 @@ struct Pump<'a> {
     watch: &'a mut dyn Watch,
     started_ns: u64,
     next_tick_ns: Option<u64>,
-    /// Interrupted twice.
+    /// Whether it was interrupted twice.
     given_up: bool,
-    /// To be detached as soon as it can be.
+    /// Whether to detach as soon as possible.
     leaving: bool,
     finish: Finish,
 }
 
 impl Pump<'_> {
     fn is_done(&self) -> bool {
-        // A child without a pidfd is waited for at the end.
+        // A child without a pidfd is reaped at the end.
         let child_runs = self.child.as_ref().is_some_and(|child| child.pidfd.is_some());
         self.given_up || self.finish.detached || (!child_runs && self.channels.iter().all(Channel::is_done))
     }
 
-    /// Waits for anything, and does what can be done.
+    /// Waits for events, and handles them.
     fn turn(&mut self) -> io::Result<()> {
         let now = clock::now_ns();
         self.tick(now);
@@ -166,11 +166,12 @@ impl Pump<'_> {
         Ok(())
     }
 
-    /// Waits for requests, the child, and then each channel; says where each channel's two answers are.
+    /// Waits for requests, the child, and the channels. Returns the events, and the index pairs of the
+    /// channels.
     fn wait(&mut self, timeout: Option<u64>, now: u64) -> io::Result<(Vec<Readiness>, Vec<Places>)> {
         let mut wanted: Vec<(BorrowedFd<'_>, For)> = vec![(self.requests.as_fd(), For::Input)];
         let pidfd = self.child.as_ref().and_then(|child| child.pidfd.as_ref());
-        // Something that is never ready keeps the place of a child that is not there.
+        // Without a child, an event that never occurs takes its place.
         wanted.push(pidfd.map_or((self.requests.as_fd(), For::Loss), |fd| (fd.as_fd(), For::Input)));
         let mut pairs = Vec::with_capacity(self.channels.len());
         for channel in &mut self.channels {
@@ -210,13 +211,14 @@ impl Pump<'_> {
         }
     }
 
-    /// A stage takes nothing more, and delivers what it has. A command is told, and what it still says is delivered.
+    /// Handles signals. A stage stops reading and delivers what it holds. A command gets the signal, and its
+    /// remaining output is delivered.
     fn take_requests(&mut self) {
         for signal in self.requests.taken() {
             self.given_up |= signal == INTERRUPT && self.finish.request == Some(INTERRUPT);
             self.finish.request = Some(signal);
             match &self.child {
-                // From a terminal it has come to the command as well.
+                // A terminal sends it to the command too.
                 Some(_) if signal == INTERRUPT => {}
                 Some(running) => pelton_sys::signals::send(running.child.pid, signal),
                 None => self.channels.iter_mut().for_each(Channel::close_input),
@@ -232,8 +234,9 @@ impl Pump<'_> {
         Ok(())
     }
 
-    /// The command has ended: a copy of this process delivers what is left, so that whoever waits need not. No copy has
-    /// threads, so those that write (standard error into a file, say) must have ended first.
+    /// After the command's end: forks a copy of this process that delivers the rest, so that the caller need
+    /// not wait. A copy has no threads, so writing threads (standard error into a file, say) must have ended
+    /// first.
     fn leave(&mut self) -> io::Result<()> {
         let left = self.channels.iter().any(|channel| !channel.is_done());
         if !left || self.channels.iter().any(Channel::has_thread) {
@@ -243,7 +246,7 @@ impl Pump<'_> {
         match spawn::fork_copy() {
             Ok(None) => stdio::set_stdin(flow::null()?.as_fd())?,
             Ok(Some(_)) => self.finish.detached = true,
-            // Where no process can be had, this one stays.
+            // If the fork fails, this process stays.
             Err(_) => {}
         }
         Ok(())

@@ -1,14 +1,14 @@
-//! What is held of one stream, oldest first.
+//! The held data of one stream, oldest first.
 //!
-//! New bytes go behind the newest: into its block if there is room, else into memory, else onto the disk. So memory that
-//! the reader has emptied is used again while older bytes wait on disk, and each byte goes to disk once at most.
+//! New bytes go into the newest block if it has room, else into memory, else to disk. So freed memory is
+//! reused while older bytes are on disk, and each byte goes to disk at most once.
 
 use crate::Error;
 use crate::store::{Block, Store};
 use std::collections::VecDeque;
 use std::io;
 
-/// Less room than this at the end of a chunk is not worth a call.
+/// Less room than this at the end of a chunk is not worth a system call.
 const ROOM_MIN: usize = 4096;
 
 #[derive(Debug)]
@@ -21,18 +21,18 @@ enum Chunk {
     },
 }
 
-/// What came of taking.
+/// The result of [`Queue::take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// So many bytes, into memory.
+    /// Number of bytes read into memory.
     Memory(usize),
-    /// So many bytes, onto the disk.
+    /// Number of bytes written to disk.
     Disk(usize),
     /// The input has ended.
     End,
 }
 
-/// Bytes in order.
+/// The queue of chunks.
 #[derive(Debug, Default)]
 pub struct Queue {
     chunks: VecDeque<Chunk>,
@@ -40,17 +40,17 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// How many bytes.
+    /// Returns the number of bytes held.
     pub fn held(&self) -> u64 {
         self.held
     }
 
-    /// Whether there are none.
+    /// Whether no bytes are held.
     pub fn is_empty(&self) -> bool {
         self.held == 0
     }
 
-    /// Whether more can be taken now.
+    /// Whether more can be read now.
     pub fn has_room(&mut self, store: &mut Store) -> bool {
         if self.newest_has_room(store) || store.has_memory() {
             return true;
@@ -68,10 +68,10 @@ impl Queue {
         }
     }
 
-    /// Reads once, and holds what came. The caller has asked [`has_room`](Queue::has_room).
+    /// Reads once, and holds the bytes. The caller has called [`has_room`](Queue::has_room).
     ///
     /// # Errors
-    /// Those of `read`, and if the system has no memory.
+    /// Errors of `read`, or lack of memory.
     pub fn take(
         &mut self,
         store: &mut Store,
@@ -118,7 +118,7 @@ impl Queue {
         }
     }
 
-    /// Into the newest slot, or a new one. What the disk will not take stays in memory.
+    /// Reads into the newest slot (`newest`) or a new one. If the disk write fails, the bytes stay in memory.
     fn take_to_disk(
         &mut self,
         store: &mut Store,
@@ -161,10 +161,10 @@ impl Queue {
         }
     }
 
-    /// Gives the oldest bytes to `write`, which says how many it took, or `None` if there is no room for any.
+    /// Passes the oldest bytes to `write`, which returns how many it took, or `None` if it would block.
     ///
     /// # Errors
-    /// Those of `write`; and if what was on disk cannot be read back.
+    /// Errors of `write`, or a failure to read data back from disk.
     pub fn deliver(
         &mut self,
         store: &mut Store,
@@ -197,7 +197,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Forgets everything: nobody wants it any more.
+    /// Drops everything: the reader has left.
     pub fn clear(&mut self, store: &mut Store) {
         for chunk in self.chunks.drain(..) {
             match chunk {
@@ -218,7 +218,7 @@ mod tests {
         Store::new(&Limits { memory_bytes, disk_bytes, directory: std::env::temp_dir() })
     }
 
-    /// A generator of numbers that look random: xorshift64*, from G. Marsaglia.
+    /// Returns the next pseudo-random number: xorshift64*, from G. Marsaglia.
     fn next(state: &mut u64) -> u64 {
         *state ^= *state >> 12;
         *state ^= *state << 25;
@@ -226,7 +226,7 @@ mod tests {
         state.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// Takes and delivers in random amounts, and compares every byte with its number.
+    /// Takes and delivers random amounts, and checks every byte.
     fn check(memory: u64, disk: u64, seed: u64) {
         let (mut store, mut queue, mut random) = (store(memory, disk), Queue::default(), seed | 1);
         let (mut taken, mut delivered) = (0u64, 0u64);

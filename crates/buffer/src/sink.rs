@@ -1,4 +1,4 @@
-//! Where bytes go, written without waiting.
+//! The reader's end, written without blocking.
 
 use pelton_sys::flow::{self, Kind};
 use pelton_sys::pipe;
@@ -6,26 +6,27 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::thread::JoinHandle;
 
-/// How much the writing thread moves at once, and what its pipe holds.
+/// Bytes that the writing thread moves at once, and the capacity of its pipe.
 const THREAD_BYTES: usize = 256 * 1024;
 
 /// The reader's end.
 #[derive(Debug)]
 pub enum Sink {
-    /// A pipe, opened once more for this process alone. The inherited end is kept, so that both close together.
+    /// A pipe, reopened for this process alone. The inherited descriptor is kept, so that both close
+    /// together.
     Pipe { own: OwnedFd, _inherited: OwnedFd },
     /// A socket.
     Socket(OwnedFd),
-    /// Anything that can only be written to by waiting: a thread does that, fed by a pipe, which is gone once everything
-    /// is in it. `done` can be read, to its end, when the thread has ended.
+    /// Anything that can only be written to with blocking calls: a thread writes, fed by a pipe. `feed` is
+    /// `None` once everything is in the pipe. `done` reaches its end when the thread ends.
     Thread { feed: Option<OwnedFd>, done: OwnedFd, writer: JoinHandle<io::Result<()>> },
 }
 
 impl Sink {
-    /// For `output`, whatever it is.
+    /// Makes a sink for any kind of `output`.
     ///
     /// # Errors
-    /// If there is no pipe or thread to be had.
+    /// If no pipe or thread can be made.
     pub fn new(output: OwnedFd) -> io::Result<Self> {
         match flow::kind(output.as_fd())? {
             Kind::Socket => return Ok(Sink::Socket(output)),
@@ -50,7 +51,7 @@ impl Sink {
         Ok(Sink::Thread { feed: Some(feed.write), done: done.read, writer })
     }
 
-    /// What to wait for room on; or, once it is closing, for the end.
+    /// Returns the descriptor to poll for room or, while closing, for the end.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Sink::Pipe { own: fd, .. } | Sink::Socket(fd) => fd.as_fd(),
@@ -58,19 +59,19 @@ impl Sink {
         }
     }
 
-    /// Nothing more comes. True if a thread has yet to write what it was fed.
+    /// Announces the end of the data. Returns whether a thread still has to write.
     pub fn close(&mut self) -> bool {
         let Sink::Thread { feed, .. } = self else { return false };
         *feed = None;
         true
     }
 
-    /// Whether a thread writes the last of it.
+    /// Whether a thread is writing the last data.
     pub fn is_closing(&self) -> bool {
         matches!(self, Sink::Thread { feed: None, .. })
     }
 
-    /// Whether bytes can be spliced to it.
+    /// Whether splice(2) works on it.
     pub fn is_pipe(&self) -> bool {
         !matches!(self, Sink::Socket(_))
     }
@@ -80,10 +81,11 @@ impl Sink {
         matches!(self, Sink::Thread { .. })
     }
 
-    /// Writes what there is room for; `None` if there is none.
+    /// Writes as much as fits; `None` if nothing does.
     ///
     /// # Errors
-    /// As write(2). If the reader has left, or the thread has failed, `BrokenPipe`: [`finish`](Sink::finish) says which.
+    /// As write(2). `BrokenPipe` if the reader has left or the thread has failed: [`finish`](Sink::finish)
+    /// tells which.
     pub fn write_now(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
         match self {
             Sink::Socket(fd) => flow::send_now(fd.as_fd(), bytes),
@@ -91,20 +93,20 @@ impl Sink {
         }
     }
 
-    /// The end of it. Waits for the thread, if there is one.
+    /// Ends the output. Waits for the thread, if there is one.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Errors of the writing thread.
     pub fn finish(self) -> io::Result<()> {
         let Sink::Thread { feed, writer, .. } = self else { return Ok(()) };
         drop(feed);
-        writer.join().unwrap_or_else(|_| Err(io::Error::other("the writing thread broke off")))
+        writer.join().unwrap_or_else(|_| Err(io::Error::other("the writing thread panicked")))
     }
 }
 
-/// Moves everything on, waiting as long as it takes.
+/// Copies everything, blocking as needed.
 fn write_all(from: &OwnedFd, to: OwnedFd) -> io::Result<()> {
-    // Into a file, splicing saves a copy; where it cannot be done, nothing has been moved.
+    // Splicing into a file saves a copy. If it is not possible, it fails before any byte is moved.
     loop {
         match flow::splice_on(from.as_fd(), to.as_fd(), THREAD_BYTES) {
             Ok(0) => return Ok(()),

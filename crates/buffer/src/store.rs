@@ -1,30 +1,30 @@
-//! Where chunks are held, with a limit on memory and one on disk, which all streams share.
+//! Memory and disk space for chunks, with limits that all streams share.
 
 use crate::disk::Disk;
 use pelton_sys::pages::Pages;
 use std::io;
 use std::path::PathBuf;
 
-/// Chunks of more gain nothing, and cost the second level of cache.
+/// Larger chunks gain nothing, and overflow the L2 cache.
 const CHUNK_BYTES_MAX: u64 = 256 * 1024;
-/// A page: the smallest that memory can be had in.
+/// A page: the smallest unit of memory.
 const CHUNK_BYTES_MIN: u64 = 4096;
-/// Empty blocks that are kept for the next ones.
+/// Number of free blocks kept for reuse.
 const POOL: usize = 2;
 
-/// How much may be held.
+/// Limits on held data.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// In memory, in bytes; 0 for none, else at least a page.
+    /// Memory in bytes; 0 for none, else at least a page.
     pub memory_bytes: u64,
-    /// On disk, in bytes.
+    /// Disk space in bytes.
     pub disk_bytes: u64,
-    /// Where the file is made.
+    /// Directory of the file.
     pub directory: PathBuf,
 }
 
 impl Limits {
-    /// How large one chunk is: so small that a limit holds a few.
+    /// Returns the chunk size, small enough that a limit holds a few chunks.
     fn chunk_bytes(&self) -> usize {
         let limit = if self.memory_bytes > 0 { self.memory_bytes } else { self.disk_bytes };
         let chunk = (limit / 4).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
@@ -38,27 +38,27 @@ pub struct Block {
     pages: Pages,
     start: usize,
     end: usize,
-    /// It counts against the limit: all do but those on their way from disk to the reader.
+    /// Whether it counts against the limit. Blocks on their way from disk to the reader do not.
     counted: bool,
 }
 
 impl Block {
-    /// What it holds.
+    /// Returns its bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.pages[self.start..self.end]
     }
 
-    /// Room behind that.
+    /// Returns the free room after the bytes.
     pub fn room(&mut self) -> &mut [u8] {
         &mut self.pages[self.end..]
     }
 
-    /// So many bytes were put into the room.
+    /// Adds the first `bytes` of the room.
     pub fn grow(&mut self, bytes: usize) {
         self.end += bytes;
     }
 
-    /// So many bytes were taken from the front.
+    /// Removes `bytes` from the front.
     pub fn shrink(&mut self, bytes: usize) {
         self.start += bytes;
         if self.start == self.end {
@@ -67,7 +67,7 @@ impl Block {
     }
 }
 
-/// The room there is.
+/// The memory and disk space of all streams.
 #[derive(Debug)]
 pub struct Store {
     chunk_bytes: usize,
@@ -75,14 +75,14 @@ pub struct Store {
     memory_used: u64,
     memory_peak: u64,
     pool: Vec<Pages>,
-    /// Where bytes wait between the writer and the disk.
+    /// Memory for bytes on their way to the disk.
     staging: Option<Pages>,
-    /// The part on disk.
+    /// The disk part.
     pub disk: Disk,
 }
 
 impl Store {
-    /// Empty.
+    /// Makes an empty store.
     pub fn new(limits: &Limits) -> Self {
         let chunk_bytes = limits.chunk_bytes();
         let at_least_one = limits.memory_bytes.max(chunk_bytes as u64);
@@ -97,32 +97,32 @@ impl Store {
         }
     }
 
-    /// How large a chunk is, in memory or on disk.
+    /// Returns the chunk size, in memory and on disk.
     pub fn chunk_bytes(&self) -> usize {
         self.chunk_bytes
     }
 
-    /// Memory taken for what is held, in bytes.
+    /// Returns the bytes of memory used for held data.
     pub fn memory_used(&self) -> u64 {
         self.memory_used
     }
 
-    /// The most at one time.
+    /// Returns the peak of the memory used.
     pub fn memory_peak(&self) -> u64 {
         self.memory_peak
     }
 
-    /// Whether another block may be had.
+    /// Whether another block is available.
     pub fn has_memory(&self) -> bool {
         self.memory_used + self.chunk_bytes as u64 <= self.memory_max
     }
 
-    /// Whether the disk may be written to. Not while memory holds what the disk had no room for.
+    /// Whether the disk may be used: not while memory is over its limit because a disk write failed.
     pub fn may_use_disk(&self) -> bool {
         self.memory_used <= self.memory_max
     }
 
-    /// An empty block that counts.
+    /// Returns an empty block that counts against the limit.
     ///
     /// # Errors
     /// If the system has no memory.
@@ -131,7 +131,7 @@ impl Store {
         Ok(self.count(pages, 0))
     }
 
-    /// An empty block on its way to the reader.
+    /// Returns an empty block for bytes on their way from disk to the reader.
     ///
     /// # Errors
     /// If the system has no memory.
@@ -139,7 +139,7 @@ impl Store {
         Ok(Block { pages: self.pages()?, start: 0, end: 0, counted: false })
     }
 
-    /// The block is empty.
+    /// Frees a block.
     pub fn give_back(&mut self, block: Block) {
         if block.counted {
             self.memory_used -= self.chunk_bytes as u64;
@@ -149,7 +149,7 @@ impl Store {
         }
     }
 
-    /// Memory for what is on its way to the disk.
+    /// Returns memory for bytes on their way to the disk.
     ///
     /// # Errors
     /// If the system has no memory.
@@ -160,12 +160,13 @@ impl Store {
         }
     }
 
-    /// It has reached the disk.
+    /// Returns the staging memory after a successful disk write.
     pub fn end_staging(&mut self, pages: Pages) {
         self.staging = Some(pages);
     }
 
-    /// It has not: its first `bytes` bytes stay in memory, over the limit if need be.
+    /// Turns the staging memory into a block after a failed write: its first `bytes` stay in memory, over the
+    /// limit if need be.
     pub fn keep_staging(&mut self, pages: Pages, bytes: usize) -> Block {
         self.count(pages, bytes)
     }
@@ -176,7 +177,7 @@ impl Store {
         Block { pages, start: 0, end: bytes, counted: true }
     }
 
-    /// The one used last comes first: it is in the cache.
+    /// Returns the pages used last, which are in the cache, or new ones.
     fn pages(&mut self) -> io::Result<Pages> {
         match self.pool.pop() {
             Some(pages) => Ok(pages),

@@ -1,8 +1,8 @@
-//! Counting what goes through, and who waits for whom.
+//! Byte counts and waiting times.
 
 use pelton_record::BufferedStream;
 
-/// Time spent in a state that begins and ends.
+/// Time spent in a state that is entered and left.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Span {
     since_ns: Option<u64>,
@@ -22,7 +22,7 @@ impl Span {
         }
     }
 
-    /// All of it so far.
+    /// Returns the total so far.
     pub fn so_far(&self, now_ns: u64) -> u64 {
         self.total_ns + self.since_ns.map_or(0, |since| now_ns.saturating_sub(since))
     }
@@ -36,16 +36,16 @@ pub struct Tally {
     pub passed_bytes: u64,
     pub disk_bytes: u64,
     pub held_peak_bytes: u64,
-    /// Nothing is held, and nothing comes.
+    /// Nothing is held, and no input comes.
     pub input_waits: Span,
-    /// There is something, and the reader takes nothing.
+    /// Data is held, and the reader takes none.
     pub reader_waits: Span,
-    /// No room is left.
+    /// Both limits are reached.
     pub full: Span,
 }
 
 impl Tally {
-    /// For the record.
+    /// Returns the record of the stream.
     pub fn stream(&self, name: &str, reader_left: bool, now_ns: u64) -> BufferedStream {
         BufferedStream {
             name: name.to_owned(),
@@ -62,27 +62,27 @@ impl Tally {
     }
 }
 
-/// How things stand.
+/// A progress report.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// Since the start.
+    /// Nanoseconds since the start.
     pub elapsed_ns: u64,
-    /// Memory taken for what is held.
+    /// Memory used for held data.
     pub memory_bytes: u64,
-    /// Disk taken for what is held.
+    /// Disk space used for held data.
     pub disk_bytes: u64,
-    /// The disk has no room although its limit is not reached.
+    /// Whether the disk is full although its limit is not reached.
     pub disk_is_full: bool,
-    /// One after another.
+    /// The streams, in order.
     pub streams: Vec<StreamProgress>,
 }
 
-/// How one stream stands.
+/// The progress of one stream.
 #[derive(Clone, Debug)]
 pub struct StreamProgress {
-    /// What is held now.
+    /// Bytes held now.
     pub held_bytes: u64,
-    /// Its counts.
+    /// The counts so far.
     pub counts: BufferedStream,
 }
 

@@ -79,8 +79,7 @@ fn prose(plan: &Plan, explained: &[Explained], drawing: Drawing) -> String {
 
 /// Explains a script: each pipeline, its line, what pelton runs.
 fn script(rewritten: &Rewritten, request: &Request, width: usize) -> String {
-    let mut text =
-        "the shell runs this text, and expands and controls; of its pipelines, pelton runs:\n\n".to_owned();
+    let mut text = "the shell runs this script; pelton runs these of its pipelines:\n\n".to_owned();
     for one in &rewritten.pipelines {
         let written = pipeline_text(one, request);
         let line = one.line.to_string();

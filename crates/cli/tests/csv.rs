@@ -53,7 +53,7 @@ fn what_is_wrong_is_said() {
         "pelton: standard input: there is no column `town`: the columns are id, city, price\n",
     );
     check(&["-s", "a,,b"], "", 2, "", "error: this list of columns cannot be read: a column is expected");
-    check(&["-w", "city"], "", 2, "", "pelton: `city` is no condition: it has none of =");
+    check(&["-w", "city"], "", 2, "", "pelton: `city` is not a valid condition: it has none of =");
     check(&["-w", "city~("], "", 2, "", "pelton: `(` is no regular expression: ");
     check(&["-d", "ab"], "", 2, "", "error: ");
     check(

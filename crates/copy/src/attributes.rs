@@ -1,5 +1,5 @@
-//! What a copy keeps of its source besides bytes, in the order in which one does not undo the other: times last but for
-//! the mode, since a change of owner clears bits of the mode.
+//! Copies a file's attributes, in an order in which no step undoes another: the mode comes after the owner,
+//! since a change of owner clears bits of the mode.
 
 use crate::{Preserve, Talk};
 use pelton_sys::copying;
@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Gives the copy at `to` what is to be kept of `from`; false if something asked for could not be.
+/// Sets the attributes of `to` that are to be preserved from `from`. Returns false if a requested one failed.
 pub fn keep(from: &Path, meta: &Metadata, to: &Path, preserve: Preserve, talk: &mut dyn Talk) -> bool {
     let is_link = meta.file_type().is_symlink();
     let (mut good, mut mode) = (true, meta.mode());
@@ -21,7 +21,7 @@ pub fn keep(from: &Path, meta: &Metadata, to: &Path, preserve: Preserve, talk: &
     if preserve.owner
         && let Err(error) = copying::set_owner(to, meta)
     {
-        // Only root gives files away; without their owner, these bits would mean somebody else.
+        // Only root can give files away. With another owner, the set-ID bits would grant other rights.
         mode &= !0o6000;
         if error.kind() != io::ErrorKind::PermissionDenied && error.raw_os_error() != Some(EINVAL) {
             talk.failed("failed to preserve ownership for", to, Some(&error));
@@ -39,10 +39,11 @@ pub fn keep(from: &Path, meta: &Metadata, to: &Path, preserve: Preserve, talk: &
     good
 }
 
-/// A user namespace does not know every owner.
+/// Error for an owner that is unknown in the user namespace.
 const EINVAL: i32 = 22;
 
-/// Access control lists belong to the mode. The rest is kept as far as it can be, in silence, as `cp -a` does.
+/// Copies access control lists, which belong to the mode, and extended attributes. Ignores errors, as `cp -a`
+/// does.
 fn keep_attributes(from: &Path, to: &Path, preserve: Preserve) {
     if !preserve.mode && !preserve.attributes {
         return;

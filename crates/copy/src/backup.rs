@@ -1,4 +1,4 @@
-//! What was there before a copy, kept under another name.
+//! Backups: an existing target is kept under another name.
 
 use crate::tree::parent_of;
 use pelton_sys::copying;
@@ -8,36 +8,36 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// What the other name is.
+/// How the backup name is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
     /// The next number, as in `name.~3~`.
     Numbered,
-    /// A number if there is one with a number already; else as `Simple`.
+    /// As `Numbered` if a numbered backup exists; else as `Simple`.
     #[default]
     Existing,
-    /// The name and the suffix; an earlier one is lost.
+    /// The name and the suffix; an earlier backup is overwritten.
     Simple,
 }
 
-/// How what is there is kept.
+/// Backup settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backup {
-    /// Under which name.
+    /// How the backup name is chosen.
     pub naming: Naming,
-    /// Behind the name, for a simple one.
+    /// The suffix of simple backups.
     pub suffix: OsString,
 }
 
 impl Backup {
-    /// The name with the suffix.
+    /// Returns the name with the suffix.
     pub(crate) fn simple(&self, path: &Path) -> PathBuf {
         let mut name = path.as_os_str().to_owned();
         name.push(&self.suffix);
         name.into()
     }
 
-    /// The name that what is there gets.
+    /// Returns the backup name for `path`.
     ///
     /// # Errors
     /// If the directory cannot be read.
@@ -51,16 +51,16 @@ impl Backup {
         Ok(OsString::from_vec(name).into())
     }
 
-    /// Gives it that name; `None` if it is gone.
+    /// Renames `path` to its backup name; `None` if it does not exist.
     ///
     /// # Errors
-    /// If the directory cannot be read, or nothing renamed in it.
+    /// If the directory cannot be read, or the rename fails.
     pub(crate) fn set_aside(&self, path: &Path) -> io::Result<Option<PathBuf>> {
         loop {
             let aside = self.name(path)?;
             let renamed = match aside == self.simple(path) {
                 true => fs::rename(path, &aside),
-                // Somebody else may have taken the number.
+                // Another process may have taken the number.
                 false => copying::rename_to_new(path, &aside),
             };
             match renamed {
@@ -73,7 +73,7 @@ impl Backup {
     }
 }
 
-/// The highest number of those that are there.
+/// Returns the highest number of the existing backups.
 fn last_number(path: &Path) -> io::Result<Option<u64>> {
     let base = path.file_name().unwrap_or_default();
     let mut last = None;
@@ -83,7 +83,7 @@ fn last_number(path: &Path) -> io::Result<Option<u64>> {
     Ok(last)
 }
 
-/// The number in `base.~NUMBER~`.
+/// Returns the number in `base.~NUMBER~`.
 fn number(name: &OsStr, base: &OsStr) -> Option<u64> {
     let digits = name.as_bytes().strip_prefix(base.as_bytes())?.strip_prefix(b".~")?.strip_suffix(b"~")?;
     let is_number = !digits.starts_with(b"0") && digits.iter().all(u8::is_ascii_digit);

@@ -1,4 +1,4 @@
-//! One plain file: how its bytes are moved, and into what.
+//! Copies the contents of one file.
 
 use crate::ways::copy_rest;
 use crate::{Moved, Options, Reflink, Sparse, Way};
@@ -8,18 +8,19 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-/// Below this, two calls are all there is to win.
+/// Below this size, the other ways save at most two calls.
 const SMALL: u64 = 64 * 1024;
-/// From here on, a pipe of a megabyte is worth being made.
+/// From this size on, making a one-megabyte pipe pays.
 const LARGE: u64 = 1 << 20;
-/// Up to here. Of 100 MB, splice takes a fifth less than copy_file_range on ext4; of 2 GB it took several times as long there.
+/// Up to this size. At 100 MB, splice takes a fifth less time than copy_file_range on ext4; at 2 GB it took
+/// several times as long.
 const HUGE: u64 = 128 << 20;
-/// Between two file systems.
+/// Error for two different file systems.
 const EXDEV: i32 = 18;
-/// Zeros in so large a piece become a hole with `--sparse=always`.
+/// A block of zeros of this size becomes a hole with `--sparse=always`.
 const HOLE: usize = 4096;
 
-/// Moves everything from `from` into `to`, which is empty. Says how, and why so.
+/// Copies everything from `from` into `to`, which is empty. Returns the way and the reason in words.
 pub fn contents(
     from: &File,
     meta: &Metadata,
@@ -41,7 +42,7 @@ pub fn contents(
         return Ok((Moved { bytes: size, calls: 1 }, "shared blocks (reflink)".to_owned()));
     }
     let may_have_holes = meta.blocks() * 512 < size && options.sparse == Sparse::Auto;
-    // Files under /sys claim a page and no blocks, and end where their text does.
+    // Files under /sys report a page and no blocks, and end where their text does.
     let has_holes = may_have_holes && from.read_at(&mut [0], size - 1)? > 0;
     if has_holes && let Some(moved) = between_holes(from, to, to_path, size, options)? {
         return Ok((moved, "data copied, holes kept".to_owned()));
@@ -53,28 +54,28 @@ pub fn contents(
     Ok((both, format!("{}: {why}", way.name())))
 }
 
-/// The way for a file, with the reason. Reading and writing never loses by much; what the kernel does by itself saves
-/// the copy through this process's memory, and the cache it would evict. Mapping is never chosen: as fast, for a hundred
-/// times the memory, and a signal where the others have an error.
+/// Chooses the way for a file, and the reason. Reading and writing never loses by much. The ways within the
+/// kernel save the copy through this process's memory, and the cache it would evict. Mapping is never chosen:
+/// it is as fast, for a hundred times the memory, and raises a signal where the others return an error.
 fn choose(from: &File, meta: &Metadata, options: &Options) -> (Way, &'static str) {
     match options.via {
         Some(way) => (way, "as asked"),
         None if meta.len() == 0 => (Way::ReadWrite, "its size is not known"),
-        // Not asked first where it lies: that is a call more for each of many.
+        // The file system is not queried: that would be one more call for each of many small files.
         None if meta.len() < SMALL => (Way::ReadWrite, "it is small"),
         None => match copying::file_system(from) {
             FileSystem::MadeUp => (Way::ReadWrite, "its size is not known"),
-            // As copy_file_range does within the kernel, but through a pipe that is sixteen times as large.
+            // Works as copy_file_range does within the kernel, but with a pipe sixteen times as large.
             FileSystem::Local if (LARGE..=HUGE).contains(&meta.len()) => {
                 (Way::Splice, "the kernel moves it, a megabyte at once")
             }
-            // A server may copy what it has, and send nothing.
-            _ => (Way::CopyFileRange, "the kernel copies it by itself, in no memory of ours"),
+            // A server may copy on its side without sending data.
+            _ => (Way::CopyFileRange, "the kernel copies it without using pelton's memory"),
         },
     }
 }
 
-/// By this way; where it was chosen and cannot be done, by reading and writing.
+/// Copies in this way. If a way that was not requested is impossible, reads and writes instead.
 fn with(
     way: Way,
     from: &File,
@@ -92,7 +93,7 @@ fn with(
     }
 }
 
-/// Other reasons, a full disk say, are reasons for reading and writing as well.
+/// Whether the way is impossible. Other errors, such as a full disk, would also stop reading and writing.
 fn cannot_be_done(error: &io::Error) -> bool {
     const EBADF: i32 = 9;
     const EPERM: i32 = 1;
@@ -101,14 +102,14 @@ fn cannot_be_done(error: &io::Error) -> bool {
         || [EXDEV, EBADF, EPERM, ETXTBSY].map(Some).contains(&error.raw_os_error())
 }
 
-/// What one file showed of the next ones.
+/// Facts from one file that hold for the next ones.
 #[derive(Debug, Default)]
 pub struct Learned {
-    /// Between these two devices no blocks can be shared, where nobody insists.
+    /// Two devices that cannot share blocks, unless sharing is required.
     no_sharing: Option<(u64, u64)>,
 }
 
-/// Shares blocks, if that is wanted and can be done.
+/// Shares blocks, if that is allowed and possible.
 fn shares(
     from: &File,
     to: &File,
@@ -131,7 +132,7 @@ fn shares(
     }
 }
 
-/// Copies what is between the holes; `None` if the file system does not say where they are.
+/// Copies the data between holes; `None` if the file system does not report holes.
 fn between_holes(
     from: &File,
     to: &File,
@@ -161,7 +162,7 @@ fn between_holes(
     Ok(Some(total))
 }
 
-/// From or to what has no positions: a FIFO, a device.
+/// Copies from or to a file without positions: a FIFO, a device.
 fn stream(mut from: &File, mut to: &File) -> io::Result<Moved> {
     let (mut buffer, mut moved) = (vec![0; 128 * 1024], Moved::default());
     loop {

@@ -1,7 +1,8 @@
-//! Copying files and trees as GNU cp does, in any of the ways that Linux has.
+//! Copies files and trees as GNU cp does, in any of the ways that Linux has.
 //!
-//! [`Copier`] walks, decides what is copied where, and keeps what cp keeps; a [`Way`] moves the bytes of one file.
-//! Errors name the file and do not stop the rest. It prints nothing: whoever [`Talk`]s does.
+//! [`Copier`] walks the tree, decides what is copied where, and preserves attributes; a [`Way`] moves the
+//! bytes of one file. An error names its file and does not stop the rest. The crate prints nothing: it
+//! reports through [`Talk`].
 
 mod attributes;
 mod backup;

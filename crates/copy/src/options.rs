@@ -1,10 +1,10 @@
-//! What can be asked for.
+//! Options of a copy.
 
 use crate::{Backup, Way};
 use std::io;
 use std::path::Path;
 
-/// What becomes of holes.
+/// Treatment of holes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sparse {
     /// Holes stay holes.
@@ -16,106 +16,106 @@ pub enum Sparse {
     Never,
 }
 
-/// Whether blocks may be shared with the source.
+/// Whether blocks may be shared with the source (reflink).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reflink {
-    /// Where that can be done.
+    /// If possible.
     #[default]
     Auto,
-    /// Or not at all.
+    /// Required: otherwise the copy fails.
     Always,
-    /// No.
+    /// Never.
     Never,
 }
 
-/// What becomes of files that are there already.
+/// Treatment of existing targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overwrite {
-    /// They get the new contents.
+    /// Overwritten.
     #[default]
     Yes,
-    /// They stay.
+    /// Kept.
     Never,
-    /// The user is asked.
+    /// Asks the user.
     Ask,
 }
 
-/// What a copy has of its source besides bytes.
+/// Attributes of the source that the copy gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Preserve {
-    /// All 12 bits of its permissions, and access control lists.
+    /// All 12 permission bits, and access control lists.
     pub mode: bool,
-    /// Its owner and group, as far as allowed.
+    /// Owner and group, as far as allowed.
     pub owner: bool,
-    /// When it was read and written.
+    /// Access and modification times.
     pub times: bool,
-    /// Hard links between what is copied.
+    /// Hard links among the copied files.
     pub links: bool,
     /// Extended attributes, as far as possible.
     pub attributes: bool,
 }
 
-/// Whether names are made instead of copies.
+/// Whether to make links instead of copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Link {
     /// Copies.
     #[default]
     None,
-    /// Another name for the same file.
+    /// Hard links.
     Hard,
-    /// A symbolic link to it.
+    /// Symbolic links.
     Symbolic,
 }
 
-/// How to copy.
+/// Options of a copy.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Directories too, with all that is in them.
+    /// Whether to copy directories with their contents.
     pub recursive: bool,
-    /// Follow symbolic links; if not, copy them.
+    /// Whether to follow symbolic links; if not, they are copied.
     pub follow: bool,
-    /// Follow those that are operands.
+    /// Whether to follow symbolic links that are operands.
     pub follow_operands: bool,
-    /// What is kept.
+    /// Attributes to preserve.
     pub preserve: Preserve,
-    /// Copies have the permissions of any new file, not those of their sources (`--no-preserve=mode`).
+    /// Whether copies get the permissions of new files instead of their sources' (`--no-preserve=mode`).
     pub new_mode: bool,
-    /// Only what is newer than what is there.
+    /// Whether to copy only files newer than their targets.
     pub update: bool,
-    /// What is there already.
+    /// Treatment of existing targets.
     pub overwrite: Overwrite,
-    /// What is there and cannot be opened is removed first.
+    /// Whether to remove a target that cannot be opened.
     pub force: bool,
-    /// What is there is removed first, whether it can be opened or not.
+    /// Whether to remove every existing target first.
     pub remove_first: bool,
-    /// What is there is kept under another name.
+    /// Backup of existing targets, if any.
     pub backup: Option<Backup>,
-    /// What is copied into a directory has the directories above it there as well.
+    /// Whether to recreate a source's parent directories within the target directory.
     pub parents: bool,
-    /// Names instead of copies.
+    /// Links instead of copies.
     pub link: Link,
-    /// Directories of other file systems are made, and nothing in them is copied.
+    /// Whether to leave directories of other file systems empty.
     pub one_file_system: bool,
-    /// Holes.
+    /// Treatment of holes.
     pub sparse: Sparse,
-    /// Sharing.
+    /// Sharing of blocks.
     pub reflink: Reflink,
-    /// How bytes are moved; `None` to choose for each file.
+    /// How bytes are moved; `None` chooses for each file.
     pub via: Option<Way>,
-    /// A file appears whole or not at all.
+    /// Whether a copy appears only once it is complete.
     pub atomic: bool,
 }
 
-/// Who is asked and told.
+/// Asks and informs the user.
 pub trait Talk {
-    /// May this be overwritten?
+    /// Asks whether this file may be overwritten.
     fn may_overwrite(&mut self, path: &Path) -> bool;
-    /// This was made; `how` says which way its bytes were moved, and why, if it has any.
+    /// Reports a new file. `how`: the way its bytes were moved, and why, if it has contents.
     fn made(&mut self, from: &Path, to: &Path, how: Option<&str>);
-    /// What was there has another name now.
+    /// Reports a backup.
     fn kept(&mut self, path: &Path, aside: &Path);
-    /// So many bytes more were copied.
+    /// Reports that this many more bytes were copied.
     fn copied(&mut self, bytes: u64);
-    /// This went wrong.
+    /// Reports an error.
     fn failed(&mut self, doing: &str, path: &Path, reason: Option<&io::Error>);
 }

@@ -1,28 +1,28 @@
-//! The directories above a source, made again above its copy (`--parents`).
+//! Recreates the parent directories of a source above its copy (`--parents`).
 
 use crate::tree::{Copier, Item, identity};
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// A directory above the source, and the one above the copy.
+/// A parent directory of the source, and its counterpart above the copy.
 struct Parent {
     from: PathBuf,
     to: PathBuf,
     meta: Metadata,
-    /// It was made: the mode that it shall have, and the one that it has until all is copied.
+    /// If it was created: its final mode, and its current mode.
     made: Option<(u32, u32)>,
 }
 
 impl Copier<'_> {
-    /// Copies `from` to its whole name within `directory`.
+    /// Copies `from` to its full path within `directory`.
     pub(crate) fn with_parents(&mut self, from: &Path, directory: &Path) -> bool {
         let inside: PathBuf = from.components().filter(|part| *part != Component::RootDir).collect();
         let mut parents = Vec::new();
         let above = inside.parent().unwrap_or(Path::new(""));
         let good = self.make_parents(from.has_root(), above, directory, &mut parents)
             && self.operand(from, &directory.join(&inside));
-        // Also above a copy that failed.
+        // Also above a failed copy.
         parents.iter().fold(good, |good, Parent { from, to, meta, made }| {
             self.finish_directory((from, meta), to, *made) && good
         })
@@ -41,7 +41,8 @@ impl Copier<'_> {
         true
     }
 
-    /// `Ok(None)` if it is there, and nothing is to be kept. What goes wrong is said.
+    /// Makes one parent. `Ok(None)` if it exists and no attributes are to be set. Errors are already
+    /// reported.
     fn make_parent(&mut self, from: PathBuf, to: PathBuf) -> Result<Option<Parent>, ()> {
         let keeps = self.options.preserve;
         let there = fs::metadata(&to);
@@ -67,7 +68,7 @@ impl Copier<'_> {
             Item { from: &from, to: &to, meta: meta.clone(), operand: false, fresh: false, above: &[] };
         match self.make_directory(&item) {
             Ok(made) => {
-                // What is copied may lie in it, as with cp.
+                // A source may lie in it, as with cp.
                 if let Ok(made) = fs::metadata(&to) {
                     self.made.remove(&identity(&made));
                 }

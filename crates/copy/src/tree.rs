@@ -1,4 +1,4 @@
-//! What is copied where, and what stands in the way, decided as GNU cp decides it.
+//! Decides what is copied where, and what happens to existing targets, as GNU cp does.
 
 use crate::{Backup, Link, Naming, Options, Overwrite, Talk, attributes, file};
 use pelton_sys::copying;
@@ -11,14 +11,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, DirEntryExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// A device and an inode: what a file is, whatever it is called.
+/// Device and inode: the identity of a file, whatever its name.
 type Identity = (u64, u64);
 
 pub(crate) fn identity(meta: &Metadata) -> Identity {
     (meta.dev(), meta.ino())
 }
 
-/// Too many symbolic links.
+/// Error for too many levels of symbolic links.
 const ELOOP: i32 = 40;
 
 /// Returns the last component, without trailing slashes. Unlike [`Path::file_name`], it keeps `.` and `..`.
@@ -29,7 +29,7 @@ fn last_name(path: &Path) -> &[u8] {
     &bytes[start..end]
 }
 
-/// A hidden name that nobody else has, in the same directory.
+/// Returns an unused hidden name in the same directory.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let short: String = name.chars().take(40).collect();
@@ -40,7 +40,7 @@ fn is_plain_file(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| meta.is_file())
 }
 
-/// The directory that a name stands in.
+/// Returns the directory that contains the path.
 pub(crate) fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -54,10 +54,10 @@ fn is_same_entry(one: &Path, other: &Path) -> bool {
     one.file_name() == other.file_name() && folder_of(one) == folder_of(other)
 }
 
-/// Makes `to` another name of `from`, in place of what is there.
+/// Makes `to` a hard link to `from`, replacing an existing file.
 ///
 /// # Errors
-/// Those of link(2) and rename(2); what is there then stays.
+/// Errors of link(2) and rename(2); an existing file then stays.
 fn hard_link_over(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -66,72 +66,72 @@ fn hard_link_over(from: &Path, to: &Path) -> io::Result<()> {
     let beside = beside(to);
     fs::hard_link(from, &beside)?;
     let renamed = fs::rename(&beside, to);
-    // It is still there if that failed, or if both were the same file.
+    // The link still exists if the rename failed, or if both names were the same file.
     let _ = fs::remove_file(&beside);
     renamed
 }
 
-/// Copies one operand after another.
+/// Copies operands one after another.
 pub struct Copier<'a> {
     pub(crate) options: &'a Options,
     pub(crate) talk: &'a mut dyn Talk,
-    /// As in the options, but for a copy that is itself one.
+    /// As in the options; `None` while the copy itself is a backup.
     backup: Option<&'a Backup>,
     umask: u32,
-    /// Where the first of several links to a file was copied to.
+    /// The first copy of each file that may have several links.
     links: HashMap<Identity, PathBuf>,
-    /// Directories made here: not to be copied into themselves.
+    /// Directories made by this run: they must not be copied into themselves.
     pub(crate) made: HashSet<Identity>,
-    /// Directories that were operands, and where they went.
+    /// Directory operands, and their targets.
     operands: HashMap<Identity, PathBuf>,
-    /// Files made here: not to be overwritten by another of the same name.
+    /// Files made by this run: another source of the same name must not overwrite them.
     files: HashSet<PathBuf>,
-    /// Files that were operands: which they are, and their names in which directories.
+    /// File operands: identity, parent directory and name.
     sources: HashSet<(Identity, Option<Identity>, OsString)>,
-    /// The file system of the operand at hand.
+    /// The file system of the current operand.
     device: u64,
-    /// What was there has this name now.
+    /// The backup of the current target.
     aside: Option<PathBuf>,
-    /// The operand at hand reached a directory that was made for it, and ends there.
+    /// Whether the current operand reached a directory that was made for it, which ends its copy.
     into_itself: bool,
-    /// The copy at hand is there, whatever of its attributes could not be kept.
+    /// Whether the current copy exists, even if attributes could not be preserved.
     arrived: bool,
     learned: file::Learned,
 }
 
-/// One thing to be copied.
+/// A file or directory to be copied.
 pub(crate) struct Item<'p> {
     pub(crate) from: &'p Path,
     pub(crate) to: &'p Path,
     pub(crate) meta: Metadata,
     pub(crate) operand: bool,
-    /// It goes into a directory that was made for what is beside it: nothing can be there.
+    /// Whether its target directory was made by this run, so that the target cannot exist.
     pub(crate) fresh: bool,
-    /// What follows symbolic links must see when it goes round.
+    /// The directories above it, to detect cycles of symbolic links.
     pub(crate) above: &'p [Identity],
 }
 
-/// Where something stands among what is copied.
+/// The position of an item in the copied tree.
 #[derive(Clone, Copy)]
 struct Position {
-    /// It was named by the caller.
+    /// Whether it is an operand.
     operand: bool,
     /// See [`Item::fresh`].
     fresh: bool,
 }
 
-/// What is there already.
+/// The state of the target.
 enum There {
     Nothing,
     Something(Metadata),
-    /// It stays, and all is well.
+    /// It is kept, and that is no error.
     Stays,
-    /// It stays, and that was said.
+    /// It is kept, and the error was reported.
     InTheWay,
 }
 
 impl<'a> Copier<'a> {
-    /// Ready to copy.
+    /// Makes a copier.
     pub fn new(options: &'a Options, talk: &'a mut dyn Talk) -> Self {
         Copier {
             options,
@@ -151,7 +151,7 @@ impl<'a> Copier<'a> {
         }
     }
 
-    /// Copies each into `directory`, under its last name; false if anything went wrong.
+    /// Copies each source into `directory`, under its last name. Returns false after any error.
     pub fn into_directory(&mut self, sources: &[PathBuf], directory: &Path) -> bool {
         let mut good = true;
         for from in sources {
@@ -168,11 +168,11 @@ impl<'a> Copier<'a> {
         good
     }
 
-    /// Copies `from` to `to`, which is no directory to copy it into; false if anything went wrong.
+    /// Copies `from` to `to`, which is not a directory to copy into. Returns false after any error.
     pub fn onto(&mut self, from: &Path, to: &Path) -> bool {
         let itself = self.backup.filter(|_| self.options.force && from == to && is_plain_file(to));
         let Some(backup) = itself else { return self.operand(from, to) };
-        // Onto itself, by force: the copy is the backup.
+        // Copies the file onto itself with force: only the backup is made.
         match backup.name(to) {
             Ok(aside) => {
                 self.backup = None;
@@ -236,7 +236,7 @@ impl<'a> Copier<'a> {
             None => {
                 let good = self.leaf(&item, there);
                 if !good {
-                    // The next name of it has to be copied for itself.
+                    // The next link to the file must become a copy.
                     self.links.remove(&identity(&item.meta));
                 }
                 good
@@ -250,13 +250,13 @@ impl<'a> Copier<'a> {
         good
     }
 
-    /// Whether this operand was none before, under the same name in the same directory.
+    /// Whether the operand occurs for the first time with this name and directory.
     fn is_new(&mut self, from: &Path, meta: &Metadata) -> bool {
         let name = from.file_name().unwrap_or_default().to_owned();
         self.sources.insert((identity(meta), folder_of(from), name))
     }
 
-    /// Looks at what is at the target, and clears it away where cp does.
+    /// Examines the target, and removes it where cp does.
     fn there(&mut self, item: &Item<'_>) -> There {
         if item.fresh {
             return There::Nothing;
@@ -281,7 +281,7 @@ impl<'a> Copier<'a> {
                 return There::InTheWay;
             }
             Err(_) if as_file && fs::symlink_metadata(item.to).is_ok() => {
-                self.refuse("not writing through a symbolic link that leads nowhere", item.to);
+                self.refuse("not writing through a dangling symbolic link", item.to);
                 return There::InTheWay;
             }
             Err(_) => return There::Nothing,
@@ -303,11 +303,11 @@ impl<'a> Copier<'a> {
         }
         match (kind.is_dir(), found.is_dir()) {
             (true, false) => {
-                self.refuse("cannot overwrite with a directory what is none", item.to);
+                self.refuse("cannot overwrite a non-directory with a directory", item.to);
                 There::InTheWay
             }
             (false, true) => {
-                self.refuse("cannot overwrite a directory with what is none", item.to);
+                self.refuse("cannot overwrite a directory with a non-directory", item.to);
                 There::InTheWay
             }
             (true, true) => There::Something(found),
@@ -323,7 +323,8 @@ impl<'a> Copier<'a> {
         }
     }
 
-    /// What is in the way of something that is no plain file, or shares its contents with other names, goes.
+    /// Removes a target that must not be overwritten in place: one with hard links, or one for a special
+    /// file.
     fn cleared(&mut self, item: &Item<'_>, found: Metadata) -> There {
         if let Some(backup) = self.backup
             && !matches!(last_name(item.from), b"." | b"..")
@@ -339,7 +340,7 @@ impl<'a> Copier<'a> {
         self.removed(item)
     }
 
-    /// What is in the way gets another name.
+    /// Renames the target to its backup name.
     fn set_aside(&mut self, item: &Item<'_>, backup: &Backup) -> There {
         let itself = || {
             fs::symlink_metadata(backup.simple(item.to))
@@ -402,8 +403,9 @@ impl<'a> Copier<'a> {
         }
     }
 
-    /// With a backup, what is there may be the same file under another name: but not under the same one, nor where the source is
-    /// a symbolic link to it, which would lead nowhere.
+    /// Whether a backup of the target would lose the source. With a backup, source and target may be hard
+    /// links of one file, but not the same directory entry; nor may the source be a symbolic link to the
+    /// target, which would then dangle.
     fn is_moved_with_it(&self, item: &Item<'_>, found: &Metadata) -> bool {
         let Ok(source) = fs::symlink_metadata(item.from) else { return false };
         if identity(&source) != identity(found) {
@@ -418,8 +420,8 @@ impl<'a> Copier<'a> {
         self.options.update && self.options.overwrite != Overwrite::Never && time(found) >= time(&item.meta)
     }
 
-    /// With `--update`, what is up to date stays; but if another name of the source was copied or stayed, what is there becomes
-    /// another name of that, as cp has it.
+    /// Handles an up-to-date target with `--update`: it is kept. If another link to the source was copied or
+    /// kept, the target becomes a hard link to that one, as with cp.
     fn linked_to_an_earlier(&mut self, item: &Item<'_>) -> There {
         let earlier = match self.links.entry(identity(&item.meta)) {
             Entry::Occupied(earlier) => earlier.get().clone(),
@@ -437,7 +439,7 @@ impl<'a> Copier<'a> {
         }
     }
 
-    /// Whether what is there is to stay.
+    /// Whether the target is to be kept.
     fn stays(&mut self, item: &Item<'_>) -> bool {
         match self.options.overwrite {
             Overwrite::Yes => false,
@@ -446,7 +448,7 @@ impl<'a> Copier<'a> {
         }
     }
 
-    /// A second name of what was copied already becomes a second name there; `None` if it is none.
+    /// Makes a hard link if another link to the file was copied before; otherwise returns `None`.
     fn as_a_link(&mut self, item: &Item<'_>) -> Option<bool> {
         if !self.options.preserve.links || item.meta.nlink() < 2 && !self.options.follow {
             return None;
@@ -464,7 +466,7 @@ impl<'a> Copier<'a> {
         })
     }
 
-    /// Another name for the file instead of a copy of it.
+    /// Makes a link to the file instead of a copy.
     fn linked(&mut self, item: &Item<'_>) -> bool {
         let made = match self.options.link {
             Link::Symbolic => {
@@ -475,7 +477,7 @@ impl<'a> Copier<'a> {
                 }
                 std::os::unix::fs::symlink(item.from, item.to)
             }
-            // What was followed is linked, not the link to it.
+            // Links the symbolic link itself, unless links are followed.
             _ if item.meta.file_type().is_symlink() => fs::hard_link(item.from, item.to),
             _ => fs::canonicalize(item.from).and_then(|from| fs::hard_link(from, item.to)),
         };
@@ -525,7 +527,7 @@ impl<'a> Copier<'a> {
         }
     }
 
-    /// Tells, and keeps what is to be kept.
+    /// Reports the copy, and preserves its attributes.
     fn finish(&mut self, item: &Item<'_>, made: io::Result<Option<String>>, doing: &str) -> bool {
         match made {
             Ok(how) => {
@@ -537,7 +539,7 @@ impl<'a> Copier<'a> {
         }
     }
 
-    /// Into the file of that name, as cp does: whoever looks meanwhile sees a part of it.
+    /// Writes into the target itself, as cp does: other programs may see a partial file.
     fn in_place(&mut self, item: &Item<'_>, source: &File, is_there: bool) -> Written {
         let mode = self.first_mode(&item.meta);
         let mut opened = copying::open_for_writing(item.to, !is_there, mode);
@@ -550,7 +552,7 @@ impl<'a> Copier<'a> {
         Ok((how, false))
     }
 
-    /// Into a file of another name, which takes its place when it is complete and on the disk.
+    /// Writes a temporary file, which replaces the target when it is complete and on disk.
     fn whole(&mut self, item: &Item<'_>, source: &File, there: Option<&Metadata>) -> Written {
         let place = match there {
             Some(_) => fs::canonicalize(item.to).map_err(|error| Some(("cannot resolve", error)))?,
@@ -581,7 +583,7 @@ impl<'a> Copier<'a> {
             .map_err(|error| Some(("cannot make a file beside", error)))?;
         let how = self.contents(item, source, &target, aside)?;
         if let Some(there) = there {
-            // What is overwritten keeps its permissions and, as far as allowed, its owner.
+            // An overwritten file keeps its permissions and, if allowed, its owner.
             let _ = copying::set_owner(aside, there);
             copying::set_mode(aside, there.mode())
                 .map_err(|error| Some(("cannot set the mode of", error)))?;
@@ -598,7 +600,7 @@ impl<'a> Copier<'a> {
         target: &File,
         path: &Path,
     ) -> Result<String, Option<(&'static str, io::Error)>> {
-        // What was opened may be another file than what was looked at.
+        // The opened file may be another one than the file examined.
         let meta = source.metadata().map_err(|error| Some(("cannot stat the source of", error)))?;
         if identity(&meta) != identity(&item.meta) {
             self.refuse("skipped: it was replaced while it was copied:", item.from);
@@ -610,7 +612,7 @@ impl<'a> Copier<'a> {
         Ok(how)
     }
 
-    /// The permissions of a new file: nobody else's until it has its owner.
+    /// Returns the initial permissions: none for others until the owner is set.
     fn first_mode(&self, meta: &Metadata) -> u32 {
         let mode = if self.options.new_mode { 0o666 } else { meta.mode() };
         if self.options.preserve.owner { mode & 0o700 } else { mode & 0o777 }
@@ -644,8 +646,7 @@ impl<'a> Copier<'a> {
         self.finish_directory((item.from, &item.meta), item.to, restored) && good
     }
 
-    /// Gives a directory what it keeps of its source. `made`: the mode that it is to have and the one that it has, if it was made
-    /// here.
+    /// Sets the attributes of a directory. `made`: its final mode and its current mode, if this run made it.
     pub(crate) fn finish_directory(
         &mut self,
         (from, meta): (&Path, &Metadata),
@@ -662,7 +663,7 @@ impl<'a> Copier<'a> {
         kept
     }
 
-    /// Makes it such that this process can fill it; the mode that it is to have, and the one that it has now.
+    /// Makes a directory that this process can fill. Returns its final mode and its current mode.
     pub(crate) fn make_directory(&mut self, item: &Item<'_>) -> io::Result<(u32, u32)> {
         let hidden = if self.options.preserve.owner { 0o077 } else { 0o022 };
         let wanted = if self.options.new_mode { 0o777 } else { item.meta.mode() & 0o7777 };
@@ -678,14 +679,14 @@ impl<'a> Copier<'a> {
         Ok((has | wanted & hidden & !self.umask, now))
     }
 
-    /// `fresh`: into a directory that was made just now.
+    /// Copies the entries of a directory. `fresh`: this run made the target directory.
     fn entries(&mut self, item: &Item<'_>, own: Identity, fresh: bool) -> bool {
         let entries = match fs::read_dir(item.from) {
             Ok(entries) => entries,
             Err(error) => return self.fail("cannot read the directory", item.from, &error),
         };
         let above: Vec<Identity> = item.above.iter().copied().chain([own]).collect();
-        // Names first: one descriptor for a depth, not one for each, and nothing that is made here is found again.
+        // Reads all names first: that needs one descriptor at a time, and never finds files made by this run.
         let mut names = Vec::new();
         let mut good = true;
         for entry in entries {
@@ -694,7 +695,7 @@ impl<'a> Copier<'a> {
                 Err(error) => good = self.fail("cannot read the directory", item.from, &error),
             }
         }
-        // In the order in which they lie on a disk, as cp does it.
+        // In inode order, the likely order on disk, as cp does.
         names.sort_unstable();
         let position = Position { operand: false, fresh };
         for (_, name) in names {
@@ -707,5 +708,5 @@ impl<'a> Copier<'a> {
     }
 }
 
-/// How a file was written, and whether nothing is left to be done; or what failed, unless that was said.
+/// How a file was written, and whether it is finished; or the error, `None` if it was already reported.
 type Written = Result<(String, bool), Option<(&'static str, io::Error)>>;

@@ -1,7 +1,7 @@
-//! The ways of moving the bytes of one file into another.
+//! Ways to move the bytes of one file into another.
 //!
-//! Each takes a range and says how far it came; what is left, in files that grew, or whose size the kernel makes up
-//! (/proc), is read and written.
+//! Each copies a range and returns how many bytes it moved. The rest, in files that grew or report a wrong
+//! size (/proc), is read and written.
 
 use pelton_sys::{copying, pipe};
 use std::fs::File;
@@ -11,14 +11,14 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Read and written at once.
+/// Bytes per read and write.
 const BLOCK: usize = 256 * 1024;
-/// What a character loop reads at once: as the C library does for a file.
+/// Bytes per read of the character loop: as in the C library.
 const CHARACTERS: usize = 32 * 1024;
-/// Asked of the kernel at once.
+/// Bytes requested of the kernel at once.
 const KERNEL_BLOCK: u64 = 1 << 30;
 
-/// A way.
+/// A way to copy bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Byte by byte, as with getc and putc.
@@ -37,21 +37,21 @@ pub enum Way {
     Splice,
     /// Several reads and writes in flight through io_uring.
     IoUring,
-    /// Shared blocks.
+    /// Shared blocks (reflink).
     Reflink,
 }
 
-/// What was done.
+/// The result of a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// How many bytes.
+    /// Number of bytes.
     pub bytes: u64,
-    /// How many system calls that took.
+    /// Number of system calls.
     pub calls: u64,
 }
 
 impl Way {
-    /// All of them.
+    /// All ways.
     pub const ALL: [Way; 9] = [
         Way::Characters,
         Way::ReadWrite,
@@ -64,7 +64,7 @@ impl Way {
         Way::Reflink,
     ];
 
-    /// As it is asked for.
+    /// Returns the name that `--via` takes.
     pub fn name(self) -> &'static str {
         match self {
             Way::Characters => "characters",
@@ -79,15 +79,15 @@ impl Way {
         }
     }
 
-    /// The way of this name.
+    /// Returns the way with this name.
     pub fn named(name: &str) -> Option<Way> {
         Way::ALL.into_iter().find(|way| way.name() == name)
     }
 
-    /// Moves `at..at + bytes`, or less if the source ends before. `to_path` is where `to` is.
+    /// Copies `at..at + bytes`, or less if the source ends before. `to_path` is the path of `to`.
     ///
     /// # Errors
-    /// Those of the system calls it takes; how far it came is then not known.
+    /// Errors of the system calls; the number of bytes copied is then unknown.
     pub fn copy(self, from: &File, to: &File, to_path: &Path, at: u64, bytes: u64) -> io::Result<Moved> {
         match self {
             Way::Characters => read_write(from, to, at, bytes, CHARACTERS, true),
@@ -111,9 +111,10 @@ impl Way {
     }
 }
 
-/// What follows behind `at`, to the end of the source.
+/// Copies the rest of the source from `at` on.
 pub fn copy_rest(from: &File, to: &File, at: u64) -> io::Result<Moved> {
-    // Mostly nothing: a large buffer, cleared for each of many small files, costs more than their copies.
+    // Usually there is none: zeroing a large buffer for each of many small files would cost more than the
+    // copies.
     let mut some = [0; 512];
     if retried(|| from.read_at(&mut some, at))? == 0 {
         return Ok(Moved { bytes: 0, calls: 1 });
@@ -149,7 +150,7 @@ fn read_write(
             break;
         }
         if one_by_one {
-            // Not at once: that is what this way is there to show.
+            // One by one on purpose: that is what this way demonstrates.
             buffer[..read].iter().zip(&mut written).for_each(|(byte, place)| *place = black_box(*byte));
         }
         let bytes = if one_by_one { &written[..read] } else { &buffer[..read] };
@@ -160,7 +161,7 @@ fn read_write(
     Ok(moved)
 }
 
-/// Room first: a page without room on the disk would be a signal, not an error.
+/// Reserves disk space first: a page without space would raise a signal instead of an error.
 fn mapped(from: &File, to_path: &Path, at: u64, bytes: u64, one_by_one: bool) -> io::Result<Moved> {
     let size = bytes.min(from.metadata()?.len().saturating_sub(at));
     if size == 0 {
@@ -170,7 +171,7 @@ fn mapped(from: &File, to_path: &Path, at: u64, bytes: u64, one_by_one: bool) ->
     copying::reserve(&to, at, size)?;
     let length = usize::try_from(size).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
     copying::copy_mapped(from, &to, at, length, one_by_one)?;
-    // Asking for the size, opening, reserving, mapping and unmapping twice, closing.
+    // stat, open, fallocate, two mmap, two munmap, close.
     Ok(Moved { bytes: size, calls: 8 })
 }
 
@@ -244,7 +245,7 @@ mod tests {
                     let left = (size - start) as u64;
                     match way.copy(&from, &to, &target, start as u64, left) {
                         Ok(moved) => assert_eq!(moved.bytes, left, "{way:?} {size} {start}"),
-                        // Not every file system and kernel has these.
+                        // Not supported by every file system and kernel.
                         Err(_) if matches!(way, Way::Reflink | Way::IoUring) => continue,
                         Err(error) => panic!("{way:?} {size} {start}: {error}"),
                     }

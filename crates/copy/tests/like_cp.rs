@@ -1,4 +1,4 @@
-//! GNU cp is the oracle: random trees, copied by it and here with the same options, must end the same.
+//! Random trees, copied by GNU cp and by this crate with the same options, must end up the same.
 
 use pelton_copy::{Backup, Copier, Naming, Options, Overwrite, Preserve, Sparse, Talk, Way};
 use pelton_testkit::Random;
@@ -55,13 +55,14 @@ fn plain(path: &Path, random: &mut Random) {
     age(path, 1 + random.below(5) as u64 * 7);
 }
 
-/// cp -p sets the mode of what is there through an access control list, which leaves the set-user-ID bit of the old file on
-/// the new contents, and the sticky bit of a directory. That is not copied, so they have no such bits.
+/// cp -p sets the mode of an existing target through an access control list, which leaves the old set-user-ID
+/// bit on the new contents, and the sticky bit of a directory. This crate does not, so targets have no such
+/// bits.
 fn is_in_target(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == "target")
 }
 
-/// Fills a directory. Seeds decide everything, so that two of one seed are equal.
+/// Fills a directory. Equal seeds give equal trees.
 fn fill(dir: &Path, random: &mut Random, depth: u32) {
     let mut plains: Vec<PathBuf> = Vec::new();
     for name in ["a", "b", "c", "d", "e"] {
@@ -89,7 +90,7 @@ fn fill(dir: &Path, random: &mut Random, depth: u32) {
     }
 }
 
-/// What a tree is: per path its kind, mode, age, contents and holes, and which names are the same file.
+/// Returns for each path its kind, mode, age, contents, holes and hard links.
 fn snapshot(root: &Path) -> BTreeMap<PathBuf, String> {
     let (mut found, mut first_names) = (BTreeMap::new(), HashMap::new());
     let mut stack = vec![root.to_path_buf()];
@@ -139,7 +140,7 @@ fn extents(path: &Path) -> Vec<(u64, u64)> {
     all
 }
 
-/// The options as cp takes them, and as they are meant.
+/// Returns random options, as words for cp and as [`Options`].
 fn options(random: &mut Random) -> (Vec<&'static str>, Options) {
     let (mut words, mut options) = (Vec::new(), Options { follow: true, ..Options::default() });
     let all = Preserve { mode: true, owner: true, times: true, links: true, attributes: true };
@@ -180,7 +181,7 @@ fn options(random: &mut Random) -> (Vec<&'static str>, Options) {
     also("--sparse=always", 6, &mut |options| options.sparse = Sparse::Always);
     also("--sparse=never", 6, &mut |options| options.sparse = Sparse::Never);
     if options.overwrite == Overwrite::Never {
-        // cp refuses both.
+        // cp rejects the combination.
         words.retain(|word| !word.contains('b'));
         options.backup = None;
     }
@@ -212,14 +213,15 @@ fn check(seed: u64) {
             fill(&root.join(name), &mut same, 2);
         }
         if options.recursive {
-            // Else, and at a target, opening it would wait for ever.
+            // Elsewhere, opening the FIFO would block forever.
             let fifo = root.join("source/fifo");
             assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs").success());
         }
         let from: Vec<PathBuf> = sources.iter().map(|name| root.join(name)).collect();
         let to = root.join(target);
         if to.is_dir() {
-            // cp 9.1 puts simple backups in the current directory then, not beside the copy; 9.2 no longer does.
+            // cp 9.1 then puts simple backups in the current directory, not next to the copy; 9.2 no longer
+            // does.
             if words.contains(&"--backup=simple") {
                 words.retain(|word| !word.contains('b'));
                 words.push("-b");
@@ -227,14 +229,14 @@ fn check(seed: u64) {
             }
         }
         let good = if who == "cp" {
-            // A FIFO that nobody writes to is opened for ever where it is not copied as such.
+            // Opening a FIFO without a writer blocks forever, where it is not copied as a FIFO.
             let answers = Command::new(if answer { "yes" } else { "true" }).stdout(Stdio::piped()).spawn();
             let mut answers = answers.expect("started");
             let input = answers.stdout.take().expect("piped");
             let mut command = Command::new("timeout");
             command.args(["20", "cp"]).args(&words).args(&from).arg(&to).stdin(input);
             let out = command.env("LC_ALL", "C").output().expect("cp runs");
-            // It holds the other end of the pipe.
+            // The command holds the other end of the pipe.
             drop(command);
             answers.wait().expect("ended");
             (out.status.code() == Some(0), String::from_utf8_lossy(&out.stderr).into_owned())
@@ -254,7 +256,7 @@ fn check(seed: u64) {
     let about =
         format!("seed {seed}: cp {words:?} {sources:?} {target} (answer {answer})\n{}\n{}", cp.1, here.1);
     if cp.1.contains("into itself") {
-        // It ends there: what it copied before is a matter of the order of inodes, another one in each tree.
+        // Both stop there: what was copied before depends on the inode order, which differs between trees.
         assert_eq!(cp.0, here.0, "{about}");
         return;
     }
@@ -323,7 +325,7 @@ fn a_whole_file_or_none() {
     assert_eq!(fs::read(&target).expect("read"), b"new");
     assert_eq!(fs::metadata(&target).expect("there").mode() & 0o777, 0o640);
     assert_eq!(io::read_to_string(reader).expect("read"), "old", "who has the old one open keeps it");
-    // A directory cannot be read as a file: nothing is left behind.
+    // A directory cannot be read as a file: the failed copy leaves nothing behind.
     let names = fs::read_dir(dir.path()).expect("read").count();
     let failing = Options { via: Some(Way::Reflink), ..options.clone() };
     let other = Path::new("/proc/version");

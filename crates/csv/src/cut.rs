@@ -1,27 +1,27 @@
-//! Cutting an input between records, where quotes decide which line ends end one.
+//! Splits an input between records. Quotes decide which line ends terminate a record.
 
 use std::io::{self, Read};
 
 use memchr::{memchr_iter, memchr2_iter};
 
-/// Some records.
+/// A chunk of records.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
-    /// Whole ones; the last one of all may lack its line end, or end within quotes.
+    /// Whole records; the last one of the input may lack its line end, or end within quotes.
     pub(crate) bytes: Vec<u8>,
-    /// They are the beginning of one record that is longer than records may be: this many bytes.
+    /// The record limit, if `bytes` is the beginning of a single record that exceeds it.
     pub(crate) too_long: Option<usize>,
 }
 
-/// Gives out whole records.
+/// Returns chunks of whole records.
 pub(crate) struct Cutter<R> {
     input: R,
     size: usize,
-    /// How long a record may be.
+    /// Maximum length of a record in bytes.
     record_max: usize,
-    /// The beginning of a record whose end was not there.
+    /// The beginning of an incomplete record.
     rest: Vec<u8>,
-    /// Whether the rest ends within quotes.
+    /// Whether `rest` ends within quotes.
     quoted: bool,
     over: bool,
 }
@@ -31,7 +31,7 @@ impl<R: Read> Cutter<R> {
         Cutter { input, size: size.max(1), record_max, rest: Vec::new(), quoted: false, over: false }
     }
 
-    /// The next records. Nothing comes behind one that is too long.
+    /// Returns the next records. A record that is too long is the last one.
     pub(crate) fn next(&mut self) -> io::Result<Option<Chunk>> {
         while !self.over {
             let mut bytes = std::mem::take(&mut self.rest);
@@ -63,11 +63,11 @@ impl<R: Read> Cutter<R> {
         Ok(None)
     }
 
-    /// Behind the last line end of `new` that is not in quotes, or 0; the quotes of what follows are noted.
+    /// Returns the offset after the last unquoted line end of `new`, or 0. Updates `quoted`.
     fn cut(&mut self, new: &[u8]) -> usize {
         let odd = memchr_iter(b'"', new).count() % 2 == 1;
         self.quoted ^= odd;
-        // Backwards from the end, where it is known whether quotes are open.
+        // Searches backwards from the end, where it is known whether quotes are open.
         let mut quoted = self.quoted;
         for at in memchr2_iter(b'"', b'\n', new).rev() {
             match new[at] {

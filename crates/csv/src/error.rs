@@ -1,4 +1,4 @@
-//! What can go wrong, and where.
+//! Errors and their positions.
 
 use std::fmt;
 use std::io;
@@ -6,9 +6,9 @@ use std::io;
 /// Why reading ended early.
 #[derive(Debug)]
 pub enum Failure {
-    /// The text is not what RFC 4180 has it.
+    /// The text violates RFC 4180.
     Syntax(SyntaxError),
-    /// There is no such column, or a condition makes no sense.
+    /// A missing column, or an invalid condition.
     Columns(String),
     /// The input cannot be read.
     Read(io::Error),
@@ -16,16 +16,16 @@ pub enum Failure {
     Write(io::Error),
 }
 
-/// What is wrong with a text, and where.
+/// A syntax error and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// What is wrong.
+    /// The kind of error.
     pub fault: Fault,
-    /// The record, from 1, the header among them.
+    /// Record number, from 1, including the header.
     pub record: u64,
-    /// The line on which it is wrong, from 1; a record may have several.
+    /// Line number of the error, from 1; a record may span lines.
     pub line: u64,
-    /// The byte of that line, from 1.
+    /// Byte in that line, from 1.
     pub column: u64,
 }
 
@@ -37,25 +37,25 @@ impl fmt::Display for SyntaxError {
 
 impl std::error::Error for SyntaxError {}
 
-/// What is wrong with a text.
+/// Kinds of syntax errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A quote stands in a field without quotes around it, or something behind a closing quote.
+    /// A quote inside an unquoted field, or text after a closing quote.
     Quote,
-    /// The input ends within quotes that were opened here.
+    /// The input ends within quotes that open here.
     Unclosed,
-    /// A record is longer than records may be; quotes that are never closed make one of all that follows.
+    /// A record exceeds the limit. An unclosed quote turns the rest of the input into one record.
     TooLong {
-        /// How many bytes a record may have.
+        /// Maximum length of a record in bytes.
         limit: usize,
-        /// Quotes were opened here; otherwise it begins here.
+        /// Whether the position is that of an opening quote; otherwise it is the start of the record.
         quoted: bool,
     },
-    /// A record has more or fewer fields than the first.
+    /// A record has a different number of fields than the first.
     Fields {
-        /// How many it has.
+        /// Number of fields of the record.
         found: usize,
-        /// How many the first has.
+        /// Number of fields of the first record.
         wanted: usize,
     },
 }

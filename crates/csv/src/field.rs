@@ -1,8 +1,8 @@
-//! One field: as written, and as it is meant.
+//! Fields, as written and decoded.
 
 use std::borrow::Cow;
 
-/// What a field means: without the quotes around it, and with single ones in it.
+/// Decodes a field: removes the quotes around it, and turns doubled quotes into single ones.
 #[inline(always)]
 pub(crate) fn meaning(raw: &[u8]) -> Cow<'_, [u8]> {
     match inner(raw) {
@@ -12,7 +12,7 @@ pub(crate) fn meaning(raw: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// What is between the quotes, if there are any around it.
+/// Returns the text between the quotes, if the field is quoted.
 #[inline(always)]
 pub(crate) fn inner(raw: &[u8]) -> Option<&[u8]> {
     match raw {
@@ -21,7 +21,7 @@ pub(crate) fn inner(raw: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// With single quotes for doubled ones.
+/// Turns doubled quotes into single ones.
 fn single(inner: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(inner.len());
     let mut rest = inner;
@@ -33,7 +33,7 @@ fn single(inner: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Whether a field may stand without quotes.
+/// Whether a field needs no quotes.
 #[inline(always)]
 pub(crate) fn is_plain(text: &[u8], delimiter: u8) -> bool {
     memchr::memchr3(delimiter, b'"', b'\n', text).is_none() && memchr::memchr(b'\r', text).is_none()

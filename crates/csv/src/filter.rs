@@ -1,4 +1,4 @@
-//! Which records are wanted: `city=Oslo`, `price>=10`, `name~^A`.
+//! Conditions on records: `city=Oslo`, `price>=10`, `name~^A`.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -21,22 +21,22 @@ pub struct Condition {
 
 #[derive(Clone, Debug)]
 enum Test {
-    /// These bytes, or others.
+    /// Whether the text equals, or with `false` differs from, these bytes.
     Is(Vec<u8>, bool),
-    /// A match of the expression, or none.
+    /// Whether the expression matches, or with `false` does not match.
     Matches(Box<Expression>, bool),
-    /// In this order to the number; what is no number is in none.
+    /// Whether the text compares so with the number; false for a text that is not a number.
     Order(f64, fn(f64, f64) -> bool),
 }
 
 #[derive(Clone, Debug)]
 struct Expression {
     dfa: DFA,
-    /// Among all that were ever compiled: it tells the cache of each thread. Copies may share one.
+    /// A number unique to each compilation, the key of the per-thread caches. Clones share it.
     number: usize,
 }
 
-/// Why a text is no condition.
+/// The reason why a text is not a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionError(pub String);
 
@@ -46,16 +46,16 @@ impl fmt::Display for ConditionError {
     }
 }
 
-/// The longer first.
+/// Longer operators come first.
 const OPERATORS: [&str; 8] = ["!=", "!~", "<=", ">=", "=", "~", "<", ">"];
 
 impl Condition {
-    /// Reads one: a column, an operator, and what to compare with, to the end of the text.
+    /// Parses a condition: a column, an operator, and an operand that extends to the end of the text.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A syntax error.
     pub fn parse(text: &str) -> Result<Self, ConditionError> {
-        let wrong = |reason: &str| ConditionError(format!("`{text}` is no condition: {reason}"));
+        let wrong = |reason: &str| ConditionError(format!("`{text}` is not a valid condition: {reason}"));
         let name_end = match text.strip_prefix('"') {
             Some(rest) => rest.find('"').ok_or_else(|| wrong("a quote is never closed"))? + 2,
             None => text
@@ -81,7 +81,7 @@ impl Condition {
         Ok(Condition { column, test })
     }
 
-    /// The number of its column, from 0.
+    /// Returns the number of its column, from 0.
     ///
     /// # Errors
     /// If there is no such column.
@@ -89,7 +89,7 @@ impl Condition {
         Ok(self.column.resolve(header)?[0])
     }
 
-    /// Whether it holds for a field as written.
+    /// Whether the condition holds for a field as written.
     pub(crate) fn holds(&self, raw: &[u8]) -> bool {
         let text = meaning(raw);
         match &self.test {
@@ -102,11 +102,11 @@ impl Condition {
 
 fn number(text: &[u8]) -> Option<f64> {
     let number = std::str::from_utf8(text).ok()?.trim();
-    // Not `inf` or `nan`, which Rust would read.
+    // Rejects `inf` and `nan`, which Rust would parse.
     number.bytes().any(|byte| byte.is_ascii_digit()).then(|| number.parse().ok()).flatten()
 }
 
-/// Of bytes, where letters, digits and blanks of classes are those of ASCII.
+/// Compiles an expression over bytes, whose character classes are ASCII.
 fn compile(expression: &str) -> Result<Expression, ConditionError> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let syntax = syntax::Config::new().unicode(false).utf8(false);
@@ -125,7 +125,7 @@ fn compile(expression: &str) -> Result<Expression, ConditionError> {
 }
 
 thread_local! {
-    /// A cache for each expression that this thread has met, by its number.
+    /// A cache for each expression that this thread has used, by the expression's number.
     static CACHES: RefCell<Vec<(usize, Cache)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -136,7 +136,7 @@ fn matches(expression: &Expression, text: &[u8]) -> bool {
             caches.push((expression.number, expression.dfa.create_cache()));
             caches.len() - 1
         });
-        // It neither gives up nor quits: nothing was configured that would make it.
+        // The search cannot fail: nothing is configured that makes it give up or quit.
         expression.dfa.try_search_fwd(&mut caches[at].1, &input).is_ok_and(|found| found.is_some())
     })
 }

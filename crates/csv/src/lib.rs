@@ -1,12 +1,14 @@
-//! Separated values (RFC 4180) read as a stream: columns selected by name, records filtered, other formats.
+//! Reads separated values (RFC 4180) as a stream: selects columns by name, filters records, and converts
+//! formats.
 //!
 //! ```text
 //! bytes ──cutter──▶ whole records ──fields──▶ selected and filtered ──format──▶ lines
 //!   quotes counted        by several threads, in order
 //! ```
 //!
-//! The cutter counts quotes, so that it knows which line feeds end records and gives out whole ones only. In each chunk
-//! `pelton_sys::fields` finds where fields and records end; a record then costs as much as what is printed of it.
+//! The cutter counts quotes to find the line feeds that end records, and returns only whole records. In each
+//! chunk `pelton_sys::fields` finds the ends of fields and records; the cost of a record then depends on what
+//! is printed of it.
 
 mod cut;
 mod error;
@@ -24,8 +26,8 @@ pub use output::Format;
 pub use read::{Options, Share, read};
 pub use select::{ColumnError, Columns};
 
-/// How many bytes a record may have: with quotes that are never closed, all that follows would be one.
+/// Maximum length of a record in bytes: an unclosed quote would make the rest of the input one record.
 pub const RECORD_BYTES_MAX: usize = 64 << 20;
 
-/// How many bytes a thread is given at once, unless a record is longer.
+/// Bytes that a thread gets at once, unless a record is longer.
 pub const CHUNK_BYTES: usize = 256 * 1024;

@@ -1,35 +1,35 @@
-//! What is printed of a record.
+//! Output formats of records.
 
 use crate::field::{inner, is_plain, meaning};
 use crate::header::Header;
 
-/// How records are shown.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Separated values again, with quotes where they must be.
+    /// Separated values with this delimiter, quoted where necessary.
     Separated(u8),
-    /// A line for each record, with tabs between fields, and `\t`, `\n`, `\r` and `\\` for what would end one.
+    /// A line for each record, with tabs between fields, and `\t`, `\n`, `\r` and `\\` escaped.
     Tabs,
-    /// An object for each record, one a line.
+    /// One JSON object per line.
     Lines,
-    /// The same as one array.
+    /// One JSON array of objects.
     Array,
 }
 
-/// A format, with what it needs of the header.
+/// A format, with the parts of the header that it needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Printer {
     format: Format,
     /// The delimiter of the input.
     delimiter: u8,
-    /// Numbers of JSON are shown as such.
+    /// Whether fields that are JSON numbers are printed without quotes.
     numbers: bool,
-    /// `{"name":`, `,"other":`: what comes before each value.
+    /// The text before each value: `{"name":`, `,"other":`.
     leads: Vec<Vec<u8>>,
 }
 
 impl Format {
-    /// What ends all output, of which there was some or not.
+    /// Returns the end of the output. `begun`: something was printed.
     pub fn ending(self, begun: bool) -> &'static [u8] {
         match (self, begun) {
             (Format::Array, true) => b"\n]\n",
@@ -60,12 +60,12 @@ impl Printer {
         Printer { format, delimiter, numbers, leads }
     }
 
-    /// Whether names have a line of their own.
+    /// Whether the format prints column names on a separate line.
     pub(crate) fn has_header(&self) -> bool {
         matches!(self.format, Format::Separated(_) | Format::Tabs)
     }
 
-    /// Appends the selected fields of a record, as they are written in the input.
+    /// Appends the selected fields of a record; `fields` are as written in the input.
     #[inline(always)]
     pub(crate) fn record<'a>(&self, fields: impl Iterator<Item = &'a [u8]>, to: &mut Vec<u8>) {
         match self.format {
@@ -85,7 +85,7 @@ impl Printer {
             }
             count += 1;
             match inner(raw) {
-                // As written, unless it would end there now.
+                // As written, unless it contains the new delimiter.
                 None if self.delimiter == delimiter || !raw.contains(&delimiter) => to.extend_from_slice(raw),
                 Some(text) if is_plain(text, delimiter) => to.extend_from_slice(text),
                 Some(_) => to.extend_from_slice(raw),
@@ -97,7 +97,7 @@ impl Printer {
             }
         }
         if count == 1 && to.len() == start {
-            // An empty line would be no record.
+            // An empty line is not a record.
             to.extend_from_slice(b"\"\"");
         }
         to.push(b'\n');
@@ -148,7 +148,7 @@ fn tabs<'a>(fields: impl Iterator<Item = &'a [u8]>, to: &mut Vec<u8>) {
     to.push(b'\n');
 }
 
-/// A string of JSON; bytes that are no UTF-8 become U+FFFD.
+/// Appends a JSON string; invalid UTF-8 becomes U+FFFD.
 fn quote_json(text: &[u8], to: &mut Vec<u8>) {
     to.push(b'"');
     let plain =
@@ -170,7 +170,7 @@ fn quote_json(text: &[u8], to: &mut Vec<u8>) {
     to.push(b'"');
 }
 
-/// RFC 8259, section 6.
+/// Whether the text is a JSON number (RFC 8259, section 6).
 fn is_number(text: &[u8]) -> bool {
     let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let rest = text.strip_prefix(b"-").unwrap_or(text);

@@ -1,4 +1,4 @@
-//! Reading: the header first, then chunks of whole records, by several threads if there are many.
+//! Reads the header first, then chunks of whole records, with several threads if the input is large.
 
 use std::cell::RefCell;
 use std::io::{self, Read};
@@ -15,48 +15,49 @@ use crate::header::Header;
 use crate::output::{Format, Printer};
 use crate::select::Columns;
 
-/// May stand at the beginning, and is no part of the first field.
+/// Allowed at the beginning of the input, and not part of the first field.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// A smaller input starts no thread.
+/// An input smaller than this starts no thread.
 const SMALL_BYTES: u64 = 1024 * 1024;
 
-/// What is asked for.
+/// What to read and print.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Between fields; one byte.
+    /// The delimiter between fields; one byte.
     pub delimiter: u8,
-    /// The first record has the names of the columns.
+    /// Whether the first record has the column names.
     pub named: bool,
-    /// Which columns are shown; all of them if nobody says.
+    /// Columns to print; `None` for all.
     pub columns: Option<Columns>,
-    /// All must hold for a record that is shown.
+    /// Conditions that must all hold for a record to be printed.
     pub conditions: Vec<Condition>,
-    /// How it is shown.
+    /// The output format.
     pub format: Format,
-    /// In JSON, what is a number there is shown as one.
+    /// Whether JSON output prints numbers without quotes.
     pub numbers: bool,
-    /// Whether the names are shown, where the format has a place for them.
+    /// Whether to print column names, if the format has a header.
     pub header: bool,
-    /// Records may have more or fewer fields than the first; what is not there is empty.
+    /// Whether records may have more or fewer fields than the first; missing fields are empty.
     pub ragged: bool,
 }
 
-/// How an input is shared.
+/// How the work is divided.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
-    /// How many threads may read.
+    /// Number of threads.
     pub threads: usize,
-    /// How many bytes each is given at once.
+    /// Bytes that each thread gets at once.
     pub chunk: usize,
-    /// How many bytes a record may have, [`crate::RECORD_BYTES_MAX`] for users.
+    /// Maximum length of a record in bytes, [`crate::RECORD_BYTES_MAX`] for users.
     pub record: usize,
 }
 
-/// Reads all records of `input`; `print` is given what comes of them, in order. `begun` says whether something was printed
-/// before, of another input: then the header is not printed again.
+/// Reads all records of `input`; `print` gets the output in order. `begun`: an earlier input was printed, so
+/// the header is not printed again.
 ///
 /// # Errors
-/// If it is not what RFC 4180 has it, or has no such columns, or cannot be read or written. What comes before is printed.
+/// If the input violates RFC 4180, lacks a column, cannot be read, or the output cannot be written.
+/// Everything before the error is printed.
 pub fn read(
     input: impl Read + Send + 'static,
     options: &Options,
@@ -99,7 +100,7 @@ pub fn read(
     outcome
 }
 
-/// The first records that are not only blank lines, and the header.
+/// Returns the first records that are not all blank lines, and the header.
 fn first_records(
     cutter: &mut Cutter<impl Read>,
     options: &Options,
@@ -126,7 +127,7 @@ fn first_records(
             return Ok(Some((Chunk { bytes: text, too_long: None }, header)));
         }
         if found.open || !found.stray.as_slice().is_empty() {
-            // The first record itself is wrong, which its worker will say.
+            // The first record is invalid: its worker will report that.
             let chunk = Chunk { bytes: text, too_long: None };
             return Ok(Some((chunk, Header { names: Vec::new(), count: 0 })));
         }
@@ -134,18 +135,18 @@ fn first_records(
     Ok(None)
 }
 
-/// The last record may lack its line end.
+/// Appends the line end if the last record lacks it.
 fn complete(text: &mut Vec<u8>) {
     if text.last() != Some(&b'\n') {
         text.push(b'\n');
     }
 }
 
-/// What the threads know.
+/// Settings that all threads share.
 struct ThreadPlan {
     delimiter: u8,
     ragged: bool,
-    /// How many fields a record must have.
+    /// Number of fields that a record must have.
     count: usize,
     columns: Vec<usize>,
     conditions: Vec<(usize, Condition)>,
@@ -153,7 +154,7 @@ struct ThreadPlan {
     array: bool,
 }
 
-/// What became of a chunk.
+/// The result of a chunk.
 #[derive(Default)]
 struct Done {
     printed: Vec<u8>,
@@ -163,7 +164,7 @@ struct Done {
     unread: Option<io::Error>,
 }
 
-/// What is wrong with a chunk, and where in it, all from 0.
+/// An error in a chunk. All numbers count from 0 within the chunk.
 struct Flaw {
     fault: Fault,
     record: u64,
@@ -180,7 +181,7 @@ impl Flaw {
     }
 }
 
-/// Where the quotes open in which a text from `start` ends. `None` if it does not.
+/// Returns the offset of the unclosed quote in the text from `start`, if there is one.
 fn open_quote(text: &[u8], start: usize) -> Option<usize> {
     let mut open = None;
     for at in memchr_iter(b'"', &text[start..]) {
@@ -190,7 +191,7 @@ fn open_quote(text: &[u8], start: usize) -> Option<usize> {
 }
 
 thread_local! {
-    /// Used again for each chunk.
+    /// Reused for each chunk.
     static FOUND: RefCell<Fields> = RefCell::default();
 }
 
@@ -217,7 +218,7 @@ impl ThreadPlan {
         })
     }
 
-    /// The names of the columns that are shown.
+    /// Prints the names of the selected columns.
     fn print_header(&self, text: &[u8], to: &mut Vec<u8>) {
         if !self.printer.has_header() {
             return;
@@ -231,7 +232,7 @@ impl ThreadPlan {
         });
     }
 
-    /// Prints what is wanted of whole records.
+    /// Prints the selected records and columns of a chunk.
     fn work(&self, chunk: Chunk, skip_first: bool) -> Done {
         let mut text = chunk.bytes;
         if let Some(limit) = chunk.too_long {
@@ -291,7 +292,7 @@ impl ThreadPlan {
 struct Records<'a> {
     text: &'a [u8],
     found: &'a Fields,
-    /// The number of the next record, of its first end, and where it begins.
+    /// Number of the next record, index of its first field end, and its offset.
     next: usize,
     first: usize,
     start: usize,
@@ -299,11 +300,11 @@ struct Records<'a> {
 
 struct Record<'a> {
     text: &'a [u8],
-    /// Where its fields end, but the last one.
+    /// Field ends. The last one is the line end.
     ends: &'a [u32],
     count: usize,
     start: usize,
-    /// Where the last one ends.
+    /// End of the last field, without a carriage return.
     stop: usize,
     line_end: usize,
 }
@@ -333,13 +334,13 @@ impl<'a> Iterator for Records<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// An empty line is no record.
+    /// Whether the line is empty: it is then not a record.
     #[inline(always)]
     fn is_blank(&self) -> bool {
         self.count == 1 && self.stop == self.start
     }
 
-    /// A field as written, from 0; one that is not there is empty.
+    /// Returns a field as written, by index from 0; empty if missing.
     #[inline(always)]
     fn field(&self, number: usize) -> &'a [u8] {
         if number >= self.count {
@@ -351,7 +352,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// What has been printed, and how far that is.
+/// The totals of the chunks printed so far.
 struct Tally<'a> {
     begun: &'a mut bool,
     array: bool,

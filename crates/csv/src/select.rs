@@ -1,22 +1,22 @@
-//! Which columns are wanted, and in which order.
+//! Column lists: which columns, in which order.
 //!
 //! | text | meaning |
 //! | --- | --- |
 //! | `name` | the column of that name; the first, if there are several |
-//! | `"a,b"` | a name in quotes |
-//! | `3` | the third one; a name that is a number stands in quotes |
-//! | `2-4`, `name-other`, `3-`, `-2` | from one to another; backwards too |
+//! | `"a,b"` | a quoted name |
+//! | `3` | the third column; a name that is a number must be quoted |
+//! | `2-4`, `name-other`, `3-`, `-2` | a range; backwards too |
 //! | `!name`, `!2-4` | all but these, if it stands first |
 
 use std::fmt;
 
 use crate::header::Header;
 
-/// Columns as they were asked for.
+/// A list of columns as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     ranges: Vec<Range>,
-    /// All others are wanted.
+    /// Whether the list excludes its columns.
     others: bool,
 }
 
@@ -29,18 +29,18 @@ struct Range {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum End {
     Name(Vec<u8>),
-    /// From 1.
+    /// Counted from 1.
     Number(usize),
     First,
     Last,
 }
 
-/// Why a text names no columns.
+/// A syntax error in a column list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnError {
-    /// The byte.
+    /// Byte offset.
     pub at: usize,
-    /// What is wrong.
+    /// The error in words.
     pub reason: &'static str,
 }
 
@@ -51,10 +51,10 @@ impl fmt::Display for ColumnError {
 }
 
 impl Columns {
-    /// Reads a list.
+    /// Parses a list.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// A syntax error and its position.
     pub fn parse(text: &str) -> Result<Self, ColumnError> {
         let mut reader = Reader { text, at: 0 };
         let others = reader.take('!');
@@ -70,7 +70,7 @@ impl Columns {
         }
     }
 
-    /// One column, as a condition names it.
+    /// Parses a single column, as in a condition.
     pub(crate) fn one(name: &str) -> Result<Self, ColumnError> {
         let columns = Columns::parse(name)?;
         match columns.ranges.as_slice() {
@@ -79,7 +79,7 @@ impl Columns {
         }
     }
 
-    /// Their numbers, from 0.
+    /// Returns the column indices, from 0.
     ///
     /// # Errors
     /// If there is no such column.

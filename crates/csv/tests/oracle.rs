@@ -1,6 +1,6 @@
-//! Random tables, before the csv crate and before ourselves with other chunks.
+//! Random tables, compared with the csv crate and with our reader with other chunk sizes.
 //!
-//! `cargo test` runs a slice; PELTON_FUZZ_CASES says how many tables, PELTON_SEED which.
+//! `cargo test` runs a subset; PELTON_FUZZ_CASES sets the number of tables, PELTON_SEED the seed.
 #![allow(missing_docs)]
 
 use pelton_csv::{
@@ -102,7 +102,7 @@ fn what_is_wrong_is_said_with_its_place() {
     assert_eq!(printed, "a\n1\n2\n");
 }
 
-/// How an endless input is refused.
+/// Reads an endless input. Returns the output and the error.
 fn refused(beginning: &'static str, share: Share) -> (String, Option<Failure>) {
     let (mut printed, mut begun) = (Vec::new(), false);
     let endless = std::io::Cursor::new(beginning.as_bytes()).chain(std::io::repeat(b'x'));
@@ -128,7 +128,7 @@ fn a_record_without_an_end_is_said_before_memory_is_full() {
     assert!(is(failure, SyntaxError { fault, record: 1, line: 1, column: 1 }));
 }
 
-/// A table as text, with quotes where they must be and here and there.
+/// Returns a random table as text, with quotes where necessary and some elsewhere.
 fn table(random: &mut Random, rows: usize, columns: usize) -> String {
     const PARTS: [&str; 12] =
         ["a", "b", "é", " ", ",", "\"", "\n", "\r\n", ";", "12", "\t", "long enough for a step "];
@@ -152,7 +152,7 @@ fn table(random: &mut Random, rows: usize, columns: usize) -> String {
     text
 }
 
-/// The same by the csv crate.
+/// Returns the expected output, made with the csv crate.
 fn by_crate(text: &str, columns: &[usize], wanted: &str) -> String {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
     let mut writer = csv::Writer::from_writer(Vec::new());

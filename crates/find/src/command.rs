@@ -1,4 +1,4 @@
-//! -exec: a command for each file, or for as many as fit.
+//! -exec: a command for each file, or for as many files as fit.
 
 use crate::message;
 use crate::query::{CommandLine, NameStyle};
@@ -9,16 +9,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 
-/// The most characters of an argument list, each argument with its NUL: as xargs, unless the system takes less.
+/// Maximum bytes of an argument list, including a NUL per argument: as xargs, unless the system's limit is
+/// lower.
 const CHARACTERS: usize = 128 * 1024;
 
-/// The commands of a query, and what they have gathered.
+/// The commands of a query, and their gathered arguments.
 pub(crate) struct Commands<'q> {
     lines: &'q [CommandLine],
     gathered: Vec<Gathered>,
     manner: NameStyle,
     sink: &'q dyn Sink,
-    /// One that takes many files did not end with 0.
+    /// Whether a command for many files failed.
     pub failed: bool,
 }
 
@@ -34,7 +35,7 @@ impl<'q> Commands<'q> {
         Commands { lines, gathered, manner, sink, failed: false }
     }
 
-    /// Runs the command of this number, or gathers the path for it; whether that is a success.
+    /// Runs this command, or gathers the path for it. Returns whether it succeeded.
     pub fn run(&mut self, number: usize, path: &[u8], said: &mut Evaluation) -> bool {
         let line = &self.lines[number];
         if !line.gathers {
@@ -54,7 +55,7 @@ impl<'q> Commands<'q> {
         true
     }
 
-    /// Runs what has been gathered.
+    /// Runs the gathered commands.
     pub fn finish(&mut self, said: &mut Evaluation) {
         (0..self.lines.len()).for_each(|number| self.flush(number, said));
     }
@@ -70,7 +71,7 @@ impl<'q> Commands<'q> {
         self.failed |= !good;
     }
 
-    /// Leaves a command to the sink. Who does not want it gives the paths back.
+    /// Offers a command to the sink. A sink that does not take it returns the paths.
     fn leave(&self, paths: Vec<Vec<u8>>, said: &mut Evaluation) -> Result<(), Vec<Vec<u8>>> {
         said.tell(self.sink);
         self.sink.command(paths)
@@ -95,7 +96,7 @@ impl<'q> Commands<'q> {
     }
 }
 
-/// `{}` stands for the path, wherever it is.
+/// Replaces each `{}` with the path.
 fn replaced(word: &[u8], path: &[u8]) -> Vec<u8> {
     let mut done = Vec::with_capacity(word.len());
     let mut rest = word;

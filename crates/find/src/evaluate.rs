@@ -1,4 +1,4 @@
-//! What an expression says of an entry, and does.
+//! Evaluates expressions: tests entries and performs actions.
 
 use crate::command::Commands;
 use crate::message;
@@ -8,16 +8,16 @@ use crate::walk::Sink;
 use pelton_sys::directories::{self, Kind, Status, Time};
 use std::ffi::CStr;
 
-/// -quit: nothing more is evaluated.
+/// -quit: evaluation ends.
 #[derive(Debug)]
 pub(crate) struct Quits;
 
-/// Evaluates a query's expression, over and over.
+/// Evaluates a query's expression for one entry after another.
 pub(crate) struct Evaluator<'q> {
     query: &'q Query,
     pub said: Evaluation,
     pub commands: Commands<'q>,
-    /// Room for a path.
+    /// A reused buffer for the path.
     path: Vec<u8>,
 }
 
@@ -31,7 +31,7 @@ impl<'q> Evaluator<'q> {
         }
     }
 
-    /// Whether the expression holds.
+    /// Evaluates the expression. Returns whether it holds.
     pub fn holds(&mut self, subject: &mut Subject<'_>) -> Result<bool, Quits> {
         self.expr(&self.query.expression, subject)
     }
@@ -125,7 +125,7 @@ impl<'q> Evaluator<'q> {
                 return Ok(format.print(subject, &mut self.said, self.query.manner));
             }
             Action::Prune => {
-                // GNU find asks, though the answer changes nothing: of what cannot be asked, it does not hold.
+                // GNU find calls stat(2) although the result changes nothing: if that fails, -prune is false.
                 if subject.status(&mut self.said, self.query.manner).is_none() {
                     return Ok(false);
                 }
@@ -143,7 +143,7 @@ impl<'q> Evaluator<'q> {
 
     fn delete(&mut self, subject: &mut Subject<'_>) -> bool {
         self.take_path(subject);
-        // The working directory itself cannot be removed by this name.
+        // The working directory cannot be removed by this name.
         if self.path == b"." {
             return true;
         }
@@ -163,7 +163,7 @@ impl<'q> Evaluator<'q> {
     }
 }
 
-/// Tests of what stat(2) tells.
+/// Evaluates a test of stat(2) data.
 fn status_test(test: &Test, status: &Status) -> bool {
     match test {
         Test::Size { unit, number } => number.holds(status.size.div_ceil(*unit)),
@@ -178,7 +178,7 @@ fn status_test(test: &Test, status: &Status) -> bool {
         Test::Group(number) => number.holds(u64::from(status.group)),
         Test::Links(number) => number.holds(status.links),
         Test::Same { device, inode } => status.device == *device && status.inode == *inode,
-        // All others ask for less.
+        // The other tests need no status.
         _ => false,
     }
 }

@@ -1,4 +1,4 @@
-//! -printf.
+//! Formats of -printf.
 
 use crate::message;
 use crate::query::{NameStyle, Stamp};
@@ -6,7 +6,7 @@ use crate::subject::{Evaluation, Subject};
 use pelton_sys::directories::{self, Kind, Status};
 use pelton_sys::users;
 
-/// A format that has been read.
+/// A parsed format.
 #[derive(Debug)]
 pub(crate) struct Format {
     parts: Vec<FormatPart>,
@@ -44,7 +44,7 @@ enum Field {
 }
 
 impl Format {
-    /// Reads a format, or says what of it is not modelled.
+    /// Parses a format. The error names an unsupported directive.
     pub fn new(text: &[u8]) -> Result<Self, String> {
         let mut format = Format { parts: Vec::new() };
         let mut rest = text;
@@ -61,7 +61,7 @@ impl Format {
         Ok(format)
     }
 
-    /// Whether it names the last part of a path, or what stands before it.
+    /// Whether it prints the last component of a path, or the part before it.
     pub fn splits_paths(&self) -> bool {
         self.parts
             .iter()
@@ -106,7 +106,7 @@ impl Format {
         }
         let left = text.first() == Some(&b'-');
         let text = &text[usize::from(left)..];
-        // A zero first is a flag of printf's.
+        // A leading zero is a printf flag.
         let digits = text.iter().take(4).take_while(|byte| byte.is_ascii_digit()).count();
         let width = text[..digits].iter().fold(0, |value, byte| value * 10 + usize::from(byte - b'0'));
         let odd = || format!("%{} in a format", text.escape_ascii());
@@ -121,14 +121,14 @@ impl Format {
             [] => return Err("a format that ends in %".into()),
         };
         if digits > 0 && !what.is_number() {
-            // How wide a name is depends on its characters.
+            // The width of a name depends on its characters.
             return Err(odd());
         }
         self.parts.push(FormatPart::Field { left, width, what });
         Ok(&text[digits + used..])
     }
 
-    /// Prints an entry. False if it could not be.
+    /// Prints an entry. Returns false on failure.
     pub fn print(&self, subject: &mut Subject<'_>, said: &mut Evaluation, manner: NameStyle) -> bool {
         let wants_status = self
             .parts
@@ -290,7 +290,7 @@ fn kind_letter(kind: Kind) -> u8 {
     }
 }
 
-/// As ls -l shows permissions.
+/// Returns permissions as ls -l shows them.
 fn mode_letters(mode: u32, kind: Kind) -> Vec<u8> {
     let mut letters = vec![if kind == Kind::File { b'-' } else { kind_letter(kind) }];
     for (shift, special, letter) in [(6, 0o4000, b's'), (3, 0o2000, b's'), (0, 0o1000, b't')] {

@@ -1,11 +1,11 @@
-//! Searching trees as GNU find does, with one thread or several.
+//! Searches trees as GNU find does, with one thread or several.
 //!
 //! ```text
 //! arguments ──parse──▶ Query ──walk──▶ entries ──evaluate──▶ text, messages, commands
 //! ```
 //!
-//! [`parse()`] reads GNU find's arguments, or says what of them is not modelled: then the real one runs. [`walk()`] visits
-//! every entry, in any of the [`Walk`]s. It prints nothing: whoever is the [`Sink`] does.
+//! [`parse()`] parses GNU find's arguments; if one is unsupported, the real find runs. [`walk()`] visits
+//! every entry, with any of the [`Walk`] strategies. It prints nothing: the [`Sink`] does.
 
 mod command;
 mod evaluate;

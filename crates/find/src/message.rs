@@ -1,11 +1,11 @@
-//! What is said of what went wrong, in GNU find's words and quotes.
+//! Error messages, in GNU find's wording and quotes.
 
 use crate::query::NameStyle;
 use pelton_sys::errors::words;
 use pelton_sys::patterns::{Shown, characters};
 use std::io;
 
-/// `find: ‘PATH’: REASON`
+/// Appends `find: ‘PATH’: REASON`.
 pub(crate) fn failed(path: &[u8], error: &io::Error, manner: NameStyle, into: &mut Vec<u8>) {
     into.extend(b"find: ");
     quoted(path, manner, into);
@@ -14,14 +14,14 @@ pub(crate) fn failed(path: &[u8], error: &io::Error, manner: NameStyle, into: &m
     into.push(b'\n');
 }
 
-/// The same of something that was tried.
+/// Appends the same for a failed action.
 pub(crate) fn cannot(doing: &str, path: &[u8], error: &io::Error, manner: NameStyle, into: &mut Vec<u8>) {
     into.extend(format!("find: cannot {doing} ").as_bytes());
     quoted(path, manner, into);
     into.extend(format!(": {}\n", words(error)).as_bytes());
 }
 
-/// A directory that is one of those it is in.
+/// Reports a directory that is one of its own ancestors.
 pub(crate) fn is_loop(path: &[u8], ancestor: &[u8], manner: NameStyle, into: &mut Vec<u8>) {
     into.extend(b"find: File system loop detected; ");
     quoted(path, manner, into);
@@ -30,20 +30,20 @@ pub(crate) fn is_loop(path: &[u8], ancestor: &[u8], manner: NameStyle, into: &mu
     into.extend(b".\n");
 }
 
-/// A command that did not end by itself.
+/// Reports a command that a signal ended.
 pub(crate) fn killed(command: &[u8], signal: i32, manner: NameStyle, into: &mut Vec<u8>) {
     into.extend(b"find: ");
     quoted(command, manner, into);
     into.extend(format!(" terminated by signal {signal}\n").as_bytes());
 }
 
-/// Output that could not be written.
+/// Reports output that could not be written.
 pub(crate) fn unwritten(error: &io::Error, manner: NameStyle, into: &mut Vec<u8>) {
     failed(b"standard output", error, manner, into);
     into.extend(b"find: write error\n");
 }
 
-/// In the quotes of the character set, with what cannot be shown as C writes it.
+/// Appends the text in the quotes of the character set, with C escapes for unprintable characters.
 pub(crate) fn quoted(text: &[u8], manner: NameStyle, into: &mut Vec<u8>) {
     let (open, close) = if manner.utf8 { ("‘", "’") } else { ("'", "'") };
     into.extend(open.as_bytes());
@@ -74,7 +74,7 @@ fn escaped(byte: u8, into: &mut Vec<u8>) {
     into.extend([b'\\', letter]);
 }
 
-/// For a terminal: a question mark for each character that cannot be shown.
+/// Appends a text for a terminal: a question mark for each unprintable character.
 pub(crate) fn for_terminal(text: &[u8], into: &mut Vec<u8>) {
     characters(text, |bytes, shown| match shown {
         Shown::Yes => into.extend(bytes),

@@ -1,4 +1,4 @@
-//! Patterns of names. The usual ones are compared as bytes; the C library's fnmatch(3) judges all others.
+//! Name patterns. Simple ones are compared as bytes; the C library's fnmatch(3) handles all others.
 
 use pelton_sys::patterns;
 use std::ffi::{CStr, CString};
@@ -10,7 +10,7 @@ pub(crate) struct Pattern {
     shape: Shape,
 }
 
-/// What a pattern is if only `*` at its ends is special in it.
+/// The shape of a pattern in which only a `*` at either end is special.
 #[derive(Debug, PartialEq, Eq)]
 enum Shape {
     Exactly(Vec<u8>),
@@ -22,21 +22,21 @@ enum Shape {
 }
 
 impl Pattern {
-    /// `utf8`: whether text is; else it is ASCII.
+    /// Makes a pattern. `utf8`: names are encoded in UTF-8; otherwise in ASCII.
     pub fn new(text: &CStr, fold_case: bool, utf8: bool) -> Self {
         Pattern { text: text.to_owned(), fold_case, shape: shape(text.to_bytes(), fold_case, utf8) }
     }
 
-    /// Whether it needs no library, which goes by the locale of the process, to judge any name.
+    /// Whether all names can be compared as bytes, without fnmatch(3), which depends on the process's locale.
     pub fn is_bytes(&self) -> bool {
         self.shape != Shape::Other && !self.fold_case
     }
 
-    /// Whether `name`, or a path, matches.
+    /// Whether a name or a path matches.
     pub fn matches(&self, name: &CStr) -> bool {
         let bytes = name.to_bytes();
         if self.fold_case && !bytes.is_ascii() {
-            // Beyond ASCII there are letters whose other case is within it.
+            // Some non-ASCII letters have an ASCII letter as their other case.
             return patterns::matches(&self.text, name, true);
         }
         let equal = |a: &[u8], b: &[u8]| if self.fold_case { a.eq_ignore_ascii_case(b) } else { a == b };
@@ -54,8 +54,8 @@ impl Pattern {
     }
 }
 
-/// In UTF-8, no character is part of another, so bytes are compared as well as characters: if the pattern is valid. In a
-/// name that is not, the library compares bytes itself.
+/// Classifies a pattern. In UTF-8 no character is part of another, so comparing bytes is correct if the
+/// pattern is valid. For an invalid name, the library compares bytes itself.
 fn shape(text: &[u8], fold_case: bool, utf8: bool) -> Shape {
     let judged = if fold_case || !utf8 { text.is_ascii() } else { std::str::from_utf8(text).is_ok() };
     let star_first = text.first() == Some(&b'*');

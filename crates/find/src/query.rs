@@ -1,4 +1,4 @@
-//! What is searched for: the expression, and the options that hold for all of it.
+//! Queries: an expression, and the options for all of it.
 
 use crate::format::Format;
 use crate::pattern::Pattern;
@@ -6,59 +6,60 @@ use pelton_sys::directories::{Kind, Time};
 use pelton_sys::patterns::Regex;
 use std::ffi::CString;
 
-/// A search.
+/// A query.
 #[derive(Debug)]
 pub struct Query {
-    /// Where it starts, in order.
+    /// The starting points, in order.
     pub starts: Vec<CString>,
-    /// Which links are followed.
+    /// Which symbolic links are followed.
     pub follow: Follow,
     pub(crate) expression: Expr,
-    /// Entries above this are not looked at.
+    /// Minimum depth of entries that are evaluated.
     pub(crate) min_depth: u32,
-    /// Directories at this depth are not opened.
+    /// Maximum depth: directories there are not opened.
     pub(crate) max_depth: u32,
-    /// A directory comes after what is in it.
+    /// Whether a directory comes after its contents (-depth).
     pub(crate) contents_first: bool,
     pub(crate) one_file_system: bool,
-    /// What -exec runs; expressions name them by their place.
+    /// The commands of -exec; expressions refer to them by index.
     pub(crate) commands: Vec<CommandLine>,
-    /// Something is done beside printing: entries are taken one by one, in order, when their turn has come.
+    /// Whether an action does more than print: then entries are evaluated one by one, in order, when it is
+    /// their turn.
     pub(crate) acts: bool,
-    /// It may end before its end.
+    /// Whether -quit may end the search early.
     pub(crate) quits: bool,
     pub(crate) manner: NameStyle,
 }
 
 impl Query {
-    /// Whether -quit may end it early.
+    /// Whether -quit may end the search early.
     pub fn may_quit(&self) -> bool {
         self.quits
     }
 
-    /// Whether it means the same whenever it was read, in a process of any locale, and does nothing but print names with
-    /// newlines or NULs behind them, and run one command; or what of it does not.
+    /// Checks that the query means the same at any time and in any locale. It may only print names, ended by
+    /// newlines or NULs, and run one command.
     ///
     /// # Errors
-    /// In words.
+    /// The reason in words.
     pub fn is_portable(&self) -> Result<(), &'static str> {
         match &self.commands[..] {
             _ if self.contents_first => Err("it wants directories last"),
             [_, _, ..] => Err("it runs several commands"),
             [_] if self.quits => Err("it runs a command, and may end before its end"),
             [line] if !line.gathers && self.expression.asks_commands(false) => {
-                Err("what it does goes by how its command ends")
+                Err("its actions depend on the command's exit status")
             }
             _ => self.expression.is_portable(),
         }
     }
 
-    /// The one command that it runs, if it is portable and runs any.
+    /// Returns the command of a portable query, if there is one.
     pub fn command(&self) -> Option<&CommandLine> {
         self.commands.first()
     }
 
-    /// Whether that is run for entries of which nothing is asked: for directories as well, then.
+    /// Whether the command runs for untested entries, and so for directories too.
     pub fn commands_everything(&self) -> bool {
         self.expression.commands_everything()
     }
@@ -68,13 +69,13 @@ impl Query {
         self.expression.prints_names()
     }
 
-    /// What the name of an entry has to match before anything else is asked of it, or done.
+    /// Returns the pattern that a name must match before any other test or action.
     pub(crate) fn first_asks(&self) -> Option<&Pattern> {
         self.expression.first_asks()
     }
 
-    /// Whether it must be done entry by entry, in order, by one thread: it runs commands, removes something, or wants
-    /// directories after what is in them.
+    /// Whether one thread must process the entries in order: the query runs commands, removes files, or wants
+    /// directories after their contents.
     pub fn is_serial(&self) -> bool {
         self.acts || self.contents_first
     }
@@ -85,18 +86,18 @@ impl Query {
 pub enum Follow {
     /// -P
     Never,
-    /// -H: those that are starting points.
+    /// -H: only starting points.
     Starts,
     /// -L
     Always,
 }
 
-/// How names are shown.
+/// How names are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NameStyle {
-    /// Characters are encoded in UTF-8; else they are ASCII.
+    /// Whether characters are encoded in UTF-8; otherwise in ASCII.
     pub utf8: bool,
-    /// Output goes to a terminal, which must not be sent what it would obey.
+    /// Whether output goes to a terminal, which must not receive control characters.
     pub terminal: bool,
 }
 
@@ -105,7 +106,7 @@ pub(crate) struct NameStyle {
 pub(crate) enum Expr {
     And(Vec<Expr>),
     Or(Vec<Expr>),
-    /// `a , b`: both are evaluated, the last one counts.
+    /// `a , b`: evaluates both; the result is the last one's.
     List(Vec<Expr>),
     Not(Box<Expr>),
     Test(Test),
@@ -113,7 +114,7 @@ pub(crate) enum Expr {
 }
 
 impl Expr {
-    /// Whether anything goes by how a command ends, `wanted` being whether anything goes by whether all of this holds.
+    /// Whether any command's success matters. `wanted`: whether the result of this expression matters.
     fn asks_commands(&self, wanted: bool) -> bool {
         let all = |parts: &[Expr], before: bool| {
             let Some((last, rest)) = parts.split_last() else { return false };
@@ -166,7 +167,7 @@ impl Expr {
             }
             Expr::Not(inner) => inner.is_portable(),
             Expr::Test(Test::Name(pattern) | Test::Path(pattern) | Test::LinkName(pattern)) => {
-                let reason = "a pattern with more than `*` at its ends goes by the locale";
+                let reason = "a pattern with more than `*` at its ends depends on the locale";
                 if pattern.is_bytes() { Ok(()) } else { Err(reason) }
             }
             Expr::Test(
@@ -177,11 +178,11 @@ impl Expr {
                 | Test::Permissions { .. }
                 | Test::Links(_),
             ) => Ok(()),
-            Expr::Test(Test::Regex(_)) => Err("a regular expression goes by the locale"),
+            Expr::Test(Test::Regex(_)) => Err("a regular expression depends on the locale"),
             Expr::Test(Test::Age(_) | Test::Newer { .. } | Test::Same { .. }) => {
-                Err("a test goes by the moment, or by another file")
+                Err("a test depends on the current time or on another file")
             }
-            Expr::Test(Test::User(_) | Test::Group(_)) => Err("a test goes by who has an account"),
+            Expr::Test(Test::User(_) | Test::Group(_)) => Err("a test depends on the user database"),
             Expr::Action(Action::Print { .. } | Action::Prune | Action::Quit | Action::Run(_)) => Ok(()),
             Expr::Action(Action::Format(_) | Action::Delete) => Err("it does more than print names"),
         }
@@ -216,7 +217,7 @@ pub(crate) enum Action {
     Prune,
     Quit,
     Delete,
-    /// Runs the command of this number.
+    /// Runs the command with this index.
     Run(usize),
 }
 
@@ -252,7 +253,7 @@ impl Number {
     }
 }
 
-/// Which of a file's times.
+/// A time stamp of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stamp {
     Accessed,
@@ -260,7 +261,7 @@ pub(crate) enum Stamp {
     Modified,
 }
 
-/// -mtime and its kin, as a moment and what is wanted of it.
+/// A test of -mtime or similar, as a moment and a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Age {
     pub which: Stamp,
@@ -283,11 +284,11 @@ impl Age {
     }
 }
 
-/// What -exec runs.
+/// A command of -exec.
 #[derive(Clone, Debug)]
 pub struct CommandLine {
-    /// Its name, and its words; without the last `{}` if it gathers.
+    /// The program and its arguments; without the last `{}` if it gathers.
     pub words: Vec<Vec<u8>>,
-    /// `+`: with as many files as fit. Else once for each, with its name in place of each `{}`.
+    /// `+`: runs with as many files as fit. Otherwise once per file, with the name in place of each `{}`.
     pub gathers: bool,
 }

@@ -1,4 +1,4 @@
-//! The entry that an expression is asked about. What is not known of it is asked of the system when it is wanted.
+//! The entry that is evaluated. Unknown facts about it are requested from the system on demand.
 
 use crate::message;
 use crate::query::NameStyle;
@@ -9,23 +9,23 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// What evaluating an entry says.
+/// The output of evaluations.
 #[derive(Debug, Default)]
 pub(crate) struct Evaluation {
-    /// For standard output.
+    /// Text for standard output.
     pub text: Vec<u8>,
-    /// For standard error.
+    /// Text for standard error.
     pub errors: Vec<u8>,
-    /// How often the system was asked for a status.
+    /// Number of stat(2) calls.
     pub asked: u64,
-    /// Something went wrong that counts: not that a command for one file did.
+    /// Whether an error occurred that affects the exit status. A failed command for one file does not.
     pub failed: bool,
-    /// Output could not be written.
+    /// The error of a failed write.
     pub lost: Option<io::Error>,
 }
 
 impl Evaluation {
-    /// Passes on what was said.
+    /// Passes the output on.
     pub fn tell(&mut self, sink: &dyn Sink) {
         if !self.text.is_empty() {
             self.lost = self.lost.take().or(sink.text(&self.text).err());
@@ -38,30 +38,30 @@ impl Evaluation {
     }
 }
 
-/// Where an entry is, as far as that is the same for all in a directory.
+/// The location of an entry: what is the same for all entries of a directory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Location<'a> {
-    /// Its directory.
+    /// Descriptor of the directory.
     pub at: BorrowedFd<'a>,
-    /// The path of that, with what separates it from names; nothing for a starting point.
+    /// Path of the directory, with a trailing separator; empty for a starting point.
     pub prefix: &'a [u8],
-    /// How much of it is the starting point.
+    /// Length of the part of `prefix` that is the starting point.
     pub start: usize,
-    /// How far below the starting point.
+    /// Depth below the starting point.
     pub depth: u32,
-    /// Whether links are followed.
+    /// Whether symbolic links are followed.
     pub follow: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct Subject<'a> {
     pub location: Location<'a>,
-    /// Its name in its directory; a starting point's is all of its path.
+    /// Its name in the directory; for a starting point, the whole path.
     pub name: &'a CStr,
-    /// The last part of that.
+    /// The last component of `name`.
     pub base: &'a CStr,
     pub kind: Kind,
-    /// Whether the directory is not to be searched.
+    /// Whether the directory is to be skipped.
     pub pruned: bool,
     status: Asked,
 }
@@ -70,7 +70,7 @@ pub(crate) struct Subject<'a> {
 enum Asked {
     NotYet,
     Known(Status),
-    /// It could not be had, which has been said: because it is a link that leads to itself, or otherwise.
+    /// The call failed, which was reported. `circular`: the entry is a link that leads to itself.
     Failed {
         circular: bool,
     },
@@ -87,7 +87,7 @@ impl<'a> Subject<'a> {
         into.extend(self.name.to_bytes());
     }
 
-    /// What stat(2) says of it. If nothing, that is said, once.
+    /// Returns the stat(2) data. A failure is reported, once.
     pub fn status(&mut self, said: &mut Evaluation, manner: NameStyle) -> Option<Status> {
         if let Asked::NotYet = self.status {
             said.asked += 1;
@@ -105,8 +105,8 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// A link that leads nowhere is the link, if links are followed; one that leads through a file is as well, but that is
-    /// said.
+    /// Calls stat(2). If links are followed, a dangling link counts as the link itself; so does a link
+    /// through a file, but that is reported.
     fn ask(&self, said: &mut Evaluation, manner: NameStyle) -> io::Result<Status> {
         let follow = self.location.follow;
         let error = match directories::status(self.location.at, self.name, follow) {
@@ -124,8 +124,8 @@ impl<'a> Subject<'a> {
         Ok(link)
     }
 
-    /// Finds out what it is, where its directory does not say: links are, if they are followed, what they lead to.
-    /// False if it is not to be evaluated: it is a link that leads to itself.
+    /// Determines the kind if the directory did not report it, or if links are followed. Returns false for a
+    /// link that leads to itself, which is not evaluated.
     pub fn resolve(&mut self, said: &mut Evaluation, manner: NameStyle) -> bool {
         let wanted = match self.kind {
             Kind::Unknown => true,
@@ -139,7 +139,7 @@ impl<'a> Subject<'a> {
         !matches!(self.status, Asked::Failed { circular: true })
     }
 
-    /// Says that something of it went wrong.
+    /// Reports an error of the entry.
     pub fn complain(&self, error: &io::Error, said: &mut Evaluation, manner: NameStyle) {
         let mut path = Vec::new();
         self.path(&mut path);

@@ -1,5 +1,5 @@
-//! Whatever ends a search, wherever: when `walk` returns, no thread of it runs and no descriptor of it is open. Alone in its
-//! process, so that both can be counted.
+//! However a search ends: when `walk` returns, none of its threads runs and none of its descriptors is open.
+//! This test has its own process, so that it can count both.
 
 use pelton_find::{Order, Settings, Sink, Surroundings, Walk, default_slots, parse, walk};
 use pelton_testkit::{Random, wait_until};
@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Takes so many bytes, and then no more.
+/// Takes this many bytes, and then fails.
 struct Pipe {
     room: AtomicUsize,
     lines: AtomicUsize,
@@ -26,7 +26,7 @@ impl Sink for Pipe {
     fn error(&self, _: &[u8]) {}
 }
 
-/// Directories, each in one that was made before, with a file in each.
+/// Makes random nested directories with a file in each.
 fn tree(dir: &Path, random: &mut Random, directories: usize) {
     let mut all = vec![dir.to_path_buf()];
     for number in 0..directories {
@@ -41,12 +41,12 @@ fn entries(of: &str) -> usize {
     fs::read_dir(of).expect("/proc").count()
 }
 
-/// Threads and descriptors of this process.
+/// Returns the number of threads and descriptors of this process.
 fn held() -> (usize, usize) {
     (entries("/proc/self/task"), entries("/proc/self/fd"))
 }
 
-/// The same once it is what it was: who joins a thread is told a moment before the kernel takes it off the list.
+/// Waits for the same numbers: a join returns a moment before the kernel removes the thread from the list.
 fn held_again(before: (usize, usize)) -> (usize, usize) {
     wait_until("threads and descriptors are what they were", || held() == before);
     held()
@@ -76,7 +76,7 @@ fn stop(times: usize) {
     for turn in 0..times {
         let settings = settings(&mut random);
         let name = format!("d{}", random.below(DIRECTORIES));
-        // By a match, by output that nobody takes, or by an error at the end.
+        // Ends by a match, by a failed write, or by an error at the end.
         let (line, room) = match random.below(3) {
             0 => (vec![start, "-name", &name, "-print", "-quit"], usize::MAX),
             1 => (vec![start], random.below(4000)),

@@ -1,29 +1,29 @@
-//! The values that paths lead to, within one value that is read: of each path, in the order of the document.
+//! Collects the values that paths select within one value; for each path, in document order.
 
 use crate::compact::Compact;
 use crate::select::{Paths, States};
 use crate::visit::{Interest, Kind, StringPosition};
 use pelton_sys::padded::{Raw, Text};
 
-/// Holds what is wanted until it is taken. Values within wanted values are parts of the same text.
+/// Holds selected values until they are taken. A selected value inside another is a range of the same text.
 pub(crate) struct Collector {
     paths: Paths,
     levels: Vec<Level>,
-    /// Where the value that comes stands.
+    /// States of the next value.
     next: States,
     compact: Compact,
     text: Text,
-    /// How many wanted values are open.
+    /// Number of open selected values.
     open: usize,
-    /// Where wanted values stand in the text, and in what way they are wanted; 0 is no end yet.
+    /// States, start and end in `text` of each selected value; the end is 0 while the value is open.
     found: Vec<(States, usize, usize)>,
 }
 
 struct Level {
     states: States,
-    /// The number of the next element.
+    /// Index of the next element.
     index: u64,
-    /// Which of those found this is.
+    /// Index of the container in `found`, if it is selected.
     found: Option<usize>,
 }
 
@@ -40,7 +40,7 @@ impl Collector {
         }
     }
 
-    /// The value begins.
+    /// Begins the value.
     pub(crate) fn begin(&mut self) -> Interest {
         self.levels.clear();
         self.next = self.paths.root();
@@ -70,7 +70,7 @@ impl Collector {
         interest(self.next)
     }
 
-    /// Notes where a wanted value begins.
+    /// Records the start of a selected value.
     #[inline(always)]
     fn note(&mut self) -> Option<usize> {
         if !self.paths.wants(self.next) {
@@ -138,12 +138,12 @@ impl Collector {
         }
     }
 
-    /// Whether nothing of what was found is still open.
+    /// Whether no selected value is open.
     pub(crate) fn is_closed(&self) -> bool {
         self.open == 0
     }
 
-    /// Gives what was found, each with the number of its path, if all of it is there; then forgets it.
+    /// If no selected value is open, passes each to `give` with the number of its path, then drops all.
     pub(crate) fn take(&mut self, mut give: impl FnMut(usize, &[u8])) {
         if self.open > 0 || self.found.is_empty() {
             return;
@@ -158,7 +158,7 @@ impl Collector {
     }
 }
 
-/// Where a member stands, by its name as written.
+/// Returns the states of a member, given its name as written.
 #[inline(always)]
 pub(crate) fn step_to_member(paths: &Paths, states: States, raw: Raw<'_>) -> States {
     let inner = &raw.bytes()[1..raw.len() - 1];
@@ -175,7 +175,7 @@ pub(crate) fn interest(states: States) -> Interest {
     if states == 0 { Interest::Skip } else { Interest::Visit }
 }
 
-/// Whether anything in a container is wanted.
+/// Whether a container can hold selected values.
 #[inline(always)]
 pub(crate) fn enters(paths: &Paths, states: States, kind: Kind) -> Interest {
     let enters = match kind {

@@ -1,16 +1,16 @@
-//! Values without blanks, otherwise as written.
+//! Values without whitespace, otherwise as written.
 
 use crate::visit::Kind;
 use pelton_sys::padded::{Raw, Text};
 
-/// Whether a comma must come before the next value.
+/// Whether the next value needs a comma before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Compact {
     begun: bool,
 }
 
 impl Compact {
-    /// A value begins that stands alone.
+    /// Begins a top-level value.
     #[inline(always)]
     pub(crate) fn begin(&mut self) {
         self.begun = false;

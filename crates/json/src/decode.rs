@@ -1,23 +1,24 @@
-//! Strings as they are meant: without quotes and escapes.
+//! Decodes strings: removes quotes and escapes.
 
-/// Appends what a string means; `raw` is as written, with its quotes. Half of a surrogate pair becomes U+FFFD.
+/// Appends the decoded string `raw`, which is as written, with its quotes. Half of a surrogate pair becomes
+/// U+FFFD.
 pub(crate) fn decode(raw: &[u8], to: &mut Vec<u8>) {
     let mut decoder = Decoder::default();
     decoder.add(raw, to);
     decoder.end(to);
 }
 
-/// For a string that comes in pieces, between which no escape is torn.
+/// Decodes a string that comes in pieces. No escape is split between pieces.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
-    /// The first half of a surrogate pair, whose second half may follow.
+    /// The first half of a surrogate pair whose second half may follow.
     high: Option<u32>,
 }
 
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 
 impl Decoder {
-    /// Appends what a piece means. Quotes that stand alone are those around the string.
+    /// Appends a decoded piece. Unescaped quotes are those around the string, and are dropped.
     pub(crate) fn add(&mut self, mut raw: &[u8], to: &mut Vec<u8>) {
         while !raw.is_empty() {
             let plain = memchr::memchr2(b'\\', b'"', raw).unwrap_or(raw.len());
@@ -42,14 +43,14 @@ impl Decoder {
         }
     }
 
-    /// The string is over.
+    /// Ends the string.
     pub(crate) fn end(&mut self, to: &mut Vec<u8>) {
         if self.high.take().is_some() {
             to.extend_from_slice(REPLACEMENT);
         }
     }
 
-    /// A unit of UTF-16.
+    /// Appends a UTF-16 code unit.
     fn unit(&mut self, unit: u32, to: &mut Vec<u8>) {
         if let (0xdc00..0xe000, Some(high)) = (unit, self.high.take_if(|_| (0xdc00..0xe000).contains(&unit)))
         {

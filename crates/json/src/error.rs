@@ -1,4 +1,4 @@
-//! What can go wrong, and where.
+//! Errors and their positions.
 
 use std::fmt;
 use std::io;
@@ -14,19 +14,19 @@ pub enum Failure {
     Write(io::Error),
 }
 
-/// What is wrong with a text, and where.
+/// A syntax error and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// What is wrong.
+    /// The kind of error.
     pub fault: Fault,
-    /// Bytes before it, from the start of the input.
+    /// Offset in bytes from the start of the input.
     pub offset: u64,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// The byte in that line, from 1.
+    /// Byte in that line, from 1.
     pub column: u64,
-    /// The path of the value that was being read, as the output shows paths; that of a whole value that was not wanted,
-    /// if it lies inside of one.
+    /// Path of the value that was being read, in the notation of the output. For an error inside a skipped
+    /// value, the path of the whole skipped value.
     pub path: Vec<u8>,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for SyntaxError {
 
 impl std::error::Error for SyntaxError {}
 
-/// A path of a thousand levels is no help: its beginning and its end are.
+/// Cuts out the middle of a long path.
 fn shortened(path: &str) -> String {
     const ENDS: usize = 60;
     let characters = path.chars().count();
@@ -51,42 +51,42 @@ fn shortened(path: &str) -> String {
     format!("{start} … {end}")
 }
 
-/// What is wrong with a text.
+/// Kinds of syntax errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Something else should stand there.
+    /// Unexpected text.
     Expected {
-        /// What.
+        /// What was expected.
         wanted: &'static str,
-        /// What stands there, in words.
+        /// What was found, in words.
         found: String,
     },
     /// The input ends within a document.
     Ends {
-        /// What should have come.
+        /// What was expected.
         wanted: &'static str,
     },
     /// The input ends within a string.
     UnclosedString,
     /// A string holds a character that must be escaped.
     ControlCharacter(u8),
-    /// A backslash with something that it cannot escape.
+    /// A backslash before a character that cannot be escaped.
     Escape,
-    /// A number that is not one of JSON's.
+    /// A malformed number, with the reason.
     Number(&'static str),
     /// A word that is not `true`, `false` or `null`.
     Word(String),
-    /// Bytes that are no UTF-8.
+    /// Invalid UTF-8.
     NotUtf8,
-    /// More levels than are allowed.
+    /// More nesting levels than allowed.
     TooDeep(usize),
-    /// More than one document where one is wanted.
+    /// A second document where one is expected.
     SecondDocument,
-    /// No document where one is wanted.
+    /// No document where one is expected.
     NoDocument,
-    /// A line ends within a document, and lines are read one by one.
+    /// A line ends within a document, in line mode.
     LineEnds,
-    /// Conditions within values that conditions judge, too many levels of them.
+    /// Too many nesting levels of values with conditions.
     TooManyHeld(usize),
 }
 
@@ -117,7 +117,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A byte of the text, in words.
+/// Describes the character at `at` in words.
 pub(crate) fn found(text: &[u8], at: usize) -> String {
     match text.get(at) {
         None => "the end of the input".to_owned(),
@@ -125,7 +125,7 @@ pub(crate) fn found(text: &[u8], at: usize) -> String {
         Some(byte) if b"{}[]:,".contains(byte) => format!("`{}`", char::from(*byte)),
         Some(b'-' | b'0'..=b'9') => "a number".to_owned(),
         Some(_) => {
-            // Whole characters are here: what is torn by the end of the text is not looked at.
+            // A character cut off by the end of the text cannot occur here: such text is not examined.
             let rest = &text[at..text.len().min(at + 4)];
             let first = String::from_utf8_lossy(rest).chars().next().unwrap_or_default();
             format!("`{}`", first.escape_debug())
@@ -133,10 +133,10 @@ pub(crate) fn found(text: &[u8], at: usize) -> String {
     }
 }
 
-/// How many bytes of a word are shown.
+/// Maximum length of a quoted word in a message.
 const SHOWN: usize = 20;
 
-/// The run of bytes that could be a word; `None` if more of it may come.
+/// Returns the run of bytes that could be a word; `None` if it may continue beyond `text`.
 pub(crate) fn word_at(text: &[u8], at: usize, whole: bool) -> Option<String> {
     let rest = &text[at..];
     let end = rest.iter().take(SHOWN + 4).position(|byte| *byte <= b' ' || b"{}[]:,\"".contains(byte));

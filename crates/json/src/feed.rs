@@ -1,4 +1,4 @@
-//! Feeding the machine: a window that moves over the input, or a text that is there as a whole.
+//! Feeds the machine: from a window that moves over the input, or from a complete text.
 
 use std::io::{self, Read};
 
@@ -11,20 +11,20 @@ use crate::skim::Outcome;
 use crate::visit::Visitor;
 use pelton_sys::padded::PADDING;
 
-/// How much is read at once, in bytes, unless a name or a number is longer: as much as a pipe holds.
+/// Bytes read at once, unless a name or a number is longer: as much as a pipe holds.
 pub const WINDOW_BYTES: usize = 64 * 1024;
-/// How much is indexed before it is read: whatever follows may be skipped, which needs no index. Less where something is
-/// skipped already, and only a token is in the way.
+/// Bytes indexed at once. Few, because the next value may be skipped, and skipping needs no index. Fewer
+/// still while skipping, where the index only has to reach the next token.
 const INDEXED_BYTES: usize = 4096;
 const INDEXED_TO_SKIP: usize = 256;
 const INDEXED_TO_CHOOSE: usize = 64;
-/// May stand at the beginning, and is no part of the text.
+/// Allowed at the beginning of the input, and ignored.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads all documents of `input`.
 ///
 /// # Errors
-/// If they are no JSON, or the input cannot be read, or what the visitor prints cannot be written.
+/// If the input is not JSON or cannot be read, or if the output cannot be written.
 pub fn read<V: Visitor>(
     input: &mut impl Read,
     rules: Rules,
@@ -43,34 +43,34 @@ pub fn read<V: Visitor>(
     }
 }
 
-/// An input that comes in pieces, as a pipe's does to whoever does not read it himself.
+/// Reads an input that the caller passes in pieces.
 pub struct Pieces {
     window: Window,
     machine: Machine,
 }
 
 impl Pieces {
-    /// With a window of so many bytes, if that is enough.
+    /// Makes a reader with a window of this many bytes. The window grows as needed.
     pub fn new(rules: Rules, window: usize) -> Self {
         Pieces { window: Window::new(window.max(64)), machine: Machine::new(rules) }
     }
 
-    /// The next piece.
+    /// Reads the next piece.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A syntax error in it.
     pub fn push<V: Visitor>(&mut self, mut bytes: &[u8], visitor: &mut V) -> Result<(), Box<SyntaxError>> {
-        // A slice can always be read.
+        // Reading from a slice cannot fail.
         while matches!(self.window.fill(&mut bytes), Ok(1..)) {
             self.advance(false, visitor)?;
         }
         Ok(())
     }
 
-    /// The input has ended.
+    /// Ends the input.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A syntax error, such as an unfinished document.
     pub fn end<V: Visitor>(&mut self, visitor: &mut V) -> Result<(), Box<SyntaxError>> {
         self.advance(true, visitor)
     }
@@ -81,10 +81,10 @@ impl Pieces {
     }
 }
 
-/// Reads all documents of `padded`, which has less than 4 GiB, [`PADDING`] among them.
+/// Reads all documents of `padded`, which is shorter than 4 GiB and includes [`PADDING`] bytes at the end.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A syntax error.
 pub(crate) fn read_text<V: Visitor>(
     padded: &[u8],
     machine: &mut Machine,
@@ -117,19 +117,19 @@ pub(crate) fn read_text<V: Visitor>(
     machine.end().map_err(|fault| (valid, fault))
 }
 
-/// Where in the input a text begins.
+/// Position of a text in the input.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Origin {
-    /// Bytes before it.
+    /// Bytes before the text.
     pub(crate) offset: u64,
-    /// Line ends before it.
+    /// Line ends before the text.
     pub(crate) lines: u64,
-    /// Where its first line begins.
+    /// Offset of the start of its first line.
     pub(crate) line_start: u64,
 }
 
 impl Origin {
-    /// Moves behind `bytes`.
+    /// Advances past `bytes`.
     pub(crate) fn pass(&mut self, bytes: &[u8]) {
         self.lines += memchr_iter(b'\n', bytes).count() as u64;
         if let Some(end) = memrchr(b'\n', bytes) {
@@ -138,7 +138,7 @@ impl Origin {
         self.offset += bytes.len() as u64;
     }
 
-    /// The error at a byte of the text that begins here.
+    /// Makes the error for a byte of the text that begins here.
     pub(crate) fn error(mut self, text: &[u8], (at, fault): Flaw, path: Vec<u8>) -> SyntaxError {
         self.pass(&text[..at]);
         let (offset, column) = (self.offset, self.offset - self.line_start + 1);
@@ -146,19 +146,19 @@ impl Origin {
     }
 }
 
-/// The part of the input that is looked at.
+/// The part of the input in memory.
 struct Window {
     bytes: Vec<u8>,
-    /// How many of them have been read.
+    /// Bytes read.
     filled: usize,
-    /// How many of these are UTF-8.
+    /// Bytes of those that are valid UTF-8.
     seen: usize,
-    /// How many of these are indexed, or skipped.
+    /// Bytes of those that are indexed or skipped.
     indexed: usize,
-    /// What stands behind these is no UTF-8.
+    /// Invalid UTF-8 follows the `seen` bytes.
     torn: bool,
     place: Origin,
-    /// Where the string began that is told in pieces.
+    /// Position of the string that is being reported in pieces.
     string: Origin,
     found: Found,
     carry: Carry,
@@ -179,15 +179,15 @@ impl Window {
         }
     }
 
-    /// How many bytes it can hold.
+    /// Returns the capacity in bytes.
     fn room(&self) -> usize {
         self.bytes.len() - PADDING
     }
 
-    /// Reads more; 0 at the end.
+    /// Reads more; returns 0 at the end.
     fn fill(&mut self, input: &mut impl Read) -> io::Result<usize> {
         if self.filled == self.room() {
-            // A name or a number fills all of it.
+            // A name or a number fills the window.
             self.bytes.resize(self.room() * 2 + PADDING, 0);
         }
         let room = self.room();
@@ -203,7 +203,7 @@ impl Window {
         }
     }
 
-    /// Looks at what is new, and drops what is not needed any more.
+    /// Processes the new bytes, and drops those no longer needed.
     fn advance<V: Visitor>(
         &mut self,
         machine: &mut Machine,
@@ -240,7 +240,7 @@ impl Window {
             return Err((self.seen, fault));
         }
         if machine.is_long() && !was_long {
-            // It fills the window.
+            // The string fills the window, so it starts where the window does.
             self.string = self.place;
         }
         if self.torn {
@@ -254,7 +254,7 @@ impl Window {
         Ok(())
     }
 
-    /// What is indexed.
+    /// Returns the indexed part.
     fn view(&self, last: bool) -> View<'_> {
         let all = self.indexed == self.seen;
         View {
@@ -274,13 +274,13 @@ impl Window {
         }
     }
 
-    /// Which of the new bytes are UTF-8.
+    /// Validates the UTF-8 of the new bytes.
     fn look(&mut self, last: bool) {
         let new = &self.bytes[self.seen..self.filled];
         self.seen += match simdutf8::compat::from_utf8(new) {
             Ok(_) => new.len(),
             Err(error) => {
-                // A character may be torn by the end of what was read.
+                // The end of the input so far may split a character.
                 self.torn = last || error.error_len().is_some();
                 error.valid_up_to()
             }
@@ -291,14 +291,15 @@ impl Window {
         }
     }
 
-    /// What tokens the next of them hold.
+    /// Indexes at most `most` more bytes.
     fn index_more(&mut self, most: usize) {
         let end = self.seen.min(self.indexed + most);
         index(&self.bytes[self.indexed..end], self.indexed as u32, &mut self.carry, &mut self.found);
         self.indexed = end;
     }
 
-    /// Drops the index behind the cursor, which is between two tokens; where that is.
+    /// Drops the index before the cursor, which is between two tokens. Returns the cursor's position in the
+    /// text.
     fn restart(&mut self, cursor: &mut Cursor) -> usize {
         let next = self.found.tokens.as_slice().get(cursor.token).map_or(self.indexed, |next| *next as usize);
         self.found.tokens.clear();

@@ -1,24 +1,24 @@
-//! Which containers are open: a bit for each.
+//! The stack of open containers: one bit each.
 
 use crate::visit::Kind;
 
 #[derive(Debug, Default)]
 pub(crate) struct Levels {
     depth: usize,
-    /// The innermost 64, the last one lowest.
+    /// The innermost 64 containers; the innermost is the lowest bit. 1 is an object.
     top: u64,
-    /// What was above them, 64 a word.
+    /// The containers outside of `top`, 64 per word.
     rest: Vec<u64>,
 }
 
 impl Levels {
-    /// How many are open.
+    /// Returns the number of open containers.
     #[inline(always)]
     pub(crate) fn depth(&self) -> usize {
         self.depth
     }
 
-    /// The innermost.
+    /// Returns the innermost container.
     #[inline(always)]
     pub(crate) fn innermost(&self) -> Option<Kind> {
         match (self.depth, self.top & 1) {
@@ -28,12 +28,12 @@ impl Levels {
         }
     }
 
-    /// The innermost, up to 64: how many are open, and a bit for each, the last one lowest.
+    /// Returns the depth, and the innermost 64 containers as bits, the innermost lowest.
     pub(crate) fn nearest(&self) -> (usize, u64) {
         (self.depth, self.top)
     }
 
-    /// Somebody opened and closed some of these 64, and none beyond.
+    /// Sets both after a caller opened and closed some of these 64, and none outside.
     pub(crate) fn set_nearest(&mut self, (depth, top): (usize, u64)) {
         (self.depth, self.top) = (depth, top);
     }

@@ -5,8 +5,9 @@
 //!   64 at a time, by bits       grammar          formats
 //! ```
 //!
-//! The [window](feed) moves over the input; `pelton_sys::json_tokens` finds where tokens begin in it; the machine checks the
-//! grammar of RFC 8259 and tells a [`Visitor`], which prints. Nothing is recursive, and nothing is kept but the path.
+//! The [window](feed) moves over the input; `pelton_sys::json_tokens` finds the starts of tokens; the machine
+//! checks the grammar of RFC 8259 and calls a [`Visitor`], which prints. Nothing is recursive, and only the
+//! path is kept.
 
 mod collect;
 mod compact;

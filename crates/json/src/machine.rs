@@ -1,4 +1,4 @@
-//! The grammar of RFC 8259, from token to token: no recursion, and it can stop at any token and go on later.
+//! The grammar of RFC 8259 as a state machine over tokens: no recursion, and it can pause at any token.
 
 use crate::error::{Fault, found};
 use crate::levels::Levels;
@@ -7,39 +7,39 @@ use crate::skim::{self, Limits, Outcome, Reached};
 use crate::visit::{Interest, Kind, Nobody, StringPosition, Visitor};
 use pelton_sys::padded::Raw;
 
-/// What has been read of the text, and what was found in it.
+/// The text read so far, and the index of its tokens.
 pub(crate) struct View<'a> {
     pub(crate) text: &'a [u8],
-    /// The same with padding behind it.
+    /// The text with padding after it.
     pub(crate) padded: &'a [u8],
-    /// As [`pelton_sys::json_tokens::Found`] has them.
+    /// As in [`pelton_sys::json_tokens::Found`].
     pub(crate) tokens: &'a [u32],
     pub(crate) odd: &'a [u32],
-    /// Nothing comes behind it.
+    /// Nothing follows the text.
     pub(crate) whole: bool,
-    /// There is no room for more of it.
+    /// The window is full.
     pub(crate) full: bool,
 }
 
-/// How far the machine got.
+/// How far the machine has got.
 #[derive(Debug, Default)]
 pub(crate) struct Cursor {
-    /// The first token that is not dealt with.
+    /// Index of the next token.
     pub(crate) token: usize,
-    /// The same of what is odd.
+    /// Index of the next odd byte.
     pub(crate) odd: usize,
-    /// Within a long string: how much of the text has been told.
+    /// Within a string reported in pieces: the length of text already reported.
     pub(crate) told: usize,
 }
 
-/// What is wrong, and at which byte of the text.
+/// An error, and its offset in the text.
 pub(crate) type Flaw = (usize, Fault);
 
 /// What may come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Document,
-    /// A value that the visitor knows to come.
+    /// A value after its `document`, `key` or `element` call.
     Value,
     FirstKey,
     Key,
@@ -51,7 +51,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// In words.
+    /// Describes what is expected.
     fn wanted(self) -> &'static str {
         match self {
             State::Document | State::Value | State::Element => "a value",
@@ -65,47 +65,47 @@ impl State {
     }
 }
 
-/// Why [`Machine::walk`] came back.
+/// Why [`Machine::walk`] returned.
 enum Pause {
-    /// The next token is not there, or not whole.
+    /// The next token is missing or incomplete.
     More,
-    /// What comes is not wanted.
+    /// The next value is unselected.
     Skip,
-    /// What was not wanted is over.
+    /// The unselected value has ended.
     Skipped,
-    /// Members of some names only are wanted of what comes.
+    /// Only members of some names of the current object are selected.
     Choose,
 }
 
-/// Reads documents, one after another.
+/// Parses documents, one after another.
 #[derive(Debug)]
 pub(crate) struct Machine {
     state: State,
     levels: Levels,
-    /// The level of the value that is skipped.
+    /// The depth at which the skipped value ends.
     skipping: Option<usize>,
-    /// Only what is inside of it is skipped: its end is told.
+    /// Set if only the content of a container is skipped: its end is reported.
     inside: Option<Kind>,
-    /// Within a string that is told in pieces.
+    /// Whether it is within a string reported in pieces.
     long: bool,
     documents: u64,
     rules: Rules,
     lines: bool,
-    /// Where the document begins whose end is not checked.
+    /// Start of the document for which [`check_line`](Self::check_line) is due.
     document: Option<usize>,
 }
 
-/// What is asked of documents beside the grammar.
+/// Restrictions beyond the grammar.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// How many levels there may be.
+    /// Maximum number of nesting levels.
     pub max_depth: usize,
-    /// There must be exactly one.
+    /// Whether there must be exactly one document.
     pub single: bool,
 }
 
 impl Rules {
-    /// How many levels there may be where paths are printed: a path is as long as its value is deep, so what is printed
+    /// Maximum nesting depth where paths are printed: a path is as long as its value is deep, so the output
     /// grows with the square of the depth.
     pub const MAX_DEPTH_OF_PATHS: usize = 10_000;
 }
@@ -131,19 +131,19 @@ impl Machine {
         }
     }
 
-    /// For texts that are there as a whole, in which no document goes on behind the end of its line.
+    /// Makes a machine for complete texts in which no document spans lines.
     pub(crate) fn for_lines(rules: Rules) -> Self {
         Machine { lines: true, ..Machine::new(rules) }
     }
 
-    /// The first byte of the text that is needed again.
+    /// Returns the offset of the first byte still needed.
     pub(crate) fn keeps(&self, view: &View<'_>, cursor: &Cursor) -> usize {
         let next = view.tokens.get(cursor.token).map_or(view.text.len(), |token| *token as usize);
         if self.long { cursor.told } else { next }
     }
 
-    /// Goes on as far as the tokens reach, or, if that is asked for, to where [`choose`](Self::choose) could go on; whether
-    /// it stands there.
+    /// Runs to the end of the tokens or, with `to_choose`, to where [`choose`](Self::choose) can continue.
+    /// Returns whether it stopped for `choose`.
     #[inline]
     pub(crate) fn run<V: Visitor>(
         &mut self,
@@ -171,17 +171,17 @@ impl Machine {
         }
     }
 
-    /// Whether it is within a string that is told in pieces.
+    /// Whether it is within a string reported in pieces.
     pub(crate) fn is_long(&self) -> bool {
         self.long
     }
 
-    /// Whether what comes lies within a container that nobody wants.
+    /// Whether the next token lies within an unselected container.
     pub(crate) fn skims(&self) -> bool {
         !self.long && self.skipping.is_some_and(|until| self.levels.depth() > until)
     }
 
-    /// Passes what nobody wants, from `at` on, where no token is open: how far, and what came of it.
+    /// Skips an unselected value from `at`, where no token is open. Returns where it stopped, and why.
     pub(crate) fn skim(&mut self, text: &[u8], at: usize) -> (usize, Outcome) {
         let Some(until) = self.skipping else { return (at, Outcome::Unsure) };
         let (depth, top) = self.levels.nearest();
@@ -196,7 +196,7 @@ impl Machine {
         (reached.at, outcome)
     }
 
-    /// Passes the members that nobody wants, from `at` on, where no token is open: how far, and what came of it.
+    /// Skips unselected members from `at`, where no token is open. Returns where it stopped, and why.
     pub(crate) fn choose<V: Visitor>(&mut self, text: &[u8], at: usize, visitor: &mut V) -> (usize, Outcome) {
         let Some(names) = visitor.names() else { return (at, Outcome::Unsure) };
         let (depth, top) = self.levels.nearest();
@@ -211,7 +211,7 @@ impl Machine {
         (reached.at, outcome)
     }
 
-    /// Whether the text may end here.
+    /// Checks that the text may end here.
     pub(crate) fn end(&self) -> Result<(), Fault> {
         match self.state {
             State::Document if self.documents == 0 && self.rules.single => Err(Fault::NoDocument),
@@ -315,8 +315,9 @@ impl Machine {
         }
     }
 
-    /// Members in a row, as long as each is there as far as its value's first token and none holds others: from state to
-    /// state would be a jump for each token, of which the machine foresees few. `None` if a value's end is not there yet.
+    /// Reads consecutive members whose values are scalars, as long as each is indexed up to its value's first
+    /// token. A state transition per token would cost mispredicted jumps. `None` if a value's end is not
+    /// there yet.
     #[inline(always)]
     fn members<V: Visitor, const SKIPPING: bool>(
         &mut self,
@@ -347,7 +348,7 @@ impl Machine {
         }
     }
 
-    /// Elements in a row, as long as none holds others. `None` if a value's end is not there yet.
+    /// Reads consecutive scalar elements. `None` if a value's end is not there yet.
     #[inline(always)]
     fn elements<V: Visitor, const SKIPPING: bool>(
         &mut self,
@@ -372,7 +373,7 @@ impl Machine {
         Ok(None)
     }
 
-    /// Notes where the value that comes ends, if it is not wanted.
+    /// If the next value is unselected, records where it ends.
     #[inline(always)]
     fn skips(&mut self, interest: Interest) -> Interest {
         if interest == Interest::Skip {
@@ -413,7 +414,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Whether the document before the cursor is on one line, if it must be.
+    /// In line mode, checks that the document before the cursor is on one line.
     pub(crate) fn check_line(&mut self, view: &View<'_>, cursor: &Cursor) -> Result<(), Flaw> {
         let Some(start) = self.document.take() else { return Ok(()) };
         let end = view.tokens[cursor.token - 1] as usize;
@@ -423,7 +424,7 @@ impl Machine {
         }
     }
 
-    /// The value at `at`; `None` if its end is not there yet.
+    /// Reads the value at `at`; `None` if its end is not there yet.
     #[inline(always)]
     fn value<V: Visitor>(
         &mut self,
@@ -492,7 +493,7 @@ impl Machine {
         Ok(Some(self.skips(visitor.key(Raw::of(view.padded, at, end)))))
     }
 
-    /// The first piece of a string that fills all the room there is.
+    /// Reports the first piece of a string that fills the window.
     #[cold]
     fn begin_long<V: Visitor>(
         &mut self,
@@ -513,7 +514,7 @@ impl Machine {
         Ok(())
     }
 
-    /// More of it; whether it has ended.
+    /// Reports the next piece. Returns whether the string has ended.
     #[cold]
     fn go_on_with_long<V: Visitor>(
         &mut self,
@@ -542,7 +543,7 @@ impl Machine {
     }
 }
 
-/// Whether a name, its colon and the first token of its value come next.
+/// Whether the next tokens are a name, a colon and the start of a value.
 #[inline(always)]
 fn starts_member(view: &View<'_>, cursor: &Cursor) -> bool {
     match view.tokens.get(cursor.token..cursor.token + 4) {
@@ -551,11 +552,12 @@ fn starts_member(view: &View<'_>, cursor: &Cursor) -> bool {
     }
 }
 
-/// Behind the closing quote of the string at `at`, which is checked; `None` if it is not there.
+/// Returns the offset after the closing quote of the string at `at`, validated; `None` if the quote is not
+/// there yet.
 #[inline(always)]
 fn string_end(view: &View<'_>, cursor: &mut Cursor, at: usize) -> Result<Option<usize>, Flaw> {
     let Some(quote) = view.tokens.get(cursor.token + 1) else {
-        // What is wrong in it comes before whatever may come behind it.
+        // An error inside the string comes before any error after it.
         check_string(view, cursor, whole_escapes(view))?;
         return if view.whole { Err((at, Fault::UnclosedString)) } else { Ok(None) };
     };
@@ -564,7 +566,7 @@ fn string_end(view: &View<'_>, cursor: &mut Cursor, at: usize) -> Result<Option<
     Ok(Some(end))
 }
 
-/// Looks at what is odd before `end`.
+/// Checks the odd bytes before `end`.
 #[inline(always)]
 fn check_string(view: &View<'_>, cursor: &mut Cursor, end: usize) -> Result<(), Flaw> {
     while let Some(odd) = view.odd.get(cursor.odd)
@@ -576,7 +578,7 @@ fn check_string(view: &View<'_>, cursor: &mut Cursor, end: usize) -> Result<(), 
     Ok(())
 }
 
-/// A control character, or one behind a backslash.
+/// Checks a control character or an escaped character.
 pub(crate) fn check_odd(text: &[u8], at: usize) -> Result<(), Flaw> {
     match text[at] {
         byte @ 0..b' ' => Err((at, Fault::ControlCharacter(byte))),
@@ -588,7 +590,7 @@ pub(crate) fn check_odd(text: &[u8], at: usize) -> Result<(), Flaw> {
     }
 }
 
-/// How much of an open string can be judged and told without tearing an escape apart.
+/// Returns how much of an unfinished string can be validated and reported without splitting an escape.
 fn whole_escapes(view: &View<'_>) -> usize {
     /// `\u1234`
     const LONGEST: usize = 6;
@@ -600,9 +602,9 @@ fn whole_escapes(view: &View<'_>) -> usize {
         return end;
     };
     match view.text[last] {
-        // An error for certain, whatever follows, unless there is one before.
+        // An error whatever follows, unless there is an earlier one.
         0..b' ' => last + 1,
-        // From its backslash on.
+        // Stop before its backslash.
         b'u' if last + 5 > end => last - 1,
         _ if last == end => last - 1,
         _ => end,

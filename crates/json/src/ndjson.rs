@@ -1,5 +1,5 @@
-//! One document a line, read by several threads: lines can be told apart without reading what is in them, since no string
-//! of JSON holds a line end.
+//! Reads one document per line, with several threads. Lines can be split without parsing, since no JSON
+//! string contains a line end.
 
 use std::cell::RefCell;
 use std::io::{self, Read};
@@ -15,35 +15,35 @@ use crate::selected::Prints;
 use crate::visit::Visitor;
 use pelton_sys::padded::{PADDING, Text};
 
-/// How many bytes a thread is given at once, unless a line is longer.
+/// Bytes that a thread gets at once, unless a line is longer.
 pub const CHUNK_BYTES: usize = 256 * 1024;
-/// A smaller input starts no thread.
+/// An input smaller than this starts no thread.
 const SMALL_BYTES: u64 = 1024 * 1024;
 
-/// Lines, with padding behind them.
+/// Whole lines, with padding after them.
 struct Chunk {
     padded: Vec<u8>,
     origin: Origin,
 }
 
-/// What became of them.
+/// The result of a chunk.
 struct Done {
     printed: Text,
     failure: Option<Failure>,
 }
 
-/// Cuts an input at line ends.
+/// Splits an input at line ends.
 struct Cutter<R> {
     input: R,
     size: usize,
-    /// The beginning of a line whose end was not there.
+    /// The beginning of an incomplete line.
     rest: Vec<u8>,
     origin: Origin,
     over: bool,
 }
 
 impl<R: Read> Cutter<R> {
-    /// The next lines.
+    /// Returns the next lines.
     fn next(&mut self) -> io::Result<Option<Chunk>> {
         while !self.over {
             let mut bytes = std::mem::take(&mut self.rest);
@@ -77,20 +77,20 @@ impl<R: Read> Cutter<R> {
     }
 }
 
-/// How an input is shared.
+/// How the work is divided.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
-    /// How many threads may read.
+    /// Number of threads.
     pub threads: usize,
-    /// How many bytes each is given at once.
+    /// Bytes that each thread gets at once.
     pub chunk: usize,
 }
 
-/// Reads all lines of `input`, each of which holds whole documents or none; `visitor` makes a visitor that prints into a
-/// buffer, `print` is given what it printed, in order.
+/// Reads all lines of `input`. No document may span lines. `visitor` makes a visitor that prints into a
+/// buffer; `print` gets the output in order.
 ///
 /// # Errors
-/// As [`read`](crate::read); what comes before a line that is wrong is printed.
+/// As [`read`](crate::read). The output before the faulty line is printed.
 pub fn read_lines<V: Visitor + Prints>(
     input: impl Read + Send + 'static,
     rules: Rules,
@@ -123,7 +123,7 @@ pub fn read_lines<V: Visitor + Prints>(
 }
 
 thread_local! {
-    /// Used again for each chunk.
+    /// Reused for each chunk.
     static FOUND: RefCell<Found> = RefCell::default();
 }
 

@@ -1,13 +1,13 @@
-//! What is printed, gathered until it is worth a system call or somebody may be waiting for it.
+//! Buffers output until a write is worthwhile or a reader may be waiting.
 
 use std::io::{self, Write};
 
 use pelton_sys::padded::Text;
 
-/// Written when there is more than this, in bytes.
+/// Buffered bytes that trigger a write.
 const ENOUGH: usize = 64 * 1024;
 
-/// A buffer before a writer, or, without one, a buffer.
+/// A buffer in front of a writer; without a writer, just a buffer.
 #[derive(Default)]
 pub struct Out<'a> {
     text: Text,
@@ -16,23 +16,23 @@ pub struct Out<'a> {
 }
 
 impl<'a> Out<'a> {
-    /// To be written there.
+    /// Makes a buffer in front of this writer.
     pub fn new(to: impl Write + Send + 'a) -> Self {
         Out { text: Text::default(), to: Some(Box::new(to)), error: None }
     }
 
-    /// To be kept.
+    /// Makes a buffer without a writer.
     pub fn kept() -> Self {
         Out::default()
     }
 
-    /// What is not written yet.
+    /// Returns the text not yet written.
     #[inline(always)]
     pub fn text(&mut self) -> &mut Text {
         &mut self.text
     }
 
-    /// To be called now and then: writes if there is much. An error is told by the next [`flush`](Self::flush).
+    /// Writes if the buffer is large. The next [`flush`](Self::flush) reports an error.
     #[inline(always)]
     pub fn relieve(&mut self) {
         if self.text.len() >= ENOUGH {
@@ -49,10 +49,10 @@ impl<'a> Out<'a> {
         }
     }
 
-    /// Writes all.
+    /// Writes everything.
     ///
     /// # Errors
-    /// If that failed, now or before.
+    /// If this or an earlier write failed.
     pub fn flush(&mut self) -> io::Result<()> {
         if !self.text.is_empty() {
             self.write();

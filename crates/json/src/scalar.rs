@@ -1,17 +1,17 @@
-//! Numbers and words: JSON values without quotes or brackets.
+//! Numbers and words (`true`, `false`, `null`): JSON values without quotes or brackets.
 
 use crate::error::{Fault, word_at};
 
-/// How far a number or a word goes.
+/// The end of a number or a word.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Scalar {
-    /// Up to there.
+    /// It ends at this offset.
     Until(usize),
-    /// To the end of what there is, and perhaps further.
+    /// It reaches the end of the text, and may continue.
     Open,
 }
 
-/// Whether a number or a word goes on with this byte: everything but blanks, quotes, brackets, `:` and `,`.
+/// Whether this byte continues a number or a word: any byte but blanks, quotes, brackets, `:` and `,`.
 #[inline(always)]
 fn goes_on(byte: u8) -> bool {
     const ENDS: [bool; 256] = {
@@ -27,7 +27,7 @@ fn goes_on(byte: u8) -> bool {
     !ENDS[usize::from(byte)]
 }
 
-/// Reads the number or word at `at`. `whole` says that nothing comes behind `text`.
+/// Reads the number or word at `at`. `whole`: nothing follows `text`.
 #[inline(always)]
 pub(crate) fn read(text: &[u8], at: usize, whole: bool) -> Result<Scalar, (usize, Fault)> {
     let end = match text[at] {
@@ -43,7 +43,7 @@ pub(crate) fn read(text: &[u8], at: usize, whole: bool) -> Result<Scalar, (usize
     }
 }
 
-/// Whether this is a number or a word of JSON, and nothing else.
+/// Whether the text is exactly one JSON number or word.
 pub(crate) fn read_whole(text: &[u8]) -> bool {
     !text.is_empty() && read(text, 0, true) == Ok(Scalar::Until(text.len()))
 }
@@ -59,13 +59,13 @@ fn trailing(text: &[u8], at: usize, end: usize, whole: bool) -> Result<Scalar, (
     }
 }
 
-/// Something that is none of the three words; nothing if its end is not there.
+/// Returns the error for a word that is none of the three; `None` if its end is not there yet.
 #[cold]
 fn no_word(text: &[u8], at: usize, whole: bool) -> Result<Option<usize>, (usize, Fault)> {
     word_at(text, at, whole).map_or(Ok(None), |word| Err((at, Fault::Word(word))))
 }
 
-/// RFC 8259, section 6; `None` if the text ends before the number must.
+/// Reads a number (RFC 8259, section 6); `None` if the text ends within it.
 #[inline(always)]
 fn number(text: &[u8], start: usize, whole: bool) -> Result<Option<usize>, (usize, Fault)> {
     let digits = |mut at: usize| {
@@ -104,7 +104,7 @@ fn number(text: &[u8], start: usize, whole: bool) -> Result<Option<usize>, (usiz
 #[inline(always)]
 fn word(text: &[u8], at: usize, whole: bool) -> Result<Option<usize>, (usize, Fault)> {
     let rest = &text[at..];
-    // Each compared by itself: with a length that is not known here, that would be a call.
+    // Each has a comparison of constant length: a variable length would need a call.
     let (wanted, stands): (&[u8], bool) = match rest[0] {
         b't' => (b"true", rest.starts_with(b"true")),
         b'f' => (b"false", rest.starts_with(b"false")),

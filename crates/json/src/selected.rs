@@ -1,4 +1,4 @@
-//! The values that paths lead to, shown by a format; everything else is checked and skipped.
+//! Prints the values that paths select in a given format; everything else is validated and skipped.
 
 use std::io;
 
@@ -14,19 +14,19 @@ use crate::skim::Names;
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{PADDING, Raw, Text};
 
-/// A visitor that can be told to follow the document without printing.
+/// A visitor that can follow the document without printing.
 pub trait Format: Visitor {
-    /// From now on it prints, or not. It begins with a value, and ends behind it.
+    /// Switches printing on or off: on before a selected value, off after it.
     fn show(&mut self, shows: bool);
-    /// A value begins that is wanted, within another one that is.
+    /// Begins a selected value within another one.
     fn begin_inner(&mut self) {}
-    /// It has ended.
+    /// Ends it.
     fn end_inner(&mut self) {}
 }
 
-/// A visitor whose output can be had.
+/// A visitor with a readable output buffer.
 pub trait Prints {
-    /// What it printed and did not write.
+    /// Returns the output not yet written.
     fn printed(&mut self) -> &mut Text;
 }
 
@@ -36,52 +36,52 @@ impl<F: Prints> Prints for Selected<F> {
     }
 }
 
-/// Conditions may hold for values within values for which conditions may hold, this deep.
+/// Maximum nesting depth of values with conditions.
 const MOST_HELD: usize = 100;
 
-/// Shows what is wanted.
+/// Prints selected values.
 pub struct Selected<F> {
     paths: Paths,
     format: F,
     levels: Vec<Level>,
-    /// Where the value that comes stands.
+    /// States of the next value.
     next: States,
-    /// How many wanted values are open.
+    /// Number of open selected values.
     open: usize,
-    /// A value that conditions must judge before it can be shown.
+    /// The value whose conditions are not yet evaluated.
     held: Option<Held>,
-    /// How many values around this one were held.
+    /// Number of held values that contain the current value.
     nested: usize,
     refusal: Option<Fault>,
 }
 
 struct Level {
     states: States,
-    /// The number of the next element.
+    /// Index of the next element.
     index: u64,
     wanted: bool,
-    /// It is an object of which only members of some names are wanted.
+    /// Whether it is an object of which only members of some names are selected.
     chooses: bool,
 }
 
-/// A value that is not shown before its end is known.
+/// A value held until its end, because conditions apply to it.
 struct Held {
     text: Text,
     compact: Compact,
     depth: usize,
-    /// Where what holds it stands, and where it stands without conditions.
+    /// States of its parent, and its own states without conditions.
     parent: States,
     plain: States,
 }
 
 impl<F: Format> Selected<F> {
-    /// Shows what `paths` lead to.
+    /// Prints the values that `paths` select.
     pub fn new(paths: Paths, mut format: F) -> Self {
         format.show(false);
         Selected { paths, format, levels: Vec::new(), next: 0, open: 0, held: None, nested: 0, refusal: None }
     }
 
-    /// A member or an element comes: where it stands is known but for conditions.
+    /// Begins a member or an element: its states are known except for conditions.
     #[inline(always)]
     fn comes(&mut self, parent: States, plain: States, inner: Interest) -> Interest {
         self.next = plain;
@@ -99,7 +99,7 @@ impl<F: Format> Selected<F> {
         self.held = Some(Held { text: Text::default(), compact, depth: 0, parent, plain });
     }
 
-    /// The value that is held has ended: it is judged, and read again with what came of it.
+    /// Ends the held value: evaluates its conditions, and reads it again with the resulting states.
     #[cold]
     fn release(&mut self) {
         let Some(mut held) = self.held.take() else { return };
@@ -115,12 +115,12 @@ impl<F: Format> Selected<F> {
         self.nested += 1;
         let mut again = Again(self);
         let mut machine = Machine::new(Rules { max_depth: usize::MAX, ..Rules::default() });
-        // It was read once without an error.
+        // Cannot fail: it was read once without an error.
         let _ = read_text(held.text.bytes(), &mut machine, &mut Found::default(), &mut again);
         self.nested -= 1;
     }
 
-    /// A value begins; whether it is wanted.
+    /// Begins a value. Returns whether it is selected.
     #[inline(always)]
     fn begin(&mut self) -> bool {
         let wanted = self.paths.wants(self.next);
@@ -273,7 +273,7 @@ impl<F: Format> Visitor for Selected<F> {
     }
 }
 
-/// Reads a value that was held once more, as the value that came.
+/// Reads a held value again, as the current value.
 struct Again<'a, F>(&'a mut Selected<F>);
 
 impl<F: Format> Visitor for Again<'_, F> {

@@ -1,25 +1,25 @@
-//! What nobody wants, passed 64 bytes at a time. It is checked as strictly as everything else, but by bits and not token by
-//! token: of JSON's grammar, all is between neighbours, except that a comma and a colon must suit what they stand in,
-//! and a bracket the one that it closes.
+//! Skips unselected values, validating them 64 bytes at a time, with bit masks instead of token by token. The
+//! validation is complete: JSON's grammar only relates neighbouring tokens, except that commas and colons
+//! must suit the container, and a closing bracket its opening one.
 //!
-//! In an object of which only members of some names are wanted, it stops at these, and is sure only of where names begin:
-//! the visitor has not been told of the others, and must be, where something is wrong with them.
+//! [`choose`] skips members of an object up to a selected name. It only resumes at the start of a name: the
+//! visitor has not been told of the skipped names, and must be if one of them is faulty.
 //!
-//! It only ever says yes. Where it is not sure, an error included, it goes back to the last place between two tokens that it
-//! was sure of, and the [machine](crate::machine) goes on from there, which knows what to say.
+//! This code only accepts. If it is unsure, or finds an error, it goes back to the last position between two
+//! tokens that was certainly valid. The [machine](crate::machine) continues from there and reports errors.
 
 use pelton_sys::json_tokens::{Block, See, blocks};
 
 use crate::machine::{State, check_odd};
 use crate::scalar::{self, Scalar};
 
-/// Where it got, between two tokens.
+/// A position between two tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reached {
-    /// The next byte.
+    /// Offset of the next byte.
     pub(crate) at: usize,
-    /// Containers that are open, and the innermost of them, a bit for each: 1 is an object; as
-    /// [`Levels`](crate::levels::Levels) has them.
+    /// Number of open containers, and the innermost as bits (1 is an object), as in
+    /// [`Levels`](crate::levels::Levels).
     pub(crate) depth: usize,
     pub(crate) top: u64,
     before: Before,
@@ -34,35 +34,35 @@ struct Before {
     /// `{`, `[`
     brace: u64,
     bracket: u64,
-    /// A string behind `{`, or behind a comma.
+    /// A string after `{`, or after a comma.
     first_name: u64,
     string: u64,
 }
 
-/// How far to go.
+/// When to stop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// The value is over when so many containers are open.
+    /// The depth at which the value ends.
     pub(crate) until: usize,
-    /// More must not be open.
+    /// Maximum depth.
     pub(crate) max_depth: usize,
 }
 
-/// What came of it.
+/// Why skipping stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The value goes on.
+    /// The text ended within the value.
     More,
-    /// It ended.
+    /// The value ended.
     Over,
-    /// The machine must look at what comes.
+    /// The machine must process the next token.
     Unsure,
-    /// A name comes that is wanted.
+    /// The next name is selected.
     Wanted,
 }
 
 impl Reached {
-    /// The machine stands there.
+    /// Makes a position from the machine's state.
     pub(crate) fn new(at: usize, state: State, depth: usize, top: u64) -> Self {
         let mut before = Before::default();
         match state {
@@ -76,7 +76,7 @@ impl Reached {
         Reached { at, depth, top, before }
     }
 
-    /// What the machine expects here, if it is within a container.
+    /// Returns the machine's state at this position, which is within a container.
     pub(crate) fn state(&self) -> State {
         let (before, object) = (&self.before, self.top & 1 == 1);
         let named = before.first_name == 1 || before.string == 1;
@@ -93,7 +93,7 @@ impl Reached {
     }
 }
 
-/// Goes through `text` from `start` on.
+/// Skips the value in `text` that contains `start`.
 pub(crate) fn skim(text: &[u8], start: Reached, limits: Limits) -> (Reached, Outcome) {
     let mut skimmer =
         Skimmer { text, from: start.at, sure: start, now: start, limits, outcome: Outcome::More };
@@ -101,7 +101,8 @@ pub(crate) fn skim(text: &[u8], start: Reached, limits: Limits) -> (Reached, Out
     (skimmer.sure, skimmer.outcome)
 }
 
-/// Goes through the object in which `start` is, in front of a name or its end, to the next member with one of `names`.
+/// Skips members of the object that contains `start`, up to a member with one of `names`. `start` is before a
+/// name or the object's end.
 pub(crate) fn choose(text: &[u8], start: Reached, limits: Limits, names: &Names) -> (Reached, Outcome) {
     let mut chooser = Chooser {
         text,
@@ -118,10 +119,10 @@ pub(crate) fn choose(text: &[u8], start: Reached, limits: Limits, names: &Names)
     (chooser.sure(), chooser.outcome)
 }
 
-/// What one pass keeps.
+/// State of [`skim`].
 struct Skimmer<'a> {
     text: &'a [u8],
-    /// Where it began.
+    /// Start offset.
     from: usize,
     sure: Reached,
     now: Reached,
@@ -141,7 +142,7 @@ impl See for Skimmer<'_> {
     }
 }
 
-/// The same where names are looked at.
+/// State of [`choose`].
 struct Chooser<'a> {
     text: &'a [u8],
     start: Reached,
@@ -149,10 +150,10 @@ struct Chooser<'a> {
     limits: Limits,
     outcome: Outcome,
     names: &'a Names,
-    /// Where the last two names of the object begin, and a 1 if they are its first.
+    /// Offsets of the last two names of the object, each with a 1 if it is the first name.
     last: Option<(usize, u64)>,
     before_last: Option<(usize, u64)>,
-    /// The last string that began is a name of the object.
+    /// Whether the last string that began is a name of the object.
     in_name: bool,
 }
 
@@ -185,8 +186,8 @@ impl See for Chooser<'_> {
 }
 
 impl Chooser<'_> {
-    /// Where the machine goes on. It must tell of a name before anything behind that, and of the one before before anything
-    /// in the name itself.
+    /// Returns where the machine continues. The machine must report a name before anything after it, and the
+    /// name before that one before anything inside the name itself.
     fn sure(&self) -> Reached {
         let name = match self.outcome {
             Outcome::Over => return self.now,
@@ -199,8 +200,8 @@ impl Chooser<'_> {
     }
 }
 
-/// Whether anything in a name stands behind a backslash: then its letters are not those that were meant. `in_name`: the
-/// string that goes on from before is a name.
+/// Whether a name contains an escape: its bytes then differ from its meaning. `in_name`: a string continued
+/// from the previous block is a name.
 #[inline(never)]
 fn escapes_name(block: &Block, names: u64, in_name: bool) -> bool {
     let mut escaped = block.escaped;
@@ -214,37 +215,38 @@ fn escapes_name(block: &Block, names: u64, in_name: bool) -> bool {
     false
 }
 
-/// Names that are wanted.
+/// Selected names.
 #[derive(Clone, Debug, Default)]
 pub struct Names(Vec<Name>);
 
-/// A name with the quote behind it.
+/// A name followed by its closing quote.
 #[derive(Clone, Debug)]
 struct Name {
     quoted: Vec<u8>,
-    /// Its first eight bytes, those that it has, and which these are.
+    /// Its first eight bytes (fewer if it is shorter), and a mask of them.
     start: u64,
     mask: u64,
 }
 
-/// Whether a name is wanted.
+/// Whether a name is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     No,
     Yes,
-    /// Its end is not there.
+    /// Its end is not in the text yet.
     Unknown,
 }
 
 impl Names {
-    /// Those; `None` if one of them could be written with a backslash only, or nothing is gained.
+    /// Collects the names; `None` if one must be written with an escape, or if there are too many to be
+    /// faster.
     pub(crate) fn new<'n>(names: impl Iterator<Item = &'n [u8]>) -> Option<Self> {
         const MOST: usize = 8;
         let names: Option<Vec<Name>> = names.map(Name::new).collect();
         names.filter(|names| (1..=MOST).contains(&names.len())).map(Names)
     }
 
-    /// Whether the string whose opening quote is at `at` is one of them.
+    /// Whether the string whose opening quote is at `at` is a selected name.
     #[inline(always)]
     fn judge(&self, text: &[u8], at: usize) -> Wanted {
         let Some(start) = text[at + 1..].first_chunk::<8>() else { return Wanted::Unknown };
@@ -278,16 +280,16 @@ impl Name {
     }
 }
 
-/// What came of a block.
+/// The result for a block.
 struct Passed {
     outcome: Outcome,
-    /// Strings that are names of members one level within what ends the value, and which of them are the first ones.
+    /// Strings that are names of members of the outermost object, and the first names of objects.
     names: u64,
     first: u64,
 }
 
-/// The tokens next behind those of `set`; `waits` reaches from block to block. A carry runs from each of the set through
-/// what is no token.
+/// Returns the token after each of `set`; `waits` carries over to the next block. The addition carries each
+/// bit through the bytes that start no token.
 #[inline(always)]
 fn next(set: u64, tokens: u64, waits: &mut u64) -> u64 {
     let (sum, beyond) = (!tokens).overflowing_add(set << 1 | *waits);
@@ -316,7 +318,7 @@ impl Reached {
             | block.control;
         let in_object = after_comma & !strings | after_string & !colon;
         let (wrong_kind, level, end) = self.brackets(block, in_object, limits);
-        // Up to the bracket that ends the value, if one does.
+        // All bits up to the bracket that ends the value, if one does.
         let valid = end.map_or(u64::MAX, |bit| u64::MAX >> (63 - bit));
         if (wrong & valid) | wrong_kind != 0 || !self.details(text, block, valid) {
             return Passed { outcome: Outcome::Unsure, names: 0, first: 0 };
@@ -336,8 +338,8 @@ impl Reached {
         Passed { outcome, names, first: after_brace }
     }
 
-    /// Goes into containers and out of them: what does not suit the one that it stands in, what stands in the outermost one,
-    /// and the bit of the bracket that ends the value.
+    /// Follows the brackets. Returns the bits that do not suit their container, the bits in the outermost
+    /// container, and the bit of the bracket that ends the value.
     #[inline(always)]
     fn brackets(&mut self, block: &Block, in_object: u64, limits: Limits) -> (u64, u64, Option<u32>) {
         let outermost = |depth: usize| u64::from(depth == limits.until + 1).wrapping_neg();
@@ -346,14 +348,14 @@ impl Reached {
         let (mut wrong, mut rest) = (0, u64::MAX);
         while left != 0 {
             let bit = left.trailing_zeros();
-            // Up to this one.
+            // All bits up to this bracket.
             let here = rest & (left ^ (left - 1));
             let object = self.top & 1 == 1;
             wrong |= here & if object { in_object } else { block.colon };
             level |= here & outermost(self.depth);
             let curly = block.curly >> bit & 1;
             if block.open >> bit & 1 == 1 {
-                // The levels beyond are kept elsewhere.
+                // Containers outside of `top` are unknown here.
                 wrong |= u64::from(self.depth.is_multiple_of(64) || self.depth >= limits.max_depth);
                 self.depth += 1;
                 self.top = self.top << 1 | curly;
@@ -374,7 +376,7 @@ impl Reached {
         (wrong, level, None)
     }
 
-    /// Looks at numbers, words and escapes.
+    /// Validates numbers, words and escapes.
     #[inline(always)]
     fn details(&self, text: &[u8], block: &Block, valid: u64) -> bool {
         let at = |bits: u64| self.at + bits.trailing_zeros() as usize;

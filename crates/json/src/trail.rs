@@ -1,24 +1,24 @@
-//! The path of the value that is being read, as one text: steps are appended and cut off again.
+//! The path of the current value, as text: steps are appended and cut off.
 
 use crate::visit::Kind;
 use pelton_sys::padded::{Raw, Text};
 
-/// How a path is written.
+/// A notation for paths.
 pub trait Style {
-    /// That of a whole document.
+    /// The path of a whole document.
     const ROOT: &'static [u8];
     /// Appends the step to a member; `raw` is its name as written, with quotes.
     fn key(path: &mut Text, raw: Raw<'_>);
     /// Appends the step to an element.
     fn index(path: &mut Text, index: u64);
-    /// Makes the step to an element out of that to the one before, which ends `path`; false if that is no simpler.
+    /// Increments the index that ends `path`. Returns false if the caller must write the step anew.
     #[inline(always)]
     fn next_index(_path: &mut Text) -> bool {
         false
     }
 }
 
-/// The path, and how long it was at each container.
+/// The path, and its length at each open container.
 #[derive(Debug)]
 pub struct Trail<S> {
     text: Text,
@@ -28,39 +28,39 @@ pub struct Trail<S> {
 
 #[derive(Clone, Copy, Debug)]
 struct Level {
-    /// The length of the container's own path.
+    /// The length of the container's path.
     length: usize,
-    /// The number of the next element.
+    /// Index of the next element.
     next: u64,
 }
 
 impl<S: Style> Trail<S> {
-    /// At no document yet.
+    /// Makes the path of a document.
     pub fn new() -> Self {
         let mut text = Text::default();
         text.extend(S::ROOT);
         Trail { text, levels: Vec::new(), style: std::marker::PhantomData }
     }
 
-    /// The path.
+    /// Returns the path.
     #[inline(always)]
     pub fn path(&self) -> &Text {
         &self.text
     }
 
-    /// To the document that begins.
+    /// Goes to a new document.
     #[inline(always)]
     pub fn document(&mut self) {
         self.text.truncate(S::ROOT.len());
     }
 
-    /// Into a container.
+    /// Enters a container.
     #[inline(always)]
     pub fn open(&mut self, _kind: Kind) {
         self.levels.push(Level { length: self.text.len(), next: 0 });
     }
 
-    /// To a member.
+    /// Goes to a member.
     #[inline(always)]
     pub fn key(&mut self, raw: Raw<'_>) {
         if let Some(level) = self.levels.last() {
@@ -69,7 +69,7 @@ impl<S: Style> Trail<S> {
         S::key(&mut self.text, raw);
     }
 
-    /// To the next element.
+    /// Goes to the next element.
     #[inline(always)]
     pub fn element(&mut self) {
         let Some(level) = self.levels.last_mut() else { return };
@@ -81,7 +81,7 @@ impl<S: Style> Trail<S> {
         }
     }
 
-    /// Out of a container, to it.
+    /// Leaves a container: the path is then that of the container.
     #[inline(always)]
     pub fn close(&mut self) {
         if let Some(level) = self.levels.pop() {
@@ -111,7 +111,7 @@ pub(crate) fn push_number(to: &mut Text, mut number: u64) {
     to.extend(&digits[at..]);
 }
 
-/// `@."menu".0`: names as written.
+/// The notation `@."menu".0`, with names as written.
 #[derive(Debug)]
 pub struct Written;
 
@@ -128,7 +128,7 @@ impl Style for Written {
         push_number(path, index);
     }
 
-    /// Counts in decimal: nearly always only the last digit changes.
+    /// Increments in decimal: nearly always only the last digit changes.
     #[inline(always)]
     fn next_index(path: &mut Text) -> bool {
         match path.last_mut() {

@@ -1,10 +1,10 @@
-//! Who is told what a document holds.
+//! The callbacks that report a document's contents.
 
 use crate::error::Fault;
 use crate::skim::Names;
 use pelton_sys::padded::Raw;
 
-/// A container.
+/// A kind of container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `{}`
@@ -14,80 +14,81 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// How it begins.
+    /// Returns the opening bracket.
     pub fn opening(self) -> u8 {
         if self == Kind::Object { b'{' } else { b'[' }
     }
 
-    /// How it ends.
+    /// Returns the closing bracket.
     pub fn closing(self) -> u8 {
         if self == Kind::Object { b'}' } else { b']' }
     }
 }
 
-/// Whether a value is wanted.
+/// Whether a value is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// Tell me of it.
+    /// Report it.
     Visit,
-    /// Check it, and go on behind it.
+    /// Validate and skip it.
     Skip,
 }
 
-/// Is told of each value, in the order of the text.
+/// Receives each value, in the order of the text.
 ///
-/// Before each value comes [`document`](Self::document), [`key`](Self::key) or [`element`](Self::element), and if these
-/// want it, the value: [`scalar`](Self::scalar), or [`open`](Self::open), what is inside, and [`close`](Self::close).
+/// Before each value comes [`document`](Self::document), [`key`](Self::key) or [`element`](Self::element). If
+/// it returns [`Interest::Visit`], the value follows: [`scalar`](Self::scalar), or [`open`](Self::open), the
+/// contents, and [`close`](Self::close).
 pub trait Visitor {
-    /// A document begins.
+    /// Begins a document.
     fn document(&mut self) -> Interest;
-    /// A member of an object; its name as written, with its quotes.
+    /// Begins a member of an object. `raw` is its name as written, with quotes.
     fn key(&mut self, raw: Raw<'_>) -> Interest;
-    /// The next element of an array.
+    /// Begins the next element of an array.
     fn element(&mut self) -> Interest;
-    /// A container begins. If what is inside is skipped, its end is told nevertheless.
+    /// Begins a container. `close` is called even if the contents are skipped.
     fn open(&mut self, kind: Kind) -> Interest;
-    /// It ends.
+    /// Ends a container.
     fn close(&mut self, kind: Kind);
-    /// A string, number or word as written.
+    /// Receives a string, number or word as written.
     fn scalar(&mut self, raw: Raw<'_>);
-    /// A piece of a string that is too long to be held: the first begins with its quote, the last ends with it. No escape
-    /// is torn apart.
+    /// Receives a piece of a string that is too long to be held. The first piece begins with the opening
+    /// quote, the last ends with the closing quote. No escape is split.
     fn piece(&mut self, raw: &[u8], place: StringPosition);
-    /// The path of the value that is being read.
+    /// Returns the path of the current value.
     fn path(&self) -> Vec<u8>;
-    /// More will be read, which may take long: what was printed should be seen.
+    /// Called before a read, which may block: the output so far should be written.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the output cannot be written.
     fn pause(&mut self) -> std::io::Result<()>;
-    /// The only names of the innermost object that are wanted, if no others are: it need not be told of members with other
-    /// names, in which nothing is wrong.
+    /// Returns the selected names of the innermost object, if only members of these names are selected. Valid
+    /// members with other names need not be reported.
     fn names(&self) -> Option<&Names> {
         None
     }
-    /// Whether there are such.
+    /// Whether [`names`](Self::names) returns some.
     fn chooses(&self) -> bool {
         false
     }
-    /// Why it cannot go on, if it cannot; asked once for each window.
+    /// Returns why the visitor cannot continue, if it cannot. Called once per window.
     fn refusal(&mut self) -> Option<Fault> {
         None
     }
 }
 
-/// Where a piece stands in its string.
+/// The position of a piece in its string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StringPosition {
     /// At its beginning.
     First,
-    /// Neither.
+    /// In between.
     Middle,
     /// At its end.
     Last,
 }
 
-/// Nobody wants to know: what is skipped is checked with it.
+/// Ignores all values: validates skipped text.
 pub(crate) struct Nobody;
 
 impl Visitor for Nobody {

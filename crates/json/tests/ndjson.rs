@@ -1,4 +1,4 @@
-//! Lines read by several threads are printed as by one, whatever is cut where.
+//! Several threads print the same as one, wherever the input is split.
 #![allow(missing_docs)]
 
 mod common;
@@ -45,7 +45,7 @@ fn as_one_after_another() {
         let found = by_lines(text.as_bytes(), threads, chunk);
         assert!(found == whole, "{threads} {chunk}");
     }
-    // Something wrong late in it: the same error at the same place.
+    // An error late in the text: the same error at the same position.
     for _ in 0..4 {
         let mut bad = text.clone().into_bytes();
         let at = 1_100_000 + random.below(200_000);
@@ -59,7 +59,7 @@ fn as_one_after_another() {
         for (threads, chunk) in [(1, 1 << 16), (3, 1 << 14)] {
             let found = by_lines(&bad, threads, chunk);
             match (&found.1, &whole.1) {
-                // What was closed on another line is an error of the first.
+                // A bracket closed on a later line is an error of the first line.
                 (Some(ours), Some(theirs)) => assert!(ours.offset <= theirs.offset, "{ours} {theirs}"),
                 (ours, theirs) => assert_eq!(ours, theirs),
             }

@@ -1,7 +1,7 @@
-//! Random documents, whole and spoilt, before serde_json, before the two-stage parser in awk, and before ourselves with
-//! other windows.
+//! Random documents, valid and mutated, compared with serde_json, the two-stage awk parser, and our parser
+//! with other window sizes.
 //!
-//! `cargo test` runs a slice; PELTON_FUZZ_CASES says how many documents, PELTON_SEED which.
+//! `cargo test` runs a subset; PELTON_FUZZ_CASES sets the number of documents, PELTON_SEED the seed.
 #![allow(missing_docs)]
 
 mod common;
@@ -36,7 +36,7 @@ fn serde_json_agrees_on_what_is_json() {
         let whole = lines(&text, Rules::default(), 1 << 16, 1 << 16);
         let pieces = lines(&text, Rules::default(), small.0, small.1);
         assert_eq!(pieces.1, whole.1, "{}", text.escape_ascii());
-        // Of a string that is never closed some may have been printed.
+        // A part of an unclosed string may have been printed.
         let exact = whole.1.is_none();
         assert!(
             pieces.0.starts_with(&whole.0) && (!exact || pieces.0.len() == whole.0.len()),
@@ -46,7 +46,8 @@ fn serde_json_agrees_on_what_is_json() {
         let mut stream = serde_json::Deserializer::from_slice(&text).into_iter::<IgnoredAny>();
         let valid = std::str::from_utf8(&text).is_ok() && stream.all(|one| one.is_ok());
         if valid {
-            // Of several documents serde_json wants blanks between numbers and words where they are no ambiguity.
+            // Between documents, serde_json requires blanks after numbers and words even where there is no
+            // ambiguity.
             assert_eq!(whole.1, None, "{}", text.escape_ascii());
         }
     }
@@ -61,7 +62,7 @@ fn the_two_stage_parser_in_awk_prints_the_same() {
         document(&mut random, 5, &mut text);
         text.push('\n');
     }
-    // The tokenizer takes a carriage return alone on a line for a token.
+    // The tokenizer takes a carriage return alone on a line as a token.
     text.retain(|character| character != '\r');
     let [tokenize, parse] = ["tokenize", "parse"]
         .map(|stage| format!("{}/../../bench/awk/{stage}.awk", env!("CARGO_MANIFEST_DIR")));

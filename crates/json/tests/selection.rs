@@ -1,4 +1,5 @@
-//! What paths select, beside a plain evaluation of the same paths over serde_json's values; and the formats of it.
+//! Selection by paths, compared with a naive evaluation over serde_json values; and the formats of selected
+//! values.
 #![allow(missing_docs)]
 
 mod common;
@@ -136,7 +137,7 @@ fn records_become_rows() {
     }
 }
 
-/// The values that steps lead to, by the book: a value, then what is in it.
+/// Returns the values that the steps select, naively: a value before its contents.
 fn evaluate<'a>(value: &'a Value, steps: &[PathStep], found: &mut Vec<&'a Value>) {
     let Some((first, rest)) = steps.split_first() else { return found.push(value) };
     let children: Vec<(Option<&str>, u64, &Value)> = match value {
@@ -162,7 +163,7 @@ fn evaluate<'a>(value: &'a Value, steps: &[PathStep], found: &mut Vec<&'a Value>
     }
 }
 
-/// Each of the values once, in the order of the document.
+/// Returns each value once, in document order.
 fn in_order<'a>(value: &'a Value, wanted: &[&'a Value], found: &mut Vec<&'a Value>) {
     if wanted.iter().any(|one| std::ptr::eq(*one, value)) {
         found.push(value);
@@ -182,7 +183,7 @@ fn random_paths_over_random_documents() {
         let mut text = String::new();
         document(&mut random, 5, &mut text);
         let Ok(value) = serde_json::from_str::<Value>(&text) else { continue };
-        // Twice the same name, or another order: serde_json sorts, and keeps the last.
+        // Duplicate names or another order: serde_json sorts, and keeps the last duplicate.
         let text = value.to_string();
         let chosen: Vec<String> = (0..1 + random.below(2))
             .map(|_| (0..1 + random.below(3)).map(|_| random.pick(&PARTS)).collect())

@@ -1,4 +1,5 @@
-//! What is skipped is checked as what is read: the same errors at the same places, whatever pieces the text comes in.
+//! Skipped text is validated like other text: the same errors at the same positions, however the input is
+//! split.
 #![allow(missing_docs)]
 
 mod common;
@@ -8,10 +9,10 @@ use pelton_json::formats::Values;
 use pelton_json::select::{Paths, parse};
 use pelton_json::{Fault, Interest, Kind, Out, Raw, Rules, Selected, StringPosition, Visitor};
 
-/// So many bytes are looked at token by token before anything is skipped by bits.
+/// This many bytes are processed token by token before bitwise skipping begins.
 const BEFORE: usize = 5000;
 
-/// Reads it with and without wanting it.
+/// Reads the text selected and unselected, and compares the errors.
 fn agree(text: &[u8], max_depth: usize, window: usize, read: usize) {
     let rules = Rules { max_depth, ..Rules::default() };
     let place = |error: pelton_json::SyntaxError| (error.fault, error.offset, error.line, error.column);
@@ -20,7 +21,7 @@ fn agree(text: &[u8], max_depth: usize, window: usize, read: usize) {
     assert_eq!(unwanted, wanted, "window {window}, read {read}: {}", text.escape_ascii());
 }
 
-/// As the one within, but told of every name.
+/// Forwards to the inner visitor, but hides its `names`, so that every name is reported.
 struct Told<'v, V>(&'v mut V);
 
 impl<V: Visitor> Visitor for Told<'_, V> {
@@ -56,7 +57,8 @@ impl<V: Visitor> Visitor for Told<'_, V> {
     }
 }
 
-/// What paths select, whether names are looked at by bits or told one by one: values, errors, places and their paths.
+/// Compares selection with names matched bitwise and names reported one by one: values, errors, positions,
+/// paths.
 fn choose_alike(text: &[u8], paths: &[&str], max_depth: usize, window: usize, read: usize) {
     let rules = Rules { max_depth, ..Rules::default() };
     let selected = |told: bool| {
@@ -86,7 +88,7 @@ const PATHS: &[&[&str]] = &[
     &[".\"a longer name\"", ".\"a longer nose\""],
 ];
 
-/// Objects, large or not, in an array, behind blanks that move them to a border of steps.
+/// Returns objects of various sizes in an array, after blanks that move them across a block boundary.
 fn objects(random: &mut Random) -> String {
     let mut text = "{\"list\":[".to_owned();
     for number in 0..1 + random.below(8) {
@@ -126,19 +128,19 @@ fn names_are_chosen_as_if_they_were_told() {
     }
 }
 
-/// Something wrong, perhaps, in the last bytes.
+/// Mutates the last bytes, which may stay valid.
 fn mutate_end(random: &mut Random, text: &mut Vec<u8>, bytes: usize) {
     let mut end = text.split_off(text.len().saturating_sub(bytes));
     mutate(random, &mut end);
     text.append(&mut end);
 }
 
-/// How much is read at once, and how deep a text may be.
+/// Returns a window size and a maximum depth.
 fn limits(round: usize) -> (usize, usize) {
     ([64, 100, 200, 1000, 1 << 16][round % 5], [1_000_000, 70, 5][round % 3])
 }
 
-/// Something larger than a step, in an array or an object, so that there is something to skip.
+/// Returns a value larger than a block in an array or an object, so that there is something to skip.
 fn large(random: &mut Random) -> String {
     let mut text = String::new();
     let levels = [0, 1, 5, 62, 63, 64, 65, 130][random.below(8)];
@@ -184,7 +186,8 @@ fn what_is_wrong_is_told_as_if_it_were_read() {
     }
 }
 
-/// Each token in the place of each other, in objects and arrays, behind a border of steps or not.
+/// Tries every token in place of every other, in objects and arrays, with and without a block boundary before
+/// it.
 #[test]
 fn every_neighbour_is_judged() {
     const TOKENS: [&str; 9] = ["{", "}", "[", "]", ":", ",", "\"s\"", "1", "\"k\":"];

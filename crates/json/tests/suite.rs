@@ -1,5 +1,5 @@
-//! What must be accepted, what must be rejected, and what RFC 8259 leaves open: in the manner of JSONTestSuite (Seriot,
-//! "Parsing JSON is a minefield", 2016), with cases of our own.
+//! What must be accepted, what must be rejected, and what RFC 8259 leaves open: in the style of JSONTestSuite
+//! (Seriot, "Parsing JSON is a minefield", 2016), with our own cases.
 #![allow(missing_docs)]
 
 mod common;
@@ -198,16 +198,16 @@ fn what_the_rfc_leaves_open() {
     // A byte order mark at the beginning is skipped.
     assert_eq!(judge("\u{feff}[1]".as_bytes()), Ok(()));
     assert_eq!(lines("\u{feff}1".as_bytes(), Rules::default(), 64, 1).0, b"@: 1\n");
-    // Half of a pair stays as written, and becomes U+FFFD where strings are written anew.
+    // A lone surrogate stays as written, and becomes U+FFFD where strings are decoded.
     assert_eq!(lines(b"\"\\ud800\"", Rules::default(), 64, 9).0, b"@: \"\\ud800\"\n");
     assert_eq!(gron(b"\"\\ud800x\""), "json = \"\u{fffd}x\";\n");
-    // A name twice is two members.
+    // A duplicate name gives two members.
     let twice = "@ <=> {\n@.\"a\": 1\n@.\"a\": 2\n@ <=> }\n";
     assert_eq!(lines(b"{\"a\":1,\"a\":2}", Rules::default(), 64, 64).0, twice.as_bytes());
-    // Numbers are text.
+    // Numbers stay text.
     let number = "-123456789012345678901234567890.10E+0400";
     assert_eq!(lines(number.as_bytes(), Rules::default(), 64, 3).0, format!("@: {number}\n").as_bytes());
-    // Documents follow one another, also without blanks where that is no ambiguity.
+    // Documents may follow each other without blanks where there is no ambiguity.
     assert_eq!(lines(b"1 2\n{}[]\"a\"\"b\"", Rules::default(), 64, 64).0.split(|b| *b == b'\n').count(), 9);
     assert_eq!(lines(b" \n ", Rules::default(), 64, 64), (Vec::new(), None));
 }

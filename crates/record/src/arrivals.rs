@@ -1,4 +1,4 @@
-//! When lines came out of the first stage, and when they came out of the last.
+//! When lines came out of the first stage and of the last stage.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,12 +22,12 @@ pub struct Batch {
 }
 
 impl Arrivals {
-    /// How many lines there are.
+    /// Returns the number of lines.
     pub fn count(batches: &[Batch]) -> u64 {
         batches.iter().map(|batch| batch.lines).sum()
     }
 
-    /// When line `number`, from 1, came.
+    /// Returns the time at which line `number`, counted from 1, came.
     pub fn at(batches: &[Batch], number: u64) -> Option<u64> {
         let mut seen = 0;
         let batch = batches.iter().find(|batch| {

@@ -1,42 +1,42 @@
-//! What comes of comparing two texts, or of giving one text inputs of several sizes.
+//! The results of comparing two shell texts, or of running one text on inputs of several sizes.
 
 use crate::Run;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Two texts, measured in turns. [`Comparison::results`] is what hyperfine's `--export-json` has, for its scripts.
+/// Two shell texts, run in turns. [`Comparison::results`] has the fields of hyperfine's `--export-json`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// [`RECORD_VERSION`](crate::RECORD_VERSION) of the program that wrote this.
     pub record_version: u32,
     /// BEFORE, then AFTER.
     pub results: Vec<Timing>,
-    /// What the comparison came to.
+    /// The overall result.
     pub judgement: Judgement,
-    /// How real changed.
+    /// The change of real time.
     pub real: Change,
-    /// How user+sys changed.
+    /// The change of user+sys time.
     pub cpu: Change,
-    /// Whether both print the same.
+    /// Whether both texts produce the same output.
     pub outputs: Outputs,
     /// Medians of BEFORE, stage by stage, and the raw values.
     pub before: Run,
-    /// The same of AFTER.
+    /// The same for AFTER.
     pub after: Run,
-    /// What the reader should know.
+    /// Remarks for the reader.
     pub notes: Vec<String>,
 }
 
-/// One text's times in hyperfine's terms, all in seconds.
+/// The times of one shell text, named as hyperfine names them, all in seconds.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
-    /// The text.
+    /// The shell text.
     pub command: String,
     /// Mean of the real times.
     pub mean: f64,
-    /// Their standard deviation (of a sample); `None` for a single run.
+    /// Standard deviation of the real times (of a sample); `None` for a single run.
     pub stddev: Option<f64>,
-    /// Their median.
+    /// Median of the real times.
     pub median: f64,
     /// Mean user time.
     pub user: f64,
@@ -44,7 +44,7 @@ pub struct Timing {
     pub system: f64,
     /// The shortest real time.
     pub min: f64,
-    /// The longest.
+    /// The longest real time.
     pub max: f64,
     /// The real time of each run.
     pub times: Vec<f64>,
@@ -59,15 +59,15 @@ pub struct Change {
     pub before_ns: u64,
     /// Median after.
     pub after_ns: u64,
-    /// Median over the pairs of runs of after / before.
+    /// Median of after / before over the pairs of runs.
     pub ratio: f64,
-    /// The true median ratio is at least this, with [`Change::confidence`].
+    /// Lower end of the interval for the true median ratio, at [`Change::confidence`].
     pub low: f64,
-    /// And at most this.
+    /// Upper end of the interval.
     pub high: f64,
     /// The probability, from 0 to 1, that the interval from low to high covers the true median ratio.
     pub confidence: f64,
-    /// What is to be said of it.
+    /// The conclusion.
     pub direction: Direction,
 }
 
@@ -77,13 +77,13 @@ pub struct Change {
 pub enum Direction {
     /// Less than before, by more than chance and the threshold.
     Fell,
-    /// No difference that could be told.
+    /// No measurable difference.
     Same,
-    /// More than before.
+    /// More than before, by more than chance and the threshold.
     Rose,
 }
 
-/// Whether two texts did the same.
+/// Whether two texts produce the same output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "are")]
 pub enum Outputs {
@@ -94,52 +94,54 @@ pub enum Outputs {
     },
     /// They differ.
     Different {
-        /// In what.
+        /// The difference in words.
         how: String,
     },
-    /// BEFORE does not do the same twice, so nothing can be said.
+    /// The output of BEFORE differs from run to run, so a comparison is impossible.
     Unsteady,
-    /// They were not compared, as the user wished.
+    /// The user asked for no comparison.
     NotCompared,
 }
 
-/// What a comparison came to, by requirement P2's rule: a change helped if real fell, or if user+sys fell at the same real.
+/// The result of a comparison, by requirement P2's rule: a change helped if real time fell, or if user+sys
+/// fell while real stayed the same.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Judgement {
-    /// In a word.
+    /// The result in one word.
     pub kind: JudgementKind,
-    /// In words.
+    /// The result in a sentence.
     pub headline: String,
 }
 
-/// A judgement in a word.
+/// The result of a comparison in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JudgementKind {
-    /// Real fell, or user+sys did at the same real.
+    /// Real time fell, or user+sys fell while real stayed the same.
     Helped,
-    /// Nothing that could be told.
+    /// No measurable difference.
     NoDifference,
-    /// Real rose, or user+sys did at the same real.
+    /// Real time rose, or user+sys rose while real stayed the same.
     Worse,
-    /// They do not print the same.
+    /// The outputs differ.
     NotTheSame,
 }
 
-/// How a text's cost grows with its input.
+/// How the cost of a shell text grows with its input.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Growth {
-    /// The text.
+    /// The shell text.
     pub command: String,
-    /// One for each size, the smallest (an empty input) first.
+    /// One point per size, the smallest (an empty input) first.
     pub points: Vec<GrowthPoint>,
-    /// The cost beyond that of an empty input grows as size to this power; `None` if it is too little to tell.
+    /// The cost above that of an empty input grows as size to this power; `None` if the cost is too small to
+    /// tell.
     pub exponent: Option<f64>,
-    /// In words.
+    /// The result in a sentence.
     pub headline: String,
 }
 
-/// What one size of input cost: medians.
+/// Median costs for one input size.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct GrowthPoint {
     /// Size of standard input.

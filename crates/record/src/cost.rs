@@ -1,4 +1,4 @@
-//! What a process, or several, cost.
+//! What one or several processes cost.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,17 +42,17 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// User plus system time: the price paid, where wall time is the time gained or lost.
+    /// Returns user plus system time.
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns + self.sys_ns
     }
 
-    /// CPU% as a fraction: (user+sys)/real, above 1 if several cores were used; `None` for no wall time.
+    /// Returns (user+sys)/real, which exceeds 1 if several cores were used; `None` if the wall time is 0.
     pub fn cpu_share(&self) -> Option<f64> {
         (self.wall_ns > 0).then(|| self.cpu_ns() as f64 / self.wall_ns as f64)
     }
 
-    /// Adds what adds up, and keeps the larger peak. Wall time does not add up: it is left alone.
+    /// Adds the additive counters, and keeps the larger peak. Wall time is not additive and stays as it is.
     pub fn add(&mut self, other: &Cost) {
         let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
         self.user_ns += other.user_ns;
@@ -74,7 +74,7 @@ impl Cost {
         self.unmaintained.add(&other.unmaintained);
     }
 
-    /// A zero to add to: like `default()`, but its counters are known.
+    /// Returns the neutral element of [`Cost::add`]: as `default()`, but with known counters.
     pub fn zero() -> Self {
         Cost {
             read_bytes: Some(0),

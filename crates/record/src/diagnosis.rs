@@ -1,9 +1,10 @@
-//! What `pelton doctor` finds: who waits for whom among running processes, and whether that can end.
+//! The diagnosis of `pelton doctor`: which running process waits for which, and whether the wait can end.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The version of the diagnosis' meaning. Fields are only added within a version; a change of meaning raises it.
+/// The version of the meaning of a diagnosis. Within a version, fields are only added; a change of meaning
+/// raises it.
 pub const DIAGNOSIS_VERSION: u32 = 1;
 
 /// One look at running processes.

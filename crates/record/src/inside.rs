@@ -1,4 +1,5 @@
-//! What a program did inside: the processes that it started, the pipelines among them, and what each command cost.
+//! The inside of a program: the processes that it started, the pipelines among them, the cost of each
+//! command.
 
 use crate::{Cost, Pipeline, Run, Verdict};
 use schemars::JsonSchema;
@@ -69,14 +70,14 @@ pub struct Command {
 }
 
 impl Inside {
-    /// The pipelines that are within no other.
+    /// Returns the pipelines that are nested in no other pipeline.
     pub fn outermost(&self) -> impl Iterator<Item = (usize, &Inner)> {
         self.pipelines.iter().enumerate().filter(|(_, inner)| inner.within.is_none())
     }
 }
 
 impl Run {
-    /// The same run with the pipelines found inside in place of the row that ran them; `None` if none was found.
+    /// Returns the same run with the row replaced by the pipelines found inside it; `None` if none was found.
     pub fn looked_into(&self) -> Option<Run> {
         let stages = || self.pipelines.iter().flat_map(|pipeline| &pipeline.stages);
         let inside = stages().find_map(|stage| stage.inside.as_ref())?;

@@ -1,11 +1,12 @@
-//! Plain, versioned data that leaves pelton: what was run, what it cost, what it waited for.
+//! Plain, versioned data that pelton outputs: what was run, what it cost, what it waited for.
 //!
-//! Everything pelton measures becomes one [`Run`]; every format (table, JSON, CSV, Markdown, POSIX) shows that same
-//! record. This crate imports nothing of ours and does nothing: it is the contract between the parts, and with
-//! whoever reads `--format json`. Fields are only added within a [`RECORD_VERSION`]; a change of meaning raises it.
+//! Everything pelton measures becomes one [`Run`]; every format (table, JSON, CSV, Markdown, POSIX) shows
+//! that same record. This crate depends on no other crate of the workspace and holds only data: it is the
+//! contract between the crates, and with readers of `--format json`. Within a [`RECORD_VERSION`], fields are
+//! only added; a change of meaning raises it.
 //!
-//! Units stand last in a name: `_ns` nanoseconds, `_bytes` bytes, `_ms` milliseconds. `None` means *unknown*
-//! (access denied, not offered by this kernel), never zero.
+//! Names end with their unit: `_ns` nanoseconds, `_bytes` bytes, `_ms` milliseconds. `None` means *unknown*
+//! (access denied, not supported by this kernel), never zero.
 
 mod arrivals;
 mod buffered;
@@ -42,7 +43,7 @@ pub use waits::{Elsewhere, Exact, Waits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The version of the record's meaning; see the crate's documentation.
+/// The version of the meaning of a record; see the crate's documentation.
 pub const RECORD_VERSION: u32 = 1;
 
 /// One measured execution of a shell text (or, with [`Run::repeats`], the medians of several).
@@ -223,7 +224,7 @@ pub enum End {
 }
 
 impl End {
-    /// The status a shell reports: the exit code, or 128 plus the signal's number.
+    /// Returns the status that a shell reports: the exit code, or 128 plus the signal's number.
     pub fn status(&self) -> i32 {
         match self {
             End::Exited(code) => *code,

@@ -1,4 +1,4 @@
-//! What the lines of a script cost.
+//! What each line of a script cost.
 
 use crate::Cost;
 use schemars::JsonSchema;

@@ -1,40 +1,40 @@
-//! What runs now: a look at pipelines that go on.
+//! Snapshots of running pipelines.
 
 use crate::{Verdict, Waits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What was seen since the last one.
+/// The state of all watched pipelines, and their activity since the last snapshot.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshot {
     /// Nanoseconds since watching began.
     pub elapsed_ns: u64,
-    /// Nanoseconds since the last snapshot: what rates and shares refer to.
+    /// Nanoseconds since the last snapshot: the window of all rates and shares.
     pub window_ns: u64,
-    /// Pipelines, and processes that are in none; those that have most to do first.
+    /// Pipelines, and processes outside of any pipeline; the busiest first.
     pub pipelines: Vec<LivePipeline>,
-    /// Stages that have ended meanwhile.
+    /// Stages that ended since the last snapshot.
     pub ended: u32,
-    /// Processes that may not be looked into.
+    /// Processes that could not be inspected (permission).
     pub hidden: u32,
-    /// Cores there are.
+    /// Number of cores.
     pub cores: u32,
-    /// CPU time of all stages in the window, divided by it.
+    /// CPU time of all stages in the window, divided by the window.
     pub cores_used: f64,
-    /// Share of a core that looking takes, on average since it began.
+    /// Sampling cost as a share of one core, on average since watching began.
     pub looking: f64,
 }
 
-/// A pipeline that runs.
+/// A running pipeline.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LivePipeline {
     /// Its stages, in the order of the data.
     pub stages: Vec<LiveStage>,
-    /// The answer for the last seconds; its bottleneck's pipeline is 0.
+    /// The verdict for the last seconds; its bottleneck's pipeline is 0.
     pub verdict: Verdict,
 }
 
-/// A process and what it started, between two pipes.
+/// A process between two pipes, with everything that it started.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LiveStage {
     /// Its process id.
@@ -45,29 +45,29 @@ pub struct LiveStage {
     pub text: String,
     /// CPU time in the window; more than the window if it has several threads or processes.
     pub cpu_ns: u64,
-    /// What it did in the window; `None` if that is not to be seen.
+    /// How its time in the window is split; `None` if unknown.
     pub now: Option<Waits>,
-    /// The same of the last seconds.
+    /// The same for the last seconds.
     pub lately: Option<Waits>,
-    /// Bytes read a second in the window; `None` if the kernel would not say.
+    /// Bytes read per second in the window; `None` if the kernel did not say.
     pub read_rate: Option<u64>,
-    /// Bytes written a second.
+    /// Bytes written per second in the window.
     pub write_rate: Option<u64>,
     /// Bytes written since watching began.
     pub written_bytes: Option<u64>,
-    /// The pipe behind it.
+    /// The pipe that it writes to.
     pub pipe: Option<LivePipe>,
 }
 
-/// A pipe now.
+/// The current state of a pipe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LivePipe {
-    /// Bytes in it, on average in the window.
+    /// Bytes in it: the average in the window.
     pub bytes: u64,
-    /// What it holds at most.
+    /// Its capacity in bytes.
     pub capacity_bytes: Option<u64>,
-    /// Share of the window in which it was full, and empty.
+    /// Share of the window in which it was full.
     pub full_share: f64,
-    /// Share of it in which it was empty.
+    /// Share of the window in which it was empty.
     pub empty_share: f64,
 }

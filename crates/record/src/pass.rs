@@ -1,4 +1,4 @@
-//! Native passes: several stages of a pipeline that ran in one process of pelton's.
+//! Native passes: neighbouring stages of a pipeline that ran in one pelton process.
 
 use crate::{Cost, How, Pipeline, Waits};
 use schemars::JsonSchema;
@@ -22,14 +22,14 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// Its rows, as indices into [`Pipeline::stages`].
+    /// Returns the indices of its rows in [`Pipeline::stages`].
     pub fn rows(&self) -> RangeInclusive<usize> {
         self.first..=self.last
     }
 }
 
 impl Pipeline {
-    /// The pass that this row ran in, if it ran natively.
+    /// Returns the pass that this row ran in, if it ran natively.
     pub fn pass_of(&self, row: usize) -> Option<&Pass> {
         match &self.stages.get(row)?.how {
             How::Native { pass, .. } => self.passes.get(*pass),
@@ -37,13 +37,13 @@ impl Pipeline {
         }
     }
 
-    /// What adds up to the pipeline's cost: every process once, be it a row's own or a pass's.
+    /// Returns the costs that add up to the pipeline's: every process once, whether it ran a row or a pass.
     pub fn costs(&self) -> impl Iterator<Item = &Cost> {
         let rows = self.stages.iter().filter(|stage| !matches!(stage.how, How::Native { .. }));
         rows.map(|stage| &stage.cost).chain(self.passes.iter().map(|pass| &pass.cost))
     }
 
-    /// The numbers, from 1, of the stages of the text that this row stands for.
+    /// Returns the numbers, from 1, of the stages of the text that this row stands for.
     pub fn numbers(&self, row: usize) -> RangeInclusive<usize> {
         let stands_for =
             |row: usize| self.stages.get(row).map_or(1, |stage| stage.stands_for.max(1) as usize);
@@ -51,12 +51,12 @@ impl Pipeline {
         first..=first + stands_for(row) - 1
     }
 
-    /// How many stages its text has.
+    /// Returns the number of stages of its text.
     pub fn count(&self) -> usize {
         self.stages.last().map_or(0, |_| *self.numbers(self.stages.len() - 1).end())
     }
 
-    /// How many processes it was.
+    /// Returns the number of processes that ran it.
     pub fn processes(&self) -> usize {
         self.costs().count()
     }

@@ -13,13 +13,13 @@ pub struct Span {
 }
 
 impl Span {
-    /// `start..end`; `start` must not be beyond `end`.
+    /// Returns the span `start..end`; `start` must not be beyond `end`.
     pub fn new(start: usize, end: usize) -> Self {
         debug_assert!(start <= end, "span {start}..{end} is backwards");
         Span { start, end }
     }
 
-    /// The part of `text` that the span covers.
+    /// Returns the part of `text` that the span covers.
     ///
     /// # Panics
     /// If the span does not lie on character boundaries within `text`.

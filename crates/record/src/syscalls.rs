@@ -30,7 +30,7 @@ pub struct Syscall {
 }
 
 impl Syscalls {
-    /// How many calls in all.
+    /// Returns the number of calls of all kinds.
     pub fn calls(&self) -> u64 {
         self.rows.iter().map(|row| row.calls).sum()
     }

@@ -1,4 +1,4 @@
-//! What a stage did in the course of time.
+//! How a stage spent its time, over the course of the run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

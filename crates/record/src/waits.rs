@@ -1,4 +1,4 @@
-//! What a stage did with its life.
+//! How a stage spent its wall time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// All of them.
+    /// Returns the sum of all parts.
     pub fn known_ns(&self) -> u64 {
         self.io_ns + self.lock_ns + self.asleep_ns + self.held_ns
     }
@@ -70,7 +70,7 @@ impl Exact {
 }
 
 impl Waits {
-    /// Counts another life's waits in. The margin is known if both were, and so is how they are exact.
+    /// Adds the waits of another process. The margin and the exactness stay known only if both are known.
     pub fn add(&mut self, other: &Waits) {
         self.running_ns += other.running_ns;
         self.cpu_wait_ns += other.cpu_wait_ns;
@@ -86,13 +86,13 @@ impl Waits {
         self.exact = self.exact.take().zip(other.exact.as_ref()).map(|(one, other)| one.with(other));
     }
 
-    /// Time in which the stage was held up by nobody but itself: running, waiting for a CPU or for the outside world.
-    /// The stage with most of it sets the pace.
+    /// Returns the time on the critical path: running, runnable, or blocked on something outside the
+    /// pipeline. The stage with the largest value sets the pace.
     pub fn own_ns(&self) -> u64 {
         self.running_ns + self.cpu_wait_ns + self.other_ns
     }
 
-    /// All parts.
+    /// Returns the sum of all parts.
     pub fn whole_ns(&self) -> u64 {
         self.own_ns() + self.starved_ns + self.backpressured_ns
     }

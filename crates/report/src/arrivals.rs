@@ -53,7 +53,7 @@ fn words(arrivals: &Arrivals) -> String {
     let made = Arrivals::count(generated);
     let ends = generated.first().zip(generated.last()).zip(arrived.first());
     let Some(((first, last), came)) = ends else {
-        return "nothing came out of the one end or the other".to_owned();
+        return "no line was generated, or none arrived".to_owned();
     };
     let took = last.at_ns.saturating_sub(first.at_ns);
     let delay = units::seconds(came.at_ns.saturating_sub(first.at_ns));
@@ -97,7 +97,7 @@ mod tests {
         assert!(words(&sorted).contains("a stage gathers all"), "{}", words(&sorted));
         let streamed = Arrivals { arrived: batches(&[4, 1005, 2006, 3007, 4008]), generated };
         assert!(words(&streamed).ends_with("when 1 of 5 had been: lines stream"), "{}", words(&streamed));
-        assert_eq!(words(&Arrivals::default()), "nothing came out of the one end or the other");
+        assert_eq!(words(&Arrivals::default()), "no line was generated, or none arrived");
     }
 
     #[test]

@@ -136,8 +136,9 @@ fn rewrites(run: &Run) -> Vec<String> {
                 texts.push(format!("{who} ran as one: {what}by {}", rules.join(" and ")));
             }
             if *handed_over {
-                texts
-                    .push(format!("{who}: data came that pelton does not judge; the real command took over"));
+                texts.push(format!(
+                    "{who}: the input has data that pelton does not support; the real command took over"
+                ));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Prints how texts are read, one argument each: `cargo run -p pelton-syntax --example tree -- 'a | b >c'`.
+//! Prints the tree of each argument: `cargo run -p pelton-syntax --example tree -- 'a | b >c'`.
 #![allow(missing_docs, clippy::print_stdout)]
 
 #[path = "../tests/common/mod.rs"]

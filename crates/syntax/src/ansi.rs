@@ -1,9 +1,10 @@
 //! The escapes of `$'…'`.
 
-/// What bash makes of the text between `$'` and `'`.
+/// Decodes the text between `$'` and `'` as bash does.
 ///
-/// `None` where the outcome is not plain text: bytes above 127 (which may not be UTF-8), characters by number above
-/// 127 (which depend on the locale), a zero byte (which ends the string), bytes 1 and 127 (which bash uses itself).
+/// Returns `None` if the result is not plain text: bytes above 127 (which may not be UTF-8), characters by
+/// number above 127 (which depend on the locale), a zero byte (which ends the string), bytes 1 and 127 (which
+/// bash uses itself).
 pub(crate) fn decode(escapes: &str) -> Option<String> {
     let mut out = String::with_capacity(escapes.len());
     let mut rest = escapes.chars();
@@ -45,7 +46,7 @@ fn escape(c: char, rest: &mut std::str::Chars<'_>, out: &mut String) -> Option<(
     Some(())
 }
 
-/// `\xHH` and the like; without a digit the letter and its backslash stay.
+/// Decodes `\xHH` and similar escapes; without a digit the letter and its backslash stay.
 fn number(letter: char, rest: &mut std::str::Chars<'_>, most: usize, out: &mut String) -> Option<()> {
     match digits(rest, 16, most, 0) {
         (_, 0) => out.extend(['\\', letter]),
@@ -54,7 +55,7 @@ fn number(letter: char, rest: &mut std::str::Chars<'_>, most: usize, out: &mut S
     Some(())
 }
 
-/// Up to `most` digits after `value`, and how many there were.
+/// Parses up to `most` digits, continuing from `value`. Returns the value and the number of digits.
 fn digits(rest: &mut std::str::Chars<'_>, base: u32, most: usize, mut value: u32) -> (u32, usize) {
     for count in 0..most {
         let Some(digit) = rest.clone().next().and_then(|c| c.to_digit(base)) else { return (value, count) };

@@ -9,13 +9,13 @@ use pelton_record::Span;
 /// Commands whose arguments bash reads as assignments.
 const DECLARATIONS: [&str; 8] = ["alias", "declare", "eval", "export", "let", "local", "readonly", "typeset"];
 
-/// A letter or `_`, then letters, digits and `_`.
+/// Whether the text is a name: a letter or `_`, then letters, digits and `_`.
 pub(crate) fn is_name(text: &str) -> bool {
     text.bytes().next().is_some_and(starts_name)
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// True if a word after `before` is an argument of a declaration.
+/// Whether a word after `before` is an argument of a declaration.
 pub(crate) fn is_declaration(before: &[Word]) -> bool {
     let mut words = before
         .iter()
@@ -24,7 +24,7 @@ pub(crate) fn is_declaration(before: &[Word]) -> bool {
     words.next().is_some_and(|first| DECLARATIONS.contains(&first.as_str()))
 }
 
-/// True if the word begins like an assignment.
+/// Whether the word begins like an assignment.
 pub(crate) fn looks_assigned(word: &Word) -> bool {
     let Some(WordPart::Bare(text)) = word.parts.first() else { return false };
     let (name, rest) = split_name(text);
@@ -37,7 +37,7 @@ fn split_name(text: &str) -> (&str, &str) {
 }
 
 impl<'t> Reader<'t> {
-    /// The assignment that begins here, if one does.
+    /// Reads the assignment that begins here, if one does.
     pub(crate) fn assignment(&mut self) -> Read<Option<Assignment>> {
         self.c.peek();
         let start = self.c.pos;
@@ -68,7 +68,7 @@ impl<'t> Reader<'t> {
         Ok(Some(Assignment { name, value, span }))
     }
 
-    /// What stands after the `=`.
+    /// Reads the value after the `=`.
     fn assigned(&mut self, start: usize) -> Read<Word> {
         if self.c.peek() == Some(b'(') {
             return self.array(start);
@@ -76,7 +76,7 @@ impl<'t> Reader<'t> {
         self.value()
     }
 
-    /// `NAME[…]=value`; `None` if no `=` follows: then it is a word, with a bracket pattern.
+    /// Reads `NAME[…]=value`; `None` without a `=`: then it is a word with a bracket pattern.
     fn subscripted(&mut self, start: usize) -> Read<Option<Word>> {
         self.bash_only()?;
         self.c.pos += 1;
@@ -86,7 +86,7 @@ impl<'t> Reader<'t> {
             } else if byte.is_ascii_alphanumeric() || b"_+-*@.".contains(&byte) {
                 self.c.pos += 1;
             } else {
-                // In a subscript even blanks belong to the word.
+                // In a subscript, blanks belong to the word.
                 return Stop::unsure(Unmodelled::RareForm);
             }
         }
@@ -103,7 +103,7 @@ impl<'t> Reader<'t> {
         Ok(Some(opaque_value(self.assigned(start)?)))
     }
 
-    /// `( … )` after `NAME=`: words and newlines only.
+    /// Reads `( … )` after `NAME=`: words and newlines only.
     fn array(&mut self, start: usize) -> Read<Word> {
         self.bash_only()?;
         let open = self.c.pos;

@@ -1,4 +1,5 @@
-//! Compound commands and functions: read to find where they end, and that the shell accepts them; then forgotten.
+//! Reads compound commands and functions, to find their end and to check that the shell accepts them; keeps
+//! no tree of them.
 
 use crate::error::{Read, Stop};
 use crate::grammar::Reader;
@@ -7,7 +8,7 @@ use crate::{Command, Compound, CompoundKind, Dialect, Unmodelled, Word};
 use pelton_record::Span;
 
 impl<'t> Reader<'t> {
-    /// The compound command or `function` that begins here, if one does, and where it ends.
+    /// Reads the compound command or `function` that begins here, if one does. Returns it and its end.
     pub(crate) fn compound(&mut self) -> Read<Option<(Command, usize)>> {
         self.enter()?;
         let found = self.compound_here();
@@ -69,7 +70,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// `( … )` or `(( … ))`.
+    /// Reads `( … )` or `(( … ))`.
     fn parenthesis(&mut self) -> Read<CompoundKind> {
         let start = self.c.pos;
         self.c.eat(b'(');
@@ -88,7 +89,7 @@ impl<'t> Reader<'t> {
         Ok(CompoundKind::Subshell)
     }
 
-    /// At least one command, within what began at `open` and ends with `end`.
+    /// Reads at least one command, within the construct that began at `open` and ends with `end`.
     fn some_commands(&mut self, open: Span, end: &str) -> Read<()> {
         let items = self.list()?;
         if !items.is_empty() {
@@ -100,7 +101,7 @@ impl<'t> Reader<'t> {
         self.unexpected()
     }
 
-    /// The keyword that ends what began at `open`.
+    /// Reads the keyword that ends the construct that began at `open`.
     fn close(&mut self, end: &str, open: Span) -> Read<()> {
         if self.take_keyword(end) {
             return Ok(());
@@ -160,7 +161,7 @@ impl<'t> Reader<'t> {
             self.c.pos += 1;
             self.skip_newlines()?;
         } else if self.c.peek() == Some(b'{') {
-            // A keyword only after a separator.
+            // A keyword is recognized only after a separator.
             return Stop::unsure(Unmodelled::RareForm);
         } else {
             self.skip_newlines()?;
@@ -174,7 +175,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// The words after `in`, and the `;` or newline that ends them.
+    /// Reads the words after `in`, and the `;` or newline that ends them.
     fn for_words(&mut self, open: Span) -> Read<()> {
         loop {
             self.skip_gap();
@@ -266,7 +267,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// `;;`, and in bash `;&` and `;;&`.
+    /// Reads `;;`, or in bash `;&` or `;;&`.
     fn case_terminator(&mut self) -> Read<bool> {
         if self.c.peek() != Some(b';') {
             return Ok(false);
@@ -282,7 +283,8 @@ impl<'t> Reader<'t> {
         Ok(true)
     }
 
-    /// `coproc` before a compound command. Before a simple one its first word may be a name: seldom seen.
+    /// Reads `coproc` before a compound command. Before a simple command its first word may be a name, which
+    /// is rare.
     fn coprocess(&mut self) -> Read<()> {
         self.c.skip_blanks();
         let start = self.c.pos;
@@ -301,14 +303,14 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// `function NAME [()] COMPOUND`.
+    /// Reads `function NAME [()] COMPOUND`.
     fn function_by_keyword(&mut self) -> Read<(Command, usize)> {
         self.bash_only()?;
         self.take_keyword("function");
         self.c.skip_blanks();
         let Some(word) = self.word(WordContext::Value)? else { return Stop::unsure(Unmodelled::RareForm) };
         self.c.skip_blanks();
-        // `function f (a)` is a subshell as body, `function f ()` needs another one.
+        // `function f (a)` has a subshell as body; `function f ()` needs another body.
         let parentheses = self.c.peek() == Some(b'(');
         if parentheses {
             self.c.pos += 1;
@@ -320,7 +322,7 @@ impl<'t> Reader<'t> {
         self.function_body(&word)
     }
 
-    /// The rest of `NAME ()`; stands at the parenthesis.
+    /// Reads the rest of `NAME ()` from the parenthesis on.
     pub(crate) fn function_by_parentheses(&mut self, word: &Word) -> Read<(Command, usize)> {
         let open = self.c.pos;
         self.c.pos += 1;

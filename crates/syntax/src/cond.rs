@@ -1,19 +1,19 @@
-//! `[[ … ]]`: read to find where it ends, and that the shell accepts it.
+//! Reads `[[ … ]]`, to find its end and to check that the shell accepts it.
 
 use crate::error::{Read, Stop};
 use crate::grammar::Reader;
 use crate::word::WordContext;
 use crate::{Unmodelled, Word};
 
-/// Operators before one word.
+/// Unary operators.
 const UNARY: &str = "abcdefghknoprstuvwxzGLNORS";
 
-/// Operators between two words, without `<` and `>`.
+/// Binary operators, without `<` and `>`.
 const BINARY: [&str; 13] =
     ["=", "==", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
 
 impl<'t> Reader<'t> {
-    /// Everything after `[[`.
+    /// Reads everything after `[[`.
     pub(crate) fn test(&mut self) -> Read<()> {
         self.test_or()?;
         self.c.skip_blanks();
@@ -68,7 +68,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Steps over a binary operator, if one stands here.
+    /// Steps over a binary operator, if there is one here.
     fn test_binary(&mut self) -> bool {
         if matches!(self.c.peek(), Some(b'<' | b'>')) && self.c.raw_at(1) == Some(b' ') {
             self.c.pos += 1;
@@ -81,7 +81,7 @@ impl<'t> Reader<'t> {
         found.is_some()
     }
 
-    /// A word that is no closing bracket and no operator.
+    /// Reads a word that is neither a closing bracket nor an operator.
     fn test_word(&mut self) -> Read<Word> {
         self.c.skip_blanks();
         if self.keyword().is_some_and(|word| word == "]]" || word == "!") || self.c.peek() == Some(b'#') {
@@ -94,7 +94,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Whether a word, as it is written, is an operator: a quoted one is none.
+/// Whether a word, as written, is a unary operator. A quoted word is not.
 fn is_unary(text: &str) -> bool {
     let letter = text.strip_prefix('-').filter(|letter| letter.len() == 1);
     letter.is_some_and(|letter| UNARY.contains(letter))

@@ -1,37 +1,37 @@
-//! The place in the text, as the shell's reader sees it.
+//! A position in the text, as the shell's reader sees it.
 //!
-//! A backslash before a newline vanishes wherever the shell looks for a token or a double-quoted byte, even in the
-//! middle of a name or an operator. [`Cursor::peek`] therefore steps over such pairs; the quoting that keeps them
-//! (single quotes, comments, bodies of here-documents) reads through [`Cursor::raw`].
+//! A backslash before a newline vanishes wherever the shell looks for a token or a double-quoted byte, even
+//! in the middle of a name or an operator. [`Cursor::peek`] therefore steps over such pairs; the quoting that
+//! keeps them (single quotes, comments, bodies of here-documents) reads through [`Cursor::raw`].
 
 use pelton_record::Span;
 
 /// A position in a text.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'t> {
-    /// All of it.
+    /// The whole text.
     pub text: &'t str,
-    /// The next byte to read.
+    /// Offset of the next byte.
     pub pos: usize,
 }
 
 impl<'t> Cursor<'t> {
-    /// At the beginning.
+    /// Makes a cursor at the beginning.
     pub fn new(text: &'t str) -> Self {
         Cursor { text, pos: 0 }
     }
 
-    /// The next byte as written.
+    /// Returns the next byte as written.
     pub fn raw(&self) -> Option<u8> {
         self.text.as_bytes().get(self.pos).copied()
     }
 
-    /// The byte `ahead` of the next one, as written.
+    /// Returns the byte `ahead` of the next one, as written.
     pub fn raw_at(&self, ahead: usize) -> Option<u8> {
         self.text.as_bytes().get(self.pos + ahead).copied()
     }
 
-    /// The next byte after any line continuations, which are stepped over.
+    /// Steps over line continuations, and returns the next byte.
     pub fn peek(&mut self) -> Option<u8> {
         while self.raw() == Some(b'\\') && self.raw_at(1) == Some(b'\n') {
             self.pos += 2;
@@ -39,7 +39,8 @@ impl<'t> Cursor<'t> {
         self.raw()
     }
 
-    /// The byte after the next one, both without line continuations. Nothing is stepped over beyond the next byte.
+    /// Returns the byte after the next one, ignoring line continuations. Steps over nothing beyond the next
+    /// byte.
     pub fn peek_second(&mut self) -> Option<u8> {
         self.peek()?;
         let mut ahead = self.clone();
@@ -56,14 +57,14 @@ impl<'t> Cursor<'t> {
         found
     }
 
-    /// Steps over one whole character and gives it.
+    /// Steps over one character and returns it.
     pub fn take_char(&mut self) -> Option<char> {
         let next = self.text.get(self.pos..)?.chars().next()?;
         self.pos += next.len_utf8();
         Some(next)
     }
 
-    /// From `start` to here.
+    /// Returns the span from `start` to here.
     pub fn since(&self, start: usize) -> Span {
         Span::new(start, self.pos)
     }

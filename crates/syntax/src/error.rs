@@ -1,20 +1,21 @@
-//! What is said when a text is not shell: in our words, at the byte that is to blame.
+//! Syntax errors: worded by pelton, at the byte that causes them.
 
 use pelton_record::Span;
 
-/// A text that the shell, too, refuses to parse.
+/// A text that the shell rejects too.
 ///
-/// It is only made where the shell is certain to refuse. A text that we cannot follow is no error: it becomes a
-/// [`CompoundKind::Unmodelled`](crate::CompoundKind::Unmodelled) command, and the shell judges it.
+/// An error is only made where the shell is certain to reject the text. Unsupported text is no error: it
+/// becomes a [`CompoundKind::Unmodelled`](crate::CompoundKind::Unmodelled) command, and the shell decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
     /// What is wrong, without a full stop: `this double quote is never closed`.
     pub message: String,
-    /// The culprit: the opening quote, the operator that lacks a command, the stray word.
+    /// The cause: the opening quote, the operator without a command, the stray word.
     pub span: Span,
     /// What to try.
     pub help: Option<String>,
-    /// True if the shell would already have run something before it noticed: it reads one complete line at a time.
+    /// Whether the shell would already have run a command before the error: it reads one complete line at a
+    /// time.
     pub may_run_first: bool,
 }
 
@@ -29,7 +30,7 @@ impl std::error::Error for SyntaxError {}
 /// Why reading stopped before the end of the text.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The shell refuses this text.
+    /// The shell rejects this text.
     Wrong {
         /// Becomes [`SyntaxError::message`].
         message: String,
@@ -38,20 +39,20 @@ pub(crate) enum Stop {
         /// Becomes [`SyntaxError::help`].
         help: Option<String>,
     },
-    /// The shell may well accept this text, but we do not follow it.
+    /// The shell may accept this text, but the reader does not support it.
     Unsure(crate::Unmodelled),
 }
 
-/// What every reading function gives.
+/// The result of every reading function.
 pub(crate) type Read<T> = Result<T, Stop>;
 
 impl Stop {
-    /// A refusal with advice.
+    /// Returns a syntax error with advice.
     pub(crate) fn wrong<T>(message: impl Into<String>, span: Span, help: &str) -> Read<T> {
         Err(Stop::Wrong { message: message.into(), span, help: (!help.is_empty()).then(|| help.to_owned()) })
     }
 
-    /// Leave the text to the shell.
+    /// Leaves the text to the shell.
     pub(crate) fn unsure<T>(why: crate::Unmodelled) -> Read<T> {
         Err(Stop::Unsure(why))
     }

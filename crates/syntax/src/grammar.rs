@@ -1,8 +1,8 @@
-//! The grammar of commands: a strict reading, which leaves out what it cannot be certain of.
+//! The grammar of commands, read strictly: constructs with any doubt are left out.
 //!
-//! Each function reads one production of the shell's grammar from where the cursor stands. Three outcomes: a piece of
-//! the tree; [`Stop::Wrong`], where every shell of the dialect refuses the text; [`Stop::Unsure`] for all else. What
-//! lies between the pieces is consumed here and nowhere else, so nothing can hide in a gap.
+//! Each function reads one production of the shell's grammar from the cursor on. There are three outcomes: a
+//! part of the tree; [`Stop::Wrong`], where every shell of the dialect rejects the text; [`Stop::Unsure`]
+//! otherwise. The text between the parts is consumed in this module only, so no text is overlooked.
 
 use crate::cursor::Cursor;
 use crate::error::{Read, Stop};
@@ -14,16 +14,16 @@ use crate::{
 };
 use pelton_record::Span;
 
-/// How deep compounds and substitutions may nest.
+/// Maximum nesting depth of compounds and substitutions.
 const DEPTH_MAX: usize = 150;
 
-/// How many `!` and `time` may stand before a pipeline.
+/// Maximum number of `!` and `time` before a pipeline.
 const PREFIXES_MAX: usize = 8;
 
-/// Words that end a part of a compound command, where a command may begin.
+/// Keywords that end a part of a compound command, where a command may begin.
 const CLOSERS: [&str; 8] = ["}", "then", "do", "done", "fi", "elif", "else", "esac"];
 
-/// The reader: a cursor, and what it has to remember.
+/// The reader: a cursor and its state.
 pub(crate) struct Reader<'t> {
     pub(crate) c: Cursor<'t>,
     pub(crate) dialect: Dialect,
@@ -31,16 +31,16 @@ pub(crate) struct Reader<'t> {
     pub(crate) pending: Vec<Pending>,
     /// The bodies read so far, by number.
     pub(crate) bodies: Vec<Word>,
-    /// How many `$(…)` and `<(…)` are open.
+    /// Number of open `$(…)` and `<(…)`.
     pub(crate) substitutions: usize,
-    /// What stands between single quotes.
+    /// Spans of the text between single quotes.
     pub(crate) single_quoted_spans: Vec<Span>,
-    /// Pipelines read so far that stand inside of something.
+    /// Nested pipelines read so far.
     nested: Vec<Nested>,
-    /// The variables of the `for` loops that are open.
+    /// The variables of the open `for` loops.
     pub(crate) loop_variables: Vec<String>,
     depth: usize,
-    /// True once a complete line of commands has been read: the shell would have run it by now.
+    /// Whether a complete line of commands has been read: the shell would have run it by now.
     pub(crate) line_done: bool,
 }
 
@@ -60,7 +60,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads all of the text.
+    /// Reads the whole text.
     pub(crate) fn script(&mut self) -> Read<Script> {
         let mut items = Vec::new();
         loop {
@@ -76,14 +76,14 @@ impl<'t> Reader<'t> {
         for item in &mut items {
             self.place_bodies(item);
         }
-        // What is read twice, since its beginning could be two things, is noted twice.
+        // A text with two possible readings is read twice, so its pipelines are recorded twice.
         let mut nested = std::mem::take(&mut self.nested);
         nested.sort_by_key(|one| (one.span.start, one.span.end));
         nested.dedup();
         Ok(Script { items, nested })
     }
 
-    /// One complete command: everything up to a newline that ends it.
+    /// Reads one complete command: everything up to a newline that ends it.
     fn line(&mut self, items: &mut Vec<Item>) -> Read<()> {
         loop {
             let mut item = self.item()?;
@@ -121,7 +121,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The commands within a compound, up to whatever ends them (which is left for the caller).
+    /// Reads the commands within a compound, up to the token that ends them, which is left for the caller.
     pub(crate) fn list(&mut self) -> Read<Vec<Item>> {
         self.enter()?;
         let mut items = Vec::new();
@@ -155,7 +155,7 @@ impl<'t> Reader<'t> {
     fn at_list_end(&mut self) -> bool {
         match self.c.peek() {
             None | Some(b')') => true,
-            // `;;` ends the list of a case, also on a line of its own.
+            // `;;` ends the list of a case, even on a separate line.
             Some(b';') => matches!(self.c.peek_second(), Some(b';' | b'&')),
             Some(_) => self.at_closer(),
         }
@@ -165,7 +165,7 @@ impl<'t> Reader<'t> {
         self.keyword().is_some_and(|word| CLOSERS.contains(&word.as_str()))
     }
 
-    /// The list within `$( … )`, `<( … )` or `( … )`, and its parenthesis.
+    /// Reads the list within `$( … )`, `<( … )` or `( … )`, and the closing parenthesis.
     pub(crate) fn list_until_parenthesis(&mut self, open: Span) -> Read<usize> {
         let items = self.list()?;
         match self.c.peek() {
@@ -208,7 +208,7 @@ impl<'t> Reader<'t> {
         Ok(Item { and_or: AndOr { first, rest }, background: false, span: Span::new(start, end) })
     }
 
-    /// Refuses an operator that nothing follows.
+    /// Rejects an operator that nothing follows.
     fn operand(&mut self, operator: Span, name: &str) -> Read<()> {
         match self.c.peek() {
             None => Stop::wrong(
@@ -260,7 +260,7 @@ impl<'t> Reader<'t> {
         Ok(Pipeline { negated, timed, stages, span: Span::new(start, end) })
     }
 
-    /// Any `!` and `time [-p] [--]` before a pipeline.
+    /// Reads any `!` and `time [-p] [--]` before a pipeline.
     fn prefixes(&mut self) -> Read<(bool, bool)> {
         let (mut negations, mut timed) = (0_usize, false);
         for count in 0.. {
@@ -281,12 +281,12 @@ impl<'t> Reader<'t> {
                     self.take_keyword("-p");
                     self.c.skip_blanks();
                     if self.keyword().as_deref() == Some("--") {
-                        // bash then reports in the form of -p.
+                        // bash then reports in the format of -p.
                         return Stop::unsure(Unmodelled::RareForm);
                     }
                     self.c.skip_blanks();
                     if self.substitutions > 0 && self.c.peek() == Some(b'(') {
-                        // bash refuses `$(time (a))`.
+                        // bash rejects `$(time (a))`.
                         return Stop::unsure(Unmodelled::RareForm);
                     }
                     timed = true;
@@ -299,7 +299,7 @@ impl<'t> Reader<'t> {
                 return Stop::unsure(Unmodelled::EmptyPipeline);
             }
         }
-        // POSIX has one `!`; dash's releases differ about more.
+        // POSIX allows one `!`; releases of dash differ on more.
         if negations > 1 && self.dialect == Dialect::Posix {
             return Stop::unsure(Unmodelled::Dialect);
         }
@@ -321,7 +321,8 @@ impl<'t> Reader<'t> {
         Ok(Stage { command, redirects, pipes_stderr: false, span: Span::new(start, end) })
     }
 
-    /// Redirections after a compound command. A word may follow only if it is a keyword and no redirection came first.
+    /// Reads redirections after a compound command. A word may follow only if it is a keyword and no
+    /// redirection came first.
     pub(crate) fn trailing_redirects(&mut self, mut end: usize) -> Read<(Vec<Redirect>, usize)> {
         let mut redirects = Vec::new();
         loop {
@@ -345,7 +346,7 @@ impl<'t> Reader<'t> {
         Ok((redirects, end))
     }
 
-    /// A simple command, or the definition of a function by `NAME ()`.
+    /// Reads a simple command, or the definition of a function by `NAME ()`.
     fn simple(&mut self) -> Read<(Command, Vec<Redirect>, usize)> {
         let mut simple = Simple { assignments: Vec::new(), words: Vec::new() };
         let mut redirects = Vec::new();
@@ -389,19 +390,19 @@ impl<'t> Reader<'t> {
         self.c.peek() == Some(b'(')
     }
 
-    /// A word of a command, knowing the words before it.
+    /// Reads a word of a command, given the words before it.
     fn argument(&mut self, before: &[Word]) -> Read<Option<Word>> {
         let start = self.c.pos;
         let Some(mut word) = self.word(WordContext::Argument)? else { return Ok(None) };
         if self.c.peek() == Some(b'(') && word.span.of(self.c.text).ends_with('=') {
-            // An array, if the command is one of those that declare; an error otherwise. Both are rare.
+            // An array if the command is a declaration, otherwise an error. Both are rare.
             return Stop::unsure(Unmodelled::RareForm);
         }
         if crate::assign::is_declaration(before)
             && crate::assign::looks_assigned(&word)
             && word.static_text().is_none()
         {
-            // The value expands as an assignment's does, or not, depending on the release.
+            // Whether the value expands as in an assignment depends on the release.
             let span = self.span_of(start, &word);
             word.parts = vec![crate::WordPart::Opaque { reason: crate::Reason::Array, span }];
         }
@@ -429,7 +430,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The word that begins here, if nothing in it is quoted or expands: it may be a keyword.
+    /// Returns the word that begins here, if nothing in it is quoted or expanded: it may be a keyword.
     pub(crate) fn keyword(&self) -> Option<String> {
         let mut ahead = self.c.clone();
         let mut word = String::new();
@@ -449,7 +450,7 @@ impl<'t> Reader<'t> {
         (!word.is_empty()).then_some(word)
     }
 
-    /// Steps over `word` if it is the keyword that stands here.
+    /// Steps over `word` if it is the keyword here.
     pub(crate) fn take_keyword(&mut self, word: &str) -> bool {
         if self.keyword().as_deref() != Some(word) {
             return false;
@@ -460,7 +461,7 @@ impl<'t> Reader<'t> {
         true
     }
 
-    /// Refuses what stands here.
+    /// Rejects the token here.
     pub(crate) fn unexpected<T>(&mut self) -> Read<T> {
         if self.c.peek().is_none() {
             let end = self.c.text.len();
@@ -477,7 +478,7 @@ impl<'t> Reader<'t> {
         Stop::wrong(format!("unexpected {}", self.token_name()), self.token_span(), help)
     }
 
-    /// What stands here, for messages.
+    /// Describes the token here, for messages.
     pub(crate) fn token_name(&mut self) -> String {
         match self.c.peek() {
             None => "end".to_owned(),
@@ -486,7 +487,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The operator or word that stands here, as far as a message needs it.
+    /// Returns the span of the operator or word here, as far as a message needs it.
     pub(crate) fn token_span(&mut self) -> Span {
         self.c.peek();
         let start = self.c.pos;
@@ -503,7 +504,7 @@ impl<'t> Reader<'t> {
         Span::new(start, start + length)
     }
 
-    /// Goes one level deeper.
+    /// Enters a nesting level.
     pub(crate) fn enter(&mut self) -> Read<()> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -512,12 +513,12 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Comes back.
+    /// Leaves a nesting level.
     pub(crate) fn leave(&mut self) {
         self.depth -= 1;
     }
 
-    /// Leaves the text to a shell that is not bash.
+    /// Stops if the shell is not bash: the text is left to it.
     pub(crate) fn bash_only(&self) -> Read<()> {
         match self.dialect {
             Dialect::Bash => Ok(()),
@@ -525,7 +526,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A refusal that is certain only in bash.
+    /// Makes a rejection uncertain unless the shell is bash.
     pub(crate) fn only_bash_refuses<T>(&self, read: Read<T>) -> Read<T> {
         match read {
             Err(Stop::Wrong { .. }) if self.dialect == Dialect::Posix => Stop::unsure(Unmodelled::Dialect),
@@ -533,7 +534,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Names the compound command that an opening keyword starts.
+    /// Returns the compound command that an opening keyword starts.
     pub(crate) fn kind_of(word: &str) -> Option<CompoundKind> {
         Some(match word {
             "{" => CompoundKind::Group,

@@ -1,28 +1,30 @@
-//! What a stage's text would notice if it ran in a shell of its own instead of a subshell of the original one.
+//! Finds constructs whose effect would differ if a stage ran in a separate shell instead of a subshell of the
+//! original shell.
 //!
-//! A pipeline's stage is a *copy* of the shell: it has the original's process id in `$$`, its last status in `$?`, its
-//! options, jobs and traps. A separate `bash -c STAGE` has its own. This scan finds, without understanding the text,
-//! anything that could tell the two apart. It may cry wolf (the stage then loses its own row, nothing else); it must
-//! not stay silent. Code in strings counts: whatever evaluates strings in the same shell (`eval`, `trap`, `source` …)
-//! is itself a hazard, so that single-quoted text is otherwise data.
+//! A pipeline's stage is a *copy* of the shell: it has the original's process id in `$$`, its last status in
+//! `$?`, its options, jobs and traps. A separate `bash -c STAGE` has its own. This scan finds, without
+//! parsing the text fully, anything that could reveal the difference. False positives are acceptable (the
+//! stage only loses its separate row); false negatives are not. Code in strings needs no scan: a command that
+//! evaluates strings in the same shell (`eval`, `trap`, `source` …) is itself a hazard, so single-quoted text
+//! is otherwise data.
 //!
-//! It knows only the stage. Variables, functions, options and directories that *earlier* commands of the same text
-//! changed are the caller's to remember.
+//! It sees only the stage. The caller must track variables, functions, options and directories that *earlier*
+//! commands of the same text changed.
 
 use crate::Dialect;
 use crate::grammar::Reader;
 use pelton_record::Span;
 
-/// Something in a stage that would notice.
+/// A construct that depends on the original shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hazard {
     /// The construct: `$$`, `BASHPID`, `eval`; or a description without backquotes.
     pub name: String,
-    /// Where it stands in the text given.
+    /// Its span in the text.
     pub span: Span,
 }
 
-/// Builtins that show or change what belongs to one shell process, or run code from strings.
+/// Builtins that show or change the state of one shell process, or run code from strings.
 const COMMANDS: [&str; 38] = [
     "alias",
     "bg",
@@ -64,7 +66,7 @@ const COMMANDS: [&str; 38] = [
     "exec",
 ];
 
-/// Variables that the shell computes, or that change what the shell does by itself.
+/// Variables that the shell computes, or that change the shell's behaviour.
 const VARIABLES: [&str; 12] = [
     "PPID",
     "SHLVL",
@@ -80,13 +82,13 @@ const VARIABLES: [&str; 12] = [
     "FUNCNAME",
 ];
 
-/// Words after which a command begins, apart from operators.
+/// Words that a command may follow, apart from operators.
 const PREFIXES: [&str; 15] = [
     "!", "time", "command", "builtin", "exec", "if", "then", "elif", "else", "while", "until", "do", "{",
     "-p", "--",
 ];
 
-/// The first construct in `text` that would notice a shell of its own.
+/// Returns the first construct in `text` that would behave differently in a separate shell.
 ///
 /// ```
 /// use pelton_syntax::shell_hazards;
@@ -102,20 +104,20 @@ pub fn shell_hazards(text: &str) -> Option<Hazard> {
     found.into_iter().min_by_key(|hazard| hazard.span.start)
 }
 
-/// The text without line continuations, and where each of its bytes came from.
+/// The text without line continuations, and the original offset of each byte.
 struct Scan {
     text: String,
     origin: Vec<usize>,
-    /// Single-quoted strings, as ranges of `text`, quotes excluded.
+    /// Single-quoted strings, as ranges of `text` without the quotes.
     data: Vec<(usize, usize)>,
 }
 
-/// A run of bytes between separators.
+/// The text between two separators.
 struct Token {
-    /// With single-quoted text blotted out.
+    /// As written, with single-quoted text masked.
     masked: String,
     span: Span,
-    /// Without quotes and backslashes.
+    /// As written, without quotes and backslashes.
     plain: String,
     /// The separators before it.
     gap: String,
@@ -133,7 +135,7 @@ impl Scan {
             text.push(c);
         }
         origin.push(source.len());
-        // Only a text that is understood to its end tells for certain what is single-quoted.
+        // Only a text that parses to its end shows with certainty what is single-quoted.
         let mut reader = Reader::new(&text, Dialect::Bash);
         let understood = text.len() == source.len() && reader.script().is_ok();
         let data = if understood { std::mem::take(&mut reader.single_quoted_spans) } else { Vec::new() };
@@ -149,7 +151,7 @@ impl Scan {
         self.data.iter().any(|(from, to)| *from <= start && end <= *to)
     }
 
-    /// `$$`, `$?` and the like.
+    /// Finds `$$`, `$?` and similar parameters.
     fn parameter(&self) -> Option<Hazard> {
         let bytes = self.text.as_bytes();
         let starts = self.text.match_indices('$').map(|(at, _)| at).filter(|at| !self.is_data(*at, *at + 1));
@@ -162,7 +164,7 @@ impl Scan {
             let special = match first {
                 '$' | '!' | '?' | '-' => true,
                 '_' => alone,
-                // `${#?}`: the length of one of them.
+                // `${#?}`: the length of a parameter.
                 '#' => brace == 1 && second.is_some_and(|c| "$!?-_".contains(c)),
                 _ => false,
             };
@@ -175,7 +177,7 @@ impl Scan {
         None
     }
 
-    /// Names of variables, with or without a `$`: arithmetic and `-v` need none.
+    /// Finds names of variables, with or without a `$`, which arithmetic and `-v` do not need.
     fn variable(&self) -> Option<Hazard> {
         let arithmetic = ["((", "[[", "$[", "let"].iter().any(|sign| self.text.contains(sign));
         let mut start = 0;
@@ -186,13 +188,13 @@ impl Scan {
             }
             start += name.len() + self.text[start + name.len()..].chars().next().map_or(0, char::len_utf8);
         }
-        // `printf '%(…)T' -2` tells when the shell began.
+        // `printf '%(…)T' -2` prints the start time of the shell.
         self.text.find("%(").map(|at| self.hazard("a time format of printf", at, at + 2))
     }
 
-    /// Cuts at blanks and operators, wherever they stand, except in single-quoted text.
+    /// Splits at blanks and operators, except in single-quoted text.
     fn tokens(&self) -> Vec<Token> {
-        // One byte for each byte, so that positions hold.
+        // Masks byte by byte, so that offsets stay valid.
         let mut masked = self.text.clone().into_bytes();
         for (from, to) in &self.data {
             masked[*from..*to].fill(b'x');
@@ -214,7 +216,7 @@ impl Scan {
         tokens
     }
 
-    /// Names of commands, and commands whose name is computed.
+    /// Finds names of commands, and commands whose name is computed.
     fn command(&self) -> Option<Hazard> {
         let tokens = self.tokens();
         for (i, token) in tokens.iter().enumerate().filter(|(_, token)| !token.masked.is_empty()) {
@@ -238,7 +240,8 @@ impl Scan {
     }
 }
 
-/// `set -e`, `set -o pipefail`, `set -- a b`; not `set`, `set -o`, `set $x`.
+/// Whether the arguments of `set` are literal: `set -e`, `set -o pipefail`, `set -- a b`; not `set`, `set
+/// -o`, `set $x`.
 fn sets_literally(after: &[Token]) -> bool {
     let literal = |token: Option<&Token>| {
         token.is_some_and(|t| {
@@ -249,13 +252,13 @@ fn sets_literally(after: &[Token]) -> bool {
     literal(after.first()) && (!takes_name || literal(after.get(1)))
 }
 
-/// True if a command may begin with this token.
+/// Whether a command may begin with this token.
 fn begins_command(before: &[Token], token: &Token) -> bool {
     if before.is_empty() || token.gap.contains([';', '&', '|', '(', ')', '`', '\n']) {
         return true;
     }
     let Some(last) = before.last() else { return true };
-    // After a redirection's target the command may still be to come.
+    // After the target of a redirection, the command may still follow.
     let after_target = last.gap.contains(['<', '>']);
     after_target || PREFIXES.contains(&last.plain.as_str()) || is_assignment(&last.masked)
 }

@@ -1,23 +1,23 @@
-//! Here-documents: their bodies stand after the line that names them.
+//! Here-documents: their bodies follow the line that names them.
 
 use crate::error::{Read, Stop};
 use crate::grammar::Reader;
 use crate::{Item, Reason, RedirectKind, Unmodelled, Word, WordPart};
 use pelton_record::Span;
 
-/// A here-document whose body has not been reached.
+/// A here-document whose body has not been read yet.
 #[derive(Debug)]
 pub(crate) struct Pending {
     /// The line that ends it.
     delimiter: String,
-    /// True if the delimiter was quoted: the body is taken as it stands.
+    /// Whether the delimiter was quoted: the body is then literal.
     literal: bool,
-    /// True for `<<-`: leading tabs go.
+    /// Whether the operator is `<<-`: leading tabs are stripped.
     strips_tabs: bool,
 }
 
 impl<'t> Reader<'t> {
-    /// Reads the delimiter after `<<` or `<<-`, and gives a word that stands for the body until it is reached.
+    /// Reads the delimiter after `<<` or `<<-`. Returns a placeholder word for the body.
     pub(crate) fn heredoc(&mut self, delimiter: &Word, strips_tabs: bool) -> Read<Word> {
         if self.substitutions > 0 {
             return Stop::unsure(Unmodelled::HereDocument);
@@ -51,7 +51,7 @@ impl<'t> Reader<'t> {
         loop {
             let line_start = self.c.pos;
             let Some(raw_line) = self.raw_line() else {
-                // The shell takes what there is, and warns.
+                // The shell takes the rest of the text, and warns.
                 return Stop::unsure(Unmodelled::HereDocument);
             };
             let line = if pending.strips_tabs { raw_line.trim_start_matches('\t') } else { raw_line };
@@ -60,20 +60,20 @@ impl<'t> Reader<'t> {
                 let span = Span::new(start, line_start);
                 let parts = body_parts(&body, pending.literal, span);
                 if parts.iter().any(|part| matches!(part, WordPart::Opaque { .. })) {
-                    // dash parses what expands in a body at once.
+                    // dash parses the expansions of a body at once.
                     self.bash_only()?;
                 }
                 return Ok(Word { parts, span });
             }
             if !pending.literal && content.bytes().rev().take_while(|b| *b == b'\\').count() % 2 == 1 {
-                // It joins the next line, perhaps into the delimiter.
+                // The line is joined with the next one, which may be the delimiter.
                 return Stop::unsure(Unmodelled::HereDocument);
             }
             body.push_str(line);
         }
     }
 
-    /// The next line with its newline, as written.
+    /// Reads the next line with its newline, as written.
     fn raw_line(&mut self) -> Option<&'t str> {
         let rest = &self.c.text[self.c.pos..];
         if rest.is_empty() {
@@ -84,7 +84,7 @@ impl<'t> Reader<'t> {
         Some(&rest[..length])
     }
 
-    /// Puts the bodies where their redirections are.
+    /// Puts the bodies into their redirections.
     pub(crate) fn place_bodies(&self, item: &mut Item) {
         let rest = item.and_or.rest.iter_mut().map(|(_, pipeline)| pipeline);
         let pipelines = std::iter::once(&mut item.and_or.first).chain(rest);
@@ -112,7 +112,7 @@ fn body_parts(body: &str, literal: bool, span: Span) -> Vec<WordPart> {
     }]
 }
 
-/// The body without the backslashes that quote, or `None` if something in it expands.
+/// Returns the body without quoting backslashes; `None` if something in it expands.
 fn unescaped(body: &str) -> Option<String> {
     let mut text = String::with_capacity(body.len());
     let mut rest = body.chars().peekable();

@@ -1,6 +1,6 @@
-//! Shell text to lists, pipelines, stages, words and redirections, with byte spans.
+//! Parses shell text into lists, pipelines, stages, words and redirections, with byte spans.
 //!
-//! syntax knows nothing of processes, files or the environment: it only reads text.
+//! The crate knows nothing of processes, files or the environment: it only reads text.
 //!
 //! ```
 //! use pelton_syntax::{Dialect, parse};
@@ -11,19 +11,19 @@
 //! ```
 //!
 //! # How a text is read
-//! [`parse()`] has three outcomes, because there are three things to know:
-//! - the tree: the reader (`grammar`, `word` and their neighbours) is strict, must account for every byte of the text,
-//!   and leaves out what is rare;
-//! - a [`SyntaxError`], where the shell is certain to refuse the text;
-//! - the whole text as one [`CompoundKind::Unmodelled`] command, in all other cases. The shell is the judge then, and a
-//!   wrong text gets the shell's own message.
+//! [`parse()`] has three outcomes:
+//! - the tree: the reader (`grammar`, `word` and related modules) is strict, must account for every byte of
+//!   the text, and leaves out rare constructs;
+//! - a [`SyntaxError`], where the shell is certain to reject the text;
+//! - the whole text as one [`CompoundKind::Unmodelled`] command, in all other cases. The shell then decides,
+//!   and an invalid text gets the shell's message.
 //!
-//! The tests compare this with bash and dash (their printed words, their `-n`, and bash's printer of functions), and with
-//! a second reader, the parser crate shuck; where that one differs, bash decides.
+//! The tests compare the tree with bash and dash (the words they print, `-n`, and bash's printer of
+//! functions), and with a second parser, the crate shuck; where shuck differs, bash decides.
 //!
 //! # Invariants
-//! No I/O, no environment, no unsafe, no panic on any text. Nothing is consumed between two nodes of the tree but
-//! blanks, line continuations, comments, newlines and the operators that the tree names.
+//! No I/O, no environment, no unsafe, no panic on any text. Nothing is consumed between two nodes of the tree
+//! but blanks, line continuations, comments, newlines and the operators that the tree names.
 
 mod ansi;
 mod assign;
@@ -46,11 +46,11 @@ pub use parse::parse;
 pub use tree::*;
 pub use walk::is_set_by_shell;
 
-/// Whose grammar a text follows.
+/// The shell whose grammar a text follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// bash, not in its POSIX mode.
     Bash,
-    /// dash and its like: what bash adds to POSIX is left to the shell.
+    /// dash and similar shells: bash's extensions of POSIX are left to the shell.
     Posix,
 }

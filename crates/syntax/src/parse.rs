@@ -1,4 +1,4 @@
-//! The way in.
+//! The entry point.
 
 use crate::error::Stop;
 use crate::grammar::Reader;
@@ -7,13 +7,13 @@ use crate::{
 };
 use pelton_record::Span;
 
-/// Longer texts are left to the shell.
+/// Maximum length of a text; longer ones are left to the shell.
 const LENGTH_MAX: usize = 1 << 18;
 
-/// Reads a shell text.
+/// Parses a shell text.
 ///
 /// # Errors
-/// If the shell would refuse it. What we do not follow is no error but [`CompoundKind::Unmodelled`].
+/// If the shell would reject it. Unsupported text is no error but [`CompoundKind::Unmodelled`].
 pub fn parse(text: &str, dialect: Dialect) -> Result<Script, SyntaxError> {
     if text.len() > LENGTH_MAX {
         return Ok(unmodelled(text, Unmodelled::Size));
@@ -31,7 +31,7 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Script, SyntaxError> {
     }
 }
 
-/// All of the text as one command.
+/// Returns the whole text as one command.
 fn unmodelled(text: &str, why: Unmodelled) -> Script {
     let span = Span::new(0, text.len());
     let command = Command::Compound(Compound { kind: CompoundKind::Unmodelled(why), span });

@@ -9,7 +9,7 @@ use pelton_record::Span;
 /// The operators, longest first.
 const OPERATORS: [&str; 12] = ["&>>", "<<<", "<<-", "&>", "<<", "<&", "<>", ">>", ">&", ">|", "<", ">"];
 
-/// What stands before an operator.
+/// The descriptor before an operator.
 enum Descriptor {
     Default,
     Number(u32),
@@ -18,7 +18,7 @@ enum Descriptor {
 }
 
 impl<'t> Reader<'t> {
-    /// The redirection that begins here, if one does.
+    /// Reads the redirection that begins here, if one does.
     pub(crate) fn redirect(&mut self) -> Read<Option<Redirect>> {
         self.c.peek();
         let start = self.c.pos;
@@ -48,7 +48,7 @@ impl<'t> Reader<'t> {
         Ok(Some(Redirect { fd, kind, span: Span::new(start, end) }))
     }
 
-    /// A here-document whose body would have no place in the tree.
+    /// Stops at a here-document whose body would have no place in the tree.
     fn forget_body(&self, kind: &RedirectKind) -> Read<()> {
         match kind {
             RedirectKind::HereDoc(_) => Stop::unsure(Unmodelled::HereDocument),
@@ -56,7 +56,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Digits or `{NAME}` with an operator right after them; steps back over anything else.
+    /// Reads digits or `{NAME}` with an operator right after them; steps back over anything else.
     fn descriptor(&mut self) -> Read<Descriptor> {
         let start = self.c.pos;
         let found = match self.c.peek() {
@@ -92,7 +92,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Steps over an operator. `<(` and `>(` are none; nor is `&` alone.
+    /// Reads an operator. `<(`, `>(` and `&` alone are not operators of redirections.
     fn redirect_operator(&mut self) -> Option<&'static str> {
         let first = self.c.peek()?;
         let second = self.c.peek_second();
@@ -107,7 +107,7 @@ impl<'t> Reader<'t> {
         OPERATORS.into_iter().find(|operator| self.eat_all(operator))
     }
 
-    /// Steps over these bytes if they are next, line continuations aside.
+    /// Steps over these bytes if they are next, ignoring line continuations.
     fn eat_all(&mut self, bytes: &str) -> bool {
         let start = self.c.pos;
         let found = bytes.bytes().all(|byte| self.c.eat(byte));
@@ -117,7 +117,7 @@ impl<'t> Reader<'t> {
         found
     }
 
-    /// The target, and where it ends; stands after the operator.
+    /// Reads the target, from after the operator. Returns the kind and the end.
     fn redirect_kind(&mut self, operator: &str, at: Span) -> Read<(RedirectKind, usize)> {
         if matches!(operator, "<&" | ">&") {
             return self.duplicate(operator == "<&", at);
@@ -125,16 +125,16 @@ impl<'t> Reader<'t> {
         let place = match operator {
             "<<<" => WordContext::HereString,
             "<<" | "<<-" => WordContext::Value,
-            // dash expands no file names here.
+            // dash does not expand file names here.
             _ if self.dialect == Dialect::Posix => WordContext::HereString,
             _ => WordContext::Argument,
         };
         let word = self.target(place, at);
-        // dash reads a here-document's delimiter without looking for expansions.
+        // dash does not look for expansions in the delimiter of a here-document.
         let word = if operator.starts_with("<<") { self.only_bash_refuses(word)? } else { word? };
         let digits = word.static_text().is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit()));
         if digits && matches!(self.c.peek(), Some(b'<' | b'>')) {
-            // In `>2>x` the 2 is the descriptor of the second operator, and the first one has no target.
+            // In `>2>x` the 2 is the descriptor of the second operator, and the first operator has no target.
             return Stop::unsure(Unmodelled::RareForm);
         }
         let end = word.span.end;
@@ -169,13 +169,13 @@ impl<'t> Reader<'t> {
         )
     }
 
-    /// `<&` and `>&`: a descriptor, `-`, or for `>&` a file.
+    /// Reads `<&` and `>&`: a descriptor, `-`, or for `>&` a file.
     fn duplicate(&mut self, input: bool, at: Span) -> Read<(RedirectKind, usize)> {
         self.c.skip_blanks();
         if self.c.peek() == Some(b'-') {
             self.c.pos += 1;
             let end = self.c.pos;
-            // What follows the `-` directly is another word to bash, and the same one to others.
+            // In bash, text right after the `-` is another word; in other shells, the same word.
             if self.c.peek().is_some_and(|b| !ends_word(b)) {
                 return Stop::unsure(Unmodelled::RareForm);
             }
@@ -187,7 +187,7 @@ impl<'t> Reader<'t> {
         let kind = match word.parts.as_slice() {
             [WordPart::Bare(digits)] if digits.bytes().all(|b| b.is_ascii_digit()) => match digits.as_bytes()
             {
-                // To dash, the digits in `>&1>x` belong to the second operator.
+                // In dash, the digits in `>&1>x` belong to the second operator.
                 _ if self.dialect == Dialect::Posix && matches!(self.c.peek(), Some(b'<' | b'>')) => {
                     return Stop::unsure(Unmodelled::Dialect);
                 }
@@ -203,7 +203,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// True if the target of `>&` is certainly a file: static, and not a number or a number with `-`.
+/// Whether the target of `>&` is certainly a file: static, and not a number or a number with `-`.
 fn names_file(word: &Word) -> bool {
     word.static_text().is_some_and(|text| !text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit()))
 }

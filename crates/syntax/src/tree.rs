@@ -1,7 +1,7 @@
-//! The tree of a shell text, in our own types.
+//! The tree of a shell text.
 //!
-//! What the tree says, it says completely: a [`WordPart`] or a [`Command`] that is not fully modelled is *opaque* and
-//! carries its [`Reason`]. Nothing here is a guess; whoever reads the tree can rely on what is not opaque.
+//! The tree is exact: a [`WordPart`] or a [`Command`] that is not fully modelled is *opaque* and has a
+//! [`Reason`]. Nothing is a guess: callers can rely on everything that is not opaque.
 
 use pelton_record::Span;
 
@@ -10,18 +10,18 @@ use pelton_record::Span;
 pub struct Script {
     /// Items separated by `;`, `&` or newlines.
     pub items: Vec<Item>,
-    /// The pipelines within its compound commands, functions and `$(…)`, by where they start.
+    /// The pipelines within its compound commands, functions and `$(…)`, in order of their start.
     pub nested: Vec<Nested>,
 }
 
-/// A pipeline that stands inside of a compound command, a function or a `$(…)`: where it is, to be read by itself.
+/// A pipeline inside a compound command, a function or a `$(…)`: its span, to be parsed separately.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nested {
-    /// From its first byte (`!` and `time` included) to its last one.
+    /// From its first byte (including `!` and `time`) to its last byte.
     pub span: Span,
-    /// True if `&` ends the list that it belongs to.
+    /// Whether `&` ends the list that contains it.
     pub background: bool,
-    /// The variables of the `for` loops around it: whatever else is, they are set.
+    /// The variables of the enclosing `for` loops, which are certainly set.
     pub loop_variables: Vec<String>,
 }
 
@@ -30,9 +30,9 @@ pub struct Nested {
 pub struct Item {
     /// Pipelines joined by `&&` and `||`.
     pub and_or: AndOr,
-    /// True if `&` ends it.
+    /// Whether `&` ends it.
     pub background: bool,
-    /// From its first to its last byte, terminator excluded.
+    /// From its first to its last byte, without the terminator.
     pub span: Span,
 }
 
@@ -41,11 +41,11 @@ pub struct Item {
 pub struct AndOr {
     /// The first pipeline.
     pub first: Pipeline,
-    /// What follows it.
+    /// The other pipelines, each with the connector before it.
     pub rest: Vec<(Connector, Pipeline)>,
 }
 
-/// Between two pipelines of a list.
+/// The operator between two pipelines of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connector {
     /// `&&`
@@ -57,35 +57,36 @@ pub enum Connector {
 /// Stages joined by `|` or `|&`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pipeline {
-    /// True if an odd number of `!` precedes it.
+    /// Whether an odd number of `!` precedes it.
     pub negated: bool,
-    /// True if the shell's `time` keyword precedes it (with or without -p).
+    /// Whether the shell's `time` keyword precedes it (with or without -p).
     pub timed: bool,
     /// At least one stage.
     pub stages: Vec<Stage>,
-    /// From the first byte (`!` and `time` included) to the last one.
+    /// From the first byte (including `!` and `time`) to the last byte.
     pub span: Span,
 }
 
 /// A command with its redirections, between two pipes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// What runs.
+    /// The command that runs.
     pub command: Command,
     /// Redirections, in the order written.
     pub redirects: Vec<Redirect>,
-    /// True if `|&` follows: standard error goes into the pipe too, after `redirects`.
+    /// Whether `|&` follows: standard error then goes into the pipe too, after `redirects`.
     pub pipes_stderr: bool,
-    /// From the first to the last byte of the command and its redirections. Bodies of here-documents lie outside.
+    /// From the first to the last byte of the command and its redirections, without the bodies of
+    /// here-documents.
     pub span: Span,
 }
 
-/// What a stage runs.
+/// The command of a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Assignments and words.
     Simple(Simple),
-    /// `{ …; }`, `( … )`, loops, conditionals and so on: recognised, not looked into.
+    /// `{ …; }`, `( … )`, loops, conditionals and so on: recognized, but not represented further.
     Compound(Compound),
     /// A function definition.
     Function {
@@ -94,7 +95,7 @@ pub enum Command {
     },
 }
 
-/// A simple command. Both lists may not be empty at once, unless the stage consists of redirections alone.
+/// A simple command. Both lists are empty only if the stage consists of redirections alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Simple {
     /// `NAME=value` before the command's name.
@@ -106,13 +107,13 @@ pub struct Simple {
 /// A compound command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compound {
-    /// Which.
+    /// The kind of command.
     pub kind: CompoundKind,
-    /// Without the redirections that follow it.
+    /// Its span, without the redirections that follow it.
     pub span: Span,
 }
 
-/// The compound commands.
+/// The kinds of compound commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompoundKind {
     /// `{ …; }`
@@ -137,36 +138,36 @@ pub enum CompoundKind {
     Test,
     /// `coproc`
     Coproc,
-    /// The whole text: one command that only the shell can judge. It is then the only stage of the only pipeline, and
-    /// its span is all of the text. The shell may also refuse it.
+    /// The whole text: one command that only the shell can interpret, and that it may reject. It is the only
+    /// stage of the only pipeline, and its span is the whole text.
     Unmodelled(Unmodelled),
 }
 
 /// Why a whole text is left to the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unmodelled {
-    /// `@(…)` and the like: how the text around it reads depends on the shell's option `extglob`.
+    /// `@(…)` and similar patterns: the meaning of the text around it depends on the shell option `extglob`.
     ExtendedPattern,
-    /// A construct that the shell of the POSIX dialect lacks, or reads in a way of its own.
+    /// A construct that shells of the POSIX dialect lack or read differently.
     Dialect,
     /// A here-document without its last line, or inside a substitution, or with joined lines.
     HereDocument,
-    /// Quotes, parentheses or comments within an expansion, in a mixture that is not followed.
+    /// An unsupported mixture of quotes, parentheses or comments within an expansion.
     Nesting,
     /// `! ` or `time` without a command.
     EmptyPipeline,
-    /// A byte that the shell uses for its own bookkeeping (1 and 127), or a NUL.
+    /// A byte that the shell uses internally (1 and 127), or a NUL.
     ControlByte,
     /// A backslash as the last byte of the text.
     FinalBackslash,
-    /// An ending keyword, a function header, a loop or a condition, written in a way that is seldom seen.
+    /// A rare form of an ending keyword, a function header, a loop or a condition.
     RareForm,
     /// The text is too long, or too deeply nested.
     Size,
 }
 
 impl Unmodelled {
-    /// The reason in words, to follow 'because of'.
+    /// Returns the reason in words, to follow 'because of'.
     pub fn describe(self) -> &'static str {
         match self {
             Unmodelled::ExtendedPattern => {
@@ -191,32 +192,33 @@ pub struct Assignment {
     pub name: String,
     /// Its value. `NAME+=`, subscripts and arrays make it opaque.
     pub value: Word,
-    /// The whole.
+    /// The whole assignment.
     pub span: Span,
 }
 
 /// A word: parts written without a blank between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// In order. Empty only for the empty word of a here-document's empty body or of `NAME=`.
+    /// The parts in order. Empty only for an empty body of a here-document, or for `NAME=`.
     pub parts: Vec<WordPart>,
-    /// Where it stands (for a here-document: its body).
+    /// Its span (for a here-document: the span of the body).
     pub span: Span,
 }
 
 /// A piece of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WordPart {
-    /// Text that stands for itself and was not quoted. It holds no character special to expansion.
+    /// Unquoted literal text. It holds no character special to expansion.
     Bare(String),
-    /// Text that stands for itself because it was quoted: by `'…'`, `"…"`, `$'…'` or a backslash, already removed.
-    /// An empty one (from `""`) still makes a word.
+    /// Literal text quoted by `'…'`, `"…"`, `$'…'` or a backslash; the quotes are removed. An empty one (from
+    /// `""`) still makes a word.
     Quoted(String),
     /// `$NAME` or `${NAME}` of an ordinary variable (a letter or `_` first).
     Variable {
-        /// Without `$` and braces.
+        /// The name without `$` and braces.
         name: String,
-        /// Whether within double quotes: its value is then not split, and not matched against file names.
+        /// Whether it is within double quotes: its value is then neither split nor matched against file
+        /// names.
         quoted: bool,
     },
     /// An unquoted `~` that begins the word and is followed by `/` or nothing: the home directory.
@@ -225,23 +227,23 @@ pub enum WordPart {
     AnyText,
     /// An unquoted `?`: one character of a file name.
     AnyChar,
-    /// Anything else.
+    /// Any other construct.
     Opaque {
-        /// What it is.
+        /// The kind of construct.
         reason: Reason,
-        /// Where it stands.
+        /// Its span.
         span: Span,
     },
 }
 
-/// Why something is left to the shell.
+/// Why a part is left to the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// `$( … )` or backquotes.
     CommandSubstitution,
     /// `$(( … ))` or `$[ … ]`.
     Arithmetic,
-    /// `${NAME:-x}`, `${#NAME}`, `${!NAME}`, `${NAME[1]}` and the like.
+    /// `${NAME:-x}`, `${#NAME}`, `${!NAME}`, `${NAME[1]}` and similar expansions.
     ParameterOperator,
     /// `$?`, `$$`, `$!`, `$#`, `$*`, `$@`, `$-`, `$0`, `$1` …
     SpecialParameter,
@@ -266,7 +268,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The reason in words, to follow 'because it uses'.
+    /// Returns the reason in words, to follow 'because it uses'.
     pub fn describe(self) -> &'static str {
         match self {
             Reason::CommandSubstitution => "a command substitution",
@@ -293,11 +295,11 @@ pub struct Redirect {
     pub fd: Option<u32>,
     /// The operator and its target.
     pub kind: RedirectKind,
-    /// The whole; for a here-document the operator and delimiter.
+    /// The whole redirection; for a here-document, the operator and the delimiter.
     pub span: Span,
 }
 
-/// What a redirection does. The default descriptor is 0 for the reading kinds, 1 for the writing ones.
+/// The kind of a redirection. The default descriptor is 0 for the reading kinds, 1 for the writing kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RedirectKind {
     /// `<`
@@ -318,10 +320,10 @@ pub enum RedirectKind {
     WriteBoth(Word),
     /// `&>>`
     AppendBoth(Word),
-    /// `<<` and `<<-`: the body, tabs already stripped; one `Quoted` part, or opaque if it holds an expansion.
+    /// `<<` and `<<-`: the body, tabs already stripped; one `Quoted` part, or opaque if it has an expansion.
     HereDoc(Word),
     /// `<<<`: the word; the shell adds a newline.
     HereString(Word),
-    /// Anything else.
+    /// Any other redirection.
     Opaque(Reason),
 }

@@ -1,4 +1,4 @@
-//! Ways through the tree, and questions to it.
+//! Iterators over the tree, and queries.
 
 use crate::{
     AndOr, Command, CompoundKind, Pipeline, Reason, Redirect, RedirectKind, Script, Simple, Stage,
@@ -7,17 +7,18 @@ use crate::{
 use pelton_record::Span;
 
 impl Script {
-    /// Every stage, in the order written.
+    /// Returns every stage, in the order written.
     pub fn stages(&self) -> impl Iterator<Item = &Stage> {
         self.items.iter().flat_map(|item| item.and_or.pipelines()).flat_map(|pipeline| &pipeline.stages)
     }
 
-    /// Every word that is modelled, in stage order: values of assignments, arguments, targets of redirections.
+    /// Returns every modelled word, in stage order: values of assignments, arguments, targets of
+    /// redirections.
     pub fn words(&self) -> impl Iterator<Item = &Word> {
         self.stages().flat_map(Stage::words)
     }
 
-    /// Why the whole text is left to the shell, if it is.
+    /// Returns why the whole text is left to the shell, if it is.
     pub fn unmodelled(&self) -> Option<Unmodelled> {
         self.stages().find_map(|stage| match &stage.command {
             Command::Compound(compound) => match compound.kind {
@@ -30,14 +31,14 @@ impl Script {
 }
 
 impl AndOr {
-    /// Its pipelines, without what joins them.
+    /// Returns its pipelines, without the connectors.
     pub fn pipelines(&self) -> impl Iterator<Item = &Pipeline> {
         std::iter::once(&self.first).chain(self.rest.iter().map(|(_, pipeline)| pipeline))
     }
 }
 
 impl Stage {
-    /// Its assignments and words, if it is a simple command.
+    /// Returns its assignments and words, if it is a simple command.
     pub fn simple(&self) -> Option<&Simple> {
         match &self.command {
             Command::Simple(simple) => Some(simple),
@@ -45,14 +46,14 @@ impl Stage {
         }
     }
 
-    /// Every word of it that is modelled.
+    /// Returns its modelled words.
     pub fn words(&self) -> impl Iterator<Item = &Word> {
         let simple = self.simple().into_iter();
         let own = simple.flat_map(|s| s.assignments.iter().map(|a| &a.value).chain(&s.words));
         own.chain(self.redirects.iter().filter_map(Redirect::word))
     }
 
-    /// The first thing in it that is left to the shell, compound commands and functions aside.
+    /// Returns the first opaque part, except for compound commands and functions.
     pub fn opaque(&self) -> Option<(Reason, Span)> {
         let redirect = |r: &Redirect| match r.kind {
             RedirectKind::Opaque(reason) => Some((reason, r.span)),
@@ -63,7 +64,7 @@ impl Stage {
 }
 
 impl Redirect {
-    /// Its target, or the body of its here-document.
+    /// Returns its target, or the body of its here-document.
     pub fn word(&self) -> Option<&Word> {
         match &self.kind {
             RedirectKind::Read(word)
@@ -81,7 +82,7 @@ impl Redirect {
 }
 
 impl Word {
-    /// The text, if it is known without running anything: every part stands for itself.
+    /// Returns the text, if it is known without running anything: every part is literal.
     ///
     /// ```
     /// use pelton_syntax::{Dialect, parse};
@@ -101,12 +102,12 @@ impl Word {
         Some(text)
     }
 
-    /// True if the word was written without any quoting or expansion, as an alias or a keyword must be.
+    /// Whether the word was written without quoting or expansion, as an alias or a keyword must be.
     pub fn is_plain_name(&self) -> bool {
         matches!(self.parts.as_slice(), [WordPart::Bare(_)])
     }
 
-    /// The first part that is left to the shell.
+    /// Returns the first opaque part.
     pub fn opaque(&self) -> Option<(Reason, Span)> {
         self.parts.iter().find_map(|part| match part {
             WordPart::Opaque { reason, span } => Some((*reason, *span)),
@@ -115,8 +116,8 @@ impl Word {
     }
 }
 
-/// True if the environment does not tell what `$name` is: the shell makes its value up, whatever the environment
-/// holds, or it sets one where the environment has none (`in_environment` says whether it has).
+/// Whether the value of `$name` does not come from the environment: the shell computes it, whatever the
+/// environment holds, or sets it if the environment lacks it (`in_environment`: the environment has it).
 ///
 /// ```
 /// use pelton_syntax::is_set_by_shell;

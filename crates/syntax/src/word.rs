@@ -1,29 +1,29 @@
-//! Words: what is quoted, what expands, and what is left to the shell.
+//! Reads words: quoted text, expansions, and parts left to the shell.
 //!
-//! Quoting is ours, byte by byte, because everything else stands on it: an argument that differs by one byte from the
-//! shell's is a wrong answer. The reader goes over the source once; each construct that it does not model becomes an
-//! opaque part, and a construct whose *end* is in doubt stops the reading altogether ([`Stop::Unsure`]).
+//! Quoting is read byte by byte, because everything else depends on it: an argument that differs from the
+//! shell's by one byte is a wrong result. The reader makes one pass over the source. An unsupported construct
+//! becomes an opaque part; a construct whose *end* is in doubt stops the reading ([`Stop::Unsure`]).
 
 use crate::error::{Read, Stop};
 use crate::grammar::Reader;
 use crate::{Dialect, Reason, Unmodelled, Word, WordPart};
 use pelton_record::Span;
 
-/// Where a word stands decides what expands in it.
+/// The position of a word, which decides what expands in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WordContext {
-    /// An argument, a command's name, a redirection's target: everything expands.
+    /// An argument, a command's name, or a redirection's target: everything expands.
     Argument,
-    /// The value of an assignment: no splitting, no file names, no braces; `~` also after a colon.
+    /// The value of an assignment: no splitting, file names or braces; `~` expands also after a colon.
     Value,
-    /// The word of a here-string: no splitting, no file names, no braces.
+    /// The word of a here-string: no splitting, file names or braces.
     HereString,
 }
 
-/// How many pieces or braces a word may have: the second parser's time grows with their square.
+/// Maximum number of pieces or braces in a word: the second parser's time is quadratic in them.
 const PIECES_MAX: usize = 500;
 
-/// A part, or a byte whose meaning is known only when the word is complete.
+/// A part, or a byte whose meaning depends on the rest of the word.
 #[derive(Debug)]
 enum Piece {
     Done(WordPart),
@@ -33,14 +33,14 @@ enum Piece {
     Brace(usize),
 }
 
-/// A word in the making.
+/// A word under construction.
 #[derive(Debug)]
 pub(crate) struct Builder {
     place: WordContext,
     pieces: Vec<Piece>,
-    /// How many unquoted `{` there are.
+    /// Number of unquoted `{`.
     braces: usize,
-    /// The last unquoted literal byte, if nothing came after it.
+    /// The last unquoted literal byte, if nothing follows it.
     last_bare: Option<u8>,
     /// One past the last byte read.
     end: usize,
@@ -80,7 +80,7 @@ impl Builder {
         self.part(WordPart::Opaque { reason, span });
     }
 
-    /// A glob character: literal where file names do not expand.
+    /// Adds a glob character, which is literal where file names do not expand.
     fn glob(&mut self, c: char, piece: Piece) {
         if self.place == WordContext::Argument {
             self.last_bare = u8::try_from(c).ok();
@@ -90,14 +90,14 @@ impl Builder {
         }
     }
 
-    /// True if the word so far reads `NAME=…`, `NAME+=…` or `NAME[…`.
+    /// Whether the word so far has the form `NAME=…`, `NAME+=…` or `NAME[…`.
     fn looks_assigned(&self) -> bool {
         let Some(Piece::Done(WordPart::Bare(text))) = self.pieces.first() else { return false };
         let after = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
         after.len() < text.len() && (after.is_empty() || after.starts_with('=') || after.starts_with("+="))
     }
 
-    /// Decides brackets and braces, now that the end of the word is known.
+    /// Resolves brackets and braces, now that the end of the word is known.
     fn finish(self, start: usize, text: &str) -> Word {
         let span = Span::new(start, self.end.max(start));
         let expands = self.pieces.iter().any(expands_to_anything);
@@ -125,7 +125,7 @@ impl Builder {
     }
 }
 
-/// True if what the piece stands for may hold a `]`, or makes the word a pattern anyway.
+/// Whether the piece may expand to a `]`, or makes the word a pattern anyway.
 fn expands_to_anything(piece: &Piece) -> bool {
     match piece {
         Piece::Done(part) => !matches!(part, WordPart::Bare(_) | WordPart::Quoted(_)),
@@ -133,11 +133,11 @@ fn expands_to_anything(piece: &Piece) -> bool {
     }
 }
 
-/// Where in `word` the last sign stands that makes a brace expansion of a `{` before it: a comma or two points, with a
-/// `}` behind. Quoting is not looked at: this may find one too many, never miss one.
+/// Returns the offset in `word` of the last sign that makes a `{` before it a brace expansion: a comma or two
+/// points, with a `}` after them. Ignores quoting, so it may find one too many, but never misses one.
 fn last_brace_sign(word: &str) -> Option<usize> {
     let inside = &word[..word.rfind('}')?];
-    // Between two points there may be a line continuation.
+    // There may be a line continuation between two points.
     let points = inside.rfind('.').filter(|_| inside.matches('.').count() > 1);
     inside.rfind(',').max(points)
 }
@@ -149,7 +149,7 @@ fn push_merged(parts: &mut Vec<WordPart>, part: WordPart) {
     }
 }
 
-/// Bytes that end a word when they are not quoted.
+/// Whether this byte ends a word when unquoted.
 pub(crate) fn ends_word(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>')
 }
@@ -159,7 +159,7 @@ pub(crate) fn starts_name(byte: u8) -> bool {
 }
 
 impl<'t> Reader<'t> {
-    /// Reads the word that begins here, if one does. Blanks before it must be gone.
+    /// Reads the word that begins here, if one does. Blanks before it must be consumed.
     pub(crate) fn word(&mut self, place: WordContext) -> Read<Option<Word>> {
         self.c.peek();
         let start = self.c.pos;
@@ -204,7 +204,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Reads one construct, which begins with `byte`.
+    /// Reads one construct that begins with `byte`.
     fn piece(&mut self, byte: u8, builder: &mut Builder) -> Read<()> {
         let start = self.c.pos;
         match byte {
@@ -233,7 +233,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// A character that stands for itself, or for file names.
+    /// Reads a literal character or a glob character.
     fn literal(&mut self, builder: &mut Builder) {
         let at = self.c.pos;
         match self.c.take_char() {
@@ -271,7 +271,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// `'…'`; gives what stands between.
+    /// Reads `'…'`. Returns the text between the quotes.
     fn single_quoted(&mut self) -> Read<&'t str> {
         let open = self.c.pos;
         self.c.pos += 1;
@@ -289,8 +289,8 @@ impl<'t> Reader<'t> {
         Ok(&rest[..length])
     }
 
-    /// The bodies of here-documents begin at the next newline *token*. A newline inside quotes is none, but shells have
-    /// disagreed about that.
+    /// Stops at a newline inside quotes if bodies of here-documents are pending. They begin at the next
+    /// newline *token*, which this is not, but shells have differed on that.
     fn crosses_lines(&self, text: &str) -> Read<()> {
         if !self.pending.is_empty() && text.contains('\n') {
             return Stop::unsure(Unmodelled::HereDocument);
@@ -302,7 +302,7 @@ impl<'t> Reader<'t> {
         let open = self.c.pos;
         self.c.pos += 1;
         let pieces = builder.pieces.len();
-        // An empty pair of quotes makes a part as well; what follows merges into it.
+        // An empty pair of quotes makes a part too; following text is merged into it.
         builder.part(WordPart::Quoted(String::new()));
         loop {
             let start = self.c.pos;
@@ -335,7 +335,8 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Within double quotes a backslash is literal, except before the four bytes that are special there.
+    /// Reads a backslash within double quotes: it is literal, except before the four bytes that are special
+    /// there.
     fn escaped_in_quotes(&mut self, builder: &mut Builder) {
         self.c.pos += 1;
         match self.c.raw() {
@@ -347,7 +348,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whatever begins with `$`.
+    /// Reads a construct that begins with `$`.
     pub(crate) fn dollar(&mut self, quoted: bool, builder: &mut Builder) -> Read<()> {
         self.enter()?;
         let read = self.dollar_here(quoted, builder);
@@ -405,7 +406,7 @@ impl<'t> Reader<'t> {
     }
 
     fn variable(&self, name: String, quoted: bool, span: Span, builder: &mut Builder) {
-        // The shell sets `$_` anew with every command.
+        // The shell sets `$_` with every command.
         if name == "_" {
             return builder.opaque(Reason::SpecialParameter, span);
         }
@@ -413,7 +414,7 @@ impl<'t> Reader<'t> {
         builder.part(WordPart::Variable { name, quoted });
     }
 
-    /// `$(…)` or `$((…))`, from `start`; stands at the first parenthesis.
+    /// Reads `$(…)` or `$((…))`, which starts at `start`, from the first parenthesis on.
     fn dollar_parenthesis(&mut self, start: usize) -> Read<Reason> {
         self.c.eat(b'(');
         if self.c.eat(b'(') {
@@ -424,7 +425,7 @@ impl<'t> Reader<'t> {
         Ok(Reason::CommandSubstitution)
     }
 
-    /// A list of commands up to the `)` that closes what began at `open`; stands after the `(`.
+    /// Reads a list of commands up to the `)` that closes `open`, from after the `(`.
     fn substitution(&mut self, open: usize) -> Read<()> {
         let inside = self.c.pos;
         self.substitutions += 1;
@@ -433,10 +434,10 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// An arithmetic expression without quotes, up to `))` or `]`; stands inside.
+    /// Reads an arithmetic expression without quotes, from inside it, up to `))` or `]`.
     ///
-    /// Where it does not end that way, `((` may still be two subshells; and what quotes do inside has differed between
-    /// releases. Both are left to the shell.
+    /// With another end, `((` may still be two subshells; and the meaning of quotes inside has differed
+    /// between releases. Both are left to the shell.
     pub(crate) fn arithmetic(&mut self, open: usize, close: u8) -> Read<()> {
         let inside = self.c.pos;
         if Span::new(open, inside).of(self.c.text).contains('\n') {
@@ -463,7 +464,8 @@ impl<'t> Reader<'t> {
                 }
                 b')' | b']' if byte == close => {
                     self.c.pos += 1;
-                    // The second parenthesis must stand right behind the first, not even a line continuation between.
+                    // The second parenthesis must directly follow the first, without even a line continuation
+                    // between them.
                     if close == b')' {
                         if self.c.raw() != Some(b')') {
                             return Stop::unsure(Unmodelled::Nesting);
@@ -499,7 +501,7 @@ impl<'t> Reader<'t> {
             // Newer shells run commands in `${ …; }`.
             return Stop::unsure(Unmodelled::RareForm);
         }
-        // dash takes a bad substitution for a word, and fails when it runs it.
+        // dash reads a bad substitution as a word, and fails when it runs it.
         let inside = self.braced(start, quoted);
         self.only_bash_refuses(inside)?;
         if self.dialect == Dialect::Posix && !plain_posix_operator(self.c.since(start).of(self.c.text)) {
@@ -509,7 +511,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// The rest of `${…}` after its name.
+    /// Reads the rest of `${…}` after its name.
     fn braced(&mut self, start: usize, quoted: bool) -> Read<()> {
         self.enter()?;
         let mut ignored = Builder::new(WordContext::Value);
@@ -539,7 +541,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// `` `…` ``: it ends at the next backquote without a backslash, whatever stands between.
+    /// Reads `` `…` ``, which ends at the next backquote without a backslash, whatever is between.
     fn backquoted(&mut self, builder: &mut Builder) -> Read<()> {
         let start = self.c.pos;
         self.c.pos += 1;
@@ -559,7 +561,7 @@ impl<'t> Reader<'t> {
         }
         let span = self.c.since(start);
         self.crosses_lines(span.of(self.c.text))?;
-        // dash parses the inside at once, bash only when it runs it.
+        // dash parses the content at once, bash only when it runs it.
         if self.dialect == Dialect::Posix {
             return Stop::unsure(Unmodelled::Dialect);
         }
@@ -567,7 +569,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// `$'…'` with bash's escapes; stands at the quote.
+    /// Reads `$'…'` with bash's escapes, from the quote on.
     fn ansi_quoted(&mut self, start: usize, builder: &mut Builder) -> Read<()> {
         self.bash_only()?;
         let open = self.c.pos;
@@ -594,7 +596,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// `${NAME-word}` and the other operators that POSIX has: dash refuses the rest while it parses.
+/// Whether the operator is `${NAME-word}` or another one of POSIX: dash rejects all others while it parses.
 fn plain_posix_operator(text: &str) -> bool {
     let inside = text.trim_start_matches("${").trim_end_matches('}');
     let length = inside.strip_prefix('#').filter(|name| !name.is_empty());

@@ -1,4 +1,4 @@
-//! Texts made to break a parser: deep, long, cut off, or noise. Each must come back, soon, with an answer.
+//! Texts made to break a parser: deep, long, truncated, or random. Each must return a result quickly.
 #![allow(missing_docs, clippy::print_stdout)]
 
 mod common;

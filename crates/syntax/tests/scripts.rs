@@ -1,4 +1,5 @@
-//! Every shell script of this machine is parsed or left to the shell: no panic, no quarrel with the shell.
+//! Every shell script of this machine is parsed or left to the shell: no panic, no disagreement with the
+//! shell.
 #![allow(missing_docs, clippy::print_stdout)]
 
 use pelton_syntax::{Dialect, parse};
@@ -16,7 +17,7 @@ const PLACES: &[&str] = &[
     "/opt",
 ];
 
-/// The shell of a `#!` line, if it is one of ours.
+/// Returns the dialect of the shell in a `#!` line, if it is supported.
 fn dialect_of(first_line: &str) -> Option<Dialect> {
     let mut words = first_line.strip_prefix("#!")?.split_whitespace();
     let program = words.next()?.rsplit('/').next()?;

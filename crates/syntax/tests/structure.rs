@@ -1,10 +1,13 @@
-//! Structure against bash: a corpus of shell texts is damaged at random, and bash judges every outcome.
+//! Compares the structure with bash: a corpus of shell texts is mutated at random, and bash checks every
+//! result.
 //!
-//! - What we call an error, `bash -n` must refuse; what we model, it must accept.
-//! - What we model as simple commands, bash's own printer (`declare -f`) must print as we read it.
-//! - Where bash has already run a command before it finds an error, we must have said so.
+//! - If the parser reports an error, `bash -n` must reject the text; if it models the text, bash must accept
+//!   it.
+//! - Modelled simple commands must equal the output of bash's own printer (`declare -f`).
+//! - If bash has already run a command before it finds an error, the parser must have reported that.
 //!
-//! `PELTON_MUTATIONS=30000 PELTON_SEED=7 cargo test -p pelton-syntax --test structure` makes a longer campaign of it.
+//! `PELTON_MUTATIONS=30000 PELTON_SEED=7 cargo test -p pelton-syntax --test structure` runs a longer
+//! campaign.
 #![allow(missing_docs, clippy::print_stdout)]
 
 mod common;
@@ -282,7 +285,7 @@ fn shell_accepts(text: &str, dialect: Dialect) -> bool {
         .success()
 }
 
-/// True if bash tried to run a command of a text that it refuses. `PATH` leads nowhere, and `.` is empty.
+/// Whether bash tried to run a command of a text that it rejects. `PATH` leads nowhere, and `.` is empty.
 fn shell_ran(text: &str, dialect: Dialect, dir: &Path) -> bool {
     let output = shell(dialect)
         .env("PATH", "/nonexistent")
@@ -293,14 +296,15 @@ fn shell_ran(text: &str, dialect: Dialect, dir: &Path) -> bool {
     String::from_utf8_lossy(&output.stderr).contains("not found")
 }
 
-/// False for texts that could loop for ever where no command is found.
+/// Whether the text certainly ends: false if it could loop forever where no command is found.
 fn ends_by_itself(text: &str) -> bool {
     !["while", "until", "for", "select", "coproc"].iter().any(|word| text.contains(word))
 }
 
-/// Our reading in the form of bash's printer, without blanks; `None` if it holds something that we do not print alike.
+/// Renders the tree as bash's printer does, without blanks; `None` if it contains something that is printed
+/// differently.
 fn printed(text: &str, script: &Script) -> Option<String> {
-    // bash prints these anew: decoded, reordered, or with separators of its own.
+    // bash prints these differently: decoded, reordered, or with other separators.
     let joined = text.replace("\\\n", "");
     let reformed = ["$'", "$\"", "<<", "$(", "<(", ">("].iter().any(|sign| joined.contains(sign));
     let continued_in_quotes = text.contains('\'') && text.contains("\\\n");
@@ -361,11 +365,11 @@ fn print_stage(text: &str, stage: &Stage) -> Option<String> {
     Some(out)
 }
 
-/// What bash's printer writes in another way inside of compound commands.
+/// Constructs that bash's printer changes inside compound commands.
 const REWRITTEN: [&str; 13] =
     ["<", ">", "#", "|&", "[[", "()", "!", "elif", "case", "coproc", "for", "select", "time"];
 
-/// A compound command that bash's printer changes in nothing but `;` and blanks.
+/// Returns a compound command in which bash's printer changes only `;` and blanks.
 fn plain_compound(text: &str) -> Option<&str> {
     let joined = text.replace("\\\n", "");
     (!REWRITTEN.iter().any(|sign| joined.contains(sign))).then_some(text)
@@ -382,7 +386,7 @@ fn print_redirect(text: &str, redirect: &Redirect) -> Option<String> {
         RedirectKind::Write(w) => format!("{}>{}", fd(1), of(w)),
         RedirectKind::Clobber(w) => format!("{}>|{}", fd(1), of(w)),
         RedirectKind::Append(w) => format!("{}>>{}", fd(1), of(w)),
-        // bash's printer leaves out a 1 here.
+        // bash's printer omits a 1 here.
         RedirectKind::ReadWrite(w) if redirect.fd == Some(1) => format!("<>{}", of(w)),
         RedirectKind::ReadWrite(w) => format!("{}<>{}", redirect.fd.unwrap_or(0), of(w)),
         RedirectKind::Duplicate(n, true) => format!("{}<&{n}", redirect.fd.unwrap_or(0)),
@@ -396,7 +400,7 @@ fn unblanked(text: &str) -> String {
     text.chars().filter(|c| !matches!(c, ' ' | '\t' | '\n')).collect()
 }
 
-/// What bash's printer makes of each text, blanks removed; `None` where bash refuses it.
+/// Returns bash's rendering of each text, without blanks; `None` where bash rejects it.
 fn bash_prints(texts: &[&str], dir: &Path) -> Vec<Option<String>> {
     const PRINT: &str = "while IFS= read -r -d '' t; do unset -f f; eval \"f() {\n$t\n}\" && declare -f f; printf '\\0'; done";
     let mut bash = shell(Dialect::Bash)
@@ -417,7 +421,8 @@ fn bash_prints(texts: &[&str], dir: &Path) -> Vec<Option<String>> {
     printed.split('\0').take(texts.len()).map(body).collect()
 }
 
-/// Leaves out what the tree does not keep (the `-p` of `time`, and pairs of `!`) and what the printer adds.
+/// Removes the parts that the tree does not keep (the `-p` of `time`, and pairs of `!`) and the parts that
+/// the printer adds.
 fn alike(printed: &str) -> String {
     printed.replace("time-p", "time").replace("!!", "").replace(';', "")
 }
@@ -464,18 +469,18 @@ fn judge(text: String, dialect: Dialect, dir: &Path, tally: &mut Tally) {
     }
 }
 
-/// What shuck, an independent parser, reads otherwise.
+/// Texts that shuck, an independent parser, reads differently.
 #[derive(Default)]
 struct Disputed {
     modelled: u64,
     texts: std::collections::BTreeSet<String>,
 }
 
-/// How many disputed texts bash judges at a time.
+/// Number of disputed texts that bash checks at a time.
 const DISPUTES: usize = 2_000;
 
-/// Reads as many damaged texts as wanted. Where the second reader differs, bash must accept the text, and print it as
-/// we read it.
+/// Parses this many mutated texts. Where the second parser differs, bash must accept the text, and print it
+/// as pelton reads it.
 #[test]
 fn bash_settles_what_a_second_reader_reads_otherwise() {
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -504,7 +509,7 @@ fn bash_settles_what_a_second_reader_reads_otherwise() {
     report("disputed", &tally);
 }
 
-/// Lets bash judge texts.
+/// Lets bash check texts.
 fn settle(texts: std::collections::BTreeSet<String>, dir: &Path, tally: &mut Tally) {
     tally.to_print.clear();
     for text in texts {
@@ -518,7 +523,7 @@ fn settle(texts: std::collections::BTreeSet<String>, dir: &Path, tally: &mut Tal
     for ((text, ours), theirs) in tally.to_print.iter().zip(theirs) {
         tally.printed += usize::from(!ours.is_empty());
         match theirs {
-            // What came before may have changed this bash.
+            // An earlier text may have changed the state of this bash.
             None if bash_prints(&[text], dir) == [None] => {
                 tally.differences.push(format!("modelled, but bash refuses: {text:?}"));
             }
@@ -531,7 +536,7 @@ fn settle(texts: std::collections::BTreeSet<String>, dir: &Path, tally: &mut Tal
     }
 }
 
-/// Judges the corpus and as many damaged texts as wanted.
+/// Checks the corpus and this many mutated texts.
 fn campaign(dialect: Dialect, name: &str) {
     let dir = std::env::temp_dir().join(format!("pelton-syntax-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&dir).expect("a temporary directory");
@@ -582,7 +587,7 @@ fn dash_agrees_on_damaged_texts() {
     campaign(Dialect::Posix, "dash");
 }
 
-/// The pipelines inside of things, each with its loops' variables, and `&` if it is in the background.
+/// Returns the nested pipelines, each with the variables of its loops, and `&` if it is in the background.
 fn nested(text: &str) -> Vec<String> {
     let script = parse(text, Dialect::Bash).expect("accepted");
     let mut all = script.nested.clone();

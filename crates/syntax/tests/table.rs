@@ -1,4 +1,4 @@
-//! Texts, and how they are read: see `common` for the notation.
+//! A table of texts and their trees: see `common` for the notation.
 #![allow(missing_docs, clippy::print_stdout)]
 
 mod common;

@@ -1,6 +1,6 @@
-//! Words against bash: whatever we say a static word's text is, bash must print.
+//! Compares words with bash: bash must print every static word as the parser reads it.
 //!
-//! `PELTON_WORDS=200000 PELTON_SEED=7 cargo test -p pelton-syntax --test words` makes a longer campaign of it.
+//! `PELTON_WORDS=200000 PELTON_SEED=7 cargo test -p pelton-syntax --test words` runs a longer campaign.
 #![allow(missing_docs, clippy::print_stdout)]
 
 mod common;
@@ -10,7 +10,7 @@ use pelton_testkit::Random;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// What words are made of: whole quotes, halves of quotes, escapes, specials, and characters of every length.
+/// Pieces of random words: whole quotes, halves of quotes, escapes, specials, and characters of every length.
 const PIECES: &[&str] = &[
     "a",
     "b",
@@ -148,7 +148,7 @@ fn random_word(random: &mut Random) -> String {
     (0..1 + random.below(7)).map(|_| *random.of(PIECES)).collect()
 }
 
-/// Our reading of `word` as the only argument of a command, if all of it is static.
+/// Returns the parser's reading of `word` as the only argument of a command, if it is fully static.
 fn our_text(word: &str, dialect: Dialect) -> Option<String> {
     let script = parse(&format!("x {word}"), dialect).ok()?;
     let [item] = script.items.as_slice() else { return None };
@@ -161,7 +161,8 @@ fn our_text(word: &str, dialect: Dialect) -> Option<String> {
     }
 }
 
-/// What the shell prints for each word. A word that it splits or refuses shows as a difference.
+/// Returns what the shell prints for each word. A word that the shell splits or rejects shows as a
+/// difference.
 fn shell_texts(shell: &str, words: &[String]) -> Vec<String> {
     let mut script = String::new();
     for word in words {
@@ -188,7 +189,7 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
 
-/// Compares as many words as wanted; gives the differences, and how many words were made on the way.
+/// Compares as many words as wanted. Returns the differences, and the number of words generated.
 fn campaign(shell: &str, dialect: Dialect, wanted: u64) -> (Vec<String>, u64) {
     let mut random = Random::new(setting("PELTON_SEED", 1));
     let (mut compared, mut made) = (0, 0);

@@ -1,7 +1,7 @@
-//! A short run, many times over: what a campaign of a hundred thousand pipelines can afford.
+//! A lightweight run, for campaigns of a hundred thousand pipelines.
 //!
-//! Beside [`crate::Launch`]: one thread, no process of ours in between, and nobody looks who is left behind. The command
-//! leads a process group of its own, all of which is ended when the time is up.
+//! Unlike [`crate::Launch`], it uses one thread and no extra process, and does not check for processes left
+//! behind. The command leads a process group, all of which is killed at the timeout.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -18,7 +18,7 @@ use rustix::process::{
 
 use crate::{Ended, Ending, Result};
 
-/// What stands on standard input.
+/// The standard input of a run.
 pub enum BriefStdin<'a> {
     /// /dev/null.
     Null,
@@ -28,17 +28,17 @@ pub enum BriefStdin<'a> {
     File(&'a Path),
 }
 
-/// So much always fits into a pipe that nobody reads.
+/// Always fits into a pipe without a reader.
 const PIPE_BYTES: usize = 64 * 1024;
 
-/// From now on neither this process nor what it starts can write a file larger than this: a random pipeline may read the file that it
-/// writes (`awk 1 - b > b`), and fill the memory that stands behind a temporary directory before its time is up.
+/// Limits the size of files that this process and its children can write. A random pipeline may read the file
+/// that it writes (`awk 1 - b > b`), and fill a temporary directory in memory before the timeout.
 pub fn limit_files(bytes: u64) -> Result<()> {
     let limit = Rlimit { current: Some(bytes), maximum: getrlimit(Resource::Fsize).maximum };
     Ok(setrlimit(Resource::Fsize, limit)?)
 }
 
-/// Runs a command to its end, or ends it when the time is up.
+/// Runs a command to its end, or kills it at the timeout.
 pub fn run_briefly(
     argv: &[OsString],
     dir: &Path,
@@ -56,7 +56,7 @@ pub fn run_briefly(
     });
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     if let (BriefStdin::Pipe(bytes), Some(mut pipe)) = (stdin, child.stdin.take()) {
-        // The reader may leave early, which is no fault of the feeder.
+        // The reader may leave early, which is no error of the writer.
         if bytes.len() <= PIPE_BYTES {
             let _ = pipe.write_all(bytes);
         } else {
@@ -67,7 +67,7 @@ pub fn run_briefly(
     watch(&mut child, deadline)
 }
 
-/// Reads both outputs until all who hold them and the command itself have ended.
+/// Reads both outputs until they and the command have ended.
 fn watch(child: &mut Child, deadline: Instant) -> Result<Ended> {
     let pid = Pid::from_child(child);
     let mut exit = Some(pidfd_open(pid, PidfdFlags::empty())?);
@@ -77,12 +77,12 @@ fn watch(child: &mut Child, deadline: Instant) -> Result<Ended> {
     while exit.is_some() || stdout.pipe.is_some() || stderr.pipe.is_some() {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() && late && exit.is_none() {
-            // Somebody who left the group holds an output.
+            // A process that left the group holds an output open.
             break;
         }
         if left.is_zero() && !late {
             late = true;
-            // The leader is not reaped yet: the group's number cannot be anyone else's.
+            // The leader is not reaped yet: the group's id cannot have been reused.
             let _ = kill_process_group(pid, Signal::KILL);
         }
         let fds = [exit.as_ref(), stdout.fd(), stderr.fd()];
@@ -101,10 +101,10 @@ fn watch(child: &mut Child, deadline: Instant) -> Result<Ended> {
     })
 }
 
-/// How long those who were ended may take to end.
+/// Time for killed processes to end.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// Waits until one of them has something to say, and tells which have.
+/// Waits until one of the descriptors is readable. Returns which ones are.
 fn ready(fds: [Option<&OwnedFd>; 3], timeout: Duration) -> Result<[bool; 3]> {
     let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
     let mut waiting: Vec<PollFd<'_>> =
@@ -118,7 +118,7 @@ fn ready(fds: [Option<&OwnedFd>; 3], timeout: Duration) -> Result<[bool; 3]> {
     Ok(fds.map(|fd| fd.is_some() && answers.next().unwrap_or(false)))
 }
 
-/// One output, until its end.
+/// Collects an output until its end.
 struct Reader {
     pipe: Option<OwnedFd>,
     bytes: Vec<u8>,
@@ -133,7 +133,7 @@ impl Reader {
         self.pipe.as_ref()
     }
 
-    /// What can be read at once; a read error counts as the end.
+    /// Reads once, if ready; a read error counts as the end.
     fn read_if(&mut self, ready: bool) {
         let Some(pipe) = self.pipe.as_ref().filter(|_| ready) else { return };
         let mut buffer = [0; PIPE_BYTES];

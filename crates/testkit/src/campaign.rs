@@ -1,28 +1,28 @@
-//! What a campaign is told, and what it tells: the side of the fuzzing machines that `cargo xtask fuzz` talks to.
+//! The settings and results of a fuzzing campaign, for `cargo xtask fuzz`.
 //!
 //! | variable | meaning |
 //! | --- | --- |
-//! | `PELTON_FUZZ_CASES` | how many cases (what a case is, the machine says) |
-//! | `PELTON_SEED` | which cases |
-//! | `PELTON_FUZZ_THREADS` | how many threads |
-//! | `PELTON_FUZZ_FOUND` | the folder where a file is left for each difference |
+//! | `PELTON_FUZZ_CASES` | number of cases (the fuzzer defines what a case is) |
+//! | `PELTON_SEED` | the random seed |
+//! | `PELTON_FUZZ_THREADS` | number of threads |
+//! | `PELTON_FUZZ_FOUND` | folder that gets a file for each difference |
 
 use std::path::PathBuf;
 
-/// What the environment asks for.
+/// The settings from the environment.
 #[derive(Clone, Debug)]
 pub struct Campaign {
-    /// `None`: the slice that `cargo test` runs.
+    /// `None`: the subset that `cargo test` runs.
     pub cases: Option<u64>,
-    /// 1 unless told otherwise.
+    /// The random seed, 1 by default.
     pub seed: u64,
-    /// `None`: as the machine likes.
+    /// `None`: the fuzzer decides.
     pub threads: Option<u64>,
     found: Option<PathBuf>,
 }
 
 impl Campaign {
-    /// As the variables say.
+    /// Reads the variables.
     pub fn from_env() -> Self {
         let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
         Campaign {
@@ -33,7 +33,7 @@ impl Campaign {
         }
     }
 
-    /// Leaves a file for a difference, if somebody wants it.
+    /// Writes a file for a difference, if a folder is set.
     pub fn keep(&self, name: &str, text: &str) {
         let Some(folder) = &self.found else { return };
         let written = std::fs::create_dir_all(folder)
@@ -42,28 +42,28 @@ impl Campaign {
     }
 }
 
-/// What was done, as a line in the form that is summed up. A test prints it on either output.
+/// Returns the counts as a line that `cargo xtask fuzz` sums up. A test prints it on either output.
 pub fn tally(machine: &str, counts: &[(&str, u64)]) -> String {
     let counts: String = counts.iter().map(|(name, count)| format!(" {name}={count}")).collect();
     format!("tally: {machine}{counts}")
 }
 
-/// A command or a pipeline of some, and what it reads, as it would stand in `cases/*.toml`.
+/// A command or a pipeline and its input, as a case for `cases/*.toml`.
 pub struct Lone<'a> {
     /// The name and the arguments of each command.
     pub stages: Vec<Vec<&'a [u8]>>,
-    /// By name.
+    /// Files by name.
     pub files: Vec<(&'a str, &'a [u8])>,
     /// Standard input.
     pub stdin: &'a [u8],
-    /// Standard input is a pipe, not a file.
+    /// Whether standard input is a pipe instead of a file.
     pub piped: bool,
     /// The value of `LC_ALL`.
     pub locale: &'a str,
 }
 
 impl Lone<'_> {
-    /// The case, with this name.
+    /// Returns the case, with this name.
     pub fn toml(&self, name: &str) -> String {
         let words =
             |argv: &Vec<&[u8]>| argv.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
@@ -79,7 +79,7 @@ impl Lone<'_> {
     }
 }
 
-/// A word of shell text that stands for these bytes.
+/// Returns a word of shell text with the value of these bytes.
 fn shell_word(bytes: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./,:=+@%".contains(byte);
     match std::str::from_utf8(bytes) {
@@ -94,7 +94,7 @@ fn shell_word(bytes: &[u8]) -> String {
     }
 }
 
-/// The recipe that makes these bytes.
+/// Returns the recipe for these bytes.
 fn recipe(bytes: &[u8]) -> String {
     let escaped = bytes.escape_ascii().to_string().replace("\\'", "\\x27").replace("\\\"", "\"");
     format!("{{ bytes = '{escaped}' }}")

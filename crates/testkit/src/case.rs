@@ -1,4 +1,5 @@
-//! A case: a shell text, and the world in which the shell and pelton must agree on it. Read from `cases/*.toml`.
+//! A case: a shell text, and the environment in which the shell and pelton must agree on it. Read from
+//! `cases/*.toml`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -29,12 +30,12 @@ pub struct Case {
     pub text: String,
     /// Why the case exists, where its text does not say so.
     pub note: Option<String>,
-    /// What stands on standard input; without it, /dev/null does.
+    /// Contents of standard input; without it, /dev/null.
     pub stdin: Option<Recipe>,
-    /// Whether that arrives by a pipe or is a file.
+    /// Whether standard input is a pipe or a file.
     #[serde(default)]
     pub stdin_from: StdinFrom,
-    /// Files in the working directory (missing parents are made).
+    /// Files in the working directory (missing parents are created).
     #[serde(default)]
     pub files: BTreeMap<String, Recipe>,
     /// Directories in the working directory.
@@ -49,15 +50,16 @@ pub struct Case {
     /// Changes to [`crate::base_environment`]: a value, or `false` to unset.
     #[serde(default)]
     pub env: BTreeMap<String, EnvValue>,
-    /// What sh does before it becomes the shell or pelton: limits, ignored signals, a variable that names the wrong thing.
+    /// An sh text that runs first and then becomes the shell or pelton: it can set limits, ignore signals, or
+    /// set a wrong variable.
     pub before: Option<String>,
     /// The shells it runs under: `bash`, `dash`, `sh`.
     #[serde(default = "bash_alone")]
     pub shells: Vec<String>,
-    /// The verbs it is checked under; all by default.
+    /// The pelton commands it is checked with; all by default.
     #[serde(default = "all_modes")]
     pub modes: Vec<Mode>,
-    /// Write the text to a file of this name and run that: `bash NAME ARGS` against `pelton run -f NAME ARGS`.
+    /// Name of a script file for the text: `bash NAME ARGS` is compared with `pelton run -f NAME ARGS`.
     pub script: Option<String>,
     /// Arguments of the script.
     #[serde(default)]
@@ -68,40 +70,43 @@ pub struct Case {
     /// How standard error is compared.
     #[serde(default)]
     pub stderr: Strictness,
-    /// Why a comparison is not exact. Required for `some` and `ignore`, and for any standard output but `exact`.
+    /// Why a comparison is not exact. Required for `some` and `ignore`, and for standard output unless
+    /// `exact`.
     pub reason: Option<String>,
-    /// Messages such as `bash: line 1:  3042 Killed  sleep 9` carry process ids: leave them out of the comparison.
+    /// Whether to ignore process ids in messages such as `bash: line 1:  3042 Killed  sleep 9`.
     #[serde(default)]
     pub pids: bool,
-    /// No process of the run may be alive at the moment when its leader ends (the shell waits for all stages).
+    /// Whether no other process of the run may be alive when its leader ends (the shell waits for all
+    /// stages).
     #[serde(default)]
     pub alone_at_exit: bool,
-    /// The text is one pipeline, and `pelton time` must report the statuses of its stages as bash's `PIPESTATUS` does.
+    /// Whether `pelton time` must report the statuses of the stages as bash's `PIPESTATUS` does. The text is
+    /// then one pipeline.
     #[serde(default)]
     pub statuses: bool,
-    /// How long processes left in the background may take to end before they count as left behind.
+    /// Seconds that background processes may take to end before they count as left behind.
     #[serde(default = "two_seconds")]
     pub settle_s: f64,
-    /// When to give up.
+    /// Timeout in seconds.
     #[serde(default = "twenty_seconds")]
     pub timeout_s: f64,
-    /// A difference that is known and accepted: it must then really differ, in each mode of `known_in`.
+    /// A known and accepted difference: it must then occur, in each mode of `known_in`.
     pub known: Option<String>,
-    /// The modes in which it is known to differ; all modes of the case by default.
+    /// The modes with the known difference; all modes of the case by default.
     pub known_in: Option<Vec<Mode>>,
 }
 
-/// A value for the environment, or its absence.
+/// A value for an environment variable, or its removal.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum EnvValue {
-    /// Set to this.
+    /// Set to this value.
     Set(String),
-    /// `false`: unset. `true` means nothing and is refused.
+    /// `false`: unset. `true` is rejected.
     Unset(bool),
 }
 
-/// The verbs of pelton that run a text.
+/// The pelton commands that run a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -118,7 +123,7 @@ pub enum StdinFrom {
     /// Through a pipe.
     #[default]
     Pipe,
-    /// As an open file, whose position is shared by those who read it.
+    /// As an open file, whose position all readers share.
     File,
 }
 
@@ -129,9 +134,9 @@ pub enum Strictness {
     /// Byte for byte.
     #[default]
     Exact,
-    /// The same lines in any order: several processes write at once.
+    /// The same lines in any order: several processes write at the same time.
     Lines,
-    /// Both say something, or neither does.
+    /// Both are empty, or neither is.
     Some,
     /// Not compared.
     Ignore,
@@ -154,30 +159,30 @@ fn twenty_seconds() -> f64 {
 }
 
 impl Case {
-    /// When to give up on it.
+    /// Returns the timeout.
     pub fn timeout(&self) -> Duration {
         Duration::from_secs_f64(self.timeout_s)
     }
 
-    /// How long its background may go on after its end.
+    /// Returns how long background processes may take to end.
     pub fn settle(&self) -> Duration {
         Duration::from_secs_f64(self.settle_s)
     }
 
-    /// The accepted difference in this mode, if there is one.
+    /// Returns the accepted difference in this mode, if there is one.
     pub fn known_difference(&self, mode: Mode) -> Option<&str> {
         let modes = self.known_in.as_ref().unwrap_or(&self.modes);
         self.known.as_deref().filter(|_| modes.contains(&mode))
     }
 
-    /// The same command, behind what is done before.
+    /// Returns the command line, preceded by the `before` text, if there is one.
     pub fn started(&self, argv: Vec<OsString>) -> Vec<OsString> {
         let Some(before) = &self.before else { return argv };
         let through = format!("{before}; exec \"$@\"");
         shell_before(&through).into_iter().chain(argv).collect()
     }
 
-    /// Says what is wrong with the case as written, if anything is.
+    /// Returns an error in the definition of the case, if there is one.
     pub fn fault(&self) -> Option<&'static str> {
         let loose =
             !matches!(self.stderr, Strictness::Exact | Strictness::Lines) || self.stdout != Strictness::Exact;
@@ -200,20 +205,20 @@ impl Case {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TopicFile {
-    /// One sentence on what these cases are about; for the reader of the file.
+    /// A sentence about the cases, for readers of the file.
     #[serde(rename = "about")]
     _about: String,
-    /// Each case runs in each of these, instead of once.
+    /// Locales: each case runs in each of them.
     #[serde(default)]
     locales: Vec<String>,
-    /// Files that every case has.
+    /// Files of every case.
     #[serde(default)]
     files: BTreeMap<String, Recipe>,
     case: Vec<Case>,
 }
 
 impl TopicFile {
-    /// The cases as they run.
+    /// Returns the cases, expanded.
     fn cases(self) -> Vec<Case> {
         let TopicFile { locales, files, case: mut cases, .. } = self;
         for case in &mut cases {

@@ -1,4 +1,4 @@
-//! Reads a stream in a thread of its own, so that tests can wait for what it says, or for its end, up to a deadline.
+//! Reads a stream in a separate thread, so that tests can wait for its output or its end, up to a deadline.
 
 use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -10,14 +10,14 @@ struct Seen {
     ended: bool,
 }
 
-/// What a stream has said so far.
+/// The output of a stream so far.
 #[derive(Clone, Default)]
 pub(crate) struct Collector {
     shared: Arc<(Mutex<Seen>, Condvar)>,
 }
 
 impl Collector {
-    /// Starts to read. A read error counts as the end: a terminal reports its last closing that way.
+    /// Starts reading. A read error counts as the end: a terminal reports its last close that way.
     pub(crate) fn start(mut source: impl Read + Send + 'static) -> Self {
         let collector = Collector::default();
         let thread = collector.clone();
@@ -37,17 +37,18 @@ impl Collector {
         self.shared.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// All bytes so far.
+    /// Returns all bytes so far.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         self.lock().bytes.clone()
     }
 
-    /// Waits until the stream has ended; false if the deadline came first.
+    /// Waits for the end of the stream. Returns false at the deadline.
     pub(crate) fn await_end(&self, deadline: Instant) -> bool {
         self.await_that(deadline, |_| false)
     }
 
-    /// Waits until the stream has said this; false if it ended without, or the deadline came first.
+    /// Waits until the stream contains these words. Returns false if it ended without them, or at the
+    /// deadline.
     pub(crate) fn await_words(&self, words: &str, deadline: Instant) -> bool {
         let words = words.as_bytes();
         let said = |bytes: &[u8]| bytes.windows(words.len()).any(|window| window == words);

@@ -1,10 +1,10 @@
-//! The ways in which two outcomes differ, each as a text that a human can act on.
+//! Describes the differences between two outcomes in words.
 
 use std::collections::BTreeSet;
 
 use crate::{Case, Ended, Ending, Entry, Outcome, Strictness, without_pids};
 
-/// Lists every difference that matters to the case; empty if there is none.
+/// Returns all differences that matter to the case.
 pub fn compare(case: &Case, expected: &Outcome, actual: &Outcome) -> Vec<String> {
     let mut found = Vec::new();
     let (shell, ours) = (&expected.ended, &actual.ended);
@@ -32,8 +32,8 @@ pub fn compare(case: &Case, expected: &Outcome, actual: &Outcome) -> Vec<String>
     found
 }
 
-/// Lists every difference between two runs outside of cases: ending, streams (process ids in messages about jobs
-/// apart), and who was left behind.
+/// Returns all differences between two runs that are not cases: ending, streams (except process ids in
+/// messages about jobs), and processes left behind.
 pub(crate) fn compare_ended(expected: &Ended, actual: &Ended) -> Vec<String> {
     let mut found = Vec::new();
     if expected.ending != actual.ending || actual.ending == Ending::TimedOut {
@@ -69,7 +69,7 @@ fn sorted(text: &[u8]) -> Vec<u8> {
     lines.concat()
 }
 
-/// Where two byte strings part, with what stands around; `None` if they are equal.
+/// Describes the first difference of two byte strings and its context; `None` if they are equal.
 pub fn first_difference(expected: &[u8], actual: &[u8]) -> Option<String> {
     if expected == actual {
         return None;

@@ -1,4 +1,5 @@
-//! The shell and pelton, put through the same story: for what happens around a text rather than in it.
+//! Runs the same scenario with the shell and with pelton, to test what happens around a text rather than in
+//! it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,7 +7,7 @@ use std::path::PathBuf;
 use crate::normal::without_warnings;
 use crate::{Ended, Launch, Result, Subject, World, compare::compare_ended, snapshot};
 
-/// A text and those who run it: the shell first, whose answer is right, then pelton in its modes.
+/// A text and the programs that run it: the shell first, whose result is right, then pelton in its modes.
 pub struct Duel {
     about: String,
     contenders: Vec<(&'static str, Vec<OsString>)>,
@@ -14,7 +15,7 @@ pub struct Duel {
 }
 
 impl Duel {
-    /// `bash -c TEXT` against `pelton run TEXT` and `pelton time --output FILE TEXT`.
+    /// Compares `bash -c TEXT` with `pelton run TEXT` and `pelton time --output FILE TEXT`.
     pub fn new(subject: &Subject, text: &str) -> Result<Self> {
         let world = World::new()?;
         let ours: [(&str, Vec<OsString>); 2] = match subject {
@@ -31,7 +32,7 @@ impl Duel {
         Ok(Duel { about: text.into(), contenders, world })
     }
 
-    /// `bash SHELL_ARGS` against `pelton PELTON_ARGS`.
+    /// Compares `bash SHELL_ARGS` with `pelton PELTON_ARGS`.
     pub fn of_arguments(subject: &Subject, shell_args: &[&str], pelton_args: &[&str]) -> Result<Self> {
         let ours = match subject {
             Subject::Shell => shell(shell_args),
@@ -44,8 +45,8 @@ impl Duel {
         Ok(Duel { about, contenders, world: World::new()? })
     }
 
-    /// Tells the story once per contender, each in an empty directory at the same place, and panics with the
-    /// differences if they do not all end alike: status, both streams, processes left behind, files.
+    /// Runs the scenario once per program, each in an empty directory at the same path. Panics with the
+    /// differences in status, streams, processes left behind, or files.
     #[track_caller]
     pub fn assert_agree(&self, story: impl Fn(Launch) -> Result<Ended>) {
         if let Err(error) = self.tell(&story) {

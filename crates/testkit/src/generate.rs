@@ -4,8 +4,8 @@
 //! seed ──► Pipelines ──► Sample (text, files, locale) ──► TOML ──► Case
 //!                          └── shrunk(): smaller ones, to be tried when it fails
 //! ```
-//! What is generated is what is printed: a [`Sample`] becomes a case by way of its TOML, so that a failure can be
-//! pasted as it stands. The same seed gives the same pipelines on every machine.
+//! The case is exactly what is printed: a [`Sample`] becomes a case through its TOML, so that a failure can
+//! be pasted unchanged. The same seed gives the same pipelines on every machine.
 
 mod data;
 mod grammar;
@@ -19,7 +19,7 @@ pub use data::Data;
 use pelton_commands::Tool;
 use pelton_commands::grammar::Role;
 
-/// The names of the commands that are generated with options of their own.
+/// Returns the names of the commands that are generated with tool-specific options.
 pub fn commands() -> impl Iterator<Item = &'static str> {
     grammar::tools().into_iter().map(|tool| tool.name)
 }
@@ -29,11 +29,11 @@ pub fn commands() -> impl Iterator<Item = &'static str> {
 struct Stage {
     /// `LC_ALL=C ` or nothing.
     prefix: &'static str,
-    /// The command with what it cannot do without.
+    /// The command with its mandatory words.
     command: String,
-    /// What may be dropped: options with their arguments, and operands.
+    /// Words that may be dropped: options with their arguments, and operands.
     words: Vec<String>,
-    /// `< a`, `> out`: what may be dropped as well.
+    /// Redirections, which may be dropped too: `< a`, `> out`.
     redirections: Vec<String>,
 }
 
@@ -44,24 +44,24 @@ impl fmt::Display for Stage {
     }
 }
 
-/// Pipelines, what connects them, and the world they run in.
+/// Pipelines, their connectors, and their environment.
 #[derive(Clone, Debug)]
 pub struct Sample {
     pipefail: bool,
-    /// Each with what stands before it: nothing, `; `, ` && `, ` || `.
+    /// Pipelines, each with the text before it: nothing, `; `, ` && `, ` || `.
     pipelines: Vec<(&'static str, Vec<Stage>)>,
     files: Vec<(&'static str, Data)>,
     stdin: Option<Data>,
     stdin_is_file: bool,
     locale: &'static str,
-    /// What is done before: one of [`BEFORE`].
+    /// The `before` text of the case: one of [`BEFORE`].
     before: Option<&'static str>,
-    /// LANGUAGE, which chooses messages in every locale but C.
+    /// LANGUAGE, which chooses the language of messages in every locale but C.
     language: Option<&'static str>,
 }
 
 impl Sample {
-    /// The shell text.
+    /// Returns the shell text.
     pub fn text(&self) -> String {
         let mut text = String::from(if self.pipefail { "set -o pipefail; " } else { "" });
         for (connector, stages) in &self.pipelines {
@@ -72,7 +72,7 @@ impl Sample {
         text
     }
 
-    /// As it would stand in `cases/*.toml`.
+    /// Returns the case as TOML for `cases/*.toml`.
     pub fn toml(&self, name: &str) -> String {
         let text = toml::Value::String(self.text());
         let mut toml = format!("[[case]]\nname = \"{name}\"\ntext = {text}\nmodes = [\"run\"]\n");
@@ -93,18 +93,18 @@ impl Sample {
         toml
     }
 
-    /// The case that it prints.
+    /// Returns the case from that TOML.
     pub fn case(&self) -> Result<Case> {
         let table: toml::Table = toml::from_str(&self.toml("random"))?;
         Ok(table["case"][0].clone().try_into()?)
     }
 
-    /// How many pipelines and stages it has.
+    /// Returns the number of pipelines and of stages.
     pub fn size(&self) -> (usize, usize) {
         (self.pipelines.len(), self.pipelines.iter().map(|(_, stages)| stages.len()).sum())
     }
 
-    /// Smaller samples, those that lose most first.
+    /// Returns smaller samples, the smallest first.
     pub fn shrunk(&self) -> Vec<Sample> {
         let mut smaller = Vec::new();
         self.without_pipelines(&mut smaller);
@@ -187,22 +187,22 @@ impl Sample {
     }
 }
 
-/// An endless supply of samples.
+/// An endless source of samples.
 pub struct Pipelines {
     random: Random,
-    /// Those with an order of their own.
+    /// Locales with a collation order other than C's.
     locales: &'static [&'static str],
-    /// Every second stage is this command.
+    /// A command that every second stage is.
     favourite: Option<&'static Tool>,
     tools: Vec<&'static Tool>,
 }
 
-/// Behind an xargs or a find -exec that shall run natively stands one that reads everything.
+/// Commands that read all input, to follow an xargs or a find -exec that is meant to run natively.
 const BEHIND_ITEMS: &[&str] =
     &["sort", "wc", "tac", "wc -l", "sort -r", "uniq -c | sort", "nl | tac", "tail -n 3"];
 
-/// Hard places: few descriptors, a small stack, small files (with the signal that kills, and without), no place for
-/// temporary files, a broken pipe that is an error.
+/// Difficult environments: few descriptors, a small stack, small files (with the fatal signal, and without),
+/// no place for temporary files, a broken pipe that is an error.
 const BEFORE: &[&str] = &[
     "ulimit -n 10",
     "ulimit -n 14",
@@ -216,14 +216,14 @@ const BEFORE: &[&str] = &[
     "trap '' PIPE",
 ];
 
-/// First stages that write now and then.
+/// First stages that write slowly.
 const SLOW: &[&str] = &[
     "(for i in 3 1 2; do echo \"$i a\"; sleep .01; done)",
     "(head -n 2 a; sleep .02; cat b)",
     "{ cat sorted; sleep .01; echo; sleep .01; printf x; }",
 ];
 
-/// What LANGUAGE may hold: with catalogues and without, aliases, what ends the search.
+/// Values of LANGUAGE: with and without catalogues, aliases, and values that end the search.
 const LANGUAGES: &[&str] =
     &["de", "ja:de", "en:fr", "de_AT:pl", "en_US:en", "C:de", "german", "xx", "pt_BR", "sr@latin"];
 
@@ -231,7 +231,7 @@ const LANGUAGES: &[&str] =
 const FILES: [&str; 3] = ["a", "b", "sorted"];
 
 impl Pipelines {
-    /// From this seed.
+    /// Makes a source from this seed.
     pub fn new(seed: u64) -> Self {
         Pipelines {
             random: Random::new(seed),
@@ -241,27 +241,27 @@ impl Pipelines {
         }
     }
 
-    /// In these locales as well, of which there is at least one.
+    /// Adds these locales, of which there must be at least one.
     pub fn in_locales(self, locales: &'static [&'static str]) -> Self {
         Pipelines { locales, ..self }
     }
 
-    /// With this command as every second stage, if it is one of [`commands`].
+    /// Makes every second stage this command, if it is one of [`commands`].
     pub fn favouring(self, name: &str) -> Self {
         Pipelines { favourite: self.tools.iter().copied().find(|tool| tool.name == name), ..self }
     }
 
-    /// One of these.
+    /// Returns a random element.
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.random.below(from.len())]
     }
 
-    /// True in one case out of `n`.
+    /// Returns true with probability 1/`n`.
     fn one_in(&mut self, n: usize) -> bool {
         self.random.below(n) == 0
     }
 
-    /// The next sample.
+    /// Returns the next sample.
     pub fn sample(&mut self) -> Sample {
         let count = if self.one_in(4) { 2 + self.random.below(2) } else { 1 };
         let mut pipelines = Vec::new();
@@ -312,8 +312,9 @@ impl Pipelines {
         stages
     }
 
-    /// xargs: little before it, since the real one starts a process for every list; and mostly behind it one that reads
-    /// to the end, since whether its echo finds that its reader has left is a race.
+    /// Surrounds an xargs with other stages. Its input is mostly short, since the real xargs starts a process
+    /// for every list. A stage that reads to the end mostly follows, since it is a race whether echo finds
+    /// that its reader has left.
     fn around_items(&mut self, mut items: Stage, stages: &mut Vec<Stage>) {
         if !self.one_in(if items.command.contains(" -") { 100 } else { 3 }) {
             let count = self.pick(&["5", "40", "100", "300", "700"]);
@@ -325,7 +326,7 @@ impl Pipelines {
         self.read_behind(stages);
     }
 
-    /// Mostly, somebody who reads everything.
+    /// Mostly appends stages that read all input.
     fn read_behind(&mut self, stages: &mut Vec<Stage>) {
         if !self.one_in(6) {
             let readers = self.pick(BEHIND_ITEMS).split(" | ");
@@ -342,7 +343,7 @@ impl Pipelines {
             && stage.redirections.is_empty()
             && !stage.words.iter().any(|word| FILES.contains(&word.as_str()))
         {
-            // Otherwise it reads the standard input of all.
+            // Otherwise it reads the standard input of the whole text.
             if !self.one_in(6) {
                 stage.redirections.push(format!("< {}", self.pick(&FILES)));
             }
@@ -354,7 +355,7 @@ impl Pipelines {
                 .redirections
                 .push(self.pick(&["> out", ">> out", "> b", "2> err", "> /dev/null", "> /dev/full"]).into());
         }
-        // A variable before a compound command is a syntax error.
+        // An assignment before a compound command is a syntax error.
         if self.one_in(12) && !stage.command.starts_with(['(', '{']) {
             stage.prefix =
                 self.pick(&["LC_ALL=C ", "LC_ALL=C ", "LC_ALL=C.UTF-8 ", "LANG=C ", "POSIXLY_CORRECT=1 "]);
@@ -362,7 +363,7 @@ impl Pipelines {
         stage
     }
 
-    /// A command without a kernel, or something that only a shell can run.
+    /// Returns a command without a kernel, or a construct that only a shell can run.
     fn foreign(&mut self) -> Stage {
         let command = self.pick(grammar::FOREIGN).to_owned();
         Stage { command, ..Stage::default() }
@@ -406,7 +407,7 @@ impl Pipelines {
         Stage { command, words, ..Stage::default() }
     }
 
-    /// A template with its placeholders filled in.
+    /// Fills in the placeholders of a template.
     fn fill(&mut self, template: &str) -> String {
         let mut filled = String::new();
         let mut rest = template;
@@ -438,7 +439,7 @@ impl Pipelines {
         })
     }
 
-    /// A quoted program, now and then with white space in it that a command may not hold.
+    /// Quotes a program, sometimes with white space that a command may not contain.
     fn with_odd_space(&mut self, program: &str) -> String {
         let mut program = program.to_owned();
         if program.starts_with('\'') && self.one_in(15) {

@@ -1,14 +1,15 @@
-//! What pelton's tests are made of: cases as data, the shell as oracle, and a comparison that explains itself.
+//! Test infrastructure: cases as data, the shell as oracle, and a comparison that explains its results.
 //!
-//! A [`Case`] (from `cases/*.toml`) is a shell text and the world it runs in: files made from seeded [`Recipe`]s,
-//! an environment, a standard input. [`check_topic`] gives that world to the shell and to pelton in turn, in the
-//! same directory made anew, and [`compare()`] lists every way in which the two [`Outcome`]s differ. Expected answers
-//! are never stored: the shell gives them.
+//! A [`Case`] (from `cases/*.toml`) is a shell text and its environment: files made from seeded [`Recipe`]s,
+//! environment variables, a standard input. [`check_topic`] runs it with the shell and with pelton in turn,
+//! in the same recreated directory, and [`compare()`] lists every difference between the two [`Outcome`]s.
+//! Expected results are never stored: the shell provides them.
 //!
-//! What data cannot state (a terminal, signals from outside, closed descriptors) is a story told in Rust with
-//! [`Launch`], [`Running`] and [`Terminal`], the layer below; a [`Duel`] tells it to the shell and to pelton.
+//! What data cannot express (a terminal, signals from outside, closed descriptors) is written in Rust with
+//! [`Launch`], [`Running`] and [`Terminal`], the layer below; a [`Duel`] runs it with the shell and with
+//! pelton.
 //!
-//! Everything here is bounded in time, and signals only processes of sessions that it started itself.
+//! Everything here has a timeout, and signals only processes of sessions that it started.
 //!
 //! text → [`Case`] → [`World`] (directory) → [`Launch`] → [`Ended`] → [`Outcome`] → [`compare()`] → [`suite`]
 
@@ -54,8 +55,8 @@ pub use wait::wait_until;
 pub use watchdog::Watchdog;
 pub use world::{World, base_environment, make_fifo};
 
-/// Errors of the machinery itself, as opposed to differences found.
+/// An error of the test infrastructure, as opposed to a difference found.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// A result of the machinery itself.
+/// A result of the test infrastructure.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,4 +1,5 @@
-//! What is taken out of messages before they are compared: what differs from run to run, and what pelton may add.
+//! Normalizes messages before a comparison: removes text that varies from run to run, and text that pelton
+//! may add.
 
 /// Replaces the process ids (and their padding) in messages about jobs by `PID`:
 ///
@@ -22,7 +23,7 @@ fn without_pid(line: &[u8]) -> Vec<u8> {
     line.to_vec()
 }
 
-/// The part of a message that says where: `bash: line 12: `; empty if there is none.
+/// Returns the position part of a message: `bash: line 12: `; empty if there is none.
 fn place(text: &str) -> &str {
     let Some((_, rest)) = text.split_once(": line ") else { return "" };
     let Some((number, rest)) = rest.split_once(": ") else { return "" };
@@ -30,8 +31,8 @@ fn place(text: &str) -> &str {
     if is_number { &text[..text.len() - rest.len()] } else { "" }
 }
 
-/// Removes the warnings about missing commands with which `pelton time` begins: they are help on top of the shell's
-/// own message, which comes when the command is reached.
+/// Removes the warnings about missing commands at the beginning of `pelton time`: they come in addition to
+/// the shell's message, which appears when the command is reached.
 pub(crate) fn without_warnings(stderr: &[u8]) -> Vec<u8> {
     let mut rest = stderr;
     while rest.starts_with(b"warning: there is no command `") {

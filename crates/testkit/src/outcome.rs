@@ -1,4 +1,4 @@
-//! One run of one case, from an empty folder to everything that can be compared.
+//! One run of one case, from an empty folder to all results that can be compared.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,21 +10,21 @@ use pelton_record::Run;
 use crate::normal::without_warnings;
 use crate::{Case, Ended, Ending, Entry, Launch, Mode, Result, Stdin, StdinFrom, Subject, World, snapshot};
 
-/// Everything that a run of a case showed.
+/// All results of a run of a case.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How it ended, what it said, whom it left behind.
+    /// How it ended, its output, and the processes left behind.
     pub ended: Ended,
-    /// What lies in its directory.
+    /// The files in its directory.
     pub files: BTreeMap<String, Entry>,
-    /// What is wrong with the report it wrote, if it wrote one.
+    /// An error in its report, if it wrote one.
     pub report_fault: Option<String>,
-    /// The statuses of the stages, where the case asks for them and the run tells them.
+    /// The statuses of the stages, if the case requests them and the run reports them.
     pub statuses: Option<String>,
 }
 
 impl Outcome {
-    /// Makes the case's world, lets the subject run it, and looks.
+    /// Prepares the case's world, runs the subject, and collects the results.
     pub fn of(case: &Case, shell: &str, subject: &Subject, mode: Mode, world: &World) -> Result<Self> {
         world.prepare(case)?;
         let (dir, report, input) = (world.dir(), world.aside("report.json"), world.aside("stdin"));
@@ -52,8 +52,8 @@ impl Outcome {
         Ok(Outcome { ended, files, report_fault, statuses })
     }
 
-    /// The same run by the shell, which is then asked for `PIPESTATUS`. It gets a world of its own: the question is
-    /// part of the text, which it might notice.
+    /// Runs the case with the shell, and returns its `PIPESTATUS`. This run has a separate world: the query
+    /// is part of the text, and could affect it.
     pub fn statuses_by_shell(case: &Case, world: &World) -> Result<String> {
         let answer = world.aside("statuses");
         let asking = format!("{}\necho \"${{PIPESTATUS[*]}}\" > '{}'", case.text, answer.display());
@@ -72,7 +72,7 @@ fn stdin(case: &Case, file: &Path) -> Result<Stdin> {
     Ok(Stdin::File(file.into()))
 }
 
-/// The report, if one was written; or why it is not a whole record.
+/// Reads the report, if one was written; the inner error says why it is not a complete record.
 fn read_report(path: &Path) -> Result<Option<std::result::Result<Run, String>>> {
     match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -84,7 +84,7 @@ fn read_report(path: &Path) -> Result<Option<std::result::Result<Run, String>>> 
     }
 }
 
-/// The report tells the same status as the process did.
+/// Checks that the report and the process have the same status.
 fn status_fault(run: &Run, ending: Ending) -> Option<String> {
     let status = match ending {
         Ending::Exit(code) => code,
@@ -95,7 +95,7 @@ fn status_fault(run: &Run, ending: Ending) -> Option<String> {
         .then(|| format!("the report says status {}, the process {status}", run.exit_status))
 }
 
-/// As `echo "${PIPESTATUS[*]}"` after the run would print them.
+/// Returns the statuses as `echo "${PIPESTATUS[*]}"` would print them after the run.
 fn reported_statuses(run: &Run) -> String {
     let stages = run.pipelines.last().map(|pipeline| pipeline.stages.as_slice()).unwrap_or_default();
     stages.iter().map(|stage| stage.end.status().to_string()).collect::<Vec<_>>().join(" ")

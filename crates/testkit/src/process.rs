@@ -1,10 +1,10 @@
-//! Runs one command in a session of its own, bounded in time, and says how it ended and what it left behind.
+//! Runs one command in a new session with a timeout. Reports how it ended and which processes it left behind.
 //!
 //! ```text
 //! spawn ──> leader runs ──> leader ends (still unreaped) ──> who is alive? ──> settle ──> who is left? kill ──> reap
 //! ```
-//! The leader is reaped last: until then its process id, which is the session's number, cannot be given to anyone
-//! else, so that nothing foreign is ever signalled.
+//! The leader is reaped last: until then its process id, which is also the session's id, cannot be reused, so
+//! no foreign process is ever signalled.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -22,24 +22,24 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use crate::collect::Collector;
 use crate::{Error, Result, SessionProcess, session};
 
-/// A command and the circumstances it starts in.
+/// A command and its settings.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// Program and arguments. The program is looked up in the `PATH` of `env`.
     pub argv: Vec<OsString>,
     /// Working directory.
     pub dir: PathBuf,
-    /// The whole environment.
+    /// The complete environment.
     pub env: Vec<(OsString, OsString)>,
     /// Standard input.
     pub stdin: Stdin,
-    /// When to give up.
+    /// Timeout.
     pub timeout: Duration,
-    /// How long the background may go on after the leader's end.
+    /// How long background processes may take after the leader's end.
     pub settle: Duration,
 }
 
-/// What is connected to standard input.
+/// The standard input of a command.
 #[derive(Clone, Debug)]
 pub enum Stdin {
     /// /dev/null.
@@ -48,7 +48,7 @@ pub enum Stdin {
     Pipe(Vec<u8>),
     /// This file.
     File(PathBuf),
-    /// A socket that gives these bytes, and then an error.
+    /// A socket that delivers these bytes, and then an error.
     Torn(Vec<u8>),
 }
 
@@ -59,22 +59,22 @@ pub enum Ending {
     Exit(i32),
     /// By this signal.
     Signal(i32),
-    /// Not within the time: it was killed by us.
+    /// Killed at the timeout.
     TimedOut,
 }
 
-/// Everything that can be said about a run.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// How the leader ended.
     pub ending: Ending,
-    /// All that was written to standard output (in a [`crate::Terminal`]: to the terminal).
+    /// All output on standard output (in a [`crate::Terminal`]: on the terminal).
     pub stdout: Vec<u8>,
-    /// All that was written to standard error.
+    /// All output on standard error.
     pub stderr: Vec<u8>,
-    /// Names of the processes alive at the moment when the leader ended.
+    /// Names of the processes alive when the leader ended.
     pub alive_at_exit: Vec<String>,
-    /// Names of those that had to be killed after the settling time.
+    /// Names of the processes that were killed after the settling time.
     pub left_behind: Vec<String>,
 }
 
@@ -89,13 +89,14 @@ pub struct Running {
     done: bool,
 }
 
-/// What stands before a command that starts through this sh text, which ends in `exec "$@"`.
+/// Returns the words before a command that starts through this sh text, which ends in `exec "$@"`.
 pub(crate) fn shell_before(sh_text: &str) -> [OsString; 4] {
     ["sh", "-c", sh_text, "sh"].map(OsString::from)
 }
 
 impl Launch {
-    /// This command in this directory, with the [`crate::base_environment`], no input and generous limits.
+    /// Makes a launch of this command in this directory, with the [`crate::base_environment`], no input and
+    /// generous limits.
     pub fn new<I: IntoIterator<Item = S>, S: Into<OsString>>(argv: I, dir: impl Into<PathBuf>) -> Self {
         let dir = dir.into();
         Launch {
@@ -108,20 +109,20 @@ impl Launch {
         }
     }
 
-    /// Starts it through this sh text, which ends in `exec "$@"`: the way to close descriptors, ignore signals and
-    /// set limits without unsafe code.
+    /// Starts the command through this sh text, which ends in `exec "$@"`: it can close descriptors, ignore
+    /// signals and set limits without unsafe code.
     pub fn through(mut self, sh_text: &str) -> Self {
         self.argv.splice(0..0, shell_before(sh_text));
         self
     }
 
-    /// With this standard input.
+    /// Sets the standard input.
     pub fn stdin(mut self, stdin: Stdin) -> Self {
         self.stdin = stdin;
         self
     }
 
-    /// Starts it.
+    /// Starts the command.
     pub fn spawn(&self) -> Result<Running> {
         let mut command = self.command(&["setsid"]);
         match &self.stdin {
@@ -135,7 +136,7 @@ impl Launch {
         drop(command);
         if let (Stdin::Pipe(bytes), Some(mut pipe)) = (&self.stdin, child.stdin.take()) {
             let bytes = bytes.clone();
-            // The reader may leave early, which is no fault of the feeder.
+            // The reader may leave early, which is no error of the writer.
             std::thread::spawn(move || drop(pipe.write_all(&bytes)));
         }
         let stdout = Collector::start(child.stdout.take().ok_or("no standard output")?);
@@ -143,13 +144,13 @@ impl Launch {
         Ok(self.running(child, stdout, stderr))
     }
 
-    /// Starts it and waits for its end.
+    /// Starts the command and waits for its end.
     pub fn run(&self) -> Result<Ended> {
         self.spawn()?.finish()
     }
 
-    /// The command behind `setsid`, which makes the session and becomes the command without a fork: it only forks
-    /// where it leads a process group, and a child of ours never does.
+    /// Builds the command with `setsid`, which creates the session and executes the command. It forks only if
+    /// it leads a process group, which a child of this process never does.
     pub(crate) fn command(&self, setsid: &[&str]) -> Command {
         let mut command = Command::new(setsid[0]);
         command.args(&setsid[1..]).args(&self.argv).current_dir(&self.dir);
@@ -165,12 +166,12 @@ impl Launch {
 }
 
 impl Running {
-    /// The leader's process id, which is the session's too.
+    /// Returns the leader's process id, which is also the session's id.
     pub fn pid(&self) -> Pid {
         self.pid
     }
 
-    /// Waits until standard output has said this; an error, with what was said instead, if it never does.
+    /// Waits until standard output contains these words. Otherwise the error shows the output.
     pub fn await_words(&self, words: &str) -> Result<()> {
         if self.stdout.await_words(words, self.deadline) { Ok(()) } else { Err(self.silence(words)) }
     }
@@ -180,7 +181,7 @@ impl Running {
         if self.stderr.await_words(words, self.deadline) { Ok(()) } else { Err(self.silence(words)) }
     }
 
-    /// Waits until the processes of the session are as wished; an error, with how they are, if they never are.
+    /// Waits until the processes of the session satisfy `wish`. Otherwise the error lists them.
     pub fn await_members(&self, wish: impl Fn(&[SessionProcess]) -> bool) -> Result<()> {
         loop {
             let members = session::members(self.pid);
@@ -188,13 +189,15 @@ impl Running {
                 return Ok(());
             }
             if Instant::now() > self.deadline {
-                return Err(format!("the processes never became as wished: {members:?}").into());
+                return Err(
+                    format!("timeout: the processes never reached the expected state: {members:?}").into()
+                );
             }
             std::thread::sleep(Duration::from_millis(2));
         }
     }
 
-    /// Waits until nothing happens any more: in two looks in a row, every process of the session sleeps.
+    /// Waits until nothing happens any more: every process of the session sleeps in two successive polls.
     pub fn await_quiet(&self) -> Result<()> {
         let quiet =
             |members: &[SessionProcess]| members.iter().all(|member| matches!(member.state, 'S' | 'Z'));
@@ -217,7 +220,7 @@ impl Running {
         Ok(kill_process(self.pid, signal)?)
     }
 
-    /// Waits for the leader's end without reaping it; false if the time ran out.
+    /// Waits for the leader's end without reaping it. Returns false at the timeout.
     pub fn await_exit(&self) -> Result<bool> {
         let pidfd = pidfd_open(self.pid, PidfdFlags::empty())?;
         loop {
@@ -230,7 +233,7 @@ impl Running {
         }
     }
 
-    /// Waits for the end, lets the background settle, kills what is left, and reaps.
+    /// Waits for the end and for background processes, kills the remaining ones, and reaps the leader.
     pub fn finish(mut self) -> Result<Ended> {
         let in_time = self.await_exit()?;
         let alive_at_exit = session::alive(self.pid);
@@ -244,7 +247,7 @@ impl Running {
         Ok(Ended { ending, stdout, stderr, alive_at_exit, left_behind })
     }
 
-    /// Waits until nobody holds the outputs and nobody is alive, within the settling time.
+    /// Waits until the outputs are closed and no process is alive, within the settling time.
     fn settle(&self) {
         let until = Instant::now() + self.settle;
         self.stdout.await_end(until);
@@ -256,7 +259,7 @@ impl Running {
 
     fn end(&mut self) -> Result<ExitStatus> {
         session::kill_all(self.pid);
-        // Whatever is still in the pipes arrives before the end of file.
+        // Data still in the pipes arrives before the end of file.
         let soon = Instant::now() + Duration::from_secs(2);
         self.stdout.await_end(soon);
         self.stderr.await_end(soon);
@@ -266,7 +269,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// A test that gave up half way leaves nothing running.
+    /// A failed test leaves nothing running.
     fn drop(&mut self) {
         if !self.done {
             let _ = self.end();
@@ -283,7 +286,8 @@ impl From<ExitStatus> for Ending {
     }
 }
 
-/// The other end is closed with something unread, so what comes after these bytes is a reset connection.
+/// Makes a socket whose other end is closed with unread data: after these bytes, reads fail with a reset
+/// connection.
 fn torn(bytes: &[u8]) -> Result<Stdio> {
     let (mut theirs, ours) = UnixStream::pair()?;
     theirs.write_all(bytes)?;

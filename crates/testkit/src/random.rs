@@ -1,17 +1,17 @@
-//! Numbers that look random and are the same everywhere.
+//! Pseudo-random numbers that are the same everywhere.
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): small, good enough for test data, and written out here so that no update can
-/// change the data.
+/// SplitMix64 (Steele, Lea and Flood, 2014): small, and good enough for test data. It is implemented here so
+/// that no dependency update can change the data.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// From this seed on.
+    /// Makes a generator from this seed.
     pub fn new(seed: u64) -> Self {
         Random(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     #[allow(clippy::should_implement_trait, reason = "it never ends")]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -21,27 +21,27 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// One below `limit`; 0 if that is 0.
+    /// Returns a number below `limit`; 0 if `limit` is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit.max(1) as u64) as usize
     }
 
-    /// Whether an event of this probability, in percent, happens.
+    /// Returns true with this probability in percent.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// Whether an event that happens once in `limit` times happens.
+    /// Returns true with probability 1/`limit`.
     pub fn one_in(&mut self, limit: usize) -> bool {
         self.below(limit) == 0
     }
 
-    /// One of these.
+    /// Returns a random element.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
 
-    /// The same for what is not to be copied.
+    /// Returns a random element by reference.
     pub fn of<'t, T>(&mut self, from: &'t [T]) -> &'t T {
         &from[self.below(from.len())]
     }

@@ -1,11 +1,14 @@
-//! Contents of files and of standard input, as a few words of TOML instead of megabytes in the repository.
+//! Contents of files and of standard input, described by a few words of TOML instead of megabytes in the
+//! repository.
 //!
-//! The same recipe gives the same bytes on every machine: the generator below is our own and never changes.
+//! The same recipe gives the same bytes on every machine: the generator below is part of this crate and never
+//! changes.
 
 use crate::random::Random;
 use serde::Deserialize;
 
-/// How to make some bytes. In TOML: a plain string, or a table with exactly one *kind* and perhaps modifiers.
+/// A description of some bytes. In TOML: a plain string, or a table with exactly one *kind* and optional
+/// modifiers.
 ///
 /// | kind | bytes |
 /// | --- | --- |
@@ -16,7 +19,7 @@ use serde::Deserialize;
 /// | `{ base64 = N }` | N random bytes' worth of base64 text in lines of 76 |
 /// | `{ random = N }` | N random bytes, NUL and invalid UTF-8 included |
 /// | `{ repeat = "x", times = N }` | N copies |
-/// | `{ concat = [recipe, …] }` | one after the other |
+/// | `{ concat = [recipe, …] }` | the recipes' bytes in order |
 ///
 /// Modifiers: `seed`, `final_newline = false` (drops the last newline), `mode = 0o755` (of the file).
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -25,7 +28,7 @@ pub struct Recipe {
     kind: Kind,
     seed: u64,
     final_newline: bool,
-    /// Permission bits of the file, if not the default ones.
+    /// Permission bits of the file, if not the default.
     pub mode: Option<u32>,
 }
 
@@ -46,7 +49,7 @@ impl Default for Kind {
     }
 }
 
-/// The table as written, before it is known that it makes sense.
+/// The table as written, before validation.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -147,7 +150,7 @@ impl Random {
         bytes
     }
 
-    /// One to six words and a number; low-numbered words come more often.
+    /// Returns one to six words and a number; low-numbered words are more frequent.
     fn line(&mut self) -> Vec<u8> {
         let mut line = String::new();
         for _ in 0..=self.below(6) {

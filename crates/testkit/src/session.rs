@@ -1,7 +1,7 @@
-//! Who is still there: the processes of a session, read from /proc.
+//! Lists the processes of a session, from /proc.
 //!
-//! Every run gets a session of its own, so that whatever it starts can be found again, whichever process groups and
-//! parents it ends up with (a daemon that makes its own session escapes; no case does that).
+//! Every run gets a new session, so that all its processes can be found, whatever their process groups and
+//! parents (a daemon that creates a new session escapes; no case does that).
 
 use std::fs;
 use std::path::Path;
@@ -11,15 +11,15 @@ use rustix::process::{Pid, Signal, kill_process};
 /// A live process of a session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SessionProcess {
-    /// Its program's name, as the kernel keeps it (15 bytes).
+    /// The program's name, as the kernel stores it (15 bytes).
     pub name: String,
-    /// Its state letter: `R`, `S`, `T`, `Z` …
+    /// The state letter: `R`, `S`, `T`, `Z` …
     pub state: char,
-    /// Its process id.
+    /// The process id.
     pub pid: i32,
 }
 
-/// The processes of a session, zombies included, sorted by name.
+/// Returns the processes of a session, including zombies, sorted by name.
 pub fn members(session: Pid) -> Vec<SessionProcess> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -40,20 +40,20 @@ fn member(pid: i32, session: Pid) -> Option<SessionProcess> {
     (its_session == session.as_raw_nonzero().get()).then_some(SessionProcess { name, state, pid })
 }
 
-/// Whether a process has a file open that lies in `directory`, whose path has no links in it, or lay there and has lost its name.
+/// Whether a process has a file open in `directory`, a path without links. A deleted file counts too.
 pub fn has_file_in(pid: u32, directory: &Path) -> bool {
     let fds = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     fds.filter_map(|fd| fs::read_link(fd.path()).ok()).any(|file| file.starts_with(directory))
 }
 
-/// The names of those that have not ended.
+/// Returns the names of the processes that have not ended.
 pub(crate) fn alive(session: Pid) -> Vec<String> {
     members(session).into_iter().filter(|member| !matches!(member.state, 'Z' | 'X')).map(|m| m.name).collect()
 }
 
-/// Kills all of the session, until a look finds none alive (a process may start another between look and kill).
+/// Kills the whole session, until no process is alive (one may start another between listing and kill).
 ///
-/// The caller keeps the session's leader unreaped, so that its number cannot belong to anyone else.
+/// The caller keeps the session's leader unreaped, so that the session's id cannot be reused.
 pub(crate) fn kill_all(session: Pid) {
     for _ in 0..1000 {
         let alive = members(session).into_iter().filter(|member| !matches!(member.state, 'Z' | 'X'));
@@ -62,7 +62,7 @@ pub(crate) fn kill_all(session: Pid) {
             return;
         }
         for pid in pids {
-            // It may have ended since: nothing to do then.
+            // The process may have ended since: nothing to do then.
             let _ = kill_process(pid, Signal::KILL);
         }
         std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! What a run left in its directory.
+//! The files that a run left in its directory.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -17,11 +17,11 @@ pub enum Entry {
     Link(String),
     /// A named pipe: permission bits.
     Fifo(u32),
-    /// Something else, or something that cannot be read.
+    /// Another kind of file, or an unreadable one.
     Other(String),
 }
 
-/// Everything below a directory, by its path from there.
+/// Returns everything below a directory, by relative path.
 pub fn snapshot(dir: &Path) -> io::Result<BTreeMap<String, Entry>> {
     let mut found = BTreeMap::new();
     walk(dir, "", &mut found)?;

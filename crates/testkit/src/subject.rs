@@ -1,22 +1,22 @@
-//! What runs a case: the shell, or a pelton.
+//! The program that runs a case: the shell or pelton.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::{Case, Mode};
 
-/// Whoever runs the text of a case.
+/// The program that runs the text of a case.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// The shell itself: the oracle, or, as subject, a proof that the cases are deterministic.
+    /// The shell: the oracle or, as the subject, a check that the cases are deterministic.
     Shell,
-    /// This pelton.
+    /// The pelton at this path.
     Pelton(PathBuf),
 }
 
 impl Subject {
-    /// The pelton at this path, unless `PELTON_BIN` names another or `PELTON_TEST_SUBJECT=shell` puts the shell in
-    /// its place.
+    /// Returns the pelton at this path, unless `PELTON_BIN` names another or `PELTON_TEST_SUBJECT=shell`
+    /// replaces it by the shell.
     pub fn from_env(pelton: impl Into<PathBuf>) -> Self {
         match std::env::var("PELTON_TEST_SUBJECT").as_deref() {
             Ok("shell") => Subject::Shell,
@@ -25,7 +25,7 @@ impl Subject {
         }
     }
 
-    /// The command that runs a case; `report` is where `pelton time` writes.
+    /// Returns the command that runs a case; `report` is the output file of `pelton time`.
     pub fn argv(&self, case: &Case, shell: &str, mode: Mode, report: &Path) -> Vec<OsString> {
         case.started(match self {
             Subject::Shell => shell_argv(case, shell),

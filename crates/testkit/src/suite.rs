@@ -1,18 +1,18 @@
-//! Runs topics of cases and says what was found.
+//! Runs topics of cases and reports the failures.
 //!
-//! `PELTON_CASE=name,other` keeps only the cases of these names.
+//! `PELTON_CASE=name,other` runs only these cases.
 
 use std::fmt;
 use std::path::Path;
 
 use crate::{Case, Mode, Outcome, Result, Subject, World, compare, load_topic};
 
-/// What checking some cases brought.
+/// The result of checking cases.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// How many comparisons were made.
+    /// Number of comparisons.
     pub checked: usize,
-    /// One readable text per case, shell and mode that failed.
+    /// One message per failed case, shell and mode.
     pub failures: Vec<String>,
 }
 

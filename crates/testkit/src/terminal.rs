@@ -1,4 +1,4 @@
-//! A real pseudo-terminal around a run: what only a terminal can do (Ctrl-C, Ctrl-Z, job control).
+//! A pseudo-terminal around a run, for what needs a terminal (Ctrl-C, Ctrl-Z, job control).
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -10,14 +10,15 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use crate::collect::Collector;
 use crate::{Ended, Launch, Result, Running};
 
-/// A command that leads a session with a terminal of its own, all three standard streams connected to it.
+/// A command that leads a session with a controlling terminal, to which all three standard streams are
+/// connected.
 pub struct Terminal {
     running: Running,
     keyboard: File,
 }
 
 impl Terminal {
-    /// Starts it.
+    /// Starts the command.
     pub fn spawn(launch: &Launch) -> Result<Self> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master = openpt(flags)?;
@@ -41,7 +42,7 @@ impl Terminal {
         Ok(self.keyboard.write_all(keys.as_bytes())?)
     }
 
-    /// How the terminal is set now: modes and special characters.
+    /// Returns the terminal's current settings: modes and special characters.
     pub fn settings(&self) -> Result<String> {
         let settings = rustix::termios::tcgetattr(&self.keyboard)?;
         let modes =
@@ -49,17 +50,17 @@ impl Terminal {
         Ok(format!("{modes:?} {:?}", settings.special_codes))
     }
 
-    /// The run behind the terminal.
+    /// Returns the run in the terminal.
     pub fn running(&self) -> &Running {
         &self.running
     }
 
-    /// Waits until the screen has shown this.
+    /// Waits until the screen has shown these words.
     pub fn await_words(&self, words: &str) -> Result<()> {
         self.running.await_words(words)
     }
 
-    /// Waits for the end; what the screen showed is in [`Ended::stdout`].
+    /// Waits for the end; the screen's contents are in [`Ended::stdout`].
     pub fn finish(self) -> Result<Ended> {
         let Terminal { running, keyboard } = self;
         let ended = running.finish();

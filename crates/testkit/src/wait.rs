@@ -1,16 +1,16 @@
-//! Waiting for what another process does.
+//! Waits for conditions in other processes.
 
 use std::time::{Duration, Instant};
 
-/// How long a test waits before it fails: far longer than anything takes, even on a crowded machine.
+/// Timeout of a wait: far longer than necessary, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two looks.
+/// Time between two polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Waits until `is_so` holds.
 ///
 /// # Panics
-/// If it does not within a minute; `what` says in the message what was waited for.
+/// If the condition does not hold within a minute; `what` names it in the message.
 #[track_caller]
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! Ends processes that take too long, without a process or a thread for each.
+//! Kills processes at a timeout, without a process or a thread for each.
 
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -7,29 +7,29 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// Watches over one process at a time.
+/// Watches one process at a time.
 #[derive(Debug)]
 pub struct Watchdog {
     patience: Duration,
     watched: Arc<Mutex<Watched>>,
-    /// Its end is the thread's.
+    /// Dropping it ends the thread.
     _alive: Sender<()>,
 }
 
 #[derive(Debug, Default)]
 struct Watched {
-    /// Not a number: that could be another's by now.
+    /// A pidfd: a process id could be reused.
     process: Option<OwnedFd>,
     until: Option<Instant>,
     has_barked: bool,
 }
 
-/// The process is watched as long as this lives.
+/// The process is watched until this is dropped.
 #[derive(Debug)]
 pub struct Guard<'a>(&'a Watchdog);
 
 impl Watchdog {
-    /// Processes get this long.
+    /// Makes a watchdog with this timeout.
     pub fn new(patience: Duration) -> Self {
         let (alive, ended) = channel();
         let watched = Arc::new(Mutex::new(Watched::default()));
@@ -38,7 +38,7 @@ impl Watchdog {
         Watchdog { patience, watched, _alive: alive }
     }
 
-    /// From now on.
+    /// Starts watching a process.
     pub fn over(&self, process: u32) -> Guard<'_> {
         let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
         let process = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
@@ -49,7 +49,7 @@ impl Watchdog {
 }
 
 impl Guard<'_> {
-    /// The process was ended.
+    /// Whether the process was killed.
     pub fn has_barked(&self) -> bool {
         lock(&self.0.watched).has_barked
     }

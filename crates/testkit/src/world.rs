@@ -1,4 +1,4 @@
-//! The directory a case runs in, made anew for each run at the same place.
+//! The directory that a case runs in, recreated at the same path for each run.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, Permissions};
@@ -10,41 +10,41 @@ use rustix::fs::{CWD, FileType, Mode as FileMode, mknodat};
 
 use crate::{Case, EnvValue, Result};
 
-/// A temporary folder with the working directory `case` in it, and room beside it for what must not be seen.
+/// A temporary folder that contains the working directory `case`, and files that the case must not see.
 pub struct World {
     root: tempfile::TempDir,
 }
 
 impl World {
-    /// An empty world.
+    /// Makes an empty world.
     pub fn new() -> Result<Self> {
         Ok(World { root: tempfile::Builder::new().prefix("pelton-case-").tempdir()? })
     }
 
-    /// An empty world that lies in memory, if this machine has a place for that.
+    /// Makes an empty world in memory, if the machine supports that.
     pub fn in_memory() -> Result<Self> {
         let memory = Path::new("/dev/shm");
         let root = if memory.is_dir() { memory.into() } else { std::env::temp_dir() };
         Ok(World { root: tempfile::Builder::new().prefix("pelton-case-").tempdir_in(root)? })
     }
 
-    /// The working directory.
+    /// Returns the working directory.
     pub fn dir(&self) -> PathBuf {
         self.root.path().join("case")
     }
 
-    /// A place outside the working directory.
+    /// Returns a path outside the working directory.
     pub fn aside(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }
 
-    /// Makes the working directory anew, with nothing in it.
+    /// Recreates the working directory, empty.
     pub fn empty(&self) -> Result<()> {
         remove_tree(&self.dir())?;
         Ok(DirBuilder::new().mode(0o755).create(self.dir())?)
     }
 
-    /// Makes the working directory anew: exactly what the case asks for is in it.
+    /// Recreates the working directory with exactly the files of the case.
     pub fn prepare(&self, case: &Case) -> Result<()> {
         self.empty()?;
         let dir = self.dir();
@@ -68,7 +68,7 @@ impl World {
 }
 
 impl Drop for World {
-    /// A case may have taken away permissions that removing needs.
+    /// Also removes directories whose permissions the case has changed.
     fn drop(&mut self) {
         let _ = remove_tree(&self.dir());
     }
@@ -109,30 +109,30 @@ fn open_up(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Where the pelton under test lies: `PELTON_BIN`, or beside the tests.
+/// Returns the path of the pelton under test: `PELTON_BIN`, or the one built with the tests.
 fn tested_pelton() -> PathBuf {
     let named = std::env::var_os("PELTON_BIN").and_then(|path| fs::canonicalize(path).ok());
-    // Tests lie in `deps`, programs beside that.
+    // Tests are in `deps`, programs in its parent.
     let built = || Some(std::env::current_exe().ok()?.parent()?.with_file_name("pelton"));
     let program = named.or_else(built).unwrap_or_default();
     program.parent().map(Path::to_owned).unwrap_or_default()
 }
 
-/// What every run starts from: nothing of the caller's environment, the standard path and the tested pelton's, and a
-/// fixed locale.
+/// Returns the environment of every run: nothing from the caller, the standard path and that of the tested
+/// pelton, and a fixed locale.
 pub fn base_environment(home: &Path) -> Vec<(OsString, OsString)> {
     let standard = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let path = format!("{standard}:{}", tested_pelton().display());
     let fixed = [("PATH", path.as_str()), ("LC_ALL", "C.UTF-8"), ("TERM", "dumb")];
     let mut env: Vec<_> = fixed.iter().map(|(name, value)| (name.into(), value.into())).collect();
     env.push(("HOME".into(), home.into()));
-    // Beside the case's directory, so that what pelton remembers of programs is not among the files that are compared.
+    // Outside the case's directory, so that pelton's cache is not among the compared files.
     env.push(("XDG_CACHE_HOME".into(), home.with_file_name("cache").into()));
     env
 }
 
 impl Case {
-    /// The environment of this case, in this directory.
+    /// Returns the environment of this case, in this directory.
     pub fn environment(&self, dir: &Path) -> Vec<(OsString, OsString)> {
         let mut env = base_environment(dir);
         for (name, value) in &self.env {

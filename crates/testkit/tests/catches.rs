@@ -1,4 +1,4 @@
-//! A comparer that finds nothing proves nothing: peltons that are wrong in one way each must be caught.
+//! Tests the comparison: versions of pelton that are each wrong in one way must be caught.
 #![allow(missing_docs)]
 
 use std::os::unix::fs::symlink;
@@ -6,8 +6,8 @@ use std::path::Path;
 
 use pelton_testkit::{Case, Findings, Subject, check_case, load_topic};
 
-/// A `pelton` made of bash: `body` runs `$TEXT`, more or less faithfully. The program is a link to a file that no test
-/// writes, since a file that is being written cannot be run ("Text file busy").
+/// Makes a `pelton` from bash: `body` runs `$TEXT`, mostly with an error. The program is a link to a file
+/// that no test writes, since a file open for writing cannot be executed ("Text file busy").
 fn fake(folder: &Path, body: &str) -> Subject {
     let path = folder.join("pelton");
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake-pelton");

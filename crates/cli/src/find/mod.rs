@@ -85,7 +85,7 @@ fn real(args: &FindArgs, reason: &Unmodelled) -> Failure {
             .with_help(format!("pelton find {word} …"));
     }
     if let Some(option) = args.own_option().filter(|option| *option != "--stats") {
-        return Failure::new(format!("{option} is not to be had: pelton does not model {reason}"))
+        return Failure::new(format!("cannot use {option}: pelton's find does not support {reason}"))
             .with_help("pelton find without it: then the installed find runs");
     }
     if args.verbose || args.counts() {

@@ -82,7 +82,7 @@ pub fn line(args: &LineArgs) -> Result<Ending, Failure> {
             Ok(Ending::Status(0))
         }
         Err(reason) => {
-            terminal::say(&format!("pelton: this line is the shell's own, because of {reason}\n"));
+            terminal::say(&format!("pelton: only the shell can run this line, because of {reason}\n"));
             Ok(Ending::Status(1))
         }
     }

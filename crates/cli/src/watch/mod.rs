@@ -69,7 +69,7 @@ pub fn watch(args: &WatchArgs, color: When) -> Result<Ending, Failure> {
     signals::default_sigpipe();
     let mut live = Live::attach(scope.clone());
     if live.is_over() && matches!(scope, Scope::These(_)) {
-        return Err(Failure::new("it has ended meanwhile, or may not be looked into"));
+        return Err(Failure::new("cannot watch the process: it has ended, or you may not inspect it"));
     }
     let on_screen = std::io::stdout().is_terminal() && !args.lines && !args.json;
     let every_ns = args.interval.unwrap_or(if on_screen { 500_000_000 } else { 1_000_000_000 });

@@ -1,4 +1,4 @@
-//! GNU find's arguments. What is not modelled, errors included, is left to the real one, with the reason.
+//! Parses GNU find's arguments. Unsupported and erroneous ones are left to the real find, with a reason.
 
 mod numbers;
 mod predicate;
@@ -8,18 +8,18 @@ use pelton_sys::directories::{self, Time};
 use pelton_sys::patterns::Syntax;
 use std::ffi::CString;
 
-/// What the arguments are read in the light of.
+/// The environment that the meaning of arguments depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings {
-    /// Characters are encoded in UTF-8; else they are ASCII.
+    /// Whether characters are encoded in UTF-8; otherwise in ASCII.
     pub utf8: bool,
-    /// Standard output is a terminal.
+    /// Whether standard output is a terminal.
     pub output_is_terminal: bool,
-    /// Standard input is one: then find warns of what may not be meant.
+    /// Whether standard input is a terminal: find then prints warnings.
     pub input_is_terminal: bool,
 }
 
-/// Why the real find has to run.
+/// Why the real find must run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmodelled(pub String);
 
@@ -41,7 +41,7 @@ fn unmodelled<T>(reason: impl Into<String>) -> Read<T> {
     Err(Unmodelled(reason.into()))
 }
 
-/// Parentheses and exclamation marks within each other.
+/// Maximum nesting of parentheses and negations.
 const DEEPEST: usize = 200;
 
 struct Parser<'a> {
@@ -51,7 +51,7 @@ struct Parser<'a> {
     query: Query,
     syntax: Syntax,
     now: Time,
-    /// An action other than -prune and -quit was seen, so nothing is printed unasked.
+    /// Whether there is an action besides -prune and -quit: then there is no implicit -print.
     prints_itself: bool,
     prunes: bool,
     deletes: bool,
@@ -60,10 +60,10 @@ struct Parser<'a> {
     depth: usize,
 }
 
-/// Reads the arguments.
+/// Parses the arguments.
 ///
 /// # Errors
-/// If anything of them is not modelled, or wrong.
+/// If an argument is unsupported or wrong.
 pub fn parse(args: &[Vec<u8>], around: Surroundings) -> Result<Query, Unmodelled> {
     let (follow, rest) = leading_options(args)?;
     let count = rest.iter().take_while(|word| !begins_expression(word)).count();
@@ -91,7 +91,7 @@ pub fn parse(args: &[Vec<u8>], around: Surroundings) -> Result<Query, Unmodelled
         at: 0,
         around,
         query,
-        // Not the one that find calls its default.
+        // Not the syntax that find documents as its default.
         syntax: Syntax::EMACS,
         now: directories::now(),
         prints_itself: false,
@@ -137,11 +137,11 @@ impl Parser<'_> {
         let alone =
             self.prints_itself && matches!(&expression, Expr::List(parts) if !parts.iter().any(lists));
         if lists(&expression) && !alone {
-            // GNU find 4.9 mixes up the two sides then, and prints what nobody would expect.
+            // GNU find 4.9 then mixes up the two sides, and prints unexpected output.
             return unmodelled("`,` within another expression, or without an action");
         }
         if moves_over_actions(&expression) {
-            // GNU find 4.9 asks the name first then, as if nothing were done in the parentheses.
+            // GNU find 4.9 then tests the name first, as if there were no action in the parentheses.
             return unmodelled("a test of the name behind parentheses with an action in them");
         }
         let print = Expr::Action(Action::Print { end: b'\n' });
@@ -154,7 +154,7 @@ impl Parser<'_> {
         self.words.get(self.at).map(Vec::as_slice)
     }
 
-    /// The argument of the predicate before it.
+    /// Returns the argument of a predicate.
     fn argument(&mut self, of: &[u8]) -> Read<Vec<u8>> {
         let word = self.word().map(<[u8]>::to_vec);
         self.at += 1;
@@ -216,7 +216,7 @@ impl Parser<'_> {
         Ok(inner)
     }
 
-    /// -exec and its words.
+    /// Parses the words of -exec.
     fn command(&mut self) -> Read<Expr> {
         let mut words: Vec<Vec<u8>> = Vec::new();
         loop {
@@ -253,8 +253,8 @@ fn one_or(mut parts: Vec<Expr>, join: fn(Vec<Expr>) -> Expr) -> Expr {
     if parts.len() == 1 { parts.remove(0) } else { join(parts) }
 }
 
-/// Tests of names before whatever may ask the system, where nothing is done between them: as GNU find does, so that the
-/// same questions are asked, and fail.
+/// Moves tests of names before tests that need system calls, unless an action is in between. GNU find does
+/// the same, so the same system calls are made, and fail.
 fn ordered_by_cost(expr: Expr) -> Expr {
     match expr {
         Expr::And(parts) => {
@@ -278,12 +278,12 @@ fn free_first(mut parts: Vec<Expr>) -> Vec<Expr> {
     parts
 }
 
-/// Whether nothing has to be asked of the system.
+/// Whether evaluation needs no system call.
 fn is_free(expr: &Expr) -> bool {
     matches!(expr, Expr::Test(Test::Name(_) | Test::Path(_) | Test::Regex(_) | Test::Always(_)))
 }
 
-/// Whether there is a `,` in it.
+/// Whether the expression contains a `,`.
 fn lists(expr: &Expr) -> bool {
     match expr {
         Expr::List(_) => true,
@@ -293,7 +293,7 @@ fn lists(expr: &Expr) -> bool {
     }
 }
 
-/// Whether a test of the name follows parentheses in which something is done.
+/// Whether a test of the name follows parentheses that contain an action.
 fn moves_over_actions(expr: &Expr) -> bool {
     let (Expr::And(parts) | Expr::Or(parts) | Expr::List(parts)) = expr else {
         return matches!(expr, Expr::Not(part) if moves_over_actions(part));

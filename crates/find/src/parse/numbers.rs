@@ -1,10 +1,10 @@
-//! Numbers in arguments: sizes, times, permissions.
+//! Parses numbers in arguments: sizes, times, permissions.
 
 use super::{Read, unmodelled};
 use crate::query::{Age, Compare, Match, Number, Stamp, Test};
 use pelton_sys::directories::Time;
 
-/// `n`, `-n` or `+n`.
+/// Parses `n`, `-n` or `+n`.
 pub(super) fn number(text: &[u8]) -> Read<Number> {
     let (compare, digits) = match text {
         [b'+', rest @ ..] => (Compare::More, rest),
@@ -14,7 +14,7 @@ pub(super) fn number(text: &[u8]) -> Read<Number> {
     Ok(Number { compare, value: plain(digits)? })
 }
 
-/// Digits, and nothing else. So many that the real one may see an error stay its own.
+/// Parses digits only. A number so long that find may reject it is left to the real find.
 pub(super) fn plain(digits: &[u8]) -> Read<u64> {
     if digits.is_empty() || digits.len() > 15 || !digits.iter().all(u8::is_ascii_digit) {
         return unmodelled(format!("`{}` for a number", digits.escape_ascii()));
@@ -22,7 +22,7 @@ pub(super) fn plain(digits: &[u8]) -> Read<u64> {
     Ok(digits.iter().fold(0, |value, byte| value * 10 + u64::from(byte - b'0')))
 }
 
-/// -size
+/// Parses the argument of -size.
 pub(super) fn size(text: &[u8]) -> Read<Test> {
     let (unit, rest) = match text {
         [rest @ .., b'b'] => (512, rest),
@@ -38,7 +38,8 @@ pub(super) fn size(text: &[u8]) -> Read<Test> {
 
 const DAY: i64 = 86_400;
 
-/// -mtime and its kin, in days: an age counts in whole days, so more than one day means two.
+/// Parses the argument of -mtime and similar tests, in days. Ages count in whole days, so `+1` means two or
+/// more.
 pub(super) fn days(text: &[u8], which: Stamp, now: Time) -> Read<Test> {
     let number = number(text)?;
     let back = match number.compare {
@@ -48,7 +49,7 @@ pub(super) fn days(text: &[u8], which: Stamp, now: Time) -> Read<Test> {
     Ok(age(number, which, now, DAY, back))
 }
 
-/// -mmin and its kin.
+/// Parses the argument of -mmin and similar tests.
 pub(super) fn minutes(text: &[u8], which: Stamp, now: Time) -> Read<Test> {
     Ok(age(number(text)?, which, now, 60, 0))
 }
@@ -58,7 +59,7 @@ fn age(number: Number, which: Stamp, now: Time, unit: i64, back: i64) -> Test {
     Test::Age(Age { which, compare: number.compare, moment: Time { seconds, ..now }, window: unit })
 }
 
-/// -perm, in octal.
+/// Parses the argument of -perm, in octal.
 pub(super) fn permissions(text: &[u8]) -> Read<Test> {
     let (all, digits) = match text {
         [b'-', rest @ ..] => (Match::All, rest),

@@ -1,4 +1,4 @@
-//! Options, tests and actions, by name.
+//! Parses options, tests and actions by name.
 
 use super::{Parser, Read, numbers, unmodelled};
 use crate::format::Format;
@@ -25,7 +25,7 @@ impl Parser<'_> {
         self.test(&name).map(Expr::Test)
     }
 
-    /// Options are always true, and hold for the whole expression.
+    /// Parses an option. Options are always true, and apply to the whole expression.
     fn option(&mut self, name: &[u8]) -> Read<Option<Expr>> {
         if self.around.input_is_terminal && self.seen_test && IS_GLOBAL.contains(&name) {
             return unmodelled("an option behind a test, of which find warns");
@@ -135,7 +135,8 @@ impl Parser<'_> {
             b"-user" => Ok(Test::User(self.owner(name, users::user_id)?)),
             b"-group" => Ok(Test::Group(self.owner(name, users::group_id)?)),
             b"-links" => Ok(Test::Links(numbers::number(&self.argument(name)?)?)),
-            // Of an entry that cannot be asked, GNU find takes the number that its directory has; so it does for nothing else.
+            // For an entry that it cannot stat, GNU find uses the inode number from the directory, in this
+            // test only.
             b"-inum" => unmodelled("-inum"),
             b"-samefile" => {
                 let status = self.reference(name)?;
@@ -150,7 +151,7 @@ impl Parser<'_> {
         Ok(Pattern::new(&text, fold_case, self.around.utf8))
     }
 
-    /// The status of the file that the argument names.
+    /// Returns the status of the file named by the argument.
     fn reference(&mut self, name: &[u8]) -> Read<Status> {
         let path = CString::new(self.argument(name)?).or_else(|_| unmodelled("a NUL in a path"))?;
         let follow = self.query.follow != Follow::Never;
@@ -174,7 +175,7 @@ impl Parser<'_> {
     }
 }
 
-/// Options of which find warns if they stand behind a test.
+/// Options for which find prints a warning if they follow a test.
 const IS_GLOBAL: &[&[u8]] =
     &[b"-maxdepth", b"-mindepth", b"-depth", b"-xdev", b"-mount", b"-noleaf", b"-nowarn"];
 

@@ -1,26 +1,26 @@
-//! How many tasks there may be at once. Asking never blocks: who gets no slot goes on alone.
+//! Limits the number of tasks. Taking a slot never blocks: a worker without a slot does the work itself.
 
 use super::{Order, Settings, Walk};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Directories that may wait to be searched where those near the start come first; beyond, depth saves memory.
+/// Maximum number of queued directories in nearest-first order; beyond it, depth-first order saves memory.
 const WAITING: usize = 50_000;
 
 pub(super) enum Bound {
-    /// No task is made.
+    /// No tasks.
     Nothing,
-    /// A task is always made.
+    /// A task for every directory.
     Everything,
-    /// A task is made while fewer than so many wait.
+    /// A task while fewer than this many are queued.
     Queue(usize),
-    /// A semaphore: a number under a lock.
+    /// A semaphore: a counter under a lock.
     Semaphore(Mutex<usize>),
-    /// An atomic number.
+    /// An atomic counter.
     Atomic(AtomicUsize),
 }
 
-/// What a task gives back when it ends.
+/// What a task returns when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
     None,
@@ -39,12 +39,12 @@ impl Bound {
         }
     }
 
-    /// Whether nobody makes a task unasked.
+    /// Whether workers make tasks only on request.
     pub fn makes_none(&self) -> bool {
         matches!(self, Bound::Nothing)
     }
 
-    /// A slot for a task, if one is free. `waiting` tasks have not begun.
+    /// Takes a slot for a task, if one is free. `waiting` tasks are queued.
     pub fn take(&self, waiting: usize) -> Option<Slot> {
         match self {
             Bound::Nothing => None,

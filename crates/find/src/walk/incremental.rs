@@ -1,4 +1,4 @@
-//! A search by one thread in pieces, for whoever wants to do something else between them.
+//! A single-threaded search in steps, for callers that do other work in between.
 
 use super::worker::Worker;
 use super::{Order, Run, Settings, Sink, Walk};
@@ -10,10 +10,10 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How many entries are looked at before anybody is asked what else there is to do.
+/// Number of entries per step.
 const ENTRIES: usize = 512;
 
-/// In GNU find's order.
+/// A search in GNU find's order.
 pub struct IncrementalWalk {
     run: &'static Run<'static>,
     kept: &'static Kept,
@@ -22,7 +22,7 @@ pub struct IncrementalWalk {
     ended: bool,
 }
 
-/// What came up, until it is asked for, in order.
+/// Output and commands in order, until the caller takes them.
 #[derive(Default)]
 struct Kept(Mutex<VecDeque<Piece>>);
 
@@ -58,22 +58,22 @@ impl Sink for Kept {
     }
 }
 
-/// What is next.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NextEntry {
-    /// To be asked again, once what was found is shown.
+    /// Call again, after showing the output.
     More,
-    /// To run the query's command for these.
+    /// Run the query's command for these paths.
     Command(Vec<Vec<u8>>),
-    /// Nothing.
+    /// The search is over.
     Done,
 }
 
 impl IncrementalWalk {
-    /// Nothing is looked at yet. What a worker borrows is never given back: a process strolls once, and ends.
+    /// Prepares a search. The query and the run are leaked: a process does one such search, and ends.
     pub fn new(query: Query) -> Self {
         if query.manner.utf8 {
-            // The names in messages: who strolls is another process than who read the locale.
+            // Messages quote names: this process has not set the locale that the query was parsed in.
             patterns::use_utf8();
         }
         let settings = Settings {
@@ -92,8 +92,7 @@ impl IncrementalWalk {
         IncrementalWalk { run, kept, worker: Worker::new(run, 0), started: false, ended: false }
     }
 
-    /// Goes on until there is something to show, or to do: appends what was found, and what there is to complain about behind
-    /// that.
+    /// Continues until there is output or a command. Appends the output, and error messages that follow it.
     pub fn go_on(&mut self, out: &mut Vec<u8>, errors: &mut Vec<u8>) -> NextEntry {
         if !std::mem::replace(&mut self.started, true) {
             self.worker.start();
@@ -113,7 +112,7 @@ impl IncrementalWalk {
             if self.ended {
                 return NextEntry::Done;
             }
-            // Of a call without anything found, nothing comes of being asked again.
+            // Return early only with output: without, calling again would make no difference.
             if out.len() > before {
                 return NextEntry::More;
             }
@@ -121,14 +120,14 @@ impl IncrementalWalk {
         }
     }
 
-    /// What is said of a command that a signal ended.
+    /// Returns the message for a command that a signal ended.
     pub fn killed(&self, signal: i32) -> Vec<u8> {
         let mut said = Vec::new();
         message::killed(self.command_name(), signal, self.run.query.manner, &mut said);
         said
     }
 
-    /// What is said of one that cannot be started.
+    /// Returns the message for a command that cannot be started.
     pub fn not_started(&self, error: &io::Error) -> Vec<u8> {
         let mut said = Vec::new();
         message::failed(self.command_name(), error, self.run.query.manner, &mut said);
@@ -139,7 +138,7 @@ impl IncrementalWalk {
         self.run.query.command().and_then(|line| line.words.first()).map_or(&[], Vec::as_slice)
     }
 
-    /// find's exit status so far.
+    /// Returns find's exit status so far.
     pub fn status(&self) -> i32 {
         i32::from(self.run.failed.load(Ordering::Relaxed))
     }

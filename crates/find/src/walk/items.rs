@@ -1,19 +1,19 @@
-//! What is left to do of a directory, packed: names to search, and, where order matters, what was printed between them.
+//! Remaining work in a directory, packed: names to search and, where order matters, the output between them.
 
 use pelton_sys::directories::Kind;
 use std::ffi::CStr;
 use std::ops::Range;
 
-/// One of them; ranges are of the bytes they are packed in.
+/// An item; ranges refer to the packed bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Item {
-    /// For standard output.
+    /// Text for standard output.
     Text(Range<usize>),
-    /// For standard error, and the status.
+    /// Text for standard error; it affects the exit status.
     Error(Range<usize>),
-    /// A directory to search, its name with a NUL.
+    /// A directory to search: its name with a NUL.
     Directory(Range<usize>),
-    /// A name that is yet to be evaluated.
+    /// A name that is not yet evaluated.
     Entry(Range<usize>, Kind),
     /// The end of the search.
     Quit,
@@ -37,7 +37,7 @@ const KINDS: [Kind; 8] = [
 
 fn put(into: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
     into.push(tag);
-    // A batch of entries prints less than 4 GB: 100,000 paths of 4 KB at most, or one of any length.
+    // A batch of entries prints less than 4 GB: at most 100,000 paths of 4 KB, or one of any length.
     into.extend((bytes.len() as u32).to_le_bytes());
     into.extend(bytes);
 }
@@ -63,7 +63,7 @@ pub(super) fn put_quit(into: &mut Vec<u8>) {
     put(into, QUIT, b"");
 }
 
-/// The item at `at`, and where the next one is.
+/// Returns the item at `at`, and the offset of the next one.
 pub(super) fn get(items: &[u8], at: usize) -> (Item, usize) {
     let header = &items[at..at + 5];
     let bytes = u32::from_le_bytes([header[1], header[2], header[3], header[4]]) as usize;
@@ -79,7 +79,7 @@ pub(super) fn get(items: &[u8], at: usize) -> (Item, usize) {
     (item, next)
 }
 
-/// Whether an item is work, not only something to be printed.
+/// Whether an item is work, and not only output.
 pub(super) fn is_work(item: &Item) -> bool {
     matches!(item, Item::Directory(_) | Item::Entry(..) | Item::Quit)
 }

@@ -1,10 +1,10 @@
-//! Visiting every entry of a tree, by one thread or several.
+//! Visits every entry of a tree, with one thread or several.
 //!
-//! A [`worker`] goes through a tree depth first with a stack of directories of its own. The ways differ in what becomes
-//! of a directory that it meets: it may go into it itself, or make a task of it that any worker takes ([`bound`]). In the
-//! way `stealing` it makes none until another worker has nothing to do, and then gives away what it would come to last:
-//! private deques with requests, as in Acar, Charguéraud, Rainey, *Scheduling parallel programs by work stealing with
-//! private deques* (2013). So one thread alone pays a read of one number per directory.
+//! A [`worker`] goes through a tree depth first, with its own stack of directories. The strategies differ in
+//! the treatment of a subdirectory: the worker enters it, or makes it a task for any worker ([`bound`]). With
+//! `stealing` it makes no task until another worker is idle, and then gives away the work that it would reach
+//! last: private deques with requests, as in Acar, Charguéraud, Rainey, *Scheduling parallel programs by work
+//! stealing with private deques* (2013). So a single thread pays only one read of a number per directory.
 
 mod bound;
 mod incremental;
@@ -31,47 +31,47 @@ use std::thread::ScopedJoinHandle;
 pub use tally::{Event, Tally};
 use worker::Worker;
 
-/// Where output goes. Several threads use it, one after the other.
+/// Receives output. Several threads use it, one at a time.
 pub trait Sink: Sync {
-    /// To standard output.
+    /// Writes to standard output.
     ///
     /// # Errors
-    /// If it cannot be written: then the search ends.
+    /// If the write fails: the search then ends.
     fn text(&self, bytes: &[u8]) -> io::Result<()>;
 
-    /// To standard error.
+    /// Writes to standard error.
     fn error(&self, bytes: &[u8]);
 
-    /// Runs the query's command for these paths, behind all that was said before: it is taken for a success.
+    /// Runs the query's command for these paths, after all earlier output. It counts as successful.
     ///
     /// # Errors
-    /// The paths, if the search has to start a process for them.
+    /// The paths, if the search must start the process itself.
     fn command(&self, paths: Vec<Vec<u8>>) -> Result<(), Vec<Vec<u8>>> {
         Err(paths)
     }
 }
 
-/// Who goes into a directory that was met.
+/// Which worker enters a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walk {
-    /// The one thread there is.
+    /// The only thread.
     Sequential,
-    /// Each becomes a task.
+    /// Any: each directory becomes a task.
     PerDirectory,
-    /// A task if a semaphore that does not block has room for it.
+    /// Any: it becomes a task if a non-blocking semaphore has room.
     Semaphore,
-    /// The same, counted by an atomic number.
+    /// The same with an atomic counter.
     Atomic,
-    /// Whoever met it, until somebody has nothing to do and is given a part.
+    /// The worker that found it, until another one is idle and gets a part.
     Stealing,
 }
 
 impl Walk {
-    /// All of them.
+    /// All strategies.
     pub const ALL: [Walk; 5] =
         [Walk::Sequential, Walk::PerDirectory, Walk::Semaphore, Walk::Atomic, Walk::Stealing];
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Walk::Sequential => "sequential",
@@ -83,81 +83,82 @@ impl Walk {
     }
 }
 
-/// In which order entries are printed.
+/// The order of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// In GNU find's.
+    /// GNU find's order.
     Listed,
-    /// As they are found.
+    /// The order of discovery.
     Found,
-    /// As they are found, and entries near the starting points are looked for first.
+    /// The order of discovery, with a search that prefers entries near the starting points.
     NearestFirst,
 }
 
-/// How to search.
+/// Settings of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Who goes into a directory.
+    /// The strategy.
     pub walk: Walk,
-    /// Threads.
+    /// Number of threads.
     pub workers: usize,
-    /// Tasks beside the first, for the ways that bound them.
+    /// Maximum number of tasks beside the first, for the strategies with a bound.
     pub slots: usize,
-    /// In which order to print.
+    /// The order of the output.
     pub order: Order,
-    /// Whether the first entry for which the expression holds ends the search.
+    /// Whether to stop at the first entry for which the expression holds.
     pub first: bool,
-    /// Whether the first error does.
+    /// Whether to stop at the first error.
     pub stop_on_error: bool,
-    /// Whether each line is wanted at once.
+    /// Whether to write each line at once.
     pub promptly: bool,
-    /// Directories that the first worker reads before it calls others.
+    /// Directories that the first worker reads before the others start.
     pub alone: u64,
-    /// Whether events are noted for a timeline.
+    /// Whether to record events for a timeline.
     pub timeline: bool,
 }
 
-/// Slots for tasks: none on one core, else four per core.
+/// Returns the default number of slots: none on one core, else four per core.
 pub fn default_slots(cores: usize) -> usize {
     if cores < 2 { 0 } else { 4 * cores }
 }
 
-/// Directories after which a search is not thought to be over soon: a thread's start costs as much as reading some ten.
+/// Directories after which a search is likely to be long: starting a thread costs as much as reading about
+/// ten.
 pub const ALONE: u64 = 48;
 
-/// What came of it.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The exit status of find.
     pub status: i32,
-    /// Each worker's account.
+    /// The counts of each worker.
     pub workers: Vec<Tally>,
-    /// Nanoseconds it took.
+    /// Duration in nanoseconds.
     pub wall_ns: u64,
 }
 
-/// What all workers share.
+/// State shared by all workers.
 struct Run<'r> {
     query: &'r Query,
     settings: Settings,
     sink: &'r dyn Sink,
     pool: Pool,
     bound: Bound,
-    /// Only where order matters and several work.
+    /// Set only if order matters and there are several workers.
     sequence: Option<Sequence<'r>>,
-    /// Everybody ends as soon as they see it.
+    /// Tells all workers to end.
     stop: AtomicBool,
-    /// The entry that ended it was found; a second one is not wanted.
+    /// Whether the entry that ends the search was found; later ones are dropped.
     found: AtomicBool,
     failed: AtomicBool,
-    /// Directories that are held open for those in them, and how many may be.
+    /// Number of directories held open for their entries, and its maximum.
     held: Arc<AtomicUsize>,
     most_held: usize,
     started_ns: u64,
 }
 
 impl<'r> Run<'r> {
-    /// `alone`: by one thread.
+    /// Makes the state. `alone`: with one thread.
     fn new(query: &'r Query, settings: &Settings, sink: &'r dyn Sink, alone: bool) -> Self {
         Run {
             query,
@@ -196,7 +197,7 @@ impl Run<'_> {
         }
     }
 
-    /// Output that cannot be written is said once, and the end of everything.
+    /// Reports a failed write, once, and ends the search.
     fn lose(&self, error: &io::Error) {
         if !self.failed_to_write() {
             let mut said = Vec::new();
@@ -212,7 +213,7 @@ impl Run<'_> {
     }
 }
 
-/// Searches. When it returns, nothing of it runs any more.
+/// Searches. When it returns, all its threads have ended.
 pub fn walk(query: &Query, settings: &Settings, sink: &dyn Sink) -> Report {
     let alone = query.is_serial() || settings.walk == Walk::Sequential || settings.workers < 2;
     let workers = if alone { 1 } else { settings.workers };
@@ -224,13 +225,13 @@ pub fn walk(query: &Query, settings: &Settings, sink: &dyn Sink) -> Report {
     Report { status: i32::from(failed), workers: tallies, wall_ns: clock::now_ns() - started_ns }
 }
 
-/// Three quarters of the descriptors that this process may have, with some left for what is open already.
+/// Returns three quarters of the descriptor limit, less some for those already open.
 fn most_held() -> usize {
     let limit = pelton_sys::limits::descriptors().unwrap_or(1024);
     usize::try_from(limit / 4 * 3).unwrap_or(usize::MAX).saturating_sub(16).clamp(4, 10_000)
 }
 
-/// One worker on this thread; the others once there is more than a little to do.
+/// Runs one worker on this thread, and starts the others once there is enough work.
 fn work(run: &Run<'_>, workers: usize) -> Vec<Tally> {
     std::thread::scope(|scope| {
         let handles: Mutex<Vec<ScopedJoinHandle<'_, Tally>>> = Mutex::new(Vec::new());
@@ -243,13 +244,13 @@ fn work(run: &Run<'_>, workers: usize) -> Vec<Tally> {
         };
         let first = Worker::new(run, 0).begin(&help);
         let handles = std::mem::take(&mut *handles.lock().unwrap_or_else(PoisonError::into_inner));
-        // A worker that panics takes the program with it.
+        // A panic of a worker aborts the program.
         let others = handles.into_iter().filter_map(|handle| handle.join().ok());
         std::iter::once(first).chain(others).collect()
     })
 }
 
-/// The starting point's name without what stands before it and slashes behind it: what -name is asked about.
+/// Returns the starting point's last component, without trailing slashes: the name that -name tests.
 fn base_of(start: &std::ffi::CStr) -> std::ffi::CString {
     let bytes = start.to_bytes();
     let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(bytes.len().min(1), |last| last + 1);
@@ -261,7 +262,7 @@ fn base_of(start: &std::ffi::CStr) -> std::ffi::CString {
 /// A descriptor that is counted while it is open.
 struct Held {
     fd: OwnedFd,
-    /// How its end is seen, if that is known.
+    /// How the end of the listing is recognized, if known.
     end: Option<End>,
     count: Arc<AtomicUsize>,
 }
@@ -279,17 +280,17 @@ impl Drop for Held {
     }
 }
 
-/// Where the names of a listing are.
+/// The directory of the names in a listing.
 #[derive(Clone)]
 enum NameStorage {
-    /// Starting points: in the working directory.
+    /// The working directory, for starting points.
     Here,
     Open(Arc<Held>),
-    /// Closed, because too many are open: opened again by its path, if that still leads to this one.
+    /// Closed because too many are open. It is reopened by path, if that still leads to the same directory.
     Closed(Option<(u64, u64)>),
 }
 
-/// The device and number of a directory.
+/// Returns the device and inode of a directory.
 fn identity(fd: BorrowedFd<'_>) -> Option<(u64, u64)> {
     directories::own_status(fd).ok().map(|status| (status.device, status.inode))
 }

@@ -1,25 +1,25 @@
-//! A worker's output on its way out.
+//! A worker's output buffer.
 
 use super::sequence::SequenceSlot;
 use super::{Event, Run, Tally};
 use pelton_sys::clock;
 
-/// Bytes that are written at once.
+/// Bytes that trigger a write.
 const FULL: usize = 32 << 10;
-/// How long a line may wait for others, nanoseconds.
+/// Maximum time that output is held, in nanoseconds.
 const PATIENCE_NS: u64 = 20_000_000;
 
 #[derive(Default)]
 pub(super) struct Outlet {
     pub text: Vec<u8>,
     pub errors: Vec<u8>,
-    /// Where it belongs, if that matters.
+    /// The place of the output in the sequence, if order matters.
     pub part: Option<SequenceSlot>,
     flushed_ns: u64,
 }
 
 impl Outlet {
-    /// Writes what should not wait any longer.
+    /// Writes the output if it is due.
     pub fn settle(&mut self, run: &Run<'_>, tally: &mut Tally) {
         if self.text.is_empty() && self.errors.is_empty() {
             return;
@@ -42,7 +42,8 @@ impl Outlet {
         let written = match (&self.part, &run.sequence) {
             (Some(part), Some(sequence)) => {
                 let began = clock::now_ns();
-                // Where tasks queue, the head may be among them, and would never come if all waited for it.
+                // Where tasks queue, the head's task may still be queued: if all workers waited for it, it
+                // would never run.
                 let wait = run.bound.makes_none().then_some(&run.stop);
                 let written = sequence.put(part, &mut self.text, &mut self.errors, wait);
                 if clock::now_ns() > began + 1_000_000 {

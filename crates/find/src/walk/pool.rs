@@ -1,4 +1,4 @@
-//! Tasks that wait for a worker, and workers that wait for a task.
+//! A queue of tasks, and workers waiting for them.
 
 use super::NameStorage;
 use super::bound::Slot;
@@ -7,45 +7,45 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A part of a tree: a directory, and what is left to do in it.
+/// A part of a tree: a directory, and the remaining work in it.
 pub(super) struct Task {
-    /// What is left to do, packed.
+    /// The remaining work, packed.
     pub items: Vec<u8>,
     /// Whether the directory has not been read to its end.
     pub more: bool,
     pub place: NameStorage,
-    /// Its path, with what separates it from names.
+    /// Its path, with a trailing separator.
     pub path: Vec<u8>,
-    /// How much of that is the starting point.
+    /// Length of the part that is the starting point.
     pub start: usize,
-    /// The device of the starting point, if that matters.
+    /// The device of the starting point, if it matters.
     pub device: u64,
-    /// How far below the starting point entries in it are.
+    /// Depth of its entries below the starting point.
     pub depth: u32,
-    /// The directories it is in, itself included, if loops are possible.
+    /// The directory and its ancestors, if loops are possible.
     pub ancestors: Vec<Ancestor>,
-    /// Where its output belongs, if that matters.
+    /// The place of its output in the sequence, if order matters.
     pub part: Option<SequenceSlot>,
-    /// What is given back at its end.
+    /// The slot to return at its end.
     pub slot: Slot,
 }
 
-/// A directory on the way to where one is.
+/// An ancestor of the current directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ancestor {
     pub device: u64,
     pub inode: u64,
-    /// How much of the path is its path.
+    /// Length of its part of the path.
     pub path: usize,
 }
 
 pub(super) struct Pool {
     state: Mutex<State>,
     wake: Condvar,
-    /// Workers that wait, less tasks that wait: who has work gives some away while it is not 0.
+    /// Number of idle workers less number of queued tasks: while it is above 0, busy workers give work away.
     hungry: AtomicUsize,
     waiting: AtomicUsize,
-    /// Output was lost, which is said once.
+    /// Whether a failed write was reported.
     pub lost: AtomicBool,
 }
 
@@ -56,11 +56,11 @@ struct State {
     done: bool,
 }
 
-/// How often a worker looks for a task before it sleeps: about as long as it takes to be woken.
+/// How often a worker polls for a task before it sleeps: about as long as a wake-up takes.
 const LOOKS: u32 = 2_000;
 
 impl Pool {
-    /// With one worker; more may [`join`](Self::join).
+    /// Makes a pool with one worker; more may [`join`](Self::join).
     pub fn new() -> Self {
         Pool {
             state: Mutex::new(State { tasks: VecDeque::new(), workers: 1, idle: 0, done: false }),
@@ -80,17 +80,17 @@ impl Pool {
         self.waiting.store(state.tasks.len(), Ordering::Relaxed);
     }
 
-    /// One more worker, which has not asked for a task yet.
+    /// Adds a worker, which has not asked for a task yet.
     pub fn join(&self) {
         self.lock().workers += 1;
     }
 
-    /// Whether somebody has nothing to do, and will not have.
+    /// Whether an idle worker has no queued task.
     pub fn is_hungry(&self) -> bool {
         self.hungry.load(Ordering::Relaxed) > 0
     }
 
-    /// How many tasks have not begun.
+    /// Returns the number of queued tasks.
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
@@ -106,7 +106,7 @@ impl Pool {
         }
     }
 
-    /// The oldest task, if one waits.
+    /// Returns the oldest task, if one is queued.
     pub fn try_next(&self) -> Option<Task> {
         if self.waiting() == 0 {
             return None;
@@ -117,7 +117,7 @@ impl Pool {
         task
     }
 
-    /// The oldest task, waited for; `None` once all workers wait, or `stop` is set.
+    /// Waits for the oldest task. `None` once all workers wait, or `stop` is set.
     pub fn next(&self, stop: &AtomicBool) -> Option<Task> {
         let mut state = self.lock();
         let mut looked = false;
@@ -159,12 +159,12 @@ impl Pool {
     }
 
     pub fn wake_all(&self) {
-        // Under the lock, so that nobody is between looking at what it waits for and sleeping.
+        // With the lock held, no worker is between checking its condition and sleeping.
         let _state = self.lock();
         self.wake.notify_all();
     }
 
-    /// Drops what waits: nobody will take it.
+    /// Drops queued tasks: no worker will take them.
     pub fn clear(&self) {
         let tasks = std::mem::take(&mut self.lock().tasks);
         drop(tasks);

@@ -1,31 +1,31 @@
-//! Output in order, from several workers.
+//! Merges the output of several workers in order.
 //!
 //! ```text
-//! head ─▶ part ─▶ part ─▶ part        each worker fills one; the head's goes out at once, the others wait
+//! head ─▶ part ─▶ part ─▶ part        each worker fills one; the head is written, the others are held
 //! ```
 //!
-//! A tree's output is a sequence of parts. Who gives work away splits its part: what it keeps comes first. The head is
-//! written as it comes; when it is closed, what the next one holds is written, and so on. So the order is that of one
-//! thread, whoever does what.
+//! A tree's output is a sequence of parts. A worker that gives work away splits its part: the work it keeps
+//! comes first. The head is written as it comes; when it is closed, the next part becomes the head, and so
+//! on. So the order is that of a single thread.
 
 use super::Sink;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that parts behind the head may hold before their workers wait.
+/// Bytes that parts after the head may hold before their workers block.
 const MOST_HELD: usize = 64 << 20;
 
 /// A worker's place in the sequence.
 #[derive(Clone)]
 pub(super) struct SequenceSlot {
     index: usize,
-    /// The search ends before this part.
+    /// Whether the search ends before this part.
     dead: Arc<AtomicBool>,
 }
 
 impl SequenceSlot {
-    /// Whether nobody wants it any more.
+    /// Whether its output is no longer needed.
     pub fn is_dead(&self) -> bool {
         self.dead.load(Ordering::Relaxed)
     }
@@ -44,7 +44,7 @@ struct State {
     head: usize,
     held: usize,
     failed: bool,
-    /// The last part was written.
+    /// Whether the last part was written.
     over: bool,
 }
 
@@ -68,12 +68,12 @@ impl<'r> Sequence<'r> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The only part there is at first.
+    /// Returns the initial part.
     pub fn first(&self) -> SequenceSlot {
         SequenceSlot { index: 0, dead: Arc::clone(&self.lock().parts[0].dead) }
     }
 
-    /// A new part right behind this one.
+    /// Inserts a new part right after this one.
     pub fn split(&self, part: &SequenceSlot) -> SequenceSlot {
         let mut state = self.lock();
         let next = state.parts[part.index].next;
@@ -93,7 +93,8 @@ impl<'r> Sequence<'r> {
         SequenceSlot { index, dead }
     }
 
-    /// Hands in output; who is not the head waits while too much is held, if it `may_wait`, until `stop` is set.
+    /// Writes the output of the head, or holds that of another part. With `wait`, blocks while too much is
+    /// held, until that flag is set.
     pub fn put(
         &self,
         part: &SequenceSlot,
@@ -135,7 +136,7 @@ impl<'r> Sequence<'r> {
         written
     }
 
-    /// Nothing more comes from this part; with `last`, nor from those behind it. True once the last one was written.
+    /// Closes a part; with `last`, drops all parts after it. Returns true once the last part was written.
     pub fn close(&self, part: &SequenceSlot, last: bool) -> io::Result<bool> {
         let mut state = self.lock();
         let slot = &mut state.parts[part.index];
@@ -168,7 +169,7 @@ impl<'r> Sequence<'r> {
         Ok(())
     }
 
-    /// Whether anything was said to standard error.
+    /// Whether anything was written to standard error.
     pub fn failed(&self) -> bool {
         self.lock().failed
     }

@@ -1,42 +1,42 @@
-//! What a worker did, and when.
+//! Counts and events of a worker.
 
 use pelton_sys::clock;
 
-/// One worker's account.
+/// The counts of one worker.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Its number.
+    /// Index of the worker.
     pub worker: usize,
-    /// Tasks it did.
+    /// Tasks done.
     pub tasks: u64,
-    /// Tasks it made for others.
+    /// Tasks made for others.
     pub made: u64,
-    /// Directories it read.
+    /// Directories read.
     pub directories: u64,
-    /// Names it saw.
+    /// Names read.
     pub entries: u64,
-    /// How often it asked for a status.
+    /// Number of stat(2) calls.
     pub statuses: u64,
-    /// Nanoseconds it waited for tasks.
+    /// Nanoseconds waiting for tasks.
     pub waited_ns: u64,
     /// Nanoseconds of CPU time.
     pub cpu_ns: u64,
-    /// What it did when, if that was asked for: nanoseconds since the search began. The first hundred thousand events.
+    /// The first hundred thousand events, if requested, each with nanoseconds since the start of the search.
     pub events: Vec<(u64, Event)>,
 }
 
-/// What happened to a worker.
+/// A change of a worker's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It began a task.
+    /// It starts a task.
     Runs,
-    /// It made a task.
+    /// It makes a task.
     Makes,
-    /// It has nothing to do, and waits.
+    /// It is idle.
     Waits,
-    /// It waits until output in front of its own is written.
+    /// It was blocked until earlier output was written.
     Blocked,
-    /// It ended.
+    /// It ends.
     Ends,
 }
 

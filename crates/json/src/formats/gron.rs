@@ -1,11 +1,11 @@
-//! The lines of gron, an assignment in JavaScript for each value, in the order of the document.
+//! gron's output: a JavaScript assignment for each value, in document order.
 //!
 //! ```text
 //! json = {};
 //! json.menu = {};
 //! json.menu.id = "file";
 //! ```
-//! gron itself sorts its lines, and of a name that an object has twice it keeps the last.
+//! gron itself sorts its lines, and of duplicate names it keeps the last.
 
 use std::io;
 
@@ -17,17 +17,18 @@ use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{PADDING, Raw, Text};
 use unicode_general_category::{GeneralCategory as Category, get_general_category};
 
-/// Strings are read and written anew, so that escapes are those of gron; numbers stay as written.
+/// Prints gron's lines. Strings are decoded and encoded again, so that escapes are gron's; numbers stay as
+/// written.
 pub struct Gron<'a> {
     trail: Trail<JavaScript>,
-    /// Of a string that comes in pieces.
+    /// Decodes a string that comes in pieces.
     decoder: Decoder,
     shows: bool,
     out: Out<'a>,
 }
 
 impl<'a> Gron<'a> {
-    /// Prints there.
+    /// Makes a format that prints to `out`.
     pub fn new(out: Out<'a>) -> Self {
         Gron { trail: Trail::new(), decoder: Decoder::default(), shows: true, out }
     }
@@ -122,7 +123,7 @@ impl Visitor for Gron<'_> {
     }
 }
 
-/// `json.menu[0]["a b"]`
+/// Paths such as `json.menu[0]["a b"]`.
 struct JavaScript;
 
 impl Style for JavaScript {
@@ -145,7 +146,7 @@ impl Style for JavaScript {
 }
 
 impl JavaScript {
-    /// One that may need quotes.
+    /// Appends a name that may need quotes.
     fn rare_key(path: &mut Text, raw: Raw<'_>) {
         let inner = &raw[1..raw.len() - 1];
         let mut text = Vec::new();
@@ -166,23 +167,23 @@ impl JavaScript {
     }
 }
 
-/// Whether gron would write a string as it is written here.
+/// Whether gron would write a string exactly as it is written here.
 #[inline(always)]
 fn is_quoted_alike(raw: Raw<'_>) -> bool {
-    // With what stands behind it: whole vectors are looked at.
+    // Checks whole vectors, so it may look at bytes after the string.
     let (chunks, _) = raw.padded().as_chunks::<PADDING>();
     let chunks = &chunks[..raw.len().div_ceil(PADDING)];
     let telling = |chunk: &[u8; PADDING]| chunk.iter().fold(0, |any, byte| any | is_telling(*byte)) != 0;
     !chunks.iter().any(telling) || is_quoted_alike_by_bytes(&raw)
 }
 
-/// It begins an escape, or it is or may begin a control character or line end that is none of ASCII's first 32.
+/// Whether the byte begins an escape, or may begin a control character or line separator above U+001F.
 #[inline(always)]
 fn is_telling(byte: u8) -> u8 {
     u8::from(byte == b'\\') | u8::from(byte == 0x7f) | u8::from(byte == 0xc2) | u8::from(byte == 0xe2)
 }
 
-/// The same for certain.
+/// As [`is_quoted_alike`], but exact.
 fn is_quoted_alike_by_bytes(raw: &[u8]) -> bool {
     let mut at = 0;
     while let Some(found) = raw[at..].iter().position(|byte| is_telling(*byte) != 0) {
@@ -190,7 +191,7 @@ fn is_quoted_alike_by_bytes(raw: &[u8]) -> bool {
         at += match raw[at..] {
             [b'\\', b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..] => 2,
             [0xc2, 0xa0..=0xff, ..] => 2,
-            // The line ends are E2 80 A8 and E2 80 A9.
+            // The line separators are E2 80 A8 and E2 80 A9.
             [0xe2, second, third, ..] if second != 0x80 || !matches!(third, 0xa8 | 0xa9) => 3,
             _ => return false,
         };
@@ -198,7 +199,7 @@ fn is_quoted_alike_by_bytes(raw: &[u8]) -> bool {
     true
 }
 
-/// Appends what gron writes between quotes.
+/// Appends the text as gron writes it between quotes.
 fn quote(text: &[u8], to: &mut Text) {
     for character in String::from_utf8_lossy(text).chars() {
         match character {
@@ -217,7 +218,7 @@ fn quote(text: &[u8], to: &mut Text) {
     }
 }
 
-/// The words of JavaScript that gron knows, and quotes.
+/// Whether the name is a JavaScript reserved word, which gron quotes.
 fn is_reserved(name: &[u8]) -> bool {
     matches!(
         name,
@@ -260,7 +261,7 @@ fn is_reserved(name: &[u8]) -> bool {
     )
 }
 
-/// Whether gron writes `.name`, which has only bytes of ASCII. Whatever has escapes has not.
+/// Whether gron writes `.name`, for an ASCII name. False for names with escapes.
 #[inline(always)]
 fn is_plain_identifier(name: &[u8]) -> bool {
     const PLAIN: [bool; 256] = {
@@ -276,8 +277,8 @@ fn is_plain_identifier(name: &[u8]) -> bool {
     all && name.first().is_some_and(|first| !first.is_ascii_digit()) && !is_reserved(name)
 }
 
-/// Whether gron writes `.name`: letters (but no title case), `$`, `_`, and behind the first also marks, digits and
-/// connectors.
+/// Whether gron writes `.name`: it starts with a letter (not title case), `$` or `_`; marks, digits and
+/// connectors may follow.
 fn is_identifier(name: &[u8]) -> bool {
     let Ok(mut characters) = std::str::from_utf8(name).map(str::chars) else { return false };
     !is_reserved(name)
@@ -321,7 +322,7 @@ mod tests {
         assert_eq!(String::from_utf8(quoted.bytes().to_vec()), Ok(expected.to_owned()));
     }
 
-    /// A string of random pieces, quoted, of which many are written otherwise by gron, with padding.
+    /// Returns a random quoted string with padding. gron would write many of them differently.
     fn random_string(random: &mut Random) -> Vec<u8> {
         const PIECES: &[&str] = &[
             "a",

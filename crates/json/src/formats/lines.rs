@@ -1,4 +1,4 @@
-//! The format of the two-stage parser in awk: a line for each value, one for each end of a container.
+//! The format of the two-stage awk parser: a line for each value, and a line for the end of each container.
 //!
 //! ```text
 //! @."menu" <=> {
@@ -14,7 +14,7 @@ use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{Raw, Text};
 
-/// Names, strings and numbers as written.
+/// Prints names, strings and numbers as written.
 pub struct Lines<'a> {
     trail: Trail<Written>,
     shows: bool,
@@ -22,7 +22,7 @@ pub struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Prints there.
+    /// Makes a format that prints to `out`.
     pub fn new(out: Out<'a>) -> Self {
         Lines { trail: Trail::new(), shows: true, out }
     }

@@ -1,8 +1,8 @@
-//! Only those lines of [`Lines`](super::Lines) in which a text stands.
+//! The lines of [`Lines`](super::Lines) that contain a given text.
 //!
-//! A line is a path, a few bytes between, and a value. Where the text holds none of the bytes that may stand between, it can
-//! only stand in a path or in a value: of a path, that is known when its last name comes, and no line is made for a value
-//! without it. Otherwise lines are made, looked at, and taken back.
+//! A line is a path, a separator and a value. If the text contains no separator byte, it can only occur in a
+//! path or in a value. Whether the path contains it is known when its last name arrives, and no line is made
+//! for a value without it. Otherwise each line is made, searched, and removed if it does not match.
 
 use std::io;
 
@@ -14,31 +14,31 @@ use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{PADDING, Raw, Text};
 
-/// Lines with a text in them. Of one whose value is too long to be held, that is not judged: it is printed.
+/// Prints matching lines. A line whose value is too long for the window is printed unsearched.
 pub struct Matching<'a> {
     trail: Trail<Written>,
     wanted: Wanted,
-    /// The current path holds the text.
+    /// Whether the current path contains the text.
     found: bool,
-    /// For each open container: whether its path does, and how long that is.
+    /// For each open container: whether its path contains the text, and the length of the path.
     levels: Vec<(bool, usize)>,
     out: Out<'a>,
 }
 
 impl<'a> Matching<'a> {
-    /// Prints lines with `text` there.
+    /// Makes a format that prints lines with `text` to `out`.
     pub fn new(text: &[u8], out: Out<'a>) -> Self {
         Matching { trail: Trail::new(), wanted: Wanted::new(text), found: false, levels: Vec::new(), out }
     }
 
-    /// The path has a new last step.
+    /// Updates `found` after the path has got a new last step.
     #[inline(always)]
     fn step(&mut self, may_hold: bool) {
         let (found, length) = self.levels.last().copied().unwrap_or_default();
         self.found = found || (may_hold && self.ends_in(length));
     }
 
-    /// Whether the text stands in the path, its last byte behind the first `length`.
+    /// Whether the path contains the text, ending after its first `length` bytes.
     fn ends_in(&self, length: usize) -> bool {
         let from = (length + 1).saturating_sub(self.wanted.finder.needle().len());
         self.wanted.is_in(&self.trail.path().bytes()[from..])
@@ -54,7 +54,7 @@ impl<'a> Matching<'a> {
         self.keep_from(start);
     }
 
-    /// Takes the line back that begins there, if it is not wanted.
+    /// Removes the line that begins at `start`, if it does not match.
     fn keep_from(&mut self, start: usize) {
         let text = self.out.text();
         if !self.found && !self.wanted.is_in(&text.bytes()[start..]) {
@@ -141,20 +141,20 @@ impl Visitor for Matching<'_> {
     }
 }
 
-/// The text, and where it may stand.
+/// The text to search for, and where it can occur.
 struct Wanted {
     finder: Finder<'static>,
-    /// The least common of its bytes.
+    /// Its rarest byte.
     rare: u8,
-    /// It stands in a path or in a value, not across their border; and in a path not across that of names.
+    /// Whether it cannot span a path and a value, nor two names of a path.
     only_inside: bool,
-    /// A number in a path may be part of it.
+    /// Whether it may occur in an array index.
     may_be_a_number: bool,
 }
 
-/// What stands around names and values.
+/// Separators of names and values.
 const BETWEEN: &[u8] = b"@.: <=>{}[]\n";
-/// Bytes in the order in which they are common in names and texts. All others are rare.
+/// Bytes of names and texts, the most common first. All others are rare.
 const COMMON: &[u8] = b"\" eatoinsrlhdcumpfgybw_v/-.,0123456789kxjqz:";
 
 impl Wanted {
@@ -173,7 +173,8 @@ impl Wanted {
         self.finder.find(text).is_some()
     }
 
-    /// Whether its rarest byte stands there, or in the padding behind. Most names are short: whole vectors are compared.
+    /// Whether `raw` or the padding after it contains the rarest byte. Most names are short: whole vectors
+    /// are compared.
     #[inline(always)]
     fn may_be_in(&self, raw: Raw<'_>) -> bool {
         let (chunks, _) = raw.padded().as_chunks::<PADDING>();
@@ -204,7 +205,7 @@ mod tests {
         r#"[0,1,2,3,4,5,6,7,8,9,10,11,12,13,{"e":[0,[1.5,-1,"é]"]],"ee":"{[","nul":null,"n":"\n"}]"#,
     ];
 
-    /// Every part of every line that could be asked for, and some that do not occur.
+    /// Tries every substring of every line, and some texts that do not occur.
     #[test]
     fn the_lines_with_a_text_are_those_of_lines_that_have_it() {
         for document in DOCUMENTS {

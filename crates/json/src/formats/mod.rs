@@ -1,4 +1,4 @@
-//! What is printed of each value, one format per file.
+//! Output formats, one per file.
 
 mod gron;
 mod lines;

@@ -1,4 +1,4 @@
-//! A line for each record, made of what some paths lead to in it: columns, or a text with places for them.
+//! A line for each record, made of the values that paths select in it: columns, or a text with placeholders.
 
 use std::io;
 
@@ -11,25 +11,26 @@ use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{Raw, Text};
 
-/// What is printed of a record, in order.
+/// A part of the line that is printed for a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputField {
-    /// This text.
+    /// Literal text.
     Text(Vec<u8>),
-    /// What the path with this number leads to.
+    /// The value that the path with this number selects.
     Field(usize),
 }
 
-/// How a field is shown.
+/// How a field is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// Strings as they are meant; objects and arrays as JSON.
+    /// Strings decoded; objects and arrays as JSON.
     Plain,
-    /// The same with `\t`, `\n`, `\r` and `\\` for what would end a column or a line, as `@tsv` of jq; null is nothing.
+    /// As `Plain`, with `\t`, `\n`, `\r` and `\\` escaped as in `@tsv` of jq; null is empty.
     Columns,
 }
 
-/// Of a path that leads to several values the last counts; a field that is not there is empty.
+/// Prints one line per record. If a path selects several values, the last one is printed; a missing field is
+/// empty.
 pub struct Records<'a> {
     trail: Trail<Written>,
     collector: Collector,
@@ -42,7 +43,7 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Prints `parts` of each record, with the fields that `paths` lead to.
+    /// Makes a format that prints `parts` of each record, with the fields that `paths` select.
     pub fn new(out: Out<'a>, paths: Paths, count: usize, parts: Vec<OutputField>, shown: Shown) -> Self {
         let fields = vec![Vec::new(); count];
         let collector = Collector::new(paths);
@@ -88,7 +89,7 @@ impl<'a> Records<'a> {
         self.out.relieve();
     }
 
-    /// The record's own value comes, unless it was announced.
+    /// Begins the record's value, unless it has begun.
     fn begin(&mut self) {
         if std::mem::take(&mut self.begins) {
             self.collector.begin();

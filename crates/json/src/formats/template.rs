@@ -1,5 +1,5 @@
-//! A text of one's own for each value, and for the beginning and the end of each container: the callbacks of the two-stage
-//! parser.
+//! A user-defined text for each value and for the beginning and end of each container: the callbacks of the
+//! two-stage parser.
 
 use std::io;
 
@@ -14,28 +14,28 @@ use pelton_sys::padded::{Raw, Text};
 /// A part of a template.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
-    /// This text.
+    /// Literal text.
     Text(Vec<u8>),
     /// `{path}`: `@."menu".0`
     Path,
     /// `{key}`: the name or number of the last step, without quotes.
     Key,
-    /// `{value}`: as written; of a container its bracket.
+    /// `{value}`: as written; for a container, its bracket.
     Value,
-    /// `{text}`: the same, but strings as they are meant.
+    /// `{text}`: the same, but strings decoded.
     Meaning,
     /// `{type}`: object, array, string, number, boolean or null.
     Type,
-    /// `{depth}`: how many containers are around it.
+    /// `{depth}`: the number of enclosing containers.
     Depth,
-    /// `{.name}`: what the path leads to in a record.
+    /// `{.name}`: the value that the path selects in a record.
     Field(Vec<PathStep>),
 }
 
-/// Reads a template: places in braces, `{{` and `}}` for braces, `\n`, `\t` and `\\`.
+/// Parses a template: placeholders in braces, `{{` and `}}` for braces, `\n`, `\t` and `\\`.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// A syntax error and its position.
 pub fn parse_template(text: &str) -> Result<Vec<Piece>, PathError> {
     let mut pieces = Vec::new();
     let mut plain = String::new();
@@ -49,7 +49,7 @@ pub fn parse_template(text: &str) -> Result<Vec<Piece>, PathError> {
             rest = &rest[2..];
         } else if first == '{' {
             let Some(end) = rest.find('}') else {
-                return fails("this brace is never closed; `{{` is one".into());
+                return fails("unclosed `{`: write `{{` for a literal brace".into());
             };
             if !plain.is_empty() {
                 pieces.push(Piece::Text(std::mem::take(&mut plain).into_bytes()));
@@ -60,7 +60,7 @@ pub fn parse_template(text: &str) -> Result<Vec<Piece>, PathError> {
             })?);
             rest = &rest[end + 1..];
         } else if first == '}' {
-            return fails("a brace alone: `}}` is one".into());
+            return fails("unmatched `}`: write `}}` for a literal brace".into());
         } else {
             plain.push(first);
             rest = &rest[first.len_utf8()..];
@@ -85,21 +85,22 @@ fn place(name: &str) -> Result<Piece, Option<PathError>> {
     })
 }
 
-/// Prints templates; strings of any length are held until their end.
+/// Prints templates. A string of any length is held in memory until its end.
 pub struct Template<'a> {
     trail: Trail<Written>,
     value: Vec<Piece>,
     open: Vec<Piece>,
     close: Vec<Piece>,
     depth: usize,
-    /// A string that comes in pieces.
+    /// A string that is reported in pieces.
     long: Vec<u8>,
     shows: bool,
     out: Out<'a>,
 }
 
 impl<'a> Template<'a> {
-    /// For values, for the beginnings of containers, and for their ends. [`Piece::Field`] prints nothing here.
+    /// Makes a format from the templates for values, container beginnings and container ends.
+    /// [`Piece::Field`] prints nothing here.
     pub fn new(out: Out<'a>, value: Vec<Piece>, open: Vec<Piece>, close: Vec<Piece>) -> Self {
         Template { trail: Trail::new(), value, open, close, depth: 0, long: Vec::new(), shows: true, out }
     }
@@ -141,11 +142,11 @@ impl<'a> Template<'a> {
     }
 }
 
-/// The last step of a path as it is written, without its quotes.
+/// Returns the last step of a path as written, without quotes.
 fn last_step(path: &[u8]) -> &[u8] {
     match path {
         [start @ .., b'"'] => {
-            // Back to the quote that no backslash escapes and that stands behind a point.
+            // Finds the opening quote: unescaped, and after a point.
             let mut quote = start.len();
             while quote > 1
                 && !(start[quote - 1] == b'"' && start[quote - 2] == b'.' && !escaped(start, quote - 1))

@@ -1,4 +1,4 @@
-//! The format of the first of two stages: a token a line.
+//! The format of the first of the two stages: one token per line.
 
 use std::io;
 
@@ -8,17 +8,17 @@ use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{Raw, Text};
 
-/// Tokens as written.
+/// Prints tokens as written.
 pub struct Tokens<'a> {
     trail: Trail<Written>,
-    /// Whether the container that is open holds something already.
+    /// Whether the open container is not empty.
     begun: bool,
     shows: bool,
     out: Out<'a>,
 }
 
 impl<'a> Tokens<'a> {
-    /// Prints there.
+    /// Makes a format that prints to `out`.
     pub fn new(out: Out<'a>) -> Self {
         Tokens { trail: Trail::new(), begun: false, shows: true, out }
     }

@@ -1,4 +1,4 @@
-//! Values alone, one a line, without blanks.
+//! Values alone, one per line, without whitespace.
 
 use std::io;
 
@@ -10,22 +10,22 @@ use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{Raw, Text};
 
-/// Strings and numbers as written; strings that stand alone can be shown as they are meant.
+/// Prints strings and numbers as written; top-level strings can be printed decoded.
 pub struct Values<'a> {
     trail: Trail<Written>,
     compact: Compact,
     out: Out<'a>,
     shows: bool,
-    /// Containers that are open and shown.
+    /// Number of open containers that are printed.
     depth: usize,
-    /// Strings that stand alone are shown without quotes and escapes.
+    /// Whether top-level strings are printed without quotes and escapes.
     raw: bool,
     decoder: Decoder,
-    /// A value that may hold others that are wanted as well: they follow it.
+    /// A value that may contain other selected values: they are printed after it.
     held: Option<Family>,
 }
 
-/// A value, and where in it others lie.
+/// A value, and the ranges of the selected values within it.
 #[derive(Default)]
 struct Family {
     text: Text,
@@ -34,7 +34,7 @@ struct Family {
 }
 
 impl<'a> Values<'a> {
-    /// Prints there; `nests` says that a wanted value may hold another one.
+    /// Makes a format that prints to `out`. `nests`: a selected value may contain another one.
     pub fn new(out: Out<'a>, raw: bool, nests: bool) -> Self {
         Values {
             trail: Trail::new(),
@@ -57,7 +57,7 @@ impl<'a> Values<'a> {
         (&mut self.compact, text)
     }
 
-    /// Prints what was held.
+    /// Prints the held value and the selected values within it.
     fn release(&mut self) {
         let Some(family) = &mut self.held else { return };
         let whole = (0, family.text.len());

@@ -1,30 +1,30 @@
-//! Several paths as one automaton: a trie whose nodes are bits, so that a set of nodes is a number.
+//! Several paths as one automaton: a trie with one bit per node, so that a set of nodes is a number.
 
 use super::condition::Condition;
 use super::parse::PathStep;
 use crate::skim::Names;
 
-/// A set of nodes: where the value that is being read stands on the paths.
+/// A set of nodes: the states of the current value.
 pub type States = u128;
 
-/// How many nodes there can be.
+/// Maximum number of nodes.
 const MOST: usize = States::BITS as usize;
 
 /// The automaton.
 #[derive(Clone, Debug)]
 pub struct Paths {
     nodes: Vec<Node>,
-    /// Where a document stands.
+    /// The states of a document.
     root: States,
     /// The nodes at which a path ends.
     ends: States,
-    /// Those that lead to members.
+    /// The nodes with steps to members.
     into_objects: States,
-    /// Those that lead to elements.
+    /// The nodes with steps to elements.
     into_arrays: States,
-    /// A value that is wanted may hold another one that is.
+    /// Whether a selected value may contain another one.
     nests: bool,
-    /// Some step has a condition.
+    /// Whether any step has a condition.
     conditions: bool,
 }
 
@@ -33,22 +33,22 @@ struct Node {
     steps: Vec<(PathStep, usize)>,
     /// The numbers of the paths that end here.
     ends: Vec<usize>,
-    /// What is inside stands here as well.
+    /// Whether it also matches everything below: the node of a `..`.
     deep: bool,
-    /// The same for each kind of step, with the nodes that are then reached.
+    /// The steps by kind, with the states that each reaches.
     keys: Vec<(Vec<u8>, States)>,
     any: States,
     slices: Vec<(u64, u64, States)>,
     conditions: Vec<(Condition, States)>,
-    /// The names of its members that are wanted, if they say all.
+    /// The names of the selected members, if only names decide.
     names: Option<Names>,
 }
 
 impl Paths {
-    /// Compiles them.
+    /// Compiles the paths.
     ///
     /// # Errors
-    /// If they have too many steps together.
+    /// If the paths have too many steps in total.
     pub fn new(paths: &[Vec<PathStep>]) -> Result<Self, String> {
         let mut nodes = vec![Node::default()];
         for (number, path) in paths.iter().enumerate() {
@@ -81,7 +81,7 @@ impl Paths {
         Ok(compiled)
     }
 
-    /// The node, and those behind its `..`.
+    /// Returns the states that include the node and the nodes of `..` steps after it.
     fn reached(&self, at: usize) -> States {
         let deep = self.nodes[at].steps.iter().filter(|(step, _)| *step == PathStep::Deep);
         deep.fold(1 << at, |states, (_, next)| states | self.reached(*next))
@@ -113,47 +113,47 @@ impl Paths {
         self.nodes[at] = node;
     }
 
-    /// Where a document stands.
+    /// Returns the states of a document.
     pub fn root(&self) -> States {
         self.root
     }
 
-    /// Whether a value that stands there is wanted.
+    /// Whether a value with these states is selected.
     #[inline(always)]
     pub fn wants(&self, states: States) -> bool {
         states & self.ends != 0
     }
 
-    /// Whether one that is wanted may hold another one.
+    /// Whether a selected value may contain another one.
     pub fn nests(&self) -> bool {
         self.nests
     }
 
-    /// The numbers of the paths that end there.
+    /// Returns the numbers of the paths that end in these states.
     pub fn ending(&self, states: States) -> impl Iterator<Item = usize> {
         bits(states & self.ends).flat_map(|at| self.nodes[at].ends.iter().copied())
     }
 
-    /// Whether members of an object that stands there can be wanted.
+    /// Whether an object with these states can have selected members.
     #[inline(always)]
     pub fn enters_objects(&self, states: States) -> bool {
         states & self.into_objects != 0
     }
 
-    /// The names of the members of such an object that can be wanted, if that depends on nothing else.
+    /// Returns the names of the selectable members of such an object, if only names decide.
     pub(crate) fn names(&self, states: States) -> Option<&Names> {
         let mut nodes = bits(states & self.into_objects);
         let (only, more) = (nodes.next()?, nodes.next());
         self.nodes[only].names.as_ref().filter(|_| more.is_none())
     }
 
-    /// The same for elements of an array.
+    /// Whether an array with these states can have selected elements.
     #[inline(always)]
     pub fn enters_arrays(&self, states: States) -> bool {
         states & self.into_arrays != 0
     }
 
-    /// Where the member with this name stands, without what conditions would add.
+    /// Returns the states of the member with this name, without the effect of conditions.
     #[inline(always)]
     pub fn member(&self, states: States, name: &[u8]) -> States {
         let mut reached = 0;
@@ -169,7 +169,7 @@ impl Paths {
         reached
     }
 
-    /// Where the element with this number stands, likewise.
+    /// Returns the states of the element with this index, without the effect of conditions.
     #[inline(always)]
     pub fn element(&self, states: States, index: u64) -> States {
         let mut reached = 0;
@@ -191,13 +191,13 @@ impl Paths {
         self.conditions
     }
 
-    /// Whether what is inside of a value that stands there must be judged.
+    /// Whether conditions apply to the members or elements of a value with these states.
     #[inline(always)]
     pub fn has_conditions(&self, states: States) -> bool {
         bits(states).any(|at| !self.nodes[at].conditions.is_empty())
     }
 
-    /// Where a member or element of a value that stands there stands by the conditions that hold for it.
+    /// Returns the states that a member or element gets from the conditions of its parent's `states`.
     pub fn judged(&self, states: States, padded: &[u8]) -> States {
         let conditions = bits(states).flat_map(|at| &self.nodes[at].conditions);
         conditions.fold(

@@ -1,4 +1,4 @@
-//! What a value must have or be: `[?price < 10]`.
+//! Conditions on values: `[?price < 10]`.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use crate::machine::{Machine, Rules};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::Raw;
 
-/// How two values are compared.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// `==`
@@ -29,11 +29,12 @@ pub enum Comparison {
     AtLeast,
 }
 
-/// A path, and what its value is compared with: a string behind a quote, or a number or word as written.
+/// A path, and the comparison with its operand: a string after a quote, or a number or word as written.
 pub(super) type Test = (Vec<PathStep>, Option<(Comparison, Vec<u8>)>);
 
-/// Tests that must all hold. A test holds if it does for one of the values that its path leads to; numbers are ordered as
-/// double-precision numbers are, strings by their characters; values of different kinds are unequal and in no order.
+/// Tests that must all hold. A test holds if one of the values that its path selects passes it. Numbers
+/// compare as double-precision numbers, strings by characters. Values of different kinds are unequal and
+/// unordered.
 #[derive(Clone, Debug)]
 pub struct Condition {
     tests: Vec<Option<(Comparison, Vec<u8>)>>,
@@ -54,7 +55,7 @@ impl Condition {
         Ok(Condition { tests: tests.iter().map(|(_, test)| test.clone()).collect(), texts: tests, paths })
     }
 
-    /// Whether it holds for the value that `padded` is, a text with padding.
+    /// Whether the condition holds for the value `padded`, a text with padding.
     pub(crate) fn holds(&self, padded: &[u8]) -> bool {
         let mut found = vec![false; self.tests.len()];
         let mut finder =
@@ -65,7 +66,7 @@ impl Condition {
     }
 }
 
-/// Tries the tests on what their paths lead to.
+/// Evaluates the tests on the values that their paths select.
 struct Finder<'a> {
     collector: Collector,
     tests: &'a [Option<(Comparison, Vec<u8>)>],

@@ -1,4 +1,4 @@
-//! Which values are wanted: paths, compiled together into one automaton that is asked as each name arrives.
+//! Selects values by paths, compiled together into one automaton.
 
 mod compile;
 mod condition;

@@ -1,4 +1,4 @@
-//! Paths as text, in the words that jq and JSONPath have in common.
+//! Parses paths, in the syntax that jq and JSONPath share.
 //!
 //! | text | meaning |
 //! | --- | --- |
@@ -7,7 +7,7 @@
 //! | `.*`, `[]`, `[*]` | every member and every element |
 //! | `[3]`, `[2:5]`, `[:5]`, `[2:]` | elements by number, from 0; the end is not included |
 //! | `..name`, `..[0]`, `..*` | the same at any level |
-//! | `[?name]`, `[?a.b == 1]` | the members and elements that have it, or for which that holds |
+//! | `[?name]`, `[?a.b == 1]` | the members and elements that have it, or for which the comparison holds |
 
 use std::fmt;
 
@@ -21,20 +21,20 @@ pub enum PathStep {
     Key(Vec<u8>),
     /// To every member and element.
     Any,
-    /// To the elements from one number to before another.
+    /// To the elements from the first number up to, but not including, the second.
     Slice(u64, u64),
     /// To the value itself and everything in it.
     Deep,
-    /// To every member and element for which it holds.
+    /// To every member and element for which the condition holds.
     If(Condition),
 }
 
-/// Why a text is no path.
+/// A syntax error in a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathError {
-    /// The byte.
+    /// Byte offset.
     pub at: usize,
-    /// What is wrong.
+    /// The error in words.
     pub reason: String,
 }
 
@@ -44,10 +44,10 @@ impl fmt::Display for PathError {
     }
 }
 
-/// Reads a path.
+/// Parses a path.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// A syntax error and its position.
 pub fn parse(text: &str) -> Result<Vec<PathStep>, PathError> {
     let mut reader = Reader { text, at: 0 };
     let steps = reader.path(false)?;
@@ -57,10 +57,10 @@ pub fn parse(text: &str) -> Result<Vec<PathStep>, PathError> {
     Ok(steps)
 }
 
-/// Reads paths with commas between them.
+/// Parses paths separated by commas.
 ///
 /// # Errors
-/// What is wrong with one of them, and where.
+/// A syntax error in one of them, and its position.
 pub fn parse_list(text: &str) -> Result<Vec<Vec<PathStep>>, PathError> {
     let mut reader = Reader { text, at: 0 };
     let mut paths = Vec::new();
@@ -91,7 +91,7 @@ impl Reader<'_> {
         Err(PathError { at: self.at, reason: reason.to_owned() })
     }
 
-    /// Goes behind `token`, if it comes next.
+    /// Consumes `token`, if it comes next.
     fn take(&mut self, token: &str) -> bool {
         let there = self.rest().starts_with(token);
         self.at += if there { token.len() } else { 0 };
@@ -102,7 +102,7 @@ impl Reader<'_> {
         while self.take(" ") {}
     }
 
-    /// Steps, as far as they go; in a condition a first name needs no point.
+    /// Parses as many steps as there are. In a condition the first name needs no point.
     fn path(&mut self, bare: bool) -> Result<Vec<PathStep>, PathError> {
         let mut steps = Vec::new();
         let rooted = self.take("$") || bare && self.take("@");
@@ -121,7 +121,7 @@ impl Reader<'_> {
                     break;
                 }
             } else if self.take(".") {
-                // `.` alone is the whole, `.[` a bracket.
+                // `.` alone is the whole document; in `.[` the point is redundant.
                 if steps.is_empty() && !self.rest().starts_with(|c| begins_name(c) || c == '/')
                     || self.rest().starts_with('[')
                 {
@@ -137,7 +137,7 @@ impl Reader<'_> {
         Ok(steps)
     }
 
-    /// What stands behind a point.
+    /// Parses what follows a point.
     fn name(&mut self) -> Result<PathStep, PathError> {
         if self.take("*") {
             return Ok(PathStep::Any);
@@ -154,7 +154,7 @@ impl Reader<'_> {
         Ok(PathStep::Key(name))
     }
 
-    /// A name in quotes of either kind, with the escapes of JSON.
+    /// Parses a quoted name, in either kind of quotes, with JSON escapes.
     fn quoted(&mut self) -> Result<Vec<u8>, PathError> {
         let bytes = self.rest().as_bytes();
         let quote = bytes[0];
@@ -175,7 +175,7 @@ impl Reader<'_> {
         Ok(name)
     }
 
-    /// What stands in brackets, and the closing one.
+    /// Parses a bracketed step, after its opening bracket.
     fn bracket(&mut self) -> Result<PathStep, PathError> {
         self.blanks();
         let step = if self.take("*") || self.rest().starts_with(']') {
@@ -233,7 +233,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `name`, `a.b == 1`, `(@.x > 2 && @.y)`
+    /// Parses a condition such as `name`, `a.b == 1`, `(@.x > 2 && @.y)`.
     fn condition(&mut self) -> Result<Condition, PathError> {
         self.blanks();
         let parenthesis = self.take("(");
@@ -273,7 +273,7 @@ impl Reader<'_> {
         Condition::new(tests).map_err(|reason| PathError { at: self.at, reason })
     }
 
-    /// A value of JSON that has no brackets, as it will be compared: strings decoded, behind a quote.
+    /// Parses a JSON scalar in the form that comparisons use: strings decoded, after a quote.
     fn literal(&mut self) -> Result<Vec<u8>, PathError> {
         self.blanks();
         if self.rest().starts_with(['"', '\'']) {

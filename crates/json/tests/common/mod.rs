@@ -1,4 +1,4 @@
-//! What several tests need.
+//! Helpers that several tests share.
 #![allow(dead_code)]
 
 use pelton_json::formats::{Gron, Lines, Tokens, Values};
@@ -7,7 +7,7 @@ use pelton_json::{Failure, Fault, Out, Rules, Selected, SyntaxError, Visitor};
 pub use pelton_testkit::Random;
 use std::io::Read;
 
-/// A reader that gives a few bytes at once.
+/// A reader that returns a few bytes at a time.
 pub struct Trickle<'a>(pub &'a [u8], pub usize);
 
 impl Read for Trickle<'_> {
@@ -20,7 +20,7 @@ impl Read for Trickle<'_> {
     }
 }
 
-/// What was printed, and the error.
+/// The output, and the error.
 pub type Printed = (Vec<u8>, Option<SyntaxError>);
 
 /// Reads `text`.
@@ -45,7 +45,7 @@ pub fn lines(text: &[u8], rules: Rules, window: usize, read: usize) -> Printed {
     (bytes, error)
 }
 
-/// Reads `text` for a name that stands nowhere.
+/// Reads `text` with a path that selects nothing.
 pub fn skipped(text: &[u8], rules: Rules, window: usize, read: usize) -> Option<SyntaxError> {
     let paths = Paths::new(&[parse(".nowhere").expect("a path")]).expect("one path");
     let mut bytes = Vec::new();
@@ -70,7 +70,7 @@ pub fn gron(text: &[u8]) -> String {
     String::from_utf8(bytes).expect("UTF-8")
 }
 
-/// Whether `text` is one document.
+/// Whether `text` is exactly one document.
 pub fn judge(text: &[u8]) -> Result<(), Fault> {
     let rules = Rules { single: true, ..Rules::default() };
     lines(text, rules, 1 << 16, 1 << 16).1.map_or(Ok(()), |error| Err(error.fault))

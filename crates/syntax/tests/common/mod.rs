@@ -1,6 +1,6 @@
-//! A compact rendering of the tree, one line per text, and small tools that the tests share.
+//! A compact rendering of the tree, one line per text, and helpers that the tests share.
 //!
-//! Words: bare text as it is, `'quoted'`, `$name` (`"$name"` when quoted), `~`, `*`, `?`, `<Reason>` when opaque.
+//! Words: bare text as it is, `'quoted'`, `$name` (`"$name"` when quoted), `~`, `*`, `?`; opaque: `<Reason>`.
 //! Simple commands: `name=value` then `[word word]` then redirections. Compounds: `{Kind}`; functions: `f()`.
 #![allow(dead_code)]
 

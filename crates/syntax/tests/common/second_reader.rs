@@ -1,8 +1,8 @@
-//! A second opinion: the parser crate shuck reads the same text, and should see the same commands.
+//! A second opinion: the parser crate shuck reads the same text, and should find the same commands.
 //!
-//! The two readers were written independently, so a text that one of them misreads is unlikely to be misread the same
-//! way by the other. shuck is lenient where pelton is strict; compared is whether both cut the text into the same
-//! stages with the same words between the same operators. Where they differ, bash decides.
+//! The two parsers were written independently, so they are unlikely to misread a text in the same way. shuck
+//! is lenient where pelton is strict; the comparison is whether both split the text into the same stages with
+//! the same words between the same operators. Where they differ, bash decides.
 
 use pelton_syntax::{Command, Connector, Dialect, Pipeline, Script};
 use shuck_ast as theirs;
@@ -41,7 +41,7 @@ pub fn agrees(text: &str, dialect: Dialect, script: &Script) -> bool {
     seen == our_marks(script)
 }
 
-/// To shuck, a line continuation at either end belongs to the word.
+/// Shrinks a word: shuck includes a line continuation at either end.
 fn without_continuations(text: &str, (mut start, mut end): (usize, usize)) -> (usize, usize) {
     while text.get(start..end).is_some_and(|word| word.starts_with("\\\n")) {
         start += 2;
@@ -69,7 +69,7 @@ fn our_pipeline(pipeline: &Pipeline, marks: &mut Vec<Mark>) {
     let last = pipeline.stages.len().saturating_sub(1);
     for (i, stage) in pipeline.stages.iter().enumerate() {
         marks.push(match &stage.command {
-            // shuck gives the name of some builtins no span, so that arguments are compared.
+            // shuck gives the names of some builtins no span, so only arguments are compared.
             Command::Simple(simple) => {
                 Mark::Words(simple.words.iter().skip(1).map(|w| (w.span.start, w.span.end)).collect())
             }

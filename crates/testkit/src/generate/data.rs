@@ -1,11 +1,11 @@
-//! Contents of files, as the text of a recipe.
+//! Random file contents, as recipes.
 
 use std::fmt;
 
 use crate::Recipe;
 use crate::random::Random;
 
-/// Some bytes: a recipe as it is written in TOML.
+/// Some bytes, as a recipe in TOML.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data {
     kind: Kind,
@@ -15,13 +15,13 @@ pub struct Data {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     Literal(Vec<u8>),
-    /// `{ lines = N, seed = M }` and its like.
+    /// `{ lines = N, seed = M }` and similar recipes.
     Counted(&'static str, usize, u64),
     Repeat(String, usize),
     Concat(Vec<Data>),
 }
 
-/// What a file of few bytes may say.
+/// Contents of small files.
 const SMALL: &[&[u8]] = &[
     b"",
     b"\n",
@@ -49,7 +49,7 @@ const SORTED: &[&[u8]] = &[
     b"1\n10\n100\n101\n2\n20\n3\n",
 ];
 
-/// Pieces of repeated lines.
+/// Lines to repeat.
 const PIECES: &[&str] = &[
     "the same line\n",
     "a\nb\n",
@@ -69,7 +69,7 @@ const PIECES: &[&str] = &[
 ];
 
 impl Data {
-    /// Anything from nothing to 300 KB.
+    /// Returns 0 to 300 KB of any kind.
     pub(super) fn random(random: &mut Random) -> Self {
         let final_newline = random.below(4) > 0;
         let kind = match random.below(10) {
@@ -81,7 +81,7 @@ impl Data {
     }
 
     fn piece(random: &mut Random) -> Self {
-        // Few are larger than a pipe: tiny blocks show what happens at borders, and cost less.
+        // Few are larger than a pipe: tiny blocks reveal errors at block boundaries, and cost less.
         let bytes = [60, 60, 600, 3_000, 3_000, 3_000, 70_000, 100_000][random.below(8)];
         let seed = 1 + random.below(100) as u64;
         let kind = match random.below(7) {
@@ -97,7 +97,7 @@ impl Data {
         Data { kind, final_newline: true }
     }
 
-    /// Lines that may be in order; few that are equal, since join makes pairs of all.
+    /// Returns lines that may be sorted; few are equal, since join outputs all pairs of equal lines.
     pub(super) fn sorted(random: &mut Random) -> Self {
         let kind = match random.below(3) {
             0 => Kind::Repeat("a\n".into(), 1 + random.below(20)),
@@ -111,7 +111,7 @@ impl Data {
         Some(Recipe::try_from(table["it"].clone()).ok()?.make())
     }
 
-    /// Smaller data of the same kind; small data as they are, with parts left out.
+    /// Returns smaller data of the same kind; for small data, the bytes with parts left out.
     pub(super) fn shrunk(&self) -> Vec<Data> {
         let like = |kind| Data { kind, final_newline: self.final_newline };
         match &self.kind {
@@ -145,14 +145,14 @@ impl Data {
     }
 }
 
-/// Smaller counts: by large steps first.
+/// Returns smaller counts, by large steps first.
 fn fewer(count: usize) -> impl Iterator<Item = usize> {
     [0, count / 2, count - count / 4, count - count / 16, count.saturating_sub(1)]
         .into_iter()
         .filter(move |fewer| *fewer < count)
 }
 
-/// The bytes without a half, a quarter, … of them; single bytes only of few.
+/// Returns the bytes without one half, one quarter, …; without single bytes only if there are few.
 fn parts(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut left = Vec::new();
     let mut size = bytes.len();
@@ -184,7 +184,7 @@ impl fmt::Display for Data {
     }
 }
 
-/// As a recipe's `bytes` are written, between single quotes.
+/// Escapes the bytes for a recipe's `bytes`, between single quotes.
 fn escaped(bytes: &[u8]) -> String {
     let show = |byte: &u8| match byte {
         b'\n' => "\\n".into(),

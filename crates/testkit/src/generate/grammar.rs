@@ -1,7 +1,7 @@
-//! What stands for the letters in the grammars of tools, and commands without a row.
+//! The placeholders in the grammars of tools, and commands without a row.
 //!
-//! In templates `@` and a letter stand for a value: `@n` and `@p` small numbers (`@p` never 0), `@N` any, `@f` a file,
-//! the others as in [`values`].
+//! In templates `@` and a letter stand for a value: `@n` and `@p` for small numbers (`@p` is never 0), `@N`
+//! for any number, `@f` for a file, other letters for one of [`values`].
 
 use pelton_commands::{TOOLS, Tool};
 
@@ -10,8 +10,8 @@ pub(super) fn tools() -> Vec<&'static Tool> {
     TOOLS.iter().copied().filter(|tool| tool.has_kernel()).collect()
 }
 
-/// Without a kernel, or only for a shell. Not `head -n 1; cat`: how much head takes from a pipe at once is how much
-/// happens to be in it.
+/// Commands without a kernel, or only for a shell. Not `head -n 1; cat`: how much head takes from a pipe
+/// depends on how much is in it.
 pub(super) const FOREIGN: &[&str] = &[
     "awk '{print $1}'",
     "awk '{print NF, $0}'",
@@ -43,7 +43,7 @@ pub(super) const FOREIGN: &[&str] = &[
     "iconv -f latin1 -t utf8",
 ];
 
-/// What a letter stands for.
+/// Returns the values of a placeholder.
 pub(super) fn values(letter: char) -> Option<&'static [&'static str]> {
     Some(match letter {
         // A delimiter.

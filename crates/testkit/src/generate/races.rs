@@ -1,16 +1,17 @@
-//! What depends on who comes first has no one answer, and so is not asked.
+//! Removes races: output that depends on timing cannot be compared.
 //!
-//! The stages of a pipeline start in any order: a file that one writes (`> b`, `tee out`, `sort -o out`) may be read,
-//! written or listed by another before or after that. Within one stage the order is the command's own.
+//! The stages of a pipeline start in any order: a file that one stage writes (`> b`, `tee out`, `sort -o
+//! out`) may be read, written or listed by another before or after that. Within one stage the command
+//! determines the order.
 
 use super::Stage;
 
-/// Takes away what one stage writes where another one could tell when it did.
+/// Removes what a stage writes if another stage could observe when it was written.
 pub(super) fn disarm(stages: &mut [Stage]) {
     let makes_files =
         stages.iter().any(|stage| stage.command.starts_with("split") || !written(stage).is_empty());
     if makes_files {
-        // The names of the files that there are.
+        // `*` lists the existing files.
         stages.iter_mut().for_each(|stage| stage.words.retain(|word| word != "*"));
     }
     for at in 0..stages.len() {
@@ -26,7 +27,7 @@ pub(super) fn disarm(stages: &mut [Stage]) {
     }
 }
 
-/// The files that it writes.
+/// Returns the files that the stage writes.
 fn written(stage: &Stage) -> Vec<String> {
     let redirected = stage.redirections.iter().filter(|redirection| !redirection.starts_with('<'));
     let copies = stage.words.iter().filter(|word| word.starts_with("out") || word.starts_with("-o out"));
@@ -34,7 +35,7 @@ fn written(stage: &Stage) -> Vec<String> {
     names.filter(|name| *name != "/dev/null").map(str::to_owned).collect()
 }
 
-/// All words of it, of which some are names of files.
+/// Returns all words of the stage, which include its file names.
 fn names(stage: &Stage) -> impl Iterator<Item = &str> {
     let texts = [&stage.command].into_iter().chain(&stage.words).chain(&stage.redirections);
     texts.flat_map(|text| text.split(' '))

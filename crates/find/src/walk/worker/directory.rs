@@ -1,4 +1,4 @@
-//! Going into a directory: opening it, listing it, and keeping it open for those in it as long as not too many are.
+//! Enters directories: opens and lists them, and keeps them open for their entries, up to a limit.
 
 use super::{BATCH, SORTED_FROM, Worker};
 use crate::query::Follow;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Worker<'_> {
-    /// Goes into a directory of the frame on top.
+    /// Enters a subdirectory of the top frame's directory.
     pub(super) fn enter(&mut self, name: Range<usize>, after: Option<Range<usize>>) {
         let Some(frame) = self.frames.last() else { return };
         let depth = frame.depth;
@@ -52,7 +52,7 @@ impl Worker<'_> {
         self.push(place, first, path, depth + 1, more, after);
     }
 
-    /// A directory that has nothing more, or was not to be opened.
+    /// Ends a directory without a frame: it has no more work, or was not to be entered.
     pub(super) fn left_closed(&mut self, after: Option<Range<usize>>) {
         let Some(frame) = self.frames.last() else { return };
         self.path.truncate(frame.path);
@@ -63,7 +63,7 @@ impl Worker<'_> {
         self.outlet.settle(self.run, &mut self.tally);
     }
 
-    /// Whether it is on the file system that is searched; and, where links are followed, who it is.
+    /// Whether it is on the file system to be searched. Records its identity where links are followed.
     pub(super) fn may_enter(&mut self, fd: BorrowedFd<'_>, depth: u32) -> io::Result<bool> {
         let query = self.run.query;
         if !query.one_file_system && query.follow != Follow::Always {
@@ -99,8 +99,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Lists a directory, or as much of it as is taken at once: evaluates entries, or keeps them until their turn has
-    /// come. Whether there is more.
+    /// Lists a directory, or one batch of it: evaluates entries, or keeps them until it is their turn.
+    /// Returns whether there is more.
     pub(super) fn list(&mut self, fd: BorrowedFd<'_>, end: Option<End>, depth: u32, own_path: usize) -> bool {
         let mut buffer = std::mem::take(&mut self.buffer);
         let (mut count, first) = (0, self.items.len());
@@ -110,8 +110,8 @@ impl Worker<'_> {
             count += 1;
             let before = self.items.len();
             let kind = match entry.kind {
-                // It cannot be asked what it is, and what its directory says of it does not count: so GNU find has it, that
-                // asks directories, but no files.
+                // In a directory that may not be searched, entries cannot be stat'ed. GNU find then ignores
+                // the reported type of subdirectories, which it would stat, but not that of files.
                 Kind::Directory if !*searchable.get_or_insert_with(|| directories::may_search(fd)) => {
                     Kind::Unknown
                 }
@@ -130,7 +130,7 @@ impl Worker<'_> {
         self.buffer = buffer;
         self.tally.directories += 1;
         self.tally.entries += count as u64;
-        // Where it follows all links, GNU find does not ask what file system it is.
+        // With -L, GNU find does not check the type of the file system.
         let sorts = || self.run.query.follow == Follow::Always || directories::is_on_disk(fd);
         if self.ordered && count > SORTED_FROM && sorts() {
             self.sort(first);
@@ -144,7 +144,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Takes items in the order of their entries' numbers.
+    /// Sorts the items by the inodes of their entries.
     pub(super) fn sort(&mut self, first: usize) {
         self.spans.sort_by_key(|(inode, _)| *inode);
         let listed = self.items.split_off(first);
@@ -153,12 +153,12 @@ impl Worker<'_> {
         }
     }
 
-    /// The name of an item, which ends in a NUL.
+    /// Returns the name of an item, which ends in a NUL.
     pub(super) fn name(&self, range: &Range<usize>) -> &CStr {
         CStr::from_bytes_with_nul(&self.items[range.clone()]).unwrap_or_default()
     }
 
-    /// The descriptor of the directory on top.
+    /// Returns the descriptor of the top frame's directory.
     pub(super) fn top(&self) -> BorrowedFd<'_> {
         match self.frames.last().map(|frame| &frame.place) {
             Some(NameStorage::Open(held)) => held.fd.as_fd(),
@@ -166,7 +166,7 @@ impl Worker<'_> {
         }
     }
 
-    /// How the end of that is seen, and so of what is below it, if it is known.
+    /// Returns how the end of that listing, and of those below it, is recognized, if known.
     fn end_at_top(&self) -> Option<End> {
         match self.frames.last().map(|frame| &frame.place) {
             Some(NameStorage::Open(held)) => held.end,
@@ -174,7 +174,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Opens the directory on top again if it was closed.
+    /// Reopens the top frame's directory if it was closed.
     pub(super) fn open_top(&mut self) -> io::Result<()> {
         let Some(frame) = self.frames.last_mut() else { return Ok(()) };
         let NameStorage::Closed(known) = frame.place else { return Ok(()) };
@@ -188,7 +188,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Closes the directory that we come back to last, if too many are open.
+    /// If too many directories are open, closes the one that is needed last.
     pub(super) fn spare_descriptors(&mut self) {
         if self.run.held.load(Ordering::Relaxed) <= self.run.most_held {
             return;
@@ -197,7 +197,7 @@ impl Worker<'_> {
             let frame = &mut self.frames[self.closed];
             self.closed += 1;
             if let NameStorage::Open(held) = &frame.place {
-                // What is not read to its end would begin anew.
+                // A directory not read to its end would start over.
                 if !frame.more {
                     frame.place = NameStorage::Closed(identity(held.fd.as_fd()));
                     return;

@@ -1,4 +1,4 @@
-//! An entry: asking the expression about it, as it is listed or when its turn has come, and what follows for the walk.
+//! Evaluates entries, when they are listed or when it is their turn, and decides how the walk continues.
 
 use super::{BUFFER, Worker};
 use crate::evaluate::Evaluator;
@@ -13,14 +13,14 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 
-/// What evaluating an entry means for the walk.
+/// The consequences of an evaluation for the walk.
 struct Verdict {
     descend: bool,
     quit: bool,
 }
 
 impl Worker<'_> {
-    /// An entry of a directory that is being listed. Whether nothing more of it is wanted.
+    /// Processes an entry of the directory being listed. Returns whether to stop listing.
     pub(super) fn consider(&mut self, at: BorrowedFd<'_>, name: &CStr, kind: Kind, depth: u32) -> bool {
         if self.lazy {
             items::put_entry(&mut self.items, name, kind);
@@ -48,14 +48,15 @@ impl Worker<'_> {
         false
     }
 
-    /// Whether its name alone says that nothing is to be asked of an entry, or done with it. That is so of most.
+    /// Whether the name alone rules the entry out, without a test or an action. That is the case for most
+    /// entries.
     fn is_out(&self, name: &CStr, kind: Kind, depth: u32) -> bool {
-        // What it is, is known; and a link is a link.
+        // The kind is known, and links are not followed.
         let plain = kind != Kind::Unknown && depth > 0 && self.run.query.follow != Follow::Always;
         plain && self.wanted.is_some_and(|pattern| !pattern.matches(name))
     }
 
-    /// What was just said goes where it belongs.
+    /// Moves the output of the evaluation to where it belongs.
     pub(super) fn settle(&mut self, quit: bool) {
         let said = &mut self.evaluator.said;
         if self.ordered {
@@ -67,7 +68,7 @@ impl Worker<'_> {
             }
         } else {
             self.outlet.errors.append(&mut said.errors);
-            // Of two who find what ends the search, the second one finds nothing.
+            // If two workers find the entry that ends the search, the second one's output is dropped.
             if !quit || !self.run.found.swap(true, Ordering::Relaxed) {
                 self.outlet.text.append(&mut said.text);
             }
@@ -77,7 +78,7 @@ impl Worker<'_> {
         said.errors.clear();
     }
 
-    /// Asks the expression about an entry.
+    /// Evaluates the expression for an entry.
     fn evaluate(&mut self, at: BorrowedFd<'_>, name: &CStr, kind: Kind, depth: u32) -> Verdict {
         let query = self.run.query;
         let follow = self.follows(depth);
@@ -112,7 +113,7 @@ impl Worker<'_> {
         Verdict { descend: directory && !subject.pruned && depth < query.max_depth, quit }
     }
 
-    /// An entry whose turn has come.
+    /// Processes an entry whose turn it is.
     pub(super) fn turn(&mut self, name: Range<usize>, kind: Kind) {
         let Some(frame) = self.frames.last() else { return };
         let depth = frame.depth;
@@ -130,8 +131,9 @@ impl Worker<'_> {
         }
     }
 
-    /// What an entry is, if its directory did not say or links are followed, and whether it is a directory to enter: no
-    /// loop, that is. Nothing is said of what goes wrong: evaluating it does.
+    /// Returns the kind of an entry, and whether it is a directory to enter. Calls stat(2) if the kind is
+    /// unknown or links are followed. A loop is not entered. Errors are not reported here: the evaluation
+    /// reports them.
     pub(super) fn kind_at_top(&mut self, name: &Range<usize>, kind: Kind) -> (Kind, bool) {
         let follow = self.frames.last().is_some_and(|frame| self.follows(frame.depth));
         if kind != Kind::Unknown && !(follow && matches!(kind, Kind::Link | Kind::Directory)) {
@@ -145,7 +147,7 @@ impl Worker<'_> {
         (if enter { status.kind() } else { kind }, enter)
     }
 
-    /// Evaluates an entry of the directory on top now. Whether to go into it.
+    /// Evaluates an entry of the top frame's directory. Returns whether to enter it.
     pub(super) fn evaluate_at_top(&mut self, name: Range<usize>, kind: Kind) -> bool {
         let Some(depth) = self.frames.last().map(|frame| frame.depth) else { return false };
         let opened = self.open_top();
@@ -160,7 +162,7 @@ impl Worker<'_> {
                 Verdict { descend: false, quit: false }
             }
             Ok(()) => {
-                // Its own share in the descriptor, since we change meanwhile.
+                // Keeps the descriptor open while `self` changes.
                 let place = self.frames.last().map(|frame| frame.place.clone());
                 let at = match &place {
                     Some(NameStorage::Open(held)) => held.fd.as_fd(),
@@ -181,7 +183,7 @@ impl Worker<'_> {
     }
 }
 
-/// Whether a directory is one of those it is in, which is said.
+/// Whether a directory is one of its own ancestors, which is reported.
 fn is_loop(
     subject: &mut Subject<'_>,
     ancestors: &[Ancestor],

@@ -1,4 +1,4 @@
-//! One worker: a stack of directories, and what is left to do in each.
+//! A worker: a stack of directories, and the remaining work in each.
 
 mod directory;
 mod entry;
@@ -18,30 +18,31 @@ use pelton_sys::directories::{self, Kind};
 use std::io;
 use std::ops::Range;
 
-/// What one call may fill with names.
+/// Size of the buffer for one call that lists names.
 const BUFFER: usize = 64 << 10;
-/// Entries that are taken at once, and from how many on they are taken by number: GNU find's, whose order that is.
+/// Maximum entries per batch, and the minimum for which they are sorted by inode: both as in GNU find, to get
+/// its order.
 const BATCH: usize = 100_000;
 const SORTED_FROM: usize = 10_000;
 
 /// A directory that has been listed, at least in part.
 struct Frame {
     place: NameStorage,
-    /// Its items are these; those before `at` are done.
+    /// Its range of items; those before `at` are done.
     at: usize,
     end: usize,
     first: usize,
-    /// How many of them are work.
+    /// Number of items that are work.
     work: u32,
     /// Whether there is more to list.
     more: bool,
-    /// How deep entries in it are.
+    /// Depth of its entries.
     depth: u32,
-    /// How much of the path is its own, with what separates it from names.
+    /// Length of its path, with a trailing separator.
     path: usize,
-    /// How many ancestors entries in it have.
+    /// Number of ancestors of its entries.
     ancestors: usize,
-    /// Its own name among the items of the frame below, if it is to be evaluated after its contents.
+    /// Its name among the items of the frame below, if it is evaluated after its contents.
     after: Option<Range<usize>>,
 }
 
@@ -53,22 +54,22 @@ pub(super) struct Worker<'r> {
     start: usize,
     device: u64,
     ancestors: Vec<Ancestor>,
-    /// Frames below this have been closed already.
+    /// Number of bottom frames whose directories are closed.
     closed: usize,
     evaluator: Evaluator<'r>,
-    /// What names must match, if that is asked first.
+    /// The pattern that names must match first, if there is one.
     wanted: Option<&'r Pattern>,
     outlet: Outlet,
     buffer: Box<[u8]>,
     spans: Vec<(u64, Range<usize>)>,
     tally: Tally,
-    /// Entries are evaluated when their turn has come.
+    /// Whether entries are evaluated only when it is their turn.
     lazy: bool,
-    /// Output and directories keep their order.
+    /// Whether output and directories keep their order.
     ordered: bool,
-    /// The search ended here, in order.
+    /// Whether the search ends at this point of the order.
     quit: bool,
-    /// The next directory is what the task at hand was made for.
+    /// Whether the next directory is the one that the current task was made for.
     commissioned: bool,
 }
 
@@ -96,7 +97,7 @@ impl<'r> Worker<'r> {
         }
     }
 
-    /// The first worker: begins at the starting points, and calls `help` once it looks as if others could help.
+    /// Runs the first worker: begins at the starting points, and calls `help` once other workers could help.
     pub fn begin(mut self, help: &dyn Fn()) -> Tally {
         let mut help = (self.run.settings.workers > 1 && !self.lazy).then_some(help);
         self.outlet.part = self.run.sequence.as_ref().map(super::Sequence::first);
@@ -112,7 +113,7 @@ impl<'r> Worker<'r> {
         self.take_starts();
     }
 
-    /// For one that works alone: the next so many entries; whether there are more.
+    /// Processes this many entries, for a worker that runs alone. Returns whether there are more.
     pub fn advance(&mut self, entries: usize) -> bool {
         for _ in 0..entries {
             if self.frames.is_empty() {
@@ -124,7 +125,7 @@ impl<'r> Worker<'r> {
         true
     }
 
-    /// Does tasks until there are none, and will be none.
+    /// Does tasks until there are no more.
     pub fn serve(self) -> Tally {
         self.go_on(None)
     }
@@ -171,7 +172,7 @@ impl<'r> Worker<'r> {
         self.tally.note(self.run.settings.timeline, self.run.started_ns, event);
     }
 
-    /// Takes the starting points as if they were names in a directory.
+    /// Processes the starting points like names in a directory.
     fn take_starts(&mut self) {
         let starts = &self.run.query.starts;
         for start in starts {
@@ -219,7 +220,7 @@ impl<'r> Worker<'r> {
         run.bound.give_back(slot);
     }
 
-    /// Serial searches keep what they print where commands can see to it that it is out before they start.
+    /// Passes output on. Serial searches hold it where commands can flush it before they start.
     fn tell(&mut self) {
         let said = &mut self.evaluator.said;
         let failed = std::mem::take(&mut said.failed);
@@ -252,7 +253,7 @@ impl<'r> Worker<'r> {
         self.spare_descriptors();
     }
 
-    /// The next item of the directory on top.
+    /// Processes the next item of the top frame.
     fn step(&mut self) {
         if self.is_over() {
             return self.abandon();
@@ -303,7 +304,7 @@ impl<'r> Worker<'r> {
         }
     }
 
-    /// If there is no work among the items from `first` on, prints what there is, and is done with them.
+    /// If none of the items from `first` on is work, prints and removes them.
     fn print_if_idle(&mut self, first: usize) -> bool {
         let mut at = first;
         while at < self.items.len() {
@@ -334,7 +335,7 @@ impl<'r> Worker<'r> {
         }
     }
 
-    /// Says that something went wrong with the directory whose path is that much of ours.
+    /// Reports an error for the directory whose path is this prefix of `self.path`.
     fn complain(&mut self, path: usize, error: &io::Error) {
         let manner = self.run.query.manner;
         let into = if self.lazy { &mut self.evaluator.said.errors } else { &mut self.outlet.errors };
@@ -343,7 +344,7 @@ impl<'r> Worker<'r> {
             self.evaluator.said.failed = true;
             self.tell();
         } else {
-            // In order, it is the end here; otherwise everybody's.
+            // In order, the search ends here; otherwise, it ends for all workers.
             self.quit |= self.ordered && self.run.settings.stop_on_error;
             self.outlet.settle(self.run, &mut self.tally);
         }

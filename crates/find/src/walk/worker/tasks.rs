@@ -1,5 +1,5 @@
-//! What a worker leaves to others: directories that become tasks as they are met, and parts of its own work that it gives
-//! to whoever has nothing to do.
+//! Passes work to other workers: directories that become tasks when they are found, and parts of the
+//! remaining work for idle workers.
 
 use super::Worker;
 use crate::walk::bound::Slot;
@@ -13,7 +13,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
 impl Worker<'_> {
-    /// A directory that was met: somebody else's, or ours.
+    /// Makes a directory a task, or enters it.
     pub(super) fn descend(&mut self, name: Range<usize>) {
         let free = if std::mem::take(&mut self.commissioned) {
             None
@@ -56,7 +56,8 @@ impl Worker<'_> {
         });
     }
 
-    /// In order, the child's output comes behind what we have said so far, and before what we shall say.
+    /// With ordered output, splits the part: the child's output comes after the output so far, and before all
+    /// later output.
     pub(super) fn split_for_child(&mut self) -> Option<SequenceSlot> {
         let run = self.run;
         let sequence = run.sequence.as_ref()?;
@@ -70,12 +71,12 @@ impl Worker<'_> {
         Some(child)
     }
 
-    /// Gives away what we would come to last, to whoever has nothing to do.
+    /// Gives the work that would be reached last to an idle worker.
     pub(super) fn share(&mut self) {
         let Some(oldest) = self.frames.iter().position(|frame| frame.work > 0 || frame.more) else { return };
         let top = self.frames.len() - 1;
         let keep = match (self.frames[oldest].work, oldest == top) {
-            // One piece of work is ours if we have nothing else.
+            // A worker keeps its only piece of work.
             (0 | 1, true) => return,
             (work, _) => work / 2,
         };
@@ -85,7 +86,7 @@ impl Worker<'_> {
         self.run.pool.push(task);
     }
 
-    /// Cuts a frame behind the first `keep` pieces of its work; what frames below it still print goes along.
+    /// Splits a frame after `keep` pieces of work. The remaining output of the frames below moves along.
     pub(super) fn cut(&mut self, index: usize, keep: u32) -> Task {
         let frame = &mut self.frames[index];
         let (mut at, mut kept) = (frame.at, 0);
