@@ -8,6 +8,7 @@ pub mod book;
 pub mod demo;
 pub mod fuzz;
 pub mod law;
+pub mod oracles;
 pub mod order;
 pub mod pictures;
 pub mod quick;
@@ -41,6 +42,8 @@ Usage: cargo xtask COMMAND
   fuzz        kernels, pipelines, expressions and parsers put to the test, in turns with fresh seeds:
                 fuzz [--minutes N] [--seed S] [--only kernels,pipelines,regex,parsers,json,csv] [--jobs N] [--record DIR]
                 --only awk,sed: of the kernels those of awks and sed; --record: what they did is added to DIR/comparisons.md
+  oracles     makes roots of other Debian releases, outside the checkout, whose tools kernels are compared with:
+                oracles [NAME…] [--clean]   names: debian-11, debian-12, debian-13, debian-sid (all if none is given)
   book        builds the book from docs/, and prints where it begins
   pictures    takes the book's pictures of the page and of the live view (installs a browser)
   reference   writes docs/reference from the code, as a test wants it
@@ -78,6 +81,7 @@ fn run() -> Outcome {
         // What `bench truth` puts into pipelines: of no use to anybody else, and so in no help.
         "stage" => bench::truth::stage::Stage::parse(args)?.run(),
         "fuzz" => fuzz::run(fuzz::Options::parse(args)?),
+        "oracles" => oracles::run(&oracles::Options::parse(args)?),
         "setup" => alone(args, setup::run),
         "quick" => alone(args, quick::run),
         "test" => alone(args, test::run),

@@ -64,6 +64,10 @@ pub fn accept_with(
         let what = context.implementation.describe();
         return Declined::because(format!("{shown} is {what}, which no kernel was compared with"));
     }
+    if let Some(difference) = tool.as_installed(&context.implementation).difference(args, context) {
+        let what = context.implementation.describe();
+        return Declined::because(format!("{shown} is {what}, which differs: {difference}"));
+    }
     let accepted = match tool.accept {
         Acceptor::Alone(accept) => accept(args, context),
         Acceptor::WithScripts(accept) => accept(args, context, scripts),

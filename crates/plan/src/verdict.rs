@@ -256,7 +256,10 @@ mod tests {
     fn what_is_not_understood_is_a_process_and_says_why() {
         assert_eq!(reasons("tail -f x", "tail"), ["following a file"]);
         assert_eq!(reasons("nosuch", "nosuch"), ["pelton has no native nosuch"]);
-        assert_eq!(reasons("find . -mmin 1", "find"), ["a test depends on the current time or on another file"]);
+        assert_eq!(
+            reasons("find . -mmin 1", "find"),
+            ["a test depends on the current time or on another file"]
+        );
         let gathers = "it runs rm once it has gathered all items, or as many as fit an argument list";
         assert_eq!(reasons("find . | xargs rm", "xargs"), [gathers]);
     }

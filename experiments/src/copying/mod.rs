@@ -27,7 +27,7 @@ fn big(lab: &Lab) -> Outcome<u64> {
     let mut rng = Rng::new(1);
     let mut file = File::create(lab.path("big"))?;
     for _ in 0..size >> 20 {
-        let block: Vec<u8> = (0..1 << 17).flat_map(|_| rng.next().to_le_bytes()).collect();
+        let block: Vec<u8> = (0..1 << 17).flat_map(|_| rng.next_u64().to_le_bytes()).collect();
         file.write_all(&block)?;
     }
     Ok(size)

@@ -10,7 +10,7 @@ fn append(rng: &mut Rng, _: u64, out: &mut Vec<u8>) {
     let mut bits = 0;
     for column in 0..76 {
         if column % 10 == 0 {
-            bits = rng.next();
+            bits = rng.next_u64();
         }
         out.push(ALPHABET[(bits & 63) as usize]);
         bits >>= 6;

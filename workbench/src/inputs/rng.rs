@@ -10,7 +10,7 @@ impl Rng {
     }
 
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,7 +20,7 @@ impl Rng {
 
     /// A number below `n`, which must not be 0.
     pub fn below(&mut self, n: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
+        ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
     /// One of them.
@@ -44,10 +44,10 @@ mod tests {
     fn equal_seeds_give_equal_numbers_within_bounds() {
         let (mut a, mut b) = (Rng::new(7), Rng::new(7));
         for _ in 0..1000 {
-            assert_eq!(a.next(), b.next());
+            assert_eq!(a.next_u64(), b.next_u64());
             assert!(a.below(3) < 3 && b.below(3) < 3);
             assert!(a.skewed(10) < 10 && b.skewed(10) < 10);
         }
-        assert_eq!(Rng::new(0).next(), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(Rng::new(0).next_u64(), 0xe220_a839_7b1d_cdaf);
     }
 }

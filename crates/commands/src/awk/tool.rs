@@ -89,6 +89,7 @@ const BASE: Tool = Tool {
     unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::SocketInput],
     probes: &[],
     cost: |_| Rate::real(2.2, 0.3),
+    other_versions: &[],
     grammar: Grammar::reader(PROGRAMS, &[]),
 };
 

@@ -27,6 +27,7 @@ use crate::tool::cost::{self, Rate};
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
 use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, always};
+use crate::tool::versions::{self, OtherVersions};
 use pelton_stream::Kernel;
 use std::io;
 
@@ -63,6 +64,14 @@ pub(crate) static TOOL: Tool = Tool {
         (_, true) => Rate::both(7.5, 3.5, 0.5),
         _ => Rate::both(1.6, 0.4, 0.2),
     },
+    other_versions: &[
+        // Up to Debian 13's. The notes name -P and back-references only, which have no kernel.
+        OtherVersions {
+            versions: &["3.9", "3.10", "3.11"],
+            probes: None,
+            difference: |_, context| (!versions::is_plain(context)).then_some("the locale's tables"),
+        },
+    ],
     grammar: Grammar::reader(
         &[
             "@r",

@@ -46,6 +46,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
 use crate::tool::row::{Acceptor, InProcess, Tool, without_output_file};
+use crate::tool::versions::{self, COREUTILS_TO_9_7, OtherVersions};
 use pelton_stream::Kernel;
 use std::io;
 
@@ -57,6 +58,19 @@ pub(crate) use text::{LineLength, each_line, window};
 pub use topk::TopK;
 
 use crate::{Accept, Class, Command, Context, Facts, Input, LastLine, Lines, TemporaryFiles, Touches};
+
+/// 9.2 orders versions (-V) otherwise and knows more suffixes (-h); keys may name both.
+fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+    let may_name = |arg: &&Vec<u8>| {
+        let is_long = arg.starts_with(b"--");
+        let is_option = arg.starts_with(b"-") || arg.first().is_some_and(u8::is_ascii_digit);
+        is_long || is_option && (arg.contains(&b'V') || arg.contains(&b'h'))
+    };
+    if args.iter().any(|arg| may_name(&arg)) {
+        return Some("versions and suffixes of numbers");
+    }
+    (!versions::is_plain(context)).then_some("the locale's tables")
+}
 
 /// The tool row of `sort`.
 pub(crate) static TOOL: Tool = Tool {
@@ -78,6 +92,7 @@ pub(crate) static TOOL: Tool = Tool {
         true => Rate::both(13.5, 3.5, 1.0),
         false => Rate::both(10.0, 2.6, 1.0),
     },
+    other_versions: &[OtherVersions { versions: COREUTILS_TO_9_7, probes: None, difference }],
     grammar: Grammar::reader(
         &[],
         &[

@@ -15,3 +15,4 @@ pub mod io_errors;
 pub mod row;
 pub mod stateless;
 pub(crate) mod static_output;
+pub mod versions;

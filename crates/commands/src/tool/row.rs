@@ -4,11 +4,13 @@
 //! on a tool's name: what is special about a tool is a field here.
 
 use super::command::{AcceptFn, AcceptScriptsFn};
+use super::context::Context;
 use super::cost::Rate;
 use super::detect::{Family, Implementation, Probe};
 use super::grammar::Grammar;
 use super::io_errors::{IoErrors, StandardOutput};
 use super::stateless::SplitFn;
+use super::versions::OtherVersions;
 
 /// A tool that pelton knows.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub struct Tool {
     pub name: &'static str,
     /// The implementation that its kernel equals. For a builtin, the shell's.
     pub family: Family,
+    /// Versions of that implementation, beside the tested one, that its kernel equals as well.
+    pub other_versions: &'static [OtherVersions],
     /// Tools whose program may also be installed under this name (`awk` may be gawk).
     pub alternatives: &'static [&'static Tool],
     /// Parses its arguments.
@@ -96,13 +100,34 @@ impl Tool {
 
     /// Whether a kernel was compared with this implementation and version.
     pub fn serves(&self, implementation: &Implementation) -> bool {
-        implementation.is_tested(self.family)
-            || self.alternatives.iter().any(|other| implementation.is_tested(other.family))
+        self.is_equal_to(implementation)
+            || self.alternatives.iter().any(|other| other.is_equal_to(implementation))
+    }
+
+    fn is_equal_to(&self, implementation: &Implementation) -> bool {
+        implementation.is_tested(self.family) || self.other_version(implementation).is_some()
+    }
+
+    fn other_version(&self, implementation: &Implementation) -> Option<&OtherVersions> {
+        let Implementation::Known { family, version } = implementation else { return None };
+        self.other_versions
+            .iter()
+            .find(|other| *family == self.family && other.versions.contains(&version.as_str()))
+    }
+
+    /// Returns the runs that tell this version from a patched one.
+    pub(crate) fn probes_of(&self, implementation: &Implementation) -> &'static [Probe] {
+        self.other_version(implementation).and_then(|other| other.probes).unwrap_or(self.probes)
+    }
+
+    /// Returns what the installed version may do otherwise than the tested one, for these arguments.
+    pub fn difference(&self, args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+        (self.other_version(&context.implementation)?.difference)(args, context)
     }
 
     /// Returns the row of this implementation, if several may be installed under this name.
     pub fn as_installed(&'static self, implementation: &Implementation) -> &'static Tool {
-        self.alternatives.iter().find(|other| implementation.is_tested(other.family)).unwrap_or(&self)
+        self.alternatives.iter().find(|other| other.is_equal_to(implementation)).unwrap_or(&self)
     }
 
     /// Whether its kernel is unsuitable in this circumstance.

@@ -11,6 +11,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::versions::OtherVersions;
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 use pelton_sys::bits::{self, RANGES, STEP};
 
@@ -88,6 +89,10 @@ pub(crate) static TOOL: Tool = Tool {
         true => Rate::both(0.9, 0.2, 1.05),
         false => Rate::both(0.2, 0.05, 1.0),
     },
+    other_versions: &[
+        // 9.6 refuses a terminal to which it appends.
+        OtherVersions::alike(&["9.2", "9.3", "9.4", "9.5", "9.7"]),
+    ],
     grammar: Grammar::reader(
         &[],
         &["-n", "-b", "-s", "-A", "-E", "-T", "-v", "-e", "-t", "-u", "-sn", "-bs", "--number"],

@@ -6,6 +6,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, always};
+use crate::tool::versions::{self, COREUTILS_TO_9_7, OtherVersions};
 use std::cmp::Ordering;
 
 use pelton_stream::{Complaint, Framing, JoinKernel, Kernel};
@@ -58,6 +59,12 @@ struct Comm {
     inputs: Vec<Input>,
 }
 
+/// 9.2 separates the columns of `--total` by the NUL that an empty separator stands for.
+fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+    let is_plain = versions::has_only(args, b"123z") && versions::is_plain(context);
+    (!is_plain).then_some("an empty separator with --total")
+}
+
 /// The tool row of `comm`.
 pub(crate) static TOOL: Tool = Tool {
     name: "comm",
@@ -72,6 +79,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[Unsuitable::RefusedOutput],
     probes: &[Probe::refuses(&["--total", "-", "/dev/null"], "b\na\n", b"b\na\n2\t0\t0\ttotal\n")],
     cost: |_| Rate::both(2.8, 0.9, 1.0),
+    other_versions: &[OtherVersions { versions: COREUTILS_TO_9_7, probes: None, difference }],
     grammar: Grammar {
         role: Role::Joiner,
         needs: &[],

@@ -23,6 +23,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[],
     cost: |_| Rate::both(0.0, 0.0, 1.0),
+    other_versions: &[],
     grammar: Grammar {
         role: Role::Source,
         needs: &[],

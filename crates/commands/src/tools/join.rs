@@ -95,6 +95,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[Unsuitable::RefusedOutput],
     probes: &[Probe::refuses(&["-té", "-", "/dev/null"], "éa\n", b"")],
     cost: |_| Rate::both(5.6, 3.7, 1.5),
+    other_versions: &[],
     grammar: Grammar {
         role: Role::Joiner,
         needs: &[],

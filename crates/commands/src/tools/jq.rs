@@ -70,6 +70,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[],
     cost: cost::unknown,
+    other_versions: &[],
     grammar: Grammar {
         role: Role::Reader,
         needs: &["-c .", "-r .", ".a?"],

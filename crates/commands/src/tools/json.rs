@@ -50,6 +50,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[Unsuitable::RefusedOutput],
     probes: &[],
     cost: cost::unknown,
+    other_versions: &[],
     grammar: Grammar::reader(&["json", "json", "json --lines", "json --gron"], &["--one", "--lines"]),
 };
 

@@ -6,6 +6,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::versions::{COREUTILS_TO_9_7, OtherVersions};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::decimal::Decimal;
@@ -92,6 +93,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&[], "é\n", "     1\té\n".as_bytes())],
     cost: |_| Rate::both(1.4, 0.4, 1.1),
+    other_versions: &[OtherVersions::alike(COREUTILS_TO_9_7)],
     grammar: Grammar::reader(
         &[],
         &[

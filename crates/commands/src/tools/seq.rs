@@ -6,6 +6,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::versions::{COREUTILS_TO_9_7, OtherVersions};
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::decimal::Decimal;
@@ -49,6 +50,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&["-w", "9", "10"], "", b"09\n10\n")],
     cost: |_| Rate::both(0.8, 0.25, 1.0),
+    other_versions: &[OtherVersions::alike(COREUTILS_TO_9_7)],
     grammar: Grammar {
         role: Role::Source,
         needs: &[],

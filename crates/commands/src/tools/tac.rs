@@ -52,6 +52,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&[], "a\nb", b"ba\n")],
     cost: |_| Rate::both(0.7, 0.3, 1.0),
+    other_versions: &[],
     grammar: Grammar::reader(&[], &["-b", "-s @d", "-r", "-s a", "-s ''"]),
 };
 

@@ -79,6 +79,7 @@ pub(crate) static TOOL: Tool = Tool {
         true => Rate::both(0.35, 0.05, 1.0),
         false => Rate::both(0.35, 0.1, 0.0),
     },
+    other_versions: &[],
     grammar: Grammar::reader(
         &[],
         &["-n@n", "-n @N", "-@n", "-c@N", "-n +@n", "-c +@N", "+@n", "-q", "-v", "-z", "-n+@N", "--lines=@n"],

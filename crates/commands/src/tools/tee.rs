@@ -47,6 +47,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&[], "a\n", b"a\n")],
     cost: |_| Rate::both(0.4, 0.1, 1.0),
+    other_versions: &[],
     grammar: Grammar {
         role: Role::Filter,
         needs: &[],

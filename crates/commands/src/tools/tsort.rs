@@ -31,6 +31,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&[], "b a\nc a\n", b"b\nc\na\n")],
     cost: |_| Rate::both(60.0, 20.0, 0.5),
+    other_versions: &[],
     grammar: Grammar { role: Role::Filter, needs: &[], options: &["-", "--"], operands: &[""] },
 };
 

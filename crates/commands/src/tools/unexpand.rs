@@ -6,6 +6,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::versions::{COREUTILS_TO_9_7, OtherVersions};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::tab_stops::Stops;
@@ -49,6 +50,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&["-at4"], "é  x\n", "é\tx\n".as_bytes())],
     cost: |_| Rate::real(1.6, 0.9),
+    other_versions: &[OtherVersions::alike(COREUTILS_TO_9_7)],
     grammar: Grammar::reader(
         &[],
         &[

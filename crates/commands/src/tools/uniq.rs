@@ -8,6 +8,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool};
+use crate::tool::versions::{self, OtherVersions};
 use std::io;
 use std::ops::Range;
 
@@ -209,6 +210,13 @@ fn number(text: &[u8]) -> Accept<usize> {
     Ok(text.iter().fold(0, |number, digit| number * 10 + usize::from(digit - b'0')))
 }
 
+/// 9.5 knows the blanks and characters of UTF-8.
+fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+    let compares_lines = versions::has_only(args, b"cduDz");
+    let by_bytes = compares_lines || context.locale.ctype == Charset::C;
+    (!by_bytes || !versions::is_plain(context)).then_some("characters of UTF-8")
+}
+
 /// The tool row of `uniq`.
 pub(crate) static TOOL: Tool = Tool {
     name: "uniq",
@@ -226,6 +234,21 @@ pub(crate) static TOOL: Tool = Tool {
         Probe::prints(&["-w1"], "éa\nèa\n", "éa\n".as_bytes()),
     ],
     cost: |_| Rate::both(5.0, 1.4, 0.4),
+    other_versions: &[
+        OtherVersions {
+            versions: &["9.2", "9.3", "9.4"],
+            probes: None,
+            difference: |_, context| (!versions::is_plain(context)).then_some("the locale's tables"),
+        },
+        OtherVersions {
+            versions: &["9.5", "9.6", "9.7"],
+            probes: Some(&[
+                Probe::prints(&["-i"], "É\né\n", "É\né\n".as_bytes()),
+                Probe::prints(&["-w1"], "éa\nèa\n", "éa\nèa\n".as_bytes()),
+            ]),
+            difference,
+        },
+    ],
     grammar: Grammar::reader(
         &[],
         &[

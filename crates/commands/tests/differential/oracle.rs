@@ -2,8 +2,9 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use pelton_testkit::Watchdog;
@@ -16,6 +17,17 @@ pub struct Answer {
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
     pub status: i32,
+}
+
+/// The tools of another system, if `PELTON_ORACLE` names their folder (`cargo xtask oracles` makes some).
+pub fn foreign() -> Option<&'static Path> {
+    static FOREIGN: OnceLock<Option<PathBuf>> = OnceLock::new();
+    FOREIGN.get_or_init(|| std::env::var_os("PELTON_ORACLE").map(PathBuf::from)).as_deref()
+}
+
+/// The locales of that system.
+fn foreign_locales() -> Option<PathBuf> {
+    Some(foreign()?.parent()?.join("usr/lib/locale"))
 }
 
 /// A working directory in memory if possible, removed at the end.
@@ -72,6 +84,7 @@ impl Oracle {
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("LC_ALL", locale)
+            .envs(foreign_locales().map(|folder| ("LOCPATH", folder)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut feed = None;

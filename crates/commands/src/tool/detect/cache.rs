@@ -50,7 +50,7 @@ impl Store for CacheFile {
 }
 
 /// The number grows with every change of what is probed.
-const HEADER: &str = "pelton implementations 3";
+const HEADER: &str = "pelton implementations 4";
 
 /// Encodes one line per program: inode, time, size, family or `?`, version or line, path. Skips paths that
 /// are not UTF-8 or hold a newline or tab.
@@ -161,7 +161,7 @@ mod tests {
         fs::remove_dir(&place).unwrap();
         fs::write(&place, vec![b'x'; CACHE_BYTES_MAX as usize + 1]).unwrap();
         assert_eq!(folder.cache().load(), None);
-        fs::write(&place, b"pelton implementations 3\n\xff\n").unwrap();
+        fs::write(&place, b"pelton implementations 4\n\xff\n").unwrap();
         assert_eq!(folder.cache().load(), None);
     }
 

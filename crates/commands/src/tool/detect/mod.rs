@@ -175,8 +175,8 @@ pub trait ProgramInspector {
     fn stamp(&self, path: &Path) -> Option<Stamp>;
     /// Returns the first line of `path --version`.
     fn version_line(&self, path: &Path) -> Option<String>;
-    /// Returns how the program differs from this family and name, in words.
-    fn oddity(&self, path: &Path, family: Family, program: &str) -> Option<String>;
+    /// Returns how the program differs from the implementation that it claims to be, in words.
+    fn oddity(&self, path: &Path, found: &Implementation, program: &str) -> Option<String>;
 }
 
 /// Inspects programs of this machine.
@@ -200,15 +200,16 @@ impl ProgramInspector for SystemProbe {
         Some(String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned())
     }
 
-    fn oddity(&self, path: &Path, family: Family, program: &str) -> Option<String> {
-        let tool = crate::lookup(program.as_bytes()).filter(|tool| tool.family == family)?;
-        if tool.probes.is_empty() {
+    fn oddity(&self, path: &Path, found: &Implementation, program: &str) -> Option<String> {
+        let tool = crate::lookup(program.as_bytes()).filter(|tool| found.family() == Some(tool.family))?;
+        let probes = tool.probes_of(found);
+        if probes.is_empty() {
             return None;
         }
         if !has_utf8() {
             return Some("C.UTF-8 is not installed, in which patched ones could be told".to_owned());
         }
-        let odd = tool.probes.iter().find(|probe| !probe.is_shown_by(path))?;
+        let odd = probes.iter().find(|probe| !probe.is_shown_by(path))?;
         Some(format!("patched: '{}' answers otherwise", odd.describe(program)))
     }
 }
@@ -264,13 +265,13 @@ impl<'a> Detector<'a> {
 
     fn ask(&self, path: &Path, program: &str) -> Implementation {
         let line = self.probe.version_line(path).unwrap_or_default();
-        match Implementation::from_version_line(program, &line) {
-            Implementation::Known { family, version } => {
-                let oddity = self.probe.oddity(path, family, program);
-                let version = oddity.map_or(version.clone(), |oddity| format!("{version} ({oddity})"));
-                Implementation::Known { family, version }
+        let found = Implementation::from_version_line(program, &line);
+        let oddity = self.probe.oddity(path, &found, program);
+        match (found, oddity) {
+            (Implementation::Known { family, version }, Some(oddity)) => {
+                Implementation::Known { family, version: format!("{version} ({oddity})") }
             }
-            unknown => unknown,
+            (found, _) => found,
         }
     }
 }
@@ -297,7 +298,7 @@ mod tests {
             Some(self.line.to_owned())
         }
 
-        fn oddity(&self, _: &Path, _: Family, program: &str) -> Option<String> {
+        fn oddity(&self, _: &Path, _: &Implementation, program: &str) -> Option<String> {
             self.odd.then(|| format!("patched: {program}"))
         }
     }

@@ -68,6 +68,7 @@ pub(crate) static TOOL: Tool = Tool {
     ],
     probes: &[],
     cost: cost::unknown,
+    other_versions: &[],
     grammar: Grammar {
         role: Role::Source,
         needs: &[],

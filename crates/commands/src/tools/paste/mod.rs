@@ -11,6 +11,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::versions::{COREUTILS_TO_9_7, OtherVersions};
 use pelton_stream::{Framing, JoinKernel, Kernel};
 
 use crate::bytes::line_cursor::Side;
@@ -66,6 +67,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&["-sd,"], "a\nb\n", b"a,b\n")],
     cost: |_| Rate::both(1.1, 0.12, 1.0),
+    other_versions: &[OtherVersions::alike(COREUTILS_TO_9_7)],
     grammar: Grammar {
         role: Role::Joiner,
         needs: &[],

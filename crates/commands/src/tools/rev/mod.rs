@@ -51,6 +51,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[Unsuitable::OddReadSizes],
     probes: &[],
     cost: |_| Rate::real(23.0, 1.0),
+    other_versions: &[],
     grammar: Grammar::reader(&[], &[]),
 };
 

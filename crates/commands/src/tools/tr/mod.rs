@@ -10,6 +10,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::versions::{COREUTILS_TO_9_7, OtherVersions};
 use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer, Sharing};
 use pelton_sys::compact::{self, Run};
 use std::io;
@@ -72,6 +73,7 @@ pub(crate) static TOOL: Tool = Tool {
             _ => Rate::both(0.55, 0.1, 1.0),
         }
     },
+    other_versions: &[OtherVersions::alike(COREUTILS_TO_9_7)],
     grammar: Grammar {
         role: Role::Filter,
         needs: &[

@@ -8,6 +8,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::versions::{self, COREUTILS_TO_9_7, OtherVersions};
 use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome, Peer, Sharing, known};
 use std::io;
 
@@ -66,6 +67,13 @@ struct Wc {
     inputs: Vec<Input>,
 }
 
+/// 9.5 counts encoding errors and unprintable characters as parts of words; widths come from the C library.
+fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+    let options = args.iter().any(|arg| arg.len() > 1 && arg[0] == b'-');
+    let counts_words = !options || !versions::has_only(args, b"lcm");
+    (counts_words || !versions::is_plain(context)).then_some("what a word is")
+}
+
 /// The tool row of `wc`.
 pub(crate) static TOOL: Tool = Tool {
     name: "wc",
@@ -87,6 +95,7 @@ pub(crate) static TOOL: Tool = Tool {
         true => Rate::both(0.16, 0.05, 0.0),
         false => Rate::both(4.4, 0.65, 0.0),
     },
+    other_versions: &[OtherVersions { versions: COREUTILS_TO_9_7, probes: None, difference }],
     grammar: Grammar::reader(&[], &["-l", "-w", "-c", "-m", "-L", "-lw", "-lwc", "-cm", "--total=never"]),
 };
 

@@ -132,6 +132,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[],
     cost: cost::unknown,
+    other_versions: &[],
     grammar: Grammar {
         role: Role::Filter,
         needs: &[

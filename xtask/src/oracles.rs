@@ -1,0 +1,293 @@
+//! `cargo xtask oracles`: roots of other Debian releases, whose tools the kernels are compared with.
+//!
+//! A root is a folder outside the checkout, made once by mmdebstrap from the mirror that apt is configured with. Its
+//! tools run without chroot: copies of them in `ROOT/oracle` name that root's own loader and libraries (patchelf), so
+//! that they are called, and call themselves, as usual.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use lexopt::prelude::*;
+use workbench::setup::install;
+use workbench::steps::{step, timed};
+use workbench::workspace::on_path;
+use workbench::{Failure, Outcome};
+
+/// A Debian release: the name of its root, and its suite.
+const RELEASES: [(&str, &str); 4] =
+    [("debian-11", "bullseye"), ("debian-12", "bookworm"), ("debian-13", "trixie"), ("debian-sid", "sid")];
+
+/// What a root has beside Debian's essential packages.
+const PACKAGES: &str = "busybox,gawk,jq,libc-bin,locales,mawk,original-awk";
+
+/// The tools that kernels exist for, and where a root has them.
+const TOOLS: [&str; 31] = [
+    "awk",
+    "busybox",
+    "cat",
+    "comm",
+    "cut",
+    "echo",
+    "expand",
+    "find",
+    "fold",
+    "gawk",
+    "grep",
+    "head",
+    "join",
+    "jq",
+    "mawk",
+    "nl",
+    "original-awk",
+    "paste",
+    "printf",
+    "rev",
+    "sed",
+    "seq",
+    "sort",
+    "tac",
+    "tail",
+    "tee",
+    "tr",
+    "unexpand",
+    "uniq",
+    "wc",
+    "xargs",
+];
+
+/// Locales that each root gets.
+const LOCALES: [&str; 3] = ["en_US", "de_DE", "ja_JP"];
+
+/// What to do.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// Roots to make; all of [`RELEASES`] if none is named.
+    names: Vec<String>,
+    /// Remove them instead.
+    clean: bool,
+}
+
+impl Options {
+    /// Parses the arguments.
+    ///
+    /// # Errors
+    /// An option or a root that does not exist.
+    pub fn parse(mut args: lexopt::Parser) -> Outcome<Self> {
+        let mut options = Options::default();
+        while let Some(arg) = args.next()? {
+            match arg {
+                Long("clean") => options.clean = true,
+                Value(name) => options.names.push(name.string()?),
+                other => return Err(other.unexpected().into()),
+            }
+        }
+        match options.names.iter().find(|name| suite(name).is_none()) {
+            Some(name) => Err(format!("there is no root '{name}'; there are {}", all_names()).into()),
+            None => Ok(options),
+        }
+    }
+
+    fn wanted(&self) -> Vec<(&'static str, &'static str)> {
+        let is_wanted = |name: &str| self.names.is_empty() || self.names.iter().any(|one| one == name);
+        RELEASES.into_iter().filter(|(name, _)| is_wanted(name)).collect()
+    }
+}
+
+fn suite(name: &str) -> Option<&'static str> {
+    RELEASES.iter().find(|(one, _)| *one == name).map(|(_, suite)| *suite)
+}
+
+fn all_names() -> String {
+    RELEASES.map(|(name, _)| name).join(", ")
+}
+
+/// Returns the folder of all roots: `PELTON_ORACLES`, or one in the user's cache.
+pub fn folder() -> Outcome<PathBuf> {
+    if let Some(folder) = std::env::var_os("PELTON_ORACLES") {
+        return Ok(folder.into());
+    }
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+    let cache = cache.or_else(home).ok_or("neither PELTON_ORACLES, XDG_CACHE_HOME nor HOME is set")?;
+    Ok(cache.join("pelton-oracles"))
+}
+
+/// Makes the roots that are missing, and prints the versions of their tools; or removes them.
+///
+/// # Errors
+/// What is missing on this machine, or the step that failed.
+pub fn run(options: &Options) -> Outcome {
+    let folder = folder()?;
+    for (name, suite) in options.wanted() {
+        let root = folder.join(name);
+        if options.clean {
+            timed(&format!("remove {name}"), || remove(&root))?;
+        } else if !root.join("oracle").is_dir() {
+            make(&root, suite)?;
+        }
+    }
+    if !options.clean {
+        show(&folder, &options.wanted());
+    }
+    Ok(())
+}
+
+/// A root has no mounts: mmdebstrap removes its own.
+fn remove(root: &Path) -> Outcome {
+    match fs::remove_dir_all(root) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("{}: {error}", root.display()).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Makes one root beside its final place, so that a broken one is never taken for whole.
+fn make(root: &Path, suite: &str) -> Outcome {
+    let lacking: Vec<&str> = ["mmdebstrap", "patchelf"].into_iter().filter(|name| !on_path(name)).collect();
+    if !lacking.is_empty() {
+        install(&lacking)?;
+    }
+    let unfinished = root.with_extension("new");
+    remove(&unfinished)?;
+    fs::create_dir_all(root.parent().ok_or("the root of all files is no place for an oracle")?)?;
+    let mut make = Command::new("mmdebstrap");
+    make.args(["--quiet", "--variant=essential", "--aptopt=Acquire::Check-Valid-Until \"false\""])
+        .arg(format!("--include={PACKAGES}"));
+    for locale in LOCALES {
+        make.arg(format!(
+            "--customize-hook=chroot \"$1\" localedef --no-archive -i {locale} -f UTF-8 {locale}.UTF-8"
+        ));
+    }
+    make.arg(suite).arg(&unfinished).arg(mirror()?);
+    step(&format!("make a root of {suite} (under a minute, 300 MB)"), &mut make)?;
+    remove(root)?;
+    fs::rename(&unfinished, root)?;
+    timed(&format!("let the tools of {suite} run by their own loader"), || free_tools(root))
+}
+
+/// Returns the mirror of Debian's main archive that apt uses.
+fn mirror() -> Outcome<String> {
+    let format = "$(SITE) $(ORIGIN) $(LABEL)";
+    let output = Command::new("apt-get")
+        .args(["indextargets", "--format", format, "Created-By: Packages"])
+        .output()
+        .map_err(|error| format!("apt-get tells the mirror of Debian: {error}"))?;
+    let listed = String::from_utf8(output.stdout)?;
+    let site = listed.lines().find_map(|line| line.strip_suffix(" Debian Debian"));
+    site.map(str::to_owned).ok_or_else(|| -> Failure {
+        "apt has no index of Debian's archive: run `apt-get update`, or set up a mirror in its sources".into()
+    })
+}
+
+/// Copies the tools to `ROOT/oracle`, where each names the root's loader and libraries.
+fn free_tools(root: &Path) -> Outcome {
+    let loader = resolved(root, Path::new("/lib64/ld-linux-x86-64.so.2")).ok_or("the root has no loader")?;
+    let libraries = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"].map(|dir| root.join(dir));
+    let libraries = libraries.map(|dir| dir.display().to_string()).join(":");
+    let unfinished = root.join("oracle.new");
+    remove(&unfinished)?;
+    fs::create_dir(&unfinished)?;
+    for tool in TOOLS {
+        let Some(from) = find(root, tool) else { continue };
+        let to = unfinished.join(tool);
+        fs::copy(&from, &to).map_err(|error| format!("{}: {error}", from.display()))?;
+        let mut patch = Command::new("patchelf");
+        patch
+            .arg("--set-interpreter")
+            .arg(&loader)
+            .arg("--force-rpath")
+            .arg("--set-rpath")
+            .arg(&libraries)
+            .arg(&to);
+        let output = patch.output()?;
+        // busybox may be static.
+        if !output.status.success() && tool != "busybox" {
+            return Err(format!("patchelf {tool}: {}", String::from_utf8_lossy(&output.stderr)).into());
+        }
+    }
+    Ok(fs::rename(unfinished, root.join("oracle"))?)
+}
+
+/// Returns the file of a tool.
+fn find(root: &Path, tool: &str) -> Option<PathBuf> {
+    ["/usr/bin", "/bin"].iter().find_map(|dir| resolved(root, &Path::new(dir).join(tool)))
+}
+
+/// Returns the file that a path inside a root leads to: many links there are absolute, and must not lead out of it.
+fn resolved(root: &Path, path: &Path) -> Option<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..8 {
+        match fs::read_link(inside(root, &path)) {
+            Ok(target) => path = path.parent()?.join(target),
+            Err(_) => return Some(inside(root, &path)).filter(|file| file.exists()),
+        }
+    }
+    None
+}
+
+fn inside(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+/// Prints a table: tool by root, with versions.
+fn show(folder: &Path, wanted: &[(&str, &str)]) {
+    let mut rows: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (name, _) in wanted {
+        for tool in TOOLS {
+            let version = version(&folder.join(name).join("oracle").join(tool));
+            rows.entry(tool).or_default().push(version.unwrap_or_else(|| "—".to_owned()));
+        }
+    }
+    let heads: Vec<&str> = wanted.iter().map(|(name, _)| *name).collect();
+    println!("{:14}{}", "", heads.iter().map(|head| format!("{head:24}")).collect::<String>().trim_end());
+    for (tool, versions) in rows {
+        let cells: String = versions.iter().map(|version| format!("{version:24}")).collect();
+        println!("{tool:14}{}", cells.trim_end());
+    }
+    println!("\nthe roots are in {}", folder.display());
+}
+
+/// Returns the version that a tool prints.
+fn version(tool: &Path) -> Option<String> {
+    let options: &[&str] = if tool.ends_with("mawk") { &["-W", "version"] } else { &["--version"] };
+    let mut command = Command::new(tool);
+    std::os::unix::process::CommandExt::arg0(&mut command, tool.file_name()?);
+    let output = command.args(options).stdin(std::process::Stdio::null()).output().ok()?;
+    let text = [output.stdout, output.stderr].concat();
+    let line = String::from_utf8_lossy(&text).lines().next()?.to_owned();
+    let from = line.find(|c: char| c.is_ascii_digit())?;
+    Some(
+        line[from..]
+            .split([',', '-', ' '])
+            .take(if line.starts_with("mawk") { 2 } else { 1 })
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_stay_inside_of_the_root() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let at = |path: &str| root.path().join(path);
+        fs::create_dir_all(at("usr/bin")).expect("writable");
+        fs::create_dir_all(at("etc/alternatives")).expect("writable");
+        fs::write(at("usr/bin/mawk"), "").expect("writable");
+        std::os::unix::fs::symlink("/usr/bin/mawk", at("etc/alternatives/awk")).expect("writable");
+        std::os::unix::fs::symlink("/etc/alternatives/awk", at("usr/bin/awk")).expect("writable");
+        assert_eq!(find(root.path(), "awk"), Some(at("usr/bin/mawk")));
+        assert_eq!(find(root.path(), "nosuch"), None);
+    }
+
+    #[test]
+    fn unknown_roots_are_refused() {
+        let refused = Options::parse(lexopt::Parser::from_args(["debian-10"])).expect_err("there is none");
+        assert_eq!(refused.to_string(), format!("there is no root 'debian-10'; there are {}", all_names()));
+    }
+}
