@@ -1,5 +1,5 @@
-//! Programs of awk: pelton with one thread and with two beside mawk and gawk, CPU and time, after seeing that all print
-//! the same; and the two-stage JSON parser.
+//! Awk programs: pelton with one and two threads beside mawk and gawk, CPU and time, after checking that all
+//! print the same; and the two-stage JSON parser.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use workbench::Outcome;
 use workbench::inputs::{ACCESS_LOG, JSON_MENU, LINES, PURCHASES, Recipe};
 use workbench::workspace::{on_path, root};
 
-/// What is asked of each, as a shell reads it behind the name of an awk; and whether two threads can share it.
+/// Each program, as shell words after the name of an awk, and whether two threads can share the work.
 const CASES: &[(&str, &str, bool)] = &[
     ("'{print $2}'", "log", true),
     ("'{print $1, $7}'", "log", true),
@@ -44,12 +44,12 @@ const CASES: &[(&str, &str, bool)] = &[
 
 const INPUTS: [(&str, Recipe); 3] = [("log", ACCESS_LOG), ("base64", LINES), ("csv", PURCHASES)];
 
-/// In which order the elements of an array come is each awk's own.
+/// Whether the output is sorted before comparing: each awk has its own order of array elements.
 fn is_sorted(program: &str) -> bool {
     program.contains(" in ")
 }
 
-/// All programs, then the two stages.
+/// Measures all programs, then the two-stage parser.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let (runs, megabytes) = (bench.runs(3), bench.size_mb(100));
     let mut files = Vec::new();
@@ -95,8 +95,8 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
 const HEAD: &str = "| program | mawk CPU s | gawk CPU s | pelton CPU s | mawk's CPU by pelton's | two threads: time | CPU | output dropped: time |\n\
     | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
 
-/// What was measured of one program: mawk, pelton with one thread and with two, these again with their output dropped, and gawk
-/// if it is there.
+/// Samples of one program: mawk, pelton with one thread and with two, both again with output dropped, and
+/// gawk if installed.
 #[derive(Default)]
 struct Found {
     shown: String,
@@ -140,7 +140,7 @@ impl Found {
         stats::median_ratio(&self.samples[1].real, &self.samples[2].real)
     }
 
-    /// The same where nothing is written.
+    /// Returns the same gain with output dropped.
     fn two_dropping(&self) -> f64 {
         stats::median_ratio(&self.samples[3].real, &self.samples[4].real)
     }

@@ -1,5 +1,5 @@
-//! What goes through `pelton buffer` in a second: to a reader that keeps up, and to one that begins when the writer has ended, so
-//! that all of it lies in memory, or in a file; beside `cat`, mbuffer, and a plain file.
+//! Throughput of `pelton buffer` to a reader that keeps up, and to one that starts when the writer has ended,
+//! so that all data is held in memory or in a file; beside `cat`, mbuffer, and a plain file.
 
 use std::fmt::Write as _;
 
@@ -13,12 +13,12 @@ use workbench::Outcome;
 use workbench::inputs::LINES;
 use workbench::workspace::on_path;
 
-/// A writer, and a reader that keeps up with it or waits for its end.
+/// A writer, and a reader that keeps up with it.
 const KEEPS_UP: &str = "cat f | BUFFER | cat > /dev/null";
 const WAITS: &str = "{ cat f; : > written; } | BUFFER | { until [ -e written ]; do sleep 0.01; done; cat > /dev/null; }; rm written";
 const FILE: &str = "cat f | cat > kept; cat kept | cat > /dev/null; rm kept";
 
-/// What lies in the middle; `$0` is pelton.
+/// The program in the middle; `$0` is pelton.
 struct Between {
     name: &'static str,
     program: &'static str,
@@ -35,7 +35,7 @@ const fn between(
     Between { name, program, text, buffer }
 }
 
-/// The first of each is pelton, the second what it is compared with.
+/// In each case the first is pelton, the second is compared with it.
 const CASES: [(&str, &[Between]); 3] = [
     (
         "a reader that keeps up",
@@ -67,7 +67,7 @@ const CASES: [(&str, &[Between]); 3] = [
     ),
 ];
 
-/// All of them. Files lie in memory, so that no disk is measured.
+/// Runs all cases. Files are in memory, so that no disk is measured.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let megabytes = bench.size_mb(1000);
     let file = LINES.file(&bench.data, megabytes)?;

@@ -1,4 +1,4 @@
-//! Running contenders side by side: interleaved, in alternating order, measured by the kernel at each exit.
+//! Runs contenders side by side: interleaved, in alternating order, measured by the kernel at each exit.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{Bench, stats};
 use workbench::Outcome;
 
-/// One of those compared.
+/// A program in a comparison.
 pub struct Contender {
     /// For tables.
     pub name: String,
@@ -20,35 +20,35 @@ pub struct Contender {
     pub argv: Vec<OsString>,
     /// Its `LC_ALL`.
     pub locale: &'static str,
-    /// Its `PATH`, if it is to be another one than ours.
+    /// Its `PATH`, if different from ours.
     pub path: Option<OsString>,
 }
 
 impl Contender {
-    /// A contender.
+    /// Creates a contender.
     pub fn new<S: Into<OsString>>(name: &str, argv: impl IntoIterator<Item = S>) -> Self {
         let argv = argv.into_iter().map(Into::into).collect();
         Contender { name: name.into(), argv, locale: "C", path: None }
     }
 
-    /// The same in another locale than C.
+    /// Returns the contender with a locale other than C.
     pub fn in_locale(self, locale: &'static str) -> Self {
         Contender { locale, ..self }
     }
 
-    /// The same for another contest.
+    /// Copies the contender for another contest.
     pub fn again(&self) -> Self {
         let Contender { name, argv, locale, path } = self;
         Contender { name: name.clone(), argv: argv.clone(), locale, path: path.clone() }
     }
 
-    /// The same with another `PATH`.
+    /// Returns the contender with another `PATH`.
     pub fn with_path(self, path: OsString) -> Self {
         Contender { path: Some(path), ..self }
     }
 }
 
-/// What its runs took, in seconds; index = round. CPU time is that of the contender and of all it waited for.
+/// The times of its runs in seconds; the index is the round. CPU time includes all processes it waited for.
 #[derive(Default)]
 pub struct Samples {
     /// For tables.
@@ -59,12 +59,12 @@ pub struct Samples {
     pub user: Vec<f64>,
     /// CPU time in the kernel.
     pub sys: Vec<f64>,
-    /// The sum of the two, which the kernel knows better than either.
+    /// The sum of both, which the kernel measures more exactly than either.
     pub cpu: Vec<f64>,
 }
 
 impl Samples {
-    /// Raw values and medians.
+    /// Returns raw values and medians.
     pub fn json(&self) -> Value {
         let median = |values: &[f64]| round(stats::median(values));
         json!({
@@ -76,12 +76,12 @@ impl Samples {
     }
 }
 
-/// Runs every contender `runs` times after `warmup` rounds that do not count; every other round backwards.
+/// Runs every contender `runs` times after `warmup` uncounted rounds. Every other round runs backwards.
 pub fn contest(contenders: &[Contender], dir: &Path, runs: usize, warmup: usize) -> Outcome<Vec<Samples>> {
     contest_with(contenders, dir, runs, warmup, || Ok(()))
 }
 
-/// The same with something to be done before each run, which is not measured.
+/// Does the same, with unmeasured preparation before each run.
 pub fn contest_with(
     contenders: &[Contender],
     dir: &Path,
@@ -104,7 +104,7 @@ pub fn contest_with(
     Ok(samples)
 }
 
-/// The largest resident set of any of its processes, in bytes, as `pelton time` tells it.
+/// Returns the largest resident set of any of its processes, in bytes, as `pelton time` reports it.
 pub fn peak_bytes(bench: &Bench, contender: &Contender, dir: &Path) -> Outcome<u64> {
     let report = dir.join("report.json");
     let mut argv =
@@ -119,7 +119,7 @@ pub fn peak_bytes(bench: &Bench, contender: &Contender, dir: &Path) -> Outcome<u
 }
 
 impl Samples {
-    /// Those of more rounds.
+    /// Appends the samples of more rounds.
     pub fn push(&mut self, run: &Samples) {
         self.real.extend(&run.real);
         self.user.extend(&run.user);
@@ -128,7 +128,7 @@ impl Samples {
     }
 }
 
-/// One run: silent, in its locale, and successful or the contest is off.
+/// Runs once, silently, in its locale. A failure ends the contest.
 pub fn run_once(contender: &Contender, dir: &Path) -> Outcome<Samples> {
     let (samples, status) = run_to_status(contender, dir)?;
     if !status.success() {
@@ -137,17 +137,18 @@ pub fn run_once(contender: &Contender, dir: &Path) -> Outcome<Samples> {
     Ok(samples)
 }
 
-/// One run, silent and in its locale, and the status that it ended with.
+/// Runs once, silently, in its locale, and also returns the exit status.
 pub fn run_to_status(contender: &Contender, dir: &Path) -> Outcome<(Samples, ExitStatus)> {
     let mut command = Command::new(&contender.argv[0]);
     command.args(&contender.argv[1..]).current_dir(dir).env("LC_ALL", contender.locale);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // cargo's own: where the loader then looks first, nothing is, and each start of a program would pay for the look.
+    // Set by cargo. The loader would look there first, in vain, at every start of a program.
     command.env_remove("LD_LIBRARY_PATH");
     if let Some(path) = &contender.path {
         command.env("PATH", path);
     }
-    // Who writes over an old output frees its pages first, for as much CPU as a third of writing them: nobody's work.
+    // Overwriting an old output frees its pages first: a third of the CPU cost of writing them, unrelated to
+    // the work.
     let _ = std::fs::remove_file(dir.join("out"));
     let before = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let start = Instant::now();
@@ -173,7 +174,7 @@ fn system(usage: &Usage) -> f64 {
     usage.system_time().num_microseconds() as f64 / 1e6
 }
 
-/// Microseconds are all we have; more digits would be noise.
+/// Rounds to microseconds: more digits would be noise.
 fn round(seconds: f64) -> f64 {
     (seconds * 1e6).round() / 1e6
 }

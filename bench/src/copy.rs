@@ -1,5 +1,5 @@
-//! `pelton copy` in each of its ways and beside cp: many small files, a larger one and a huge one, in memory and on the
-//! disk, all in the page cache.
+//! `pelton copy` in each of its ways beside cp: many small files, a larger file and a huge one, in memory and
+//! on disk, all in the page cache.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -15,20 +15,20 @@ use super::{Bench, stats};
 use workbench::Outcome;
 use workbench::steps::timed;
 
-/// All but a loop over characters, which takes ten times as long and is measured over small ones only.
+/// All ways except the character loop, which takes ten times as long and is measured over small files only.
 const WAYS: [&str; 8] =
     ["read-write", "mapped-bytes", "mapped", "copy_file_range", "sendfile", "splice", "io_uring", "reflink"];
 const MB: usize = 1 << 20;
-/// What the default may take more than the fastest.
+/// The default's allowed time, as a multiple of the fastest.
 const BEHIND: f64 = 1.05;
 
-/// So many times as many rounds decide between the default and the fastest.
+/// Decides between the default and the fastest in this many times as many rounds.
 const DUEL: usize = 3;
 
-/// What takes so many times as long as the fastest in the first round is not run again.
+/// A way that takes this many times as long as the fastest in the first round is not run again.
 const HOPELESS: f64 = 2.0;
 
-/// What is copied.
+/// The files to copy.
 struct Load {
     /// For `--only`.
     key: &'static str,
@@ -38,7 +38,7 @@ struct Load {
     runs: usize,
 }
 
-/// Three loads, two places.
+/// Measures three loads in two places.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let huge = bench.size_mb(2000) as usize * MB;
     let loads = [
@@ -84,7 +84,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     Ok(results)
 }
 
-/// The table of a part, what is claimed of it, and its samples.
+/// Measures a part: returns its table, claims and samples.
 fn measure(bench: &Bench, title: &str, dir: &Path, load: &Load) -> Outcome<Value> {
     fs::create_dir_all(dir)?;
     timed(&format!("make {title}"), || make(dir, load))?;
@@ -94,7 +94,7 @@ fn measure(bench: &Bench, title: &str, dir: &Path, load: &Load) -> Outcome<Value
     let median = |samples: &Samples| stats::median(&samples.real);
     let fastest = (1..=ways.len()).min_by(|a, b| median(&samples[*a]).total_cmp(&median(&samples[*b])));
     let fastest = fastest.ok_or("no way works here")?;
-    // The fastest of many that are equal is the luckiest of them: so again, the two alone and in turns.
+    // The fastest of many equal ways is just lucky. So the two run again, alone and in turns.
     let two = [&contenders[0], &contenders[fastest]].map(Contender::again);
     let duel = contest(&two, dir, bench.runs(load.runs) * DUEL, 0)?;
     clear(&dir.join("out"))?;
@@ -116,7 +116,7 @@ fn measure(bench: &Bench, title: &str, dir: &Path, load: &Load) -> Outcome<Value
     Ok(part)
 }
 
-/// Everybody once, and then those that are not much slower than the fastest.
+/// Runs all ways once, then those that are not much slower than the fastest.
 fn rounds(contenders: &[Contender], dir: &Path, runs: usize) -> Outcome<Vec<Samples>> {
     let mut samples = contest(contenders, dir, 1, 0)?;
     let fastest = stats::min(&samples.iter().flat_map(|one| one.real.iter().copied()).collect::<Vec<_>>());
@@ -132,7 +132,7 @@ fn rounds(contenders: &[Contender], dir: &Path, runs: usize) -> Outcome<Vec<Samp
     Ok(samples)
 }
 
-/// What `--report` says of the file, without the path.
+/// Returns what `--report` says of the file, without the path.
 fn side_by_side(bench: &Bench, dir: &Path, load: &Load) -> Outcome<String> {
     let runs = if load.bytes > 1000 * MB { "1" } else { "3" };
     let mut command = Command::new(&bench.pelton);
@@ -143,7 +143,7 @@ fn side_by_side(bench: &Bench, dir: &Path, load: &Load) -> Outcome<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// A file, or a directory of files. Zeros would do for no way that looks at them; these are none.
+/// Makes a file, or a directory of files. They hold no zeros: some ways check for them.
 fn make(dir: &Path, load: &Load) -> Outcome {
     let from = dir.join("from");
     let block: Vec<u8> = (0..MB).map(|at| (at % 251 + 1) as u8).collect();
@@ -164,7 +164,7 @@ fn make(dir: &Path, load: &Load) -> Outcome {
     Ok(())
 }
 
-/// The default first.
+/// Returns the contenders, the default first.
 fn contenders(bench: &Bench, dir: &Path, load: &Load) -> Outcome<Vec<Contender>> {
     let words = |program: &Path, words: &[&str]| -> Vec<OsString> {
         let recursive = if load.files > 1 { ["-r"].as_slice() } else { &[] };
@@ -183,7 +183,7 @@ fn contenders(bench: &Bench, dir: &Path, load: &Load) -> Outcome<Vec<Contender>>
     Ok(all)
 }
 
-/// What this file system lacks: most share no blocks.
+/// Whether this file system supports this way: most cannot share blocks.
 fn works_in(dir: &Path, way: &str, bench: &Bench) -> Outcome<bool> {
     fs::write(dir.join("tiny"), "tiny")?;
     let words = ["copy", "--via", way, "tiny", "out"].map(OsString::from);
@@ -201,7 +201,7 @@ fn clear(path: &Path) -> Outcome {
     }
 }
 
-/// As [`super::contest::contest`], with a place for the copy that is free each time.
+/// Runs [`super::contest::contest`], with a free place for the copy each time.
 fn contest(contenders: &[Contender], dir: &Path, runs: usize, warmup: usize) -> Outcome<Vec<Samples>> {
     super::contest::contest_with(contenders, dir, runs, warmup, || clear(&dir.join("out")))
 }

@@ -1,4 +1,5 @@
-//! What a second core gives: passes, counts and sorts with one thread and with two, beside GNU's own threads.
+//! The gain from a second core: passes, counts and sorts with one thread and with two, beside GNU's own
+//! threads.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -17,24 +18,24 @@ use workbench::workspace::on_path;
 /// Work for several threads.
 struct Case {
     name: &'static str,
-    /// What pelton runs.
+    /// The text that pelton runs.
     text: &'static str,
-    /// What others need instead, to use two cores.
+    /// The texts that other programs need, to use two cores.
     others: &'static [(&'static str, &'static str)],
-    /// Options of pelton's.
+    /// Options for pelton.
     options: &'static [&'static str],
-    /// The command itself is run, in several processes.
+    /// Whether the command itself runs, in several processes.
     is_external: bool,
-    /// How many times less real time than the first of the others it shall take on two cores, if that was asked.
+    /// Required speed-up on two cores over the first of the others, if any.
     asked: Option<f64>,
 }
 
 const SUBSTITUTIONS: &str =
     "sed 's/a/A/g' < lines | sed 's/b/B/g' | sed 's/c/C/g' | sed 's/d/D/g' | sed 's/[0-9]//g' > out";
-/// Nobody has a kernel for it: its back-reference looks at each line many times.
+/// Has no kernel: its back-reference looks at each line many times.
 const HEAVY: &str = r"sed -E 's/([a-z])([0-9])(.*)\1/<\2>\3/' < few > out";
 const WORDS: &str = "tr -cs A-Za-z '\\n' < prose | tr A-Z a-z | sort | uniq -c | sort -rn | head > out";
-/// Numbers to be sorted are of the fourth column.
+/// The numbers to sort are in the fourth column.
 const NUMBERS: &str = "sort -t, -k4,4n csv > out";
 
 const CASES: &[Case] = &[
@@ -119,17 +120,17 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// Others that split a stream among processes. PaSh's server is not waited for: what it takes is not counted.
+/// Others that split a stream among processes. PaSh's server is not waited for, so its CPU is not counted.
 const SPLITTERS: [&str; 2] = ["parallel --pipe -k", "pash -w 2"];
-/// So many contenders are pelton; the last but one of them shares as it finds right, and the last are two peltons.
+/// The number of pelton's contenders. The last but one chooses its own sharing; the last is two peltons.
 const OWN: usize = 6;
 const AUTO: usize = OWN - 2;
 const HALVES: usize = OWN - 1;
-/// Two threads shall take at most so much of what two processes take that have nothing to do with each other.
+/// Allowed time of two threads, relative to two independent processes.
 const BESIDE_HALVES: f64 = 1.1;
-/// Two threads shall take at most this much of the time of one.
+/// Allowed time of two threads, relative to one.
 const SHARE: f64 = 1.0 / 1.8;
-/// Name, recipe, megabytes unless `--size` says otherwise.
+/// Name, recipe, and megabytes unless `--size` is given.
 const INPUTS: [(&str, Recipe, u64); 5] = [
     ("base64", LINES, 1000),
     ("lines", LINES, 1000),
@@ -138,7 +139,7 @@ const INPUTS: [(&str, Recipe, u64); 5] = [
     ("csv", PURCHASES, 500),
 ];
 
-/// What takes little is run more often, in further rounds of pelton's alone: about so long, in seconds, at most so many rounds.
+/// Short cases get further rounds of pelton alone: about this many seconds, and a limited number of rounds.
 const MORE_SECONDS: f64 = 15.0;
 const MORE_ROUNDS: usize = 20;
 
@@ -147,7 +148,7 @@ fn more_rounds(own: &[Samples]) -> usize {
     ((MORE_SECONDS / round) as usize).min(MORE_ROUNDS)
 }
 
-/// All of them.
+/// Runs all cases.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let runs = bench.runs(3);
     let mut files = Vec::new();
@@ -165,7 +166,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     for case in CASES {
         eprintln!("    {}", case.name);
         let contenders = case.contenders(bench);
-        // What another run printed is not to be cleared away by this one.
+        // Keeps one run from having to free what another run printed.
         let out = place.dir.join("out");
         let fresh = || if out.exists() { Ok(std::fs::remove_file(&out)?) } else { Ok(()) };
         let mut samples = contest_with(&contenders, &place.dir, runs, 1, fresh)?;
@@ -200,12 +201,12 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     Ok(Results { name: "cores", about, body, claims, data: data.into() })
 }
 
-/// What a half of an input is called.
+/// Returns the file name of half of an input.
 fn half_of(name: &str, number: usize) -> String {
     format!("{name}.{}", number + 1)
 }
 
-/// Both halves of a file of lines, beside it.
+/// Writes both halves of a file of lines beside it.
 fn halves(file: &Path) -> Outcome<[PathBuf; 2]> {
     let halves = [0, 1].map(|number| PathBuf::from(half_of(&file.to_string_lossy(), number)));
     if !halves.iter().all(|half| half.exists()) {
@@ -219,7 +220,8 @@ fn halves(file: &Path) -> Outcome<[PathBuf; 2]> {
     Ok(halves)
 }
 
-/// Two at once, with half of the input each: as much as this machine gives to two, which is not always twice of what it gives to one.
+/// Runs two at once, each with half of the input: this is what the machine gives to two, which is not always
+/// twice what it gives to one.
 fn two_halves(pelton: Vec<OsString>, text: &str) -> Contender {
     let input = INPUTS.iter().map(|(name, ..)| *name).find(|name| text.contains(&format!(" {name} ")));
     let half = |number: usize| {
@@ -234,7 +236,7 @@ fn two_halves(pelton: Vec<OsString>, text: &str) -> Contender {
 
 impl Case {
     fn contenders(&self, bench: &Bench) -> Vec<Contender> {
-        // Without its text.
+        // Without the text.
         let pelton = |jobs: &str| {
             let mut argv =
                 vec![bench.pelton.clone().into_os_string(), "run".into(), format!("--jobs={jobs}").into()];
@@ -250,7 +252,7 @@ impl Case {
         let dropped = |jobs: &str| running(&format!("pelton --jobs {jobs} > /dev/null"), jobs, &text);
         let halves = two_halves(pelton("1"), &text);
         let mut all = vec![written("1"), written("2"), dropped("1"), dropped("2"), written("auto"), halves];
-        // A machine without GNU parallel compares the rest.
+        // Without GNU parallel, the rest is compared.
         let there =
             self.others.iter().filter(|(_, text)| on_path(text.split(' ').next().unwrap_or_default()));
         all.extend(there.map(|(name, text)| Contender::new(name, ["bash", "-c", text])));
@@ -284,7 +286,7 @@ impl Case {
             samples.iter().enumerate().filter(|(_, one)| SPLITTERS.contains(&one.name.as_str()))
         {
             let (cpu, beyond) = match samples.iter().find(|one| self.is_external && one.name == "bash") {
-                // Both run the command, which costs what it costs.
+                // Both run the command: its own cost is subtracted.
                 Some(shell) => {
                     let beyond = |at: usize| stats::median(&samples[at].cpu) - stats::median(&shell.cpu);
                     (beyond(1) / beyond(at), " beyond the command's own")

@@ -15,14 +15,14 @@ use workbench::inputs::CSV;
 use workbench::workspace::on_path;
 
 const HEADER: &[u8] = b"id,day,customer,city,good,price,state\n";
-/// What is asked: for pelton, and for the others.
+/// Each query: for pelton, and for the others.
 const CASES: [(&str, &str, &str); 3] = [
     ("two columns", "-s good,id", "select good,id"),
     ("all columns", "", "select 1-7"),
     ("records by an expression", "-w city~York", "search -s city York"),
 ];
 
-/// Columns and records of orders, some of whose fields are quoted.
+/// Measures columns and records of orders with some quoted fields.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let megabytes = bench.size_mb(200);
     let file = table_of(bench, megabytes)?;

@@ -1,4 +1,4 @@
-//! How long `pelton doctor` takes to a verdict on a machine with many processes.
+//! How long `pelton doctor` takes to give a verdict on a machine with many processes.
 
 use std::ffi::OsStr;
 use std::process::{Child, Command, Stdio};
@@ -8,12 +8,12 @@ use super::results::{Claim, Results, Unit, table};
 use super::{Bench, stats};
 use workbench::Outcome;
 
-/// Processes beside which it looks.
+/// The number of other processes.
 const PROCESSES: usize = 500;
-/// What it promises.
+/// The promised time.
 const MILLISECONDS: f64 = 200.0;
 
-/// Processes that end with this.
+/// Processes that are killed on drop.
 #[derive(Default)]
 struct Crowd(Vec<Child>);
 
@@ -29,14 +29,14 @@ impl Crowd {
 impl Drop for Crowd {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // One that has ended already is only waited for.
+            // A process that has ended already only needs a wait.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// `pelton doctor` about a deadlock, about a healthy process and about all, beside 500 sleeping processes.
+/// Measures `pelton doctor` on a deadlock, on a healthy process and on all, beside 500 sleeping processes.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let runs = bench.runs(50);
     let mut crowd = Crowd::default();
@@ -48,7 +48,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     let dead = crowd.add(Command::new("python3").args(["-c", hang]))?.to_string();
     std::thread::sleep(std::time::Duration::from_secs(1));
     let pelton = bench.pelton.as_os_str();
-    // Something dead is status 1, and no failure here.
+    // Status 1 means that something is dead: no failure here.
     let script = "\"$0\" doctor \"$1\"; [ $? -le 1 ]";
     let doctor = |what: &str| {
         ["sh".as_ref(), "-c".as_ref(), script.as_ref(), pelton, what.as_ref()].map(OsStr::to_owned)

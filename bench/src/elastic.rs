@@ -1,5 +1,5 @@
-//! How a pass gives way: how many threads there are while a competitor comes, works and leaves, and what others on the machine
-//! notice of a pass, and of a real command that runs as several processes.
+//! How a pass yields: its thread count while a competitor comes, works and leaves; and how a pass, and a real
+//! command that runs as several processes, affect other programs on the machine.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -18,15 +18,15 @@ use workbench::Outcome;
 use workbench::inputs::LINES;
 use workbench::running::Running;
 
-/// A pass with enough to do for every block, and nothing to wait for.
+/// A pass with enough work for every block, and nothing to wait for.
 const PASS: &str = r"sed -E 's/([0-9])[a-f]*/<\1>/g'";
-/// How often threads are counted.
+/// Time between two counts of threads.
 const EVERY: Duration = Duration::from_millis(10);
-/// How long the pass runs before the competitor comes, how long that stays, and how long it is watched afterwards.
+/// Duration of each phase: before the competitor, with it, and after it.
 const PHASE: Duration = Duration::from_millis(1500);
-/// Within this, cores that others want are given back. In milliseconds.
+/// Cores that others want must be given back within this time. In milliseconds.
 const GIVEN_BACK_MS: f64 = 200.0;
-/// How long one state must last before it counts: a thread that comes and goes again has not given way. In samples.
+/// How long a state must last to count: a thread that leaves and returns has not yielded. In samples.
 const SETTLED: usize = 3;
 
 /// One run: thread counts, `EVERY` apart.
@@ -36,12 +36,12 @@ struct Trace {
     left: usize,
 }
 
-/// What is watched: it lasts longer than that.
+/// Returns the text to watch: it runs longer than all phases.
 fn text() -> String {
     format!("{PASS}{} > /dev/null", " f".repeat(20))
 }
 
-/// A competitor on every core but one, five times; and the figures of others.
+/// Runs with a competitor on every core but one, five times; then measures the effect on others.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let cores = std::thread::available_parallelism()?.get();
     let file = LINES.file(&bench.data, bench.size_mb(100))?;
@@ -87,7 +87,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     })
 }
 
-/// What ten at once take, and what a competitor takes, beside `--jobs 1` and beside `auto`.
+/// Measures ten runs at once, and a competitor, under `--jobs 1` and under `auto`.
 fn others(bench: &Bench, dir: &Path, claims: &mut Vec<Claim>) -> Outcome<Vec<Samples>> {
     let mut all = Vec::new();
     for (name, command, small) in [("a pass", PASS, "f"), ("processes", HEAVY, "twentieth")] {
@@ -120,14 +120,14 @@ fn others(bench: &Bench, dir: &Path, claims: &mut Vec<Claim>) -> Outcome<Vec<Sam
     Ok(all)
 }
 
-/// `$0 run $1 -- $2`, so often at once.
+/// Ten times `$0 run $1 -- $2` at once.
 const TEN: &str = r#"for i in 1 2 3 4 5 6 7 8 9 10; do "$0" run "$1" -- "$2" & done; wait"#;
-/// Something that wants one core for some seconds, and comes when the others are at work.
+/// A program that uses one core for some seconds, and starts while the others work.
 const COMPETITOR: &str = r#"set -m; while :; do "$0" run "$1" -- "$2"; done & sleep 0.5
     awk 'BEGIN { for (i = 0; i < 30000000; i++) x += i }'; kill -9 -- -$!; wait 2> /dev/null; true"#;
 
 impl Trace {
-    /// How many milliseconds after this sample it was so for the first time, and stayed.
+    /// Returns the milliseconds from this sample until the condition first held and lasted.
     fn after(&self, sample: usize, so: impl Fn(usize) -> bool) -> Option<f64> {
         let settled =
             |at: usize| (at..at + SETTLED).all(|at| self.counts.get(at).is_some_and(|count| so(*count)));
@@ -181,7 +181,7 @@ fn watch(pass: &mut Child, how_long: Duration, counts: &mut Vec<usize>) -> Outco
     Ok(())
 }
 
-/// Threads of the process, or of its child, whichever has more: the one that supervises has one.
+/// Returns the threads of the process or of its child, whichever has more: the supervising process has one.
 fn threads_at_work(pid: u32) -> usize {
     let tasks = |pid: u32| std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();

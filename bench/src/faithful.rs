@@ -1,4 +1,4 @@
-//! Does `pelton time` disturb what it measures, and are its figures the kernel's?
+//! Whether `pelton time` disturbs what it measures, and whether its figures are those of the kernel.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use workbench::Outcome;
 use workbench::inputs::LINES;
 use workbench::steps::timed;
 
-/// Runs the same pipeline under bash, under pelton, and under bash again: the last shows what is noise.
+/// Runs the same pipeline under bash, under pelton, and under bash again: the last shows the noise.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let (runs, megabytes) = (bench.runs(15), bench.size_mb(100));
     let file = LINES.file(&bench.data, megabytes)?;
@@ -32,11 +32,11 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     let (bash, time, again) = (&samples[0], &samples[1], &samples[3]);
 
     let recorded = recorded(bench, &pipeline, &record);
-    // Whether it worked or not, nothing is left behind.
+    // Leaves no file, whether the run worked or not.
     let _ = std::fs::remove_file(&record);
     let recorded_cpu = cpu(&recorded?);
 
-    // Of runs that stood next to each other: the machine is quicker in one minute and slower in the next.
+    // Compares runs that are adjacent in time: the machine's speed changes from minute to minute.
     let percent = |a: &[f64], b: &[f64]| (stats::median_ratio(a, b) - 1.0) * 100.0;
     let noise = (percent(&again.cpu, &bash.cpu), percent(&again.real, &bash.real));
     let body = format!(
@@ -70,7 +70,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     })
 }
 
-/// pelton's record of one run.
+/// Returns pelton's record of one run.
 fn recorded(bench: &Bench, pipeline: &str, path: &std::path::Path) -> Outcome<Value> {
     super::verdict::record(&bench.pelton, pipeline, &bench.data, path)
 }

@@ -1,5 +1,6 @@
-//! `pelton find` beside the least that a walk costs, bfs, fd and GNU find: a name that is not there, in a tree of many
-//! directories and in one of many files; how soon a near match comes; system calls; memory of each way; what stops leave.
+//! `pelton find` beside the minimum that a walk costs, bfs, fd and GNU find: a missing name, in a tree of
+//! many directories and in a tree of many files; time to a near match; system calls; memory of each way;
+//! leftovers of stopped searches.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -17,12 +18,12 @@ use workbench::inputs::Rng;
 use workbench::steps::{step, timed};
 use workbench::workspace::{on_path, root};
 
-/// Directories below each other at most.
+/// The greatest depth of directories.
 const DEEPEST: usize = 12;
-/// How many searches are stopped.
+/// The number of searches to stop.
 const STOPS: usize = 10_000;
 
-/// A part: what `--only` calls it, its title, and how it is measured over its tree.
+/// A part: its name for `--only`, its title, and its measurement over its tree.
 struct WordPart {
     key: &'static str,
     title: &'static str,
@@ -41,7 +42,7 @@ const PARTS: [WordPart; 5] = [
     WordPart { key: "stops", title: "Stops", tree: (600, 1400), measure: stops },
 ];
 
-/// All of it. Trees are made in memory, where every contender finds them as fast as can be.
+/// Runs all parts. Trees are made in memory, where every contender reads them fastest.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let mut results = Results {
         name: "find",
@@ -79,7 +80,7 @@ fn over(bench: &Bench, part: &WordPart, place: &Path) -> Outcome<Value> {
     Ok(measured)
 }
 
-/// The C program of that name.
+/// Compiles the C program of the minimum walk.
 fn floor(bench: &Bench) -> Outcome<PathBuf> {
     let program = bench.data.join("floor");
     let mut compile = Command::new("cc");
@@ -88,7 +89,7 @@ fn floor(bench: &Bench) -> Outcome<PathBuf> {
     Ok(program)
 }
 
-/// A random tree: each directory in any other that is not too deep, files anywhere. Seeded.
+/// Makes a random tree from a seed: each directory in any other that is not too deep, files anywhere.
 pub fn tree(root: &Path, directories: usize, files: usize) -> Outcome<PathBuf> {
     timed(&format!("make a tree of {} entries", directories + files), || {
         let mut rng = Rng::new(7);
@@ -113,7 +114,7 @@ fn words(program: &Path, words: &[&str]) -> Vec<OsString> {
     std::iter::once(program.into()).chain(words.iter().map(OsString::from)).collect()
 }
 
-/// A name that is not there.
+/// Searches for a missing name.
 fn absent(bench: &Bench, part: &WordPart, tree: &Path) -> Outcome<Value> {
     let samples = contest(&contenders(bench, &floor(bench)?, tree), &bench.data, bench.runs(7), 1)?;
     Ok(kept(&table(&samples, Unit::Milliseconds), &claims_of(part.title, &samples), &samples))
@@ -125,7 +126,7 @@ fn kept(text: &str, claims: &[Claim], samples: &[Samples]) -> Value {
     part
 }
 
-/// The floor first, then ours, then peers.
+/// Returns the contenders: the floor, then ours, then peers.
 fn contenders(bench: &Bench, floor: &Path, tree: &Path) -> Vec<Contender> {
     let tree = tree.to_string_lossy();
     let find =
@@ -177,7 +178,7 @@ fn claims_of(name: &str, samples: &[Samples]) -> Vec<Claim> {
     claims
 }
 
-/// The last directory made is near the start only by chance; the one made first is not.
+/// Searches for the first directory made: unlike the last one made, it is near the start.
 fn first(bench: &Bench, _: &WordPart, tree: &Path) -> Outcome<Value> {
     let tree = tree.to_string_lossy();
     let ours = ["find", "--first", &tree, "-name", "dir1"];
@@ -198,7 +199,7 @@ fn first(bench: &Bench, _: &WordPart, tree: &Path) -> Outcome<Value> {
     Ok(kept(&table(&samples, Unit::Milliseconds), &claims, &samples))
 }
 
-/// Of one thread, by strace.
+/// Counts the system calls of one thread, by strace.
 fn system_calls(bench: &Bench, tree: &Path) -> Outcome<f64> {
     let counts = bench.data.join("find-calls");
     let status = Command::new("strace")
@@ -219,7 +220,7 @@ fn system_calls(bench: &Bench, tree: &Path) -> Outcome<f64> {
     Ok(total.trim().parse()?)
 }
 
-/// The statistics of each way, and how many system calls one thread needs.
+/// Measures the statistics of each way, and the system calls of one thread.
 fn ways(bench: &Bench, part: &WordPart, tree: &Path) -> Outcome<Value> {
     let calls = system_calls(bench, tree)? / (part.tree.0 + 1) as f64;
     let mut claims = vec![Claim::at_most("system calls per directory, start included", calls, 4.0, "")];
@@ -231,7 +232,7 @@ fn ways(bench: &Bench, part: &WordPart, tree: &Path) -> Outcome<Value> {
     Ok(kept)
 }
 
-/// A shell starts it: peak memory is inherited from whoever starts a program, and this process is not small.
+/// Uses a shell to start pelton: a program inherits its starter's peak memory, and this process is not small.
 fn statistics(bench: &Bench, tree: &Path) -> Outcome<Vec<Value>> {
     let mut all = Vec::new();
     for way in ["sequential", "per-directory", "semaphore", "atomic", "stealing"] {
@@ -244,7 +245,7 @@ fn statistics(bench: &Bench, tree: &Path) -> Outcome<Vec<Value>> {
             .output()?;
         let mut stats: Value = serde_json::from_slice(&out.stderr)?;
         if let Some(workers) = stats["workers"].as_array_mut() {
-            // Tens of thousands of events are nothing to keep.
+            // Drops the tens of thousands of events.
             workers.iter_mut().for_each(|worker| worker["events"] = Value::Null);
         }
         all.push(stats);
@@ -252,7 +253,7 @@ fn statistics(bench: &Bench, tree: &Path) -> Outcome<Vec<Value>> {
     Ok(all)
 }
 
-/// What is bounded keeps no more than a task for each directory does.
+/// Claims that bounded ways use no more memory than a task for each directory does.
 fn memory_of(ways: &[Value]) -> Vec<Claim> {
     let peak = |name: &str| {
         let way = ways.iter().find(|way| way["walk"] == name);
@@ -282,7 +283,8 @@ fn ways_table(ways: &[Value]) -> String {
     out
 }
 
-/// Searches that end at a random place, in random ways: each says one name and nothing else, and none leaves a process behind.
+/// Stops searches at a random place, in random ways: each prints one name and nothing else, and leaves no
+/// process behind.
 fn stops(bench: &Bench, part: &WordPart, tree: &Path) -> Outcome<Value> {
     let mut rng = Rng::new(11);
     let mut wrong = 0;
@@ -316,7 +318,7 @@ fn stops(bench: &Bench, part: &WordPart, tree: &Path) -> Outcome<Value> {
     Ok(results::part(&text, &claims))
 }
 
-/// How many processes run this program.
+/// Returns the number of processes that run this program.
 fn running(program: &Path) -> Outcome<usize> {
     let processes = fs::read_dir("/proc")?.flatten();
     Ok(processes.filter(|one| fs::read_link(one.path().join("exe")).is_ok_and(|exe| exe == program)).count())

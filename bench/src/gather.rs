@@ -1,4 +1,5 @@
-//! `cargo xtask bench gather`: one table of all results that exist. `bench all` runs what can be run here, then gathers.
+//! `cargo xtask bench gather`: one table of all existing results. `bench all` runs what can be run here, then
+//! gathers.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,18 +10,18 @@ use serde_json::Value;
 use super::stats;
 use workbench::Outcome;
 
-/// What the table is called.
+/// The table's file name.
 const FILE: &str = "ALL.md";
-/// Longer texts are cut: the whole is in the benchmark's own result.
+/// Longer texts are cut: the benchmark's own result has the full text.
 const LONGEST: usize = 60;
 
-/// Contenders that ran beside one another, and for what.
+/// Contenders that ran side by side, and their benchmark.
 struct Group<'r> {
     what: String,
     contenders: Vec<&'r Value>,
 }
 
-/// Writes the table of the results in `dir`, and says where.
+/// Writes the table of the results in `dir`, and returns its path.
 pub fn run(dir: &Path) -> Outcome<PathBuf> {
     let mut names: Vec<PathBuf> = fs::read_dir(dir)?.flatten().map(|entry| entry.path()).collect();
     names.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
@@ -29,7 +30,7 @@ pub fn run(dir: &Path) -> Outcome<PathBuf> {
     for path in names {
         let result: Value = serde_json::from_slice(&fs::read(&path)?)
             .map_err(|error| format!("{}: {error}", path.display()))?;
-        // Campaigns of comparisons lie there as well.
+        // The folder also holds comparison campaigns.
         if result["benchmark"].is_string() {
             results.push(result);
         }
@@ -76,7 +77,7 @@ fn table(results: &[Value]) -> String {
     out
 }
 
-/// Every list of samples in a result's data, wherever it stands, with the words on the way to it.
+/// Collects every list of samples in a result's data, at any depth, with the keys on its path.
 fn collect<'r>(data: &'r Value, way: &mut Vec<&'r str>, groups: &mut Vec<Group<'r>>) {
     match data {
         Value::Array(items) if items.iter().any(is_samples) => {
@@ -131,7 +132,7 @@ fn rows(benchmark: &str, group: &Group, out: &mut String) {
     }
 }
 
-/// Of the newest result.
+/// Returns the versions in the newest result.
 fn versions(results: &[Value]) -> String {
     let newest = results.iter().max_by_key(|result| text(&result["machine"], "date"));
     let versions = newest.and_then(|result| result["machine"]["versions"].as_object());

@@ -1,4 +1,4 @@
-//! `pelton json` beside the two-stage parser in awk, and beside gron, fastgron, jq and rsonpath (`rq`) where they are
+//! `pelton json` beside the two-stage parser in awk, and beside gron, fastgron, jq and rsonpath (`rq`) if
 //! installed.
 
 use std::path::Path;
@@ -13,12 +13,12 @@ use workbench::Outcome;
 use workbench::inputs::{JSON_MENU, PEOPLE};
 use workbench::workspace::{on_path, root};
 
-/// How many copies of the menu the array of the first part holds.
+/// The number of menus in the array of the first part.
 const MENUS: usize = 118_000;
-/// How often the array of people stands in the document whose memory is measured: 2 GB.
+/// How often the document of the memory test, 2 GB, repeats the array of people.
 const TIMES: u64 = 10;
 
-/// Flattening, selecting, and memory.
+/// Measures flattening, selecting, and memory.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let megabytes = bench.size_mb(200);
     let menus = JSON_MENU.array(&bench.data, 30, MENUS)?;
@@ -48,7 +48,7 @@ fn size(path: &Path) -> Outcome<f64> {
     Ok(path.metadata()?.len() as f64 / 1e6)
 }
 
-/// A shell's words for the two stages.
+/// Returns the two stages as shell text.
 fn two_stages(awk: &str, file: &Path) -> String {
     let scripts = root().join("bench/awk");
     format!("{awk} -f {0}/tokenize.awk {1} | {awk} -f {0}/parse.awk", scripts.display(), file.display())
@@ -64,7 +64,7 @@ fn same_as_awk(bench: &Bench, file: &Path) -> Outcome {
     }
 }
 
-/// pelton first, then those peers that are there.
+/// Returns the contenders: pelton, then the installed peers.
 fn contenders(bench: &Bench, options: &[&str], file: &Path, peers: &[(&str, String)]) -> Vec<Contender> {
     let mut argv = vec![bench.pelton.clone().into_os_string(), "json".into()];
     argv.extend(options.iter().map(Into::into));
@@ -90,7 +90,7 @@ fn part(
     Ok(samples)
 }
 
-/// pelton's user+sys must be at most `share` of that of the peer of this name, if it ran.
+/// Claims that pelton's user+sys is at most `share` of this peer's, if the peer ran.
 fn ahead(samples: &[Samples], peer: &str, share: f64, results: &mut Results) {
     if let Some(other) = samples.iter().find(|one| one.name == peer) {
         let ratio = stats::median_ratio(&samples[0].cpu, &other.cpu);
@@ -99,7 +99,7 @@ fn ahead(samples: &[Samples], peer: &str, share: f64, results: &mut Results) {
     }
 }
 
-/// Peers need seconds, and differ by factors: two rounds tell.
+/// Two rounds suffice: peers need seconds, and differ by factors.
 fn menu(bench: &Bench, file: &Path, results: &mut Results) -> Outcome {
     let name = file.display();
     let peers = [
@@ -149,7 +149,7 @@ fn select(bench: &Bench, file: &Path, results: &mut Results) -> Outcome {
     Ok(())
 }
 
-/// Behind a pipe, without what whoever fills it took.
+/// Compares runs from a pipe, minus the cost of the program that fills it.
 fn piped(samples: &[Samples], results: &mut Results) {
     let named = |name: &str| samples.iter().find(|one| one.name == name);
     if let (Some(piped), Some(cat), Some(other)) =
@@ -161,7 +161,7 @@ fn piped(samples: &[Samples], results: &mut Results) {
     }
 }
 
-/// The largest resident set over one document that holds the array of people many times, from a pipe.
+/// Measures the largest resident set for a piped document that repeats the array of people.
 fn memory(bench: &Bench, file: &Path, results: &mut Results) -> Outcome {
     let document = format!(
         "{{ printf '['; for i in $(seq {TIMES}); do [ $i = 1 ] || printf ,; cat {}; done; printf ']'; }}",

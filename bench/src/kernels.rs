@@ -12,7 +12,7 @@ use super::{Bench, stats};
 use workbench::Outcome;
 use workbench::inputs::{ACCESS_LOG, LINES, PROSE, PURCHASES, Recipe, WORDS};
 
-/// A command, what it reads, and whether it is one of the simple ones that must pass 1 GB/s.
+/// A command, its input, and whether it is a simple command that must exceed 1 GB/s.
 type Case = (&'static str, &'static str, bool);
 
 /// `seq` reads nothing: it prints about as much as the others read.
@@ -64,7 +64,7 @@ const CASES: &[Case] = &[
 const INPUTS: [(&str, Recipe); 5] =
     [("log", ACCESS_LOG), ("prose", PROSE), ("base64", LINES), ("csv", PURCHASES), ("words", WORDS)];
 
-/// All of them.
+/// Runs all cases.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let (runs, megabytes) = (bench.runs(3), bench.size_mb(100));
     let place = place(bench, megabytes)?;
@@ -129,13 +129,13 @@ fn claims(ratios: &[(String, f64)], slow: &[String]) -> Vec<Claim> {
     ]
 }
 
-/// What a case reads, in bytes; for those without an input, what they print.
+/// Returns the bytes that a case reads or, without an input, prints.
 fn bytes(dir: &Path, input: &str) -> Outcome<f64> {
     let name = if input.is_empty() { "out" } else { input };
     Ok(dir.join(name).metadata()?.len() as f64)
 }
 
-/// The inputs, two of them in order for comm and join, where the second lacks every third line.
+/// Makes the inputs, two of them sorted for comm and join, where the second lacks every third line.
 fn place(bench: &Bench, megabytes: u64) -> Outcome<Place> {
     let mut files = Vec::new();
     for (name, recipe) in INPUTS {

@@ -1,6 +1,7 @@
-//! `cargo xtask bench`: pelton side by side with the shell, one benchmark per file.
+//! `cargo xtask bench`: runs pelton side by side with the shell, one benchmark per file.
 //!
-//! Each writes its figures, machine and raw samples to bench/results. They want a quiet machine, and no test runs them.
+//! Each writes its figures, the machine and raw samples to bench/results. They need a quiet machine, and no
+//! test runs them.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool speaks")]
 
 mod awk;
@@ -43,7 +44,7 @@ use results::Results;
 use workbench::workspace::{release_binary, root, target_dir};
 use workbench::{Failure, Outcome, inputs};
 
-/// A benchmark: its name, and how to run it.
+/// A benchmark: its name and its function.
 type Benchmark = (&'static str, fn(&Bench) -> Outcome<Results>);
 
 const ALL: &[Benchmark] = &[
@@ -73,7 +74,7 @@ const ALL: &[Benchmark] = &[
     ("sweep", sweep::run),
 ];
 
-/// What was asked for.
+/// The options.
 #[derive(Default)]
 pub struct Options {
     names: Vec<String>,
@@ -82,27 +83,27 @@ pub struct Options {
     results: Option<PathBuf>,
     pelton: Option<PathBuf>,
     only: Option<String>,
-    /// Make one table of all results in the end.
+    /// Makes one table of all results at the end.
     gather: bool,
 }
 
-/// What every benchmark gets.
+/// The context of every benchmark.
 pub struct Bench {
     /// The release binary.
     pub pelton: PathBuf,
-    /// Where data may be put; also the working directory of what is measured.
+    /// The data directory, also the working directory of measured programs.
     pub data: PathBuf,
-    /// The part of a benchmark that has parts.
+    /// The part to run, for a benchmark with parts.
     pub only: Option<String>,
-    /// Where results lie.
+    /// The directory of results.
     pub results: PathBuf,
     runs: Option<usize>,
     size_mb: Option<u64>,
 }
 
 impl Options {
-    /// `[NAME…] [--runs N] [--size MB] [--only PART] [--results DIR] [--pelton BINARY]`; among the names, `all` stands for all of them,
-    /// and `gather` for the table.
+    /// Parses `[NAME…] [--runs N] [--size MB] [--only PART] [--results DIR] [--pelton BINARY]`; the name
+    /// `all` means all benchmarks, and `gather` the table.
     pub fn parse(mut args: lexopt::Parser) -> Outcome<Self> {
         let mut options = Options::default();
         while let Some(arg) = args.next()? {
@@ -149,19 +150,19 @@ fn unknown(name: &str) -> Failure {
 }
 
 impl Bench {
-    /// How often, unless `--runs` says otherwise.
+    /// Returns the number of runs: `--runs`, or the default.
     pub fn runs(&self, default: usize) -> usize {
         self.runs.unwrap_or(default).max(1)
     }
 
-    /// How much data, unless `--size` says otherwise.
+    /// Returns the size of the data: `--size`, or the default.
     pub fn size_mb(&self, default: u64) -> u64 {
         self.size_mb.unwrap_or(default).max(1)
     }
 }
 
-/// Builds pelton, unless a binary was given, and runs the chosen benchmarks. With `all`, one that fails does not keep the
-/// others from running.
+/// Builds pelton, unless a binary was given, and runs the chosen benchmarks. With `all`, the others run even
+/// if one fails.
 pub fn run(options: Options) -> Outcome {
     let dir = options.results.clone().unwrap_or_else(|| root().join("bench/results"));
     let chosen = options.chosen()?;

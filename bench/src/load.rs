@@ -1,10 +1,10 @@
-//! A busy machine, made: threads that burn CPU until they are dropped.
+//! An artificially busy machine: threads that burn CPU until dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// Burning while it lives. Threads of ours, so they can't outlive us, and no child's figures include them.
+/// Burns CPU until dropped. These are our threads, so they cannot outlive us or count as a child's CPU.
 pub struct Load {
     stop: Arc<AtomicBool>,
     burners: Vec<JoinHandle<()>>,

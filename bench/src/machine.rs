@@ -1,4 +1,4 @@
-//! Where and with what a figure was taken: without these it is worth nothing.
+//! Describes where and with what a figure was measured: without this a figure is worthless.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use workbench::workspace::{on_path, root};
 /// Programs whose version a result should name.
 const PROGRAMS: [&str; 9] = ["bash", "dash", "sort", "grep", "sed", "gawk", "mawk", "original-awk", "gzip"];
 
-/// Processor, cores, memory, kernel, date, versions.
+/// Returns processor, cores, memory, kernel, date and versions.
 pub fn describe(pelton: &Path) -> Value {
     json!({
         "date": date(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_secs())),
@@ -33,7 +33,8 @@ fn proc_field(file: &str, key: &str) -> String {
     line.split_once(':').map_or_else(String::new, |(_, value)| value.trim().into())
 }
 
-/// The first line that a program says about its version. mawk and its like know only `-W version`; dash knows none.
+/// Returns the first line of a program's version text. mawk and the like have only `-W version`; dash has
+/// none.
 fn version(program: &str) -> String {
     let flag: &[&str] = match program {
         "mawk" => &["-W", "version"],
@@ -57,7 +58,7 @@ fn first_line(command: &mut Command) -> String {
     String::from_utf8_lossy(&text).lines().next().unwrap_or("unknown").trim().into()
 }
 
-/// Year, month and day of a Unix time, by the usual count of days in eras of 400 years.
+/// Returns year, month and day of a Unix time, by the usual day count in eras of 400 years.
 fn date(unix_seconds: u64) -> String {
     let days = unix_seconds / 86_400 + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);

@@ -1,4 +1,4 @@
-//! How much memory a stream takes: the same pipelines over a short stream and one ten times as long.
+//! How much memory a stream takes: the same pipelines over a short stream and over one ten times as long.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use super::results::{Claim, Results};
 use workbench::Outcome;
 use workbench::inputs::PROSE;
 
-/// Name, text behind the stream, and whether it keeps lines, within `--memory`.
+/// Name, text after the stream, and whether it holds lines, within `--memory`.
 const CASES: [(&str, &str, bool); 8] = [
     ("five seds", "sed 's/a/A/g' | sed 's/b/B/g' | sed 's/c/C/g' | sed 's/d/D/g' | sed 's/[0-9]//g'", false),
     ("filters", "grep -v zz | tr a-z A-Z | cut -d' ' -f2-", false),
@@ -23,11 +23,11 @@ const CASES: [(&str, &str, bool); 8] = [
     ("sort, 256 MB", "sort", true),
     ("distinct lines, 256 MB", "sort -u", true),
 ];
-/// What sorts may keep; their processes hold code and buffers besides. In bytes.
+/// The memory limit of sorts, in bytes; their processes also hold code and buffers.
 const MEMORY: u64 = 256_000_000;
 const BESIDES: u64 = 64_000_000;
 
-/// Two lengths of stream.
+/// Measures two lengths of stream.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let megabytes = bench.size_mb(200);
     let file = PROSE.file(&bench.data, megabytes)?;
@@ -51,7 +51,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
         claims.push(if keeps {
             Claim::at_most(&what, long as f64 / 1e6, (MEMORY + BESIDES) as f64 / 1e6, "MB")
         } else {
-            // Threads come and go, and with them a few blocks.
+            // The number of threads varies, and with it a few blocks.
             Claim::at_most(&what, long as f64 / 1e6, short as f64 / 1e6 * 1.5 + 8.0, "MB")
         });
         data.push(json!({"name": name, "short_bytes": short, "long_bytes": long}));

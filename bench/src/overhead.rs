@@ -10,7 +10,7 @@ use workbench::Outcome;
 const BUILTINS: &str = "true | true";
 const PROGRAMS: &str = "/bin/true | /bin/true";
 
-/// `true | true`, as builtins and as programs.
+/// Measures `true | true`, as builtins and as programs.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let runs = bench.runs(1000);
     let mut results = Results {

@@ -1,5 +1,5 @@
-//! A real command as several processes: what two cores give, what it costs beside GNU parallel, and what a cheap command
-//! loses.
+//! A real command as several processes: the gain from two cores, the cost beside GNU parallel, and the loss
+//! of a cheap command.
 
 use std::ffi::OsString;
 
@@ -9,14 +9,14 @@ use super::{Bench, stats};
 use workbench::Outcome;
 use workbench::inputs::{LINES, PEOPLE, Recipe};
 
-/// A back-reference: no kernel judges it, and sed takes its time.
+/// A back-reference: it has no kernel, and sed is slow.
 pub(super) const HEAVY: &str = r"sed -E 's/([a-z])([0-9])(.*)\1/<\2>\3/'";
 const CHEAP: &str = "grep -P 'zz9$'";
-/// Documents, one a line, and a program that no kernel runs.
+/// Documents, one per line, and a program without a kernel.
 const JQ: &str = "jq -c 'del(.age)'";
 const AWK: &str = r#"gawk '{ print gensub(/([a-z])([0-9])([A-Z])/, "\\3\\2\\1", "g") }'"#;
 
-/// All of that.
+/// Runs all parts.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let runs = bench.runs(3);
     let megabytes = bench.size_mb(100);
@@ -69,7 +69,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     })
 }
 
-/// Wall time by wall time.
+/// Returns the ratio of wall times.
 fn ratio(samples: &[Samples], of: usize, by: usize) -> f64 {
     stats::median_ratio(&samples[of].real, &samples[by].real)
 }
@@ -86,7 +86,7 @@ fn pelton(bench: &Bench, name: &str, jobs: &str, text: String) -> Contender {
 
 fn heavy(bench: &Bench, file: &str) -> Vec<Contender> {
     let text = || format!("{HEAVY} < {file} > out");
-    // The command is shell text to parallel.
+    // parallel takes the command as shell text.
     let quoted = HEAVY.replace('\'', r"'\''");
     vec![
         bash("heavy: bash", text()),
@@ -100,7 +100,8 @@ fn heavy(bench: &Bench, file: &str) -> Vec<Contender> {
     ]
 }
 
-/// What sharing costs besides the command, on one core: two that are busy slow each other down, which is nobody's overhead.
+/// Measures the cost of sharing besides the command, on one core: two busy cores slow each other down, which
+/// is not overhead.
 fn beyond(bench: &Bench, file: &str) -> Vec<Contender> {
     let text = format!("{HEAVY} < {file} > out");
     let quoted = HEAVY.replace('\'', r"'\''");
@@ -134,7 +135,7 @@ fn claims_of_heavy(samples: &[Samples]) -> Vec<Claim> {
     ]
 }
 
-/// With two processes, and with as many as there are idle cores.
+/// Runs with two processes, and with one for each idle core.
 fn two(bench: &Bench, name: &str, text: &str) -> Vec<Contender> {
     let named = |who: &str| format!("{name}: {who}");
     vec![

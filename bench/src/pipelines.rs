@@ -1,4 +1,4 @@
-//! Whole pipelines beside the shell: CPU, with the bounds that were asked for.
+//! Whole pipelines beside the shell: CPU, with the required bounds.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::{Bench, stats};
 use workbench::Outcome;
 use workbench::inputs::{LINES, PROSE, PURCHASES, Recipe, SERVICE_LOG};
 
-/// A pipeline, and how many times less CPU it shall take in C and in C.UTF-8; 0 where nothing was asked.
+/// A pipeline, and the required factor of CPU saved in C and in C.UTF-8; 0 if none is required.
 struct Case {
     name: &'static str,
     text: &'static str,
@@ -40,11 +40,11 @@ const CASES: &[Case] = &[
     Case { name: "distinct pairs", text: "cut -d, -f2,5 < csv | sort -u > out", asked: [2.5, 2.5] },
 ];
 
-/// Name, recipe, megabytes unless `--size` says otherwise.
+/// Name, recipe, and megabytes unless `--size` is given.
 const INPUTS: [(&str, Recipe, u64); 4] =
     [("base64", LINES, 135), ("prose", PROSE, 100), ("csv", PURCHASES, 100), ("service", SERVICE_LOG, 100)];
 
-/// All of them.
+/// Runs all cases.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let runs = bench.runs(3);
     let mut files = Vec::new();

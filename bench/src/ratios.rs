@@ -1,4 +1,4 @@
-//! A text under the shell and under `pelton run` with one thread, in C and in C.UTF-8: CPU beside CPU.
+//! A text under the shell and under `pelton run` with one thread, in C and in C.UTF-8: compares CPU.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +9,17 @@ use super::contest::{Contender, Samples, contest};
 use super::stats;
 use workbench::Outcome;
 
-/// The locales that every text is run in.
+/// The locales for every text.
 pub const LOCALES: [&str; 2] = ["C", "C.UTF-8"];
 
-/// The directory that the texts are run in: in memory if possible, so that no disk is measured. Gone when dropped.
+/// The working directory of the texts: in memory if possible, so that no disk is measured. Removed on drop.
 pub struct Place {
-    /// Where it is.
+    /// Its path.
     pub dir: PathBuf,
 }
 
 impl Place {
-    /// With these files in it, under short names. Where it lies, outputs are written as well.
+    /// Makes a directory with these files under short names. Outputs are written there as well.
     pub fn with(files: &[(&str, &Path)]) -> Outcome<Self> {
         let place = Place::named("pelton-bench")?;
         for (name, path) in files {
@@ -28,7 +28,7 @@ impl Place {
         Ok(place)
     }
 
-    /// Empty, and named after what it is for.
+    /// Makes an empty directory, named after its purpose.
     pub fn named(purpose: &str) -> Outcome<Self> {
         let memory = Path::new("/dev/shm");
         let root = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
@@ -40,12 +40,12 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // What is left is in the way of nobody.
+        // A leftover harms nothing.
         let _ = std::fs::remove_dir_all(&self.dir);
     }
 }
 
-/// What was measured of one text in one locale.
+/// The samples of one text in one locale.
 pub struct Ratio {
     /// `LC_ALL`.
     pub locale: &'static str,
@@ -54,7 +54,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Runs the text both ways, after seeing that both print the same.
+    /// Runs the text both ways, after checking that both print the same.
     pub fn of(bench: &Bench, place: &Place, text: &str, locale: &'static str, runs: usize) -> Outcome<Self> {
         let pelton = bench.pelton.as_os_str();
         let both = [
@@ -76,23 +76,23 @@ impl Ratio {
         Ok(Ratio { locale, samples: contest(&both, &place.dir, runs, 0)? })
     }
 
-    /// The shell's user+sys by pelton's, of runs that stood next to each other.
+    /// Returns the shell's user+sys divided by pelton's, for runs that are adjacent in time.
     pub fn cpu(&self) -> f64 {
         stats::median_ratio(&self.samples[0].cpu, &self.samples[1].cpu)
     }
 
-    /// The shell's time by pelton's.
+    /// Returns the shell's time divided by pelton's.
     pub fn real(&self) -> f64 {
         stats::median_ratio(&self.samples[0].real, &self.samples[1].real)
     }
 
-    /// Raw samples.
+    /// Returns the raw samples.
     pub fn json(&self) -> Value {
         json!({"locale": self.locale, "cpu_ratio": self.cpu(), "samples": self.samples.iter().map(Samples::json).collect::<Vec<_>>()})
     }
 }
 
-/// A file's length and a sum over its bytes (FNV-1a): equal for equal files.
+/// Returns a file's length and hash (FNV-1a): equal for equal files.
 pub fn digest(path: &Path) -> Outcome<(u64, u64)> {
     use std::io::Read;
     let mut file = std::fs::File::open(path)?;

@@ -1,4 +1,4 @@
-//! A result on disk: Markdown for people, JSON with the raw samples for whoever doubts it.
+//! A result on disk: Markdown for people, JSON with the raw samples for checking.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,46 +10,47 @@ use super::contest::Samples;
 use super::{Bench, stats};
 use workbench::Outcome;
 
-/// What a benchmark found.
+/// The result of a benchmark.
 pub struct Results {
-    /// The benchmark's name, which is also the file's.
+    /// The name of the benchmark and of its file.
     pub name: &'static str,
-    /// What was done, in a paragraph.
+    /// Describes what was done, in a paragraph.
     pub about: String,
     /// The findings, in Markdown.
     pub body: String,
-    /// The same with raw samples.
+    /// The findings with raw samples.
     pub data: Value,
-    /// What was asked of pelton, and whether it held.
+    /// The requirements for pelton, and whether they held.
     pub claims: Vec<Claim>,
 }
 
 /// A figure with a bound.
 pub struct Claim {
-    /// In words, the figure included.
+    /// The claim in words, with the figure.
     pub text: String,
     /// Whether it held in this run.
     pub held: bool,
 }
 
 impl Claim {
-    /// A claim that `figure` is at most `bound`.
+    /// Makes the claim that `figure` is at most `bound`.
     pub fn at_most(what: &str, figure: f64, bound: f64, unit: &str) -> Self {
         let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-        // Bounds are mostly whole; of others, two digits are enough.
+        // Most bounds are whole; two digits suffice for others.
         let asked = (bound * 100.0).round() / 100.0;
         Claim { text: format!("{what}: {figure:.2}{unit} (at most {asked}{unit})"), held: figure <= bound }
     }
 }
 
-/// A part of a benchmark that can be measured alone (`--only`), as it is kept. Whoever made it puts its samples to it.
+/// Returns a part of a benchmark that can be measured alone (`--only`), as stored. The caller adds its
+/// samples.
 pub fn part(text: &str, claims: &[Claim]) -> Value {
     let claims: Vec<Value> =
         claims.iter().map(|claim| json!({"text": claim.text, "held": claim.held})).collect();
     json!({"text": text, "claims": claims})
 }
 
-/// The parts of a benchmark that were measured before, by title.
+/// Returns the parts of a benchmark that were measured before, by title.
 pub fn earlier(bench: &Bench, name: &str) -> Value {
     let kept = fs::read(bench.results.join(name).with_extension("json")).ok();
     let kept: Option<Value> = kept.and_then(|text| serde_json::from_slice(&text).ok());
@@ -57,7 +58,7 @@ pub fn earlier(bench: &Bench, name: &str) -> Value {
 }
 
 impl Results {
-    /// Adds a [`part`], made now or before; nothing if there is none.
+    /// Adds a new or earlier [`part`]; does nothing if there is none.
     pub fn add(&mut self, title: &str, part: Value) {
         let Some(text) = part["text"].as_str() else { return };
         self.body += text;
@@ -110,7 +111,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A table of contenders: medians, minima and the median of the paired ratios to the first of them.
+/// Returns a table of contenders: medians, minima, and the median of the paired ratios to the first one.
 pub fn table(samples: &[Samples], unit: Unit) -> String {
     let mut out = format!(
         "| | real, median | min | user | sys | user+sys, median | min | real, ratio | user+sys, ratio |\n{}\n",
@@ -122,7 +123,7 @@ pub fn table(samples: &[Samples], unit: Unit) -> String {
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} | {} | {:.4} | {:.4} |",
-            // A shell's bar would end the column.
+            // A shell's `|` would end the column.
             one.name.replace('|', "\\|"),
             show(stats::median(&one.real)),
             show(stats::min(&one.real)),
@@ -137,7 +138,7 @@ pub fn table(samples: &[Samples], unit: Unit) -> String {
     out
 }
 
-/// How durations are shown.
+/// The unit in which durations are shown.
 #[derive(Clone, Copy)]
 pub enum Unit {
     /// `1.234 s`
@@ -155,14 +156,15 @@ impl Unit {
     }
 }
 
-/// A JSON text for files.
+/// Formats JSON for files.
 pub fn pretty_json(value: &Value) -> String {
     let mut text = String::new();
     pretty(value, 0, &mut text);
     text
 }
 
-/// JSON with one line per member, but lists of plain values on one line: a thousand samples are no thousand lines.
+/// Formats JSON with one line per member, but a list of plain values on one line: a thousand samples should
+/// not take a thousand lines.
 fn pretty(value: &Value, depth: usize, out: &mut String) {
     let nested = |value: &Value| value.is_object() || value.is_array();
     let indent = |depth: usize| format!("\n{}", "  ".repeat(depth));

@@ -1,10 +1,10 @@
-//! What more cores would give: the serial part of each plan measured here, and the token pipeline played through on paper
-//! for up to 64 workers.
+//! The gain from more cores: the serial part of each plan is measured here, and the token pipeline is
+//! simulated for up to 64 workers.
 //!
-//! A block is read (by one worker at a time), worked on (by any), and passed on (by one at a time, in order). How long
-//! each takes is measured: reading alone, reading and writing alone, and all of it with one thread; what is not reading or
-//! writing is work. Some of it does not shrink with workers (folds that are merged, a last sort): that is what two threads take more than the
-//! play says, and it is kept as it is.
+//! A block is read (by one worker at a time), worked on (by any), and passed on (by one at a time, in order).
+//! Three durations are measured: reading alone, reading and writing alone, and everything with one thread;
+//! the rest is work. Some work does not shrink with workers (merging folds, a last sort): the time of two
+//! threads beyond the simulation, kept constant.
 
 use std::fmt::Write as _;
 
@@ -33,13 +33,13 @@ const PLANS: [(&str, &str, &str); 5] = [
     ("sort, text", "base64", "sort base64 > out"),
     ("sort, numbers", "csv", "sort -t, -k4,4n csv > out"),
 ];
-/// What is read at once.
+/// The size of a read.
 const BLOCK_BYTES: u64 = 96 << 10;
-/// So many blocks may be under way for each worker, as in the team.
+/// The limit of blocks in flight for each worker, as in the team.
 const PER_WORKER: usize = 2;
 const WORKERS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// All plans.
+/// Measures all plans.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let runs = bench.runs(5);
     let megabytes = bench.size_mb(300);
@@ -102,14 +102,14 @@ fn contenders(bench: &Bench, input: &str, text: &str) -> Vec<Contender> {
     vec![pelton("1"), pelton("2"), dd("reading", "/dev/null"), dd("reading and writing", "out")]
 }
 
-/// How long everything takes, in seconds.
+/// The times of a plan, in seconds.
 struct Plan {
     blocks: u64,
     read: f64,
     write: f64,
     one: f64,
     two: f64,
-    /// What two threads take beyond the play.
+    /// The time of two threads beyond the simulation.
     apart: f64,
 }
 
@@ -123,7 +123,7 @@ impl Plan {
         plan
     }
 
-    /// The serial fraction that explains this gain with two.
+    /// Returns the serial fraction that explains the gain with two workers.
     fn karp_flatt(&self) -> f64 {
         (2.0 * self.two / self.one - 1.0).clamp(0.0, 1.0)
     }
@@ -132,7 +132,7 @@ impl Plan {
         self.one / (self.played(workers) + self.apart)
     }
 
-    /// Plays the pipeline: when the last block has been passed on, in seconds.
+    /// Simulates the pipeline: returns when the last block has been passed on, in seconds.
     fn played(&self, workers: usize) -> f64 {
         let count = self.blocks as f64;
         let (read, write) = (self.read / count, self.write / count);
@@ -147,7 +147,8 @@ impl Plan {
             let before = passed.last().copied().unwrap_or(0.0);
             let done = reader + work;
             let passes = done.max(before) + write;
-            // Who finds another passing blocks on leaves its own to that one, and goes on.
+            // A worker that finds another one passing blocks on leaves its own block to that worker, and
+            // continues.
             if before > done && passer != next {
                 free[next] = done;
                 free[passer] = free[passer].max(passes);

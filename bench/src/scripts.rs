@@ -1,4 +1,4 @@
-//! Pipelines in a loop: many over next to nothing, and a few over much.
+//! Pipelines in a loop: many over very little data, and a few over much.
 
 use super::contest::{Contender, Samples, contest};
 use super::results::{Claim, Results, Unit, table};
@@ -9,15 +9,15 @@ use workbench::Outcome;
 const MANY: &str = "for f in small/*; do cut -d, -f2 \"$f\" | sort | uniq -c; done";
 /// The same with a stage that only the shell can run.
 const MIXED: &str = "for f in small/*; do cut -d, -f2 \"$f\" | sort | while read -r x; do :; done; done";
-/// Over files worth the name.
+/// Over large files.
 const LARGE: &str =
     "for f in large/*; do cut -d, -f2 \"$f\" | sort | uniq -c >\"$f.out\"; done; rm large/*.out";
-/// Tiny files.
+/// The number of tiny files.
 const FILES: usize = 1000;
-/// Large files.
+/// The number of large files.
 const LARGE_FILES: usize = 3;
 
-/// Each loop with bash and with `pelton run`.
+/// Measures each loop with bash and with `pelton run`.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     prepare(bench)?;
     let (few, runs) = (bench.runs(3), bench.runs(7));

@@ -9,10 +9,10 @@ use super::Bench;
 use super::results::Results;
 use workbench::Outcome;
 
-/// Beside programs that everybody has.
+/// Well-known programs to compare with.
 const NEIGHBOURS: [&str; 4] = ["/bin/bash", "/usr/bin/gawk", "/usr/bin/jq", "/usr/bin/hyperfine"];
 
-/// Bytes on disk.
+/// Measures bytes on disk.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let mut sizes = Map::new();
     sizes.insert("pelton".into(), Value::from(fs::metadata(&bench.pelton)?.len()));

@@ -1,11 +1,11 @@
-//! How long it takes to say nothing.
+//! How long pelton takes to start and do nothing.
 
 use super::contest::{Contender, Samples, contest};
 use super::results::{Claim, Results, Unit, table};
 use super::{Bench, stats};
 use workbench::Outcome;
 
-/// `pelton --version` and `pelton run true` beside the shells.
+/// Measures `pelton --version` and `pelton run true` beside the shells.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let runs = bench.runs(1000);
     let pelton = bench.pelton.as_os_str();

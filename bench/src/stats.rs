@@ -1,6 +1,6 @@
-//! Medians and their kin, over raw samples.
+//! Medians and related figures of raw samples.
 
-/// The middle value, or the mean of the two middle ones; NaN for none.
+/// Returns the middle value, or the mean of the two middle ones; NaN for no values.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -11,18 +11,18 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The smallest value: what the work costs when nothing disturbs it.
+/// Returns the smallest value: the cost of the work without disturbance.
 pub fn min(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// The median of each round's difference `a - b`. Rounds pair runs that stood next to each other in time, so a
-/// disturbance that lasts hits both sides.
+/// Returns the median of each round's difference `a - b`. A round pairs runs that are adjacent in time, so a
+/// lasting disturbance affects both sides.
 pub fn median_difference(a: &[f64], b: &[f64]) -> f64 {
     median(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>())
 }
 
-/// The median of each round's ratio `a / b`.
+/// Returns the median of each round's ratio `a / b`.
 pub fn median_ratio(a: &[f64], b: &[f64]) -> f64 {
     median(&a.iter().zip(b).map(|(a, b)| a / b).collect::<Vec<_>>())
 }

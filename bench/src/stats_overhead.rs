@@ -1,4 +1,4 @@
-//! What does it cost that `pelton run --stats` looks on? Natively run, a kernel's calls are timed and counted.
+//! The cost of `pelton run --stats`: in a native run, a kernel's calls are timed and counted.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use workbench::Outcome;
 use workbench::inputs::{LINES, PROSE, Recipe};
 use workbench::steps::timed;
 
-/// The name of the result, too.
+/// Also the name of the result.
 const NAME: &str = "stats";
 
 /// A pipeline that runs as one native pass; `@` is its file.
@@ -34,7 +34,7 @@ const CASES: [Case; 2] = [
     },
 ];
 
-/// Runs each plain, with `--stats`, and plain again: the last shows what is noise.
+/// Runs each plain, with `--stats`, and plain again: the last shows the noise.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let (runs, megabytes) = (bench.runs(15), bench.size_mb(100));
     let mut body =
@@ -97,7 +97,7 @@ fn contenders(bench: &Bench, text: &str) -> [Contender; 3] {
     ]
 }
 
-/// How much more user+sys and real time `a` takes than `b`, of runs that stood next to each other.
+/// Returns by how many percent `a` exceeds `b` in user+sys and real time, for runs that are adjacent in time.
 fn percents(a: &Samples, b: &Samples) -> (f64, f64) {
     let percent = |a: &[f64], b: &[f64]| (stats::median_ratio(a, b) - 1.0) * 100.0;
     (percent(&a.cpu, &b.cpu), percent(&a.real, &b.real))

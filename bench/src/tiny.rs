@@ -1,4 +1,4 @@
-//! Whether a pipeline over next to nothing is worth the start of pelton.
+//! Whether starting pelton pays for a pipeline over very little data.
 
 use super::contest::{Contender, Samples, contest};
 use super::results::{Claim, Results, Unit, table};
@@ -8,7 +8,7 @@ use workbench::Outcome;
 /// Six stages that all run natively.
 const TEXT: &str = "cat tiny | tr a b | cut -c1-5 | sort | uniq -c | head -3";
 
-/// `pelton run` of six native stages over 1 KB beside the shells.
+/// Measures `pelton run` of six native stages over 1 KB beside the shells.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let runs = bench.runs(500);
     let line = |number: usize| format!("{:x} tiny data\n", number.wrapping_mul(2_654_435_761) & 0xff_ffff);

@@ -1,4 +1,5 @@
-//! What an experiment found: figures beside the published ones, shapes judged, pictures, what was missing.
+//! The findings of an experiment: figures beside the published ones, judged shapes, pictures, missing
+//! programs.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use pelton_bench::contest::Samples;
 use pelton_bench::stats;
 use workbench::Outcome;
 
-/// Collected while an experiment runs.
+/// Collects findings while an experiment runs.
 #[derive(Default)]
 pub struct Finding {
     rows: Vec<Json>,
@@ -23,8 +24,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A line of the table: what was published, what the shell (or the original's language) gives here, what pelton gives.
-    /// An empty cell stands for nothing to say.
+    /// Adds a table row: the published figure, the shell's (or the original language's) here, and pelton's. A
+    /// cell may be empty.
     pub fn row(&mut self, what: &str, published: &str, shell: &str, pelton: &str) {
         self.rows.push(json!({"what": what, "published": published, "shell": shell, "pelton": pelton}));
     }
@@ -41,7 +42,7 @@ impl Finding {
         self.push(shape, shape.bound.holds(figure, 0.0), json!([figure, figure, figure, 1]), reason);
     }
 
-    /// Judges how many of several were as they should be.
+    /// Judges how many of several were right.
     pub fn count(&mut self, shape: &Shape, hits: usize, of: usize, reason: impl FnOnce() -> String) {
         let (hits, of) = (hits as f64, of as f64);
         self.push(shape, shape.bound.holds(hits, of), json!([hits, of]), reason);
@@ -52,7 +53,7 @@ impl Finding {
         self.count(shape, usize::from(yes), 1, reason);
     }
 
-    /// A shape that this machine lets nobody judge, and why.
+    /// Records a shape that cannot be judged on this machine, and why.
     pub fn cannot(&mut self, shape: &Shape, why: &str) {
         self.add(shape, json!({"held": null, "figure": null, "reason": why}));
     }
@@ -70,37 +71,37 @@ impl Finding {
         self.judged.push((shape.claim, judged));
     }
 
-    /// A picture ([`super::report::plots`]).
+    /// Adds a picture ([`super::report::plots`]).
     pub fn plot(&mut self, plot: Json) {
         self.plots.push(plot);
     }
 
-    /// Something that pelton (or a shell) printed, with the command.
+    /// Adds the output of pelton (or a shell), with the command.
     pub fn show(&mut self, command: &str, text: &str) {
         self.shown.push(json!({"command": command, "text": text.trim_end()}));
     }
 
-    /// A program that is not installed, so that what it would have shown is missing.
+    /// Records a program that is not installed, so that its figures are missing.
     pub fn lacks(&mut self, program: &str) {
         self.missing.push(program.to_owned());
     }
 
-    /// A remark for the reader.
+    /// Adds a remark for the reader.
     pub fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
 
-    /// Raw samples, kept for whoever doubts a figure.
+    /// Keeps raw samples for checking a figure.
     pub fn samples(&mut self, samples: &[Samples]) {
         self.raw.extend(samples.iter().map(Samples::json));
     }
 
-    /// Any other raw data.
+    /// Keeps any other raw data.
     pub fn raw(&mut self, data: Json) {
         self.raw.push(data);
     }
 
-    /// Every shape that was promised must have been judged, or the lack of it explained: none is forgotten silently.
+    /// Fails unless every promised shape is judged or its lack explained: none is forgotten silently.
     pub fn complete(&self, promised: &[&Shape]) -> Outcome {
         let judged = |claim| self.judged.iter().any(|(known, _)| *known == claim);
         match promised.iter().find(|shape| !judged(shape.claim)) {
@@ -109,7 +110,7 @@ impl Finding {
         }
     }
 
-    /// All of it, as it is kept.
+    /// Returns all findings in their stored form.
     pub fn record(self, of: &Experiment, quick: bool, machine: &Json, took: Duration) -> Json {
         json!({
             "record": 1, "id": of.id, "title": of.title, "form": if quick { "quick" } else { "full" },
@@ -122,7 +123,7 @@ impl Finding {
     }
 }
 
-/// A reason for a time that is not as expected is worth little without what else the machine did.
+/// Adds the machine's load: an unexpected time cannot be explained without it.
 fn with_load(shape: &Shape, reason: String) -> String {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split(' ').next().unwrap_or_default();
@@ -133,13 +134,13 @@ fn with_load(shape: &Shape, reason: String) -> String {
     }
 }
 
-/// `0.537 s real, 2.07 s CPU`: medians.
+/// Formats medians: `0.537 s real, 2.07 s CPU`.
 pub fn cost(samples: &Samples) -> String {
     let (real, cpu) = (stats::median(&samples.real), stats::median(&samples.cpu));
     format!("{} real, {} CPU", seconds(real), seconds(cpu))
 }
 
-/// Three digits, whatever the size.
+/// Formats a time with three digits, whatever its size.
 pub fn seconds(seconds: f64) -> String {
     match seconds {
         s if s >= 10.0 => format!("{s:.1} s"),
@@ -150,7 +151,7 @@ pub fn seconds(seconds: f64) -> String {
     }
 }
 
-/// `4.7 MB`
+/// Formats a size: `4.7 MB`.
 pub fn bytes(bytes: f64) -> String {
     match bytes {
         b if b >= 1e9 => format!("{:.2} GB", b / 1e9),
@@ -160,12 +161,12 @@ pub fn bytes(bytes: f64) -> String {
     }
 }
 
-/// Each round's `a / b`, of wall time.
+/// Returns each round's `a / b` of wall time.
 pub fn real_ratios(a: &Samples, b: &Samples) -> Vec<f64> {
     a.real.iter().zip(&b.real).map(|(a, b)| a / b).collect()
 }
 
-/// Each round's `a / b`, of user+sys.
+/// Returns each round's `a / b` of user+sys.
 pub fn cpu_ratios(a: &Samples, b: &Samples) -> Vec<f64> {
     a.cpu.iter().zip(&b.cpu).map(|(a, b)| a / b).collect()
 }

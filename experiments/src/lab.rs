@@ -1,4 +1,5 @@
-//! Where an experiment runs: a directory in memory, its inputs, the pelton under test, and the ways of calling both.
+//! The environment of an experiment: a directory in memory, inputs, the pelton under test, and calls of
+//! programs.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -15,41 +16,41 @@ use workbench::running::Running;
 use workbench::workspace::{root, target_dir};
 use workbench::{Failure, Outcome};
 
-/// What most people's is: bytes that are no UTF-8 are no characters, the order is that of bytes.
+/// The usual locale, sorted by bytes. Bytes that are not UTF-8 are not characters.
 const LOCALE: &str = "C.UTF-8";
 
-/// What every experiment gets.
+/// The context of every experiment.
 pub struct Lab {
     /// The pelton under test.
     pub pelton: PathBuf,
-    /// Small inputs, one round.
+    /// Whether to use small inputs and one round.
     pub quick: bool,
-    /// The working directory of all that runs, gone at the end.
+    /// The working directory of all programs, removed at the end.
     pub dir: PathBuf,
-    /// Where inputs and compiled programs are kept from one run to the next.
+    /// The directory that keeps inputs and compiled programs between runs.
     pub kept: PathBuf,
     _place: Place,
 }
 
-/// What a command printed, and how it ended.
+/// The output of a command, and how it ended.
 pub struct Captured {
     /// Standard output.
     pub stdout: Vec<u8>,
     /// Standard error.
     pub stderr: String,
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
 }
 
 impl Captured {
-    /// Standard output as text.
+    /// Returns standard output as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 }
 
 impl Lab {
-    /// An empty directory, and the rest.
+    /// Makes an empty directory, and the rest.
     pub fn open(pelton: PathBuf, quick: bool) -> Outcome<Self> {
         let kept = target_dir()?.join(format!("experiments-v{}", inputs::VERSION));
         fs::create_dir_all(&kept)?;
@@ -57,12 +58,12 @@ impl Lab {
         Ok(Lab { pelton, quick, dir: place.dir.clone(), kept, _place: place })
     }
 
-    /// `full`, or `quick` in the quick form.
+    /// Returns `full`, or `quick` in the quick form.
     pub fn size<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }
 
-    /// An input of so many megabytes in the directory, under its recipe's name; the quick form has one.
+    /// Makes an input of this many megabytes (one in the quick form), named after its recipe.
     pub fn input(&self, recipe: &Recipe, megabytes: u64) -> Outcome<&'static str> {
         let file = recipe.file(&self.kept, self.size(megabytes, 1))?;
         symlink(file, self.dir.join(recipe.name))?;
@@ -74,8 +75,8 @@ impl Lab {
         Ok(fs::write(self.dir.join(name), contents)?)
     }
 
-    /// Copies one of the programs in experiments/ (or bench/) into the directory, so that commands are short and hold no
-    /// path of this machine.
+    /// Copies a program from experiments/ (or bench/) into the directory, so that commands are short and
+    /// contain no path of this machine.
     pub fn program(&self, path: &str) -> Outcome<String> {
         let from = root().join(path);
         let name = from.file_name().ok_or("a program has a name")?.to_string_lossy().into_owned();
@@ -83,38 +84,38 @@ impl Lab {
         Ok(name)
     }
 
-    /// A text under bash.
+    /// Returns a contender that runs a text under bash.
     pub fn shell(&self, name: &str, text: &str) -> Contender {
         self.program_of(name, ["bash", "-c", text])
     }
 
-    /// Any program and its arguments.
+    /// Returns a contender for any program and its arguments.
     pub fn program_of<S: Into<OsString>>(&self, name: &str, argv: impl IntoIterator<Item = S>) -> Contender {
         Contender::new(name, argv).in_locale(LOCALE).with_path(search_path())
     }
 
-    /// A call of pelton.
+    /// Returns a contender that calls pelton.
     pub fn pelton<S: AsRef<OsStr>>(&self, name: &str, words: impl IntoIterator<Item = S>) -> Contender {
         let words = words.into_iter().map(|word| word.as_ref().to_owned());
         self.program_of(name, std::iter::once(self.pelton.clone().into_os_string()).chain(words))
     }
 
-    /// All of them in turns, five times after a round that does not count; once in the quick form.
+    /// Runs all contenders in turns, five times after an uncounted round; once in the quick form.
     pub fn contest(&self, contenders: &[Contender]) -> Outcome<Vec<Samples>> {
         self.contest_of(contenders, 5)
     }
 
-    /// The same with another number of rounds.
+    /// Does the same with another number of rounds.
     pub fn contest_of(&self, contenders: &[Contender], rounds: usize) -> Outcome<Vec<Samples>> {
         contest(contenders, &self.dir, self.size(rounds, 1), self.size(1, 0))
     }
 
-    /// A command of pelton's, as `Command`.
+    /// Returns a call of pelton as `Command`.
     pub fn command<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Command {
         self.prepared(Command::new(&self.pelton), words)
     }
 
-    /// Any other program, as `Command`.
+    /// Returns a call of another program as `Command`.
     pub fn other<S: AsRef<OsStr>>(
         &self,
         program: impl AsRef<OsStr>,
@@ -130,7 +131,7 @@ impl Lab {
             .env("LC_ALL", LOCALE)
             .env("PATH", search_path())
             .env("COLUMNS", "120");
-        // cargo's own, as in contests.
+        // Set by cargo; removed as in contests.
         command.env_remove("LD_LIBRARY_PATH");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -146,18 +147,18 @@ impl Lab {
         capture(&mut self.other("bash", ["-c", text]))
     }
 
-    /// What a text prints under bash, and whether pelton (its words given) prints the same with the same status.
+    /// Whether pelton, with these words, prints the same and has the same status as a text under bash.
     pub fn same<S: AsRef<OsStr>>(&self, text: &str, words: impl IntoIterator<Item = S>) -> Outcome<bool> {
         let (shell, ours) = (self.bash(text)?, self.capture(words)?);
         Ok(shell.stdout == ours.stdout && shell.status.code() == ours.status.code())
     }
 
-    /// `pelton time` with these options before the text: its record.
+    /// Returns the record of `pelton time` with these options before the text.
     pub fn record(&self, options: &[&str], words: &[&str]) -> Outcome<Json> {
         self.record_of("time", options, words)
     }
 
-    /// The same of another verb that writes a record.
+    /// Returns the record of another verb that writes one.
     pub fn record_of(&self, verb: &str, options: &[&str], words: &[&str]) -> Outcome<Json> {
         let path = self.dir.join("record.json");
         let words =
@@ -170,25 +171,25 @@ impl Lab {
         Ok(serde_json::from_slice(&text)?)
     }
 
-    /// What pelton prints as JSON on standard output.
+    /// Returns the JSON that pelton prints on standard output.
     pub fn json<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Outcome<Json> {
         let out = self.capture(words)?;
         Ok(serde_json::from_slice(&out.stdout).map_err(|error| format!("{error}: {}", out.stderr))?)
     }
 
-    /// Starts a command in the background; it is ended when what is returned is dropped.
+    /// Starts a background command, which is killed when the return value is dropped.
     pub fn start(&self, command: &mut Command) -> Outcome<Running> {
         Ok(Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()))?)
     }
 
-    /// A file in the directory.
+    /// Returns the path of a file in the directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.join(name)
     }
 }
 
-/// The system's own programs first: wrappers that pick a version of a language would be processes of their own in each
-/// figure.
+/// Puts the system's own programs first: a wrapper that picks a language version would add its own process to
+/// each figure.
 fn search_path() -> OsString {
     let ours = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/bin", "/bin"].map(PathBuf::from);
@@ -203,17 +204,17 @@ pub fn capture(command: &mut Command) -> Outcome<Captured> {
     Ok(Captured { stdout: out.stdout, stderr, status: out.status })
 }
 
-/// The number at a JSON pointer, or NaN: an unknown figure must not look like one.
+/// Returns the number at a JSON pointer, or NaN: an unknown figure must not look like a known one.
 pub fn number(json: &Json, pointer: &str) -> f64 {
     json.pointer(pointer).and_then(Json::as_f64).unwrap_or(f64::NAN)
 }
 
-/// The text at a JSON pointer, or nothing.
+/// Returns the text at a JSON pointer, or an empty text.
 pub fn text<'a>(json: &'a Json, pointer: &str) -> &'a str {
     json.pointer(pointer).and_then(Json::as_str).unwrap_or_default()
 }
 
-/// The elements at a JSON pointer.
+/// Returns the elements at a JSON pointer.
 pub fn list<'a>(json: &'a Json, pointer: &str) -> &'a [Json] {
     json.pointer(pointer).and_then(Json::as_array).map_or(&[], Vec::as_slice)
 }

@@ -1,8 +1,9 @@
-//! `cargo xtask experiments`: every figure that pelton's requirements rest on, made again here and set beside what was
-//! published. One file per experiment, named after its id; a folder per group; their small programs in experiments/.
+//! `cargo xtask experiments`: repeats every measurement that pelton's requirements rest on, and compares it
+//! with the published one. One file per experiment, named after its id; a folder per group; their small
+//! programs are in experiments/.
 //!
-//! Each run leaves a record (JSON) per experiment, and the report is made of the records that are there: so one
-//! experiment can be run again alone, and its part of the report with it.
+//! Each run leaves a JSON record per experiment. The report uses all existing records, so one experiment can
+//! be run again alone, which updates its part of the report.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool speaks")]
 
 mod buffers;
@@ -31,42 +32,42 @@ use workbench::steps::timed;
 use workbench::workspace::{release_binary, root, target_dir};
 use workbench::{Failure, Outcome};
 
-/// One experiment: what was published, what is expected here, and how to find out.
+/// An experiment: what was published, what is expected here, and how to measure it.
 pub struct Experiment {
     /// Its id in the requirements, such as `P3`.
     pub id: &'static str,
-    /// In a few words.
+    /// A short title.
     pub title: &'static str,
     /// What was published, in a sentence or two.
     pub published: &'static str,
-    /// The shapes expected, as data.
+    /// The expected shapes, as data.
     pub shapes: &'static [&'static Shape],
-    /// What it teaches, in two sentences.
+    /// The lesson, in two sentences.
     pub lesson: &'static str,
-    /// Runs it.
+    /// Runs the experiment.
     run: fn(&Lab, &mut Finding) -> Outcome,
 }
 
-/// All of them, in the order of the report.
+/// All groups, in the order of the report.
 const ALL: &[&[&Experiment]] = &[pipelines::ALL, walking::ALL, buffers::ALL, threads::ALL, copying::ALL];
 
-/// What was asked for.
+/// The options.
 #[derive(Default)]
 pub struct Options {
-    /// Ids, or their letters; all if there are none.
+    /// Ids, or the letters of groups; all if empty.
     pub only: Vec<String>,
-    /// Small inputs and one round.
+    /// Uses small inputs and one round.
     pub quick: bool,
-    /// Runs nothing: makes the report of the records that are there.
+    /// Runs nothing; makes the report of the existing records.
     pub gather: bool,
-    /// Where records and report go.
+    /// The directory of records and report.
     pub results: Option<PathBuf>,
-    /// Another pelton than the release binary.
+    /// A pelton to use instead of the release binary.
     pub pelton: Option<PathBuf>,
 }
 
 impl Options {
-    /// `[--only P5,B] [--quick] [--gather] [--results DIR] [--pelton FILE]`
+    /// Parses `[--only P5,B] [--quick] [--gather] [--results DIR] [--pelton FILE]`.
     pub fn parse(mut args: lexopt::Parser) -> Outcome<Self> {
         let mut options = Options::default();
         while let Some(arg) = args.next()? {
@@ -96,7 +97,7 @@ impl Options {
         Ok(all().filter(chosen).collect())
     }
 
-    /// Figures of a quick run do not take the place of better ones, unless that is asked for.
+    /// Returns the results directory. A quick run replaces the figures of a full run only if asked to.
     fn results(&self) -> Outcome<PathBuf> {
         match &self.results {
             Some(dir) => Ok(dir.clone()),
@@ -106,12 +107,12 @@ impl Options {
     }
 }
 
-/// Every experiment there is.
+/// Returns all experiments.
 pub fn all() -> impl Iterator<Item = &'static Experiment> {
     ALL.iter().copied().flatten().copied()
 }
 
-/// Runs what was chosen, and writes the report. An experiment that cannot be run does not keep the others from it.
+/// Runs the chosen experiments, and writes the report. If one cannot run, the others still do.
 pub fn run(options: &Options) -> Outcome {
     let dir = options.results()?;
     fs::create_dir_all(dir.join("results"))?;
@@ -146,7 +147,7 @@ fn record_path(dir: &std::path::Path, experiment: &Experiment) -> PathBuf {
     dir.join("results").join(experiment.id).with_extension("json")
 }
 
-/// Runs one; its record as JSON.
+/// Runs one experiment; returns its record as JSON.
 fn perform(experiment: &Experiment, lab: &Lab, machine: &Json) -> Outcome<String> {
     let start = Instant::now();
     let mut finding = Finding::default();
@@ -156,7 +157,7 @@ fn perform(experiment: &Experiment, lab: &Lab, machine: &Json) -> Outcome<String
     Ok(pelton_bench::results::pretty_json(&record))
 }
 
-/// Calls pelton and keeps what it says for the report: its report if it makes one, else what it prints.
+/// Calls pelton and keeps its report, or else its output, for our report.
 fn shown(lab: &Lab, finding: &mut Finding, words: &[&str]) -> Outcome {
     let out = lab.capture(words)?;
     let reports = matches!(words[0], "time" | "find");
@@ -169,7 +170,7 @@ fn shown(lab: &Lab, finding: &mut Finding, words: &[&str]) -> Outcome {
     Ok(())
 }
 
-/// The records that are there, in the order of the report.
+/// Returns the existing records, in the order of the report.
 fn records(dir: &std::path::Path) -> Outcome<Vec<(&'static Experiment, Option<Json>)>> {
     let read = |experiment: &'static Experiment| -> Outcome<_> {
         let path = record_path(dir, experiment);

@@ -1,4 +1,4 @@
-//! The languages that the originals were written in: which are here, and their programs compiled.
+//! The languages of the originals: finds the installed ones, and compiles their programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use workbench::Outcome;
 use workbench::setup;
 use workbench::workspace::{on_path, root};
 
-/// Debian packages of programs that only the whole form wants.
+/// Debian packages of programs that only the full form uses.
 const PROGRAMS: [&str; 4] = ["ghc", "gron", "parallel", "ruby"];
-/// And of libraries.
+/// Debian packages of libraries.
 const LIBRARIES: [&str; 2] = ["libghc-async-dev", "libghc-monad-par-dev"];
 
-/// Installs what is missing, where apt permits. What stays missing is reported as not installed.
+/// Installs what is missing, where apt permits. The rest is reported as not installed.
 pub fn install() {
     let programs = PROGRAMS.into_iter().filter(|name| !on_path(name));
     let missing: Vec<&str> =
@@ -32,12 +32,12 @@ fn debian_has(package: &str) -> bool {
     out.is_ok_and(|out| out.stdout == b"installed")
 }
 
-/// Python, if it is here.
+/// Returns Python, if installed.
 pub fn python() -> Option<&'static str> {
     on_path("python3").then_some("python3")
 }
 
-/// A C program of experiments/, compiled; none if there is no compiler.
+/// Compiles a C program of experiments/; `None` without a compiler.
 pub fn c(lab: &Lab, source: &str) -> Outcome<Option<PathBuf>> {
     compiled(lab, source, "cc", |from, to| {
         let mut command = Command::new("cc");
@@ -46,7 +46,7 @@ pub fn c(lab: &Lab, source: &str) -> Outcome<Option<PathBuf>> {
     })
 }
 
-/// A Haskell program, with GHC's threads.
+/// Compiles a Haskell program, with GHC's threads.
 pub fn haskell(lab: &Lab, source: &str) -> Outcome<Option<PathBuf>> {
     compiled(lab, source, "ghc", |from, to| {
         let mut command = Command::new("ghc");
@@ -57,7 +57,7 @@ pub fn haskell(lab: &Lab, source: &str) -> Outcome<Option<PathBuf>> {
     })
 }
 
-/// A Go program of one file.
+/// Compiles a Go program of one file.
 pub fn go(lab: &Lab, source: &str) -> Outcome<Option<PathBuf>> {
     compiled(lab, source, "go", |from, to| {
         let mut command = Command::new("go");
@@ -66,7 +66,7 @@ pub fn go(lab: &Lab, source: &str) -> Outcome<Option<PathBuf>> {
     })
 }
 
-/// A Java program of one class; the directory that its class lies in.
+/// Compiles a Java program of one class; returns the directory of the class.
 pub fn java(lab: &Lab, source: &str) -> Outcome<Option<PathBuf>> {
     compiled(lab, source, "javac", |from, to| {
         let mut command = Command::new("javac");
@@ -75,7 +75,7 @@ pub fn java(lab: &Lab, source: &str) -> Outcome<Option<PathBuf>> {
     })
 }
 
-/// Compiled anew whenever the source is younger than the result.
+/// Compiles again whenever the source is newer than the result.
 fn compiled(
     lab: &Lab,
     source: &str,

@@ -1,16 +1,17 @@
-//! What is expected of a figure, as data, and the judge of it.
+//! The expectation for a figure, as data, and its judgement.
 
-/// An expectation. Ratios of times vary with the machine; what is exact does not.
+/// An expectation. Ratios of times vary with the machine; exact figures do not.
 pub struct Shape {
-    /// In words: what is compared with what.
+    /// The claim in words: what is compared with what.
     pub claim: &'static str,
     /// What the figure should be.
     pub bound: Bound,
-    /// Whether it is a count, a number of bytes or a verdict, and so the same everywhere: tests look at these alone.
+    /// Whether it is a count, a size in bytes or a verdict, so the same everywhere: tests check only these
+    /// shapes.
     pub exact: bool,
 }
 
-/// What a figure should be.
+/// The bound of a figure.
 #[derive(Clone, Copy)]
 pub enum Bound {
     /// No more than this.
@@ -19,24 +20,24 @@ pub enum Bound {
     AtLeast(f64),
     /// Between the two.
     Within(f64, f64),
-    /// As many as were looked at.
+    /// All that were examined.
     All,
 }
 
 impl Shape {
-    /// About times.
+    /// Makes a shape about times.
     pub const fn timing(claim: &'static str, bound: Bound) -> Self {
         Shape { claim, bound, exact: false }
     }
 
-    /// About what does not depend on the machine.
+    /// Makes a shape that does not depend on the machine.
     pub const fn exact(claim: &'static str, bound: Bound) -> Self {
         Shape { claim, bound, exact: true }
     }
 }
 
 impl Bound {
-    /// Whether a figure is within the bound; `of` is how many were looked at. No figure is no success.
+    /// Whether a figure is within the bound; `of` is the number examined. A missing figure fails.
     pub fn holds(self, figure: f64, of: f64) -> bool {
         match self {
             Bound::AtMost(most) => figure <= most,
@@ -46,7 +47,7 @@ impl Bound {
         }
     }
 
-    /// For the report.
+    /// Describes the bound for the report.
     pub fn words(self) -> String {
         match self {
             Bound::AtMost(most) => format!("at most {most}"),

@@ -1,5 +1,5 @@
-//! What the developers' commands share: inputs made by recipes, steps that tell how long they took, paths of the
-//! workspace, processes in the background, and the set-up of a machine.
+//! Shared code of the developers' commands: recipes for inputs, timed steps, paths of the workspace,
+//! background processes, and machine set-up.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool speaks")]
 
 pub mod inputs;
@@ -10,7 +10,7 @@ pub mod workspace;
 
 use std::error::Error;
 
-/// What went wrong, in words for whoever typed the command.
+/// An error, in words for the person who typed the command.
 pub type Failure = Box<dyn Error + Send + Sync>;
-/// The outcome of everything here.
+/// The result type of this crate.
 pub type Outcome<T = ()> = Result<T, Failure>;

@@ -1,4 +1,4 @@
-//! Processes in the background that are to be gone whatever happens.
+//! Background processes that are killed whatever happens.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -6,16 +6,16 @@ use std::process::{Child, Command};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// A process in the background, and all of its group, which end with this.
+/// A background process and its process group, killed on drop.
 pub struct Running(pub Child);
 
 impl Running {
-    /// Starts it in a group of its own.
+    /// Starts the process in its own group.
     pub fn start(command: &mut Command) -> std::io::Result<Self> {
         command.process_group(0).spawn().map(Running)
     }
 
-    /// Its process id, in words.
+    /// Returns its process id as text.
     pub fn pid(&self) -> String {
         self.0.id().to_string()
     }
@@ -23,7 +23,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Of a group that has ended already, nobody is left to be told.
+        // If the group has ended already, there is nothing to kill.
         let _ = killpg(Pid::from_raw(self.0.id() as i32), Signal::SIGKILL);
         let _ = self.0.wait();
     }

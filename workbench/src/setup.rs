@@ -1,6 +1,6 @@
-//! `cargo xtask setup`: what the tests need and a fresh Debian machine lacks.
+//! `cargo xtask setup`: installs what the tests need and a fresh Debian machine lacks.
 //!
-//! Nothing is asked of the network if nothing is missing, so a second run costs no more than a look at the PATH.
+//! Uses the network only if something is missing, so a second run only looks at the PATH.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -10,10 +10,10 @@ use crate::steps::{step, timed};
 use crate::workspace::{cargo, on_path, root};
 use crate::{Failure, Outcome};
 
-/// The version of cargo-deny that a machine without one gets.
+/// The version of cargo-deny to install if missing.
 const CARGO_DENY_VERSION: &str = "0.20.2";
 
-/// A program that the tests run, and the Debian package that brings it.
+/// A program that the tests run, and its Debian package.
 const ORACLES: [(&str, &str); 16] = [
     ("bash", "bash"),
     ("busybox", "busybox"),
@@ -33,9 +33,9 @@ const ORACLES: [(&str, &str); 16] = [
     ("zsh", "zsh"),
 ];
 
-/// Locales whose order is not that of bytes: tools are compared in them.
+/// Locales that do not sort by bytes: tools are compared in them.
 const LOCALES: [&str; 3] = ["en_US", "de_DE", "ja_JP"];
-/// What they are made from, and what the package `locales` brings.
+/// The sources of locales, from the package `locales`.
 const LOCALE_SOURCES: &str = "/usr/share/i18n/locales";
 
 /// Installs what is missing.
@@ -77,7 +77,7 @@ pub fn install(packages: &[&str]) -> Outcome {
     })
 }
 
-/// Debian makes no locale but C.UTF-8 by itself.
+/// Makes the locales: Debian itself makes only C.UTF-8.
 fn locales() -> Outcome {
     let there = Command::new("locale").arg("-a").output()?;
     let there = String::from_utf8_lossy(&there.stdout);
@@ -89,7 +89,7 @@ fn locales() -> Outcome {
     Ok(())
 }
 
-/// The packages whose program is not there.
+/// Returns the packages whose program is missing.
 fn missing(is_there: impl Fn(&str) -> bool) -> Vec<&'static str> {
     ORACLES.iter().filter(|(program, _)| !is_there(program)).map(|&(_, package)| package).collect()
 }
@@ -98,7 +98,8 @@ fn cannot(why: &str, packages: &[&str]) -> Failure {
     format!("{why}. These Debian packages are needed, please install them: {}", packages.join(" ")).into()
 }
 
-/// The command as root: as it is if we are, else through sudo, which may ask for a password only at a terminal.
+/// Returns the command to run as root: unchanged if we are root, else through sudo, which may ask for a
+/// password only at a terminal.
 fn as_root(words: &[&str], packages: &[&str]) -> Outcome<Command> {
     let mut command = if nix::unistd::geteuid().is_root() {
         Command::new("env")
@@ -116,7 +117,7 @@ fn as_root(words: &[&str], packages: &[&str]) -> Outcome<Command> {
     Ok(command)
 }
 
-/// A minimal toolchain comes without these; rustup can add them.
+/// Adds components that a minimal toolchain lacks, through rustup.
 fn rust_components() -> Outcome {
     let works = |tool: &str| cargo([tool, "--version"]).output().is_ok_and(|out| out.status.success());
     if works("fmt") && works("clippy") {
@@ -131,7 +132,7 @@ fn rust_components() -> Outcome {
     )
 }
 
-/// Unoptimised: 40 seconds instead of minutes, and the check takes one second either way.
+/// Installs cargo-deny unoptimised: 40 seconds instead of minutes, and the check takes one second either way.
 fn cargo_deny() -> Outcome {
     if on_path("cargo-deny") || cargo(["deny", "--version"]).output().is_ok_and(|out| out.status.success()) {
         return Ok(());

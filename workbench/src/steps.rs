@@ -1,11 +1,11 @@
-//! Progress: a line when a step starts, its time when it ends.
+//! Progress: prints a line when a step starts, and its time when it ends.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::Outcome;
 
-/// Runs one program, its output shown, and fails with its command line if it fails.
+/// Runs a program, showing its output. If it fails, the error is its command line.
 pub fn step(what: &str, command: &mut Command) -> Outcome {
     timed(what, || {
         let status = command.status().map_err(|error| format!("{}: {error}", line(command)))?;
@@ -13,7 +13,7 @@ pub fn step(what: &str, command: &mut Command) -> Outcome {
     })
 }
 
-/// Does `work` under a heading.
+/// Runs `work` under a heading.
 pub fn timed<T>(what: &str, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     eprintln!("==> {what}");
     let start = Instant::now();
@@ -23,14 +23,14 @@ pub fn timed<T>(what: &str, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     result
 }
 
-/// Does all of them, even after a failure, and fails with every failure.
+/// Runs all steps, even after a failure, and returns every failure.
 pub fn all(steps: impl IntoIterator<Item = Outcome>) -> Outcome {
     let failures: Vec<String> =
         steps.into_iter().filter_map(Result::err).map(|error| error.to_string()).collect();
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
-/// `0.4 s`, `83 s`.
+/// Formats a duration: `0.4 s`, `83 s`.
 pub fn seconds(elapsed: Duration) -> String {
     let s = elapsed.as_secs_f64();
     if s < 10.0 { format!("{s:.1} s") } else { format!("{s:.0} s") }

@@ -1,4 +1,4 @@
-//! Where things are, and how cargo is called.
+//! Paths of the workspace, and calls of cargo.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,19 +7,19 @@ use serde_json::Value;
 
 use crate::Outcome;
 
-/// The root of the checkout.
+/// Returns the root of the checkout.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
 }
 
-/// cargo, called in the root of the checkout.
+/// Returns a call of cargo in the root of the checkout.
 pub fn cargo<const N: usize>(args: [&str; N]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(args).current_dir(root());
     command
 }
 
-/// What `cargo metadata` says of the workspace's own crates.
+/// Returns what `cargo metadata` says about the workspace's own crates.
 pub fn metadata() -> Outcome<Value> {
     let out = cargo(["metadata", "--no-deps", "--offline", "--format-version", "1"])
         .stderr(Stdio::inherit())
@@ -30,25 +30,26 @@ pub fn metadata() -> Outcome<Value> {
     Ok(serde_json::from_slice(&out.stdout)?)
 }
 
-/// Where cargo builds; ours to put data in.
+/// Returns cargo's target directory, which also holds our data.
 pub fn target_dir() -> Outcome<PathBuf> {
     let metadata = metadata()?;
     let dir = metadata["target_directory"].as_str().ok_or("cargo metadata names no target directory")?;
     Ok(PathBuf::from(dir))
 }
 
-/// The release binary, built if it is not fresh. It is linked statically, at a fixed address: the dynamic loader would
-/// take more than half of the instructions of a call over next to nothing, and a tenth of a second per thousand starts.
+/// Returns the release binary, built if outdated. It is linked statically, at a fixed address: the dynamic
+/// loader would take over half of the instructions of a call over very little data, and 0.1 seconds per
+/// thousand starts.
 pub fn release_binary() -> Outcome<PathBuf> {
     release_binary_with(&[])
 }
 
-/// The same binary, and the linker's map of it in `map`.
+/// Returns the same binary, and writes the linker's map of it to `map`.
 pub fn release_binary_mapped(map: &Path) -> Outcome<PathBuf> {
     release_binary_with(&[format!("-Clink-arg=-Wl,-Map,{}", map.display())])
 }
 
-/// Only with `--target` are these flags kept from build scripts and procedural macros, which cannot be static.
+/// Uses `--target`: else build scripts and procedural macros, which cannot be static, would get these flags.
 fn release_binary_with(more: &[String]) -> Outcome<PathBuf> {
     let mut build = cargo(["rustc", "--quiet", "--release", "-p", "pelton", "--bin", "pelton"]);
     build.args(static_options()?).arg("--");
@@ -56,7 +57,7 @@ fn release_binary_with(more: &[String]) -> Outcome<PathBuf> {
     Ok(target_dir()?.join(host()?).join("release/pelton"))
 }
 
-/// The binary as the tests are built, which are linked in this way or that: where cargo test has built them, it is there already.
+/// Returns a debug binary, linked as the tests are (statically or not): after cargo test it is already there.
 pub fn tested_binary() -> Outcome<PathBuf> {
     let mut build = cargo(["build", "--quiet", "--locked", "--workspace", "--bin", "pelton"]);
     let mut dir = target_dir()?;
@@ -68,7 +69,7 @@ pub fn tested_binary() -> Outcome<PathBuf> {
     Ok(dir.join("debug/pelton"))
 }
 
-/// What links as the release binary is linked.
+/// Returns the cargo options that link as the release binary is linked.
 pub fn static_options() -> Outcome<[String; 4]> {
     let host = host()?;
     let flags = r#"["-C", "target-feature=+crt-static", "-C", "relocation-model=static"]"#;
@@ -76,7 +77,7 @@ pub fn static_options() -> Outcome<[String; 4]> {
     Ok(["--target".into(), host, "--config".into(), config])
 }
 
-/// The machine that this compiler builds for, such as `x86_64-unknown-linux-gnu`.
+/// Returns the machine that this compiler builds for, such as `x86_64-unknown-linux-gnu`.
 fn host() -> Outcome<String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let out = Command::new(rustc).arg("-vV").current_dir(root()).output()?;

@@ -1,12 +1,12 @@
-//! `cargo xtask advisories`: known security holes in what we depend on.
+//! `cargo xtask advisories`: checks the dependencies for known vulnerabilities.
 //!
-//! On its own because it downloads the advisory database, which tests must not need.
+//! A separate command because it downloads the advisory database, which tests must not need.
 
 use workbench::Outcome;
 use workbench::steps::step;
 use workbench::workspace::cargo;
 
-/// Asks cargo-deny.
+/// Runs cargo-deny.
 pub fn run() -> Outcome {
     workbench::setup::run()?;
     step("check for known security holes", &mut cargo(["deny", "check", "advisories"]))

@@ -1,4 +1,4 @@
-//! `cargo xtask book`: the book, from docs/ to HTML.
+//! `cargo xtask book`: builds the book, from docs/ to HTML.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,17 +7,17 @@ use workbench::Outcome;
 use workbench::steps::{step, timed};
 use workbench::workspace::{cargo, root, target_dir};
 
-/// The version of mdBook that builds it.
+/// The version of mdBook that builds the book.
 const MDBOOK_VERSION: &str = "0.5.4";
 
-/// Builds it, and prints where it begins.
+/// Builds the book, and prints the path of its first page.
 pub fn run() -> Outcome {
     let mdbook = mdbook()?;
     let dir = target_dir()?.join("book");
     timed("build the book", || {
         let out = Command::new(&mdbook).arg("build").arg("--dest-dir").arg(&dir).arg(root()).output()?;
         let said = String::from_utf8_lossy(&out.stderr);
-        // It goes on after a page or an include that is not there.
+        // mdBook continues after a missing page or include.
         match out.status.success() && !said.contains("ERROR") && !said.contains("WARN") {
             true => Ok(()),
             false => Err(format!("mdbook: {said}").into()),
@@ -27,7 +27,7 @@ pub fn run() -> Outcome {
     Ok(())
 }
 
-/// mdBook in the target directory, installed if it is not there.
+/// Returns mdBook from the target directory, installing it if missing.
 fn mdbook() -> Outcome<PathBuf> {
     let tools = target_dir()?.join("tools").join(format!("mdbook-{MDBOOK_VERSION}"));
     let mdbook = tools.join("bin/mdbook");

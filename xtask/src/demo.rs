@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: pelton's main job on real-looking data, from nothing but a checkout.
+//! `cargo xtask demo`: shows pelton's main job on realistic data, from nothing but a checkout.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ const PIPELINE: &str =
     "cat access.log | grep ' 404 ' | awk '{print $7}' | sort | uniq -c | sort -rn | head -n 3";
 const MEGABYTES: u64 = 400;
 
-/// Makes the log, builds pelton, times the pipeline as it is, and runs the plan that it could be.
+/// Makes the log, builds pelton, times the original pipeline, and runs pelton's plan for it.
 pub fn run() -> Outcome {
     let pelton = release_binary()?;
     let dir = target_dir()?.join("demo");

@@ -1,7 +1,7 @@
-//! The import law, and the fences around what is dangerous or loud.
+//! The import law, and the limits on unsafe code and on printing.
 //!
-//! A crate may import only those before it in [`ORDER`]. Only `sys` may touch libc or hold unsafe code. Only `cli`
-//! speaks or exits. docs/architecture.md names exactly the crates there are.
+//! A crate may import only crates before it in [`ORDER`]. Only `sys` may use libc or contain unsafe code.
+//! Only `cli` may print or exit. docs/architecture.md names exactly the existing crates.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,33 +12,33 @@ use serde_json::Value;
 use workbench::workspace::{metadata, root};
 use workbench::{Failure, Outcome};
 
-/// The crates that are pelton, each before those that may import it.
+/// The crates of pelton, each before its importers.
 pub const ORDER: [&str; 15] = [
     "record", "sys", "buffer", "copy", "find", "syntax", "stream", "json", "csv", "commands", "plan",
     "observe", "run", "report", "cli",
 ];
-/// Imported by tests only; may itself import any of [`ORDER`].
+/// Imported by tests only; may import any of [`ORDER`].
 const TESTKIT: &str = "testkit";
-/// Not part of pelton: bound by nothing, imported by none of its crates.
+/// Not part of pelton: may import anything, and no crate of pelton imports them.
 const DEVELOPERS: [&str; 4] = ["workbench", "bench", "experiments", "xtask"];
-/// For `sys` alone.
+/// Only for `sys`.
 const LIBC: &str = "libc";
-/// Safe ways to system calls: for `sys`, for `cli` (which asks the terminal how wide it is), and for tests.
+/// Safe wrappers of system calls: for `sys`, for `cli` (terminal width), and for tests.
 const WRAPPERS: [&str; 2] = ["nix", "rustix"];
-/// What it takes to print or to exit past the lints, for `cli` alone.
+/// Lints that must be allowed to print or exit; only in `cli`.
 const LOOSE: [&str; 4] = ["clippy::print_stdout", "clippy::print_stderr", "clippy::exit", "clippy::all"];
-/// How to print without the macros that the lints see. `run` may: its workers stand where stages stood, and write
-/// what these would have written.
+/// Ways to print that the lints do not see. `run` may use them: its workers replace stages, and write the
+/// output of these stages.
 const HANDLES: [&str; 2] = ["io::stdout", "io::stderr"];
 
-/// A crate of the workspace, as far as the law looks.
+/// A crate of the workspace, as the law sees it.
 #[derive(Clone, Debug, Default)]
 pub struct Crate {
     /// Its name without `pelton-`; the binary is `cli`.
     pub name: String,
-    /// What it imports, of ours and of others.
+    /// Its dependencies, in the workspace and outside.
     pub imports: Vec<Import>,
-    /// Its Cargo.toml.
+    /// The text of its Cargo.toml.
     pub manifest: String,
     /// Its files under `src`: path and text.
     pub sources: Vec<(String, String)>,
@@ -47,9 +47,9 @@ pub struct Crate {
 /// One dependency.
 #[derive(Clone, Debug)]
 pub struct Import {
-    /// Named like [`Crate::name`].
+    /// In the form of [`Crate::name`].
     pub name: String,
-    /// Whether only tests have it.
+    /// Whether it is a dev-dependency.
     pub dev: bool,
 }
 
@@ -63,7 +63,7 @@ pub fn run() -> Outcome {
     if violations.is_empty() { Ok(()) } else { Err(violations.join("\n  ").into()) }
 }
 
-/// What breaks the law, in words.
+/// Describes every violation of the law.
 pub fn violations(crates: &[Crate], workspace_manifest: &str, architecture: &str) -> Vec<String> {
     let mut found = Vec::new();
     for one in crates {
@@ -78,7 +78,7 @@ pub fn violations(crates: &[Crate], workspace_manifest: &str, architecture: &str
     found
 }
 
-/// Is `importer` allowed this import?
+/// Describes why `importer` may not have this import, if so.
 fn order(importer: &str, import: &Import) -> Option<String> {
     let rank = |name: &str| ORDER.iter().position(|&one| one == name);
     let name = import.name.as_str();
@@ -96,7 +96,7 @@ fn order(importer: &str, import: &Import) -> Option<String> {
     }
 }
 
-/// Every crate but `sys` has the workspace's lints as they are, which forbid unsafe code.
+/// Checks that every crate but `sys` has the workspace's lints unchanged: they forbid unsafe code.
 fn lints(one: &Crate) -> Option<String> {
     let section = one.manifest.split("\n[").find_map(|section| section.strip_prefix("lints]"));
     let inherited = section.is_some_and(|body| body.lines().any(|line| line.trim() == "workspace = true"));
@@ -104,7 +104,7 @@ fn lints(one: &Crate) -> Option<String> {
         .then(|| format!("{}: Cargo.toml must say [lints] workspace = true", one.name))
 }
 
-/// Places where a crate that must not speak arranges to. That it does not speak without arranging, clippy sees.
+/// Finds code that lets a crate other than `cli` print. Clippy sees direct printing.
 fn loud(one: &Crate) -> Vec<String> {
     if one.name == "cli" || DEVELOPERS.contains(&one.name.as_str()) {
         return Vec::new();
@@ -123,13 +123,13 @@ fn loud(one: &Crate) -> Vec<String> {
     found
 }
 
-/// Whether `what` stands in `line`, and not as the end of a longer name.
+/// Whether `what` occurs in `line`, and not as the end of a longer name.
 fn has_word(line: &str, what: &str) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(what).any(|(at, _)| !line[..at].ends_with(is_name))
 }
 
-/// docs/architecture.md has a heading `### crates/NAME` for each crate, and for no other.
+/// Checks that docs/architecture.md has a heading `### crates/NAME` for each crate, and no other.
 fn map(crates: &[Crate], architecture: &str) -> Vec<String> {
     let on_disk: BTreeSet<&str> =
         crates.iter().map(|one| one.name.as_str()).filter(|name| !DEVELOPERS.contains(name)).collect();
@@ -143,7 +143,7 @@ fn map(crates: &[Crate], architecture: &str) -> Vec<String> {
     missing.chain(gone).collect()
 }
 
-/// The crates of this workspace.
+/// Returns the crates of this workspace.
 pub fn crates() -> Outcome<Vec<Crate>> {
     let metadata = metadata()?;
     let packages = metadata["packages"].as_array().ok_or("cargo metadata lists no packages")?;
@@ -161,7 +161,7 @@ fn read(package: &Value) -> Outcome<Crate> {
     for dependency in package["dependencies"].as_array().ok_or_else(odd)? {
         let mut name = short(dependency["name"].as_str().ok_or_else(odd)?);
         if !dependency["source"].is_null() && ORDER.contains(&name.as_str()) {
-            // Somebody else's, which happens to be called as one of ours (csv).
+            // An outside crate with the name of one of ours (csv).
             name.push_str(" of others");
         }
         one.imports.push(Import { name, dev: dependency["kind"] == "dev" });

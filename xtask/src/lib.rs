@@ -1,6 +1,6 @@
 //! The project's own commands, one file each: `cargo xtask COMMAND`.
 //!
-//! A library with a main, so that its tests (the import law's above all) can call it.
+//! A library with a main function, so that its tests (above all, of the import law) can call it.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool speaks")]
 
 pub mod advisories;
@@ -23,7 +23,7 @@ use pelton_bench as bench;
 use pelton_experiments as experiments;
 use workbench::{Outcome, setup, workspace};
 
-/// The commands.
+/// The help text.
 pub const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
@@ -78,7 +78,7 @@ fn run() -> Outcome {
     match command.as_str() {
         "bench" => bench::run(bench::Options::parse(args)?),
         "experiments" => experiments::run(&experiments::Options::parse(args)?),
-        // What `bench truth` puts into pipelines: of no use to anybody else, and so in no help.
+        // Used by `bench truth` inside pipelines: of no use to people, so not in the help.
         "stage" => bench::truth::stage::Stage::parse(args)?.run(),
         "fuzz" => fuzz::run(fuzz::Options::parse(args)?),
         "oracles" => oracles::run(&oracles::Options::parse(args)?),
@@ -98,7 +98,7 @@ fn run() -> Outcome {
     }
 }
 
-/// Builds what users get.
+/// Builds the release binary.
 fn build() -> Outcome {
     println!("{}", workspace::release_binary()?.display());
     Ok(())

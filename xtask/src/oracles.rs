@@ -1,8 +1,8 @@
-//! `cargo xtask oracles`: roots of other Debian releases, whose tools the kernels are compared with.
+//! `cargo xtask oracles`: makes roots of other Debian releases, to compare the kernels with their tools.
 //!
-//! A root is a folder outside the checkout, made once by mmdebstrap from the mirror that apt is configured with. Its
-//! tools run without chroot: copies of them in `ROOT/oracle` name that root's own loader and libraries (patchelf), so
-//! that they are called, and call themselves, as usual.
+//! A root is a folder outside the checkout, made once by mmdebstrap from apt's configured mirror. Its tools
+//! run without chroot: patchelf sets the root's own loader and libraries in the copies in `ROOT/oracle`, so
+//! that the tools are called, and call themselves, as usual.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,10 +19,10 @@ use workbench::{Failure, Outcome};
 const RELEASES: [(&str, &str); 4] =
     [("debian-11", "bullseye"), ("debian-12", "bookworm"), ("debian-13", "trixie"), ("debian-sid", "sid")];
 
-/// What a root has beside Debian's essential packages.
+/// The packages of a root besides Debian's essential packages.
 const PACKAGES: &str = "busybox,gawk,jq,libc-bin,locales,mawk,original-awk";
 
-/// The tools that kernels exist for, and where a root has them.
+/// The tools that have kernels, and their paths in a root.
 const TOOLS: [&str; 31] = [
     "awk",
     "busybox",
@@ -60,12 +60,12 @@ const TOOLS: [&str; 31] = [
 /// Locales that each root gets.
 const LOCALES: [&str; 3] = ["en_US", "de_DE", "ja_JP"];
 
-/// What to do.
+/// The options.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// Roots to make; all of [`RELEASES`] if none is named.
+    /// Roots to make; all of [`RELEASES`] if empty.
     names: Vec<String>,
-    /// Remove them instead.
+    /// Removes the roots instead.
     clean: bool,
 }
 
@@ -117,7 +117,7 @@ pub fn folder() -> Outcome<PathBuf> {
 /// Makes the roots that are missing, and prints the versions of their tools; or removes them.
 ///
 /// # Errors
-/// What is missing on this machine, or the step that failed.
+/// Something missing on this machine, or the step that failed.
 pub fn run(options: &Options) -> Outcome {
     let folder = folder()?;
     for (name, suite) in options.wanted() {
@@ -134,7 +134,7 @@ pub fn run(options: &Options) -> Outcome {
     Ok(())
 }
 
-/// A root has no mounts: mmdebstrap removes its own.
+/// Removes a root. It has no mounts: mmdebstrap removes its own.
 fn remove(root: &Path) -> Outcome {
     match fs::remove_dir_all(root) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -144,7 +144,7 @@ fn remove(root: &Path) -> Outcome {
     }
 }
 
-/// Makes one root beside its final place, so that a broken one is never taken for whole.
+/// Makes a root beside its final place, so that an incomplete root is never used.
 fn make(root: &Path, suite: &str) -> Outcome {
     let lacking: Vec<&str> = ["mmdebstrap", "patchelf"].into_iter().filter(|name| !on_path(name)).collect();
     if !lacking.is_empty() {
@@ -203,7 +203,7 @@ fn free_tools(root: &Path) -> Outcome {
             .arg(&libraries)
             .arg(&to);
         let output = patch.output()?;
-        // busybox may be static.
+        // busybox may be static, without a loader.
         if !output.status.success() && tool != "busybox" {
             return Err(format!("patchelf {tool}: {}", String::from_utf8_lossy(&output.stderr)).into());
         }
@@ -211,12 +211,12 @@ fn free_tools(root: &Path) -> Outcome {
     Ok(fs::rename(unfinished, root.join("oracle"))?)
 }
 
-/// Returns the file of a tool.
+/// Returns the path of a tool in a root.
 fn find(root: &Path, tool: &str) -> Option<PathBuf> {
     ["/usr/bin", "/bin"].iter().find_map(|dir| resolved(root, &Path::new(dir).join(tool)))
 }
 
-/// Returns the file that a path inside a root leads to: many links there are absolute, and must not lead out of it.
+/// Resolves a path inside a root. Many links there are absolute; they must not lead out of the root.
 fn resolved(root: &Path, path: &Path) -> Option<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..8 {

@@ -1,10 +1,11 @@
-//! `cargo xtask order`: which functions a short call runs, written down for the linker, which puts them side by side.
+//! `cargo xtask order`: records which functions a short call runs, so that the linker puts them side by side.
 //!
-//! Of a call over next to nothing, a third was page faults, most of them in the program itself: what it ran stood in 77 places of
-//! 9 MB. The kernel maps 64 KB around a fault, so functions that stand together come with one. The order is a script
-//! (`crates/cli/startup.ld`) that the linker is given when `cargo xtask build` links; functions that it names and that are gone, and those that
-//! are new, cost a fault and nothing else, so it needs writing anew only now and then. The hashes in names stay open in it:
-//! they change with every compiler. The idea of ordering by a trace is that of Chromium's orderfile and Android's startup profiles.
+//! A third of a call over very little data was page faults, most of them in the program itself: the code that
+//! ran was in 77 places of 9 MB. The kernel maps 64 KB around a fault, so functions that are close together
+//! share a fault. The order is a script (`crates/cli/startup.ld`) that the linker gets when `cargo xtask
+//! build` links. Removed and new functions only cost a fault, so it needs an update only now and then. Hashes
+//! in names are wildcards: they change with every compiler. Chromium's orderfile and Android's startup
+//! profiles also order by a trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,9 +22,9 @@ use workbench::steps::timed;
 use workbench::workspace::{release_binary_mapped, root, target_dir};
 use workbench::{Failure, Outcome};
 
-/// What is written; the package's build script gives it to the linker.
+/// The file to write; the package's build script gives it to the linker.
 const ORDER: &str = "crates/cli/startup.ld";
-/// Calls whose functions are wanted close together, over files of two lines.
+/// Calls whose functions should be close together, over files of two lines.
 const CALLS: [&[&str]; 7] = [
     &["pipe", ":::", "cut", "-d,", "-f2", "f", ":::", "sort", ":::", "uniq", "-c"],
     &["pipe", ":::", "cat", "f", ":::", "grep", "a", ":::", "head", "-n", "1"],
@@ -33,15 +34,15 @@ const CALLS: [&[&str]; 7] = [
     &["pipe", ":::", "cut", "-d,", "-f2", "f", ":::", "rev", ":::", "sort"],
     &["run", "cut -d, -f2 f | sort | uniq -c"],
 ];
-/// Functions made for many types have one name but for the hash. Where so many times more stand in the program than were
-/// run, the name is left out.
+/// Functions made for many types share a name except for the hash. A name is left out if the program has this
+/// many times more of them than were run.
 const TOO_COMMON: usize = 4;
 
-/// One piece of code as the linker saw it.
+/// A piece of code in the linker's map.
 struct Section {
     start: u64,
     size: u64,
-    /// How a linker script calls it, with what changes left open.
+    /// Its name in a linker script, with wildcards for the hashes.
     pattern: String,
 }
 
@@ -64,7 +65,8 @@ pub fn run() -> Outcome {
     Ok(())
 }
 
-/// The pieces of code in a linker's map (lld's form: address, address, size, alignment, file and section), by address.
+/// Returns the pieces of code in a linker's map (lld's form: address, address, size, alignment, file and
+/// section), by address.
 fn sections(map: &str) -> Vec<Section> {
     let section = |line: &str| {
         let mut words = line.split_ascii_whitespace();
@@ -77,7 +79,7 @@ fn sections(map: &str) -> Vec<Section> {
     map.lines().filter_map(section).collect()
 }
 
-/// `*(.text.NAME)` for a function of Rust, `*libc.a:malloc.o(.text)` for a member of a library. None for what is neither.
+/// Returns `*(.text.NAME)` for a Rust function, `*libc.a:malloc.o(.text)` for a library member, else `None`.
 fn pattern(file: &str, section: &str) -> Option<String> {
     if !section.starts_with(".text") {
         return None;
@@ -89,8 +91,8 @@ fn pattern(file: &str, section: &str) -> Option<String> {
     Some(format!("*{}:{member}({section})", Path::new(archive).file_name()?.to_str()?))
 }
 
-/// A mangled name with `?` and `*` for what differs from compiler to compiler: `17h` and 16 digits (the legacy scheme), `Cs`
-/// and letters up to `_` (the newer one), and the number behind `.llvm.`.
+/// Replaces what differs between compilers in a mangled name by `?` and `*`: `17h` and 16 digits (the legacy
+/// scheme), `Cs` and letters up to `_` (the newer scheme), and the number after `.llvm.`.
 fn without_hashes(name: &str) -> String {
     let mut left = name;
     let mut open = String::new();
@@ -117,7 +119,7 @@ fn without_hashes(name: &str) -> String {
     open
 }
 
-/// The sections that one call runs, by its index. A shell waits to be told until it is attached, then becomes pelton.
+/// Returns the sections that one call runs, by index. A shell waits until it is traced, then becomes pelton.
 fn traced(pelton: &Path, call: &[&str], dir: &Path, sections: &[Section]) -> Outcome<BTreeSet<usize>> {
     let mut child = Command::new("sh")
         .args(["-c", "read -r go; exec \"$@\" </dev/null", "sh"])
@@ -147,7 +149,7 @@ fn traced(pelton: &Path, call: &[&str], dir: &Path, sections: &[Section]) -> Out
     }
 }
 
-/// What most calls run stands first.
+/// Writes the script: sections that most calls run come first.
 fn script(sections: &[Section], calls: &[usize]) -> String {
     let mut names: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for (section, &calls) in sections.iter().zip(calls) {

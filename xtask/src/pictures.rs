@@ -1,6 +1,6 @@
-//! `cargo xtask pictures`: what the book shows of the page and of the live view, taken anew, and looked at by tests.
+//! `cargo xtask pictures`: retakes and tests the book's pictures of the page and the live view.
 //!
-//! It installs a browser (some 300 MB) and tmux, which nothing else needs.
+//! Installs a browser (some 300 MB) and tmux, which no other command needs.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,17 +12,17 @@ use workbench::setup;
 use workbench::steps::{step, timed};
 use workbench::workspace::{cargo, on_path, release_binary, root, target_dir};
 
-/// A program, and the Debian package that brings it.
+/// A program, and its Debian package.
 const NEEDED: [(&str, &str); 3] =
     [("chromium", "chromium"), ("chromedriver", "chromium-driver"), ("tmux", "tmux")];
 
-/// The sizes of terminals that the live view is shown in.
+/// Terminal sizes for the live view.
 const SIZES: [(u32, u32); 2] = [(80, 24), (200, 60)];
 
-/// What runs while it is watched: with a bottleneck, and both kinds of waiting around it.
+/// The watched pipeline: it has a bottleneck, and both kinds of waiting around it.
 const WATCHED: &str = "yes 'GET /index.html 200' | sed 's/index/start/' | gzip -c | wc -c";
 
-/// Takes all of them.
+/// Takes all pictures.
 pub fn run() -> Outcome {
     let missing: Vec<&str> =
         NEEDED.iter().filter(|(program, _)| !on_path(program)).map(|(_, package)| *package).collect();
@@ -35,12 +35,12 @@ pub fn run() -> Outcome {
     let mut test = cargo(["test", "--quiet", "--locked", "-p", "pelton", "--test", "browser"]);
     test.env("PELTON_PICTURES", &pictures).env("PELTON_BINARY", &pelton);
     step("the page in a browser", &mut test)?;
-    // What is on paper is for whoever takes pictures to look at, and too large to keep.
+    // The PDF is for a manual look, and too large to keep.
     std::fs::rename(pictures.join("page.pdf"), target_dir()?.join("page.pdf"))?;
     timed("the live view", || SIZES.iter().try_for_each(|size| live(&pelton, *size, &pictures)))
 }
 
-/// The screen of `pelton watch`, and of `pelton time --live`, after some seconds.
+/// Takes the screen of `pelton watch`, and of `pelton time --live`, after some seconds.
 fn live(pelton: &Path, (columns, rows): (u32, u32), pictures: &Path) -> Outcome {
     let pelton = pelton.display();
     let watch = format!("({WATCHED}) > /dev/null & {pelton} watch $!");
@@ -56,8 +56,8 @@ fn live(pelton: &Path, (columns, rows): (u32, u32), pictures: &Path) -> Outcome 
     Ok(())
 }
 
-/// What a terminal of this size shows, in a server of tmux of its own: one that was just ended may still hold its name. It is
-/// looked at once figures have settled, and again for a while until it is complete.
+/// Returns the screen of a terminal of this size, in its own tmux server: one that just ended may still hold
+/// its name. Reads it once figures have settled, and again for a while until it is complete.
 fn screen(
     name: &str,
     command: &str,
@@ -80,7 +80,7 @@ fn screen(
             break;
         }
     }
-    // Its programs get a hang-up, as of any terminal that is closed.
+    // Its programs get a hang-up, as when any terminal closes.
     tmux(&["kill-server"])?;
     Ok(text.trim_end().to_owned() + "\n")
 }

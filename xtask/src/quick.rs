@@ -1,17 +1,17 @@
-//! `cargo xtask quick`: what to run while working. Seconds once the workspace is built.
+//! `cargo xtask quick`: quick checks while working. Takes seconds once the workspace is built.
 
 use crate::{Outcome, law};
 use workbench::steps::{all, step, timed};
 use workbench::workspace::cargo;
 
-/// Formatting, the law, clippy, unit tests: all of them, whatever fails.
+/// Runs formatting, the law, clippy and unit tests: all of them, even after a failure.
 pub fn run() -> Outcome {
     let unit_tests = ["test", "--quiet", "--workspace", "--no-fail-fast", "--lib", "--bins"];
     let tidy = tidy();
     all([tidy, step("unit tests", &mut cargo(unit_tests))])
 }
 
-/// What needs no test to run.
+/// Runs the checks that need no test.
 pub fn tidy() -> Outcome {
     let clippy = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
     all([

@@ -1,12 +1,12 @@
-//! `cargo xtask reference`: the book's reference, written by the program that it describes.
+//! `cargo xtask reference`: writes the book's reference, using the program that it describes.
 //!
-//! A test (`crates/cli/tests/manual.rs`) sees that the pages are up to date.
+//! A test (`crates/cli/tests/manual.rs`) checks that the pages are up to date.
 
 use workbench::Outcome;
 use workbench::steps::step;
 use workbench::workspace::{cargo, root};
 
-/// Writes docs/reference anew.
+/// Rewrites docs/reference.
 pub fn run() -> Outcome {
     step("build pelton", &mut cargo(["build", "--quiet", "--locked", "-p", "pelton"]))?;
     let dir = root().join("docs/reference");

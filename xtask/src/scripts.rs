@@ -1,12 +1,13 @@
-//! `cargo xtask debian-scripts`: pelton put to every shell script of the machine.
+//! `cargo xtask debian-scripts`: tries pelton on every shell script of the machine.
 //!
-//! The test `debian_scripts` of the command line, with its part that starts programs of the machine, and with its counts.
+//! Runs the command line's test `debian_scripts`, with the part that starts the machine's programs, and shows
+//! its counts.
 
 use workbench::Outcome;
 use workbench::steps::step;
 use workbench::workspace::cargo;
 
-/// Runs it.
+/// Runs the test.
 pub fn run() -> Outcome {
     let words = [
         "test",

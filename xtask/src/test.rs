@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that continuous integration runs, from nothing but Debian and Rust.
+//! `cargo xtask test`: runs all of continuous integration, needing nothing but Debian and Rust.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::{Outcome, quick, setup};
 use workbench::steps::{all, seconds, step};
 use workbench::workspace::{cargo, static_options, target_dir};
 
-/// Sets up, checks, tests: all of it, whatever fails. The last lines are cargo test's own, and their sum.
+/// Sets up, checks and tests, even after a failure. The last lines are cargo test's own, and their sum.
 pub fn run() -> Outcome {
     let start = Instant::now();
     setup::run()?;
@@ -25,21 +25,21 @@ pub fn run() -> Outcome {
     all([checks, skipped, counts.close()])
 }
 
-/// Which random cases are tried: others with each commit. As `PELTON_SEED` says, if it is set.
+/// Returns the seed of the random cases: `PELTON_SEED` if set, else from the commit.
 fn seed() -> String {
     if let Ok(seed) = std::env::var("PELTON_SEED") {
         return seed;
     }
     let commit = Command::new("git").args(["rev-parse", "--short=8", "HEAD"]).output();
     let commit = commit.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default();
-    // Small enough to be multiplied.
+    // Small enough to multiply.
     u32::from_str_radix(&commit, 16).map_or(1, |hash| hash >> 8).to_string()
 }
 
-/// What a machine may lack: large, and no part of what is tested.
+/// What a machine may lack: large, and not itself tested.
 const MAY_LACK: [&str; 5] = ["a browser", "go", "javac", "node", "ruby"];
 
-/// Tests with a command of their own, which take minutes or need another machine.
+/// Tests with their own command, which take minutes or need another machine.
 const LONG: [&str; 4] = [
     "five_hundred_points_of_harm",
     "those_that_print_a_help_do_so",
@@ -47,7 +47,7 @@ const LONG: [&str; 4] = [
     "ten_thousand_random_stops_leave_nothing_running",
 ];
 
-/// The file in which tests note what they left out.
+/// The file in which tests record what they skipped.
 struct Skips(PathBuf);
 
 impl Skips {
@@ -57,7 +57,7 @@ impl Skips {
         Ok(Skips(path))
     }
 
-    /// Fails if something was left out that may not be.
+    /// Fails if something was skipped that must not be.
     fn close(self, ignored_tests: &[String]) -> Outcome {
         let skipped = fs::read_to_string(&self.0)?;
         let skipped: BTreeSet<&str> = skipped.lines().collect();
@@ -84,11 +84,12 @@ fn checks() -> Outcome {
     ])
 }
 
-/// Doc examples first: cargo test closes on the suite that ran last, which should be one that has tests.
+/// Runs doc examples first: the last suite's result, which cargo test ends on, should be one with tests.
 fn tests(environment: &[(&str, &str)]) -> Outcome<Counts> {
     let mut counts = Counts::default();
     counts.run("doc examples", cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--doc"]))?;
-    // The C library is another one where it is linked statically, as in the release: that is what is tested. What asks it, in both ways.
+    // The release links its C library statically, so the tests do too. Tests that depend on the C library run
+    // both ways.
     let asks = ["test", "-p", "pelton-sys", "--locked", "--no-fail-fast", "--lib"];
     counts.run("tests of the C library, linked dynamically", cargo(asks))?;
     let mut tests = cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--all-targets"]);
@@ -104,7 +105,7 @@ fn strict_doc() -> Command {
     doc
 }
 
-/// The sum of cargo test's closing lines.
+/// The sum of cargo test's result lines.
 #[derive(Debug, Default, PartialEq)]
 struct Counts {
     passed: u64,
@@ -133,7 +134,7 @@ impl Counts {
         Ok(())
     }
 
-    /// `test result: ok. 3 passed; 0 failed; 1 ignored; …`
+    /// Adds a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; …`
     fn count(&mut self, line: &str) {
         let Some(rest) = line.strip_prefix("test result: ") else {
             let test = line.strip_prefix("test ").and_then(|line| line.split_once(" ... ignored"));

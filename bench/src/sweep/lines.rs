@@ -2,9 +2,9 @@
 
 /// Command lines of one tool. `@` stands for the operand, which is a file or nothing.
 pub struct Lines {
-    /// What `--only` calls them.
+    /// Their name for `--only`.
     pub tool: &'static str,
-    /// With `@` where the file stands; those without one read standard input, or nothing.
+    /// The lines, with `@` for the file; lines without `@` read standard input, or nothing.
     pub texts: &'static [&'static str],
 }
 
@@ -12,7 +12,7 @@ const fn of(tool: &'static str, texts: &'static [&'static str]) -> Lines {
     Lines { tool, texts }
 }
 
-/// All of them.
+/// All command lines.
 pub const ALL: &[Lines] = &[
     of("cat", &["cat @", "cat -n @", "cat -A @", "cat -s @", "cat -b @", "cat -E @", "cat -v @"]),
     of("tac", &["tac @"]),

@@ -1,5 +1,5 @@
-//! Every command with its popular options, over three shapes of data, in three locales, by three ways of reading and
-//! writing, beside the real tool: where is pelton slower?
+//! Finds where pelton is slower than the real tool: every command with its popular options, over three shapes
+//! of data, in three locales, with three ways of reading and writing.
 //!
 //! ```text
 //! one round each ──▶ same bytes? ──▶ at least 0.97 of the real tool's speed? ──▶ done
@@ -22,25 +22,25 @@ use workbench::inputs::{ACCESS_LOG, PROSE, PURCHASES, Recipe};
 
 const SHAPES: [(&str, Recipe); 3] = [("prose", PROSE), ("log", ACCESS_LOG), ("csv", PURCHASES)];
 const LOCALES: [&str; 3] = ["C", "C.UTF-8", "en_US.UTF-8"];
-/// The lowest speed that passes, of the real tool's.
+/// The lowest accepted speed, relative to the real tool's.
 const BOUND: f64 = 0.97;
-/// What takes the real tool less is not judged.
+/// If the real tool takes less, the cell is not judged.
 const SHORTEST_SECONDS: f64 = 0.02;
-/// How many times more data a command gets that takes less.
+/// The factor of more data for a command that takes less.
 const LARGER: u64 = 10;
-/// Rounds for what seems slow at first, unless `--runs` says otherwise.
+/// Rounds for a cell that seems slow at first, unless `--runs` is given.
 const ROUNDS: usize = 7;
-/// What a command may call a file in `few`: enough lines for join.
+/// The number of lines of the file `few`: enough for join.
 const FEW_LINES: usize = 1000;
 
 /// How a command reads and writes.
 #[derive(Clone, Copy)]
 enum Way {
-    /// A file, to a file.
+    /// From a file, to a file.
     File,
-    /// A pipe that a process without a kernel fills, to a file.
+    /// From a pipe that a process without a kernel fills, to a file.
     Pipe,
-    /// A file, to nothing: some commands then stop at once.
+    /// From a file, to nothing: some commands then stop at once.
     Null,
 }
 
@@ -55,7 +55,7 @@ impl Way {
         }
     }
 
-    /// A line of the sweep as shell text. `None` if this way is no other one for it.
+    /// Returns a line of the sweep as shell text. `None` if this way does not apply to it.
     fn text(self, line: &str, file: &str) -> Option<String> {
         let last = |text: String, out: &str| format!("{text} > {out}");
         let reads_nothing = !line.contains('@') && ["seq", "find"].iter().any(|name| line.starts_with(name));
@@ -77,7 +77,7 @@ impl Way {
     }
 }
 
-/// What was found of one text in one locale.
+/// The result for one text in one locale.
 struct Cell {
     tool: &'static str,
     text: String,
@@ -88,7 +88,7 @@ struct Cell {
 }
 
 impl Cell {
-    /// The real tool's time by pelton's.
+    /// Returns the real tool's time divided by pelton's.
     fn speed(&self, of: fn(&Samples) -> &Vec<f64>) -> f64 {
         stats::median_ratio(of(&self.samples[0]), of(&self.samples[1]))
     }
@@ -106,7 +106,7 @@ impl Cell {
     }
 }
 
-/// All of it, or the tool that `--only` names.
+/// Runs the whole sweep, or the tool that `--only` names.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let place = place(bench)?;
     let mut cells = Vec::new();
@@ -123,7 +123,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     Ok(results(bench, &cells))
 }
 
-/// One command line in one locale, over all shapes, by all ways.
+/// Runs one command line in one locale, over all shapes, in all ways.
 fn sweep(
     bench: &Bench,
     place: &Place,
@@ -147,7 +147,8 @@ fn sweep(
     Ok(())
 }
 
-/// The real tool and pelton in turns, and whether they print the same; `None` if the real one takes too little.
+/// Runs the real tool and pelton in turns, and compares their output; `None` if the real tool takes too
+/// little time.
 fn measure(
     bench: &Bench,
     place: &Place,
@@ -173,7 +174,7 @@ fn measure(
         bound(|samples| &samples.real) || bound(|samples| &samples.cpu)
     };
     if slow(&samples) {
-        // The first round is no longer counted: it was chosen.
+        // The first round is not counted any more: it was selected for being slow.
         samples = [Samples::default(), Samples::default()];
         for round in 0..bench.runs(ROUNDS) {
             for at in [round % 2, 1 - round % 2] {
@@ -184,7 +185,7 @@ fn measure(
     Ok(Some((samples, same)))
 }
 
-/// The data under short names, in memory.
+/// Places the data under short names, in memory.
 fn place(bench: &Bench) -> Outcome<Place> {
     let megabytes = bench.size_mb(10);
     let mut files = Vec::new();
@@ -256,7 +257,7 @@ fn results(bench: &Bench, cells: &[Cell]) -> Results {
     }
 }
 
-/// A row per tool: how many were measured, and how fast they are.
+/// Returns a row per tool: the number of cells, and their speeds.
 fn by_tool(cells: &[Cell]) -> String {
     let mut tools: BTreeMap<&str, Vec<&Cell>> = BTreeMap::new();
     cells.iter().for_each(|cell| tools.entry(cell.tool).or_default().push(cell));
@@ -274,7 +275,7 @@ fn by_tool(cells: &[Cell]) -> String {
     table
 }
 
-/// A row per locale and way.
+/// Returns a row per locale and way.
 fn by_place(cells: &[Cell]) -> String {
     let mut table =
         String::from("\n| locale | way | measured | user+sys | real |\n| --- | --- | ---: | ---: | ---: |\n");
@@ -290,7 +291,7 @@ fn by_place(cells: &[Cell]) -> String {
     table
 }
 
-/// Medians alone, the real tool's first: there are thousands of cells.
+/// Returns only medians, the real tool's first: there are thousands of cells.
 fn json(cell: &Cell) -> Value {
     let round = |seconds: f64| (seconds * 1e4).round() / 1e4;
     let both = |of: fn(&Samples) -> &Vec<f64>| {

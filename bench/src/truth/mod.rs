@@ -1,4 +1,4 @@
-//! Are the waits that `pelton time` tells those that the stages had? Pipelines of stages that keep a diary of their own.
+//! Whether the waits that `pelton time` reports match those of the stages, which keep their own diary.
 
 pub mod stage;
 
@@ -12,9 +12,9 @@ use super::results::{Claim, Results};
 use workbench::steps::timed;
 use workbench::{Failure, Outcome};
 
-/// Points of a hundred that a share may be off.
+/// Allowed error of a share, in percentage points.
 const POINTS: f64 = 5.0;
-/// The shares that are compared: as the diary calls them, and as the record does.
+/// The compared shares: their names in the diary, and in the record.
 const SHARES: [(&str, &str); 5] = [
     ("running", "running_ns"),
     ("cpu_wait", "cpu_wait_ns"),
@@ -23,7 +23,7 @@ const SHARES: [(&str, &str); 5] = [
     ("asleep", "asleep_ns"),
 ];
 
-/// A pipeline: what each stage does, and what that shows.
+/// A pipeline: what each stage does, and what it shows.
 struct Case {
     name: &'static str,
     stages: &'static [&'static str],
@@ -57,7 +57,7 @@ const CASES: [Case; 7] = [
     },
 ];
 
-/// Every case `--runs` times (three by default).
+/// Runs every case `--runs` times (three by default).
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let runs = bench.runs(3);
     let (mut body, mut data, mut worst) = (HEAD.to_owned(), Vec::new(), 0.0_f64);

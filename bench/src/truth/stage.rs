@@ -1,5 +1,5 @@
-//! A stage of a pipeline that keeps a diary: it moves blocks, computes and sleeps a known time for each megabyte, and writes
-//! what it did, by the clocks, into a file.
+//! A pipeline stage that keeps a diary: it moves blocks, computes and sleeps a known time for each megabyte,
+//! and writes the clocks' times of all this to a file.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -16,25 +16,25 @@ use workbench::Outcome;
 const BLOCK: usize = 64 * 1024;
 const MEGABYTE: usize = 1_000_000;
 
-/// What it is to do.
+/// What the stage does.
 #[derive(Default)]
 pub struct Stage {
-    /// Makes so many megabytes instead of reading.
+    /// Makes this many megabytes instead of reading.
     source_mb: Option<usize>,
-    /// Reads and writes nothing.
+    /// Writes nothing: the last stage.
     sink: bool,
     /// Microseconds of computing for each megabyte.
     spin_us: u64,
     /// Microseconds of sleep for each megabyte.
     sleep_us: u64,
-    /// Sleeps after so many megabytes, not after each block.
+    /// Sleeps after this many megabytes, not after each block.
     burst_mb: Option<usize>,
-    /// Where to put the diary.
+    /// The file of the diary.
     diary: PathBuf,
 }
 
 impl Stage {
-    /// `--source MB | --sink`, `--spin US`, `--sleep US`, `--burst MB`, `--diary FILE`
+    /// Parses `--source MB | --sink`, `--spin US`, `--sleep US`, `--burst MB`, `--diary FILE`.
     pub fn parse(mut args: lexopt::Parser) -> Outcome<Self> {
         let mut stage = Stage::default();
         while let Some(arg) = args.next()? {
@@ -51,7 +51,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Does it.
+    /// Runs the stage.
     pub fn run(self) -> Outcome {
         let mut diary = Diary::begin()?;
         let begun = diary.last;
@@ -96,7 +96,7 @@ impl Stage {
     }
 }
 
-/// Uses the CPU for so long.
+/// Uses the CPU for this time.
 fn spin(time: Duration) -> Outcome {
     let until = seconds(ClockId::CLOCK_THREAD_CPUTIME_ID)? + time.as_secs_f64();
     while seconds(ClockId::CLOCK_THREAD_CPUTIME_ID)? < until {
@@ -133,7 +133,7 @@ impl Diary {
         Ok(Diary { schedstat, last, starved: 0.0, backpressured: 0.0, asleep: 0.0 })
     }
 
-    /// How long it was neither running nor ready since the last time.
+    /// Returns how long the stage was neither running nor runnable since the last call.
     fn blocked(&mut self) -> Outcome<f64> {
         let before = self.last;
         self.last = now(&self.schedstat)?;

@@ -9,10 +9,10 @@ use workbench::Outcome;
 use workbench::inputs::{JSON_MENU, LINES, WORDS};
 use workbench::workspace::root;
 
-/// Two stages are as good as equal if one costs less than this many times the other.
+/// Two stages count as equal if one costs less than this many times the other.
 const BALANCED: f64 = 1.25;
 
-/// All of them; makes their data.
+/// Returns all cases, and makes their data.
 pub fn cases(bench: &Bench) -> Outcome<Vec<Case>> {
     let mb = bench.size_mb(20);
     let name = |path: std::path::PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -30,7 +30,7 @@ fn case(name: &'static str, right: &[usize], pipeline: String, why: &str) -> Cas
     Case { name, pipeline, right: right.to_vec(), kinds: COMPUTES, why: why.into() }
 }
 
-/// Stages whose threads compute while the first of them waits.
+/// Returns cases with stages whose threads compute while the first thread waits.
 fn threaded(lines: &str, big: &str) -> Vec<Case> {
     let why = "its threads compute, and the first of them waits for them";
     vec![
@@ -40,7 +40,7 @@ fn threaded(lines: &str, big: &str) -> Vec<Case> {
     ]
 }
 
-/// Stages that compute.
+/// Returns cases with stages that compute.
 fn computing(lines: &str, big: &str, words: &str) -> Vec<Case> {
     let slow = "awk '{ n = 0; for (i = 0; i < 50; i++) n += i * i % 7; print n, $0 }'";
     vec![
@@ -105,7 +105,7 @@ fn computing(lines: &str, big: &str, words: &str) -> Vec<Case> {
     ]
 }
 
-/// Stages that wait for something outside the pipeline, or start programs.
+/// Returns cases with stages that wait for something outside the pipeline, or start programs.
 fn waiting(lines: &str) -> Vec<Case> {
     let sleeps =
         |name, right, pipeline: String, why| Case { kinds: SLEEPS, ..case(name, right, pipeline, why) };
@@ -140,8 +140,8 @@ fn waiting(lines: &str) -> Vec<Case> {
     ]
 }
 
-/// The two-stage JSON parser under each awk. Which stage is slower depends on the awk: what each costs alone, with
-/// no pipe between them, says which.
+/// Returns the two-stage JSON parser under each awk. The slower stage depends on the awk: it is the one that
+/// costs more alone, without a pipe in between.
 fn awks(bench: &Bench) -> Outcome<Vec<Case>> {
     for script in ["tokenize.awk", "parse.awk"] {
         fs::copy(root().join("bench/awk").join(script), bench.data.join(script))?;
@@ -159,7 +159,7 @@ fn json_in_awk(bench: &Bench, name: &'static str, awk: &str, menu: &str) -> Outc
     };
     let tokenize = alone(&format!("{awk} -f tokenize.awk {menu} > {tokens}"))?;
     let parse = alone(&format!("{awk} -f parse.awk {tokens} > /dev/null"));
-    // Whether it worked or not, nothing is left behind.
+    // Leaves no file, whether the run worked or not.
     let _ = fs::remove_file(bench.data.join(&tokens));
     let parse = parse?;
     let right = match tokenize / parse {

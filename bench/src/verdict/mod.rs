@@ -1,5 +1,5 @@
-//! Does pelton name the right bottleneck? Pipelines whose bottleneck is known by construction, on a quiet machine, on one
-//! whose cores are all taken, and on one where many programs want each core.
+//! Whether pelton names the right bottleneck: pipelines whose bottleneck is known by construction, on a quiet
+//! machine, on one with all cores busy, and on one where many programs compete for each core.
 
 mod cases;
 
@@ -16,7 +16,7 @@ use super::results::{Claim, Results};
 use workbench::steps::timed;
 use workbench::{Failure, Outcome};
 
-/// A pipeline, and what the right answers are.
+/// A pipeline, and its right answers.
 struct Case {
     name: &'static str,
     pipeline: String,
@@ -25,24 +25,24 @@ struct Case {
     why: String,
 }
 
-/// The stage would get on with it if it had the CPU.
+/// The stage needs only CPU.
 const COMPUTES: &[&str] = &["cpu", "waits_for_cpu"];
 /// The stage waits for a timer.
 const SLEEPS: &[&str] = &["waits_elsewhere"];
-/// The stage starts a program per line and waits for it: all kinds are true in part.
+/// The stage starts a program per line and waits for it: all kinds are partly true.
 const EITHER: &[&str] = &["cpu", "waits_for_cpu", "waits_elsewhere"];
 
-/// What pelton said of one run.
+/// Pelton's answer for one run.
 struct Answer {
     said: Value,
     stage_right: bool,
     kind_right: bool,
 }
 
-/// The machine, and how many threads burn CPU on it for each of its cores.
+/// The machine's name, and the number of CPU-burning threads per core.
 const MACHINES: [(&str, usize); 3] = [("quiet", 0), ("loaded", 1), ("crowded", 4)];
 
-/// Every case `--runs` times (once by default) on each machine.
+/// Runs every case `--runs` times (once by default) on each machine.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let runs = bench.runs(1);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -109,11 +109,11 @@ fn json(case: &Case, machine: &str, answer: &Answer) -> Value {
     })
 }
 
-/// One run, judged.
+/// Runs once, and judges the answer.
 fn ask(bench: &Bench, case: &Case) -> Outcome<Answer> {
     let path = bench.data.join(format!("verdict-{}.json", std::process::id()));
     let record = record(&bench.pelton, &case.pipeline, &bench.data, &path);
-    // Whether it worked or not, nothing is left behind.
+    // Leaves no file, whether the run worked or not.
     let _ = fs::remove_file(&path);
     let said = record?["verdict"]["bottleneck"].clone();
     let stage_right = said["stage"].as_u64().is_some_and(|stage| case.right.contains(&(stage as usize)));
@@ -121,7 +121,7 @@ fn ask(bench: &Bench, case: &Case) -> Outcome<Answer> {
     Ok(Answer { said, stage_right, kind_right })
 }
 
-/// pelton's record of one run, written to `path` by the way.
+/// Returns pelton's record of one run, and leaves it in `path`.
 pub fn record(pelton: &Path, pipeline: &str, dir: &Path, path: &Path) -> Outcome<Value> {
     let mut time = Command::new(pelton);
     time.args(["time", "--format", "json", "--output"]).arg(path).arg("--").arg(pipeline);

@@ -1,4 +1,4 @@
-//! B1: a child that is faster than whoever reads it, with long lines and with short ones.
+//! B1: a child that is faster than its reader, with long lines and with short ones.
 
 use std::time::{Duration, Instant};
 
@@ -80,7 +80,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
     doctor(lab, finding)
 }
 
-/// Bytes in the pipe in the course of time.
+/// Returns the bytes in the pipe over time.
 fn fill(record: &Json) -> Json {
     let point = |at: &Json| (number(at, "/start_ns") / 1e9, number(at, "/bytes") / 1e3);
     let points = list(record, "/pipelines/0/pipes/0/over_time").iter().map(point).collect();
@@ -91,7 +91,7 @@ fn fill(record: &Json) -> Json {
     )
 }
 
-/// The same seen from outside while it goes on, with bash on both sides.
+/// Diagnoses the same stall from outside while it lasts, with bash on both sides.
 fn doctor(lab: &Lab, finding: &mut Finding) -> Outcome {
     lab.program("experiments/buffers/pace.sh")?;
     let text = "bash pace.sh talk 40000 100 0.05 | bash pace.sh listen 1";

@@ -1,5 +1,5 @@
-//! B2: a parent that waits for its child's exit without reading its output, found while it hangs; and told from one that
-//! only reads slowly.
+//! B2: a parent that waits for its child's exit without reading its output is diagnosed while it hangs, and
+//! told apart from a parent that only reads slowly.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ const NAMED: Shape = Shape::exact("it names parent and child, and the parent's d
 const FULL: Shape = Shape::exact("it knows the pipe to be full: bytes in it", Bound::AtLeast(65_536.0));
 const SLOW: Shape = Shape::exact("it calls the parent that reads slowly slow, with status 0", Bound::All);
 
-/// Says more than a pipe holds.
+/// A child that prints more than a pipe holds.
 const CHILD: [&str; 4] = ["head", "-c", "200000", "/dev/zero"];
 /// How long to wait for a verdict on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -74,7 +74,7 @@ fn start(lab: &Lab, words: &[String], how: &str) -> Outcome<Running> {
     lab.start(&mut lab.other(&words[0], rest))
 }
 
-/// The diagnosis, with doctor's exit status in it, as soon as it is the one expected; the last one if it never is.
+/// Returns the diagnosis, with doctor's exit status: the first expected one, or the last one if none is.
 fn ask(lab: &Lab, parent: &Running, expected: &str) -> Outcome<Json> {
     let begin = Instant::now();
     loop {
@@ -87,7 +87,7 @@ fn ask(lab: &Lab, parent: &Running, expected: &str) -> Outcome<Json> {
     }
 }
 
-/// The wait of whoever cannot write.
+/// Returns the wait of the process that is blocked on write.
 fn waits_for_room(diagnosis: &Json) -> &Json {
     let waits = list(diagnosis, "/findings/0/waits");
     waits.iter().find(|wait| wait["what"] == "room").unwrap_or(&Json::Null)

@@ -1,4 +1,4 @@
-//! B3: an elastic buffer that keeps a producer at its own pace, and a child that cannot deadlock.
+//! B3: an elastic buffer lets a producer keep its pace, and a child cannot deadlock.
 
 use serde_json::Value as Json;
 
@@ -37,7 +37,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
     alive(lab, finding)
 }
 
-/// B1's stall, with a buffer in the middle.
+/// Runs B1's stall with a buffer in the middle.
 fn pace(lab: &Lab, finding: &mut Finding) -> Outcome {
     let (lines, gap, reader_gap) = lab.size(("25", "0.1", "0.5"), ("20", "0.02", "0.15"));
     let pelton = lab.pelton.display();
@@ -71,7 +71,7 @@ fn pace(lab: &Lab, finding: &mut Finding) -> Outcome {
     Ok(())
 }
 
-/// Through memory, and through a file without a name.
+/// Buffers in memory, and in an unnamed file.
 fn spill(lab: &Lab, finding: &mut Finding) -> Outcome {
     let mut whole = 0;
     for (memory, name) in [("64M", "memory.json"), ("64K", "disk.json")] {
@@ -94,7 +94,7 @@ fn spill(lab: &Lab, finding: &mut Finding) -> Outcome {
     Ok(())
 }
 
-/// B2's parents, whose child is behind a buffer.
+/// Runs B2's parents with a buffer after the child.
 fn alive(lab: &Lab, finding: &mut Finding) -> Outcome {
     let parents = parents(lab, finding)?;
     let pelton = lab.pelton.to_string_lossy();
@@ -102,7 +102,7 @@ fn alive(lab: &Lab, finding: &mut Finding) -> Outcome {
     for (language, words) in &parents {
         let child = ["wait", &pelton, "buffer", "--detach", "--", "head", "-c", "200000", "/dev/zero"];
         let rest = words[1..].iter().map(String::as_str).chain(child);
-        // A deadlock must not become the test's.
+        // A deadlock must not hang the test.
         let limited = ["60", &words[0]].into_iter().chain(rest);
         let out = capture(&mut lab.other("timeout", limited))?;
         ended += usize::from(out.text().starts_with("200000 bytes after the end, status 0"));

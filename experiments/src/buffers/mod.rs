@@ -1,4 +1,4 @@
-//! Pipe buffers.
+//! Experiments with pipe buffers.
 
 mod b1_stall;
 mod b2_deadlock;
@@ -11,10 +11,10 @@ use super::programs;
 use workbench::Outcome;
 use workbench::workspace::on_path;
 
-/// In order.
+/// All experiments of this group, in order.
 pub const ALL: &[&Experiment] = &[&b1_stall::EXPERIMENT, &b2_deadlock::EXPERIMENT, &b3_cure::EXPERIMENT];
 
-/// The parent that starts a talkative child, in each language that is here.
+/// Returns the parent of a child with much output, in each installed language.
 fn parents(lab: &Lab, finding: &mut Finding) -> Outcome<Vec<(&'static str, Vec<String>)>> {
     let languages = [
         ("Python", programs::python(), "deadlock.py"),
@@ -34,7 +34,7 @@ fn parents(lab: &Lab, finding: &mut Finding) -> Outcome<Vec<(&'static str, Vec<S
     Ok(found)
 }
 
-/// The shell's words for both sides of a pipe, in each language that is here.
+/// Returns shell text for both sides of a pipe, in each installed language.
 fn speakers(lab: &Lab, finding: &mut Finding) -> Outcome<Vec<(&'static str, String)>> {
     let languages = [
         ("Python", programs::python(), "pace.py"),

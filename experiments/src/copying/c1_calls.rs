@@ -1,4 +1,4 @@
-//! C1: system calls by name, number, time and errors; strace beside it, where it is.
+//! C1: system calls by name, count, time and errors, beside strace if installed.
 
 use serde_json::Value as Json;
 
@@ -73,7 +73,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
     shown(lab, finding, &["time", "--syscalls", "cp", "big", "copy"])
 }
 
-/// Both counts of reads and writes, for each way.
+/// Compares both counts of reads and writes, for each way.
 fn compare(finding: &mut Finding, all: &[(Json, Vec<(String, f64)>)]) {
     if !on_path("strace") {
         finding.lacks("strace");

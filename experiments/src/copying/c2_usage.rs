@@ -1,4 +1,4 @@
-//! C2: what a run used, beside what getrusage(2) tells a program in C.
+//! C2: the resources that a run used, beside those that getrusage(2) reports to a C program.
 
 use serde_json::Value as Json;
 
@@ -40,7 +40,7 @@ const KEYS: [&str; 9] = [
     "voluntary_switches",
     "involuntary_switches",
 ];
-/// What Linux has in the structure but does not count.
+/// Fields that Linux has in the structure but does not maintain.
 const UNMAINTAINED: usize = 7;
 
 fn run(lab: &Lab, finding: &mut Finding) -> Outcome {

@@ -1,4 +1,4 @@
-//! C3: the ways of copying side by side, by pelton copy, beside the C programs of old.
+//! C3: pelton copy's ways of copying side by side, beside the original C programs.
 
 use serde_json::Value as Json;
 
@@ -29,7 +29,7 @@ const LOOP: Shape = Shape::timing("user+sys of the character loop, of read-write
 const BYTES: Shape = Shape::timing("user+sys of mapped bytewise, of mapped with memcpy", Bound::AtLeast(1.0));
 const DEFAULT: Shape = Shape::timing("user+sys of pelton copy's own choice, of cp's", Bound::AtMost(1.25));
 
-/// What the original called what pelton calls so.
+/// The original's names of pelton's ways.
 const PUBLISHED: [(&str, &str); 4] = [
     ("characters", "1.15 s, 1 MB, 72 involuntary switches"),
     ("mapped-bytes", "0.30 s, 201 MB, 30,822 page reclaims"),
@@ -104,7 +104,7 @@ fn row(finding: &mut Finding, way: &Json) {
     finding.row(name, published, &shell, &ours);
 }
 
-/// Each way's copy beside the file.
+/// Compares each way's copy with the file.
 fn same<'r>(lab: &Lab, finding: &mut Finding, ways: impl Iterator<Item = &'r Json>) -> Outcome {
     let expected = digest(&lab.path("big"))?;
     let (mut same, mut of) = (0, 0);
@@ -118,7 +118,7 @@ fn same<'r>(lab: &Lab, finding: &mut Finding, ways: impl Iterator<Item = &'r Jso
     Ok(())
 }
 
-/// The C programs, cp, and pelton's own choice.
+/// Measures the C programs, cp, and pelton's own choice.
 fn originals(lab: &Lab, finding: &mut Finding) -> Outcome {
     // Each writes `out`, which is removed before each run.
     let mut contenders =

@@ -1,4 +1,4 @@
-//! Copying and system calls.
+//! Experiments with copying and system calls.
 
 mod c1_calls;
 mod c2_usage;
@@ -15,13 +15,13 @@ use super::programs;
 use workbench::Outcome;
 use workbench::inputs::Rng;
 
-/// In order.
+/// All experiments of this group, in order.
 pub const ALL: &[&Experiment] = &[&c1_calls::EXPERIMENT, &c2_usage::EXPERIMENT, &c3_ways::EXPERIMENT];
 
-/// What the character loop reads and writes at once.
+/// The size of the character loop's reads and writes.
 const BUFFER: u64 = 32_768;
 
-/// A file called `big`, of 100 MiB that nobody can compress; 4 MiB in the quick form. Its size.
+/// Makes `big`, a file of 100 MiB that does not compress; 4 MiB in the quick form. Returns its size.
 fn big(lab: &Lab) -> Outcome<u64> {
     let size: u64 = lab.size(100, 4) << 20;
     let mut rng = Rng::new(1);
@@ -33,7 +33,7 @@ fn big(lab: &Lab) -> Outcome<u64> {
     Ok(size)
 }
 
-/// The C programs: the character loop, and the two over mappings in one.
+/// Compiles the C programs: the character loop, and one with both mapping variants.
 fn copiers(lab: &Lab, finding: &mut Finding) -> Outcome<Option<[PathBuf; 2]>> {
     let characters = programs::c(lab, "experiments/copying/characters.c")?;
     let mapped = programs::c(lab, "experiments/copying/mapped.c")?;

@@ -1,4 +1,4 @@
-//! Pipelines of commands.
+//! Experiments with pipelines of commands.
 
 mod p01_per_stage;
 mod p02_bottleneck;
@@ -24,7 +24,7 @@ use workbench::Outcome;
 use workbench::inputs::JSON_MENU;
 use workbench::workspace::on_path;
 
-/// In order.
+/// All experiments of this group, in order.
 pub const ALL: &[&Experiment] = &[
     &p01_per_stage::EXPERIMENT,
     &p02_bottleneck::EXPERIMENT,
@@ -42,11 +42,11 @@ pub const ALL: &[&Experiment] = &[
     &p14_csv::EXPERIMENT,
 ];
 
-/// The JSON parser in two stages of awk, whole and with its tokenizer split in two, over a file `menu`.
+/// The JSON parser in two awk stages, whole and with its tokenizer split in two, over a file `menu`.
 struct JsonStages;
 
 impl JsonStages {
-    /// The programs, and so many megabytes of menus.
+    /// Prepares the programs, and this many megabytes of menus.
     fn prepare(lab: &Lab, megabytes: u64) -> Outcome<Self> {
         for program in ["bench/awk/tokenize.awk", "bench/awk/parse.awk"] {
             lab.program(program)?;
@@ -67,7 +67,7 @@ impl JsonStages {
     }
 }
 
-/// The three awks, as far as they are here.
+/// Returns those of the three awks that are installed.
 fn awks(finding: &mut Finding) -> Vec<&'static str> {
     let mut found = Vec::new();
     for awk in ["original-awk", "mawk", "gawk"] {
@@ -80,7 +80,7 @@ fn awks(finding: &mut Finding) -> Vec<&'static str> {
     found
 }
 
-/// Each stage's (user+sys)/real in percent.
+/// Returns each stage's (user+sys)/real in percent.
 fn shares(record: &Json) -> Vec<f64> {
     let share = |stage: &Json| {
         let ns = |key: &str| number(stage, &format!("/cost/{key}"));
@@ -89,19 +89,19 @@ fn shares(record: &Json) -> Vec<f64> {
     list(record, "/pipelines/0/stages").iter().map(share).collect()
 }
 
-/// `tokenizer 63%, parser 100%`
+/// Formats the shares: `tokenizer 63%, parser 100%`.
 fn share_words(record: &Json, names: &[&str]) -> String {
     let words: Vec<String> =
         names.iter().zip(shares(record)).map(|(name, share)| format!("{name} {share:.0}%")).collect();
     words.join(", ")
 }
 
-/// The stage that sets the pace, and the sentence about it.
+/// Returns the bottleneck stage, and the sentence about it.
 fn bottleneck(record: &Json) -> (Option<u64>, &str) {
     (record["verdict"]["bottleneck"]["stage"].as_u64(), text(record, "/verdict/headline"))
 }
 
-/// user+sys of the whole run in seconds.
+/// Returns user+sys of the whole run in seconds.
 fn total_cpu(record: &Json) -> f64 {
     (number(record, "/total/user_ns") + number(record, "/total/sys_ns")) / 1e9
 }

@@ -1,4 +1,4 @@
-//! P1: what each stage cost, where the shell tells one sum.
+//! P1: the cost of each stage, where the shell reports only the sum.
 
 use super::{JsonStages, total_cpu};
 use crate::finding::{Finding, cost, cpu_ratios};
@@ -64,7 +64,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
     Ok(())
 }
 
-/// Two stages, a rule, the sum.
+/// Whether the output has two stages, a rule, and the sum.
 fn is_table(style: &str) -> bool {
     let lines: Vec<&str> = style.lines().collect();
     let told = |line: &&str| ["real ", "user ", "sys ", "cpu ", "%"].iter().all(|word| line.contains(word));

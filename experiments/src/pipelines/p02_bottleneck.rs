@@ -1,4 +1,4 @@
-//! P2: which stage sets the pace, and whether a change to one helped.
+//! P2: which stage is the bottleneck, and whether a change to a stage helped.
 
 use serde_json::Value as Json;
 
@@ -30,7 +30,7 @@ const ELSEWHERE: Shape =
 const LOSS: Shape =
     Shape::timing("pelton compare: a busy stage more at the same real is 'worse'", Bound::All);
 
-/// A loop of so many rounds for each line, in a stage that passes lines on.
+/// Returns a stage that passes lines on and runs a loop of this many rounds for each line.
 fn work(rounds: u64) -> String {
     format!("mawk '{{ for (i = 0; i < {rounds}; i++) n += i % 7; print }}'")
 }
@@ -62,7 +62,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
     changes(lab, finding, &heavy, &light)
 }
 
-/// Three changes and one mistake, judged by `pelton compare`.
+/// Judges three changes and one mistake with `pelton compare`.
 fn changes(lab: &Lab, finding: &mut Finding, heavy: &str, light: &str) -> Outcome {
     let half = work(lab.size(100, 200));
     let less = work(lab.size(10, 20));

@@ -67,7 +67,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
     Ok(())
 }
 
-/// One awk's pair.
+/// Judges the pair of one awk.
 fn one(finding: &mut Finding, awk: &str, whole: &Samples, split: &Samples, ours: &Samples) {
     let (_, before, after) = PUBLISHED.into_iter().find(|(name, ..)| *name == awk).unwrap_or_default();
     finding.row(

@@ -1,4 +1,4 @@
-//! P5: the same two stages under three awks: who sets the pace is another one each time.
+//! P5: the same two stages under three awks: the bottleneck differs each time.
 
 use serde_json::Value as Json;
 

@@ -1,4 +1,5 @@
-//! P6: ten copies at once, whole and split; and ten of pelton's, with one thread each and with as many as it thinks fit.
+//! P6: ten copies at once, whole and split; and ten peltons, with one thread each and with as many as they
+//! choose.
 
 use super::JsonStages;
 use crate::Experiment;
@@ -30,7 +31,7 @@ const SAME: Shape = Shape::exact("all ten print what one prints", Bound::All);
 
 const WORDS: &str = "tr -cs A-Za-z '\\n' < prose | tr A-Z a-z | sort | uniq -c | sort -rn | head";
 
-/// A shell's words for ten of a command, each writing a file of its own. `$0` is pelton.
+/// Returns shell text that runs a command ten times, each writing its own file. `$0` is pelton.
 fn ten(command: &str) -> String {
     format!("for i in 0 1 2 3 4 5 6 7 8 9; do {{ {command}; }} > out$i & done; wait")
 }
@@ -66,7 +67,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
         "threads were begun before the machine was seen to be busy".to_owned()
     });
     finding.judge(&JOBS, &real_ratios(auto, shell), String::new);
-    // Whoever ran last in the contest left its own.
+    // The contest's last contender left its own output.
     lab.bash(&pelton_text("auto"))?;
     let expected = lab.bash(WORDS)?.stdout;
     let same = (0..10)

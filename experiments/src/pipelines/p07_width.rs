@@ -1,4 +1,4 @@
-//! P7: the width by an option, the script unchanged: pelton, beside GNU parallel.
+//! P7: the width is set by an option, with the script unchanged: pelton beside GNU parallel.
 
 use std::ffi::OsString;
 
@@ -31,7 +31,7 @@ const TWO: Shape = Shape::timing("real of width 2, of width 1", Bound::AtMost(0.
 const WIDE: Shape = Shape::timing("real of width 32, of width 2", Bound::AtMost(1.25));
 const CPU: Shape = Shape::timing("user+sys of width 32, of width 1", Bound::AtMost(1.25));
 
-/// A back-reference: no kernel of pelton's judges it, so the real sed runs, as often as the width says.
+/// A back-reference: pelton has no kernel for it, so the real sed runs, as often as the width says.
 const TEXT: &str = "sed -E 's/([a-z])([0-9])(.*)\\1/<\\2>\\3/' < lines > out";
 const WIDTHS: [&str; 4] = ["1", "2", "4", "32"];
 
@@ -63,7 +63,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
         .into_iter()
         .filter(|(_, first)| samples.len() > *first)
         .map(|(name, first)| {
-            // Each width one step along: 32 would leave the others no room.
+            // Widths are equally spaced: to scale, 32 would crowd the others.
             (
                 name.to_owned(),
                 (0..WIDTHS.len())

@@ -1,4 +1,5 @@
-//! P8: stages that gather their input, and those that stream: lines generated at against arrived at.
+//! P8: stages that gather their input, and stages that stream: compares when lines are generated and when
+//! they arrive.
 
 use serde_json::Value as Json;
 
@@ -68,7 +69,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
     shown(lab, finding, &["time", "--arrivals", &format!("{lines} | sort | cat")])
 }
 
-/// When each line came, in seconds since the start.
+/// Returns when each line came, in seconds since the start.
 fn times(record: &Json, which: &str) -> Vec<f64> {
     let batch = |batch: &Json| {
         let lines = batch["lines"].as_u64().unwrap_or(0) as usize;
@@ -77,7 +78,7 @@ fn times(record: &Json, which: &str) -> Vec<f64> {
     list(record, &format!("/arrivals/{which}")).iter().flat_map(batch).collect()
 }
 
-/// How many commands xargs starts, counted from inside.
+/// Counts the commands that xargs starts, from inside.
 fn xargs(lab: &Lab, finding: &mut Finding) -> Outcome {
     lab.write("items", "a b c d e f g h i j\n")?;
     for (shape, option) in [(&GATHERS, ""), (&ONE_BY_ONE, "-n 1 ")] {

@@ -1,4 +1,4 @@
-//! P9: a filter before what it filters, when and only when the output cannot change.
+//! P9: moves a filter before a stage when, and only when, the output cannot change.
 
 use crate::finding::{Finding, cost, cpu_ratios, real_ratios};
 use crate::lab::{Lab, list, text};
@@ -34,7 +34,7 @@ const LAST: &str = "sed 's/a/A/g' lines | grep 00";
 const FIRST: &str = "grep 00 lines | sed 's/a/A/g'";
 const SED_LAST: &str = "sed 's/a/A/g' lines | sed -n /00/p";
 const SED_FIRST: &str = "sed -n /00/p lines | sed 's/a/A/g'";
-/// Which 0 are there for the filter depends on the map.
+/// Unsafe to reorder: the map makes some of the 0s that the filter matches.
 const UNSAFE: &str = "sed 's/a/0/g' lines | grep 00";
 
 fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
@@ -81,7 +81,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
     Ok(())
 }
 
-/// What the plan says of the rule: `fired` or `declined`.
+/// Returns what the plan says about the rule: `fired` or `declined`.
 fn outcome(lab: &Lab, pipeline: &str) -> Outcome<String> {
     let plan = lab.json(["explain", "--json", pipeline])?;
     let decisions = list(&plan, "/pipelines/0/plan/decisions");

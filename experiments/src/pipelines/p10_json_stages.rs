@@ -1,4 +1,4 @@
-//! P10: JSON in two stages of awk, inside a script; and in one pass.
+//! P10: JSON in two awk stages, inside a script; and in one pass.
 
 use super::{JsonStages, awks, bottleneck};
 use crate::finding::{Finding, bytes, cost, cpu_ratios};
@@ -31,7 +31,7 @@ const FORMATS: Shape =
     Shape::exact("--format prints the same format, and any other, a line for each line", Bound::All);
 const OURS: Shape = Shape::timing("user+sys of pelton json, of mawk's two stages", Bound::AtMost(0.05));
 
-/// How many menus make up 24 MB.
+/// The number of menus in 24 MB.
 const MENUS: usize = 100_000;
 
 fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
@@ -64,7 +64,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
     formats(lab, finding, &ours)
 }
 
-/// The pipeline in the script.
+/// Runs the pipeline in the script.
 fn inside(lab: &Lab, finding: &mut Finding) -> Outcome {
     let words = ["sh", "json.sh", "mawk", "tokenize.awk", "parse.awk", "menu"];
     let record = lab.record(&[], &words)?;
@@ -80,7 +80,7 @@ fn inside(lab: &Lab, finding: &mut Finding) -> Outcome {
     shown(lab, finding, &[&["time"], &words[..]].concat())
 }
 
-/// The default said as a format; and another one.
+/// Compares the default, given as a format, and another format.
 fn formats(lab: &Lab, finding: &mut Finding, default: &[u8]) -> Outcome {
     let container = "{path} <=> {value}";
     let words = [

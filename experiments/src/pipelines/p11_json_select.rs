@@ -1,4 +1,4 @@
-//! P11: values selected by path while they are read, beside gron and jq.
+//! P11: selects values by path while reading, beside gron and jq.
 
 use crate::Experiment;
 use crate::finding::{Finding, bytes, cost, cpu_ratios};
@@ -34,7 +34,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
     let menus = lab.size(40_000, 1000);
     for (name, many) in [("menus.json", menus), ("longer.json", 4 * menus)] {
         let megabytes = (many as u64 * 202).div_ceil(1_000_000);
-        // Two arrays of one recipe must not lie in one file.
+        // Two arrays of one recipe must not share a file.
         let array = JSON_MENU.array(&lab.kept.join(name), megabytes, many)?;
         std::os::unix::fs::symlink(array, lab.path(name))?;
     }

@@ -1,4 +1,4 @@
-//! P12: what starting costs: a fork, a program, an awk, a pipeline in a loop.
+//! P12: the cost of starting: a fork, a program, an awk, a pipeline in a loop.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! P13: the same work in one to eight stages, in equal and in unequal parts; and what pelton advises.
+//! P13: the same work in one to eight stages, in equal and in unequal parts; and pelton's advice.
 
 use crate::finding::{Finding, cost, cpu_ratios, real_ratios};
 use crate::lab::{Lab, list};
@@ -30,7 +30,7 @@ const TOLD: Shape =
     Shape::exact("pelton explain advises against eight busy processes on fewer cores", Bound::All);
 const SILENT: Shape = Shape::exact("and has nothing to say of one", Bound::All);
 
-/// A pipeline whose stages take these parts of the work each.
+/// Returns a pipeline whose stages each take one of these parts of the work.
 fn pipeline(parts: &[u32]) -> String {
     let stage = |part: &u32| format!("mawk '{{ for (i = 0; i < {part}; i++) n += i % 7; print }}'");
     format!("< lines {} > out", parts.iter().map(stage).collect::<Vec<_>>().join(" | "))
@@ -68,7 +68,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
         [("real".to_owned(), curve(|one| &one.real)), ("user+sys".to_owned(), curve(|one| &one.cpu))];
     finding.plot(plots::dots("The same work in one to eight stages", ("stages", "seconds"), &series));
     finding.samples(&samples);
-    // Commands that have no kernel, so that they stay processes.
+    // Commands without a kernel, so that they stay processes.
     let long = ["gzip -c"; 8].join(" | ");
     for (shape, text, advises) in [(&TOLD, long.as_str(), cores < 8), (&SILENT, "gzip -c lines", false)] {
         let plan = lab.json(["explain", "--json", text])?;

@@ -1,4 +1,4 @@
-//! P14: CSV with line ends in quotes, as a stream; and what reading it line by line would make of it.
+//! P14: CSV with line ends in quotes, as a stream; and the result of reading it line by line.
 
 use crate::finding::{Finding, cost, cpu_ratios};
 use crate::lab::Lab;

@@ -1,4 +1,4 @@
-//! The report as one page that needs nothing else: tables, pictures, what pelton said.
+//! The report as one self-contained page: tables, pictures, pelton's output.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use super::{Entry, figure_words, group, items, machine, plots, score, score_word
 
 const STYLE: &str = include_str!("style.css");
 
-/// All of it.
+/// Returns the whole page.
 pub fn page(entries: &[Entry]) -> String {
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
@@ -44,7 +44,7 @@ pub fn page(entries: &[Entry]) -> String {
     out
 }
 
-/// A tile for each experiment: where to look first.
+/// Adds a tile for each experiment, as an overview.
 fn summary(entries: &[Entry], out: &mut String) {
     out.push_str("<nav>\n");
     for (experiment, record) in entries {
@@ -144,7 +144,7 @@ fn shapes(record: &Json, out: &mut String) {
     out.push_str("</tbody></table></div>\n");
 }
 
-/// A sentence: what stands between backquotes is code.
+/// Formats a sentence: text between backquotes is code.
 fn sentence(text: &str) -> String {
     let mut out = String::new();
     for (index, part) in text.split('`').enumerate() {
@@ -154,7 +154,7 @@ fn sentence(text: &str) -> String {
     out
 }
 
-/// Text as HTML and SVG take it.
+/// Escapes text for HTML and SVG.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,4 +1,4 @@
-//! The report as Markdown: tables, and what pelton said.
+//! The report as Markdown: tables, and pelton's output.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::{Entry, figure_words, group, items, machine, score_words, text, verdict};
 
-/// All of it.
+/// Returns the whole page.
 pub fn page(entries: &[Entry]) -> String {
     let mut out = String::from(
         "# Experiments\n\nEvery figure of the requirements, made again by `cargo xtask experiments`: what was published, what the shell (or the \

@@ -1,4 +1,5 @@
-//! The report: what was published, what is so here, and whether the shape held. Made of the records alone.
+//! The report: the published figures, those measured here, and whether the shape held. Made from the records
+//! alone.
 
 mod html;
 mod markdown;
@@ -15,7 +16,7 @@ use workbench::Outcome;
 /// An experiment, and its record if it was run.
 pub type Entry = (&'static Experiment, Option<Json>);
 
-/// Writes both forms.
+/// Writes the report in both forms.
 pub fn write(dir: &Path, entries: &[Entry]) -> Outcome<Vec<PathBuf>> {
     let files = [("report.md", markdown::page(entries)), ("report.html", html::page(entries))];
     let mut written = Vec::new();
@@ -26,7 +27,7 @@ pub fn write(dir: &Path, entries: &[Entry]) -> Outcome<Vec<PathBuf>> {
     Ok(written)
 }
 
-/// The group that an id belongs to.
+/// Returns the group of an id.
 fn group(id: &str) -> &'static str {
     match id.as_bytes()[0] {
         b'P' => "Pipelines of commands",
@@ -37,14 +38,14 @@ fn group(id: &str) -> &'static str {
     }
 }
 
-/// How many of a record's shapes held, how many there are, and how many nobody could judge.
+/// Returns how many of a record's shapes held, how many there are, and how many could not be judged.
 fn score(record: &Json) -> (usize, usize, usize) {
     let shapes = record["shapes"].as_array().map_or(&[][..], Vec::as_slice);
     let count = |held: Json| shapes.iter().filter(|shape| shape["held"] == held).count();
     (count(true.into()), shapes.len(), count(Json::Null))
 }
 
-/// `4 of 5 held`
+/// Formats the score: `4 of 5 held`.
 fn score_words(record: &Option<Json>) -> String {
     match record.as_ref().map(score) {
         None => "not run".to_owned(),
@@ -53,7 +54,7 @@ fn score_words(record: &Option<Json>) -> String {
     }
 }
 
-/// A shape's figure with its spread.
+/// Formats a shape's figure with its spread.
 fn figure_words(shape: &Json) -> String {
     let figure: Vec<f64> = shape["figure"]
         .as_array()
@@ -75,7 +76,7 @@ fn short(figure: f64) -> String {
     if figure.fract() == 0.0 { format!("{figure}") } else { format!("{figure:.2}") }
 }
 
-/// What became of a shape.
+/// Returns the verdict on a shape.
 fn verdict(shape: &Json) -> &'static str {
     match shape["held"].as_bool() {
         Some(true) => "held",
@@ -92,7 +93,7 @@ fn items<'a>(json: &'a Json, key: &str) -> &'a [Json] {
     json[key].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The machine's facts of a record, in a line.
+/// Formats the facts about a record's machine in a line.
 fn machine(record: &Json) -> String {
     let machine = &record["machine"];
     format!(

@@ -1,4 +1,4 @@
-//! T1: threads that take turns at a global lock, and those that do not.
+//! T1: threads that take turns at a global lock, and threads that do not.
 
 use serde_json::Value as Json;
 
@@ -32,9 +32,9 @@ const PROCESSES: Shape = Shape::timing("Python: real of four processes, of four 
 const CORES: Shape =
     Shape::timing("Python: cores used by four processes, by those of four threads", Bound::AtLeast(1.4));
 
-/// With less of a core than this, turns cannot be told from a busy machine.
+/// Below this share of a core, turns cannot be told from a busy machine.
 const ENOUGH: f64 = 0.75;
-/// How often a busy machine is asked again.
+/// How often to retry on a busy machine.
 const TRIES: usize = 5;
 
 /// A program with four threads, or processes.
@@ -92,7 +92,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
     Ok(())
 }
 
-/// Python's two ways.
+/// Compares Python's two ways.
 fn compare(finding: &mut Finding, times: &[(&str, f64, f64)]) {
     let of = |name: &str| times.iter().find(|(known, ..)| *known == name);
     match (of("Python, threads"), of("Python, processes")) {
@@ -154,7 +154,7 @@ fn cases(lab: &Lab, finding: &mut Finding) -> Outcome<Vec<Case>> {
     Ok(cases)
 }
 
-/// What pelton says of it; asked again while the machine is too busy to show turns.
+/// Returns what pelton reports; retries while the machine is too busy to show turns.
 fn watch(lab: &Lab, case: &Case) -> Outcome<Json> {
     let words: Vec<&str> = case.words.iter().map(String::as_str).collect();
     let mut tries = 0;
@@ -173,7 +173,7 @@ fn watch(lab: &Lab, case: &Case) -> Outcome<Json> {
     }
 }
 
-/// CPU and waiting of the threads that did anything.
+/// Returns CPU and waits of the threads that did anything.
 fn by_thread(found: &Json) -> Json {
     let groups: Vec<(String, Vec<f64>)> = list(found, "/rows")
         .iter()

@@ -33,7 +33,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
         return Ok(());
     };
     lab.program("experiments/threads/pool.py")?;
-    // Wide enough that all of them are more than pelton thinks too little to share.
+    // Long lines, so that the input is more than pelton thinks too little to share.
     let numbers: String = (1..=lab.size(120_000, 6_000)).map(|number| format!("{number:040}\n")).collect();
     lab.write("numbers", numbers)?;
     let command = format!("{python} pool.py lines");
@@ -49,7 +49,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
     lab.capture(ours)?;
     same += usize::from(std::fs::read(lab.path("out"))? == expected);
     finding.count(&SAME, same, 3, || "an output differs".to_owned());
-    // Through a pipe: of a short file it says that sharing is not worth it.
+    // Uses a pipe: for a short file pelton says that sharing does not pay.
     let told = lab.json(["explain", "--json", "--stateless", &command, &format!("cat | {command} | cat")])?;
     let split =
         list(&told, "/pipelines/0/plan/decisions").iter().find(|one| one["name"] == "split-stateless");

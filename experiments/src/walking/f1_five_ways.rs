@@ -1,4 +1,4 @@
-//! F1: a name searched in five ways, by the language of the originals and by pelton find.
+//! F1: searches for a name in five ways, with the originals' language and with pelton find.
 
 use crate::finding::{Finding, bytes, cost, cpu_ratios, real_ratios};
 use crate::lab::{Lab, number};
@@ -113,7 +113,7 @@ fn judge(finding: &mut Finding, samples: &[Samples]) {
     ratio(&OURS, "pelton, sequential, 1", "GNU find", cpu_ratios);
 }
 
-/// The peaks of GHC's programs, as pelton time sees them.
+/// Measures the peak memory of GHC's programs with pelton time.
 fn memory(lab: &Lab, finding: &mut Finding, haskell: Option<&std::path::Path>) -> Outcome {
     let Some(program) = haskell else {
         if !lab.quick {
@@ -137,7 +137,7 @@ fn memory(lab: &Lab, finding: &mut Finding, haskell: Option<&std::path::Path>) -
     Ok(())
 }
 
-/// Each way against GNU find, for one name that is there once and one that is not.
+/// Compares each way with GNU find, for a name that occurs once and for a missing one.
 fn found(lab: &Lab, finding: &mut Finding) -> Outcome {
     let (mut right, mut of) = (0, 0);
     for name in ["dir7", "absent"] {

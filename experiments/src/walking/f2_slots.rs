@@ -1,4 +1,4 @@
-//! F2: a bound that nobody waits at.
+//! F2: a bound on tasks at which no task waits.
 
 use crate::Experiment;
 use crate::finding::{Finding, bytes};
@@ -68,7 +68,7 @@ fn run(lab: &Lab, finding: &mut Finding) -> Outcome {
     defaults(lab, finding, number(&default, "/slots"))
 }
 
-/// On as many cores as there are, and on one.
+/// Runs on all cores, and on one.
 fn defaults(lab: &Lab, finding: &mut Finding, slots: f64) -> Outcome {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if cores > 1 {
@@ -81,7 +81,7 @@ fn defaults(lab: &Lab, finding: &mut Finding, slots: f64) -> Outcome {
         finding.cannot(&ONE_CORE, "taskset is not installed");
         return Ok(());
     }
-    // Whichever core this process may use.
+    // Picks the first core that this process may use.
     let first = "taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')";
     let command = format!("{first} \"$0\" find --json --output one.json --walk semaphore tree -name absent");
     let pelton = lab.pelton.as_os_str();

@@ -1,4 +1,4 @@
-//! F3: the first match ends every task at once, and so does an error.
+//! F3: the first match ends all tasks at once, and so does an error.
 
 use crate::Experiment;
 use crate::finding::{Finding, cost, real_ratios};

@@ -1,4 +1,4 @@
-//! F4: what a walk cost, and what each worker did when.
+//! F4: the cost of a walk, and what each worker did when.
 
 use crate::finding::{Finding, bytes, seconds};
 use crate::lab::{Lab, list, number};

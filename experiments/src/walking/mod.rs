@@ -1,4 +1,4 @@
-//! Walking a tree in parallel.
+//! Experiments with walking a tree in parallel.
 
 mod f1_five_ways;
 mod f2_slots;
@@ -13,23 +13,23 @@ use super::report::plots::Span;
 use pelton_bench::find::tree;
 use workbench::Outcome;
 
-/// In order.
+/// All experiments of this group, in order.
 pub const ALL: &[&Experiment] =
     &[&f1_five_ways::EXPERIMENT, &f2_slots::EXPERIMENT, &f3_first::EXPERIMENT, &f4_statistics::EXPERIMENT];
 
 /// The five ways, as `pelton find --walk` and walks.hs call them.
 const WAYS: [&str; 5] = ["sequential", "per-directory", "semaphore", "atomic", "stealing"];
 
-/// A tree in memory called `tree`: 66,000 entries, 35,000 of them directories; 600 in the quick form. The number of
-/// directories, the root not counted.
+/// Makes `tree` in memory: 66,000 entries, 35,000 of them directories; 600 in the quick form. Returns the
+/// number of directories without the root.
 fn plant(lab: &Lab) -> Outcome<usize> {
     let (directories, files) = lab.size((35_000, 31_000), (300, 300));
     tree(&lab.path("tree"), directories, files)?;
     Ok(directories)
 }
 
-/// The statistics of a search with these options, for an entry called `name`. A shell starts it: peak memory is inherited
-/// from whoever starts a program, and this process is not small.
+/// Returns the statistics of a search for `name` with these options. A shell starts it: a program inherits
+/// its starter's peak memory, and this process is not small.
 fn statistics(lab: &Lab, options: &[&str], name: &str) -> Outcome<Json> {
     let find = ["find", "--json", "--output", "find.json", "--unordered"];
     let pelton = lab.pelton.to_string_lossy();
@@ -41,11 +41,11 @@ fn statistics(lab: &Lab, options: &[&str], name: &str) -> Outcome<Json> {
     Ok(serde_json::from_slice(&text)?)
 }
 
-/// How many stretches of time a lane shows: a pixel or two each.
+/// The number of stretches of time in a lane: a pixel or two each.
 const STRETCHES: usize = 450;
 
-/// What a worker did when: in each stretch of time, whether it made tasks, else whether it ran when that began or at any
-/// time in it.
+/// Returns what a worker did in each stretch of time: whether it made tasks, or else whether it ran at its
+/// beginning or at any time in it.
 fn spans(worker: &Json, wall: f64) -> Vec<Span> {
     let length = wall / STRETCHES as f64;
     let mut states = vec!["idle"; STRETCHES];
@@ -74,12 +74,12 @@ fn spans(worker: &Json, wall: f64) -> Vec<Span> {
     spans
 }
 
-/// Whoever makes tasks is running as well.
+/// Marks states. A worker that makes tasks is running as well.
 fn fill(states: &mut [&'static str], with: &'static str) {
     states.iter_mut().filter(|state| **state != "makes").for_each(|state| *state = with);
 }
 
-/// user+sys of a search, in seconds.
+/// Returns user+sys of a search, in seconds.
 fn cpu(statistics: &Json) -> f64 {
     (number(statistics, "/user_ns") + number(statistics, "/sys_ns")) / 1e9
 }

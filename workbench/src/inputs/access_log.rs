@@ -1,5 +1,5 @@
-//! A web server's access log in the combined format: visitors and pages as skewed as they are in life, about 3% of
-//! the requests answered 404, most of these by a few hundred paths that scanners and old links ask for.
+//! A web server's access log in the combined format. Visitors and pages are as skewed as in life; about 3% of
+//! the requests get a 404, most of them for a few hundred paths of scanners and old links.
 
 use std::io::Write;
 
@@ -51,7 +51,7 @@ fn append(rng: &mut Rng, _: u64, out: &mut Vec<u8>) {
     );
 }
 
-/// The status and the path of a request.
+/// Returns the status and the path of a request.
 fn answer(rng: &mut Rng) -> (u16, String) {
     let page = |rng: &mut Rng| format!("{}{}", rng.pick(&SECTIONS), rng.skewed(4_000));
     match rng.below(1000) {

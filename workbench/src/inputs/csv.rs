@@ -1,4 +1,4 @@
-//! Orders as CSV: some fields are quoted, some of these hold commas and doubled quotes.
+//! Orders as CSV: some fields are quoted, and some of the quoted ones hold commas and doubled quotes.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! The menu example of json.org, over and over, one value a line: what the two-stage JSON parser in awk reads.
+//! The menu example of json.org, repeated, one value per line: input of the two-stage JSON parser in awk.
 
 use super::{Recipe, Rng};
 

@@ -1,4 +1,4 @@
-//! Lines of 76 characters that look like base64: nothing in them repeats, so nothing in them compresses or groups.
+//! Lines of 76 characters that look like base64. Nothing repeats, so nothing compresses or groups.
 
 use super::{Recipe, Rng};
 

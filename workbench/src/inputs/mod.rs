@@ -1,4 +1,4 @@
-//! Recipes for data: seeded, so that a figure taken today can be taken again elsewhere. One file per recipe.
+//! Recipes for data, one per file. They are seeded, so that measurements can be repeated elsewhere.
 
 mod access_log;
 mod csv;
@@ -22,11 +22,11 @@ pub use rng::Rng;
 
 /// A kind of data.
 pub struct Recipe {
-    /// Its name, which is also the file's.
+    /// The recipe's name, and the file's.
     pub name: &'static str,
-    /// What it holds, for results.
+    /// Describes the data, for results.
     pub about: &'static str,
-    /// Appends a record or a few, given how often it was called before; called until there is enough.
+    /// Appends one or a few records, given the number of earlier calls. Called until there is enough data.
     append: fn(&mut Rng, u64, &mut Vec<u8>),
 }
 
@@ -36,49 +36,50 @@ pub const ACCESS_LOG: Recipe = access_log::RECIPE;
 pub const CSV: Recipe = csv::RECIPE;
 /// Lines that look like base64.
 pub const LINES: Recipe = lines::RECIPE;
-/// One word a line, common ones often.
+/// One word per line, common words often.
 pub const WORDS: Recipe = words::RECIPE;
 /// Running text.
 pub const PROSE: Recipe = prose::RECIPE;
 /// CSV without quotes.
 pub const PURCHASES: Recipe = purchases::RECIPE;
-/// A log nearly in order of time.
+/// A log nearly in time order.
 pub const SERVICE_LOG: Recipe = service_log::RECIPE;
 /// CSV with line ends in quotes.
 pub const NOTES: Recipe = notes::RECIPE;
-/// People as JSON, one a line.
+/// People as JSON, one per line.
 pub const PEOPLE: Recipe = people::RECIPE;
-/// The menu example of json.org, one value a line.
+/// The menu example of json.org, one value per line.
 pub const JSON_MENU: Recipe = json_menu::RECIPE;
 
-/// Raised when a recipe changes, so that old data is not taken for new.
+/// Raised when a recipe changes, so that old data is not reused.
 pub const VERSION: u32 = 1;
 const SEED: u64 = 20_260_101;
 const MB: u64 = 1_000_000;
 
 impl Recipe {
-    /// A file with `megabytes` of this data in `dir`, made if it is not there. Cut at the end of a record.
+    /// Returns a file with `megabytes` of this data in `dir`, made if missing. Ends after a whole record.
     pub fn file(&self, dir: &Path, megabytes: u64) -> Outcome<PathBuf> {
         let path = dir.join(format!("{}-{megabytes}mb.txt", self.name));
         self.make(&path, megabytes)?;
         Ok(path)
     }
 
-    /// The same under a name of the caller's choice.
+    /// Makes the same file under the caller's name.
     pub fn make(&self, path: &Path, megabytes: u64) -> Outcome {
         if path.metadata().is_ok_and(|file| file.len() >= megabytes * MB) {
             return Ok(());
         }
         timed(&format!("make {megabytes} MB: {}", path.display()), || {
             path.parent().map_or(Ok(()), fs::create_dir_all)?;
-            // Under another name until it is whole, so that an interrupted run leaves nothing to mistake for data.
+            // Uses another name until complete, so that an interrupted run leaves no partial data under the
+            // final name.
             let partial = path.with_extension(format!("partial-{}", std::process::id()));
             self.write(&mut File::create(&partial)?, megabytes * MB)?;
             Ok(fs::rename(&partial, path)?)
         })
     }
 
-    /// Documents of JSON, of which this recipe makes one a line, as one array, an element a line; `limit` of them at most.
+    /// Returns a file with at most `limit` of this recipe's JSON documents as one array, an element per line.
     pub fn array(&self, dir: &Path, megabytes: u64, limit: usize) -> Outcome<PathBuf> {
         let path = dir.join(format!("{}-array-{megabytes}mb.json", self.name));
         if path.exists() {

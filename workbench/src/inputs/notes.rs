@@ -1,4 +1,4 @@
-//! CSV whose last field is quoted and often holds line ends: what cannot be read line by line.
+//! CSV whose last field is quoted and often holds line ends: it cannot be read line by line.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! People as JSON, one a line: strings with escapes and in UTF-8's reach, numbers, words, an array and an object in each.
+//! People as JSON, one per line, each with escaped and UTF-8 strings, numbers, words, an array and an object.
 
 use std::io::Write;
 

@@ -1,11 +1,12 @@
-//! Running text: lines of words by Zipf's law, common ones short, with capitals, blanks, commas and full stops.
+//! Running text: lines of words by Zipf's law, common ones short, with capitals, spaces, commas and full
+//! stops.
 
 use super::words::SYLLABLES;
 use super::{Recipe, Rng};
 
 pub const RECIPE: Recipe = Recipe { name: "prose", about: "lines of words with punctuation", append };
 
-/// 2^18 words: each octave of ranks is as common as any other.
+/// 2^18 words: each octave of ranks is equally common.
 const OCTAVES: u64 = 18;
 
 fn append(rng: &mut Rng, index: u64, out: &mut Vec<u8>) {
@@ -24,7 +25,7 @@ fn append(rng: &mut Rng, index: u64, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// The word with this rank: a syllable for the commonest, up to four.
+/// Appends the word of this rank: one syllable for the commonest, up to four.
 fn word(mut rank: u64, out: &mut Vec<u8>) {
     let n = SYLLABLES.len() as u64;
     loop {

@@ -1,4 +1,4 @@
-//! Purchases as plain CSV: nothing quoted, many customers and days that come again.
+//! Purchases as plain CSV: no quotes, many customers and days that repeat.
 
 use std::io::Write;
 

@@ -1,15 +1,15 @@
-//! A seeded generator of numbers (SplitMix64): the same data on every machine, in every year.
+//! A seeded random number generator (SplitMix64): the same data on every machine, in every year.
 
-/// Its state.
+/// The generator's state.
 pub struct Rng(u64);
 
 impl Rng {
-    /// Equal seeds, equal numbers.
+    /// Creates a generator. Equal seeds give equal numbers.
     pub fn new(seed: u64) -> Self {
         Rng(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -18,17 +18,17 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`, which must not be 0.
+    /// Returns a number below `n`, which must not be 0.
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
-    /// One of them.
+    /// Returns one of the elements.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len() as u64) as usize]
     }
 
-    /// A number below `n` where small ones are common: the usual shape of words, pages and visitors.
+    /// Returns a number below `n`, small ones often: the usual distribution of words, pages and visitors.
     pub fn skewed(&mut self, n: u64) -> u64 {
         let bound = self.below(n) + 1;
         let bound = self.below(bound) + 1;

@@ -1,5 +1,5 @@
-//! What a service writes: a time stamp that hardly changes from line to line, and lines nearly in its order. Whoever
-//! sorts it finds nothing in the first bytes.
+//! A service's log: time stamps that hardly change from line to line, and lines nearly in time order. The
+//! first bytes do not help to sort it.
 
 use std::io::Write;
 

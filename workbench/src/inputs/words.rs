@@ -1,4 +1,4 @@
-//! One word a line, as a text cut into words gives: a few very common ones and a long tail.
+//! One word per line, as from a text cut into words: a few very common words and a long tail.
 
 use super::{Recipe, Rng};
 
@@ -15,7 +15,7 @@ fn append(rng: &mut Rng, _: u64, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// The word with this rank: two syllables for the commonest, up to four.
+/// Appends the word of this rank: two syllables for the commonest, up to four.
 fn word(rank: u64, out: &mut Vec<u8>) {
     let n = SYLLABLES.len() as u64;
     let mut rest = rank;

@@ -1,13 +1,13 @@
-//! The line that shows how far a campaign is: drawn over and over on a terminal, now and then elsewhere.
+//! A campaign's progress bar: redrawn on a terminal, printed now and then elsewhere.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// How long nothing is said where a line cannot be drawn again.
+/// Time between two lines where a line cannot be redrawn.
 const PAUSE: Duration = Duration::from_secs(60);
 const WIDTH: usize = 24;
 
-/// Time that goes by.
+/// A progress bar for elapsed time.
 pub struct Bar {
     begun: Instant,
     whole: Duration,
@@ -16,12 +16,12 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Full after this time.
+    /// Creates a bar that is full after this time.
     pub fn new(whole: Duration) -> Self {
         Bar { begun: Instant::now(), whole, is_terminal: std::io::stderr().is_terminal(), said: None }
     }
 
-    /// Draws it, with this text behind it.
+    /// Draws the bar, followed by this text.
     pub fn show(&mut self, text: &str) {
         if !self.is_terminal && self.said.is_some_and(|said| said.elapsed() < PAUSE) {
             return;
@@ -29,11 +29,11 @@ impl Bar {
         self.said = Some(Instant::now());
         let line = line(self.begun.elapsed(), self.whole, text);
         let mut stderr = std::io::stderr().lock();
-        // A terminal that is gone needs no bar.
+        // If the terminal is gone, no bar is needed.
         let _ = if self.is_terminal { write!(stderr, "\r\x1b[K{line}") } else { writeln!(stderr, "{line}") };
     }
 
-    /// Nothing is drawn over what follows.
+    /// Ends the bar's line, so that later output is not drawn over.
     pub fn end(&mut self) {
         if self.is_terminal {
             eprintln!();

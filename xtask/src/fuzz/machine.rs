@@ -1,4 +1,4 @@
-//! The machines: which test each is, and how much it does in one turn.
+//! The fuzzing machines: which test each one is, and how much it does in one turn.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -11,34 +11,34 @@ use workbench::Outcome;
 use workbench::steps::timed;
 use workbench::workspace::cargo;
 
-/// A test that can do more than `cargo test` lets it.
+/// A test that can do more than it does under `cargo test`.
 pub struct Machine {
-    /// As in `--only`.
+    /// The name for `--only`.
     pub name: &'static str,
     package: &'static str,
     /// The test's target.
     test: &'static str,
-    /// Which functions of it: parts of their names.
+    /// The functions to run, as parts of their names.
     pub functions: &'static [&'static str],
-    /// `PELTON_FUZZ_CASES` of a turn, which then takes some ten seconds.
+    /// `PELTON_FUZZ_CASES` for one turn, which then takes about ten seconds.
     pub cases: u64,
-    /// Of its commands only these, for tests that know several.
+    /// Limits a test of several commands to these commands.
     pub commands: Option<&'static str>,
 }
 
 impl Machine {
-    /// What all others do already is only done when it is asked for by name.
+    /// Whether the other machines already cover this one: it then runs only when named.
     fn is_part(&self) -> bool {
         self.commands.is_some()
     }
 }
 
-/// Those that a campaign has if nobody says which.
+/// Returns the machines of a campaign without `--only`.
 pub fn usual() -> Vec<&'static Machine> {
     ALL.iter().filter(|machine| !machine.is_part()).collect()
 }
 
-/// All of them.
+/// All machines.
 pub const ALL: &[Machine] = &[
     Machine {
         name: "awk",
@@ -108,15 +108,16 @@ pub const ALL: &[Machine] = &[
 
 /// A machine and its program.
 pub struct Built {
-    /// Which it is.
+    /// The machine.
     pub machine: &'static Machine,
     /// The test's executable.
     pub program: PathBuf,
-    /// The directory that cargo would run it in.
+    /// The working directory that cargo would use.
     pub dir: PathBuf,
 }
 
-/// Builds them with the profile `fuzz`. What is compared is a copy: a campaign is long, and cargo may be wanted meanwhile.
+/// Builds the machines with the profile `fuzz`. Returns copies: a campaign is long, and cargo may rebuild
+/// meanwhile.
 pub fn build(machines: &[&'static Machine], copies: &Path) -> Outcome<Vec<Built>> {
     fs::create_dir_all(copies)?;
     let build = |machine: &&'static Machine| {
@@ -136,7 +137,7 @@ impl Drop for Built {
     }
 }
 
-/// Where cargo put the test's executable, as it says itself.
+/// Returns where cargo put the test's executable, as cargo reports it.
 fn executable(machine: &Machine) -> Outcome<(PathBuf, PathBuf)> {
     let mut command = cargo(["test", "--quiet", "--no-run", "--profile", "fuzz", "--message-format", "json"]);
     let mut child =

@@ -1,12 +1,13 @@
-//! `cargo xtask fuzz`: the fuzzing machines in turns, with fresh seeds, for as long as one likes.
+//! `cargo xtask fuzz`: runs the fuzzing machines in turns, with fresh seeds, for a given time.
 //!
 //! ```text
-//! worker 1:  kernels seed 1 │ pipelines seed 2 │ regex seed 4 │ kernels … │      each turn is a process of some seconds
-//! worker 2:  pipelines seed 3 │ kernels seed 5 │ …                        │      that leaves a file for each difference
+//! worker 1:  kernels seed 1 │ pipelines seed 2 │ regex seed 4 │ kernels … │ a turn: a process for seconds,
+//! worker 2:  pipelines seed 3 │ kernels seed 5 │ …                        │ with a file per difference
 //! ```
 //!
-//! The machines are tests (`differential`, `random_pipelines`, `regex_oracle`, `parsers`, `oracle`), built once with the profile
-//! `fuzz`. What they found lies in the target directory as cases that can be pasted into `cases/*.toml`.
+//! The machines are tests (`differential`, `random_pipelines`, `regex_oracle`, `parsers`, `oracle`), built
+//! once with the profile `fuzz`. Differences are kept in the target directory as cases that can be pasted
+//! into `cases/*.toml`.
 
 mod bar;
 mod machine;
@@ -27,18 +28,18 @@ use pelton_bench::machine::describe;
 use workbench::Outcome;
 use workbench::workspace::target_dir;
 
-/// What was asked for.
+/// The options.
 pub struct Options {
     minutes: f64,
     seed: u64,
     jobs: usize,
     only: Option<Vec<String>>,
-    /// What was done is added to this folder's record.
+    /// The folder whose record this campaign is added to.
     record: Option<PathBuf>,
 }
 
 impl Options {
-    /// `--minutes N [--seed S] [--only MACHINE,…] [--jobs N] [--record DIR]`
+    /// Parses `--minutes N [--seed S] [--only MACHINE,…] [--jobs N] [--record DIR]`.
     pub fn parse(mut args: lexopt::Parser) -> Outcome<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let mut options = Options { minutes: 1.0, seed: 1, jobs: cores, only: None, record: None };
@@ -59,7 +60,7 @@ impl Options {
         Ok(options)
     }
 
-    /// The machines that are wanted.
+    /// Returns the chosen machines.
     fn machines(&self) -> Outcome<Vec<&'static Machine>> {
         let Some(names) = &self.only else { return Ok(machine::usual()) };
         let find = |name: &String| {
@@ -73,17 +74,17 @@ impl Options {
     }
 }
 
-/// More address space than this no process of a campaign gets: a runaway shall fail, not the computer.
+/// Address space of each process of a campaign: a runaway must fail alone, not take the computer down.
 const MEMORY_BYTES: u64 = 6 << 30;
-/// Nor can it write a larger file.
+/// The largest file that a process may write.
 const FILE_BYTES: u64 = 1 << 30;
 
-/// Builds the machines and lets them work.
+/// Builds the machines and runs them.
 pub fn run(options: Options) -> Outcome {
     let found = target_dir()?.join("fuzz/found");
     std::fs::create_dir_all(&found)?;
     let built = machine::build(&options.machines()?, &target_dir()?.join("fuzz/programs"))?;
-    // Not before: the compiler may need more.
+    // Only after the build: the compiler may need more.
     setrlimit(Resource::RLIMIT_AS, MEMORY_BYTES, MEMORY_BYTES)?;
     setrlimit(Resource::RLIMIT_FSIZE, FILE_BYTES, FILE_BYTES)?;
     let state = Mutex::new(State::new(&options));
@@ -105,7 +106,7 @@ pub fn run(options: Options) -> Outcome {
 
 /// What all workers share.
 struct State {
-    /// With what it began.
+    /// The machine at the start of the campaign.
     machine: Value,
     begun: Instant,
     until: Instant,
@@ -141,7 +142,7 @@ impl State {
         }
     }
 
-    /// The seed of the next turn and which machine's it is, while there is time.
+    /// Returns the next turn's seed and machine, until time is up.
     fn next(&mut self) -> Option<(u64, u64)> {
         if Instant::now() >= self.until || self.failure.is_some() {
             self.busy -= 1;
@@ -161,7 +162,7 @@ impl State {
         self.bar.show(&text);
     }
 
-    /// The summary, and a failure if anything was found.
+    /// Prints the summary; fails if any difference was found.
     fn close(mut self) -> Outcome {
         self.bar.end();
         for path in &self.found {
@@ -181,7 +182,7 @@ impl State {
     }
 }
 
-/// One worker: turn after turn.
+/// Runs one worker: turn after turn.
 fn work(state: &Mutex<State>, built: &[Built], found: &Path) {
     loop {
         let Some((seed, number)) = lock(state).next() else { return };

@@ -1,4 +1,4 @@
-//! What campaigns have done, campaign by campaign: `comparisons.json`, and the same as Markdown for people.
+//! The record of all campaigns: `comparisons.json`, and the same as Markdown for people.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use super::State;
 use super::turn::grouped;
 use workbench::Outcome;
 
-/// Columns: what is counted of a tool, and how the column is called.
+/// Columns: each counter of a tool, and its heading.
 const COUNTED: [(&str, &str); 6] = [
     ("answers", "compared"),
     ("comparisons", "runs of kernels"),
@@ -21,7 +21,7 @@ const COUNTED: [(&str, &str); 6] = [
     ("differences", "differences"),
 ];
 
-/// Columns of machines that compare no tools: with a library (json, csv), with what must hold of any input (parsers), with bash.
+/// Columns of machines that do not compare tools, but a library (json, csv), invariants (parsers), or bash.
 const COUNTED_OTHERS: [(&str, &str); 4] = [
     ("inputs", "inputs"),
     ("accepted", "of them accepted"),
@@ -29,7 +29,7 @@ const COUNTED_OTHERS: [(&str, &str); 4] = [
     ("differences", "differences"),
 ];
 
-/// Adds what the machines did to the record in this folder.
+/// Adds a campaign's counts to the record in this folder.
 pub fn add(folder: &Path, state: &State) -> Outcome {
     let (tools, others) = (state.sums.parts("kernels"), state.sums.others("kernels"));
     fs::create_dir_all(folder)?;
@@ -90,7 +90,7 @@ fn page(campaigns: &[Value]) -> String {
     out
 }
 
-/// Of each tool or machine, what was counted.
+/// Counters by tool or machine.
 type Counts = BTreeMap<String, BTreeMap<String, u64>>;
 
 fn add_counts(sums: &mut Counts, counted: &Value) {
@@ -107,7 +107,7 @@ fn tables(tools: &Counts, others: &Counts) -> String {
     tables.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// `None` without rows.
+/// Formats a table; `None` without rows.
 fn table(of: &str, columns: &[(&str, &str)], rows: &Counts) -> Option<String> {
     let mut out = format!("| {of} |");
     columns.iter().for_each(|(_, title)| out += &format!(" {title} |"));
@@ -119,7 +119,7 @@ fn table(of: &str, columns: &[(&str, &str)], rows: &Counts) -> Option<String> {
         }
         row(&mut out, name, columns, |counted| counts.get(counted).copied().unwrap_or_default());
     }
-    // What machines count cannot be added up.
+    // The counts of different machines cannot be added up.
     if rows.len() > 1 && of == "tool" {
         row(&mut out, "**all**", columns, |counted| all[counted]);
     }

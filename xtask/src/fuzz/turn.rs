@@ -1,4 +1,4 @@
-//! One turn: a machine's process, with a seed, from its start to what it counted and found.
+//! One turn: a machine's process with a seed, from its start to its counts and findings.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use super::machine::Built;
 use workbench::Outcome;
 
-/// Counted things, by machine and by name.
-/// A machine's name with a dot in it is a part of another's sums, told in the record only.
+/// Counters, by machine and by name. A machine name with a dot is a part of another machine's sums, shown in
+/// the record only.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Sums(BTreeMap<(String, String), u64>);
 
@@ -34,7 +34,7 @@ impl Sums {
         }
     }
 
-    /// The parts of this machine's sums: `kernels.sed` and what was counted there.
+    /// Returns the parts of this machine's sums: `kernels.sed` and its counters.
     pub fn parts(&self, machine: &str) -> BTreeMap<String, BTreeMap<String, u64>> {
         let mut parts: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
         for ((name, counted), count) in &self.0 {
@@ -45,7 +45,7 @@ impl Sums {
         parts
     }
 
-    /// The sums of whole machines but this one: `parsers` and what was counted there.
+    /// Returns the sums of whole machines except this one: `parsers` and its counters.
     pub fn others(&self, machine: &str) -> BTreeMap<String, BTreeMap<String, u64>> {
         let mut others: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
         let whole = |name: &&String| !name.contains('.') && *name != machine;
@@ -55,7 +55,7 @@ impl Sums {
         others
     }
 
-    /// What counts: `kernels: 5,000,000 comparisons · pipelines: …`.
+    /// Formats the main counters: `kernels: 5,000,000 comparisons · pipelines: …`.
     pub fn shown(&self) -> String {
         const WORTH_SHOWING: [&str; 5] = ["pipelines", "answers", "comparisons", "expressions", "inputs"];
         let mut machines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -72,7 +72,7 @@ impl Sums {
     }
 }
 
-/// `1234567` as `1,234,567`.
+/// Formats `1234567` as `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
@@ -85,15 +85,15 @@ pub fn grouped(number: u64) -> String {
     grouped
 }
 
-/// What came of a turn.
+/// The result of a turn.
 pub struct Turn {
-    /// What it counted.
+    /// The turn's counters.
     pub sums: Sums,
     /// Files with differences.
     pub found: Vec<PathBuf>,
 }
 
-/// A turn that shrinks what it found takes longer than others, but not for ever.
+/// Shrinking a finding makes a turn longer, but must end some time.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Runs a machine with a seed; differences go into `folder`.
@@ -117,7 +117,7 @@ pub fn take(built: &Built, seed: u64, folder: &Path) -> Outcome<Turn> {
     let collect = |pipe: Option<Box<dyn Read + Send>>| {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            // What cannot be read is missing in a log.
+            // After a read error the log is incomplete.
             let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
             String::from_utf8_lossy(&bytes).into_owned()
         })
@@ -143,7 +143,7 @@ pub fn take(built: &Built, seed: u64, folder: &Path) -> Outcome<Turn> {
     Ok(Turn { sums, found: kept(folder, ended_well, &text)? })
 }
 
-/// The files that a turn left; its log, if it failed and left none.
+/// Returns the files that a turn left, or its log if it failed without leaving one.
 fn kept(folder: &Path, ended_well: bool, log: &str) -> Outcome<Vec<PathBuf>> {
     let mut found = Vec::new();
     if folder.is_dir() {

@@ -16,14 +16,14 @@ const BAR: f64 = 12.0;
 const GAP: f64 = 10.0;
 const HEAD: f64 = 24.0;
 
-/// The data of such a picture: groups with a value for each series.
+/// Returns the data of a bar chart: groups with a value for each series.
 pub fn bars(title: &str, unit: &str, series: &[&str], groups: &[(String, Vec<f64>)]) -> Json {
     let groups: Vec<Json> =
         groups.iter().map(|(name, values)| json!({"name": name, "values": values})).collect();
     json!({"kind": "bars", "title": title, "unit": unit, "series": series, "groups": groups})
 }
 
-/// Real beside user+sys, medians.
+/// Returns a chart of the medians of real time and user+sys.
 pub fn costs(title: &str, samples: &[Samples]) -> Json {
     let group = |one: &Samples| (one.name.clone(), vec![stats::median(&one.real), stats::median(&one.cpu)]);
     bars(title, "s", &["real", "user+sys"], &samples.iter().map(group).collect::<Vec<_>>())
@@ -83,7 +83,7 @@ fn axis(out: &mut String, most: f64, scale: f64, height: f64, unit: &str) {
     }
 }
 
-/// Three digits.
+/// Formats a value with three digits.
 fn digits(value: f64) -> String {
     match value {
         v if v >= 100.0 => format!("{v:.0}"),

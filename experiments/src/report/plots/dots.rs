@@ -1,4 +1,4 @@
-//! Points joined by lines, a colour for each series.
+//! Points joined by lines, one colour per series.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ const TOP: f64 = 24.0;
 const BOTTOM: f64 = 40.0;
 const HEIGHT: f64 = 260.0;
 
-/// The data of such a picture; both axes begin at zero.
+/// Returns the data of a line chart; both axes begin at zero.
 pub fn dots(title: &str, axes: (&str, &str), series: &[(String, Vec<(f64, f64)>)]) -> Json {
     let series: Vec<Json> =
         series.iter().map(|(name, points)| json!({"name": name, "points": points})).collect();

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 /// The width of every picture.
 const WIDTH: f64 = 900.0;
 
-/// A picture of whatever kind its data says.
+/// Draws a picture of the kind that its data names.
 pub fn svg(plot: &Json) -> String {
     match plot["kind"].as_str() {
         Some("bars") => bars::svg(plot),
@@ -23,13 +23,13 @@ pub fn svg(plot: &Json) -> String {
     }
 }
 
-/// The opening tag, with words for those who do not see it.
+/// Returns the opening tag, with a text for people who cannot see the picture.
 fn open(plot: &Json, height: f64) -> String {
     let title = super::html::escaped(super::text(plot, "title"));
     format!("<svg viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" role=\"img\" aria-label=\"{title}\">\n")
 }
 
-/// A coloured square and a word for each.
+/// Draws a coloured square and a word for each entry.
 fn legend(entries: &[(String, &str)], x: f64, y: f64) -> String {
     let mut at = x;
     let mut out = String::new();
@@ -43,14 +43,14 @@ fn legend(entries: &[(String, &str)], x: f64, y: f64) -> String {
     out
 }
 
-/// A round step such that about five of them make up `most`.
+/// Returns a round step such that about five steps make up `most`.
 fn step(most: f64) -> f64 {
     let rough = (most / 5.0).max(f64::MIN_POSITIVE);
     let power = 10_f64.powf(rough.log10().floor());
     [1.0, 2.0, 5.0, 10.0].into_iter().map(|times| times * power).find(|step| *step >= rough).unwrap_or(rough)
 }
 
-/// A number on an axis.
+/// Formats a number on an axis.
 fn tick(value: f64) -> String {
     let rounded = (value * 1e6).round() / 1e6;
     format!("{rounded}")

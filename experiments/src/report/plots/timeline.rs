@@ -11,7 +11,7 @@ use crate::report::{items, text};
 const LEFT: f64 = 170.0;
 const LANE: f64 = 22.0;
 const HEAD: f64 = 24.0;
-/// What can be seen, and in which words.
+/// The visible states, and their labels.
 const STATES: [(&str, &str); 7] = [
     ("running", "running"),
     ("no-cpu", "runnable"),
@@ -30,14 +30,15 @@ pub struct Span {
     pub state: &'static str,
 }
 
-/// The data of such a picture.
+/// Returns the data of a timeline.
 pub fn timeline(title: &str, lanes: &[(String, Vec<Span>)]) -> Json {
     let span = |span: &Span| json!([thousandth(span.from), thousandth(span.to), span.state]);
     let lane = |(name, spans): &(String, Vec<Span>)| json!({"name": name, "spans": spans.iter().map(span).collect::<Vec<_>>()});
     json!({"kind": "timeline", "title": title, "lanes": lanes.iter().map(lane).collect::<Vec<_>>()})
 }
 
-/// A lane for each stage of a record that was taken with `--timeline`: in each stretch, the states by their shares.
+/// Returns a lane for each stage of a record taken with `--timeline`: in each stretch, the states by their
+/// shares.
 pub fn stages(title: &str, pipeline: &Json) -> Json {
     let lane = |stage: &Json| (text(stage, "name").to_owned(), spans(stage));
     timeline(title, &items(pipeline, "stages").iter().map(lane).collect::<Vec<_>>())
@@ -61,7 +62,7 @@ fn spans(stage: &Json) -> Vec<Span> {
     spans
 }
 
-/// Neighbours in the same state are one.
+/// Joins neighbours in the same state.
 fn join(spans: &mut Vec<Span>, next: Span) {
     match spans.last_mut() {
         Some(last) if last.state == next.state && next.from - last.to < 1e-4 => last.to = next.to,
