@@ -1,23 +1,23 @@
 //! Ctrl-C as a shell takes it, and the limits of the system: what a review once found wrong. bash is in the same story.
 
 use std::io::Read;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use pelton_testkit::wait_until;
+use pelton_testkit::{SessionProcess, members, wait_until};
+use rustix::process::Pid;
 
 const PELTON: &str = env!("CARGO_BIN_EXE_pelton");
-const SIGINT: u32 = 2;
 
-/// Starts the command in a process group of its own, interrupts the group once `wait` returns, and tells how it
+/// Starts the command in a session of its own, interrupts its process group once `wait` returns, and tells how it
 /// ended: its status, its signal, and what it printed.
-fn interrupted(mut command: Command, wait: impl FnOnce(u32)) -> (Option<i32>, Option<i32>, String) {
+fn interrupted(argv: &[&str], wait: impl FnOnce(&Child)) -> (Option<i32>, Option<i32>, String) {
     let mut child =
-        command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
-    wait(child.id());
+        command("setsid", argv).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+    wait(&child);
     let group = format!("-{}", child.id());
-    let sent = Command::new("kill").args(["-INT", "--", &group]).status().expect("kill runs");
+    let sent = command("kill", &["-INT", "--", &group]).status().expect("kill runs");
     assert!(sent.success(), "the group was gone before it could be interrupted");
     let status = child.wait().expect("it ends");
     let mut stdout = String::new();
@@ -25,39 +25,18 @@ fn interrupted(mut command: Command, wait: impl FnOnce(u32)) -> (Option<i32>, Op
     (status.code(), status.signal(), stdout)
 }
 
-/// A live process of a group.
-struct Member {
-    pid: u32,
-    name: String,
-    ignores_interrupts: bool,
-}
-
-/// Returns the live processes of a group.
-fn members(group: u32) -> Vec<Member> {
-    let numbers = std::fs::read_dir("/proc").expect("/proc").flatten();
-    let pids = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter_map(|pid: u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        let (name, rest) = stat.split_once('(')?.1.rsplit_once(") ")?;
-        let fields: Vec<&str> = rest.split(' ').collect();
-        let is_member = fields[0] != "Z" && fields[2] == group.to_string();
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok().filter(|_| is_member)?;
-        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?.trim();
-        let ignored = u64::from_str_radix(ignored, 16).ok()?;
-        Some(Member { pid, name: name.to_owned(), ignores_interrupts: ignored >> (SIGINT - 1) & 1 == 1 })
-    })
-    .collect()
-}
-
-/// Waits until the group is its leader, `sleeps` processes that sleep, shells that ignore interrupts, and at most
+/// Waits until the session is its leader, `sleeps` processes that sleep, shells that started one of them, and at most
 /// `more`: pelton may have started a process for the next command.
-fn wait_for_sleeps(sleeps: usize, more: usize) -> impl FnOnce(u32) {
-    move |group| {
+fn wait_for_sleeps(sleeps: usize, more: usize) -> impl FnOnce(&Child) {
+    move |leader| {
+        let session = Pid::from_child(leader);
         wait_until("all stages run", || {
-            let members = members(group);
-            let (asleep, awake): (Vec<_>, Vec<_>) = members.iter().partition(|member| member.name == "sleep");
-            let is_other = |member: &&&Member| member.pid != group && !member.ignores_interrupts;
-            asleep.len() == sleeps && awake.iter().filter(is_other).count() <= more
+            let alive: Vec<_> = members(session).into_iter().filter(|member| member.state != 'Z').collect();
+            let is_other = |member: &&SessionProcess| {
+                !["sleep", "sh"].contains(&member.name.as_str()) && member.pid != leader.id() as i32
+            };
+            let asleep = alive.iter().filter(|member| member.name == "sleep").count();
+            asleep == sleeps && alive.iter().filter(is_other).count() <= more
         });
     }
 }
@@ -76,10 +55,10 @@ fn an_interrupt_ends_the_text_if_every_child_died_of_it() {
         ("sleep 5; echo after", 1, 1),
     ];
     for (text, sleeps, more) in texts {
-        let expected = interrupted(command("bash", &["-c", text]), wait_for_sleeps(sleeps, more));
-        for verb in [&["run", text][..], &["time", "-p", text]] {
-            let actual = interrupted(command(PELTON, verb), wait_for_sleeps(sleeps, more));
-            assert_eq!(actual, expected, "{verb:?}");
+        let expected = interrupted(&["bash", "-c", text], wait_for_sleeps(sleeps, more));
+        for argv in [&[PELTON, "run", text][..], &[PELTON, "time", "-p", text]] {
+            let actual = interrupted(argv, wait_for_sleeps(sleeps, more));
+            assert_eq!(actual, expected, "{argv:?}");
         }
     }
 }
@@ -88,10 +67,10 @@ fn an_interrupt_ends_the_text_if_every_child_died_of_it() {
 fn an_interrupt_while_stages_are_started_is_not_lost() {
     let text = ["sleep 5"; 30].join(" | ");
     for delay_ms in [5, 10, 20, 40] {
-        for verb in [&["run", text.as_str()][..], &["time", "-p", &text]] {
-            let moment = |_| std::thread::sleep(Duration::from_millis(delay_ms));
-            let (_, signal, _) = interrupted(command(PELTON, verb), moment);
-            assert_eq!(signal, Some(2), "{} after {delay_ms} ms", verb[0]);
+        for argv in [&[PELTON, "run", text.as_str()][..], &[PELTON, "time", "-p", &text]] {
+            let moment = |_: &Child| std::thread::sleep(Duration::from_millis(delay_ms));
+            let (_, signal, _) = interrupted(argv, moment);
+            assert_eq!(signal, Some(2), "{} after {delay_ms} ms", argv[1]);
         }
     }
 }
