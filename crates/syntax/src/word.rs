@@ -20,7 +20,7 @@ pub(crate) enum WordContext {
     HereString,
 }
 
-/// Maximum number of pieces or braces in a word: the second parser's time is quadratic in them.
+/// Maximum number of pieces or braces in a word; longer ones are left to the shell.
 const PIECES_MAX: usize = 500;
 
 /// A part, or a byte whose meaning depends on the rest of the word.

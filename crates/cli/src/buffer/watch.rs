@@ -90,7 +90,7 @@ impl Watch for Line {
     }
 }
 
-/// Returns one line: what passed since the last one, what is held, and who waits.
+/// Returns one line: the bytes moved since the previous line, the bytes held, and the side that waits.
 fn describe(now: &Progress, last: Option<&Progress>, limits: &Limits) -> String {
     let since = now.elapsed_ns - last.map_or(0, |last| last.elapsed_ns);
     let mut parts = vec![units::seconds(now.elapsed_ns)];

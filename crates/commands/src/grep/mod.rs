@@ -69,7 +69,7 @@ pub(crate) static TOOL: Tool = Tool {
         OtherVersions {
             versions: &["3.9", "3.10", "3.11"],
             probes: None,
-            difference: |_, context| (!versions::is_plain(context)).then_some("the locale's tables"),
+            difference: versions::locale_tables,
         },
     ],
     grammar: Grammar::reader(

@@ -30,8 +30,8 @@ const WAVES: usize = 16;
 const WAVE_BYTES_MAX: usize = 256 << 20;
 /// Bytes that a worker indexes at a time.
 const SEGMENT_BYTES: usize = 1 << 20;
-/// Less text is indexed by one thread: starting others, and joining their keys, costs more.
-const TOGETHER_BYTES_MIN: usize = 16 << 20;
+/// Less text is indexed and printed by one thread: starting others, and joining keys, costs more.
+pub(super) const TOGETHER_BYTES_MIN: usize = 16 << 20;
 
 /// Bytes that a worker reads before it indexes them: they must still be in cache.
 const PART_BYTES: usize = 256 << 10;

@@ -69,7 +69,7 @@ fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
     if args.iter().any(|arg| may_name(&arg)) {
         return Some("versions and suffixes of numbers");
     }
-    (!versions::is_plain(context)).then_some("the locale's tables")
+    versions::locale_tables(args, context)
 }
 
 /// The tool row of `sort`.

@@ -4,14 +4,13 @@ use std::ops::Range;
 
 use pelton_stream::team::Helpers;
 
+use super::lines::TOGETHER_BYTES_MIN;
 use super::ordered_jobs::{Ordered, Work};
 use super::print::{Printer, Style};
 use super::run::{Index, Short, SortedRun};
 
 /// Bytes printed by one thread at a time.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Fewer bytes are printed by one thread.
-const TOGETHER_MIN: usize = 16 << 20;
 /// Lines that are prefetched together before they are printed.
 const FETCHED: usize = 32;
 
@@ -55,7 +54,7 @@ impl RunWork {
 
     /// Shares the work if it is worth it; otherwise returns the run.
     pub(super) fn shared(self, helpers: &Helpers) -> Result<Ordered<RunWork>, SortedRun> {
-        if !helpers.may_help() || self.run.arena.len() < helpers.worth(TOGETHER_MIN) {
+        if !helpers.may_help() || self.run.arena.len() < helpers.worth(TOGETHER_BYTES_MIN) {
             return Err(self.run);
         }
         Ok(Ordered::new(self, helpers))

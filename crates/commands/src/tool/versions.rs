@@ -34,6 +34,11 @@ pub(crate) fn is_plain(context: &Context) -> bool {
     context.locale.collate == Collate::Bytes && context.locale.ctype != Charset::Other
 }
 
+/// The difference of calls that depend on those tables.
+pub(crate) fn locale_tables(_: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+    (!is_plain(context)).then_some("the locale's tables")
+}
+
 /// Whether all options are short, and made of these letters.
 pub(crate) fn has_only(args: &[Vec<u8>], letters: &[u8]) -> bool {
     let options = args.iter().filter(|arg| arg.len() > 1 && arg[0] == b'-');

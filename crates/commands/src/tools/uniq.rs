@@ -235,11 +235,7 @@ pub(crate) static TOOL: Tool = Tool {
     ],
     cost: |_| Rate::both(5.0, 1.4, 0.4),
     other_versions: &[
-        OtherVersions {
-            versions: &["9.2", "9.3", "9.4"],
-            probes: None,
-            difference: |_, context| (!versions::is_plain(context)).then_some("the locale's tables"),
-        },
+        OtherVersions { versions: &["9.2", "9.3", "9.4"], probes: None, difference: versions::locale_tables },
         OtherVersions {
             versions: &["9.5", "9.6", "9.7"],
             probes: Some(&[

@@ -84,7 +84,7 @@ fn code_cell(text: &str) -> String {
     format!("{fence}{blank}{}{blank}{fence}", text.replace('|', "\\|"))
 }
 
-/// Draws the rows, of which the first is the header, with the delimiter row after it.
+/// Draws the rows. The first is the header; the delimiter row follows it.
 fn draw(rows: &[Vec<String>], left: &[bool]) -> String {
     let widths: Vec<_> = (0..left.len())
         .map(|i| {

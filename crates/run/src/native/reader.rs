@@ -340,8 +340,8 @@ impl Reader {
         let over = self.ended || self.broken.is_some() || source.before.is_some();
         if chain.is_empty() && !over {
             self.pass_on(out)?;
+            return Ok(Ok(Flow::More));
         }
-        let source = &mut self.sources[self.at];
         while !over && chain.prefers_reading_itself(end.saturating_sub(self.bytes)) {
             let file = source.opened()?;
             let at = file.stream_position()?;

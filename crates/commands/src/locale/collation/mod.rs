@@ -121,7 +121,7 @@ impl Collation {
     pub(crate) fn compare_beginnings(&self, a: &[u8], b: &[u8]) -> Ordering {
         let same = self.same_beginning(a, b);
         let (a, b) = (&a[same..], &b[same..]);
-        if let (Some(one), Some(other)) = (self.first_short(a), self.first_short(b)) {
+        if let (Some(one), Some(other)) = (self.short_at(a, 0), self.short_at(b, 0)) {
             let len = usize::from(one.len.min(other.len));
             match one.weights[..len].cmp(&other.weights[..len]) {
                 // One may begin with the other.
@@ -151,12 +151,12 @@ impl Collation {
         pairs.take_while(|(at, (one, other))| one == other && **one != 0 && goes_on(*at, **one)).count()
     }
 
-    /// Returns the first-level weights of the first character, if it is ASCII and an element by itself here.
+    /// Returns the first-level weights of the character at this offset, if it is ASCII and an element by itself
+    /// here.
     #[inline]
-    fn first_short(&self, text: &[u8]) -> Option<&Short> {
-        let byte = *text.first().filter(|byte| **byte != 0)?;
-        let next_is_ascii = text.get(1).is_none_or(u8::is_ascii);
-        self.short(byte).filter(|short| !short.before_ascii || next_is_ascii)
+    fn short_at(&self, text: &[u8], at: usize) -> Option<&Short> {
+        let next_is_ascii = || text.get(at + 1).is_none_or(u8::is_ascii);
+        self.short(*text.get(at)?).filter(|short| !short.before_ascii || next_is_ascii())
     }
 
     #[inline]
@@ -172,8 +172,7 @@ impl Collation {
         let room = &mut out[start..];
         let (mut at, mut end) = (0, 0);
         while let Some(&byte) = text.get(at) {
-            let next_is_ascii = || text.get(at + 1).is_none_or(u8::is_ascii);
-            match self.short(byte).filter(|short| !short.before_ascii || next_is_ascii()) {
+            match self.short_at(text, at) {
                 Some(_) if byte == 0 => break,
                 Some(short) => {
                     room[end..end + SHORT_BYTES].copy_from_slice(&short.weights);

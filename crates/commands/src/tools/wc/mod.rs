@@ -3,7 +3,7 @@
 mod counts;
 
 use crate::Family;
-use crate::tool::cost::Rate;
+use crate::tool::cost::{self, Rate};
 use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
@@ -69,8 +69,7 @@ struct Wc {
 
 /// 9.5 counts encoding errors and unprintable characters as parts of words; widths come from the C library.
 fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
-    let options = args.iter().any(|arg| arg.len() > 1 && arg[0] == b'-');
-    let counts_words = !options || !versions::has_only(args, b"lcm");
+    let counts_words = !cost::has_any_option(args) || !versions::has_only(args, b"lcm");
     (counts_words || !versions::is_plain(context)).then_some("what a word is")
 }
 
