@@ -65,6 +65,10 @@ fn listed(dir: &Path) -> String {
     lines.join("\n")
 }
 
+/// Copies of a directory into itself. cp takes entries by inode number and stops at its own copy: what it leaves depends
+/// on the number that the copy gets. In memory the copy always has the highest one.
+const INTO_ITSELF: [&str; 2] = ["-r d/.. gone", "-r . gone"];
+
 #[test]
 fn options_leave_what_cp_leaves() {
     const WORLD: &str = "ln -s loop2 loop1; ln -s loop1 loop2; echo aa > a; echo bb > b; mkdir d e; echo dd > d/f; mkdir d/sub; \
@@ -171,7 +175,11 @@ fn options_leave_what_cp_leaves() {
         "-t e --parents d/sub/g d/f",
     ] {
         let [theirs, ours] = ["cp", "pelton"].map(|who| {
-            let dir = tempfile::tempdir().expect("a directory");
+            let mut place = std::env::temp_dir();
+            if INTO_ITSELF.contains(&words) && Path::new("/dev/shm").is_dir() {
+                place = "/dev/shm".into();
+            }
+            let dir = tempfile::tempdir_in(place).expect("a directory");
             let made =
                 Command::new("bash").args(["-c", WORLD]).current_dir(dir.path()).status().expect("bash runs");
             assert!(made.success());
