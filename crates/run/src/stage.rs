@@ -542,7 +542,7 @@ impl StagePlan {
         let Command::Simple(simple) = &self.syntax.command else { return Err("a compound command".into()) };
         let environment = around.environment;
         let arguments = expand::arguments(&simple.words, environment)?;
-        let name = &arguments[0];
+        let name = arguments.first().ok_or("only assignments")?;
         if std::str::from_utf8(name).is_ok_and(|name| self.functions.iter().any(|f| f == name)) {
             return Err("a function".into());
         }

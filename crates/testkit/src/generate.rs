@@ -216,6 +216,10 @@ const BEFORE: &[&str] = &[
     "trap '' PIPE",
 ];
 
+/// Commands of nothing but assignments, which may be the last of a list.
+const ASSIGNMENTS: &[&str] =
+    &["x=1", "x=", "x=1 y=2", "x=$HOME", "x=$(seq 3)", "x+=1", "x=(1 2)", "x=1 > out"];
+
 /// First stages that write slowly.
 const SLOW: &[&str] = &[
     "(for i in 3 1 2; do echo \"$i a\"; sleep .01; done)",
@@ -267,7 +271,8 @@ impl Pipelines {
         let mut pipelines = Vec::new();
         for at in 0..count {
             let connector = if at == 0 { "" } else { self.pick(&["; ", " && ", " || "]) };
-            pipelines.push((connector, self.pipeline(count > 1)));
+            let assigns = count > 1 && self.one_in(8);
+            pipelines.push((connector, if assigns { self.assignments() } else { self.pipeline(count > 1) }));
         }
         let stdin = self.one_in(3).then(|| Data::random(&mut self.random));
         Sample {
@@ -292,6 +297,12 @@ impl Pipelines {
             1 | 2 => "C.UTF-8",
             _ => self.pick(self.locales),
         }
+    }
+
+    /// Makes a command of nothing but assignments.
+    fn assignments(&mut self) -> Vec<Stage> {
+        let command = self.pick(ASSIGNMENTS).to_owned();
+        vec![Stage { command, ..Stage::default() }]
     }
 
     fn pipeline(&mut self, short: bool) -> Vec<Stage> {
