@@ -69,12 +69,16 @@ impl Results {
         self.data[title] = part;
     }
 
-    /// Prints the findings and writes `NAME.md` and `NAME.json` into `dir`.
+    /// Prints the findings and writes them.
     pub fn publish(&self, machine: &Value, dir: &Path) -> Outcome {
-        let markdown = self.markdown(machine);
-        println!("{markdown}");
+        println!("{}", self.markdown(machine));
+        self.write(machine, dir)
+    }
+
+    /// Writes `NAME.md` and `NAME.json` into `dir`.
+    pub fn write(&self, machine: &Value, dir: &Path) -> Outcome {
         fs::create_dir_all(dir)?;
-        fs::write(dir.join(self.name).with_extension("md"), &markdown)?;
+        fs::write(dir.join(self.name).with_extension("md"), self.markdown(machine))?;
         let claims: Vec<Value> =
             self.claims.iter().map(|c| json!({"text": c.text, "held": c.held})).collect();
         let all = json!({"benchmark": self.name, "about": self.about, "machine": machine, "claims": claims, "data": self.data});

@@ -3,20 +3,24 @@
 //!
 //! ```text
 //! one round each ──▶ same bytes? ──▶ at least 0.97 of the real tool's speed? ──▶ done
-//!                                        └─ no ──▶ more rounds, medians ──▶ below the bound, or noise
+//!                                        └─ no ──▶ more rounds, medians ──▶ still below? ──▶ as many again,
+//!                                                  twice at most; medians over all but the first round
 //! ```
+//!
+//! The cells of each tool are kept as soon as they are measured; `--only` measures some tools again.
 
 mod lines;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use super::contest::{Contender, Samples, run_to_status};
 use super::ratios::{Place, digest};
-use super::results::{Claim, Results};
-use super::{Bench, stats};
+use super::results::{Claim, Results, earlier};
+use super::{Bench, machine, stats};
 use workbench::Outcome;
 use workbench::inputs::{ACCESS_LOG, PROSE, PURCHASES, Recipe};
 
@@ -30,6 +34,8 @@ const SHORTEST_SECONDS: f64 = 0.02;
 const LARGER: u64 = 10;
 /// Rounds for a cell that seems slow at first, unless `--runs` is given.
 const ROUNDS: usize = 7;
+/// The most times that the rounds are run for a cell that stays slow.
+const BATCHES: usize = 3;
 /// The number of lines of the file `few`: enough for join.
 const FEW_LINES: usize = 1000;
 
@@ -77,20 +83,34 @@ impl Way {
     }
 }
 
-/// The result for one text in one locale.
+/// The result for one text in one locale: medians only, since there are thousands.
+#[derive(Serialize, Deserialize)]
 struct Cell {
-    tool: &'static str,
     text: String,
-    locale: &'static str,
-    way: Way,
-    samples: [Samples; 2],
+    locale: String,
+    way: String,
+    /// Whether the output and the status were the real tool's.
     same: bool,
+    /// The real tool's time divided by pelton's: the median of the paired ratios, in CPU and in wall time.
+    cpu: f64,
+    real: f64,
+    /// The median wall time of the real tool and of pelton.
+    seconds: [f64; 2],
+    rounds: usize,
 }
 
 impl Cell {
-    /// Returns the real tool's time divided by pelton's.
+    fn worst(&self) -> f64 {
+        self.cpu.min(self.real)
+    }
+}
+
+/// The samples of the real tool and of pelton, taken in turns.
+struct Pair([Samples; 2]);
+
+impl Pair {
     fn speed(&self, of: fn(&Samples) -> &Vec<f64>) -> f64 {
-        stats::median_ratio(of(&self.samples[0]), of(&self.samples[1]))
+        stats::median_ratio(of(&self.0[0]), of(&self.0[1]))
     }
 
     fn cpu(&self) -> f64 {
@@ -101,42 +121,45 @@ impl Cell {
         self.speed(|samples| &samples.real)
     }
 
-    fn worst(&self) -> f64 {
-        self.cpu().min(self.real())
+    fn is_slow(&self) -> bool {
+        self.cpu().min(self.real()) < BOUND
     }
 }
 
-/// Runs the whole sweep, or the tool that `--only` names.
+/// The cells by tool: `{"cells": […], "commit": "…"}` each, as stored.
+type Tools = Map<String, Value>;
+
+/// Runs the whole sweep, or for the tools that `--only` names.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let place = place(bench)?;
-    let mut cells = Vec::new();
+    let mut tools = match earlier(bench, "sweep") {
+        Value::Object(tools) if bench.only.is_some() => tools,
+        _ => Tools::new(),
+    };
+    let machine = machine::describe(&bench.pelton);
     let wanted = |tool: &str| bench.only.as_deref().is_none_or(|only| only.split(',').any(|one| one == tool));
     for lines in lines::ALL.iter().filter(|lines| wanted(lines.tool)) {
-        let before = cells.len();
+        let mut cells = Vec::new();
         for text in lines.texts {
             for locale in LOCALES {
-                sweep(bench, &place, (lines.tool, text, locale), &mut cells)?;
+                sweep(bench, &place, text, locale, &mut cells)?;
             }
         }
-        progress(lines.tool, &cells[before..]);
+        progress(lines.tool, &cells);
+        tools.insert(lines.tool.to_owned(), json!({"cells": cells, "commit": machine["commit"]}));
+        results(bench, &tools)?.write(&machine, &bench.results)?;
     }
-    Ok(results(bench, &cells))
+    results(bench, &tools)
 }
 
 /// Runs one command line in one locale, over all shapes, in all ways.
-fn sweep(
-    bench: &Bench,
-    place: &Place,
-    (tool, line, locale): (&'static str, &str, &'static str),
-    cells: &mut Vec<Cell>,
-) -> Outcome {
+fn sweep(bench: &Bench, place: &Place, line: &str, locale: &'static str, cells: &mut Vec<Cell>) -> Outcome {
     for (shape, _) in SHAPES {
         for way in Way::ALL {
             for file in [shape.to_owned(), format!("{shape}-large")] {
                 let Some(text) = way.text(line, &file) else { continue };
-                let Some(samples) = measure(bench, place, &text, locale)? else { continue };
-                let (samples, same) = samples;
-                cells.push(Cell { tool, text, locale, way, samples, same });
+                let Some(cell) = measure(bench, place, text, locale, way)? else { continue };
+                cells.push(cell);
                 break;
             }
         }
@@ -152,12 +175,13 @@ fn sweep(
 fn measure(
     bench: &Bench,
     place: &Place,
-    text: &str,
+    text: String,
     locale: &'static str,
-) -> Outcome<Option<([Samples; 2], bool)>> {
+    way: Way,
+) -> Outcome<Option<Cell>> {
     let pelton = bench.pelton.as_os_str();
     let both = [
-        Contender::new("shell", ["bash", "-c", text]).in_locale(locale),
+        Contender::new("shell", ["bash", "-c", &text]).in_locale(locale),
         Contender::new("pelton", [pelton, "run".as_ref(), "--".as_ref(), text.as_ref()]).in_locale(locale),
     ];
     let (shell, status) = run_to_status(&both[0], &place.dir)?;
@@ -168,21 +192,26 @@ fn measure(
     let expected = (status, printed());
     let (ours, status) = run_to_status(&both[1], &place.dir)?;
     let same = expected == (status, printed());
-    let mut samples = [shell, ours];
-    let slow = |[shell, ours]: &[Samples; 2]| {
-        let bound = |of: fn(&Samples) -> &Vec<f64>| stats::median_ratio(of(shell), of(ours)) < BOUND;
-        bound(|samples| &samples.real) || bound(|samples| &samples.cpu)
-    };
-    if slow(&samples) {
+    let mut pair = Pair([shell, ours]);
+    if pair.is_slow() {
         // The first round is not counted any more: it was selected for being slow.
-        samples = [Samples::default(), Samples::default()];
-        for round in 0..bench.runs(ROUNDS) {
-            for at in [round % 2, 1 - round % 2] {
-                samples[at].push(&run_to_status(&both[at], &place.dir)?.0);
+        pair = Pair([Samples::default(), Samples::default()]);
+        for _ in 0..BATCHES {
+            for round in 0..bench.runs(ROUNDS) {
+                for at in [round % 2, 1 - round % 2] {
+                    pair.0[at].push(&run_to_status(&both[at], &place.dir)?.0);
+                }
+            }
+            if !pair.is_slow() {
+                break;
             }
         }
     }
-    Ok(Some((samples, same)))
+    let rounds = pair.0[0].real.len();
+    let [shell, ours] = &pair.0;
+    let seconds = [stats::median(&shell.real), stats::median(&ours.real)];
+    let (locale, way) = (locale.to_owned(), way.name().to_owned());
+    Ok(Some(Cell { text, locale, way, same, cpu: pair.cpu(), real: pair.real(), seconds, rounds }))
 }
 
 /// Places the data under short names, in memory.
@@ -222,89 +251,80 @@ fn geometric(values: impl Iterator<Item = f64>) -> f64 {
     (sum / f64::from(count.max(1))).exp()
 }
 
-fn results(bench: &Bench, cells: &[Cell]) -> Results {
-    let mut below: Vec<&Cell> = cells.iter().filter(|cell| cell.worst() < BOUND).collect();
+fn results(bench: &Bench, tools: &Tools) -> Outcome<Results> {
+    let mut by_name: BTreeMap<&str, Vec<Cell>> = BTreeMap::new();
+    for (tool, stored) in tools {
+        by_name.insert(tool, serde_json::from_value(stored["cells"].clone())?);
+    }
+    let all: Vec<&Cell> = by_name.values().flatten().collect();
+    let mut below: Vec<&Cell> = all.iter().copied().filter(|cell| cell.worst() < BOUND).collect();
     below.sort_by(|one, other| one.worst().total_cmp(&other.worst()));
-    let different = cells.iter().filter(|cell| !cell.same).count();
-    let mut body = by_tool(cells) + &by_place(cells);
+    let different = all.iter().filter(|cell| !cell.same).count();
+    let mut body = by_tool(&by_name, tools) + &by_place(&all);
     if !below.is_empty() {
         body += "\nBelow the bound:\n\n| text | locale | speed, user+sys | speed, real | real tool |\n| --- | --- | ---: | ---: | ---: |\n";
     }
     for cell in &below {
-        let shell = stats::median(&cell.samples[0].real) * 1e3;
         let text = cell.text.replace('|', "\\|");
-        let (cpu, real) = (cell.cpu(), cell.real());
-        let _ = writeln!(body, "| `{text}` | {} | {cpu:.2} | {real:.2} | {shell:.0} ms |", cell.locale);
+        let (locale, cpu, real, shell) = (&cell.locale, cell.cpu, cell.real, cell.seconds[0] * 1e3);
+        let _ = writeln!(body, "| `{text}` | {locale} | {cpu:.2} | {real:.2} | {shell:.0} ms |");
     }
     let texts: usize = lines::ALL.iter().map(|lines| lines.texts.len()).sum();
-    Results {
+    let rounds = bench.runs(ROUNDS);
+    Ok(Results {
         name: "sweep",
         about: format!(
             "{texts} command lines over prose, a log and CSV ({} MB, or {LARGER} times that where the real tool took \
              less than {:.0} ms), in {}, from a file to a file, from a pipe, and to /dev/null. One round each; where \
-             pelton was below {BOUND} of the real tool's speed, medians of {} more rounds in turns.",
+             pelton was below {BOUND} of the real tool's speed, medians of {rounds} more rounds in turns, and while \
+             it stays below, of up to {} in all.",
             bench.size_mb(10),
             SHORTEST_SECONDS * 1e3,
             LOCALES.join(", "),
-            bench.runs(ROUNDS),
+            rounds * BATCHES,
         ),
         body,
         claims: vec![
             Claim::at_most("below the bound, of all that was measured", below.len() as f64, 0.0, ""),
             Claim::at_most("texts with other bytes or another status", different as f64, 0.0, ""),
         ],
-        data: cells.iter().map(json).collect::<Vec<_>>().into(),
-    }
+        data: Value::Object(tools.clone()),
+    })
 }
 
 /// Returns a row per tool: the number of cells, and their speeds.
-fn by_tool(cells: &[Cell]) -> String {
-    let mut tools: BTreeMap<&str, Vec<&Cell>> = BTreeMap::new();
-    cells.iter().for_each(|cell| tools.entry(cell.tool).or_default().push(cell));
+fn by_tool(cells: &BTreeMap<&str, Vec<Cell>>, tools: &Tools) -> String {
     let mut table = String::from(
-        "Speed: the real tool's time by pelton's; geometric means.\n\n| tool | measured | user+sys | real | slowest | below |\n| --- | ---: | ---: | ---: | ---: | ---: |\n",
+        "Speed: the real tool's time by pelton's; geometric means.\n\n| tool | measured | user+sys | real | slowest | below | commit |\n| --- | ---: | ---: | ---: | ---: | ---: | --- |\n",
     );
-    for (tool, cells) in tools {
-        let cpu = geometric(cells.iter().map(|cell| cell.cpu()));
-        let real = geometric(cells.iter().map(|cell| cell.real()));
-        let slowest = cells.iter().map(|cell| cell.worst()).fold(f64::INFINITY, f64::min);
+    for (tool, cells) in cells {
+        let cpu = geometric(cells.iter().map(|cell| cell.cpu));
+        let real = geometric(cells.iter().map(|cell| cell.real));
+        let slowest = cells.iter().map(Cell::worst).fold(f64::INFINITY, f64::min);
         let below = cells.iter().filter(|cell| cell.worst() < BOUND).count();
-        let _ =
-            writeln!(table, "| {tool} | {} | {cpu:.2} | {real:.2} | {slowest:.2} | {below} |", cells.len());
+        let (measured, commit) = (cells.len(), tools[*tool]["commit"].as_str().unwrap_or_default());
+        let _ = writeln!(
+            table,
+            "| {tool} | {measured} | {cpu:.2} | {real:.2} | {slowest:.2} | {below} | {commit} |"
+        );
     }
     table
 }
 
 /// Returns a row per locale and way.
-fn by_place(cells: &[Cell]) -> String {
+fn by_place(cells: &[&Cell]) -> String {
     let mut table =
         String::from("\n| locale | way | measured | user+sys | real |\n| --- | --- | ---: | ---: | ---: |\n");
     for locale in LOCALES {
         for way in Way::ALL {
-            let here: Vec<&Cell> =
-                cells.iter().filter(|cell| cell.locale == locale && cell.way.name() == way.name()).collect();
-            let cpu = geometric(here.iter().map(|cell| cell.cpu()));
-            let real = geometric(here.iter().map(|cell| cell.real()));
-            let _ = writeln!(table, "| {locale} | {} | {} | {cpu:.2} | {real:.2} |", way.name(), here.len());
+            let here = || cells.iter().filter(|cell| cell.locale == locale && cell.way == way.name());
+            let (cpu, real) =
+                (geometric(here().map(|cell| cell.cpu)), geometric(here().map(|cell| cell.real)));
+            let measured = here().count();
+            let _ = writeln!(table, "| {locale} | {} | {measured} | {cpu:.2} | {real:.2} |", way.name());
         }
     }
     table
-}
-
-/// Returns only medians, the real tool's first: there are thousands of cells.
-fn json(cell: &Cell) -> Value {
-    let round = |seconds: f64| (seconds * 1e4).round() / 1e4;
-    let both = |of: fn(&Samples) -> &Vec<f64>| {
-        cell.samples.iter().map(|samples| round(stats::median(of(samples)))).collect::<Vec<_>>()
-    };
-    json!({
-        "text": cell.text,
-        "locale": cell.locale,
-        "same": cell.same,
-        "cpu": cell.cpu(),
-        "real": cell.real(),
-        "seconds": {"real": both(|samples| &samples.real), "cpu": both(|samples| &samples.cpu)},
-    })
 }
 
 #[cfg(test)]
