@@ -5,31 +5,31 @@
 //! a guess about usual data. A command that is not listed has no figure, and an estimate says so.
 
 use crate::graph::StageNote;
-use pelton_commands::{Class, Command, Input, lookup};
+use pelton_commands::{Accepted, Class, Input, lookup};
 
 pub use pelton_commands::cost::Rate;
 
 /// Adapts a rate to a command whose arguments were accepted.
 pub(crate) trait RateOf {
     /// Returns the rate for a command that finds the end of a file without reading the rest.
-    fn reading(self, command: Option<&dyn Command>) -> Rate;
+    fn reading(self, accepted: Option<&Accepted>) -> Rate;
 
     /// Returns the rate for a command that only maps bytes (`sed s/a/A/g`, `tr a A`), which uses the byte map
     /// kernel.
-    fn mapping(self, command: Option<&dyn Command>) -> Rate;
+    fn mapping(self, accepted: Option<&Accepted>) -> Rate;
 }
 
 impl RateOf for Rate {
-    fn reading(self, command: Option<&dyn Command>) -> Rate {
-        let seeks = command.is_some_and(|command| {
+    fn reading(self, accepted: Option<&Accepted>) -> Rate {
+        let seeks = accepted.is_some_and(|Accepted { command, facts }| {
             let files = command.inputs().iter().all(|input| matches!(input, Input::File(_)));
-            files && command.needs_only_end().is_some()
+            files && facts.input.needed_end.is_some()
         });
         if seeks { Rate { real: 0.0, native: Some(0.0), passes: 0.0 } } else { self }
     }
 
-    fn mapping(self, command: Option<&dyn Command>) -> Rate {
-        let maps = command.is_some_and(|command| matches!(command.facts().class, Class::ByteMap(_)));
+    fn mapping(self, accepted: Option<&Accepted>) -> Rate {
+        let maps = accepted.is_some_and(|accepted| matches!(accepted.facts.class, Class::ByteMap(_)));
         if maps { Rate { native: Some(self.real.min(BYTE_MAP_NS_PER_BYTE)), ..self } } else { self }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cost::Rate;
 use pelton_commands::stateless::Stateless;
-use pelton_commands::{Accept, Command, Copies, Ending, Input, Locale};
+use pelton_commands::{Accept, Accepted, ChildProgram, Copies, Ending, Facts, Input, Locale};
 use pelton_stream::{JoinKernel, Kernel};
 use serde::Serialize;
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub struct Candidate {
     /// The locale of its arguments, if they were parsed.
     pub locale: Option<Locale>,
     /// The accepted command, or why it must stay a process.
-    pub command: Accept<Box<dyn Command>>,
+    pub command: Accept<Arc<Accepted>>,
     /// How several processes could share the lines of its input.
     pub stateless: Accept<Stateless>,
     /// Whether its standard input is inherited from the whole run, not a pipe or its own file (`< file`):
@@ -32,6 +32,18 @@ pub struct Candidate {
     pub redirects_stdout: bool,
     /// Whether it reads its standard input from its own file (`< file`), not from the pipe.
     pub redirects_stdin: bool,
+}
+
+impl Candidate {
+    /// Returns the facts of its command, if that was accepted.
+    pub fn facts(&self) -> Option<&Facts> {
+        self.command.as_ref().ok().map(|accepted| &accepted.facts)
+    }
+
+    /// Returns the inputs of its command. Empty for a source, and if they are unknown.
+    pub(crate) fn inputs(&self) -> &[Input] {
+        self.command.as_ref().map_or(&[], |accepted| accepted.command.inputs())
+    }
 }
 
 /// The context of the pipeline.
@@ -162,7 +174,7 @@ pub type MakeKernel = Box<dyn Fn() -> Accept<Box<dyn Kernel>> + Send + Sync>;
 /// The work of a node.
 pub enum Work {
     /// A command's own kernel, with the inputs of its operands.
-    Command(Arc<dyn Command>),
+    Command(Arc<Accepted>),
     /// A kernel that a rule made for one or several commands; it reads what the first of them read.
     Rewritten {
         /// Its inputs.
@@ -177,7 +189,7 @@ pub enum Work {
 impl std::fmt::Debug for Work {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Work::Command(command) => write!(f, "Command({command:?})"),
+            Work::Command(accepted) => write!(f, "Command({:?})", accepted.command),
             Work::Rewritten { label, .. } => write!(f, "Rewritten({label})"),
         }
     }
@@ -187,7 +199,7 @@ impl Work {
     /// Returns its inputs. Only the first node of a segment may read anything but its predecessor.
     pub fn inputs(&self) -> &[Input] {
         match self {
-            Work::Command(command) => command.inputs(),
+            Work::Command(accepted) => accepted.command.inputs(),
             Work::Rewritten { inputs, .. } => inputs,
         }
     }
@@ -196,7 +208,7 @@ impl Work {
     /// does.
     pub fn join_kernel(&self) -> Option<Box<dyn JoinKernel>> {
         match self {
-            Work::Command(command) => command.join_kernel().ok(),
+            Work::Command(accepted) => accepted.command.join_kernel().ok(),
             Work::Rewritten { .. } => None,
         }
     }
@@ -204,15 +216,15 @@ impl Work {
     /// Returns the files that get a copy of the stream: the node is a tee, and the driver makes its kernel.
     pub fn copies(&self) -> Option<&Copies> {
         match self {
-            Work::Command(command) => command.copies(),
+            Work::Command(accepted) => accepted.facts.output.copies.as_ref(),
             Work::Rewritten { .. } => None,
         }
     }
 
-    /// Returns the program that it would start for its input (see [`Command::runs`]).
-    pub fn runs(&self) -> Option<&str> {
+    /// Returns the program that it would start for its input.
+    pub fn child(&self) -> Option<&ChildProgram> {
         match self {
-            Work::Command(command) => command.runs(),
+            Work::Command(accepted) => accepted.facts.child.as_ref(),
             Work::Rewritten { .. } => None,
         }
     }
@@ -220,7 +232,7 @@ impl Work {
     /// Returns a fresh kernel. It was made once while planning, so data cannot cause an error here.
     pub fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         match self {
-            Work::Command(command) => command.kernel(),
+            Work::Command(accepted) => accepted.command.kernel(),
             Work::Rewritten { make, .. } => make(),
         }
     }

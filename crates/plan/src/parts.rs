@@ -8,7 +8,7 @@
 use crate::graph::{Candidate, Decision, Outcome, Planned, Surroundings, Switches};
 use crate::verdict::Verdict;
 use pelton_commands::stateless::{NOT_KNOWN, Stateless};
-use pelton_commands::{Accept, Declined, Facts, Input};
+use pelton_commands::{Accept, Declined, Input};
 
 /// The name that disables it.
 pub(crate) const NAME: &str = "split-stateless";
@@ -22,20 +22,16 @@ const FIRED: &str = "each line is treated by itself: several processes may share
 /// Returns, for each stage that stays a process and may run as several, its properties; and the decisions.
 pub(crate) fn parts(
     candidates: &[Candidate],
-    verdicts: &[Verdict],
+    verdicts: &[Verdict<'_>],
     surroundings: &Surroundings,
     switches: &Switches,
 ) -> (Vec<Option<Stateless>>, Vec<Decision>) {
     let mut decisions = Vec::new();
-    let facts: Vec<Option<Facts>> = candidates
-        .iter()
-        .map(|candidate| candidate.command.as_ref().ok().map(|command| command.facts()))
-        .collect();
-    let parts = candidates.iter().enumerate().map(|(at, candidate)| {
-        if verdicts[at].native().is_some() || !switches.is_on(NAME) {
+    let parts = (0..candidates.len()).map(|at| {
+        if verdicts[at].is_ok() || !switches.is_on(NAME) {
             return None;
         }
-        let judged = judge(candidate, at, &facts, surroundings);
+        let judged = judge(candidates, at, surroundings);
         let outcome = match &judged {
             Ok(_) => Outcome::Fired(FIRED.to_owned()),
             Err(declined) if declined.reason == NOT_KNOWN => return None,
@@ -51,15 +47,11 @@ fn decision(stage: usize, outcome: Outcome) -> Decision {
     Decision { name: NAME.to_owned(), stages: stage..stage + 1, outcome, saves_ns_per_byte: None }
 }
 
-fn judge(
-    candidate: &Candidate,
-    at: usize,
-    facts: &[Option<Facts>],
-    surroundings: &Surroundings,
-) -> Accept<Stateless> {
+fn judge(candidates: &[Candidate], at: usize, surroundings: &Surroundings) -> Accept<Stateless> {
+    let candidate = &candidates[at];
     let stateless = candidate.stateless.clone()?;
     let first = at == 0;
-    let last = at + 1 == facts.len();
+    let last = at + 1 == candidates.len();
     let from_file = candidate.redirects_stdin || stateless.input != Input::Stdin;
     if candidate.redirects_stdin && stateless.input != Input::Stdin {
         return Declined::because("it does not read the file that is its standard input");
@@ -70,12 +62,12 @@ fn judge(
     if !last && candidate.redirects_stdout {
         return Declined::because("its output goes into a file, and nothing into the pipe after it");
     }
-    for behind in &facts[at + 1..] {
-        match behind {
-            Some(facts) if facts.stops_early => {
+    for behind in &candidates[at + 1..] {
+        match behind.facts() {
+            Some(facts) if facts.stops_early() => {
                 return Declined::because("its reader may leave early, and all ends then");
             }
-            Some(facts) if facts.blocks_until_eof => break,
+            Some(facts) if facts.output.blocks_until_eof => break,
             None if surroundings.pipefail => {
                 return Declined::because(
                     "its status under pipefail depends on how much is read by what comes behind it",

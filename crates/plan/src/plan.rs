@@ -7,7 +7,7 @@ use crate::segments::{self, Run};
 use crate::step::Operator;
 use crate::verdict::{self, Verdict};
 use crate::{advice, check, cost, parts};
-use pelton_commands::{Command, TOOLS};
+use pelton_commands::{Accepted, EarlyStop, Facts, TOOLS};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub fn plan(candidates: Vec<Candidate>, surroundings: &Surroundings, switches: &
         .collect();
     let advice = advice::advice(&candidates);
     let (parts, of_parts) = parts::parts(&candidates, &verdicts, surroundings, switches);
-    let stays_native = verdicts.iter().map(|verdict| verdict.native().is_some()).collect();
+    let stays_native = verdicts.iter().map(|verdict| verdict.is_ok()).collect();
     let (notes, site, commands) = split(candidates, stays_native, surroundings);
     let mut segments = Vec::with_capacity(runs.len());
     for run in runs {
@@ -61,16 +61,16 @@ pub fn list_names() -> Vec<&'static str> {
     describe_names().iter().map(|named| named.name).collect()
 }
 
-fn decision(stage: usize, candidate: &Candidate, verdict: &Verdict) -> Decision {
+fn decision(stage: usize, candidate: &Candidate, verdict: &Verdict<'_>) -> Decision {
     let outcome = match verdict {
-        Verdict::Native(_) => Outcome::Fired("runs native".to_owned()),
-        Verdict::Process(reason) => Outcome::Declined(reason.clone()),
+        Ok(_) => Outcome::Fired("runs native".to_owned()),
+        Err(declined) => Outcome::Declined(declined.reason.clone()),
     };
     Decision { name: candidate.name.clone(), stages: stage..stage + 1, outcome, saves_ns_per_byte: None }
 }
 
 /// The accepted commands, stage by stage.
-type Commands = Vec<Option<Arc<dyn Command>>>;
+type Commands = Vec<Option<Arc<Accepted>>>;
 
 /// Splits candidates into notes, the rules' input, and the commands.
 fn split(
@@ -82,24 +82,24 @@ fn split(
     let mut notes = Vec::new();
     let mut commands = Vec::new();
     for (candidate, native) in candidates.into_iter().zip(native) {
-        let command: Option<Arc<dyn Command>> = candidate.command.ok().map(Arc::from);
-        let facts = command.as_ref().map(|command| command.facts());
+        let accepted = candidate.command.ok();
+        let facts = accepted.as_ref().map(|accepted| &accepted.facts);
         let plain = candidate.text.filter(|text| !text.chars().any(char::is_control));
         let shown = plain.unwrap_or_else(|| shown(&candidate.name, &candidate.args));
         let rate = cost::rate(&candidate.name, &candidate.args)
-            .map(|rate| rate.reading(command.as_deref()).mapping(command.as_deref()));
+            .map(|rate| rate.reading(accepted.as_deref()).mapping(accepted.as_deref()));
         notes.push(StageNote {
             name: candidate.name.clone(),
             shown: shown.clone(),
             equals: candidate.implementation.filter(|_| native),
-            blocks_until_eof: facts.as_ref().map(|facts| facts.blocks_until_eof),
-            stops_early: facts.as_ref().map(|facts| facts.stops_early),
-            sharing: command.as_ref().filter(|_| native).and_then(|command| command.sharing()),
-            ends_when_enough: facts.as_ref().is_some_and(|facts| facts.has_enough),
+            blocks_until_eof: facts.map(|facts| facts.output.blocks_until_eof),
+            stops_early: facts.map(Facts::stops_early),
+            sharing: facts.filter(|_| native).and_then(|facts| facts.sharing.clone()),
+            ends_when_enough: facts.is_some_and(|facts| facts.input.stops_early == Some(EarlyStop::Done)),
             rate,
         });
         site.stages.push(SiteStage { name: candidate.name, args: candidate.args, shown, rate });
-        commands.push(command);
+        commands.push(accepted);
     }
     site.shares = cost::shares(&notes);
     (notes, site, commands)
@@ -108,7 +108,7 @@ fn split(
 /// Makes the nodes of one native segment.
 fn native(
     stages: &Range<usize>,
-    commands: &[Option<Arc<dyn Command>>],
+    commands: &[Option<Arc<Accepted>>],
     site: &Site,
     switches: &Switches,
     decisions: &mut Vec<Decision>,

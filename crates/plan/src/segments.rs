@@ -1,9 +1,8 @@
 //! Groups adjacent native stages into segments; a stage that gains nothing alone stays a process.
 
 use crate::graph::Candidate;
-use crate::step::only_copies;
 use crate::verdict::Verdict;
-use pelton_commands::Input;
+use pelton_commands::{Declined, Input};
 use std::ops::Range;
 
 /// A segment before the rules.
@@ -16,24 +15,24 @@ pub(crate) enum Run {
 }
 
 /// Groups the stages, and reverts the verdict on a stage that is useless alone.
-pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Verdict]) -> Vec<Run> {
+pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (at, verdict) in verdicts.iter().enumerate() {
         match (verdict, runs.last_mut()) {
-            (Verdict::Process(_), _) => runs.push(Run::Process(at)),
-            (Verdict::Native(_), Some(Run::Native(stages))) if reads_only_pipe(&candidates[at]) => {
+            (Err(_), _) => runs.push(Run::Process(at)),
+            (Ok(_), Some(Run::Native(stages))) if reads_only_pipe(&candidates[at]) => {
                 stages.end = at + 1;
             }
-            (Verdict::Native(_), _) => runs.push(Run::Native(at..at + 1)),
+            (Ok(_), _) => runs.push(Run::Native(at..at + 1)),
         }
     }
     for run in &mut runs {
         let Run::Native(stages) = run else { continue };
         let at = stages.start;
         if stages.len() == 1
-            && let Some(reason) = no_use_alone(at, &candidates[at], &verdicts[at])
+            && let Some(reason) = no_use_alone(at, &candidates[at])
         {
-            verdicts[at] = Verdict::Process(reason.to_owned());
+            verdicts[at] = Declined::because(reason);
             *run = Run::Process(at);
         }
     }
@@ -41,20 +40,20 @@ pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Verdict]) -> Ve
 }
 
 /// Returns why a native stage without native neighbours should stay a process.
-fn no_use_alone(at: usize, candidate: &Candidate, verdict: &Verdict) -> Option<&'static str> {
-    let command = candidate.command.as_ref().ok()?;
-    if command.copies().is_some() || verdict.native().is_some_and(only_copies) {
+fn no_use_alone(at: usize, candidate: &Candidate) -> Option<&'static str> {
+    let facts = candidate.facts()?;
+    if facts.output.copies.is_some() || facts.only_copies() {
         return Some("alone it only copies, which the real one does as well");
     }
     let takes_pipe = at > 0 && reads_only_pipe(candidate) && !candidate.redirects_stdin;
-    if takes_pipe && command.needs_only_end().is_some() {
+    if takes_pipe && facts.input.needed_end.is_some() {
         // A pipe is read from its beginning, and by the real tail in small pieces.
         return None;
     }
-    command.gains_nothing_alone()
+    facts.no_gain_alone
 }
 
 /// Whether it reads only the pipe: only the first stage of a segment may read anything else.
 fn reads_only_pipe(candidate: &Candidate) -> bool {
-    candidate.command.as_ref().is_ok_and(|command| command.inputs() == [Input::Stdin])
+    candidate.inputs() == [Input::Stdin]
 }

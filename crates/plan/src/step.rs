@@ -4,7 +4,7 @@ use crate::cost::Rate;
 use crate::graph::{MakeKernel, Node, Resume, Work};
 use crate::rules::Site;
 use pelton_commands::{
-    Accept, ByteMap, ByteMapKernel, Class, Command, Ending, Facts, Input, SortOptions, UniqOptions,
+    Accept, Accepted, ByteMap, ByteMapKernel, Class, Ending, Input, SortOptions, UniqOptions,
 };
 use pelton_stream::{Framing, Kernel};
 use std::ops::Range;
@@ -27,7 +27,7 @@ pub struct Operator {
     pub resume: Vec<Resume>,
     /// See [`Node::from_end`].
     pub from_end: Option<Ending>,
-    /// Whether it must read a pipe itself (see [`Command::depends_on_reads`]).
+    /// Whether it must read a pipe itself (see [`pelton_commands::InputFacts::depends_on_reads`]).
     pub needs_pipe: bool,
     /// See [`Node::ns_per_byte`].
     pub ns_per_byte: Option<f64>,
@@ -41,7 +41,7 @@ pub enum Shape {
         /// The index of the stage.
         stage: usize,
         /// Its command.
-        command: Arc<dyn Command>,
+        accepted: Arc<Accepted>,
     },
     /// A byte map composed of several.
     Map {
@@ -76,16 +76,17 @@ pub type SharedMake = Arc<dyn Fn() -> Accept<Box<dyn Kernel>> + Send + Sync>;
 
 impl Operator {
     /// Makes the step of a single stage.
-    pub fn own(stage: usize, command: Arc<dyn Command>, rate: Option<Rate>) -> Operator {
+    pub fn own(stage: usize, accepted: Arc<Accepted>, rate: Option<Rate>) -> Operator {
+        let Accepted { command, facts } = &*accepted;
         let resume = command.resume_args().map(|args| Resume { stage, args }).into_iter().collect();
         let inputs = command.inputs().to_vec();
         Operator {
             stages: stage..stage + 1,
             inputs,
             as_pipe: false,
-            from_end: command.needs_only_end(),
-            needs_pipe: command.depends_on_reads(),
-            shape: Shape::Own { stage, command },
+            from_end: facts.input.needed_end,
+            needs_pipe: facts.input.depends_on_reads,
+            shape: Shape::Own { stage, accepted },
             resume,
             ns_per_byte: rate.and_then(|rate| rate.native),
         }
@@ -108,17 +109,25 @@ impl Operator {
         }
     }
 
+    /// Returns its command, if it is the work of a single stage.
+    pub fn own_command(&self) -> Option<&Arc<Accepted>> {
+        match &self.shape {
+            Shape::Own { accepted, .. } => Some(accepted),
+            _ => None,
+        }
+    }
+
     /// Whether it only copies its input.
     pub fn only_copies(&self) -> bool {
-        matches!(&self.shape, Shape::Own { command, .. } if only_copies(&command.facts()))
+        self.own_command().is_some_and(|accepted| accepted.facts.only_copies())
     }
 
     /// Returns its map, if it only maps bytes.
     pub fn byte_map(&self) -> Option<ByteMap> {
         match &self.shape {
             Shape::Map { map, .. } => Some((**map).clone()),
-            Shape::Own { command, .. } => match command.facts().class {
-                Class::ByteMap(map) => Some(*map),
+            Shape::Own { accepted, .. } => match &accepted.facts.class {
+                Class::ByteMap(map) => Some((**map).clone()),
                 _ => None,
             },
             Shape::Made { .. } => None,
@@ -131,7 +140,7 @@ impl Operator {
         match &self.shape {
             Shape::Map { real, .. } => real.clone(),
             Shape::Own { .. } if !self.resume.is_empty() => self.resume.clone(),
-            Shape::Own { stage, command } if command.inputs() == [Input::Stdin] => {
+            Shape::Own { stage, accepted } if accepted.command.inputs() == [Input::Stdin] => {
                 vec![Resume { stage: *stage, args: site.stages[*stage].args.clone() }]
             }
             _ => Vec::new(),
@@ -163,9 +172,9 @@ impl Operator {
     /// Returns the maker of its kernel, before its inputs are joined.
     fn make(&self) -> SharedMake {
         match &self.shape {
-            Shape::Own { command, .. } => {
-                let command = Arc::clone(command);
-                Arc::new(move || command.kernel())
+            Shape::Own { accepted, .. } => {
+                let accepted = Arc::clone(accepted);
+                Arc::new(move || accepted.command.kernel())
             }
             Shape::Map { map, .. } => {
                 let map = map.clone();
@@ -185,10 +194,10 @@ impl Operator {
         let label = self.label(site);
         let make = self.make();
         let work = match self.shape {
-            Shape::Own { command, .. }
-                if !self.as_pipe && self.stages.len() == 1 && command.inputs() == self.inputs =>
+            Shape::Own { accepted, .. }
+                if !self.as_pipe && self.stages.len() == 1 && accepted.command.inputs() == self.inputs =>
             {
-                Work::Command(command)
+                Work::Command(accepted)
             }
             _ => Work::Rewritten {
                 make: shared(make, self.as_pipe.then_some(self.inputs.len())),
@@ -199,16 +208,6 @@ impl Operator {
         let from_end = if work.inputs().len() == 1 || !self.as_pipe { self.from_end } else { None };
         let Operator { stages, resume, needs_pipe, ns_per_byte, .. } = self;
         Node { stages, work, resume, from_end, needs_pipe, ns_per_byte }
-    }
-}
-
-/// Whether a command with these facts only copies its input.
-pub(crate) fn only_copies(facts: &Facts) -> bool {
-    match &facts.class {
-        Class::ByteMap(map) => **map == ByteMap::identity(),
-        // Excludes a source that generates its output (seq).
-        Class::Source => facts.touches.creates.is_empty(),
-        _ => false,
     }
 }
 

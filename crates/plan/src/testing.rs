@@ -4,10 +4,11 @@ use crate::graph::{Candidate, Node, Outcome, Planned, Segment, Surroundings, Swi
 use crate::plan;
 use crate::rules::RULES;
 use pelton_commands::{
-    Accept, ByteMap, Class, Command, Context, Facts, Family, Implementation, Input, Lines, Locale, Touches,
-    accept,
+    Accept, Accepted, ByteMap, Class, Command, Context, Facts, Family, Implementation, Input, Locale,
+    Special, accept,
 };
 use pelton_stream::{Chain, Flow, Framing, HandOver, InputKind, Interruption, Kernel};
+use std::sync::Arc;
 
 /// Plans this text in the C locale, with a shared standard input.
 pub(crate) fn planned(text: &str, pipefail: bool, switches: &Switches) -> Planned {
@@ -33,13 +34,14 @@ fn candidates(text: &str, locale: &Locale) -> Vec<Candidate> {
         let (name, args) = words.split_first().expect("a word");
         let family = pelton_commands::lookup(name).map_or(Family::GnuCoreutils, |entry| entry.family);
         let context = Context { locale: locale.clone(), implementation: Implementation::tested(family) };
+        let command = if name == b"keep" { Keep::accept(args) } else { accept(name, args, &context) };
         Candidate {
             name: String::from_utf8_lossy(name).into_owned(),
             args: args.to_vec(),
             text: None,
             implementation: accept(name, args, &context).is_ok().then(|| context.implementation.describe()),
             locale: Some(locale.clone()),
-            command: if name == b"keep" { Keep::accept(args) } else { accept(name, args, &context) },
+            command: command.map(|command| Arc::new(Accepted::new(command))),
             stateless: pelton_commands::stateless::stateless(name, args, &context),
             shares_stdin: at == 0 && !redirects("<"),
             redirects_stdout: redirects(">"),
@@ -101,8 +103,7 @@ impl Keep {
 
 impl Command for Keep {
     fn facts(&self) -> Facts {
-        let touches = Touches { lines: Lines::Fewer, ..Touches::nothing() };
-        Facts::stateless(Class::LineFilter, touches)
+        Facts { class: Class::LineFilter, ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {
@@ -119,8 +120,11 @@ impl Command for Keep {
         map.deleted.is_empty() && self.text.iter().all(same)
     }
 
-    fn kernel_for_line_count(&self) -> Option<Accept<Box<dyn Kernel>>> {
-        Some(Ok(Box::new(Keep { ends_only: true, ..self.clone() })))
+    fn kernel_for(&self, case: Special<'_>) -> Option<Accept<Box<dyn Kernel>>> {
+        (case == Special::LineCount).then(|| {
+            let kernel = Keep { ends_only: true, ..self.clone() };
+            Ok(Box::new(kernel) as Box<dyn Kernel>)
+        })
     }
 
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {

@@ -1,102 +1,82 @@
 //! Native or process: a stage's own conditions and those of its position.
 
 use crate::graph::{Candidate, Surroundings, Switches};
-use pelton_commands::{Class, Facts, Input};
+use pelton_commands::{Accept, Accepted, Class, Declined, Facts, Input};
 
-/// The decision about one stage.
-pub(crate) enum Verdict {
-    /// It may run natively, with these facts.
-    Native(Box<Facts>),
-    /// It stays a process, for this reason.
-    Process(String),
-}
-
-impl Verdict {
-    /// Returns its facts, if it runs natively.
-    pub(crate) fn native(&self) -> Option<&Facts> {
-        match self {
-            Verdict::Native(facts) => Some(facts),
-            Verdict::Process(_) => None,
-        }
-    }
-}
+/// The decision about one stage: it runs natively, with these facts, or stays a process for a reason.
+pub(crate) type Verdict<'a> = Accept<&'a Facts>;
 
 /// Returns the verdict on each stage.
-pub(crate) fn verdicts(
-    candidates: &[Candidate],
+pub(crate) fn verdicts<'a>(
+    candidates: &'a [Candidate],
     surroundings: &Surroundings,
     switches: &Switches,
-) -> Vec<Verdict> {
-    let judge = |(at, candidate)| match own(candidate, switches).and_then(|facts| {
-        let last = at + 1 == candidates.len();
-        place(candidate, at == 0, last).map(|()| facts)
-    }) {
-        Ok(facts) => Verdict::Native(Box::new(facts)),
-        Err(reason) => Verdict::Process(reason),
+) -> Vec<Verdict<'a>> {
+    let judge = |(at, candidate)| {
+        let accepted = own(candidate, switches)?;
+        place(candidate, at == 0, at + 1 == candidates.len())?;
+        Ok(&accepted.facts)
     };
-    let mut verdicts: Vec<Verdict> = candidates.iter().enumerate().map(judge).collect();
-    let knows = |candidate: &Candidate| candidate.command.as_ref().ok().map(|command| command.facts());
-    let facts: Vec<Option<Facts>> = candidates.iter().map(knows).collect();
+    let mut verdicts: Vec<Verdict<'a>> = candidates.iter().enumerate().map(judge).collect();
     if surroundings.pipefail {
-        keep_statuses(&facts, &mut verdicts);
+        keep_statuses(candidates, &mut verdicts);
     }
     keep_shared_input(candidates, &mut verdicts);
-    keep_copies(candidates, &facts, &mut verdicts);
-    keep_complaints(candidates, &facts, &mut verdicts);
-    keep_spawners(candidates, &facts, &mut verdicts);
+    keep_copies(candidates, &mut verdicts);
+    keep_diagnostics(candidates, &mut verdicts);
+    keep_spawners(candidates, &mut verdicts);
     keep_orders(candidates, &mut verdicts);
     verdicts
 }
 
 /// Checks a stage's own conditions.
-fn own(candidate: &Candidate, switches: &Switches) -> Result<Facts, String> {
-    let command = candidate.command.as_ref().map_err(|declined| {
+fn own<'a>(candidate: &'a Candidate, switches: &Switches) -> Accept<&'a Accepted> {
+    let accepted = candidate.command.as_ref().map_err(|declined| {
         // The decision names the command already.
         let reason = declined.reason.strip_prefix(candidate.name.as_str());
-        reason.and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&declined.reason).to_owned()
+        Declined::new(reason.and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&declined.reason))
     })?;
     if !switches.is_on(&candidate.name) {
-        return Err("switched off".to_owned());
+        return Declined::because("switched off");
     }
-    match command.kernel() {
-        Ok(_) => Ok(command.facts()),
-        Err(_) if command.join_kernel().is_ok() || command.copies().is_some() => Ok(command.facts()),
-        Err(declined) => Err(declined.reason),
+    match accepted.command.kernel() {
+        Err(declined)
+            if accepted.command.join_kernel().is_err() && accepted.facts.output.copies.is_none() =>
+        {
+            Err(declined)
+        }
+        _ => Ok(accepted),
     }
 }
 
 /// Checks the conditions of its position.
-fn place(candidate: &Candidate, first: bool, last: bool) -> Result<(), String> {
-    let reads_stdin = inputs(candidate).contains(&Input::Stdin);
+fn place(candidate: &Candidate, first: bool, last: bool) -> Accept<()> {
+    let reads_stdin = candidate.inputs().contains(&Input::Stdin);
     if candidate.redirects_stdout && !last {
-        return Err("its output goes into a file, and nothing into the pipe after it".to_owned());
+        return Declined::because("its output goes into a file, and nothing into the pipe after it");
     }
     if candidate.redirects_stdin && !reads_stdin {
-        return Err("it does not read the file that is its standard input".to_owned());
+        return Declined::because("it does not read the file that is its standard input");
     }
     if !first && (candidate.redirects_stdin || !reads_stdin) {
-        return Err("it does not read the pipe, and what feeds it must see that".to_owned());
+        return Declined::because("it does not read the pipe, and what feeds it must see that");
     }
     Ok(())
-}
-
-fn inputs(candidate: &Candidate) -> &[Input] {
-    candidate.command.as_ref().map_or(&[], |command| command.inputs())
 }
 
 /// Keeps processes whose status depends on timing. Under pipefail the status of every stage shows. SIGPIPE
 /// may end a stage whose reader stops early, depending on how much either of them moves at a time; native
 /// stages move more. So these stay processes: the stage that stops, and its upstream back to a stage that
 /// reads to the end before it prints, whose own input is not cut short.
-fn keep_statuses(facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
-    let is = |at: usize, ask: fn(&Facts) -> bool| facts[at].as_ref().is_some_and(ask);
-    for stopper in (1..verdicts.len()).filter(|&at| is(at, |facts| facts.stops_early)) {
+fn keep_statuses(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
+    let is = |at: usize, ask: fn(&Facts) -> bool| candidates[at].facts().is_some_and(ask);
+    for stopper in (1..verdicts.len()).filter(|&at| is(at, Facts::stops_early)) {
         for at in (0..=stopper).rev() {
-            if verdicts[at].native().is_some() {
+            if verdicts[at].is_ok() {
                 let reason = "a status under pipefail depends on how much is read before the end";
-                verdicts[at] = Verdict::Process(reason.to_owned());
+                verdicts[at] = Declined::because(reason);
             }
-            if at < stopper && is(at, |facts| facts.blocks_until_eof) {
+            if at < stopper && is(at, |facts| facts.output.blocks_until_eof) {
                 break;
             }
         }
@@ -107,74 +87,71 @@ fn keep_statuses(facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
 /// leave it where the real command would. A stage that reads to the end does. One that stops early does not,
 /// as native blocks are larger; nor does its feeder in the same pass: the real one continues to read until
 /// its write fails.
-fn keep_shared_input(candidates: &[Candidate], verdicts: &mut [Verdict]) {
+fn keep_shared_input(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
     let shares = |at: usize| {
         let candidate = &candidates[at];
-        candidate.shares_stdin && inputs(candidate).contains(&Input::Stdin)
+        candidate.shares_stdin && candidate.inputs().contains(&Input::Stdin)
     };
     for stopper in 0..verdicts.len() {
-        if !verdicts[stopper].native().is_some_and(|facts| facts.stops_early) {
+        if !verdicts[stopper].as_ref().is_ok_and(|facts| facts.stops_early()) {
             continue;
         }
         let feeds = |at: &usize| {
-            verdicts[*at].native().is_some_and(|facts| *at == stopper || !facts.blocks_until_eof)
+            verdicts[*at].as_ref().is_ok_and(|facts| *at == stopper || !facts.output.blocks_until_eof)
         };
         if (0..=stopper).rev().take_while(feeds).any(shares) {
             let reason = "it may stop early, and others may read on from where the standard input is left";
-            verdicts[stopper] = Verdict::Process(reason.to_owned());
+            verdicts[stopper] = Declined::because(reason);
         }
     }
 }
 
 /// Keeps a `tee` a process if a later reader may end early. Its files otherwise get everything that passes;
 /// how much they get then is a race, which the real command must run itself.
-fn keep_copies(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
+fn keep_copies(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
     for at in 0..verdicts.len() {
-        let copies = candidates[at].command.as_ref().is_ok_and(|command| command.copies().is_some());
-        if !copies || verdicts[at].native().is_none() {
+        if !verdicts[at].as_ref().is_ok_and(|facts| facts.output.copies.is_some()) {
             continue;
         }
-        let mut behind = facts[at + 1..].iter();
+        let mut behind = candidates[at + 1..].iter().map(Candidate::facts);
         let reason = loop {
             match behind.next() {
                 None => break None,
                 Some(None) => {
                     break Some("what reads it may leave early, and how much its files hold then is a race");
                 }
-                Some(Some(facts)) if facts.stops_early => {
+                Some(Some(facts)) if facts.stops_early() => {
                     break Some("what reads it leaves early, and how much its files hold then is a race");
                 }
-                Some(Some(facts)) if facts.blocks_until_eof => break None,
+                Some(Some(facts)) if facts.output.blocks_until_eof => break None,
                 Some(Some(_)) => {}
             }
         };
         if let Some(reason) = reason {
-            verdicts[at] = Verdict::Process(reason.to_owned());
+            verdicts[at] = Declined::because(reason);
         }
     }
 }
 
-/// Keeps processes whose complaints depend on timing. A join reports at its end what it found in the middle,
+/// Keeps processes whose diagnostics depend on timing. A join reports at its end what it found in the middle,
 /// and rev reports at once what it cannot read, while its output is still buffered. Whether they live to do
 /// so depends on when their reader ends, and on how much they write at a time.
-fn keep_complaints(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
+fn keep_diagnostics(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
     for at in 0..verdicts.len() {
-        let Some(native) = verdicts[at].native() else { continue };
+        let Ok(native) = &verdicts[at] else { continue };
         let is_join = matches!(native.class, Class::Join) && candidates[at].name != "paste";
         let checks = is_join && candidates[at].args.iter().all(|arg| arg != b"--nocheck-order");
-        let command = candidates[at].command.as_ref();
-        if !checks && !command.is_ok_and(|command| command.complains_before_printing()) {
+        if !checks && !native.diagnostics.overtake_output {
             continue;
         }
         // grep -q does both: it prints nothing before its end, and may end early. An xargs ends early only on
         // an error, soon or late depending on its lists: a race in any case.
-        let leaves =
-            |at: usize| candidates[at].command.as_ref().is_ok_and(|command| command.runs().is_none());
-        let mut behind = (at + 1..facts.len()).filter(|&at| leaves(at)).filter_map(|at| facts[at].as_ref());
-        let decides = behind.find(|facts| facts.stops_early || facts.blocks_until_eof);
-        if decides.is_some_and(|facts| facts.stops_early) {
+        let known = candidates[at + 1..].iter().filter_map(Candidate::facts);
+        let mut behind = known.filter(|facts| facts.child.is_none());
+        let decides = behind.find(|facts| facts.stops_early() || facts.output.blocks_until_eof);
+        if decides.is_some_and(Facts::stops_early) {
             let reason = "what it complains of depends on when its reader leaves";
-            verdicts[at] = Verdict::Process(reason.to_owned());
+            verdicts[at] = Declined::because(reason);
         }
     }
 }
@@ -183,59 +160,55 @@ fn keep_complaints(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: 
 /// program it runs, reports it, and ends with its own status; a kernel in the middle just ends. So a later
 /// stage must read everything before it prints, and nothing between them may end earlier; or it is the last
 /// stage, and runs a program other than echo: its worker then reports it too.
-fn keep_spawners(candidates: &[Candidate], facts: &[Option<Facts>], verdicts: &mut [Verdict]) {
+fn keep_spawners(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
     for at in 0..verdicts.len() {
-        let program = candidates[at].command.as_ref().ok().and_then(|command| command.runs());
-        let Some(program) = program.filter(|_| verdicts[at].native().is_some()) else { continue };
+        let Some(child) = verdicts[at].as_ref().ok().and_then(|facts| facts.child.as_ref()) else { continue };
         let is_last = at + 1 == candidates.len();
-        if is_last && program != "echo" {
+        if is_last && child.name != "echo" {
             continue;
         }
-        let own = |at: usize| candidates.get(at).and_then(|candidate| candidate.command.as_ref().ok());
-        let sees_pieces = own(at + 1).is_some_and(|reader| reader.depends_on_reads());
-        if sees_pieces && own(at).is_some_and(|command| command.starts_often()) {
+        let reader = candidates.get(at + 1).and_then(Candidate::facts);
+        if child.starts_often && reader.is_some_and(|facts| facts.input.depends_on_reads) {
             let reason = "what it starts prints piece by piece, and what reads that can tell";
-            verdicts[at] = Verdict::Process(reason.to_owned());
+            verdicts[at] = Declined::because(reason);
             continue;
         }
-        let mut readers = candidates.iter().zip(facts).skip(at + 1).map_while(|(candidate, facts)| {
-            let facts = facts.as_ref().filter(|facts| takes_the_pipe(candidate, facts))?;
-            Some(facts.blocks_until_eof)
+        let mut readers = candidates[at + 1..].iter().map_while(|candidate| {
+            let facts = candidate.facts().filter(|facts| takes_the_pipe(candidate, facts))?;
+            Some(facts.output.blocks_until_eof)
         });
         if candidates[at].redirects_stdout || !readers.any(|blocks| blocks) {
             let reason =
                 "it says something if its reader leaves, and nothing behind it reads to the end first";
-            verdicts[at] = Verdict::Process(reason.to_owned());
+            verdicts[at] = Declined::because(reason);
         }
     }
 }
 
 /// Keeps awk a process if its array order could show: no kernel knows that order. It does not show if a later
 /// stage sorts the lines, natively or not.
-fn keep_orders(candidates: &[Candidate], verdicts: &mut [Verdict]) {
+fn keep_orders(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
     for at in 0..verdicts.len() {
-        let command = candidates[at].command.as_ref();
-        if verdicts[at].native().is_none() || !command.is_ok_and(|command| command.prints_in_any_order()) {
+        if !verdicts[at].as_ref().is_ok_and(|facts| facts.output.order_is_unspecified) {
             continue;
         }
         let sorted = candidates.get(at + 1).is_some_and(|reader| {
-            let forgets = reader.command.as_ref().is_ok_and(|command| command.forgets_order());
-            forgets && !reader.redirects_stdin
+            let sorts = reader.facts().is_some_and(|facts| facts.input.ignores_order);
+            sorts && !reader.redirects_stdin
         });
         if !sorted || candidates[at].redirects_stdout {
             let reason =
                 "it prints in the order in which it keeps an array, and nothing sorts what it prints";
-            verdicts[at] = Verdict::Process(reason.to_owned());
+            verdicts[at] = Declined::because(reason);
         }
     }
 }
 
 /// Whether it reads the whole pipe before it, and nothing else that might make it fail.
 fn takes_the_pipe(candidate: &Candidate, facts: &Facts) -> bool {
-    let copies = candidate.command.as_ref().is_ok_and(|command| command.copies().is_some());
     let side_by_side = matches!(facts.class, Class::Join);
-    let reads_pipe = inputs(candidate) == [Input::Stdin] && !candidate.redirects_stdin;
-    reads_pipe && !facts.stops_early && !copies && !side_by_side
+    let reads_pipe = candidate.inputs() == [Input::Stdin] && !candidate.redirects_stdin;
+    reads_pipe && !facts.stops_early() && facts.output.copies.is_none() && !side_by_side
 }
 
 #[cfg(test)]

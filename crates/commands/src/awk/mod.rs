@@ -50,7 +50,10 @@ mod whole_lines;
 
 use pelton_stream::Kernel;
 
-use crate::{Accept, Charset, Class, Command, Context, Declined, Facts, Family, Input, Scripts, Touches};
+use crate::{
+    Accept, Charset, Command, Context, Declined, Diagnostics, EarlyStop, Facts, Family, Input, InputFacts,
+    OutputFacts, Scripts,
+};
 
 use analyse::{Analysis, LAST_RECORD};
 use compile::Compiled;
@@ -339,49 +342,38 @@ fn mentions(program: &tree::Program, names: &[&str]) -> bool {
 impl Command for Awk {
     fn facts(&self) -> Facts {
         let analysis = &self.analysis;
-        let touches = Touches::anything();
-        let facts = if !self.manner.reads {
-            Facts::stateless(Class::Source, touches)
-        } else if self.manner.shares && !analysis.counts && self.inputs.len() == 1 && !analysis.has_end {
-            Facts::stateless(Class::LineMap, touches)
-        } else if !analysis.prints_records && !self.begin_prints {
-            Facts::serial(Class::Other, touches).blocking()
-        } else {
-            Facts::serial(Class::LineNumbered, touches)
+        let reads = self.manner.reads;
+        let each_alone =
+            self.manner.shares && !analysis.counts && self.inputs.len() == 1 && !analysis.has_end;
+        let stops_early = match () {
+            () if analysis.exits && reads => Some(EarlyStop::Done),
+            () if analysis.may_fail => Some(EarlyStop::Problem),
+            () => None,
         };
-        let facts = facts.with_record_end(self.manner.record_end);
-        if analysis.exits && self.manner.reads {
-            return facts.stopping_early();
+        Facts {
+            record_end: self.manner.record_end,
+            input: InputFacts { stops_early, ..InputFacts::default() },
+            output: OutputFacts {
+                blocks_until_eof: reads && !each_alone && !analysis.prints_records && !self.begin_prints,
+                order_is_unspecified: analysis.any_order,
+                ..OutputFacts::default()
+            },
+            diagnostics: Diagnostics {
+                show_name: analysis.may_fail,
+                overtake_output: analysis.may_fail || self.warns,
+            },
+            scripts: self.scripts.clone(),
+            sharing: reads.then(|| self.sharing.clone()),
+            ..Facts::default()
         }
-        if analysis.may_fail { facts.giving_up_early() } else { facts }
     }
 
     fn inputs(&self) -> &[Input] {
         &self.inputs
     }
 
-    fn scripts(&self) -> &[Vec<u8>] {
-        &self.scripts
-    }
-
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         Ok(Box::new(AwkKernel::new(&self.compiled, self.manner, self.firsts.clone())))
-    }
-
-    fn sharing(&self) -> Option<String> {
-        self.manner.reads.then(|| self.sharing.clone())
-    }
-
-    fn prints_in_any_order(&self) -> bool {
-        self.analysis.any_order
-    }
-
-    fn complains(&self) -> bool {
-        self.analysis.may_fail
-    }
-
-    fn complains_before_printing(&self) -> bool {
-        self.analysis.may_fail || self.warns
     }
 
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {

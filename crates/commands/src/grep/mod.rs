@@ -33,8 +33,8 @@ use std::io;
 
 use crate::regex::Judges;
 use crate::{
-    Accept, ByteMap, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Scripts,
-    Touches,
+    Accept, ByteMap, Class, Command, Context, Declined, EarlyStop, Facts, Input, InputFacts, OutputFacts,
+    Scripts, Special,
 };
 use kernel::GrepKernel;
 use options::{Options, Show};
@@ -129,25 +129,23 @@ impl Options {
 
 impl Command for Grep {
     fn facts(&self) -> Facts {
-        let touches = Touches { last_line: LastLine::Completed, lines: Lines::Fewer, ..Touches::nothing() };
-        let anything = Touches { creates: ByteSet::all(), ..Touches::anything() };
         let options = &self.options;
-        let facts = match options.show {
-            _ if options.is_filter() => Facts::stateless(Class::LineFilter, touches),
-            Show::Lines if !options.line_numbers && !options.offsets => {
-                Facts::stateless(Class::LineMap, anything)
-            }
-            Show::Matches if !options.line_numbers && !options.offsets => {
-                Facts::stateless(Class::LineMap, anything)
-            }
-            Show::Lines | Show::Matches => Facts::serial(Class::LineNumbered, anything),
-            Show::Count => Facts::serial(Class::Other, anything).blocking(),
-            Show::Names { .. } | Show::Nothing => Facts::serial(Class::Other, anything).blocking(),
-        };
-        match options.show {
-            Show::Nothing => facts.stopping_early(),
-            _ if options.limit.is_some() => facts.stopping_early(),
-            _ => facts,
+        let is_filter = options.is_filter();
+        let stops_early = matches!(options.show, Show::Nothing) || options.limit.is_some();
+        let prints_records = is_filter || matches!(options.show, Show::Lines | Show::Matches);
+        let lines_are_alone =
+            !options.invert && !options.line_numbers && !options.offsets && options.limit.is_none();
+        Facts {
+            class: if is_filter { Class::LineFilter } else { Class::Other },
+            input: InputFacts {
+                stops_early: stops_early.then_some(EarlyStop::Done),
+                depends_on_reads: !options.text,
+                required_substring: lines_are_alone.then(|| options.regex.required()).flatten(),
+                ..InputFacts::default()
+            },
+            output: OutputFacts { blocks_until_eof: !prints_records, ..OutputFacts::default() },
+            scripts: options.scripts.clone(),
+            ..Facts::default()
         }
     }
 
@@ -155,35 +153,23 @@ impl Command for Grep {
         &self.options.inputs
     }
 
-    fn scripts(&self) -> &[Vec<u8>] {
-        &self.options.scripts
-    }
-
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         Ok(Box::new(GrepKernel::new(&self.options)))
     }
 
-    fn depends_on_reads(&self) -> bool {
-        !self.options.text
-    }
-
-    /// Works as with `-a`: the input is text.
-    fn kernel_for_text(&self) -> Option<Accept<Box<dyn Kernel>>> {
-        let options = Options { text: true, ..self.options.clone() };
-        Some(Ok(Box::new(GrepKernel::new(&options))))
-    }
-
-    fn needs_in_line(&self) -> Option<Vec<u8>> {
-        let Options { invert, line_numbers, offsets, limit, .. } = self.options;
-        let lines_are_alone = !invert && !line_numbers && !offsets && limit.is_none();
-        lines_are_alone.then(|| self.options.regex.required()).flatten()
-    }
-
-    fn kernel_for_line_count(&self) -> Option<Accept<Box<dyn Kernel>>> {
-        // Parts of lines, and prefixes of lines, are printed differently.
-        let whole_lines = self.options.is_filter() && self.options.limit.is_none();
-        whole_lines
-            .then(|| Ok(Box::new(GrepKernel::new(&self.options).printing_ends_only()) as Box<dyn Kernel>))
+    fn kernel_for(&self, case: Special<'_>) -> Option<Accept<Box<dyn Kernel>>> {
+        match case {
+            // Works as with `-a`.
+            Special::TextInput => {
+                let options = Options { text: true, ..self.options.clone() };
+                Some(Ok(Box::new(GrepKernel::new(&options))))
+            }
+            // Parts of lines, and prefixes of lines, are printed differently.
+            Special::LineCount if self.options.is_filter() && self.options.limit.is_none() => {
+                Some(Ok(Box::new(GrepKernel::new(&self.options).printing_ends_only())))
+            }
+            Special::LineCount | Special::LinesWith(_) => None,
+        }
     }
 
     fn keeps_same_lines_after(&self, map: &ByteMap) -> bool {
@@ -225,7 +211,8 @@ mod tests {
             {
                 let command = grep(args, locale.clone());
                 let full = run(command.kernel().expect("a kernel"), text);
-                let ends = run(command.kernel_for_line_count().expect("a filter").expect("a kernel"), text);
+                let ends =
+                    run(command.kernel_for(Special::LineCount).expect("a filter").expect("a kernel"), text);
                 assert!(ends.0.iter().all(|byte| *byte == b'\n'), "{args:?} {text:?}");
                 assert_eq!(
                     ends.0.len(),
@@ -238,7 +225,7 @@ mod tests {
         for args in
             [&["-o", "a"][..], &["-n", "a"], &["-c", "a"], &["-m", "1", "a"], &["-q", "a"], &["-l", "a", "f"]]
         {
-            assert!(grep(args, Locale::C).kernel_for_line_count().is_none(), "{args:?}");
+            assert!(grep(args, Locale::C).kernel_for(Special::LineCount).is_none(), "{args:?}");
         }
     }
 }

@@ -34,8 +34,8 @@ use crate::regex::{Judges, Shape};
 use crate::tool::argv;
 use crate::tool::argv::{Opt, Order, Takes, long, opt, short};
 use crate::{
-    Accept, ByteMap, ByteMapKernel, ByteSet, Class, Command, Context, Declined, Facts, Input, Lines, Scripts,
-    Touches,
+    Accept, ByteMap, ByteMapKernel, ByteSet, Class, Command, Context, Declined, EarlyStop, Facts, Input,
+    InputFacts, Scripts,
 };
 
 use machine::{Machine, SedMode};
@@ -85,10 +85,6 @@ struct Sed {
     program: Program,
     manner: SedMode,
     inputs: Vec<Input>,
-    /// The files of the script (`-f`).
-    scripts: Vec<Vec<u8>>,
-    /// What connects its lines, if anything.
-    connection: Option<&'static str>,
     /// Its byte map, if it is one.
     map: Option<Box<ByteMap>>,
     resume: Option<Vec<Vec<u8>>>,
@@ -262,10 +258,11 @@ pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Acce
         program.stay()?;
     }
     let resume = (leaves && program.may_stop && map.is_none()).then_some(options.resume);
-    let facts = facts(&script, &program, manner, map.as_deref(), inputs.len()).with_record_end(line_end);
-    let scripts = options.file.iter().map(|name| name.to_vec()).collect();
-    let connection = flow::connection(&script);
-    Ok(Box::new(Sed { program, manner, inputs, scripts, connection, map, resume, facts }))
+    let facts = Facts {
+        scripts: options.file.iter().map(|name| name.to_vec()).collect(),
+        ..facts(&script, &program, manner, map.as_deref(), inputs.len())
+    };
+    Ok(Box::new(Sed { program, manner, inputs, map, resume, facts }))
 }
 
 /// Returns how many files these arguments name, at their end, if the script only prints.
@@ -294,10 +291,6 @@ impl Command for Sed {
         &self.inputs
     }
 
-    fn scripts(&self) -> &[Vec<u8>] {
-        &self.scripts
-    }
-
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         if let Some(map) = &self.map {
             return Ok(Box::new(ByteMapKernel::new(map)));
@@ -306,14 +299,6 @@ impl Command for Sed {
             return Ok(Box::new(passes));
         }
         Ok(Box::new(Machine::new(self.program.clone(), self.manner)))
-    }
-
-    fn sharing(&self) -> Option<String> {
-        Some(match self.connection {
-            None if self.inputs.len() == 1 => "each line by itself: threads share them".to_owned(),
-            None => "several files: one after another".to_owned(),
-            Some(connection) => format!("lines in their order: {connection}"),
-        })
     }
 
     fn keeps_same_lines_after(&self, map: &ByteMap) -> bool {
@@ -395,51 +380,26 @@ fn filter(program: &Program, manner: SedMode) -> Option<&At> {
 }
 
 fn facts(script: &Script, program: &Program, manner: SedMode, map: Option<&ByteMap>, inputs: usize) -> Facts {
-    if let Some(map) = map {
-        let touches = Touches { creates: map.creates(), removes: map.removes(), ..Touches::nothing() };
-        return Facts::stateless(Class::ByteMap(Box::new(map.clone())), touches);
-    }
-    let touches = touches(script, program, manner, inputs);
     let quits = script.commands.iter().any(|command| matches!(command.action, Action::Quit { .. }));
-    if program.counts || inputs > 1 {
-        let facts = Facts::serial(Class::LineNumbered, touches);
-        return if quits { facts.stopping_early() } else { facts };
+    let in_order = program.counts || inputs > 1;
+    let class = match map {
+        Some(map) => Class::ByteMap(Box::new(map.clone())),
+        None if !in_order && filter(program, manner).is_some() => Class::LineFilter,
+        None => Class::Other,
+    };
+    let sharing = match flow::connection(script) {
+        None if inputs == 1 => "each line by itself: threads share them".to_owned(),
+        None => "several files: one after another".to_owned(),
+        Some(connection) => format!("lines in their order: {connection}"),
+    };
+    let stops_early = (quits && in_order).then_some(EarlyStop::Done);
+    Facts {
+        class,
+        record_end: manner.line_end,
+        input: InputFacts { stops_early, ..InputFacts::default() },
+        sharing: Some(sharing),
+        ..Facts::default()
     }
-    let class = if filter(program, manner).is_some() { Class::LineFilter } else { Class::LineMap };
-    Facts::stateless(class, touches)
-}
-
-/// Returns the possible changes of bytes and lines.
-fn touches(script: &Script, program: &Program, manner: SedMode, inputs: usize) -> Touches {
-    if inputs > 1 || !program.plain_lines {
-        return Touches::anything();
-    }
-    let mut touches = Touches::nothing();
-    if manner.quiet {
-        touches.lines = Lines::Fewer;
-    }
-    for command in &script.commands {
-        match &command.action {
-            Action::Substitute(substitute) if !substitute.prints() => {
-                let moves = substitute.replacement.iter().any(|part| part.group.is_some());
-                let made = if moves { all_but_newline() } else { substitute.texts().collect() };
-                touches.creates = touches.creates.union(&made);
-                touches.removes = all_but_newline();
-            }
-            Action::Translate(_) => {
-                (touches.creates, touches.removes) = (all_but_newline(), all_but_newline());
-            }
-            Action::Block(_) => {}
-            Action::Delete | Action::Quit { .. } => touches.lines = Lines::Fewer,
-            Action::Print if manner.quiet && script.commands.len() == 1 => {}
-            _ => return Touches::anything(),
-        }
-    }
-    touches
-}
-
-fn all_but_newline() -> ByteSet {
-    ByteSet::where_(|byte| byte != b'\n')
 }
 
 #[cfg(test)]
@@ -482,8 +442,8 @@ mod tests {
         ] {
             assert_ne!(class(&[script]), "ByteMap", "{script}");
         }
-        assert_eq!(class(&["-n", "s/a/A/g"]), "LineMap");
-        assert_eq!(class(&["s/a/A/g", "one", "two"]), "LineNumbered");
+        assert_eq!(class(&["-n", "s/a/A/g"]), "Other");
+        assert_eq!(class(&["s/a/A/g", "one", "two"]), "Other");
         // Newlines are characters if lines end in NUL; the terminator stays.
         let command = sed(Locale::C, &["-z", "s/[^a]/,/g"]).unwrap();
         let Class::ByteMap(map) = command.facts().class else { panic!("no map") };
@@ -492,25 +452,27 @@ mod tests {
     }
 
     #[test]
-    fn classes_say_what_a_script_depends_on() {
-        for (args, expected) in [
-            (&["-n", "/re/p"][..], "LineFilter"),
-            (&["/re/!d"], "LineFilter"),
-            (&["/re/d;s/a/b/"], "LineMap"),
-            (&["s/a*/b/2"], "LineMap"),
-            (&["1d"], "LineNumbered"),
-            (&["$d"], "LineNumbered"),
-            (&["/a/,/b/d"], "LineNumbered"),
-            (&["="], "LineNumbered"),
-            (&["N;P;D"], "LineNumbered"),
-            (&["1!G;h;$!d"], "LineNumbered"),
-            (&[":a;s/a/b/;ta"], "LineMap"),
-            (&["h;s/a/b/;G"], "LineMap"),
+    fn classes_and_sharing_say_what_a_script_depends_on() {
+        let (alone, in_order) = ("each line by itself: threads share them", "lines in their order: ");
+        for (args, expected, sharing) in [
+            (&["-n", "/re/p"][..], "LineFilter", alone),
+            (&["/re/!d"], "LineFilter", alone),
+            (&["/re/d;s/a/b/"], "Other", alone),
+            (&["s/a*/b/2"], "Other", alone),
+            (&["1d"], "Other", in_order),
+            (&["$d"], "Other", in_order),
+            (&["/a/,/b/d"], "Other", in_order),
+            (&["="], "Other", in_order),
+            (&["N;P;D"], "Other", in_order),
+            (&["1!G;h;$!d"], "Other", in_order),
+            (&[":a;s/a/b/;ta"], "Other", alone),
+            (&["h;s/a/b/;G"], "Other", alone),
         ] {
             assert_eq!(class(args), expected, "{args:?}");
+            let facts = sed(Locale::C_UTF8, args).unwrap().facts();
+            assert!(facts.sharing.is_some_and(|said| said.starts_with(sharing)), "{args:?}");
         }
-        let facts = sed(Locale::C, &["3q"]).unwrap().facts();
-        assert!(facts.stops_early);
+        assert!(sed(Locale::C, &["3q"]).unwrap().facts().stops_early());
     }
 
     #[test]
@@ -553,7 +515,7 @@ mod tests {
         ] {
             assert_eq!(class(args), reason, "{args:?}");
         }
-        assert_eq!(class(&["/a/s//b/"]), "LineMap");
+        assert_eq!(class(&["/a/s//b/"]), "Other");
     }
 
     #[test]

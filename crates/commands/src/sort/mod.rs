@@ -57,7 +57,9 @@ pub(crate) use print::{GroupStyle, push_count};
 pub(crate) use text::{LineLength, each_line, window};
 pub use topk::TopK;
 
-use crate::{Accept, Class, Command, Context, Facts, Input, LastLine, Lines, TemporaryFiles, Touches};
+use crate::{
+    Accept, Command, Context, Diagnostics, EarlyStop, Facts, Input, InputFacts, OutputFacts, TemporaryFiles,
+};
 
 /// 9.2 orders versions (-V) otherwise and knows more suffixes (-h); keys may name both.
 fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
@@ -155,37 +157,42 @@ pub struct Sort {
 
 impl Command for Sort {
     fn facts(&self) -> Facts {
-        let touches = Touches { lines: Lines::Any, last_line: LastLine::Completed, ..Touches::nothing() };
-        let facts = match self.options.mode {
-            Mode::Sort => Facts::serial(Class::Other, touches).blocking(),
-            Mode::Merge if self.options.inputs.len() > 1 => Facts::serial(Class::Other, touches).blocking(),
-            Mode::Merge => Facts::serial(Class::Other, touches),
-            Mode::Check | Mode::Report => Facts::serial(Class::Other, touches).giving_up_early(),
+        let options = &self.options;
+        let checks = options.mode.only_checks();
+        let blocks_until_eof = match options.mode {
+            Mode::Sort => true,
+            Mode::Merge => options.inputs.len() > 1,
+            Mode::Check | Mode::Report => false,
         };
-        facts.with_record_end(self.options.terminator)
+        let reads_lines = options.terminator == b'\n' && options.inputs == [Input::Stdin];
+        Facts {
+            record_end: options.terminator,
+            input: InputFacts {
+                stops_early: checks.then_some(EarlyStop::Problem),
+                // Whole lines break ties between equal keys, unless the first of equals is kept, or their order.
+                ignores_order: options.mode == Mode::Sort
+                    && !options.stable
+                    && !options.unique
+                    && reads_lines,
+                ..InputFacts::default()
+            },
+            output: OutputFacts { blocks_until_eof, ..OutputFacts::default() },
+            diagnostics: Diagnostics { show_name: options.mode == Mode::Report, ..Diagnostics::default() },
+            temporary_files: match &options.directory {
+                _ if checks => TemporaryFiles::None,
+                Some(directory) => TemporaryFiles::In(directory.clone()),
+                None => TemporaryFiles::Usual,
+            },
+            ..Facts::default()
+        }
     }
 
     fn inputs(&self) -> &[Input] {
         &self.options.inputs
     }
 
-    fn temporary_files(&self) -> TemporaryFiles<'_> {
-        match (self.options.mode, &self.options.directory) {
-            (Mode::Check | Mode::Report, _) => TemporaryFiles::None,
-            (_, Some(directory)) => TemporaryFiles::In(directory),
-            (_, None) => TemporaryFiles::Usual,
-        }
-    }
-
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
         Some(self.options.resume_args.clone())
-    }
-
-    /// Whole lines break ties between equal keys, unless the first of equals is kept, or their order.
-    fn forgets_order(&self) -> bool {
-        let options = &self.options;
-        let reads_lines = options.terminator == b'\n' && options.inputs == [Input::Stdin];
-        options.mode == Mode::Sort && !options.stable && !options.unique && reads_lines
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
@@ -196,9 +203,5 @@ impl Command for Sort {
             Mode::Merge => Box::new(kernel::PassKernel::new(options)),
             Mode::Check | Mode::Report => Box::new(kernel::CheckKernel::new(options)),
         })
-    }
-
-    fn complains(&self) -> bool {
-        self.options.mode == Mode::Report
     }
 }

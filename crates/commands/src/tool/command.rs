@@ -92,63 +92,49 @@ pub struct Copies {
 }
 
 /// Where a command spills its input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TemporaryFiles<'a> {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum TemporaryFiles {
     /// Nowhere: it never spills.
+    #[default]
     None,
     /// To `$TMPDIR`, or `/tmp`.
     Usual,
     /// To this directory.
-    In(&'a [u8]),
+    In(Vec<u8>),
+}
+
+/// A case in which a kernel may do less than [`Command::kernel`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Special<'a> {
+    /// The input is text (UTF-8 without NULs), in blocks cut anywhere.
+    TextInput,
+    /// The reader ignores lines without this string: the kernel may drop them.
+    LinesWith(&'a [u8]),
+    /// The reader is `wc -l`: the kernel prints the same newlines and may omit the rest. It falls back where
+    /// the usual one does, and ends with the same status.
+    LineCount,
 }
 
 /// A command whose arguments were accepted.
 pub trait Command: Send + Sync + fmt::Debug {
-    /// Returns what the planner may use.
+    /// Returns what the planner may use. It is asked once: see [`Accepted`].
     fn facts(&self) -> Facts;
 
     /// Returns its inputs, in order. Empty for a source (`seq`).
     fn inputs(&self) -> &[Input];
 
-    /// Returns the files that continue its arguments. They were read when the command was accepted.
-    fn scripts(&self) -> &[Vec<u8>] {
-        &[]
-    }
-
     /// Returns a kernel with fresh state.
     fn kernel(&self) -> Accept<Box<dyn Kernel>>;
+
+    /// Returns a kernel for a special case. `None` if it has none of its own.
+    fn kernel_for(&self, _case: Special<'_>) -> Option<Accept<Box<dyn Kernel>>> {
+        None
+    }
 
     /// Returns the kernel of a command that reads several inputs in parallel (`paste`, `comm`, `join`),
     /// instead of [`kernel`](Command::kernel).
     fn join_kernel(&self) -> Accept<Box<dyn JoinKernel>> {
         Declined::because("reads its inputs one after another")
-    }
-
-    /// Returns the files that get a copy of the output (`tee`). Such a command has no kernel: a driver that
-    /// can write the files passes the bytes on itself.
-    fn copies(&self) -> Option<&Copies> {
-        None
-    }
-
-    /// Returns where the real command spills, if it does not hold all input in memory.
-    fn temporary_files(&self) -> TemporaryFiles<'_> {
-        TemporaryFiles::None
-    }
-
-    /// Whether its kernel may print diagnostics, which begin with the command's name.
-    fn complains(&self) -> bool {
-        false
-    }
-
-    /// For a user's program (awk): whether threads can share its records, or why they are processed in order.
-    fn sharing(&self) -> Option<String> {
-        None
-    }
-
-    /// Whether diagnostics are written at once while the output is still buffered. If both go to the same
-    /// file, their order shows, and the real command must run.
-    fn complains_before_printing(&self) -> bool {
-        false
     }
 
     /// For a line filter: whether it keeps the same lines if this byte map is applied first, for any data.
@@ -158,89 +144,25 @@ pub trait Command: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Returns the program that it starts for its input and whose work its kernel does as well (`xargs
-    /// grep`).
-    fn runs(&self) -> Option<&str> {
-        None
-    }
-
-    /// Whether it starts that program for each file, or for a few: output then comes in pieces, delayed by
-    /// process starts.
-    fn starts_often(&self) -> bool {
-        false
-    }
-
-    /// For a source: returns the size of its output in bytes, if known.
-    fn prints_bytes(&self) -> Option<u64> {
-        None
-    }
-
-    /// Returns how much of the end of its input determines its output (`tail -n 5`): nothing before it need
-    /// be read from a file.
-    fn needs_only_end(&self) -> Option<Ending> {
-        None
-    }
-
-    /// Returns why its kernel gains nothing without another kernel to fuse with, if so: the real command then
-    /// runs.
-    fn gains_nothing_alone(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Whether its lines come in an order that only the real command knows (`for (k in a)` in awk). Its
-    /// kernel prints them in another order, and may run only before a command that ignores order.
-    fn prints_in_any_order(&self) -> bool {
-        false
-    }
-
-    /// Whether its output depends only on the set of input lines, not their order (`sort`).
-    fn forgets_order(&self) -> bool {
-        false
-    }
-
-    /// Returns its kernel for text input (UTF-8 without NULs), which takes blocks cut anywhere. `None` if it
-    /// has none of its own.
-    fn kernel_for_text(&self) -> Option<Accept<Box<dyn Kernel>>> {
-        None
-    }
-
-    /// Returns a string without which a line changes neither the output nor the status: `grep key` ignores
-    /// lines without `key`.
-    fn needs_in_line(&self) -> Option<Vec<u8>> {
-        None
-    }
-
-    /// Returns a kernel that may drop lines without `needed`, if it prints only text and has such a kernel.
-    fn kernel_for_lines_with(&self, _needed: &[u8]) -> Option<Accept<Box<dyn Kernel>>> {
-        None
-    }
-
-    /// Whether all its output is UTF-8 without NULs.
-    fn prints_text(&self) -> bool {
-        false
-    }
-
-    /// Whether its output has no NUL.
-    fn prints_no_nul(&self) -> bool {
-        false
-    }
-
-    /// Whether the output depends on where its reads of a pipe end (grep checks each for NULs), if NULs come.
-    /// Its kernel then reads a pipe itself, never pieces from another kernel.
-    fn depends_on_reads(&self) -> bool {
-        false
-    }
-
-    /// Returns a kernel like [`kernel`](Command::kernel) for `wc -l`: it prints the same newlines and may
-    /// omit the rest. It falls back where that one does, and ends with the same status. `None` if that gains
-    /// nothing.
-    fn kernel_for_line_count(&self) -> Option<Accept<Box<dyn Kernel>>> {
-        None
-    }
-
     /// Returns the arguments (without the command's name) with which the real command, reading standard
     /// input, continues from a record boundary. `None` if it cannot: such a kernel never falls back midway.
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
         None
+    }
+}
+
+/// An accepted command with its facts.
+#[derive(Debug)]
+pub struct Accepted {
+    /// The command.
+    pub command: Box<dyn Command>,
+    /// Its facts.
+    pub facts: Facts,
+}
+
+impl Accepted {
+    /// Asks the command for its facts.
+    pub fn new(command: Box<dyn Command>) -> Self {
+        Accepted { facts: command.facts(), command }
     }
 }

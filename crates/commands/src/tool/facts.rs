@@ -1,155 +1,183 @@
 //! Facts about a command for the planner.
 
-use crate::{ByteMap, ByteSet};
+use super::command::{Copies, Ending, TemporaryFiles};
+use crate::ByteMap;
 
 /// Facts that hold for a command with these arguments, for any data.
+///
+/// The default is a command of which nothing is known but that it reads all its input, prints as it
+/// reads, and prints no diagnostics. A command states what deviates from that.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// The kind of work.
     pub class: Class,
-    /// Whether it prints nothing before the end of its input (P8).
-    pub blocks_until_eof: bool,
-    /// How it can change bytes and lines.
-    pub touches: Touches,
-    /// The record terminator: `\n`, or NUL for `-z`. Input of a byte map may be cut anywhere.
-    pub record_end: u8,
-    /// Whether it may stop before its input ends (`Flow::Done`): `head`, `grep -q`, `sed q`. The position
-    /// where it stops shows to the next reader of the input, and to its writer.
-    pub stops_early: bool,
-    /// Whether it then stops because it is done, not because of a problem with its input.
-    pub has_enough: bool,
-}
-
-/// The kind of a command's work.
-#[derive(Clone, Debug)]
-pub enum Class {
-    /// Reads files or generates data, and passes it on unchanged (`cat FILE`, `seq`).
-    Source,
-    /// Maps each byte to a fixed byte or nothing, independent of position (`tr a b`, `tr -d`).
-    ByteMap(Box<ByteMap>),
-    /// Keeps or drops whole lines, each independently (`grep`).
-    LineFilter,
-    /// Maps each line to zero or more lines, each independently (`cut`, `sed s`).
-    LineMap,
-    /// Works line by line, but needs the line number (`nl`, `tail -n +2`). Cheap, serial.
-    LineNumbered,
-    /// Keeps the beginning and then stops (`head`).
-    Prefix,
-    /// Reads several inputs in parallel (`paste`, `comm`, `join`).
-    Join,
-    /// Passes bytes with a state that crosses lines (`tr -s`); serial.
-    Opaque,
-    /// Anything else (`tail`, `sort`, `uniq`, `wc`, `tee`): no rule distinguishes them further.
-    Other,
-}
-
-/// How the number of lines changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lines {
-    /// Each line becomes exactly one line, in order.
-    Kept,
-    /// Whole lines are kept, in order, or dropped.
-    Fewer,
-    /// Line boundaries and order may change in any way.
-    Any,
-}
-
-/// The effect on a last line without terminator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LastLine {
-    /// It still lacks its terminator.
-    Kept,
-    /// It gets a terminator.
-    Completed,
-    /// Unspecified.
-    Any,
-}
-
-/// What a rule needs to prove that two stages commute.
-#[derive(Clone, Debug)]
-pub struct Touches {
-    /// Bytes that can appear in a line where they were not.
-    pub creates: ByteSet,
-    /// Bytes that can disappear from a line while the rest of it stays.
-    pub removes: ByteSet,
-    /// How the number of lines changes.
+    /// The effect on the number of lines.
     pub lines: Lines,
-    /// The effect on a last line without terminator.
-    pub last_line: LastLine,
+    /// The record terminator: `\n`, or NUL for `-z`.
+    pub record_end: u8,
+    /// How it reads its input.
+    pub input: InputFacts,
+    /// What it prints.
+    pub output: OutputFacts,
+    /// How it prints diagnostics.
+    pub diagnostics: Diagnostics,
+    /// The program that it starts for its input and whose work its kernel does as well (`xargs grep`).
+    pub child: Option<ChildProgram>,
+    /// The files that continue its arguments. They were read when the command was accepted.
+    pub scripts: Vec<Vec<u8>>,
+    /// Where the real command spills, if it does not hold all input in memory.
+    pub temporary_files: TemporaryFiles,
+    /// For a user's program (awk): whether threads can share its records, or why they are processed in
+    /// order.
+    pub sharing: Option<String>,
+    /// Why its kernel gains nothing without another kernel to fuse with, if so: the real command then
+    /// runs.
+    pub no_gain_alone: Option<&'static str>,
 }
 
-impl Touches {
-    /// Returns the effects of a command that changes no byte.
-    pub fn nothing() -> Self {
-        Touches {
-            creates: ByteSet::none(),
-            removes: ByteSet::none(),
-            lines: Lines::Kept,
-            last_line: LastLine::Kept,
-        }
-    }
-
-    /// Returns the effects of a command of which nothing is known.
-    pub fn anything() -> Self {
-        Touches {
-            creates: ByteSet::all(),
-            removes: ByteSet::all(),
-            lines: Lines::Any,
-            last_line: LastLine::Any,
+impl Default for Facts {
+    fn default() -> Self {
+        Facts {
+            class: Class::default(),
+            lines: Lines::default(),
+            record_end: b'\n',
+            input: InputFacts::default(),
+            output: OutputFacts::default(),
+            diagnostics: Diagnostics::default(),
+            child: None,
+            scripts: Vec::new(),
+            temporary_files: TemporaryFiles::default(),
+            sharing: None,
+            no_gain_alone: None,
         }
     }
 }
 
 impl Facts {
-    /// Makes the facts of a class that treats lines independently: parts can run anywhere and be
-    /// concatenated.
-    pub fn stateless(class: Class, touches: Touches) -> Self {
-        Facts {
-            class,
-            blocks_until_eof: false,
-            touches,
-            record_end: b'\n',
-            stops_early: false,
-            has_enough: false,
+    /// Returns the facts of a byte map.
+    pub fn of_map(map: &ByteMap) -> Self {
+        Facts { class: Class::ByteMap(Box::new(map.clone())), ..Facts::default() }
+    }
+
+    /// Whether it may stop before its input ends, for any reason.
+    pub fn stops_early(&self) -> bool {
+        self.input.stops_early.is_some()
+    }
+
+    /// Whether it only copies its input.
+    pub fn only_copies(&self) -> bool {
+        match &self.class {
+            Class::Copy => true,
+            Class::ByteMap(map) => **map == ByteMap::identity(),
+            _ => false,
         }
     }
+}
 
-    /// Makes the facts of a class that must process everything in order.
-    pub fn serial(class: Class, touches: Touches) -> Self {
-        let stops_early = matches!(class, Class::Prefix);
-        Facts {
-            class,
-            blocks_until_eof: false,
-            touches,
-            record_end: b'\n',
-            stops_early,
-            has_enough: stops_early,
-        }
-    }
+/// The kind of a command's work.
+#[derive(Clone, Debug, Default)]
+pub enum Class {
+    /// Prints its inputs unchanged, one after another (`cat FILE`).
+    Copy,
+    /// Maps each byte to a fixed byte or nothing, independent of position (`tr a b`, `tr -d`). Its input
+    /// may be cut anywhere.
+    ByteMap(Box<ByteMap>),
+    /// Keeps or drops whole lines, each independently (`grep`).
+    LineFilter,
+    /// Reads several inputs in parallel (`paste`, `comm`, `join`).
+    Join,
+    /// Anything else: no rule distinguishes further.
+    #[default]
+    Other,
+}
 
-    /// Sets the record terminator.
-    pub fn with_record_end(mut self, record_end: u8) -> Self {
-        self.record_end = record_end;
-        self
-    }
+/// The effect of a command on the number of lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lines {
+    /// Unknown, or its status is not 0 for all data.
+    #[default]
+    Unknown,
+    /// Each line becomes exactly one line. A last line without terminator still lacks it.
+    Kept,
+    /// Each line becomes exactly one line. A last line without terminator gets one.
+    Completed,
+    /// The number may change.
+    Changed,
+}
 
-    /// Marks it as possibly done before the end of input.
-    pub fn stopping_early(mut self) -> Self {
-        self.stops_early = true;
-        self.has_enough = true;
-        self
-    }
+/// How a command reads its input.
+#[derive(Clone, Debug, Default)]
+pub struct InputFacts {
+    /// Why it may stop before its input ends (`Flow::Done`), if it may. The position where it stops shows
+    /// to the next reader of the input, and to its writer.
+    pub stops_early: Option<EarlyStop>,
+    /// How much of the end of its input determines its output (`tail -n 5`): nothing before it need be
+    /// read from a file.
+    pub needed_end: Option<Ending>,
+    /// Whether the output depends on where its reads of a pipe end (grep checks each for NULs), if NULs
+    /// come. Its kernel then reads a pipe itself, never pieces from another kernel.
+    pub depends_on_reads: bool,
+    /// Whether its output depends only on the set of input lines, not their order (`sort`).
+    pub ignores_order: bool,
+    /// A string without which a line changes neither the output nor the status: `grep key` ignores lines
+    /// without `key`.
+    pub required_substring: Option<Vec<u8>>,
+}
 
-    /// Marks it as possibly stopping because of a problem with its input (`sort -c`), or because the other
-    /// input has ended (`join`).
-    pub fn giving_up_early(mut self) -> Self {
-        self.stops_early = true;
-        self
-    }
+/// Why a command stops before its input ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EarlyStop {
+    /// It is done: `head`, `grep -q`, `sed q`.
+    Done,
+    /// A problem with its input (`sort -c`), or the end of its other input (`join`).
+    Problem,
+}
 
-    /// Marks it as printing nothing before the end of input.
-    pub fn blocking(mut self) -> Self {
-        self.blocks_until_eof = true;
-        self
-    }
+/// What a command prints.
+#[derive(Clone, Debug, Default)]
+pub struct OutputFacts {
+    /// Whether it prints nothing before the end of its input (P8).
+    pub blocks_until_eof: bool,
+    /// The size of its output in bytes, if it is a source and the size is known.
+    pub bytes: Option<u64>,
+    /// Which bytes can occur.
+    pub content: Content,
+    /// Whether its lines come in an order that only the real command knows (`for (k in a)` in awk). Its
+    /// kernel prints them in another order, and may run only before a command that ignores order.
+    pub order_is_unspecified: bool,
+    /// The files that get a copy of the output (`tee`). Such a command has no kernel: a driver that can
+    /// write the files passes the bytes on itself.
+    pub copies: Option<Copies>,
+}
+
+/// Which bytes can occur in a command's output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Content {
+    /// Any bytes.
+    #[default]
+    Bytes,
+    /// Any bytes but NUL.
+    NoNul,
+    /// UTF-8 without NULs.
+    Text,
+}
+
+/// How a command's kernel prints diagnostics.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Diagnostics {
+    /// Whether they begin with the name by which the command was called.
+    pub show_name: bool,
+    /// Whether they are written at once while the output is still buffered. If both go to the same file,
+    /// their order shows, and the real command must run.
+    pub overtake_output: bool,
+}
+
+/// A program that a command starts for its input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChildProgram {
+    /// Its name.
+    pub name: String,
+    /// Whether it is started for each file, or for a few: output then comes in pieces, delayed by process
+    /// starts.
+    pub starts_often: bool,
 }

@@ -2,7 +2,7 @@
 
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
-use crate::{Accept, Class, Command, Declined, Facts, Input, Touches};
+use crate::{Accept, Command, Declined, Facts, Input, OutputFacts};
 
 /// The most output bytes that are computed in advance.
 const BYTES_MAX: usize = 1 << 20;
@@ -26,15 +26,12 @@ impl Printed {
 
 impl Command for Printed {
     fn facts(&self) -> Facts {
-        Facts::serial(Class::Source, Touches::anything())
+        let bytes = Some(self.0.len() as u64);
+        Facts { output: OutputFacts { bytes, ..OutputFacts::default() }, ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {
         &[]
-    }
-
-    fn prints_bytes(&self) -> Option<u64> {
-        Some(self.0.len() as u64)
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {

@@ -20,7 +20,7 @@ use crate::bytes::scan;
 use crate::bytes::short_copy::Gather;
 use crate::bytes::translate::{ByteMapKernel, Members};
 use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
-use crate::{Accept, ByteMap, ByteSet, Class, Command, Context, Facts, Input, LastLine, Lines, Touches};
+use crate::{Accept, ByteMap, ByteSet, Class, Command, Context, Facts, Input, Lines};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -125,28 +125,13 @@ impl Command for Cat {
     fn facts(&self) -> Facts {
         let plain = self.style == Style::default();
         if plain && self.inputs == [Input::Stdin] {
-            return Facts::stateless(Class::ByteMap(Box::new(ByteMap::identity())), Touches::nothing());
+            return Facts::of_map(&ByteMap::identity());
         }
         if plain {
-            return Facts::stateless(Class::Source, Touches::nothing());
+            return Facts { class: Class::Copy, ..Facts::default() };
         }
-        let visible = self.style.tabs || self.style.nonprinting || self.style.ends;
-        let touches = Touches {
-            creates: if self.style.numbering == Numbering::None && !visible {
-                ByteSet::none()
-            } else {
-                ByteSet::where_(|byte| byte != b'\n')
-            },
-            removes: ByteSet::where_(|byte| visible && byte != b'\n'),
-            lines: if self.style.squeeze_blank { Lines::Fewer } else { Lines::Kept },
-            last_line: LastLine::Kept,
-        };
-        let stateful = self.style.numbering != Numbering::None || self.style.squeeze_blank;
-        if stateful || self.inputs.len() > 1 {
-            Facts::serial(Class::LineNumbered, touches)
-        } else {
-            Facts::stateless(Class::LineMap, touches)
-        }
+        let lines = if self.style.squeeze_blank { Lines::Changed } else { Lines::Kept };
+        Facts { lines, ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {

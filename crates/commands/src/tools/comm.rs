@@ -14,7 +14,7 @@ use pelton_stream::{Complaint, Framing, JoinKernel, Kernel};
 use crate::bytes::line_cursor::Side;
 use crate::locale::collation::{Collation, compare};
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
-use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Touches};
+use crate::{Accept, Class, Command, Context, Declined, EarlyStop, Facts, Input, InputFacts};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -137,8 +137,13 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
 
 impl Command for Comm {
     fn facts(&self) -> Facts {
-        let facts = Facts::serial(Class::Join, Touches::anything()).with_record_end(self.line_end);
-        if self.check == Check::Always { facts.stopping_early() } else { facts }
+        let stops_early = (self.check == Check::Always).then_some(EarlyStop::Done);
+        Facts {
+            class: Class::Join,
+            record_end: self.line_end,
+            input: InputFacts { stops_early, ..InputFacts::default() },
+            ..Facts::default()
+        }
     }
 
     fn inputs(&self) -> &[Input] {

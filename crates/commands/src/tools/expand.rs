@@ -11,7 +11,7 @@ use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::tab_stops::Stops;
 use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
-use crate::{Accept, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
+use crate::{Accept, Command, Context, Declined, Facts, Input, Lines};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -73,13 +73,7 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
 
 impl Command for Expand {
     fn facts(&self) -> Facts {
-        let touches = Touches {
-            creates: ByteSet::where_(|byte| byte == b' '),
-            removes: ByteSet::where_(|byte| byte == b'\t'),
-            lines: Lines::Kept,
-            last_line: LastLine::Kept,
-        };
-        Facts::stateless(Class::LineMap, touches)
+        Facts { lines: Lines::Kept, ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {

@@ -13,7 +13,7 @@ use pelton_stream::{Flow, Framing, Kernel, Outcome};
 use crate::bytes::scan;
 use crate::bytes::short_copy::Gather;
 use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
-use crate::{Accept, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
+use crate::{Accept, Command, Context, Declined, Facts, Input};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -99,16 +99,7 @@ fn width(text: &[u8]) -> Accept<usize> {
 
 impl Command for Fold {
     fn facts(&self) -> Facts {
-        let touches = Touches {
-            creates: ByteSet::where_(|byte| byte == b'\n'),
-            removes: ByteSet::none(),
-            lines: Lines::Any,
-            last_line: LastLine::Kept,
-        };
-        if self.inputs.len() > 1 {
-            return Facts::serial(Class::LineMap, touches);
-        }
-        Facts::stateless(Class::LineMap, touches)
+        Facts::default()
     }
 
     fn inputs(&self) -> &[Input] {

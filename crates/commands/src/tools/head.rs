@@ -18,7 +18,7 @@ use crate::bytes::scan;
 use crate::bytes::tail_buffer::{Held, Unit};
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse};
 use crate::tool::count;
-use crate::{Accept, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
+use crate::{Accept, Command, Context, Declined, EarlyStop, Facts, Input, InputFacts};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -165,16 +165,13 @@ impl Head {
 
 impl Command for Head {
     fn facts(&self) -> Facts {
-        let headers = self.headers.are_shown(self.inputs.len());
-        let mut touches = if headers { Touches::anything() } else { Touches::nothing() };
-        if !headers {
-            touches.lines = if self.bytes { Lines::Any } else { Lines::Fewer };
-            touches.last_line = if self.bytes { LastLine::Any } else { LastLine::Kept };
+        Facts {
+            record_end: self.line_end,
+            // With a negative count it reads to the end, but then seeks a file to the end of its output, for
+            // the next reader.
+            input: InputFacts { stops_early: Some(EarlyStop::Done), ..InputFacts::default() },
+            ..Facts::default()
         }
-        let class = if self.but_last { Class::LineNumbered } else { Class::Prefix };
-        // With a negative count it reads to the end, but then seeks a file to the end of its output, for the
-        // next reader.
-        Facts::serial(class, touches).with_record_end(self.line_end).stopping_early()
     }
 
     fn inputs(&self) -> &[Input] {

@@ -15,7 +15,7 @@ use pelton_stream::{Complaint, Framing, JoinKernel, Kernel};
 use crate::bytes::line_cursor::{Line, Side, Walk};
 use crate::locale::collation::{Collation, compare};
 use crate::tool::argv::{Item, Opt, Order, Takes, long, opt, parse, short};
-use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Touches};
+use crate::{Accept, Class, Command, Context, Declined, EarlyStop, Facts, Input, InputFacts};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -220,9 +220,14 @@ fn format(list: &[u8]) -> Accept<Vec<Column>> {
 
 impl Command for Join {
     fn facts(&self) -> Facts {
-        let facts = Facts::serial(Class::Join, Touches::anything()).with_record_end(self.line_end);
         let reads_all = self.unpaired == [true, true] && self.check != Check::Always;
-        if reads_all { facts } else { facts.giving_up_early() }
+        let stops_early = (!reads_all).then_some(EarlyStop::Problem);
+        Facts {
+            class: Class::Join,
+            record_end: self.line_end,
+            input: InputFacts { stops_early, ..InputFacts::default() },
+            ..Facts::default()
+        }
     }
 
     fn inputs(&self) -> &[Input] {

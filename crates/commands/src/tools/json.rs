@@ -1,7 +1,7 @@
 //! `pelton json`, where it prints a line for each value of one input.
 //!
 //! Its output is UTF-8 without NULs, since other strings are rejected. A reader may treat it as text
-//! ([`Command::kernel_for_text`]). All formats except `--lines` and `--gron` run as a process.
+//! ([`Special::TextInput`]). All formats except `--lines` and `--gron` run as a process.
 
 use crate::Family;
 use crate::tool::cost;
@@ -14,7 +14,10 @@ use pelton_stream::{Flow, Framing, Kernel, Outcome};
 use std::io;
 
 use crate::tool::argv::{Opt, Order, Takes, long, parse};
-use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Touches};
+use crate::{
+    Accept, Command, Content, Context, Declined, Diagnostics, EarlyStop, Facts, Input, InputFacts,
+    OutputFacts, Special,
+};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -97,8 +100,15 @@ fn is_path(word: &[u8]) -> bool {
 
 impl Command for Json {
     fn facts(&self) -> Facts {
-        // Its input may be invalid.
-        Facts::serial(Class::Opaque, Touches::anything()).giving_up_early()
+        Facts {
+            // Its input may be invalid.
+            input: InputFacts { stops_early: Some(EarlyStop::Problem), ..InputFacts::default() },
+            output: OutputFacts { content: Content::Text, ..OutputFacts::default() },
+            // Output before an error is written when it complains, which others may do later.
+            diagnostics: Diagnostics { overtake_output: true, ..Diagnostics::default() },
+            no_gain_alone: Some("alone, the real one does the same"),
+            ..Facts::default()
+        }
     }
 
     fn inputs(&self) -> &[Input] {
@@ -112,22 +122,10 @@ impl Command for Json {
         })
     }
 
-    fn prints_text(&self) -> bool {
-        true
-    }
-
-    fn kernel_for_lines_with(&self, needed: &[u8]) -> Option<Accept<Box<dyn Kernel>>> {
+    fn kernel_for(&self, case: Special<'_>) -> Option<Accept<Box<dyn Kernel>>> {
+        let Special::LinesWith(needed) = case else { return None };
         let kernel = || JsonKernel::new(Matching::new(needed, Out::kept()), self.rules);
         (!self.gron).then(|| Ok(Box::new(kernel()) as Box<dyn Kernel>))
-    }
-
-    fn gains_nothing_alone(&self) -> Option<&'static str> {
-        Some("alone, the real one does the same")
-    }
-
-    /// Output before an error is written when it complains, which others may do later.
-    fn complains_before_printing(&self) -> bool {
-        true
     }
 }
 

@@ -13,7 +13,7 @@ use crate::bytes::decimal::Decimal;
 use crate::bytes::scan;
 use crate::bytes::short_copy::Gather;
 use crate::tool::argv::{Opt, Order, Takes, opt, parse};
-use crate::{Accept, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
+use crate::{Accept, Command, Context, Declined, Facts, Input, Lines};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -180,14 +180,8 @@ fn delimiter(value: &[u8]) -> Accept<Vec<u8>> {
 
 impl Command for Nl {
     fn facts(&self) -> Facts {
-        let touches = Touches {
-            creates: ByteSet::where_(|byte| byte != b'\n')
-                .union(&self.style.separator.iter().copied().collect()),
-            removes: ByteSet::all(),
-            lines: if self.style.separator.contains(&b'\n') { Lines::Any } else { Lines::Kept },
-            last_line: LastLine::Completed,
-        };
-        Facts::serial(Class::LineNumbered, touches)
+        let makes_lines = self.style.separator.contains(&b'\n');
+        Facts { lines: if makes_lines { Lines::Changed } else { Lines::Completed }, ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {

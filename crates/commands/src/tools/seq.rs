@@ -11,7 +11,7 @@ use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::decimal::Decimal;
 use crate::tool::argv::{Opt, Order, Takes, opt, parse};
-use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Touches};
+use crate::{Accept, Command, Context, Declined, Facts, Input, OutputFacts};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -106,17 +106,10 @@ fn whole(text: &[u8]) -> Accept<i64> {
     }
 }
 
-impl Command for Seq {
-    fn facts(&self) -> Facts {
-        Facts::serial(Class::Source, Touches::anything())
-    }
-
-    fn inputs(&self) -> &[Input] {
-        &[]
-    }
-
-    /// Sums up by number of digits; only for sequences that count up from 0 or more.
-    fn prints_bytes(&self) -> Option<u64> {
+impl Seq {
+    /// Returns the size of its output, summed up by number of digits; only for sequences that count up from 0
+    /// or more.
+    fn bytes(&self) -> Option<u64> {
         if self.first < 0 || self.step < 0 {
             return None;
         }
@@ -132,6 +125,16 @@ impl Command for Seq {
             (1..=15).map(|count| digits(count) * u64::from(count).max(self.width as u64)).sum();
         let between = upto(self.last).saturating_sub(1) * self.separator.len() as u64;
         Some(numbers + between + u64::from(upto(self.last) > 0))
+    }
+}
+
+impl Command for Seq {
+    fn facts(&self) -> Facts {
+        Facts { output: OutputFacts { bytes: self.bytes(), ..OutputFacts::default() }, ..Facts::default() }
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &[]
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {

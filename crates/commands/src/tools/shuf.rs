@@ -14,7 +14,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput, fatal_read_error};
 use crate::tool::row::{Acceptor, InProcess, Tool, without_output_file};
-use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Scripts, Touches};
+use crate::{Accept, Command, Context, Declined, Facts, Input, OutputFacts, Scripts};
 
 /// All that pelton knows of `shuf`.
 pub(crate) static TOOL: Tool = Tool {
@@ -76,15 +76,16 @@ struct Shuf {
 
 impl Command for Shuf {
     fn facts(&self) -> Facts {
-        Facts::serial(Class::Other, Touches::anything()).with_record_end(self.terminator).blocking()
+        Facts {
+            record_end: self.terminator,
+            output: OutputFacts { blocks_until_eof: true, ..OutputFacts::default() },
+            scripts: self.scripts.clone(),
+            ..Facts::default()
+        }
     }
 
     fn inputs(&self) -> &[Input] {
         &[Input::Stdin]
-    }
-
-    fn scripts(&self) -> &[Vec<u8>] {
-        &self.scripts
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {

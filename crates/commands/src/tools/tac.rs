@@ -16,7 +16,7 @@ use std::io;
 
 use crate::bytes::short_copy::Gather;
 use crate::tool::argv::{Opt, Order, Takes, opt, parse};
-use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Lines, TemporaryFiles, Touches};
+use crate::{Accept, Command, Context, Declined, Facts, Input, OutputFacts, TemporaryFiles};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -98,19 +98,17 @@ pub fn reverses_lines(args: &[Vec<u8>]) -> bool {
 
 impl Command for Tac {
     fn facts(&self) -> Facts {
-        let mut touches = Touches::nothing();
-        touches.lines = Lines::Any;
-        touches.last_line = crate::LastLine::Any;
-        Facts::serial(Class::Other, touches).blocking()
+        // A pipe cannot be read from its end: the real tac stores it first.
+        let stores = self.inputs.contains(&Input::Stdin);
+        Facts {
+            output: OutputFacts { blocks_until_eof: true, ..OutputFacts::default() },
+            temporary_files: if stores { TemporaryFiles::Usual } else { TemporaryFiles::None },
+            ..Facts::default()
+        }
     }
 
     fn inputs(&self) -> &[Input] {
         &self.inputs
-    }
-
-    /// A pipe cannot be read from its end: the real tac stores it first.
-    fn temporary_files(&self) -> TemporaryFiles<'_> {
-        if self.inputs.contains(&Input::Stdin) { TemporaryFiles::Usual } else { TemporaryFiles::None }
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {

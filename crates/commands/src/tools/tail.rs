@@ -17,7 +17,7 @@ use crate::bytes::scan;
 use crate::bytes::tail_buffer::{Held, Unit};
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::tool::count;
-use crate::{Accept, Class, Command, Context, Declined, Ending, Facts, Input, LastLine, Lines, Touches};
+use crate::{Accept, Command, Context, Declined, Ending, Facts, Input, InputFacts, OutputFacts};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -163,34 +163,24 @@ impl Tail {
 
 impl Command for Tail {
     fn facts(&self) -> Facts {
-        let headers = self.headers.are_shown(self.inputs.len());
-        let mut touches = if headers { Touches::anything() } else { Touches::nothing() };
-        if !headers {
-            touches.lines = if self.bytes { Lines::Any } else { Lines::Fewer };
+        if self.from_start {
+            return Facts { record_end: self.line_end, ..Facts::default() };
         }
-        touches.last_line = if headers { LastLine::Any } else { LastLine::Kept };
-        let facts = match (self.from_start, headers) {
-            (true, _) => Facts::serial(Class::LineNumbered, touches),
-            (false, true) => Facts::serial(Class::Other, touches).blocking(),
-            (false, false) => Facts::serial(Class::Other, touches).blocking(),
+        let needed_end = match self.bytes {
+            true => Ending::Bytes(self.count),
+            false => Ending::Records { count: self.count, end: self.line_end },
         };
-        facts.with_record_end(self.line_end)
+        Facts {
+            record_end: self.line_end,
+            input: InputFacts { needed_end: Some(needed_end), ..InputFacts::default() },
+            output: OutputFacts { blocks_until_eof: true, ..OutputFacts::default() },
+            no_gain_alone: Some("alone it looks at the end of a file, which the real one does as well"),
+            ..Facts::default()
+        }
     }
 
     fn inputs(&self) -> &[Input] {
         &self.inputs
-    }
-
-    fn gains_nothing_alone(&self) -> Option<&'static str> {
-        (!self.from_start).then_some("alone it looks at the end of a file, which the real one does as well")
-    }
-
-    fn needs_only_end(&self) -> Option<Ending> {
-        match (self.from_start, self.bytes) {
-            (true, _) => None,
-            (false, true) => Some(Ending::Bytes(self.count)),
-            (false, false) => Some(Ending::Records { count: self.count, end: self.line_end }),
-        }
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {

@@ -12,7 +12,7 @@ use std::io;
 use crate::bytes::translate::ByteMapKernel;
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::tool::command::Copies;
-use crate::{Accept, ByteMap, Class, Command, Context, Declined, Facts, Input, Touches};
+use crate::{Accept, ByteMap, Command, Context, Declined, Facts, Input, OutputFacts};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -82,10 +82,10 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
 impl Command for Tee {
     fn facts(&self) -> Facts {
         if self.copies.paths.is_empty() {
-            let identity = Class::ByteMap(Box::new(ByteMap::identity()));
-            return Facts::stateless(identity, Touches::nothing());
+            return Facts::of_map(&ByteMap::identity());
         }
-        Facts::serial(Class::Other, Touches::nothing())
+        let copies = Some(self.copies.clone());
+        Facts { output: OutputFacts { copies, ..OutputFacts::default() }, ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {
@@ -93,15 +93,11 @@ impl Command for Tee {
     }
 
     /// Declined with files, so that no driver drops them: a driver that can write them uses
-    /// [`Command::copies`] and passes the bytes on.
+    /// [`OutputFacts::copies`] and passes the bytes on.
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         if self.copies.paths.is_empty() {
             return Ok(Box::new(ByteMapKernel::new(&ByteMap::identity())));
         }
         Declined::because("writes files")
-    }
-
-    fn copies(&self) -> Option<&Copies> {
-        Some(&self.copies).filter(|copies| !copies.paths.is_empty())
     }
 }

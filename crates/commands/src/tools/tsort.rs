@@ -15,7 +15,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput, fatal_read_error};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::{Accept, Class, Command, Context, Declined, Facts, Input, Touches};
+use crate::{Accept, Command, Context, Declined, Facts, Input, OutputFacts};
 
 /// All that pelton knows of `tsort`.
 pub(crate) static TOOL: Tool = Tool {
@@ -49,7 +49,7 @@ struct Tsort;
 
 impl Command for Tsort {
     fn facts(&self) -> Facts {
-        Facts::serial(Class::Other, Touches::anything()).blocking()
+        Facts { output: OutputFacts { blocks_until_eof: true, ..OutputFacts::default() }, ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {

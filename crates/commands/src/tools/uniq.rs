@@ -16,7 +16,7 @@ use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::sort::{LineLength, each_line, push_count};
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
-use crate::{Accept, Charset, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
+use crate::{Accept, Charset, Command, Context, Declined, Facts, Input};
 
 /// The position of empty lines with `-D`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -292,11 +292,7 @@ pub struct Uniq {
 
 impl Command for Uniq {
     fn facts(&self) -> Facts {
-        let touches = Touches { last_line: LastLine::Completed, lines: Lines::Fewer, ..Touches::nothing() };
-        let options = &self.options;
-        let touches =
-            if options.counted || options.delimit.is_some() { Touches::anything() } else { touches };
-        Facts::serial(Class::Other, touches).with_record_end(options.terminator)
+        Facts { record_end: self.options.terminator, ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {

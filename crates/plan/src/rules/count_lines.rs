@@ -15,7 +15,7 @@ use super::{Rewrite, Rule, Site};
 use crate::cost;
 use crate::step::{Operator, Shape};
 use pelton_commands::{
-    Accept, Class, Command, Declined, LastLine, LineCount, Lines, SortOptions, counts_only_lines,
+    Accept, Accepted, Declined, LineCount, Lines, SortOptions, Special, counts_only_lines,
 };
 use pelton_stream::Kernel;
 use std::sync::Arc;
@@ -26,18 +26,15 @@ pub(super) const RULE: Rule = Rule {
     rewrite,
 };
 
-/// Commands that keep the number of lines for any data, and end with status 0.
-const SURE: &[&str] = &["cat", "cut", "expand", "nl", "tr", "unexpand"];
-
 fn rewrite(before: &Operator, wc: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
     let args = wc.args_of("wc", site)?;
     if !counts_only_lines(args) {
         return None;
     }
-    if let Shape::Own { command, .. } = &before.shape
-        && let Some(kernel) = command.kernel_for_line_count()
+    if let Some(accepted) = before.own_command()
+        && let Some(kernel) = accepted.command.kernel_for(Special::LineCount)
     {
-        return Some(kernel.map(|_| line_ends_only(before, Arc::clone(command), wc, site)));
+        return Some(kernel.map(|_| line_ends_only(before, Arc::clone(accepted), wc, site)));
     }
     let completes = match (before.byte_map(), before.args_of("sort", site)) {
         (Some(map), _) => {
@@ -45,7 +42,7 @@ fn rewrite(before: &Operator, wc: &Operator, site: &Site) -> Option<Accept<Rewri
             if touched { Declined::because("it changes how many lines there are") } else { Ok(false) }
         }
         (None, Some(args)) => sort(args, site),
-        (None, None) => lines_of(before, site)?,
+        (None, None) => lines_of(before)?,
     };
     Some(completes.map(|completes| {
         let shape =
@@ -59,10 +56,11 @@ fn rewrite(before: &Operator, wc: &Operator, site: &Site) -> Option<Accept<Rewri
 }
 
 /// Keeps the filter, which then prints line ends only.
-fn line_ends_only(before: &Operator, command: Arc<dyn Command>, wc: &Operator, site: &Site) -> Rewrite {
+fn line_ends_only(before: &Operator, accepted: Arc<Accepted>, wc: &Operator, site: &Site) -> Rewrite {
     let label = format!("{}, line ends only", before.label(site));
     let shape = Shape::made(label, move || {
-        command.kernel_for_line_count().unwrap_or_else(|| Declined::because("no such kernel"))
+        let kernel = accepted.command.kernel_for(Special::LineCount);
+        kernel.unwrap_or_else(|| Declined::because("no such kernel"))
     });
     let first = Operator { shape, ..before.clone() };
     Rewrite {
@@ -82,21 +80,15 @@ fn sort(args: &[Vec<u8>], site: &Site) -> Accept<bool> {
 }
 
 /// Whether any other command completes the last line. `None`: the rule does not apply.
-fn lines_of(step: &Operator, site: &Site) -> Option<Accept<bool>> {
-    let Shape::Own { stage, command } = &step.shape else { return None };
-    let facts = command.facts();
-    let by_line = matches!(facts.class, Class::LineMap | Class::LineNumbered | Class::Opaque);
-    if !by_line || !SURE.contains(&site.stages[*stage].name.as_str()) {
-        return None;
-    }
-    Some(match (facts.touches.lines, facts.touches.last_line) {
+fn lines_of(step: &Operator) -> Option<Accept<bool>> {
+    let facts = &step.own_command()?.facts;
+    Some(match facts.lines {
+        Lines::Unknown => return None,
         _ if facts.record_end != b'\n' => Declined::because("its lines do not end in newlines"),
-        (Lines::Any | Lines::Fewer, _) => Declined::because("it changes how many lines there are"),
-        (Lines::Kept, LastLine::Any) => Declined::because("it may end the last line or not"),
-        (Lines::Kept, _) if step.inputs.len() > 1 => {
-            Declined::because("a line may begin in one file and end in the next")
-        }
-        (Lines::Kept, last) => Ok(last == LastLine::Completed),
+        Lines::Changed => Declined::because("it changes how many lines there are"),
+        _ if step.inputs.len() > 1 => Declined::because("a line may begin in one file and end in the next"),
+        Lines::Kept => Ok(false),
+        Lines::Completed => Ok(true),
     })
 }
 

@@ -15,7 +15,7 @@
 use super::{Rewrite, Rule, Site};
 use crate::graph::Resume;
 use crate::step::{Operator, Shape, SharedMake};
-use pelton_commands::{Accept, ByteMap, ByteMapKernel, Charset, Class, Command, Declined, Facts, Input};
+use pelton_commands::{Accept, Accepted, ByteMap, ByteMapKernel, Charset, Class, Declined, Input};
 use pelton_stream::{Framing, InputKind, Kernel, Outcome, Peer, Resources, Sharing, known};
 use std::sync::Arc;
 
@@ -27,20 +27,19 @@ pub(super) const RULE: Rule = Rule {
 
 fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
     let map = first.byte_map()?;
-    let Shape::Own { stage, command } = &second.shape else { return None };
-    let facts = command.facts();
-    if map == ByteMap::identity() || !matches!(facts.class, Class::LineFilter) {
+    let Shape::Own { stage, accepted } = &second.shape else { return None };
+    if map == ByteMap::identity() || !matches!(accepted.facts.class, Class::LineFilter) {
         return None;
     }
     let filter = site.stages[*stage].shown.clone();
-    Some(judge(&map, command.as_ref(), &facts, site).and_then(|()| {
+    Some(judge(&map, accepted, site).and_then(|()| {
         let step = Operator {
             // A filter that reads the files itself could print their names.
             as_pipe: first.as_pipe || first.inputs != [Input::Stdin] || first.stages.start == 0,
             resume: resume(first, second, site)?,
             ..first.with(
                 second,
-                shape(map, Arc::clone(command), filter.clone()),
+                shape(map, Arc::clone(accepted), filter.clone()),
                 ns_per_byte(first, second, site),
             )
         };
@@ -49,9 +48,10 @@ fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Re
     }))
 }
 
-fn judge(map: &ByteMap, filter: &dyn Command, facts: &Facts, site: &Site) -> Accept<()> {
+fn judge(map: &ByteMap, filter: &Accepted, site: &Site) -> Accept<()> {
+    let facts = &filter.facts;
     let (creates, removes) = (map.creates(), map.removes());
-    if facts.stops_early {
+    if facts.stops_early() {
         return Declined::because("the filter may stop early");
     }
     if creates.contains(facts.record_end) || removes.contains(facts.record_end) {
@@ -64,7 +64,7 @@ fn judge(map: &ByteMap, filter: &dyn Command, facts: &Facts, site: &Site) -> Acc
     if !one_byte && creates.union(&removes).iter().any(|byte| !byte.is_ascii()) {
         return Declined::because("the map changes bytes of characters that have several");
     }
-    if !filter.keeps_same_lines_after(map) {
+    if !filter.command.keeps_same_lines_after(map) {
         return Declined::because("the filter may look at bytes that the map changes");
     }
     Ok(())
@@ -86,10 +86,10 @@ fn resume(map: &Operator, filter: &Operator, site: &Site) -> Accept<Vec<Resume>>
     }
 }
 
-fn shape(map: ByteMap, filter: Arc<dyn Command>, shown: String) -> Shape {
+fn shape(map: ByteMap, filter: Arc<Accepted>, shown: String) -> Shape {
     let make: SharedMake = Arc::new(move || {
         Ok(Box::new(FilterThenMap {
-            filter: filter.kernel()?,
+            filter: filter.command.kernel()?,
             map: ByteMapKernel::new(&map),
             kept: Vec::new(),
         }))

@@ -8,8 +8,8 @@
 //! once it has printed enough of them; with two processes their order in a shared file is a race too.
 
 use super::{Rewrite, Rule, Site};
-use crate::step::{Operator, Shape};
-use pelton_commands::Accept;
+use crate::step::Operator;
+use pelton_commands::{Accept, Content};
 
 pub(super) const RULE: Rule = Rule {
     name: "find-grep",
@@ -18,8 +18,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn rewrite(find: &Operator, grep: &Operator, _site: &Site) -> Option<Accept<Rewrite>> {
-    let Shape::Own { command: printer, .. } = &find.shape else { return None };
-    if !printer.prints_no_nul() || !grep.needs_pipe || !grep.reads_pipe() {
+    let printer = find.own_command()?;
+    if printer.facts.output.content != Content::NoNul || !grep.needs_pipe || !grep.reads_pipe() {
         return None;
     }
     let second = Operator { needs_pipe: false, ..grep.clone() };

@@ -12,7 +12,7 @@
 
 use super::{Rewrite, Rule, Site};
 use crate::step::{Operator, Shape};
-use pelton_commands::{Accept, Declined};
+use pelton_commands::{Accept, Content, Declined, Special};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -22,17 +22,13 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn rewrite(json: &Operator, grep: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
-    let (Shape::Own { command: printer, .. }, Shape::Own { command: reader, .. }) =
-        (&json.shape, &grep.shape)
-    else {
-        return None;
-    };
-    if !printer.prints_text() || !grep.reads_pipe() {
+    let (printer, reader) = (json.own_command()?, grep.own_command()?);
+    if printer.facts.output.content != Content::Text || !grep.reads_pipe() {
         return None;
     }
-    let accepted = reader.kernel_for_text()?;
+    let accepted = reader.command.kernel_for(Special::TextInput)?;
     let reader = Arc::clone(reader);
-    let made = move || reader.kernel_for_text().unwrap_or_else(no_such_kernel);
+    let made = move || reader.command.kernel_for(Special::TextInput).unwrap_or_else(no_such_kernel);
     let label = format!("{}, of text", grep.label(site));
     let second = Operator { shape: Shape::made(label, made), needs_pipe: false, ..grep.clone() };
     let (first, gain) = match selecting(json, site, grep) {
@@ -44,16 +40,12 @@ fn rewrite(json: &Operator, grep: &Operator, site: &Site) -> Option<Accept<Rewri
 
 /// Returns json without lines that grep would drop, and the string that the others contain.
 fn selecting(json: &Operator, site: &Site, grep: &Operator) -> Option<(Operator, Vec<u8>)> {
-    let (Shape::Own { command: printer, .. }, Shape::Own { command: reader, .. }) =
-        (&json.shape, &grep.shape)
-    else {
-        return None;
-    };
-    let needed = reader.needs_in_line()?;
-    printer.kernel_for_lines_with(&needed)?.ok()?;
+    let (printer, reader) = (json.own_command()?, grep.own_command()?);
+    let needed = reader.facts.input.required_substring.clone()?;
+    printer.command.kernel_for(Special::LinesWith(&needed))?.ok()?;
     let label = format!("{}, lines with {} only", json.label(site), needed.escape_ascii());
     let (printer, text) = (Arc::clone(printer), needed.clone());
-    let made = move || printer.kernel_for_lines_with(&text).unwrap_or_else(no_such_kernel);
+    let made = move || printer.command.kernel_for(Special::LinesWith(&text)).unwrap_or_else(no_such_kernel);
     Some((Operator { shape: Shape::made(label, made), ..json.clone() }, needed))
 }
 

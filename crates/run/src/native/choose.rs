@@ -12,7 +12,7 @@ use pelton_commands::detect::Detector;
 use pelton_commands::io_errors::{Caller, StandardOutput};
 use pelton_commands::stateless::{NOT_KNOWN, Stateless};
 use pelton_commands::{
-    Accept, Command, Context, Declined, Family, Implementation, Locale, SystemLocales, TemporaryFiles, Tool,
+    Accept, Accepted, Context, Declined, Family, Implementation, Locale, SystemLocales, TemporaryFiles, Tool,
     Unsuitable, lookup,
 };
 use pelton_plan::{Candidate, Planned, Segment, Switches};
@@ -23,6 +23,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A stage's process and what the planner needs to know of it.
 struct Understood {
@@ -123,7 +124,7 @@ pub fn plan_pipeline(
             "a file in which its arguments go on may be written by another stage of the pipeline",
         );
     }
-    let prints = candidates[0].command.as_ref().ok().and_then(|command| command.prints_bytes());
+    let prints = candidates[0].facts().and_then(|facts| facts.output.bytes);
     let input_bytes = prints.or_else(|| files.first().and_then(|files| files.and_then(Files::bytes)));
     let locale = locales.pop().unwrap_or(Locale::C);
     let context = Context { locale, implementation: Implementation::tested(Family::GnuCoreutils) };
@@ -211,7 +212,7 @@ fn understand(
     let understood = command_of(stage, position, around, detector, &mut candidate);
     candidate.stateless = stateless_of(stage, around, detector);
     let (command, ready) = match understood {
-        Ok((command, ready, locale)) => (Ok(command), Some((ready, locale))),
+        Ok((accepted, ready, locale)) => (Ok(Arc::new(accepted)), Some((ready, locale))),
         Err(declined) => (Err(declined), None),
     };
     candidate.command = command;
@@ -249,13 +250,13 @@ fn command_of(
     around: &Surroundings<'_>,
     detector: &mut Detector<'_>,
     candidate: &mut Candidate,
-) -> Accept<(Box<dyn Command>, Ready, Option<Locale>)> {
+) -> Accept<(Accepted, Ready, Option<Locale>)> {
     match &stage.kind {
         Kind::Program => {}
         Kind::Builtin(_) => return Declined::because("a builtin of the shell"),
         Kind::ShellBuiltin { name } => {
-            let (command, ready) = builtin_of(name, stage, position, around, detector, candidate)?;
-            return Ok((command, ready, None));
+            let (accepted, ready) = builtin_of(name, stage, position, around, detector, candidate)?;
+            return Ok((accepted, ready, None));
         }
         Kind::Shell { reason } => {
             return Declined::because(format!("the shell runs it, because of {reason}"));
@@ -281,31 +282,34 @@ fn command_of(
     candidate.implementation = Some(context.implementation.describe());
     candidate.locale = Some(locale.clone());
     let command = pelton_commands::accept_with(&name, &candidate.args, &context, &files::script)?;
-    check_temporary(command.temporary_files(), &exec.envp)?;
+    let accepted = Accepted::new(command);
+    let Accepted { command, facts } = &accepted;
+    check_temporary(&facts.temporary_files, &exec.envp)?;
     let mut starts = None;
-    let own_name = exec.argv.first().filter(|_| command.depends_on_reads());
+    let own_name = exec.argv.first().filter(|_| facts.input.depends_on_reads);
     let mut itself = own_name.and_then(|called| alone(exec.path.as_bytes(), called.as_bytes(), &exec));
-    if let Some(program) = command.runs() {
-        let found = (!own).then(|| around.program_of(program.as_bytes())).flatten().map(|found| found.path);
-        spawned::check(command.as_ref(), found.as_deref(), &exec.envp, detector)?;
+    if let Some(child) = &facts.child {
+        let found =
+            (!own).then(|| around.program_of(child.name.as_bytes())).flatten().map(|found| found.path);
+        spawned::check(&accepted, found.as_deref(), &exec.envp, detector)?;
         // xargs cannot resume: where its kernel falls back, the real xargs continues.
         let goes_on = command.resume_args().is_none();
-        itself = found.and_then(|path| alone(&path, program.as_bytes(), &exec));
+        itself = found.and_then(|path| alone(&path, child.name.as_bytes(), &exec));
         starts = itself.clone().filter(|_| goes_on);
     }
     check_environment(tool, &exec.envp)?;
-    let prints_last = position.last && command.complains_before_printing();
+    let prints_last = position.last && facts.diagnostics.overtake_output;
     if prints_last && tool.is_unsuitable_for(Unsuitable::MessagesBetweenOutput) {
         return Declined::because("its names go into no pipe");
     }
     let called = exec.argv.first().map_or(&b""[..], |called| called.as_bytes()).to_vec();
-    let complains = tool.is_unsuitable_for(Unsuitable::OtherName) || command.complains();
-    if called != name && (complains || command.join_kernel().is_ok() || command.copies().is_some()) {
+    let shows_name = tool.is_unsuitable_for(Unsuitable::OtherName) || facts.diagnostics.show_name;
+    if called != name && (shows_name || command.join_kernel().is_ok() || facts.output.copies.is_some()) {
         return Declined::because("what it is called by stands in its messages");
     }
-    let files = files::of_stage(command.as_ref(), &native.redirections, position)?;
+    let files = files::of_stage(&accepted, &native.redirections, position)?;
     let mixes = || files::shares_output_with_errors(&native.redirections, position);
-    if command.complains_before_printing() && mixes() {
+    if facts.diagnostics.overtake_output && mixes() {
         return Declined::because(
             "its output and its messages may go to the same place, in an order of its own",
         );
@@ -333,7 +337,7 @@ fn command_of(
     let called = String::from_utf8_lossy(&called).into_owned();
     let caller = Caller { called, tool: Some(tool), messages: locale.messages.clone() };
     Ok((
-        command,
+        accepted,
         Ready { caller, exec: Some(exec), starts, itself, redirections: native.redirections, files },
         Some(locale),
     ))
@@ -348,7 +352,7 @@ fn builtin_of(
     around: &Surroundings<'_>,
     detector: &mut Detector<'_>,
     candidate: &mut Candidate,
-) -> Accept<(Box<dyn Command>, Ready)> {
+) -> Accept<(Accepted, Ready)> {
     if lookup(name.as_bytes()).is_none_or(|entry| entry.family != Family::Bash) {
         return Declined::because(format!("the shell runs it, because of the builtin `{name}`"));
     }
@@ -372,10 +376,10 @@ fn builtin_of(
     let caller = Caller::named(name.to_owned(), locale.messages.clone());
     let context = Context { locale, implementation: detector.identify(&around.shell.path) };
     candidate.implementation = Some(context.implementation.describe());
-    let command = pelton_commands::accept(name.as_bytes(), &args, &context)?;
+    let accepted = Accepted::new(pelton_commands::accept(name.as_bytes(), &args, &context)?);
     candidate.args = args;
-    let files = files::of_stage(command.as_ref(), &[], position)?;
-    Ok((command, Ready { caller, exec: None, starts: None, itself: None, redirections: Vec::new(), files }))
+    let files = files::of_stage(&accepted, &[], position)?;
+    Ok((accepted, Ready { caller, exec: None, starts: None, itself: None, redirections: Vec::new(), files }))
 }
 
 /// Returns the implementation of a `pelton` in the PATH: this one, or an unknown one.
@@ -402,11 +406,11 @@ pub fn locale_of(environment: &[CString]) -> Accept<Locale> {
 }
 
 /// Declines a directory for temporary files that the real command might fail to use: its messages name them.
-fn check_temporary(files: TemporaryFiles<'_>, environment: &[CString]) -> Accept<()> {
+fn check_temporary(files: &TemporaryFiles, environment: &[CString]) -> Accept<()> {
     // More than a pipe or a small file needs. A nearly full disk and a larger file are the user's
     // responsibility.
     const ROOM_BYTES: u64 = 256 << 20;
-    if files != TemporaryFiles::None && limits::has_file_limit_below(SMALL_LIMIT_BYTES) {
+    if *files != TemporaryFiles::None && limits::has_file_limit_below(SMALL_LIMIT_BYTES) {
         return Declined::because("a limit on the size of files, which its temporary files may meet");
     }
     let own = environment.iter().find_map(|pair| pair.as_bytes().strip_prefix(b"TMPDIR="));

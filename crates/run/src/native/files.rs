@@ -2,7 +2,7 @@
 //! one does not meet the kernels' requirements, and reports the error.
 
 use super::reader::Source;
-use pelton_commands::{Accept, Command, Copies, Declined, Input};
+use pelton_commands::{Accept, Accepted, Copies, Declined, Input};
 use pelton_stream::InputKind;
 use pelton_sys::spawn::Redirection;
 use pelton_sys::{machine, startup};
@@ -64,7 +64,8 @@ impl Files {
 }
 
 /// Opens a stage's inputs and checks its outputs.
-pub fn of_stage(command: &dyn Command, own: &[Redirection], position: Position) -> Accept<Files> {
+pub fn of_stage(accepted: &Accepted, own: &[Redirection], position: Position) -> Accept<Files> {
+    let Accepted { command, facts } = accepted;
     standard_streams()?;
     let opened = |wanted: usize| {
         own.iter().rev().find_map(|redirection| match redirection {
@@ -78,7 +79,7 @@ pub fn of_stage(command: &dyn Command, own: &[Redirection], position: Position) 
     let mut files = Files {
         sources: Vec::new(),
         may_have_holes: false,
-        scripts: command.scripts().to_vec(),
+        scripts: facts.scripts.clone(),
         odd_reads: false,
         read: Vec::new(),
         written: Vec::new(),
@@ -90,7 +91,7 @@ pub fn of_stage(command: &dyn Command, own: &[Redirection], position: Position) 
         files.may_have_holes |= metadata.as_ref().is_some_and(may_have_holes);
         files.read.extend(metadata.as_ref().map(FileIdentity::of));
     }
-    for name in command.scripts() {
+    for name in &facts.scripts {
         files.read.push(FileIdentity::of(&open_regular(name)?.1));
     }
     match opened(1) {
@@ -98,7 +99,7 @@ pub fn of_stage(command: &dyn Command, own: &[Redirection], position: Position) 
         None if position.last => files.written.extend(inherited_output()),
         None => {}
     }
-    if let Some(copies) = command.copies() {
+    if let Some(copies) = &facts.output.copies {
         for path in &copies.paths {
             files.written.push(copy(path)?);
         }

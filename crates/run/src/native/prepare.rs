@@ -49,7 +49,7 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
         });
     }
     let last_copies = nodes.last().is_some_and(|node| node.work.copies().is_some());
-    let last_runs = nodes.last().and_then(|node| node.work.runs()).map(str::to_owned);
+    let last_runs = nodes.last().and_then(|node| node.work.child()).map(|child| child.name.clone());
     let is_last = nodes.len() == 1;
     let starts = stages[range.start].as_mut()?.starts.take();
     let starts = starts.map(|exec| Arc::new(Starts::new(exec, is_last)) as Arc<dyn Programs>);

@@ -2,7 +2,7 @@
 //! those of xargs when no system limit is near.
 
 use pelton_commands::detect::Detector;
-use pelton_commands::{Accept, Command, Declined, Family};
+use pelton_commands::{Accept, Accepted, Declined, Family};
 use pelton_sys::limits;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -16,15 +16,15 @@ const ENVIRONMENT_BYTES: usize = 1 << 19;
 
 /// Checks that xargs would run the tested program, and that nothing else limits its lists.
 pub fn check(
-    command: &dyn Command,
+    accepted: &Accepted,
     program: Option<&[u8]>,
     environment: &[CString],
     detector: &mut Detector<'_>,
 ) -> Accept<()> {
-    if command.kernel().is_err() {
+    let Some(child) = accepted.facts.child.as_ref().filter(|_| accepted.command.kernel().is_ok()) else {
         return Ok(());
-    }
-    let name = command.runs().unwrap_or_default();
+    };
+    let name = &*child.name;
     let Some(program) = program else {
         return Declined::because(format!("it would find no {name} in PATH"));
     };
@@ -55,9 +55,9 @@ mod tests {
         let implementation = Implementation::tested(Family::GnuFindutils);
         let context = Context { locale: Locale::C, implementation };
         let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
-        let command = pelton_commands::accept(b"xargs", &args, &context).expect("understood");
+        let accepted = Accepted::new(pelton_commands::accept(b"xargs", &args, &context).expect("understood"));
         let mut detector = Detector::new(&SystemProbe, None);
-        check(&*command, echo.map(str::as_bytes), environment, &mut detector)
+        check(&accepted, echo.map(str::as_bytes), environment, &mut detector)
             .err()
             .map(|declined| declined.reason)
     }

@@ -13,7 +13,7 @@ use crate::tool::versions::{COREUTILS_TO_9_7, OtherVersions};
 use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer};
 
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
-use crate::{Accept, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
+use crate::{Accept, Command, Context, Declined, Facts, Input, Lines};
 use fields::FieldsKernel;
 use list::List;
 
@@ -138,22 +138,18 @@ fn delimiter(value: Option<&[u8]>) -> Accept<u8> {
 
 impl Command for Cut {
     fn facts(&self) -> Facts {
-        let (creates, lines) = match &self.mode {
-            Mode::Bytes { delimiter } => (delimiter.iter().copied().collect(), Lines::Kept),
+        let changes_lines = match &self.mode {
+            Mode::Bytes { delimiter } => delimiter.contains(&self.line_end),
             Mode::Fields { delimiter, output_delimiter, only_delimited } => {
-                let created: ByteSet =
-                    output_delimiter.iter().copied().filter(|byte| byte != delimiter).collect();
-                (created, if *only_delimited { Lines::Any } else { Lines::Kept })
+                let makes_lines = *delimiter != self.line_end && output_delimiter.contains(&self.line_end);
+                *only_delimited || makes_lines
             }
         };
-        let newline_made = creates.contains(self.line_end);
-        let touches = Touches {
-            creates,
-            removes: ByteSet::where_(|byte| byte != self.line_end),
-            lines: if newline_made { Lines::Any } else { lines },
-            last_line: LastLine::Completed,
-        };
-        Facts::stateless(Class::LineMap, touches).with_record_end(self.line_end)
+        Facts {
+            lines: if changes_lines { Lines::Changed } else { Lines::Completed },
+            record_end: self.line_end,
+            ..Facts::default()
+        }
     }
 
     fn inputs(&self) -> &[Input] {

@@ -16,7 +16,10 @@ use pelton_find::{CommandLine, Query, Surroundings};
 use pelton_stream::Kernel;
 
 use crate::tool::in_process_exec::{self, Program};
-use crate::{Accept, Charset, Class, Command, Context, Declined, Facts, Input, Locale, Touches};
+use crate::{
+    Accept, Charset, ChildProgram, Command, Content, Context, Declined, Diagnostics, Facts, Input, Locale,
+    OutputFacts,
+};
 
 /// Primaries with side effects besides printing.
 const EFFECTS: &[(&[u8], &str)] = &[
@@ -157,7 +160,19 @@ impl Find {
 
 impl Command for Find {
     fn facts(&self) -> Facts {
-        Facts::serial(Class::Source, Touches::anything())
+        let runs = self.command.as_ref();
+        // File names have no NUL.
+        let prints_nul = runs.is_some() || self.args.iter().any(|arg| arg == b"-print0");
+        let content = if prints_nul { Content::Bytes } else { Content::NoNul };
+        // Measured over thousands of small files: opening them is most of the cost.
+        let reads_no_faster = runs.is_some_and(|runs| runs.gathers && matches!(&*runs.name, "grep" | "head"));
+        Facts {
+            output: OutputFacts { content, ..OutputFacts::default() },
+            diagnostics: Diagnostics { show_name: true, overtake_output: self.prints_names },
+            child: runs.map(|runs| ChildProgram { name: runs.name.clone(), starts_often: !runs.gathers }),
+            no_gain_alone: reads_no_faster.then_some("alone, the real one reads a list of files as fast"),
+            ..Facts::default()
+        }
     }
 
     fn inputs(&self) -> &[Input] {
@@ -167,34 +182,6 @@ impl Command for Find {
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         let exec = self.command.as_ref().map(|runs| Exec::new(runs.program.clone(), runs.gathers));
         Ok(Box::new(FindKernel::new(self.query()?, exec)))
-    }
-
-    fn complains(&self) -> bool {
-        true
-    }
-
-    fn complains_before_printing(&self) -> bool {
-        self.prints_names
-    }
-
-    fn runs(&self) -> Option<&str> {
-        self.command.as_ref().map(|runs| &*runs.name)
-    }
-
-    /// Measured over thousands of small files: opening them is most of the cost.
-    fn gains_nothing_alone(&self) -> Option<&'static str> {
-        let runs = self.command.as_ref().filter(|runs| runs.gathers)?;
-        let reads_no_faster = matches!(&*runs.name, "grep" | "head");
-        reads_no_faster.then_some("alone, the real one reads a list of files as fast")
-    }
-
-    fn starts_often(&self) -> bool {
-        self.command.as_ref().is_some_and(|runs| !runs.gathers)
-    }
-
-    /// File names have no NUL.
-    fn prints_no_nul(&self) -> bool {
-        self.command.is_none() && self.args.iter().all(|arg| arg != b"-print0")
     }
 }
 
@@ -212,7 +199,7 @@ mod tests {
             accept(&args, &context)
         };
         let source = find(". -name *.rs -print0").unwrap();
-        assert!(matches!(source.facts().class, Class::Source) && source.inputs().is_empty());
+        assert!(source.facts().output.content == Content::Bytes && source.inputs().is_empty());
         let reason = |line: &str| find(line).unwrap().kernel().err().map(|declined| declined.reason);
         assert_eq!(reason(". -name *.rs -o ! -type d -size +3k").as_deref(), None);
         assert_eq!(reason(". -print0").as_deref(), None);
@@ -241,7 +228,7 @@ mod tests {
         ] {
             assert!(find(line).unwrap().kernel().is_ok(), "{line}");
         }
-        let alone = |line: &str| find(line).unwrap().gains_nothing_alone().is_none();
+        let alone = |line: &str| find(line).unwrap().facts().no_gain_alone.is_none();
         assert!(!alone(". -type f -exec grep x {} +") && alone(". -type f -exec wc {} +"));
         assert!(alone(". -type f -exec grep x {} ;") && alone(". -type f"));
         for line in [

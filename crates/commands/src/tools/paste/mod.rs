@@ -16,7 +16,7 @@ use pelton_stream::{Framing, JoinKernel, Kernel};
 
 use crate::bytes::line_cursor::Side;
 use crate::tool::argv::{Opt, Order, Takes, opt, parse};
-use crate::{Accept, ByteSet, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches};
+use crate::{Accept, Class, Command, Context, Declined, Facts, Input};
 use serial::{ColumnsKernel, SerialKernel};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -119,21 +119,8 @@ fn delimiters(text: &[u8]) -> Accept<Delimiters> {
 
 impl Command for Paste {
     fn facts(&self) -> Facts {
-        let touches = Touches {
-            creates: self.delimiters.iter().flatten().copied().collect(),
-            removes: ByteSet::where_(|byte| byte == self.line_end),
-            lines: if self.mode == Mode::Columns(1) { Lines::Kept } else { Lines::Any },
-            last_line: LastLine::Completed,
-        };
-        let facts = match self.mode {
-            Mode::Columns(1) => Facts::stateless(
-                Class::LineMap,
-                Touches { creates: ByteSet::none(), removes: ByteSet::none(), ..touches },
-            ),
-            Mode::Columns(_) | Mode::Serial => Facts::serial(Class::LineNumbered, touches),
-            Mode::Aside => Facts::serial(Class::Join, touches),
-        };
-        facts.with_record_end(self.line_end)
+        let class = if self.mode == Mode::Aside { Class::Join } else { Class::Other };
+        Facts { class, record_end: self.line_end, ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {

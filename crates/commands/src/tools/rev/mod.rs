@@ -22,9 +22,7 @@ use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, always};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::tool::argv::{Opt, Order, parse};
-use crate::{
-    Accept, ByteSet, Charset, Class, Command, Context, Declined, Facts, Input, LastLine, Lines, Touches,
-};
+use crate::{Accept, Charset, Command, Context, Declined, Diagnostics, EarlyStop, Facts, Input, InputFacts};
 use buffer::{Buffer, Stop, character_length};
 use stdio_reads::{Fills, is_cut_off};
 
@@ -79,10 +77,12 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
 
 impl Command for Rev {
     fn facts(&self) -> Facts {
-        let text = ByteSet::all();
-        let touches = Touches { creates: text, removes: text, lines: Lines::Any, last_line: LastLine::Any };
-        // It stops at invalid bytes.
-        Facts::serial(Class::LineMap, touches).giving_up_early()
+        Facts {
+            // It stops at invalid bytes.
+            input: InputFacts { stops_early: Some(EarlyStop::Problem), ..InputFacts::default() },
+            diagnostics: Diagnostics { show_name: true, overtake_output: true },
+            ..Facts::default()
+        }
     }
 
     fn inputs(&self) -> &[Input] {
@@ -99,14 +99,6 @@ impl Command for Rev {
             status: 0,
             complaints: Vec::new(),
         }))
-    }
-
-    fn complains(&self) -> bool {
-        true
-    }
-
-    fn complains_before_printing(&self) -> bool {
-        true
     }
 }
 

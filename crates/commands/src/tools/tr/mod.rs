@@ -17,10 +17,7 @@ use std::io;
 
 use crate::bytes::translate::{ByteMapKernel, Members, STRETCH};
 use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
-use crate::{
-    Accept, ByteMap, ByteSet, Charset, Class, Command, Context, Declined, Facts, Input, LastLine, Lines,
-    Touches,
-};
+use crate::{Accept, ByteMap, ByteSet, Charset, Command, Context, Declined, Facts, Input, Lines};
 use sets::Set;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -130,24 +127,12 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
 
 impl Command for Tr {
     fn facts(&self) -> Facts {
-        let mut touches = Touches {
-            creates: self.map.creates(),
-            removes: self.map.removes().union(&self.squeezed),
-            lines: Lines::Kept,
-            last_line: LastLine::Kept,
-        };
-        let lines_stay = !touches.creates.contains(b'\n') && !touches.removes.contains(b'\n');
-        if !lines_stay {
-            (touches.lines, touches.last_line) = (Lines::Any, LastLine::Any);
-        }
         if self.squeezed.is_empty() {
-            Facts::stateless(Class::ByteMap(Box::new(self.map.clone())), touches)
-        } else if lines_stay {
-            // A newline that is kept and not squeezed ends every run: lines are independent.
-            Facts::stateless(Class::LineMap, touches)
-        } else {
-            Facts::serial(Class::Opaque, touches)
+            return Facts::of_map(&self.map);
         }
+        let (creates, removes) = (self.map.creates(), self.map.removes().union(&self.squeezed));
+        let lines_stay = !creates.contains(b'\n') && !removes.contains(b'\n');
+        Facts { lines: if lines_stay { Lines::Kept } else { Lines::Changed }, ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {

@@ -14,7 +14,7 @@ use std::io;
 
 use crate::locale::characters::Classes;
 use crate::tool::argv::{Opt, Order, Takes, opt, parse};
-use crate::{Accept, Charset, Class, Command, Context, Declined, Facts, Input, Touches};
+use crate::{Accept, Charset, Command, Context, Declined, Facts, Input, OutputFacts};
 use counts::{Counter, Counts, Kinds};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -151,19 +151,19 @@ pub fn counts_only_lines(args: &[Vec<u8>]) -> bool {
 
 impl Command for Wc {
     fn facts(&self) -> Facts {
-        Facts::serial(Class::Other, Touches::anything()).blocking()
+        let Columns { lines, words, chars, width, .. } = self.columns;
+        let only_bytes = !(lines || words || width || chars && self.utf8);
+        Facts {
+            output: OutputFacts { blocks_until_eof: true, ..OutputFacts::default() },
+            no_gain_alone: only_bytes.then_some(
+                "by itself it would gain nothing: it only counts bytes, and the real one does that as well",
+            ),
+            ..Facts::default()
+        }
     }
 
     fn inputs(&self) -> &[Input] {
         &self.inputs
-    }
-
-    fn gains_nothing_alone(&self) -> Option<&'static str> {
-        let Columns { lines, words, chars, width, .. } = self.columns;
-        let reads = lines || words || width || chars && self.utf8;
-        (!reads).then_some(
-            "by itself it would gain nothing: it only counts bytes, and the real one does that as well",
-        )
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {

@@ -16,7 +16,7 @@ use pelton_stream::Kernel;
 
 use crate::tool::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
 use crate::tool::in_process_exec::{self, Program};
-use crate::{Accept, Charset, Class, Command, Context, Declined, Facts, Input, Touches};
+use crate::{Accept, Charset, ChildProgram, Command, Context, Declined, EarlyStop, Facts, Input, InputFacts};
 use items::Reading;
 use kernel::XargsKernel;
 
@@ -287,9 +287,14 @@ fn delimiter(text: &[u8]) -> Accept<u8> {
 
 impl Command for Xargs {
     fn facts(&self) -> Facts {
+        let starts_often = self.settings.as_ref().is_ok_and(|settings| settings.batch != Batch::Full);
         // Not marked as blocking: full lists may be run before the input ends. Invalid input, or a command
         // that fails, may end it early.
-        Facts::serial(Class::Other, Touches::anything()).giving_up_early()
+        Facts {
+            input: InputFacts { stops_early: Some(EarlyStop::Problem), ..InputFacts::default() },
+            child: Some(ChildProgram { name: self.program.clone(), starts_often }),
+            ..Facts::default()
+        }
     }
 
     fn inputs(&self) -> &[Input] {
@@ -299,14 +304,6 @@ impl Command for Xargs {
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         let settings = self.settings.clone()?;
         Ok(Box::new(XargsKernel::new(settings)))
-    }
-
-    fn runs(&self) -> Option<&str> {
-        Some(&self.program)
-    }
-
-    fn starts_often(&self) -> bool {
-        self.settings.as_ref().is_ok_and(|settings| settings.batch != Batch::Full)
     }
 
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
