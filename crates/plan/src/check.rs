@@ -1,25 +1,25 @@
 //! Invariants checked after every rule.
 
-use crate::step::Operator;
+use crate::node::Node;
 use pelton_stream::Framing;
 use std::ops::Range;
 
-/// Returns an error in the steps of a segment, if any.
-pub(crate) fn fault(steps: &[Operator], segment: &Range<usize>) -> Option<String> {
+/// Returns an error in the nodes of a segment, if any.
+pub(crate) fn fault(nodes: &[Node], segment: &Range<usize>) -> Option<String> {
     let mut next = segment.start;
-    for (at, step) in steps.iter().enumerate() {
-        if step.stages.start != next || step.stages.is_empty() {
-            return Some(format!("step {at} stands for {:?}, and stage {next} is the next", step.stages));
+    for (at, node) in nodes.iter().enumerate() {
+        if node.stages.start != next || node.stages.is_empty() {
+            return Some(format!("node {at} stands for {:?}, and stage {next} is the next", node.stages));
         }
-        next = step.stages.end;
-        if at > 0 && !step.reads_pipe() {
-            return Some(format!("step {at} reads {:?}", step.inputs));
+        next = node.stages.end;
+        if at > 0 && !node.reads_pipe() {
+            return Some(format!("node {at} reads {:?}", node.inputs));
         }
-        if step.resume.iter().any(|resume| !step.stages.contains(&resume.stage)) {
-            return Some(format!("step {at} hands over to a stage that is not its own"));
+        if node.resume.iter().any(|resume| !node.stages.contains(&resume.stage)) {
+            return Some(format!("node {at} hands over to a stage that is not its own"));
         }
-        if step.as_pipe && step.inputs.len() > 1 && step.framing() != Ok(Framing::Bytes) {
-            return Some(format!("step {at} wants records of several files that run into each other"));
+        if node.as_pipe && node.inputs.len() > 1 && node.framing() != Ok(Framing::Bytes) {
+            return Some(format!("node {at} wants records of several files that run into each other"));
         }
     }
     (next != segment.end).then(|| format!("stage {next} and those behind it are lost"))
@@ -28,16 +28,16 @@ pub(crate) fn fault(steps: &[Operator], segment: &Range<usize>) -> Option<String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::Shape;
+    use crate::node::Work;
     use pelton_commands::{ByteMap, Input};
 
-    fn map(stages: Range<usize>, inputs: Vec<Input>) -> Operator {
-        let shape = Shape::Map { map: Box::new(ByteMap::identity()), real: Vec::new() };
-        Operator {
+    fn map(stages: Range<usize>, inputs: Vec<Input>) -> Node {
+        let work = Work::Map { map: Box::new(ByteMap::identity()), real: Vec::new() };
+        Node {
             stages,
             inputs,
             as_pipe: false,
-            shape,
+            work,
             resume: Vec::new(),
             from_end: None,
             needs_pipe: false,
@@ -51,14 +51,14 @@ mod tests {
         let file = || vec![Input::File(b"f".to_vec())];
         let fine = [map(3..4, file()), map(4..6, pipe())];
         assert_eq!(fault(&fine, &(3..6)), None);
-        for (steps, segment) in [
+        for (nodes, segment) in [
             (vec![map(0..1, pipe()), map(2..3, pipe())], 0..3),
             (vec![map(0..2, pipe()), map(1..3, pipe())], 0..3),
             (vec![map(0..1, pipe())], 0..2),
             (vec![map(0..1, pipe()), map(1..2, file())], 0..2),
             (vec![map(0..0, pipe()), map(0..1, pipe())], 0..1),
         ] {
-            assert!(fault(&steps, &segment).is_some());
+            assert!(fault(&nodes, &segment).is_some());
         }
     }
 }

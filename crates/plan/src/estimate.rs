@@ -1,7 +1,8 @@
 //! Estimates what a plan saves: see [`crate::cost`] for the figures and their limits.
 
 use crate::cost::{self, PROCESS_NS, READ_OR_WRITE_NS_PER_BYTE, WORKER_NS};
-use crate::graph::{Node, Planned, Segment};
+use crate::graph::{Planned, Segment};
+use crate::node::Node;
 use serde::Serialize;
 use std::ops::Range;
 

@@ -1,9 +1,9 @@
 //! The input and output of planning.
 
 use crate::cost::Rate;
+use crate::node::Node;
 use pelton_commands::stateless::Stateless;
-use pelton_commands::{Accept, Accepted, ChildProgram, Copies, Ending, Facts, Input, Locale};
-use pelton_stream::{JoinKernel, Kernel};
+use pelton_commands::{Accept, Accepted, Facts, Input, Locale};
 use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
@@ -108,6 +108,9 @@ impl Planned {
 pub struct StageNote {
     /// The command's name.
     pub name: String,
+    /// Its expanded arguments, without the name. Empty if unknown.
+    #[serde(skip)]
+    pub args: Vec<Vec<u8>>,
     /// The stage as written, for display.
     pub shown: String,
     /// The tool that its kernel equals (`GNU coreutils 9.1`). `None` if it stays a process.
@@ -136,27 +139,9 @@ pub enum Segment {
     Native {
         /// The stages they stand for.
         stages: Range<usize>,
-        /// Left to right. Never empty.
+        /// Left to right. Never empty in a finished plan.
         nodes: Vec<Node>,
     },
-}
-
-/// One kernel of a native pass.
-#[derive(Debug)]
-pub struct Node {
-    /// The stages it stands for: one, or several merged by a rule.
-    pub stages: Range<usize>,
-    /// Its work.
-    pub work: Work,
-    /// The real commands that continue if its kernel falls back (see [`pelton_stream::HandOver`]), left to
-    /// right, the first of them from standard input. Never empty if its kernel may fall back.
-    pub resume: Vec<Resume>,
-    /// How much of the end of its input it needs, if it reads one file: the rest need not be read.
-    pub from_end: Option<Ending>,
-    /// Whether it must read a pipe itself instead of getting another kernel's output.
-    pub needs_pipe: bool,
-    /// The kernel's cost per byte read, in ns; `None` if not measured.
-    pub ns_per_byte: Option<f64>,
 }
 
 /// How the real command of a stage continues after a fallback.
@@ -166,76 +151,6 @@ pub struct Resume {
     pub stage: usize,
     /// Its arguments, without the command's name.
     pub args: Vec<Vec<u8>>,
-}
-
-/// Makes a fresh kernel.
-pub type MakeKernel = Box<dyn Fn() -> Accept<Box<dyn Kernel>> + Send + Sync>;
-
-/// The work of a node.
-pub enum Work {
-    /// A command's own kernel, with the inputs of its operands.
-    Command(Arc<Accepted>),
-    /// A kernel that a rule made for one or several commands; it reads what the first of them read.
-    Rewritten {
-        /// Its inputs.
-        inputs: Vec<Input>,
-        /// Makes the kernel.
-        make: MakeKernel,
-        /// Its description, for `explain`: `count distinct lines by hashing`.
-        label: String,
-    },
-}
-
-impl std::fmt::Debug for Work {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Work::Command(accepted) => write!(f, "Command({:?})", accepted.command),
-            Work::Rewritten { label, .. } => write!(f, "Rewritten({label})"),
-        }
-    }
-}
-
-impl Work {
-    /// Returns its inputs. Only the first node of a segment may read anything but its predecessor.
-    pub fn inputs(&self) -> &[Input] {
-        match self {
-            Work::Command(accepted) => accepted.command.inputs(),
-            Work::Rewritten { inputs, .. } => inputs,
-        }
-    }
-
-    /// Returns a fresh join kernel, if it reads several inputs in parallel. Only the first node of a segment
-    /// does.
-    pub fn join_kernel(&self) -> Option<Box<dyn JoinKernel>> {
-        match self {
-            Work::Command(accepted) => accepted.command.join_kernel().ok(),
-            Work::Rewritten { .. } => None,
-        }
-    }
-
-    /// Returns the files that get a copy of the stream: the node is a tee, and the driver makes its kernel.
-    pub fn copies(&self) -> Option<&Copies> {
-        match self {
-            Work::Command(accepted) => accepted.facts.output.copies.as_ref(),
-            Work::Rewritten { .. } => None,
-        }
-    }
-
-    /// Returns the program that it would start for its input.
-    pub fn child(&self) -> Option<&ChildProgram> {
-        match self {
-            Work::Command(accepted) => accepted.facts.child.as_ref(),
-            Work::Rewritten { .. } => None,
-        }
-    }
-
-    /// Returns a fresh kernel. It was made once while planning, so data cannot cause an error here.
-    pub fn kernel(&self) -> Accept<Box<dyn Kernel>> {
-        match self {
-            Work::Command(accepted) => accepted.command.kernel(),
-            Work::Rewritten { make, .. } => make(),
-        }
-    }
 }
 
 /// One decision, for `explain`.

@@ -16,11 +16,11 @@ mod estimate;
 mod explain;
 mod graph;
 mod layout;
+mod node;
 mod parts;
 mod plan;
 pub mod rules;
 mod segments;
-mod step;
 mod summary;
 #[cfg(test)]
 mod testing;
@@ -29,9 +29,7 @@ mod verdict;
 pub use cost::Rate;
 pub use estimate::Estimate;
 pub use explain::Drawing;
-pub use graph::{
-    Candidate, Decision, MakeKernel, Node, Outcome, Planned, Resume, Segment, StageNote, Surroundings,
-    Switches, Work,
-};
+pub use graph::{Candidate, Decision, Outcome, Planned, Resume, Segment, StageNote, Surroundings, Switches};
+pub use node::{MakeKernel, Node, Work};
 pub use plan::{Named, describe_names, list_names, plan};
 pub use summary::{NodeSummary, SegmentSummary, Summary};

@@ -1,10 +1,10 @@
 //! From candidates to segments.
 
 use crate::cost::RateOf as _;
-use crate::graph::{Candidate, Decision, Node, Outcome, Planned, Segment, StageNote, Surroundings, Switches};
-use crate::rules::{self, RULES, Site, SiteStage};
-use crate::segments::{self, Run};
-use crate::step::Operator;
+use crate::graph::{Candidate, Decision, Outcome, Planned, Segment, StageNote, Surroundings, Switches};
+use crate::node::Node;
+use crate::rules::{self, RULES, Site};
+use crate::segments;
 use crate::verdict::{self, Verdict};
 use crate::{advice, check, cost, parts};
 use pelton_commands::{Accepted, EarlyStop, Facts, TOOLS};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Decides what runs natively, and how.
 pub fn plan(candidates: Vec<Candidate>, surroundings: &Surroundings, switches: &Switches) -> Planned {
     let mut verdicts = verdict::verdicts(&candidates, surroundings, switches);
-    let runs = segments::segments(&candidates, &mut verdicts);
+    let grouped = segments::segments(&candidates, &mut verdicts);
     let mut decisions: Vec<Decision> = candidates
         .iter()
         .zip(&verdicts)
@@ -24,19 +24,19 @@ pub fn plan(candidates: Vec<Candidate>, surroundings: &Surroundings, switches: &
     let advice = advice::advice(&candidates);
     let (parts, of_parts) = parts::parts(&candidates, &verdicts, surroundings, switches);
     let stays_native = verdicts.iter().map(|verdict| verdict.is_ok()).collect();
-    let (notes, site, commands) = split(candidates, stays_native, surroundings);
-    let mut segments = Vec::with_capacity(runs.len());
-    for run in runs {
-        match run {
-            Run::Process(stage) => segments.push(Segment::Process(stage)),
-            Run::Native(stages) => {
+    let (site, commands) = split(candidates, stays_native, surroundings);
+    let mut segments = Vec::with_capacity(grouped.len());
+    for segment in grouped {
+        match segment {
+            Segment::Process(stage) => segments.push(Segment::Process(stage)),
+            Segment::Native { stages, .. } => {
                 let nodes = native(&stages, &commands, &site, switches, &mut decisions);
                 segments.extend(at_pipes(nodes));
             }
         }
     }
     decisions.extend(of_parts);
-    Planned { segments, decisions, stages: notes, advice, parts, input_bytes: None }
+    Planned { segments, decisions, stages: site.stages, advice, parts, input_bytes: None }
 }
 
 /// The meaning of a name in [`Switches`].
@@ -72,15 +72,10 @@ fn decision(stage: usize, candidate: &Candidate, verdict: &Verdict<'_>) -> Decis
 /// The accepted commands, stage by stage.
 type Commands = Vec<Option<Arc<Accepted>>>;
 
-/// Splits candidates into notes, the rules' input, and the commands.
-fn split(
-    candidates: Vec<Candidate>,
-    native: Vec<bool>,
-    surroundings: &Surroundings,
-) -> (Vec<StageNote>, Site, Commands) {
-    let mut site = Site { stages: Vec::new(), shares: Vec::new(), surroundings: surroundings.clone() };
-    let mut notes = Vec::new();
-    let mut commands = Vec::new();
+/// Splits candidates into notes, which the rules see, and commands.
+fn split(candidates: Vec<Candidate>, native: Vec<bool>, surroundings: &Surroundings) -> (Site, Commands) {
+    let mut stages = Vec::with_capacity(candidates.len());
+    let mut commands = Vec::with_capacity(candidates.len());
     for (candidate, native) in candidates.into_iter().zip(native) {
         let accepted = candidate.command.ok();
         let facts = accepted.as_ref().map(|accepted| &accepted.facts);
@@ -88,9 +83,10 @@ fn split(
         let shown = plain.unwrap_or_else(|| shown(&candidate.name, &candidate.args));
         let rate = cost::rate(&candidate.name, &candidate.args)
             .map(|rate| rate.reading(accepted.as_deref()).mapping(accepted.as_deref()));
-        notes.push(StageNote {
-            name: candidate.name.clone(),
-            shown: shown.clone(),
+        stages.push(StageNote {
+            name: candidate.name,
+            args: candidate.args,
+            shown,
             equals: candidate.implementation.filter(|_| native),
             blocks_until_eof: facts.map(|facts| facts.output.blocks_until_eof),
             stops_early: facts.map(Facts::stops_early),
@@ -98,11 +94,10 @@ fn split(
             ends_when_enough: facts.is_some_and(|facts| facts.input.stops_early == Some(EarlyStop::Done)),
             rate,
         });
-        site.stages.push(SiteStage { name: candidate.name, args: candidate.args, shown, rate });
         commands.push(accepted);
     }
-    site.shares = cost::shares(&notes);
-    (notes, site, commands)
+    let shares = cost::shares(&stages);
+    (Site { stages, shares, surroundings: surroundings.clone() }, commands)
 }
 
 /// Makes the nodes of one native segment.
@@ -113,15 +108,14 @@ fn native(
     switches: &Switches,
     decisions: &mut Vec<Decision>,
 ) -> Vec<Node> {
-    let own = |stage: usize| {
-        Some(Operator::own(stage, Arc::clone(commands[stage].as_ref()?), site.stages[stage].rate))
-    };
-    let mut steps: Vec<Operator> = stages.clone().filter_map(own).collect();
+    let own =
+        |stage: usize| Some(Node::own(stage, Arc::clone(commands[stage].as_ref()?), site.stages[stage].rate));
+    let mut nodes: Vec<Node> = stages.clone().filter_map(own).collect();
     for rule in RULES.iter().filter(|rule| switches.is_on(rule.name)) {
-        decisions.extend(rules::apply(rule, &mut steps, site));
-        debug_assert_eq!(check::fault(&steps, stages), None, "after {}", rule.name);
+        decisions.extend(rules::apply(rule, &mut nodes, site));
+        debug_assert_eq!(check::fault(&nodes, stages), None, "after {}", rule.name);
     }
-    steps.into_iter().map(|step| step.into_node(site)).collect()
+    nodes.into_iter().map(Node::finished).collect()
 }
 
 /// Splits a native segment before each node that needs a pipe. After the rules, so that they see the whole

@@ -1,42 +1,32 @@
 //! Groups adjacent native stages into segments; a stage that gains nothing alone stays a process.
 
-use crate::graph::Candidate;
+use crate::graph::{Candidate, Segment};
 use crate::verdict::Verdict;
 use pelton_commands::{Declined, Input};
-use std::ops::Range;
 
-/// A segment before the rules.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Run {
-    /// One process.
-    Process(usize),
-    /// Native stages.
-    Native(Range<usize>),
-}
-
-/// Groups the stages, and reverts the verdict on a stage that is useless alone.
-pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+/// Groups the stages, and reverts the verdict on a stage that is useless alone. Native segments have no nodes yet.
+pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) -> Vec<Segment> {
+    let mut segments: Vec<Segment> = Vec::new();
     for (at, verdict) in verdicts.iter().enumerate() {
-        match (verdict, runs.last_mut()) {
-            (Err(_), _) => runs.push(Run::Process(at)),
-            (Ok(_), Some(Run::Native(stages))) if reads_only_pipe(&candidates[at]) => {
+        match (verdict, segments.last_mut()) {
+            (Err(_), _) => segments.push(Segment::Process(at)),
+            (Ok(_), Some(Segment::Native { stages, .. })) if reads_only_pipe(&candidates[at]) => {
                 stages.end = at + 1;
             }
-            (Ok(_), _) => runs.push(Run::Native(at..at + 1)),
+            (Ok(_), _) => segments.push(Segment::Native { stages: at..at + 1, nodes: Vec::new() }),
         }
     }
-    for run in &mut runs {
-        let Run::Native(stages) = run else { continue };
+    for segment in &mut segments {
+        let Segment::Native { stages, .. } = segment else { continue };
         let at = stages.start;
         if stages.len() == 1
             && let Some(reason) = no_use_alone(at, &candidates[at])
         {
             verdicts[at] = Declined::because(reason);
-            *run = Run::Process(at);
+            *segment = Segment::Process(at);
         }
     }
-    runs
+    segments
 }
 
 /// Returns why a native stage without native neighbours should stay a process.

@@ -1,7 +1,8 @@
 //! The plan as data, for programs. docs/explain.md describes it; fields are only ever added.
 
 use crate::estimate::Estimate;
-use crate::graph::{Decision, Node, Outcome, Planned, Segment, StageNote, Work};
+use crate::graph::{Decision, Outcome, Planned, Segment, StageNote};
+use crate::node::Node;
 use serde::Serialize;
 use std::ops::Range;
 
@@ -80,17 +81,13 @@ impl Planned {
     }
 
     fn node(&self, node: &Node) -> NodeSummary {
-        let label = match &node.work {
-            Work::Rewritten { label, .. } => label.clone(),
-            Work::Command(_) => self.shown(&node.stages),
-        };
         let any = |is: fn(&StageNote) -> Option<bool>| {
             self.stages[node.stages.clone()].iter().any(|stage| is(stage) == Some(true))
         };
         let blocks_until_eof = any(|stage| stage.blocks_until_eof);
         NodeSummary {
             stages: node.stages.clone(),
-            label,
+            label: self.label(node).to_owned(),
             blocks_until_eof,
             // A blocking node no longer stops its upstream.
             stops_early: any(|stage| stage.stops_early) && !blocks_until_eof,
@@ -99,10 +96,15 @@ impl Planned {
         }
     }
 
+    /// Returns the description of a node.
+    pub fn label<'a>(&'a self, node: &'a Node) -> &'a str {
+        node.label(|stage| &self.stages[stage].shown)
+    }
+
     /// Returns the rules that made this node, each once; none for a command's own kernel.
     pub fn rules_of(&self, node: &Node) -> Vec<String> {
         let mut rules: Vec<String> = Vec::new();
-        if matches!(node.work, Work::Command(_)) {
+        if !node.is_rewritten() {
             return rules;
         }
         let within =

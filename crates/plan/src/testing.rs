@@ -1,6 +1,7 @@
 //! Test helpers: pipelines as text, plans as text, and both run in memory.
 
-use crate::graph::{Candidate, Node, Outcome, Planned, Segment, Surroundings, Switches, Work};
+use crate::graph::{Candidate, Outcome, Planned, Segment, Surroundings, Switches};
+use crate::node::Node;
 use crate::plan;
 use crate::rules::RULES;
 use pelton_commands::{
@@ -84,7 +85,7 @@ pub(crate) fn resume_of(text: &str) -> Vec<(usize, String)> {
 pub(crate) fn node_kernel(text: &str) -> Box<dyn Kernel> {
     let planned = planned(text, false, &Switches::default());
     let Some(Segment::Native { nodes, .. }) = planned.segments.last() else { panic!("not native: {text}") };
-    nodes.last().expect("a node").work.kernel().expect("a kernel")
+    nodes.last().expect("a node").kernel().expect("a kernel")
 }
 
 /// `keep TEXT`: a fixed-string line filter for tests. It falls back at lines with `!`.
@@ -181,11 +182,12 @@ pub(crate) fn text_of(planned: &Planned) -> String {
 
 /// Formats a node. A rewritten kernel of several stages is in brackets; its inputs are named if not a pipe.
 fn node_text(node: &Node, planned: &Planned) -> String {
-    let Work::Rewritten { inputs, label, .. } = &node.work else {
+    if !node.is_rewritten() {
         return planned.stages[node.stages.end - 1].shown.clone();
-    };
-    let own = planned.stages.iter().any(|stage| stage.shown == *label);
-    let label = if own { label.clone() } else { format!("[{label}]") };
+    }
+    let (label, inputs) = (planned.label(node), &node.inputs);
+    let own = planned.stages.iter().any(|stage| stage.shown == label);
+    let label = if own { label.to_owned() } else { format!("[{label}]") };
     let name = |input: &Input| match input {
         Input::Stdin => "-".to_owned(),
         Input::File(name) => String::from_utf8_lossy(name).into_owned(),
@@ -225,11 +227,10 @@ fn run(planned: &Planned, data: &[&[u8]; 3], block_bytes: usize) -> (Vec<u8>, i3
     let [Segment::Native { nodes, .. }] = planned.segments.as_slice() else {
         panic!("not one native segment")
     };
-    let kernels: Vec<Box<dyn Kernel>> =
-        nodes.iter().map(|node| node.work.kernel().expect("a kernel")).collect();
+    let kernels: Vec<Box<dyn Kernel>> = nodes.iter().map(|node| node.kernel().expect("a kernel")).collect();
     let mut chain = Chain::new(kernels);
     let mut out = Vec::new();
-    drive(&mut chain, nodes[0].work.inputs(), data, block_bytes, &mut out).expect("no hand-over");
+    drive(&mut chain, &nodes[0].inputs, data, block_bytes, &mut out).expect("no hand-over");
     (out, chain.statuses().last().copied().unwrap_or(0))
 }
 

@@ -8,13 +8,13 @@
 //! which excludes `tr -s`.
 
 use super::{Rewrite, Rule, Site};
-use crate::step::{Operator, Shape};
+use crate::node::{Node, Work};
 use pelton_commands::Accept;
 
 pub(super) const RULE: Rule =
     Rule { name: "compose-byte-maps", summary: "tr | tr: one table, one pass over each byte", rewrite };
 
-fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(first: &Node, second: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     let map = first.byte_map()?.then(&second.byte_map()?);
     let real = match (first.real_maps(site), second.real_maps(site)) {
         (one, other) if !one.is_empty() && !other.is_empty() => [one, other].concat(),
@@ -22,9 +22,9 @@ fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Re
     };
     // A table costs as much as the more expensive of the two: it may make room for deleted bytes.
     let ns_per_byte = first.ns_per_byte.zip(second.ns_per_byte).map(|(one, other)| one.max(other));
-    let step = first.with(second, Shape::Map { map: Box::new(map), real }, ns_per_byte);
-    let gain = format!("one table in place of {} commands, one pass over each byte", step.stages.len());
-    Some(Ok(Rewrite::one(step, gain)))
+    let node = first.with(second, Work::Map { map: Box::new(map), real }, ns_per_byte);
+    let gain = format!("one table in place of {} commands, one pass over each byte", node.stages.len());
+    Some(Ok(Rewrite::one(node, gain)))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 
 use super::{Rewrite, Rule, Site};
 use crate::cost;
-use crate::step::{Operator, Shape};
+use crate::node::{Node, Work};
 use pelton_commands::{Accept, DistinctCount, SortOptions, counts_only_lines};
 use pelton_stream::Kernel;
 
@@ -19,12 +19,12 @@ pub(super) const RULE: Rule = Rule {
     rewrite,
 };
 
-fn rewrite(before: &Operator, wc: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(before: &Node, wc: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     if !counts_only_lines(wc.args_of("wc", site)?) {
         return None;
     }
-    let shape = match (&before.shape, before.args_of("sort", site)) {
-        (Shape::Made { groups: Some(groups), .. }, _) => {
+    let work = match (&before.work, before.args_of("sort", site)) {
+        (Work::Made { groups: Some(groups), .. }, _) => {
             let (sort, uniq) = (**groups).clone();
             counting(move || DistinctCount::of_uniq(&sort, &uniq))
         }
@@ -34,15 +34,15 @@ fn rewrite(before: &Operator, wc: &Operator, site: &Site) -> Option<Accept<Rewri
         },
         _ => return None,
     };
-    Some(shape.map(|shape| {
-        let step = before.with(wc, shape, Some(cost::COUNT_DISTINCT_NS_PER_BYTE));
-        Rewrite::one(step, "distinct lines are counted as they arrive; their order does not matter")
+    Some(work.map(|work| {
+        let node = before.with(wc, work, Some(cost::COUNT_DISTINCT_NS_PER_BYTE));
+        Rewrite::one(node, "distinct lines are counted as they arrive; their order does not matter")
     }))
 }
 
-fn counting(make: impl Fn() -> Accept<DistinctCount> + Send + Sync + 'static) -> Accept<Shape> {
+fn counting(make: impl Fn() -> Accept<DistinctCount> + Send + Sync + 'static) -> Accept<Work> {
     make()?;
-    Ok(Shape::made("count the distinct lines", move || Ok(Box::new(make()?) as Box<dyn Kernel>)))
+    Ok(Work::made("count the distinct lines", move || Ok(Box::new(make()?) as Box<dyn Kernel>)))
 }
 
 #[cfg(test)]

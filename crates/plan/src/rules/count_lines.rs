@@ -13,7 +13,7 @@
 
 use super::{Rewrite, Rule, Site};
 use crate::cost;
-use crate::step::{Operator, Shape};
+use crate::node::{Node, Work};
 use pelton_commands::{
     Accept, Accepted, Declined, LineCount, Lines, SortOptions, Special, counts_only_lines,
 };
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
     rewrite,
 };
 
-fn rewrite(before: &Operator, wc: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(before: &Node, wc: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     let args = wc.args_of("wc", site)?;
     if !counts_only_lines(args) {
         return None;
@@ -45,26 +45,23 @@ fn rewrite(before: &Operator, wc: &Operator, site: &Site) -> Option<Accept<Rewri
         (None, None) => lines_of(before)?,
     };
     Some(completes.map(|completes| {
-        let shape =
-            Shape::made(
-                "count the lines",
-                move || Ok(Box::new(LineCount::new(completes)) as Box<dyn Kernel>),
-            );
-        let gain = format!("{} changes nothing about the number of lines", before.label(site));
-        Rewrite::one(before.with(wc, shape, Some(cost::COUNT_LINES_NS_PER_BYTE)), gain)
+        let work =
+            Work::made("count the lines", move || Ok(Box::new(LineCount::new(completes)) as Box<dyn Kernel>));
+        let gain = format!("{} changes nothing about the number of lines", site.label(before));
+        Rewrite::one(before.with(wc, work, Some(cost::COUNT_LINES_NS_PER_BYTE)), gain)
     }))
 }
 
 /// Keeps the filter, which then prints line ends only.
-fn line_ends_only(before: &Operator, accepted: Arc<Accepted>, wc: &Operator, site: &Site) -> Rewrite {
-    let label = format!("{}, line ends only", before.label(site));
-    let shape = Shape::made(label, move || {
+fn line_ends_only(before: &Node, accepted: Arc<Accepted>, wc: &Node, site: &Site) -> Rewrite {
+    let label = format!("{}, line ends only", site.label(before));
+    let work = Work::made(label, move || {
         let kernel = accepted.command.kernel_for(Special::LineCount);
         kernel.unwrap_or_else(|| Declined::because("no such kernel"))
     });
-    let first = Operator { shape, ..before.clone() };
+    let first = Node { work, ..before.clone() };
     Rewrite {
-        steps: vec![first, wc.clone()],
+        nodes: vec![first, wc.clone()],
         gain: "only the ends of its lines are printed, as only they count".into(),
     }
 }
@@ -80,13 +77,13 @@ fn sort(args: &[Vec<u8>], site: &Site) -> Accept<bool> {
 }
 
 /// Whether any other command completes the last line. `None`: the rule does not apply.
-fn lines_of(step: &Operator) -> Option<Accept<bool>> {
-    let facts = &step.own_command()?.facts;
+fn lines_of(node: &Node) -> Option<Accept<bool>> {
+    let facts = &node.own_command()?.facts;
     Some(match facts.lines {
         Lines::Unknown => return None,
         _ if facts.record_end != b'\n' => Declined::because("its lines do not end in newlines"),
         Lines::Changed => Declined::because("it changes how many lines there are"),
-        _ if step.inputs.len() > 1 => Declined::because("a line may begin in one file and end in the next"),
+        _ if node.inputs.len() > 1 => Declined::because("a line may begin in one file and end in the next"),
         Lines::Kept => Ok(false),
         Lines::Completed => Ok(true),
     })

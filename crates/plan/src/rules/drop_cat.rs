@@ -10,29 +10,29 @@
 //! next. If a file cannot be opened, no segment runs natively, and cat itself reports it.
 
 use super::{Rewrite, Rule, Site};
-use crate::step::Operator;
+use crate::node::Node;
 use pelton_commands::{Accept, Input};
 
 pub(super) const RULE: Rule = Rule { name: "drop-cat", summary: "cat f | x: x reads f itself", rewrite };
 
-fn rewrite(cat: &Operator, next: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(cat: &Node, next: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     // A tee has no kernel whose input could be changed.
     if !cat.only_copies() || !next.reads_pipe() || next.framing().is_err() {
         return None;
     }
     // The pipeline's standard input may be a file, which must not show.
     let from_pipe = cat.reads_pipe() && cat.stages.start > 0;
-    let step = Operator {
+    let node = Node {
         stages: cat.stages.start..next.stages.end,
         inputs: cat.inputs.clone(),
         as_pipe: cat.as_pipe || !from_pipe,
         ..next.clone()
     };
     let gain = match cat.inputs.as_slice() {
-        [Input::File(name)] => format!("{} reads {} itself", next.label(site), name.escape_ascii()),
-        _ => format!("{} reads what cat would pass on", next.label(site)),
+        [Input::File(name)] => format!("{} reads {} itself", site.label(next), name.escape_ascii()),
+        _ => format!("{} reads what cat would pass on", site.label(next)),
     };
-    Some(Ok(Rewrite::one(step, gain)))
+    Some(Ok(Rewrite::one(node, gain)))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@
 
 use super::{Rewrite, Rule, Site};
 use crate::graph::Resume;
-use crate::step::{Operator, Shape, SharedMake};
+use crate::node::{MakeKernel, Node, Work};
 use pelton_commands::{Accept, Accepted, ByteMap, ByteMapKernel, Charset, Class, Declined, Input};
 use pelton_stream::{Framing, InputKind, Kernel, Outcome, Peer, Resources, Sharing, known};
 use std::sync::Arc;
@@ -25,26 +25,26 @@ pub(super) const RULE: Rule = Rule {
     rewrite,
 };
 
-fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(first: &Node, second: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     let map = first.byte_map()?;
-    let Shape::Own { stage, accepted } = &second.shape else { return None };
+    let Work::Own { stage, accepted } = &second.work else { return None };
     if map == ByteMap::identity() || !matches!(accepted.facts.class, Class::LineFilter) {
         return None;
     }
     let filter = site.stages[*stage].shown.clone();
     Some(judge(&map, accepted, site).and_then(|()| {
-        let step = Operator {
+        let node = Node {
             // A filter that reads the files itself could print their names.
             as_pipe: first.as_pipe || first.inputs != [Input::Stdin] || first.stages.start == 0,
             resume: resume(first, second, site)?,
             ..first.with(
                 second,
-                shape(map, Arc::clone(accepted), filter.clone()),
+                work(map, Arc::clone(accepted), filter.clone()),
                 ns_per_byte(first, second, site),
             )
         };
         let gain = format!("only what {filter} keeps is mapped; no byte that it looks at is touched");
-        Ok(Rewrite::one(step, gain))
+        Ok(Rewrite::one(node, gain))
     }))
 }
 
@@ -71,13 +71,13 @@ fn judge(map: &ByteMap, filter: &Accepted, site: &Site) -> Accept<()> {
 }
 
 /// The filter reads everything, the map only what it keeps.
-fn ns_per_byte(map: &Operator, filter: &Operator, site: &Site) -> Option<f64> {
+fn ns_per_byte(map: &Node, filter: &Node, site: &Site) -> Option<f64> {
     let kept = site.stages[filter.stages.start].rate?.passes;
     Some(filter.ns_per_byte? + kept * map.ns_per_byte?)
 }
 
 /// Returns the real commands in their original order.
-fn resume(map: &Operator, filter: &Operator, site: &Site) -> Accept<Vec<Resume>> {
+fn resume(map: &Node, filter: &Node, site: &Site) -> Accept<Vec<Resume>> {
     let maps = map.real_maps(site);
     match (maps.is_empty(), filter.resume.is_empty()) {
         (_, true) => Ok(Vec::new()),
@@ -86,15 +86,15 @@ fn resume(map: &Operator, filter: &Operator, site: &Site) -> Accept<Vec<Resume>>
     }
 }
 
-fn shape(map: ByteMap, filter: Arc<Accepted>, shown: String) -> Shape {
-    let make: SharedMake = Arc::new(move || {
+fn work(map: ByteMap, filter: Arc<Accepted>, shown: String) -> Work {
+    let make: MakeKernel = Arc::new(move || {
         Ok(Box::new(FilterThenMap {
             filter: filter.command.kernel()?,
             map: ByteMapKernel::new(&map),
             kept: Vec::new(),
         }))
     });
-    Shape::Made { make, label: format!("{shown}, and then the map"), groups: None }
+    Work::Made { make, label: format!("{shown}, and then the map"), groups: None }
 }
 
 /// A filter, followed by a map of its output.

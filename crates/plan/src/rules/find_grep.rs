@@ -8,7 +8,7 @@
 //! once it has printed enough of them; with two processes their order in a shared file is a race too.
 
 use super::{Rewrite, Rule, Site};
-use crate::step::Operator;
+use crate::node::Node;
 use pelton_commands::{Accept, Content};
 
 pub(super) const RULE: Rule = Rule {
@@ -17,14 +17,14 @@ pub(super) const RULE: Rule = Rule {
     rewrite,
 };
 
-fn rewrite(find: &Operator, grep: &Operator, _site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(find: &Node, grep: &Node, _site: &Site) -> Option<Accept<Rewrite>> {
     let printer = find.own_command()?;
     if printer.facts.output.content != Content::NoNul || !grep.needs_pipe || !grep.reads_pipe() {
         return None;
     }
-    let second = Operator { needs_pipe: false, ..grep.clone() };
+    let second = Node { needs_pipe: false, ..grep.clone() };
     let gain = "no name holds a NUL: grep need not look how they come".to_owned();
-    Some(Ok(Rewrite { steps: vec![find.clone(), second], gain }))
+    Some(Ok(Rewrite { nodes: vec![find.clone(), second], gain }))
 }
 
 #[cfg(test)]

@@ -8,16 +8,15 @@
 //! terminator.
 
 use super::{Rewrite, Rule, Site};
-use crate::step::Operator;
+use crate::node::Node;
 use pelton_commands::{Accept, Declined, Head};
 
 pub(super) const RULE: Rule =
     Rule { name: "head-head", summary: "head -n 20 | head -n 5: the smaller number decides", rewrite };
 
-fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
-    let lines = |step: &Operator| {
-        Some(Head::parse(step.args_of("head", site)?).ok().and_then(|head| head.first_lines()))
-    };
+fn rewrite(first: &Node, second: &Node, site: &Site) -> Option<Accept<Rewrite>> {
+    let lines =
+        |node: &Node| Some(Head::parse(node.args_of("head", site)?).ok().and_then(|head| head.first_lines()));
     let (one, other) = (lines(first)?, lines(second)?);
     Some(match (one, other) {
         (Some((_, end)), Some((_, other_end))) if end != other_end => {
@@ -26,10 +25,10 @@ fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Re
         (Some((count, _)), Some((other_count, _))) => {
             let stages = first.stages.start..second.stages.end;
             let decisive = if count <= other_count { first } else { second };
-            let Operator { inputs, as_pipe, .. } = first.clone();
+            let Node { inputs, as_pipe, .. } = first.clone();
             // The second one gets no file name, so it must not print one: it does not.
-            let step = Operator { stages, inputs, as_pipe, ..decisive.clone() };
-            Ok(Rewrite::one(step, format!("no more than {} lines leave", count.min(other_count))))
+            let node = Node { stages, inputs, as_pipe, ..decisive.clone() };
+            Ok(Rewrite::one(node, format!("no more than {} lines leave", count.min(other_count))))
         }
         _ => Declined::because("one of them does not just print the first so many lines"),
     })

@@ -11,7 +11,7 @@
 //! expression without such a string, and `--gron`, still run as one pass, over all lines.
 
 use super::{Rewrite, Rule, Site};
-use crate::step::{Operator, Shape};
+use crate::node::{Node, Work};
 use pelton_commands::{Accept, Content, Declined, Special};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
     rewrite,
 };
 
-fn rewrite(json: &Operator, grep: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(json: &Node, grep: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     let (printer, reader) = (json.own_command()?, grep.own_command()?);
     if printer.facts.output.content != Content::Text || !grep.reads_pipe() {
         return None;
@@ -29,24 +29,24 @@ fn rewrite(json: &Operator, grep: &Operator, site: &Site) -> Option<Accept<Rewri
     let accepted = reader.command.kernel_for(Special::TextInput)?;
     let reader = Arc::clone(reader);
     let made = move || reader.command.kernel_for(Special::TextInput).unwrap_or_else(no_such_kernel);
-    let label = format!("{}, of text", grep.label(site));
-    let second = Operator { shape: Shape::made(label, made), needs_pipe: false, ..grep.clone() };
+    let label = format!("{}, of text", site.label(grep));
+    let second = Node { work: Work::made(label, made), needs_pipe: false, ..grep.clone() };
     let (first, gain) = match selecting(json, site, grep) {
         Some((first, needed)) => (first, format!("lines without {} are not made", needed.escape_ascii())),
         None => (json.clone(), "what json prints is text: grep need not look how it comes".to_owned()),
     };
-    Some(accepted.map(|_| Rewrite { steps: vec![first, second], gain }))
+    Some(accepted.map(|_| Rewrite { nodes: vec![first, second], gain }))
 }
 
 /// Returns json without lines that grep would drop, and the string that the others contain.
-fn selecting(json: &Operator, site: &Site, grep: &Operator) -> Option<(Operator, Vec<u8>)> {
+fn selecting(json: &Node, site: &Site, grep: &Node) -> Option<(Node, Vec<u8>)> {
     let (printer, reader) = (json.own_command()?, grep.own_command()?);
     let needed = reader.facts.input.required_substring.clone()?;
     printer.command.kernel_for(Special::LinesWith(&needed))?.ok()?;
-    let label = format!("{}, lines with {} only", json.label(site), needed.escape_ascii());
+    let label = format!("{}, lines with {} only", site.label(json), needed.escape_ascii());
     let (printer, text) = (Arc::clone(printer), needed.clone());
     let made = move || printer.command.kernel_for(Special::LinesWith(&text)).unwrap_or_else(no_such_kernel);
-    Some((Operator { shape: Shape::made(label, made), ..json.clone() }, needed))
+    Some((Node { work: Work::made(label, made), ..json.clone() }, needed))
 }
 
 fn no_such_kernel<T>() -> Accept<T> {

@@ -12,7 +12,7 @@
 //! 0.
 
 use super::{Rewrite, Rule, Site};
-use crate::step::Operator;
+use crate::node::Node;
 use pelton_commands::{Accept, Collate, Context, Declined, SortMode, SortOptions, UniqOptions};
 
 pub(super) const RULE: Rule = Rule {
@@ -21,11 +21,11 @@ pub(super) const RULE: Rule = Rule {
     rewrite,
 };
 
-fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(first: &Node, second: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     let context = &site.surroundings.context;
     let (sort, uniq) = (
-        |step: &Operator| step.args_of("sort", site).map(<[_]>::to_vec),
-        |step: &Operator| step.args_of("uniq", site).map(<[_]>::to_vec),
+        |node: &Node| node.args_of("sort", site).map(<[_]>::to_vec),
+        |node: &Node| node.args_of("uniq", site).map(<[_]>::to_vec),
     );
     match (sort(first), uniq(first), sort(second), uniq(second)) {
         (Some(one), _, Some(other), _) => {
@@ -41,16 +41,16 @@ fn rewrite(first: &Operator, second: &Operator, site: &Site) -> Option<Accept<Re
     }
 }
 
-fn keep_second(first: &Operator, second: &Operator) -> Rewrite {
-    let Operator { inputs, as_pipe, .. } = first.clone();
+fn keep_second(first: &Node, second: &Node) -> Rewrite {
+    let Node { inputs, as_pipe, .. } = first.clone();
     let stages = first.stages.start..second.stages.end;
-    let step = Operator { stages, inputs, as_pipe, ..second.clone() };
-    Rewrite::one(step, "the last sort decides the order, whatever order its lines come in")
+    let node = Node { stages, inputs, as_pipe, ..second.clone() };
+    Rewrite::one(node, "the last sort decides the order, whatever order its lines come in")
 }
 
-fn keep_first(first: &Operator, second: &Operator) -> Rewrite {
-    let step = Operator { stages: first.stages.start..second.stages.end, ..first.clone() };
-    Rewrite::one(step, "sort -u leaves no line beside an identical one")
+fn keep_first(first: &Node, second: &Node) -> Rewrite {
+    let node = Node { stages: first.stages.start..second.stages.end, ..first.clone() };
+    Rewrite::one(node, "sort -u leaves no line beside an identical one")
 }
 
 fn two_sorts(first: &[Vec<u8>], second: &[Vec<u8>], context: &Context) -> Accept<()> {

@@ -1,6 +1,6 @@
 //! One rewrite per file, in the order in which they are tried.
 //!
-//! Every rule looks at two adjacent steps in a segment and merges them, or says why not. A rule must be right
+//! Every rule looks at two adjacent nodes in a segment and merges them, or says why not. A rule must be right
 //! for any data: same bytes, same status of every stage, no output on standard error.
 
 mod compose_byte_maps;
@@ -17,37 +17,35 @@ mod sort_uniq;
 mod tac_head;
 mod top_k;
 
-use crate::cost::Rate;
-use crate::graph::{Decision, Outcome, Surroundings};
-use crate::step::Operator;
+use crate::graph::{Decision, Outcome, StageNote, Surroundings};
+use crate::node::Node;
 use pelton_commands::Accept;
 use pelton_stream::Framing;
-use std::ops::Range;
 
 pub(crate) use join_of_pipes::Piped;
 
-/// A rewrite of two adjacent steps.
+/// A rewrite of two adjacent nodes.
 pub struct Rule {
     /// Its name, for `--without` and in explanations.
     pub name: &'static str,
     /// Its summary: `sort | head: only the lines that leave are kept`.
     pub summary: &'static str,
     /// `None`: the rule does not apply to these two. Otherwise their rewrite, or why not.
-    pub rewrite: fn(&Operator, &Operator, &Site) -> Option<Accept<Rewrite>>,
+    pub rewrite: fn(&Node, &Node, &Site) -> Option<Accept<Rewrite>>,
 }
 
 /// The result of a rewrite.
 pub struct Rewrite {
-    /// The replacement: one step, or two.
-    pub steps: Vec<Operator>,
+    /// The replacement: one node, or two.
+    pub nodes: Vec<Node>,
     /// The gain, in a sentence.
     pub gain: String,
 }
 
 impl Rewrite {
     /// Replaces the two by one.
-    pub fn one(step: Operator, gain: impl Into<String>) -> Rewrite {
-        Rewrite { steps: vec![step], gain: gain.into() }
+    pub fn one(node: Node, gain: impl Into<String>) -> Rewrite {
+        Rewrite { nodes: vec![node], gain: gain.into() }
     }
 }
 
@@ -55,7 +53,7 @@ impl Rewrite {
 #[derive(Clone, Debug)]
 pub struct Site {
     /// All its stages.
-    pub stages: Vec<SiteStage>,
+    pub stages: Vec<StageNote>,
     /// The estimated share of the pipeline's input that reaches each of them.
     pub shares: Vec<f64>,
     /// Its context.
@@ -63,29 +61,15 @@ pub struct Site {
 }
 
 impl Site {
-    /// Returns these stages as written.
-    pub fn shown(&self, stages: &Range<usize>) -> String {
-        let shown: Vec<&str> = self.stages[stages.clone()].iter().map(|stage| stage.shown.as_str()).collect();
-        shown.join(" | ")
+    /// Returns the description of a node.
+    pub fn label<'a>(&'a self, node: &'a Node) -> &'a str {
+        node.label(|stage| &self.stages[stage].shown)
     }
-}
-
-/// One stage.
-#[derive(Clone, Debug)]
-pub struct SiteStage {
-    /// The command's name.
-    pub name: String,
-    /// Its arguments.
-    pub args: Vec<Vec<u8>>,
-    /// The stage for display.
-    pub shown: String,
-    /// Its cost, if measured.
-    pub rate: Option<Rate>,
 }
 
 /// The rules, each before those that profit from it.
 pub const RULES: &[Rule] = &[
-    // First, since a cat separates steps that other rules would merge.
+    // First, since a cat separates nodes that other rules would merge.
     drop_cat::RULE,
     // While grep is still a grep: other rewrites of it print the same for text.
     json_grep::RULE,
@@ -108,19 +92,19 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// Applies one rule to all adjacent pairs, left to right, until it matches no more.
-pub fn apply(rule: &Rule, steps: &mut Vec<Operator>, site: &Site) -> Vec<Decision> {
+pub fn apply(rule: &Rule, nodes: &mut Vec<Node>, site: &Site) -> Vec<Decision> {
     let mut decisions = Vec::new();
     let mut at = 0;
-    while at + 1 < steps.len() {
-        let stages = steps[at].stages.start..steps[at + 1].stages.end;
+    while at + 1 < nodes.len() {
+        let stages = nodes[at].stages.start..nodes[at + 1].stages.end;
         let mut saves_ns_per_byte = None;
-        let outcome = match (rule.rewrite)(&steps[at], &steps[at + 1], site).map(|made| made.and_then(framed))
+        let outcome = match (rule.rewrite)(&nodes[at], &nodes[at + 1], site).map(|made| made.and_then(framed))
         {
-            Some(Ok(Rewrite { steps: made, gain })) => {
-                saves_ns_per_byte = saving(&steps[at..at + 2], &made, site);
+            Some(Ok(Rewrite { nodes: made, gain })) => {
+                saves_ns_per_byte = saving(&nodes[at..at + 2], &made, site);
                 let count = made.len();
-                steps.splice(at..at + 2, made);
-                // One step may match its new neighbour; two were compared already.
+                nodes.splice(at..at + 2, made);
+                // One node may match its new neighbour; two were compared already.
                 at += count - 1;
                 Outcome::Fired(gain)
             }
@@ -136,9 +120,9 @@ pub fn apply(rule: &Rule, steps: &mut Vec<Operator>, site: &Site) -> Vec<Decisio
 }
 
 /// Returns what a rewrite saves per byte of the pipeline's input, in ns, if all costs are known.
-fn saving(before: &[Operator], after: &[Operator], site: &Site) -> Option<f64> {
-    let cost = |steps: &[Operator]| -> Option<f64> {
-        steps.iter().map(|step| Some(site.shares[step.stages.start] * step.ns_per_byte?)).sum()
+fn saving(before: &[Node], after: &[Node], site: &Site) -> Option<f64> {
+    let cost = |nodes: &[Node]| -> Option<f64> {
+        nodes.iter().map(|node| Some(site.shares[node.stages.start] * node.ns_per_byte?)).sum()
     };
     Some((cost(before)? - cost(after)?).max(0.0))
 }
@@ -146,8 +130,8 @@ fn saving(before: &[Operator], after: &[Operator], site: &Site) -> Option<f64> {
 /// Declines records across files: after a cat was dropped, files run into each other and can be cut anywhere,
 /// but not into records.
 fn framed(rewrite: Rewrite) -> Accept<Rewrite> {
-    let step = &rewrite.steps[0];
-    if step.as_pipe && step.inputs.len() > 1 && step.framing()? != Framing::Bytes {
+    let node = &rewrite.nodes[0];
+    if node.as_pipe && node.inputs.len() > 1 && node.framing()? != Framing::Bytes {
         return pelton_commands::Declined::because("a line may begin in one file and end in the next");
     }
     Ok(rewrite)

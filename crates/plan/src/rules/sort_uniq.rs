@@ -10,7 +10,7 @@
 
 use super::{Rewrite, Rule, Site};
 use crate::cost;
-use crate::step::{Operator, Shape};
+use crate::node::{Node, Work};
 use pelton_commands::{Accept, SortOptions, UniqOptions, sort_uniq};
 use pelton_stream::Kernel;
 use std::sync::Arc;
@@ -21,23 +21,23 @@ pub(super) const RULE: Rule = Rule {
     rewrite,
 };
 
-fn rewrite(sort: &Operator, uniq: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(sort: &Node, uniq: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     let sort_args = sort.args_of("sort", site)?;
     let uniq_args = uniq.args_of("uniq", site)?;
-    Some(join(sort_args, uniq_args, site).map(|shape| {
-        let step = sort.with(uniq, shape, Some(cost::GROUP_NS_PER_BYTE));
-        Rewrite::one(step, "identical lines are counted as they arrive, and only the distinct ones sorted")
+    Some(join(sort_args, uniq_args, site).map(|work| {
+        let node = sort.with(uniq, work, Some(cost::GROUP_NS_PER_BYTE));
+        Rewrite::one(node, "identical lines are counted as they arrive, and only the distinct ones sorted")
     }))
 }
 
-fn join(sort: &[Vec<u8>], uniq: &[Vec<u8>], site: &Site) -> Accept<Shape> {
+fn join(sort: &[Vec<u8>], uniq: &[Vec<u8>], site: &Site) -> Accept<Work> {
     let context = &site.surroundings.context;
     let sort = SortOptions::parse(sort, context)?;
     let uniq = UniqOptions::parse(uniq, context)?;
     sort_uniq(&sort, &uniq)?;
     let groups = Some(Box::new((sort.clone(), uniq.clone())));
     let make = move || Ok(Box::new(sort_uniq(&sort, &uniq)?) as Box<dyn Kernel>);
-    Ok(Shape::Made { make: Arc::new(make), label: "sort the distinct lines".to_owned(), groups })
+    Ok(Work::Made { make: Arc::new(make), label: "sort the distinct lines".to_owned(), groups })
 }
 
 #[cfg(test)]

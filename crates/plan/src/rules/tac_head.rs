@@ -8,13 +8,13 @@
 //! start applies only to a regular file; otherwise both kernels run unchanged.
 
 use super::{Rewrite, Rule, Site};
-use crate::step::Operator;
+use crate::node::Node;
 use pelton_commands::{Accept, Declined, Ending, Head, reverses_lines};
 
 pub(super) const RULE: Rule =
     Rule { name: "tac-head", summary: "tac f | head: f is read from its end", rewrite };
 
-fn rewrite(tac: &Operator, head: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(tac: &Node, head: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     let tac_args = tac.args_of("tac", site)?;
     let head_args = head.args_of("head", site)?;
     if tac.from_end.is_some() || tac.stages.start > 0 && tac.reads_pipe() {
@@ -22,9 +22,9 @@ fn rewrite(tac: &Operator, head: &Operator, site: &Site) -> Option<Accept<Rewrit
     }
     Some(count(tac_args, head_args).map(|count| {
         let from_end = Some(Ending::Records { count: count + 1, end: b'\n' });
-        let step = Operator { from_end, ns_per_byte: Some(0.0), ..tac.clone() };
+        let node = Node { from_end, ns_per_byte: Some(0.0), ..tac.clone() };
         let gain = format!("of a plain file only the end is read: {} lines at most", count + 1);
-        Rewrite { steps: vec![step, head.clone()], gain }
+        Rewrite { nodes: vec![node, head.clone()], gain }
     }))
 }
 

@@ -9,24 +9,24 @@
 
 use super::{Rewrite, Rule, Site};
 use crate::cost;
-use crate::step::{Operator, Shape};
+use crate::node::{Node, Work};
 use pelton_commands::{Accept, Declined, Head, SortOptions, TopK};
 use pelton_stream::Kernel;
 
 pub(super) const RULE: Rule =
     Rule { name: "top-k", summary: "sort | head: only the lines that leave are kept", rewrite };
 
-fn rewrite(sort: &Operator, head: &Operator, site: &Site) -> Option<Accept<Rewrite>> {
+fn rewrite(sort: &Node, head: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     let sort_args = sort.args_of("sort", site)?;
     let head_args = head.args_of("head", site)?;
-    Some(join(sort_args, head_args, site).map(|(shape, lines)| {
+    Some(join(sort_args, head_args, site).map(|(work, lines)| {
         let best = if lines == 1 { "best line is".to_owned() } else { format!("best {lines} lines are") };
         let gain = format!("only the {best} kept, and little else is compared");
-        Rewrite::one(sort.with(head, shape, Some(cost::TOP_K_NS_PER_BYTE)), gain)
+        Rewrite::one(sort.with(head, work, Some(cost::TOP_K_NS_PER_BYTE)), gain)
     }))
 }
 
-fn join(sort: &[Vec<u8>], head: &[Vec<u8>], site: &Site) -> Accept<(Shape, usize)> {
+fn join(sort: &[Vec<u8>], head: &[Vec<u8>], site: &Site) -> Accept<(Work, usize)> {
     let sort = SortOptions::parse(sort, &site.surroundings.context)?;
     let Some((lines, end)) = Head::parse(head)?.first_lines() else {
         return Declined::because("head does not just print the first so many lines");
@@ -42,7 +42,7 @@ fn join(sort: &[Vec<u8>], head: &[Vec<u8>], site: &Site) -> Accept<(Shape, usize
     } else {
         format!("the first {lines} lines in order")
     };
-    Ok((Shape::made(label, make), lines))
+    Ok((Work::made(label, make), lines))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! that reads and writes. Without one nothing is measured, at no cost.
 
 use pelton_observe::{Around, Tally};
-use pelton_plan::{Node, Planned, Work};
+use pelton_plan::{Node, Planned};
 use pelton_stream::{Call, Kernel, Metered, Tell};
 use pelton_sys::clock;
 use pelton_sys::shared::Counters;
@@ -26,10 +26,7 @@ pub struct RowNote {
 impl RowNote {
     /// Makes the note on a node of this plan.
     pub fn of(node: &Node, planned: &Planned) -> Self {
-        let label = match &node.work {
-            Work::Rewritten { label, .. } => Some(label.clone()),
-            Work::Command(_) => None,
-        };
+        let label = node.is_rewritten().then(|| planned.label(node).to_owned());
         RowNote { stages: node.stages.clone(), rules: planned.rules_of(node), label }
     }
 }

@@ -32,8 +32,8 @@ pub struct Ready {
 /// Makes the segment of these stages. `None` if a kernel cannot be made after all.
 pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]) -> Option<Native> {
     let first = nodes.first()?;
-    let inputs = first.work.inputs().len();
-    let join = first.work.join_kernel().map(|kernel| (range.start, Joined::new(kernel, inputs)));
+    let inputs = first.inputs.len();
+    let join = first.join_kernel().map(|kernel| (range.start, Joined::new(kernel, inputs)));
     let mut made = Vec::with_capacity(nodes.len());
     for node in nodes.iter().skip(usize::from(join.is_some())) {
         let resume = node.resume.iter().map(|resume| Some((resume.stage, real(resume, stages)?)));
@@ -48,8 +48,8 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
             itself,
         });
     }
-    let last_copies = nodes.last().is_some_and(|node| node.work.copies().is_some());
-    let last_runs = nodes.last().and_then(|node| node.work.child()).map(|child| child.name.clone());
+    let last_copies = nodes.last().is_some_and(|node| node.copies().is_some());
+    let last_runs = nodes.last().and_then(|node| node.child()).map(|child| child.name.clone());
     let is_last = nodes.len() == 1;
     let starts = stages[range.start].as_mut()?.starts.take();
     let starts = starts.map(|exec| Arc::new(Starts::new(exec, is_last)) as Arc<dyn Programs>);
@@ -80,9 +80,9 @@ pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]
 }
 
 fn kernel(node: &Node, messages: &Messages) -> Option<Box<dyn Kernel>> {
-    match node.work.copies() {
+    match node.copies() {
         Some(copies) => Some(Box::new(CopyKernel::new(copies.clone(), messages.clone()))),
-        None => node.work.kernel().ok(),
+        None => node.kernel().ok(),
     }
 }
 
