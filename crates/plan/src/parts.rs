@@ -6,9 +6,8 @@
 //! its output. Whether it pays is measured at run time, on the first part of its input.
 
 use crate::graph::{Candidate, Decision, Outcome, Planned, Surroundings, Switches};
-use crate::verdict::Verdict;
 use pelton_commands::stateless::{NOT_KNOWN, Stateless};
-use pelton_commands::{Accept, Declined, Input};
+use pelton_commands::{Accept, Declined, Facts, Input};
 
 /// The name that disables it.
 pub(crate) const NAME: &str = "split-stateless";
@@ -22,7 +21,7 @@ const FIRED: &str = "each line is treated by itself: several processes may share
 /// Returns, for each stage that stays a process and may run as several, its properties; and the decisions.
 pub(crate) fn parts(
     candidates: &[Candidate],
-    verdicts: &[Verdict<'_>],
+    verdicts: &[Accept<&Facts>],
     surroundings: &Surroundings,
     switches: &Switches,
 ) -> (Vec<Option<Stateless>>, Vec<Decision>) {

@@ -5,9 +5,9 @@ use crate::graph::{Candidate, Decision, Outcome, Planned, Segment, StageNote, Su
 use crate::node::Node;
 use crate::rules::{self, RULES, Site};
 use crate::segments;
-use crate::verdict::{self, Verdict};
+use crate::verdict;
 use crate::{advice, check, cost, parts};
-use pelton_commands::{Accepted, EarlyStop, Facts, TOOLS};
+use pelton_commands::{Accept, Accepted, EarlyStop, Facts, TOOLS};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ pub fn list_names() -> Vec<&'static str> {
     describe_names().iter().map(|named| named.name).collect()
 }
 
-fn decision(stage: usize, candidate: &Candidate, verdict: &Verdict<'_>) -> Decision {
+fn decision(stage: usize, candidate: &Candidate, verdict: &Accept<&Facts>) -> Decision {
     let outcome = match verdict {
         Ok(_) => Outcome::Fired("runs native".to_owned()),
         Err(declined) => Outcome::Declined(declined.reason.clone()),

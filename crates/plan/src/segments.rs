@@ -1,11 +1,10 @@
 //! Groups adjacent native stages into segments; a stage that gains nothing alone stays a process.
 
 use crate::graph::{Candidate, Segment};
-use crate::verdict::Verdict;
-use pelton_commands::{Declined, Input};
+use pelton_commands::{Accept, Declined, Facts, Input};
 
 /// Groups the stages, and reverts the verdict on a stage that is useless alone. Native segments have no nodes yet.
-pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) -> Vec<Segment> {
+pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) -> Vec<Segment> {
     let mut segments: Vec<Segment> = Vec::new();
     for (at, verdict) in verdicts.iter().enumerate() {
         match (verdict, segments.last_mut()) {

@@ -3,21 +3,18 @@
 use crate::graph::{Candidate, Surroundings, Switches};
 use pelton_commands::{Accept, Accepted, Class, Declined, Facts, Input};
 
-/// The decision about one stage: it runs natively, with these facts, or stays a process for a reason.
-pub(crate) type Verdict<'a> = Accept<&'a Facts>;
-
-/// Returns the verdict on each stage.
+/// Returns the verdict on each stage: it runs natively, with these facts, or stays a process for a reason.
 pub(crate) fn verdicts<'a>(
     candidates: &'a [Candidate],
     surroundings: &Surroundings,
     switches: &Switches,
-) -> Vec<Verdict<'a>> {
+) -> Vec<Accept<&'a Facts>> {
     let judge = |(at, candidate)| {
         let accepted = own(candidate, switches)?;
         place(candidate, at == 0, at + 1 == candidates.len())?;
         Ok(&accepted.facts)
     };
-    let mut verdicts: Vec<Verdict<'a>> = candidates.iter().enumerate().map(judge).collect();
+    let mut verdicts: Vec<Accept<&'a Facts>> = candidates.iter().enumerate().map(judge).collect();
     if surroundings.pipefail {
         keep_statuses(candidates, &mut verdicts);
     }
@@ -68,7 +65,7 @@ fn place(candidate: &Candidate, first: bool, last: bool) -> Accept<()> {
 /// may end a stage whose reader stops early, depending on how much either of them moves at a time; native
 /// stages move more. So these stay processes: the stage that stops, and its upstream back to a stage that
 /// reads to the end before it prints, whose own input is not cut short.
-fn keep_statuses(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
+fn keep_statuses(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
     let is = |at: usize, ask: fn(&Facts) -> bool| candidates[at].facts().is_some_and(ask);
     for stopper in (1..verdicts.len()).filter(|&at| is(at, Facts::stops_early)) {
         for at in (0..=stopper).rev() {
@@ -87,7 +84,7 @@ fn keep_statuses(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
 /// leave it where the real command would. A stage that reads to the end does. One that stops early does not,
 /// as native blocks are larger; nor does its feeder in the same pass: the real one continues to read until
 /// its write fails.
-fn keep_shared_input(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
+fn keep_shared_input(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
     let shares = |at: usize| {
         let candidate = &candidates[at];
         candidate.shares_stdin && candidate.inputs().contains(&Input::Stdin)
@@ -108,7 +105,7 @@ fn keep_shared_input(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
 
 /// Keeps a `tee` a process if a later reader may end early. Its files otherwise get everything that passes;
 /// how much they get then is a race, which the real command must run itself.
-fn keep_copies(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
+fn keep_copies(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
     for at in 0..verdicts.len() {
         if !verdicts[at].as_ref().is_ok_and(|facts| facts.output.copies.is_some()) {
             continue;
@@ -136,7 +133,7 @@ fn keep_copies(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
 /// Keeps processes whose diagnostics depend on timing. A join reports at its end what it found in the middle,
 /// and rev reports at once what it cannot read, while its output is still buffered. Whether they live to do
 /// so depends on when their reader ends, and on how much they write at a time.
-fn keep_diagnostics(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
+fn keep_diagnostics(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
     for at in 0..verdicts.len() {
         let Ok(native) = &verdicts[at] else { continue };
         let is_join = matches!(native.class, Class::Join) && candidates[at].name != "paste";
@@ -160,7 +157,7 @@ fn keep_diagnostics(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
 /// program it runs, reports it, and ends with its own status; a kernel in the middle just ends. So a later
 /// stage must read everything before it prints, and nothing between them may end earlier; or it is the last
 /// stage, and runs a program other than echo: its worker then reports it too.
-fn keep_spawners(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
+fn keep_spawners(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
     for at in 0..verdicts.len() {
         let Some(child) = verdicts[at].as_ref().ok().and_then(|facts| facts.child.as_ref()) else { continue };
         let is_last = at + 1 == candidates.len();
@@ -187,7 +184,7 @@ fn keep_spawners(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
 
 /// Keeps awk a process if its array order could show: no kernel knows that order. It does not show if a later
 /// stage sorts the lines, natively or not.
-fn keep_orders(candidates: &[Candidate], verdicts: &mut [Verdict<'_>]) {
+fn keep_orders(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
     for at in 0..verdicts.len() {
         if !verdicts[at].as_ref().is_ok_and(|facts| facts.output.order_is_unspecified) {
             continue;

@@ -57,8 +57,8 @@ fn of_stage(stage: &StagePlan, around: &Surroundings<'_>, measure: bool) -> Opti
     if stage.kind != Kind::Program {
         return None;
     }
-    let native = stage.program(around).ok()?;
-    let Action::Exec(exec) = native.action else { return None };
+    let child = stage.program(around).ok()?.child;
+    let Action::Exec(exec) = child.action else { return None };
     let called = name_of(Path::new(OsStr::from_bytes(exec.path.as_bytes())));
     let trade = TRADES.iter().find(|trade| trade.called.contains(&called.as_str()))?;
     let own = Rival { path: resolved(exec.path.as_bytes()), trade: trade.name };
@@ -66,7 +66,7 @@ fn of_stage(stage: &StagePlan, around: &Surroundings<'_>, measure: bool) -> Opti
     if others.is_empty() {
         return None;
     }
-    let trial = Trial::of(trade, &exec, &native.redirections);
+    let trial = Trial::of(trade, &exec, &child.redirections);
     match (trial, measure) {
         (Ok(trial), true) => Some(trial.tell(&own, &others)),
         // busybox is installed everywhere, and seldom faster: it is named only after a measurement.

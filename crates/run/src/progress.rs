@@ -148,9 +148,9 @@ pub fn total_bytes(planned: &Planned, first: &StagePlan, around: &Surroundings<'
         let metadata = std::fs::metadata(Path::new(OsStr::from_bytes(name))).ok()?;
         Some(metadata.len()).filter(|_| metadata.is_file())
     };
-    let native = first.program(around).ok()?;
-    let Action::Exec(exec) = native.action else { return None };
-    let redirected = native.redirections.iter().rev().find_map(|redirection| match redirection {
+    let child = first.program(around).ok()?.child;
+    let Action::Exec(exec) = child.action else { return None };
+    let redirected = child.redirections.iter().rev().find_map(|redirection| match redirection {
         Redirection::Open { fd: 0, path, .. } => size(path.as_bytes()),
         _ => None,
     });

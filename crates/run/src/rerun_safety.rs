@@ -64,7 +64,7 @@ fn more_than_print(stage: &StagePlan, around: &Surroundings<'_>) -> Option<Strin
         Kind::Program => {}
     }
     // A missing program fails in both runs.
-    let Action::Exec(exec) = stage.program(around).ok()?.action else { return None };
+    let Action::Exec(exec) = stage.program(around).ok()?.child.action else { return None };
     let args: Vec<String> =
         exec.argv.iter().skip(1).map(|arg| String::from_utf8_lossy(arg.as_bytes()).into_owned()).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();

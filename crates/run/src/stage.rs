@@ -441,6 +441,14 @@ pub struct Prepared<'a> {
     pub program: Option<String>,
 }
 
+impl Prepared<'static> {
+    /// Describes a child that has no pipe ends yet.
+    fn new(action: Action, redirections: Vec<Redirection>, how: How, program: Option<String>) -> Self {
+        let child = Child { action, fallback: None, stdin: None, stdout: None, redirections, not_mine: None };
+        Prepared { child, how, program }
+    }
+}
+
 impl StagePlan {
     pub(crate) fn new(
         text: &str,
@@ -484,30 +492,24 @@ impl StagePlan {
     /// Decides what the child becomes.
     pub fn prepare<'e>(&self, around: &Surroundings<'_>, ends: Ends<'e>) -> Prepared<'e> {
         let shell = self.shell_exec(around);
-        let native = match &self.kind {
+        let prepared = match &self.kind {
             Kind::Shell { .. } | Kind::ShellBuiltin { .. } => {
                 Err(self.kind.shell_reason().unwrap_or_default())
             }
             Kind::Builtin(status) => self.builtin(*status, around),
             Kind::Program => self.program(around),
         };
-        let (native, fallback) = match native {
-            Ok(native) => (native, shell),
+        let (prepared, fallback) = match prepared {
+            Ok(prepared) => (prepared, shell),
             Err(reason) => {
                 // Only a NUL byte, which no argument can hold, prevents calling the shell.
                 let action = shell.map_or(Action::Exit(127), Action::Exec);
-                (Native { action, redirections: vec![], how: How::Shell { reason }, program: None }, None)
+                (Prepared::new(action, vec![], How::Shell { reason }, None), None)
             }
         };
-        let child = Child {
-            action: native.action,
-            fallback,
-            stdin: ends.stdin,
-            stdout: ends.stdout,
-            redirections: native.redirections,
-            not_mine: ends.not_mine,
-        };
-        Prepared { child, how: native.how, program: native.program }
+        let Ends { stdin, stdout, not_mine } = ends;
+        let child = Child { fallback, stdin, stdout, not_mine, ..prepared.child };
+        Prepared { child, ..prepared }
     }
 
     /// Returns the command's name and position, if it is a program that does not exist now. Earlier commands
@@ -532,13 +534,13 @@ impl StagePlan {
         }
     }
 
-    fn builtin(&self, status: i32, around: &Surroundings<'_>) -> Result<Native, Declined> {
+    fn builtin(&self, status: i32, around: &Surroundings<'_>) -> Result<Prepared<'static>, Declined> {
         let redirections = self.redirections(around.environment)?;
-        Ok(Native { action: Action::Exit(status), redirections, how: How::Builtin, program: None })
+        Ok(Prepared::new(Action::Exit(status), redirections, How::Builtin, None))
     }
 
     /// Returns the program and its arguments, if all are known now; otherwise the shell reports the error.
-    pub(crate) fn program(&self, around: &Surroundings<'_>) -> Result<Native, Declined> {
+    pub(crate) fn program(&self, around: &Surroundings<'_>) -> Result<Prepared<'static>, Declined> {
         let Command::Simple(simple) = &self.syntax.command else { return Err("a compound command".into()) };
         let environment = around.environment;
         let arguments = expand::arguments(&simple.words, environment)?;
@@ -565,7 +567,7 @@ impl StagePlan {
         let argv = arguments.iter().map(|a| c_string(a)).collect::<Option<_>>().ok_or("a NUL byte")?;
         let exec = Exec { path: c_string(&path).ok_or("a NUL byte")?, argv, envp };
         let redirections = self.redirections(environment)?;
-        Ok(Native { action: Action::Exec(exec), redirections, how: How::Process, program: Some(program) })
+        Ok(Prepared::new(Action::Exec(exec), redirections, How::Process, Some(program)))
     }
 
     pub(crate) fn shell_exec(&self, around: &Surroundings<'_>) -> Option<Exec> {
@@ -599,14 +601,6 @@ impl StagePlan {
         }
         Ok(redirections)
     }
-}
-
-/// What a child becomes without a shell.
-pub(crate) struct Native {
-    pub(crate) action: Action,
-    pub(crate) redirections: Vec<Redirection>,
-    how: How,
-    program: Option<String>,
 }
 
 fn add(redirect: &Redirect, environment: &Environment, into: &mut Vec<Redirection>) -> Result<(), Declined> {

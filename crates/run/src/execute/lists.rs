@@ -158,8 +158,8 @@ impl ShellState<'_> {
 /// reports the error.
 pub(super) fn become_program(stages: &[StagePlan], around: &Surroundings<'_>) {
     let [stage] = stages else { return };
-    if let (Kind::Program, Ok(native)) = (&stage.kind, stage.program(around))
-        && let (Action::Exec(exec), []) = (native.action, native.redirections.as_slice())
+    if let (Kind::Program, Ok(prepared)) = (&stage.kind, stage.program(around))
+        && let (Action::Exec(exec), []) = (prepared.child.action, prepared.child.redirections.as_slice())
     {
         let _ = spawn::replace(&exec);
         signals::behave_as_a_shell();

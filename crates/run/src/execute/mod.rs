@@ -143,7 +143,7 @@ pub fn replacement(
                 return None;
             }
             let around = Surroundings { execed: true, ..surroundings(request, environment, &[]) };
-            match stage.program(&around).ok()?.action {
+            match stage.program(&around).ok()?.child.action {
                 Action::Exec(exec) => Some(exec),
                 Action::Exit(_) => None,
             }

@@ -1,7 +1,7 @@
 //! Decides for each stage whether it can run natively, and plans its pipeline.
 
 use super::files::{self, Files, Position};
-use super::prepare::{self, Ready};
+use super::prepare::{self, NativeStage};
 use super::{Native, RowNote, Unit, spawned};
 use crate::alternatives;
 use crate::environ::Environment;
@@ -17,23 +17,13 @@ use pelton_commands::{
 };
 use pelton_plan::{Candidate, Planned, Segment, Switches};
 use pelton_syntax::{Command as SyntaxCommand, Dialect, RedirectKind};
-use pelton_sys::spawn::{Action, Exec};
+use pelton_sys::spawn::{Action, Child, Exec};
 use pelton_sys::{limits, machine, scratch};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-
-/// A stage's process and what the planner needs to know of it.
-struct Understood {
-    candidate: Candidate,
-    /// `None` if it stays a process.
-    ready: Option<Prepared>,
-}
-
-/// A ready stage with the locale of its arguments, if that mattered.
-type Prepared = (Ready, Option<Locale>);
 
 /// How one pipeline of a text would be run.
 #[derive(Debug)]
@@ -101,20 +91,25 @@ pub fn plan_pipeline(
     detector: &mut Detector<'_>,
 ) -> (Planned, Vec<Unit>) {
     let position = |at: usize| Position { first: at == 0, last: at + 1 == stages.len() };
-    let each = stages.iter().enumerate().map(|(at, stage)| understand(stage, position(at), around, detector));
-    let (mut candidates, ready): (Vec<Candidate>, Vec<Option<Prepared>>) =
-        each.map(|understood| (understood.candidate, understood.ready)).unzip();
-    let (mut ready, locales): (Vec<Option<Ready>>, Vec<Option<Option<Locale>>>) =
-        ready.into_iter().map(Option::unzip).unzip();
-    let mut locales: Vec<Locale> = locales.into_iter().flatten().flatten().collect();
+    let (mut candidates, mut accepted): (Vec<Candidate>, Vec<Option<NativeStage>>) = stages
+        .iter()
+        .enumerate()
+        .map(|(at, stage)| understand(stage, position(at), around, detector))
+        .unzip();
+    let mut locales: Vec<&Locale> = candidates
+        .iter()
+        .filter(|candidate| candidate.command.is_ok())
+        .filter_map(|candidate| candidate.locale.as_ref())
+        .collect();
     locales.dedup();
-    if locales.len() > 1 {
+    let (differ, locale) = (locales.len() > 1, locales.pop().cloned().unwrap_or(Locale::C));
+    if differ {
         // Rules parse arguments again, in one locale for all stages.
         for candidate in candidates.iter_mut().filter(|candidate| candidate.command.is_ok()) {
             candidate.command = Declined::because("the stages run in different locales");
         }
     }
-    let files: Vec<_> = ready.iter().map(|ready| ready.as_ref().map(|ready| &ready.files)).collect();
+    let files: Vec<_> = accepted.iter().map(|stage| stage.as_ref().map(|stage| &stage.files)).collect();
     for stage in files::entangled(&files) {
         candidates[stage].command =
             Declined::because("a file that it reads or writes is written by the same pipeline");
@@ -126,7 +121,6 @@ pub fn plan_pipeline(
     }
     let prints = candidates[0].facts().and_then(|facts| facts.output.bytes);
     let input_bytes = prints.or_else(|| files.first().and_then(|files| files.and_then(Files::bytes)));
-    let locale = locales.pop().unwrap_or(Locale::C);
     let context = Context { locale, implementation: Implementation::tested(Family::GnuCoreutils) };
     let mut planned =
         pelton_plan::plan(candidates, &pelton_plan::Surroundings { pipefail, context }, switches);
@@ -147,13 +141,13 @@ pub fn plan_pipeline(
                 units.push(parts.map_or(Unit::Process(*stage), |parts| Unit::Parts(Box::new(parts))));
             }
             Segment::Native { stages: range, nodes } => {
-                match prepare::segment(range.clone(), nodes, &mut ready) {
+                match prepare::segment(range.clone(), nodes, &mut accepted) {
                     Some(native) => {
                         let rows = nodes.iter().map(|node| RowNote::of(node, &planned)).collect();
                         let into_pipe = range.end < stages.len() || files::inherits_a_pipe();
                         let holds_back = pipefail
                             && into_pipe
-                            && native.last.standard_output() == StandardOutput::Buffered;
+                            && native.last().standard_output() == StandardOutput::Buffered;
                         units.push(Unit::Native(Box::new(Native { rows, holds_back, ..native })));
                     }
                     None => units.extend(range.clone().map(Unit::Process)),
@@ -182,19 +176,20 @@ fn may_write(stage: &StagePlan, names: &[Vec<u8>], around: &Surroundings<'_>) ->
     if stage.syntax.redirects.iter().any(|redirect| !reads_only(&redirect.kind)) {
         return true;
     }
-    let Ok(native) = stage.program(around) else { return true };
-    let Action::Exec(exec) = native.action else { return true };
+    let Ok(prepared) = stage.program(around) else { return true };
+    let Action::Exec(exec) = prepared.child.action else { return true };
     let holds = |arg: &CString, name: &[u8]| arg.as_bytes().windows(name.len()).any(|part| part == name);
     let mut last_parts = names.iter().map(|name| name.rsplit(|byte| *byte == b'/').next().unwrap_or(name));
     last_parts.any(|name| exec.argv.iter().skip(1).any(|arg| holds(arg, name)))
 }
 
+/// Returns a stage as the planner sees it, and what its kernel needs. `None` if it stays a process.
 fn understand(
     stage: &StagePlan,
     position: Position,
     around: &Surroundings<'_>,
     detector: &mut Detector<'_>,
-) -> Understood {
+) -> (Candidate, Option<NativeStage>) {
     let reads_file = stage.syntax.redirects.iter().any(|r| matches!(r.kind, RedirectKind::Read(_)));
     let writes_file = stage.syntax.redirects.iter().any(|r| !matches!(r.kind, RedirectKind::Read(_)));
     let mut candidate = Candidate {
@@ -211,12 +206,12 @@ fn understand(
     };
     let understood = command_of(stage, position, around, detector, &mut candidate);
     candidate.stateless = stateless_of(stage, around, detector);
-    let (command, ready) = match understood {
-        Ok((accepted, ready, locale)) => (Ok(Arc::new(accepted)), Some((ready, locale))),
+    let (command, native) = match understood {
+        Ok((accepted, native)) => (Ok(Arc::new(accepted)), Some(native)),
         Err(declined) => (Err(declined), None),
     };
     candidate.command = command;
-    Understood { candidate, ready }
+    (candidate, native)
 }
 
 /// Returns how several processes could share the stage's input lines.
@@ -228,8 +223,8 @@ fn stateless_of(
     if stage.kind != Kind::Program {
         return Declined::because(NOT_KNOWN);
     }
-    let native = stage.program(around).map_err(Declined::new)?;
-    let Action::Exec(exec) = native.action else { return Declined::because(NOT_KNOWN) };
+    let prepared = stage.program(around).map_err(Declined::new)?;
+    let Action::Exec(exec) = prepared.child.action else { return Declined::because(NOT_KNOWN) };
     let path = Path::new(std::ffi::OsStr::from_bytes(exec.path.as_bytes()));
     let name = path.file_name().map(OsStrExt::as_bytes).unwrap_or_default();
     if !parts::may_be(name) {
@@ -250,20 +245,19 @@ fn command_of(
     around: &Surroundings<'_>,
     detector: &mut Detector<'_>,
     candidate: &mut Candidate,
-) -> Accept<(Accepted, Ready, Option<Locale>)> {
+) -> Accept<(Accepted, NativeStage)> {
     match &stage.kind {
         Kind::Program => {}
         Kind::Builtin(_) => return Declined::because("a builtin of the shell"),
         Kind::ShellBuiltin { name } => {
-            let (accepted, ready) = builtin_of(name, stage, position, around, detector, candidate)?;
-            return Ok((accepted, ready, None));
+            return builtin_of(name, stage, position, around, detector, candidate);
         }
         Kind::Shell { reason } => {
             return Declined::because(format!("the shell runs it, because of {reason}"));
         }
     }
-    let native = stage.program(around).map_err(Declined::new)?;
-    let Action::Exec(exec) = native.action else { return Declined::because("no program") };
+    let Child { action, redirections, .. } = stage.program(around).map_err(Declined::new)?.child;
+    let Action::Exec(exec) = action else { return Declined::because("no program") };
     let path = Path::new(std::ffi::OsStr::from_bytes(exec.path.as_bytes()));
     let name = path.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default();
     candidate.name = String::from_utf8_lossy(&name).into_owned();
@@ -307,8 +301,8 @@ fn command_of(
     if called != name && (shows_name || command.join_kernel().is_ok() || facts.output.copies.is_some()) {
         return Declined::because("what it is called by stands in its messages");
     }
-    let files = files::of_stage(&accepted, &native.redirections, position)?;
-    let mixes = || files::shares_output_with_errors(&native.redirections, position);
+    let files = files::of_stage(&accepted, &redirections, position)?;
+    let mixes = || files::shares_output_with_errors(&redirections, position);
     if facts.diagnostics.overtake_output && mixes() {
         return Declined::because(
             "its output and its messages may go to the same place, in an order of its own",
@@ -318,7 +312,7 @@ fn command_of(
     // What a tool says of output that cannot be written depends on how much its buffers held.
     let at_any_limit = tool.is_unsuitable_for(Unsuitable::RefusedOutput);
     let limit_bytes = if at_any_limit { u64::MAX } else { SMALL_LIMIT_BYTES };
-    if files::may_be_refused(&native.redirections, position, limit_bytes) {
+    if files::may_be_refused(&redirections, position, limit_bytes) {
         return Declined::because(
             "what it writes may be refused, of which only the real command tells exactly",
         );
@@ -335,12 +329,9 @@ fn command_of(
         return Declined::because("a file with holes, which it takes for binary");
     }
     let called = String::from_utf8_lossy(&called).into_owned();
-    let caller = Caller { called, tool: Some(tool), messages: locale.messages.clone() };
-    Ok((
-        accepted,
-        Ready { caller, exec: Some(exec), starts, itself, redirections: native.redirections, files },
-        Some(locale),
-    ))
+    let caller = Caller { called, tool: Some(tool), messages: locale.messages };
+    let native = NativeStage { caller, exec: Some(exec), starts, itself, redirections, files };
+    Ok((accepted, native))
 }
 
 /// Accepts a builtin of the shell. Its output must go into a pipe: its error messages for anything else name
@@ -352,7 +343,7 @@ fn builtin_of(
     around: &Surroundings<'_>,
     detector: &mut Detector<'_>,
     candidate: &mut Candidate,
-) -> Accept<(Accepted, Ready)> {
+) -> Accept<(Accepted, NativeStage)> {
     if lookup(name.as_bytes()).is_none_or(|entry| entry.family != Family::Bash) {
         return Declined::because(format!("the shell runs it, because of the builtin `{name}`"));
     }
@@ -379,7 +370,9 @@ fn builtin_of(
     let accepted = Accepted::new(pelton_commands::accept(name.as_bytes(), &args, &context)?);
     candidate.args = args;
     let files = files::of_stage(&accepted, &[], position)?;
-    Ok((accepted, Ready { caller, exec: None, starts: None, itself: None, redirections: Vec::new(), files }))
+    let redirections = Vec::new();
+    let native = NativeStage { caller, exec: None, starts: None, itself: None, redirections, files };
+    Ok((accepted, native))
 }
 
 /// Returns the implementation of a `pelton` in the PATH: this one, or an unknown one.

@@ -43,7 +43,8 @@ use pelton_commands::io_errors::Caller;
 use pelton_record::Cost;
 use pelton_stream::{Joined, Kernel, Programs};
 use pelton_sys::pipe;
-use pelton_sys::spawn::{self, Action, Child, Exec, Gate, Redirection, Tie};
+use pelton_sys::spawn::{self, Action, Child, Exec, Gate, Tie};
+use prepare::NativeStage;
 use reader::Source;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -68,16 +69,11 @@ pub enum Unit {
 pub struct Native {
     /// The stages it stands for.
     pub stages: Range<usize>,
-    /// The worker's redirections.
-    pub redirections: Vec<Redirection>,
+    /// Their files, redirections and names. Never empty.
+    members: Vec<NativeStage>,
     /// The stage and kernel that read several inputs in parallel, if the first stage does.
     join: Option<(usize, Joined)>,
     nodes: Vec<NativeNode>,
-    sources: Vec<Source>,
-    /// The stage that reads the segment's input, for messages.
-    first: Caller,
-    /// The stage that writes the segment's output, for messages.
-    last: Caller,
     /// Whether the last stage continues for its copies even if its output cannot be written.
     last_copies: bool,
     /// Whether output is written when the real command would write it, and no sooner: its reader may end
@@ -102,6 +98,21 @@ struct NativeNode {
 }
 
 impl Native {
+    /// Returns the stage that reads the segment's input, for messages.
+    fn first(&self) -> &Caller {
+        &self.members[0].caller
+    }
+
+    /// Returns the stage that writes the segment's output, for messages.
+    fn last(&self) -> &Caller {
+        &self.members[self.members.len() - 1].caller
+    }
+
+    /// Takes the segment's input.
+    fn take_sources(&mut self) -> Vec<Source> {
+        std::mem::take(&mut self.members[0].files.sources)
+    }
+
     /// Returns the real command of each kernel, by link.
     fn itself(&self) -> Vec<Option<Arc<dyn Programs>>> {
         self.nodes.iter().map(|node| node.itself.clone()).collect()
@@ -118,7 +129,8 @@ impl Native {
 
     /// Returns its process, without the work.
     fn child<'e>(&mut self, Ends { stdin, stdout, not_mine }: Ends<'e>) -> Child<'e> {
-        let redirections = std::mem::take(&mut self.redirections);
+        let members = self.members.iter_mut();
+        let redirections = members.flat_map(|stage| std::mem::take(&mut stage.redirections)).collect();
         Child { action: Action::Exit(0), fallback: None, stdin, stdout, redirections, not_mine }
     }
 

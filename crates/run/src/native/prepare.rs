@@ -12,8 +12,8 @@ use pelton_sys::spawn::{Exec, Redirection, Tie};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A stage that may run natively.
-pub struct Ready {
+/// What a stage needs to run natively, besides its kernel.
+pub struct NativeStage {
     /// Its name and language, for messages.
     pub caller: Caller,
     /// The real command, if it is a program.
@@ -30,46 +30,39 @@ pub struct Ready {
 }
 
 /// Makes the segment of these stages. `None` if a kernel cannot be made after all.
-pub fn segment(range: Range<usize>, nodes: &[Node], stages: &mut [Option<Ready>]) -> Option<Native> {
+pub fn segment(range: Range<usize>, nodes: &[Node], accepted: &mut [Option<NativeStage>]) -> Option<Native> {
     let first = nodes.first()?;
+    let members = accepted[range.clone()].iter_mut().map(Option::take);
+    let mut members: Vec<NativeStage> = members.collect::<Option<_>>()?;
+    let at = |stage: usize| stage - range.start;
     let inputs = first.inputs.len();
     let join = first.join_kernel().map(|kernel| (range.start, Joined::new(kernel, inputs)));
     let mut made = Vec::with_capacity(nodes.len());
     for node in nodes.iter().skip(usize::from(join.is_some())) {
-        let resume = node.resume.iter().map(|resume| Some((resume.stage, real(resume, stages)?)));
+        let resume =
+            node.resume.iter().map(|resume| Some((resume.stage, real(resume, &members[at(resume.stage)])?)));
         let resume = resume.collect::<Option<_>>()?;
-        let itself = stages[node.stages.clone()].iter_mut().flatten().find_map(|stage| stage.itself.take());
-        let messages = stages[node.stages.start].as_ref()?.caller.messages.clone();
+        let own = &mut members[at(node.stages.start)..at(node.stages.end)];
+        let itself = own.iter_mut().find_map(|stage| stage.itself.take());
         let itself = itself.map(|exec| Arc::new(Starts::new(exec, false)) as Arc<dyn Programs>);
-        made.push(NativeNode {
-            stages: node.stages.clone(),
-            kernel: Some(kernel(node, &messages)?),
-            resume,
-            itself,
-        });
+        let kernel = Some(kernel(node, &own[0].caller.messages)?);
+        made.push(NativeNode { stages: node.stages.clone(), kernel, resume, itself });
     }
     let last_copies = nodes.last().is_some_and(|node| node.copies().is_some());
     let last_runs = nodes.last().and_then(|node| node.child()).map(|child| child.name.clone());
     let is_last = nodes.len() == 1;
-    let starts = stages[range.start].as_mut()?.starts.take();
-    let starts = starts.map(|exec| Arc::new(Starts::new(exec, is_last)) as Arc<dyn Programs>);
-    let caller = |stage: usize| Some(stages[stage].as_ref()?.caller.clone());
-    let (reading, writing) = (caller(range.start)?, caller(range.end - 1)?);
     // Rules may drop a stage's node, but never what the first stage reads.
-    let mut sources = std::mem::take(&mut stages[range.start].as_mut()?.files.sources);
+    let reader = members.first_mut()?;
+    let starts = reader.starts.take();
+    let starts = starts.map(|exec| Arc::new(Starts::new(exec, is_last)) as Arc<dyn Programs>);
     if let Some(ending) = &first.from_end {
-        sources.iter_mut().for_each(|source| from_end::skip_to(source, ending));
+        reader.files.sources.iter_mut().for_each(|source| from_end::skip_to(source, ending));
     }
-    let own = stages[range.clone()].iter_mut().flatten();
-    let redirections = own.flat_map(|stage| std::mem::take(&mut stage.redirections)).collect();
     Some(Native {
         stages: range,
-        redirections,
+        members,
         join,
         nodes: made,
-        sources,
-        first: reading,
-        last: writing,
         last_copies,
         holds_back: false,
         last_runs,
@@ -87,8 +80,8 @@ fn kernel(node: &Node, messages: &Messages) -> Option<Box<dyn Kernel>> {
 }
 
 /// Returns the real command that continues after a fallback.
-fn real(resume: &Resume, stages: &[Option<Ready>]) -> Option<Exec> {
-    let exec = stages[resume.stage].as_ref()?.exec.as_ref()?;
+fn real(resume: &Resume, stage: &NativeStage) -> Option<Exec> {
+    let exec = stage.exec.as_ref()?;
     let args = resume.args.iter().map(|arg| crate::c_string(arg)).collect::<Option<Vec<_>>>()?;
     let argv = exec.argv.iter().take(1).cloned().chain(args).collect();
     Some(Exec { argv, ..exec.clone() })

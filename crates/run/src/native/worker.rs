@@ -56,15 +56,15 @@ impl Worker {
         if out.is_null() {
             chain.output_is_discarded();
         }
-        let sources = std::mem::take(&mut self.native.sources);
+        let sources = self.native.take_sources();
         let mut feed = match self.native.join.take() {
             Some((stage, join)) => {
                 self.join_stage = Some(stage);
-                let reader = JoinReader::new(join, sources, self.native.first.clone());
+                let reader = JoinReader::new(join, sources, self.native.first().clone());
                 Feed::SideBySide(reader.asking(self.native.itself()))
             }
             None => {
-                let reader = Reader::new(sources, self.native.first.clone());
+                let reader = Reader::new(sources, self.native.first().clone());
                 Feed::InTurn(reader.starting(self.native.starts.clone()).asking(self.native.itself()))
             }
         };
@@ -132,13 +132,13 @@ impl Worker {
             return None;
         }
         let Some(program) = &self.native.last_runs else {
-            return (!broken).then(|| self.native.last.write_error(failure));
+            return (!broken).then(|| self.native.last().write_error(failure));
         };
         if broken {
-            let called = &self.native.last.called;
+            let called = &self.native.last().called;
             return Some((format!("{called}: {program}: terminated by signal 13\n"), COMMAND_KILLED));
         }
-        let caller = Caller::named(program.clone(), self.native.last.messages.clone());
+        let caller = Caller::named(program.clone(), self.native.last().messages.clone());
         let (message, _) = caller.write_error(failure);
         Some((message, COMMAND_FAILED))
     }

@@ -83,7 +83,7 @@ pub fn refusal(
     if !elastic::Elastic::new().may_grow() {
         return Some("there is one core for it, or --jobs allows no more".to_owned());
     }
-    let own = stage.program(around).ok()?.redirections;
+    let own = stage.program(around).ok()?.child.redirections;
     let redirected = own.iter().rev().find_map(|redirection| match redirection {
         Redirection::Open { fd: 0, path, .. } => Some(path.as_bytes()),
         _ => None,
@@ -123,13 +123,13 @@ impl Parts {
         stateless: &Stateless,
         around: &Surroundings<'_>,
     ) -> Option<Self> {
-        let native = plan.program(around).ok()?;
-        let Action::Exec(real) = native.action else { return None };
+        let child = plan.program(around).ok()?.child;
+        let Action::Exec(real) = child.action else { return None };
         let args = stateless.args.iter().map(|arg| c_string(arg)).collect::<Option<Vec<_>>>()?;
         let argv = real.argv.iter().take(1).cloned().chain(args).collect();
         let part = Exec { argv, ..real.clone() };
         let fallback = plan.shell_exec(around);
-        let redirections = native.redirections;
+        let redirections = child.redirections;
         Some(Parts { stage, real, part, stateless: stateless.clone(), redirections, fallback })
     }
 
