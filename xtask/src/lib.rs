@@ -41,6 +41,7 @@ Usage: cargo xtask COMMAND
                 --quick: small inputs, minutes; --gather: only the report, of the records that are there
   fuzz        kernels, pipelines, expressions and parsers put to the test, in turns with fresh seeds:
                 fuzz [--minutes N] [--seed S] [--only kernels,pipelines,regex,parsers,json,csv] [--jobs N] [--record DIR]
+                --oracle debian-13,… or --all-oracles: kernels against the tools of other releases, see oracles
                 --only awk,sed: of the kernels those of awks and sed; --record: what they did is added to DIR/comparisons.md
   oracles     makes roots of other Debian releases, outside the checkout, whose tools kernels are compared with:
                 oracles [NAME…] [--clean]   names: debian-11, debian-12, debian-13, debian-sid (all if none is given)

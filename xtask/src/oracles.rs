@@ -83,24 +83,63 @@ impl Options {
                 other => return Err(other.unexpected().into()),
             }
         }
-        match options.names.iter().find(|name| suite(name).is_none()) {
-            Some(name) => Err(format!("there is no root '{name}'; there are {}", all_names()).into()),
-            None => Ok(options),
+        options.names.iter().try_for_each(|name| known(name))?;
+        Ok(options)
+    }
+
+    fn wanted(&self) -> Vec<String> {
+        if self.names.is_empty() { names().map(str::to_owned).collect() } else { self.names.clone() }
+    }
+}
+
+/// Returns the names of all roots that can be made.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    RELEASES.into_iter().map(|(name, _)| name)
+}
+
+/// Checks the name of a root.
+///
+/// # Errors
+/// There is no such root: the names that there are.
+pub fn known(name: &str) -> Outcome {
+    if names().any(|one| one == name) {
+        return Ok(());
+    }
+    let all = names().collect::<Vec<_>>().join(", ");
+    Err(format!("there is no root '{name}'; there are {all}").into())
+}
+
+/// Returns the folder of a root's tools.
+///
+/// # Errors
+/// No folder of roots.
+pub fn tools(name: &str) -> Outcome<PathBuf> {
+    Ok(folder()?.join(name).join("oracle"))
+}
+
+/// Returns the version of each tool of a root, by name; of the installed tools if the name is empty.
+///
+/// # Errors
+/// No folder of roots.
+pub fn versions(name: &str) -> Outcome<BTreeMap<String, String>> {
+    let tools = if name.is_empty() { PathBuf::new() } else { tools(name)? };
+    let version = |tool: &str| Some((tool.to_owned(), version(&tools.join(tool))?));
+    Ok(TOOLS.into_iter().filter_map(version).collect())
+}
+
+/// Makes those of these roots that are missing.
+///
+/// # Errors
+/// Something missing on this machine, or the step that failed.
+pub fn make_missing(names: &[String]) -> Outcome {
+    let folder = folder()?;
+    for (name, suite) in RELEASES.into_iter().filter(|(name, _)| names.iter().any(|one| one == name)) {
+        let root = folder.join(name);
+        if !root.join("oracle").is_dir() {
+            make(&root, suite)?;
         }
     }
-
-    fn wanted(&self) -> Vec<(&'static str, &'static str)> {
-        let is_wanted = |name: &str| self.names.is_empty() || self.names.iter().any(|one| one == name);
-        RELEASES.into_iter().filter(|(name, _)| is_wanted(name)).collect()
-    }
-}
-
-fn suite(name: &str) -> Option<&'static str> {
-    RELEASES.iter().find(|(one, _)| *one == name).map(|(_, suite)| *suite)
-}
-
-fn all_names() -> String {
-    RELEASES.map(|(name, _)| name).join(", ")
+    Ok(())
 }
 
 /// Returns the folder of all roots: `PELTON_ORACLES`, or one in the user's cache.
@@ -120,18 +159,14 @@ pub fn folder() -> Outcome<PathBuf> {
 /// Something missing on this machine, or the step that failed.
 pub fn run(options: &Options) -> Outcome {
     let folder = folder()?;
-    for (name, suite) in options.wanted() {
-        let root = folder.join(name);
-        if options.clean {
-            timed(&format!("remove {name}"), || remove(&root))?;
-        } else if !root.join("oracle").is_dir() {
-            make(&root, suite)?;
-        }
+    let wanted = options.wanted();
+    if options.clean {
+        return wanted
+            .iter()
+            .try_for_each(|name| timed(&format!("remove {name}"), || remove(&folder.join(name))));
     }
-    if !options.clean {
-        show(&folder, &options.wanted());
-    }
-    Ok(())
+    make_missing(&wanted)?;
+    show(&folder, &wanted)
 }
 
 /// Removes a root. It has no mounts: mmdebstrap removes its own.
@@ -233,21 +268,18 @@ fn inside(root: &Path, path: &Path) -> PathBuf {
 }
 
 /// Prints a table: tool by root, with versions.
-fn show(folder: &Path, wanted: &[(&str, &str)]) {
-    let mut rows: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for (name, _) in wanted {
-        for tool in TOOLS {
-            let version = version(&folder.join(name).join("oracle").join(tool));
-            rows.entry(tool).or_default().push(version.unwrap_or_else(|| "—".to_owned()));
-        }
-    }
-    let heads: Vec<&str> = wanted.iter().map(|(name, _)| *name).collect();
-    println!("{:14}{}", "", heads.iter().map(|head| format!("{head:24}")).collect::<String>().trim_end());
-    for (tool, versions) in rows {
-        let cells: String = versions.iter().map(|version| format!("{version:24}")).collect();
+fn show(folder: &Path, wanted: &[String]) -> Outcome {
+    let roots: Vec<_> = wanted.iter().map(|name| versions(name)).collect::<Outcome<_>>()?;
+    let heads: String = wanted.iter().map(|name| format!("{name:24}")).collect();
+    println!("{:14}{}", "", heads.trim_end());
+    for tool in TOOLS {
+        let cell = |versions: &BTreeMap<String, String>| versions.get(tool).cloned();
+        let cells: String =
+            roots.iter().map(|root| format!("{:24}", cell(root).unwrap_or_else(|| "—".to_owned()))).collect();
         println!("{tool:14}{}", cells.trim_end());
     }
     println!("\nthe roots are in {}", folder.display());
+    Ok(())
 }
 
 /// Returns the version that a tool prints.
@@ -288,6 +320,7 @@ mod tests {
     #[test]
     fn unknown_roots_are_refused() {
         let refused = Options::parse(lexopt::Parser::from_args(["debian-10"])).expect_err("there is none");
-        assert_eq!(refused.to_string(), format!("there is no root 'debian-10'; there are {}", all_names()));
+        let known = "debian-11, debian-12, debian-13, debian-sid";
+        assert_eq!(refused.to_string(), format!("there is no root 'debian-10'; there are {known}"));
     }
 }

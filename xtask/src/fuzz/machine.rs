@@ -31,11 +31,17 @@ impl Machine {
     fn is_part(&self) -> bool {
         self.commands.is_some()
     }
+
+    /// Whether it can compare with the tools of another system.
+    pub fn takes_oracles(&self) -> bool {
+        self.test == "differential"
+    }
 }
 
-/// Returns the machines of a campaign without `--only`.
-pub fn usual() -> Vec<&'static Machine> {
-    ALL.iter().filter(|machine| !machine.is_part()).collect()
+/// Returns the machines of a campaign without `--only`, with the installed tools or those of other systems.
+pub fn usual(others: bool) -> Vec<&'static Machine> {
+    let usual = |machine: &&Machine| !machine.is_part() && (!others || machine.takes_oracles());
+    ALL.iter().filter(usual).collect()
 }
 
 /// All machines.

@@ -7,13 +7,14 @@
 //!
 //! The machines are tests (`differential`, `random_pipelines`, `regex_oracle`, `parsers`, `oracle`), built
 //! once with the profile `fuzz`. Differences are kept in the target directory as cases that can be pasted
-//! into `cases/*.toml`.
+//! into `cases/*.toml`. `--oracle` compares with the tools of other systems instead, in turns.
 
 mod bar;
 mod machine;
 mod record;
 mod turn;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -24,6 +25,8 @@ use serde_json::Value;
 
 use bar::Bar;
 use machine::{Built, Machine};
+
+use crate::oracles;
 use pelton_bench::machine::describe;
 use workbench::Outcome;
 use workbench::workspace::target_dir;
@@ -34,35 +37,39 @@ pub struct Options {
     seed: u64,
     jobs: usize,
     only: Option<Vec<String>>,
+    /// The roots whose tools are compared, see [`oracles`]; the installed tools if empty.
+    oracles: Vec<String>,
     /// The folder whose record this campaign is added to.
     record: Option<PathBuf>,
 }
 
 impl Options {
-    /// Parses `--minutes N [--seed S] [--only MACHINE,…] [--jobs N] [--record DIR]`.
+    /// Parses `--minutes N [--seed S] [--only MACHINE,…] [--oracle ROOT,… | --all-oracles] [--jobs N]
+    /// [--record DIR]`.
     pub fn parse(mut args: lexopt::Parser) -> Outcome<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut options = Options { minutes: 1.0, seed: 1, jobs: cores, only: None, record: None };
+        let mut options =
+            Options { minutes: 1.0, seed: 1, jobs: cores, only: None, oracles: Vec::new(), record: None };
         while let Some(arg) = args.next()? {
             match arg {
                 Long("minutes") => options.minutes = args.value()?.parse()?,
                 Long("seed") => options.seed = args.value()?.parse()?,
                 Long("jobs") => options.jobs = args.value()?.parse::<usize>()?.max(1),
                 Long("record") => options.record = Some(args.value()?.into()),
-                Long("only") => {
-                    let names = args.value()?.string()?;
-                    options.only = Some(names.split(',').map(str::to_owned).collect());
-                }
+                Long("only") => options.only = Some(list(&args.value()?.string()?)),
+                Long("oracle") => options.oracles = list(&args.value()?.string()?),
+                Long("all-oracles") => options.oracles = oracles::names().map(str::to_owned).collect(),
                 other => return Err(other.unexpected().into()),
             }
         }
+        options.oracles.iter().try_for_each(|name| oracles::known(name))?;
         options.machines()?;
         Ok(options)
     }
 
     /// Returns the chosen machines.
     fn machines(&self) -> Outcome<Vec<&'static Machine>> {
-        let Some(names) = &self.only else { return Ok(machine::usual()) };
+        let Some(names) = &self.only else { return Ok(machine::usual(self.compares_others())) };
         let find = |name: &String| {
             let known = || machine::ALL.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
             machine::ALL
@@ -70,8 +77,22 @@ impl Options {
                 .find(|one| one.name == *name)
                 .ok_or_else(|| format!("there is no machine '{name}': there are {}", known()).into())
         };
-        names.iter().map(find).collect()
+        let machines: Vec<&Machine> = names.iter().map(find).collect::<Outcome<_>>()?;
+        match machines.iter().find(|machine| self.compares_others() && !machine.takes_oracles()) {
+            Some(machine) => {
+                Err(format!("'{}' compares with no tools of another system", machine.name).into())
+            }
+            None => Ok(machines),
+        }
     }
+
+    fn compares_others(&self) -> bool {
+        !self.oracles.is_empty()
+    }
+}
+
+fn list(names: &str) -> Vec<String> {
+    names.split(',').map(str::to_owned).collect()
 }
 
 /// Address space of each process of a campaign: a runaway must fail alone, not take the computer down.
@@ -83,6 +104,7 @@ const FILE_BYTES: u64 = 1 << 30;
 pub fn run(options: Options) -> Outcome {
     let found = target_dir()?.join("fuzz/found");
     std::fs::create_dir_all(&found)?;
+    oracles::make_missing(&options.oracles)?;
     let built = machine::build(&options.machines()?, &target_dir()?.join("fuzz/programs"))?;
     // Only after the build: the compiler may need more.
     setrlimit(Resource::RLIMIT_AS, MEMORY_BYTES, MEMORY_BYTES)?;
@@ -101,6 +123,9 @@ pub fn run(options: Options) -> Outcome {
     if let Some(folder) = &options.record {
         record::add(folder, &state)?;
     }
+    if options.compares_others() {
+        println!("{}", record::by_oracle(&state));
+    }
     state.close()
 }
 
@@ -114,7 +139,10 @@ struct State {
     first_seed: u64,
     turns: u64,
     busy: usize,
-    sums: turn::Sums,
+    /// The names of the roots; one empty name for the installed tools.
+    oracles: Vec<String>,
+    /// The counts for each root.
+    sums: BTreeMap<String, turn::Sums>,
     found: Vec<PathBuf>,
     failure: Option<String>,
     bar: Bar,
@@ -135,7 +163,8 @@ impl State {
             first_seed: options.seed,
             turns: 0,
             busy: options.jobs,
-            sums: turn::Sums::default(),
+            oracles: if options.compares_others() { options.oracles.clone() } else { vec![String::new()] },
+            sums: BTreeMap::new(),
             found: Vec::new(),
             failure: None,
             bar: Bar::new(time),
@@ -158,8 +187,15 @@ impl State {
     }
 
     fn show(&mut self) {
-        let text = self.sums.shown();
+        let text = self.counted();
         self.bar.show(&text);
+    }
+
+    /// Formats the main counters of all roots together.
+    fn counted(&self) -> String {
+        let mut all = turn::Sums::default();
+        self.sums.values().for_each(|sums| all.add(sums));
+        all.shown()
     }
 
     /// Prints the summary; fails if any difference was found.
@@ -173,7 +209,7 @@ impl State {
             );
         }
         let seeds = format!("seeds {} to {}", self.first_seed, self.next_seed.max(self.first_seed + 1) - 1);
-        println!("{} · {} turns, {seeds} · {} differences", self.sums.shown(), self.turns, self.found.len());
+        println!("{} · {} turns, {seeds} · {} differences", self.counted(), self.turns, self.found.len());
         match self.failure {
             Some(failure) => Err(failure.into()),
             None if !self.found.is_empty() => Err("differences were found: paste them into cases/".into()),
@@ -186,12 +222,18 @@ impl State {
 fn work(state: &Mutex<State>, built: &[Built], found: &Path) {
     loop {
         let Some((seed, number)) = lock(state).next() else { return };
-        let machine = &built[(number % built.len() as u64) as usize];
-        let result = turn::take(machine, seed, &found.join(format!("{}-{seed}", machine.machine.name)));
+        let (number, count) = (number as usize, built.len());
+        let machine = &built[number % count];
+        let oracle = {
+            let state = lock(state);
+            state.oracles[number / count % state.oracles.len()].clone()
+        };
+        let folder = found.join(format!("{}-{oracle}{seed}", machine.machine.name));
+        let result = turn::take(machine, &oracle, seed, &folder);
         let mut state = lock(state);
         match result {
             Ok(turn) => {
-                state.sums.add(&turn.sums);
+                state.sums.entry(oracle).or_default().add(&turn.sums);
                 state.found.extend(turn.found);
             }
             Err(error) => state.failure = Some(format!("{}: {error}", machine.machine.name)),

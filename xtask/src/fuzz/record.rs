@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::State;
 use super::turn::grouped;
+use crate::oracles;
 use workbench::Outcome;
 
 /// Columns: each counter of a tool, and its heading.
@@ -31,23 +32,43 @@ const COUNTED_OTHERS: [(&str, &str); 4] = [
 
 /// Adds a campaign's counts to the record in this folder.
 pub fn add(folder: &Path, state: &State) -> Outcome {
-    let (tools, others) = (state.sums.parts("kernels"), state.sums.others("kernels"));
     fs::create_dir_all(folder)?;
     let path = folder.join("comparisons.json");
     let mut campaigns: Vec<Value> = match fs::read(&path) {
         Ok(bytes) => serde_json::from_slice(&bytes)?,
         Err(_) => Vec::new(),
     };
-    campaigns.push(json!({
-        "machine": state.machine,
-        "seeds": [state.first_seed, state.next_seed - 1],
-        "turns": state.turns,
-        "minutes": (state.begun.elapsed().as_secs_f64() / 6.0).round() / 10.0,
-        "tools": tools,
-        "others": others,
-    }));
+    for (oracle, sums) in &state.sums {
+        campaigns.push(json!({
+            "machine": state.machine,
+            "oracle": oracle,
+            "versions": oracles::versions(oracle)?,
+            "seeds": [state.first_seed, state.next_seed - 1],
+            "turns": state.turns,
+            "minutes": (state.begun.elapsed().as_secs_f64() / 6.0).round() / 10.0,
+            "tools": sums.parts("kernels"),
+            "others": sums.others("kernels"),
+        }));
+    }
     fs::write(&path, serde_json::to_string_pretty(&campaigns)? + "\n")?;
     Ok(fs::write(folder.join("comparisons.md"), page(&campaigns))?)
+}
+
+/// Returns a table of the tools of each root, with their versions.
+pub fn by_oracle(state: &State) -> String {
+    let columns = &COUNTED[..];
+    let mut out = String::from("\n| root | tool | version |");
+    columns.iter().for_each(|(_, title)| out += &format!(" {title} |"));
+    out += &format!("\n| --- | --- | --- |{}\n", " ---: |".repeat(columns.len()));
+    for (oracle, sums) in &state.sums {
+        let versions = oracles::versions(oracle).unwrap_or_default();
+        for (tool, counts) in sums.parts("kernels") {
+            let version = versions.get(&tool).map_or("", String::as_str);
+            let name = format!("{oracle} | {tool} | {version}");
+            row(&mut out, &name, columns, |counted| counts.get(counted).copied().unwrap_or_default());
+        }
+    }
+    out
 }
 
 fn page(campaigns: &[Value]) -> String {
@@ -82,6 +103,12 @@ fn page(campaigns: &[Value]) -> String {
             machine["cores"],
             text(&machine["commit"]),
         );
+        if let Some(oracle) = campaign["oracle"].as_str().filter(|oracle| !oracle.is_empty()) {
+            let versions = campaign["versions"].as_object().into_iter().flatten();
+            let versions: Vec<String> =
+                versions.map(|(tool, version)| format!("{tool} {}", text(version))).collect();
+            let _ = write!(out, "With the tools of {oracle}: {}.\n\n", versions.join(", "));
+        }
         let (mut tools, mut others): (Counts, Counts) = Default::default();
         add_counts(&mut tools, &campaign["tools"]);
         add_counts(&mut others, &campaign["others"]);

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::machine::Built;
+use crate::oracles;
 use workbench::Outcome;
 
 /// Counters, by machine and by name. A machine name with a dot is a part of another machine's sums, shown in
@@ -96,9 +97,12 @@ pub struct Turn {
 /// Shrinking a finding makes a turn longer, but must end some time.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Runs a machine with a seed; differences go into `folder`.
-pub fn take(built: &Built, seed: u64, folder: &Path) -> Outcome<Turn> {
+/// Runs a machine with a seed, against the tools of a root if one is named; differences go into `folder`.
+pub fn take(built: &Built, oracle: &str, seed: u64, folder: &Path) -> Outcome<Turn> {
     let mut command = Command::new(&built.program);
+    if !oracle.is_empty() {
+        command.env("PELTON_ORACLE", oracles::tools(oracle)?);
+    }
     if let Some(commands) = built.machine.commands {
         command.env("PELTON_FUZZ_ONLY", commands);
     }

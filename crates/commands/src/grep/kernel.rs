@@ -273,6 +273,9 @@ impl GrepKernel {
 
     /// Copies unchanged lines: adjacent ones at once.
     fn copy(&mut self, block: &[u8], out: &mut Vec<u8>) -> Enough {
+        if self.options.invert && self.copy_unmatched(block, out) {
+            return false;
+        }
         let (mut at, mut run) = (0, 0..0);
         while at < block.len() {
             let matching = self.options.regex.next_line(block, at);
@@ -288,6 +291,20 @@ impl GrepKernel {
         }
         self.copy_run(&block[run], out);
         false
+    }
+
+    /// Copies the few lines that do not match, if almost all do. Otherwise copies nothing and returns `false`.
+    fn copy_unmatched(&mut self, block: &[u8], out: &mut Vec<u8>) -> bool {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        let marked = self.options.regex.each_unmatched(block, |line| {
+            let end = (line.end + 1).min(block.len());
+            match runs.last_mut() {
+                Some(last) if last.end == line.start => last.end = end,
+                _ => runs.push(line.start..end),
+            }
+        });
+        runs.into_iter().for_each(|run| self.copy_run(&block[run], out));
+        marked
     }
 
     /// Prints whole lines, possibly none.

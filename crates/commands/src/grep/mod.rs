@@ -65,12 +65,9 @@ pub(crate) static TOOL: Tool = Tool {
         _ => Rate::both(1.6, 0.4, 0.2),
     },
     other_versions: &[
-        // Up to Debian 13's. The notes name -P and back-references only, which have no kernel.
-        OtherVersions {
-            versions: &["3.9", "3.10", "3.11"],
-            probes: None,
-            difference: versions::locale_tables,
-        },
+        // In the notes of later ones, what has a kernel does not change.
+        OtherVersions::but(BEFORE_3_8, versions::locale_tables),
+        OtherVersions::but(&["3.9", "3.10", "3.11", "3.12"], versions::locale_tables),
     ],
     grammar: Grammar::reader(
         &[
@@ -100,6 +97,9 @@ fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unrea
     let name = io_errors::file_name(input, &caller.translated("(standard input)"));
     Unreadable::goes_on(format!("{}: {name}: {}\n", caller.called, caller.reason(error)), 2)
 }
+
+/// Versions that do not warn of stray backslashes, and whose `.` does not match all characters.
+const BEFORE_3_8: &[&str] = &["3.6", "3.7"];
 
 /// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {

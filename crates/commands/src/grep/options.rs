@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use super::BEFORE_3_8;
 use crate::regex::{self, Flavour, Newline, Regex, Within};
 use crate::tool::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
-use crate::{Accept, Charset, Context, Declined, Input, Scripts};
+use crate::{Accept, Charset, Context, Declined, Family, Input, Scripts};
 
 /// What is printed of selected lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -384,6 +385,7 @@ fn compile(parsed: &Parsed<Id>, expressions: &[&[u8]], context: &Context, spans:
         (false, true) => Within::Word,
         (false, false) => Within::Anywhere,
     };
+    let before_3_8 = context.implementation.is_one_of(Family::GnuGrep, BEFORE_3_8);
     let options = regex::Options {
         flavour: flavour.unwrap_or(Flavour::GrepBasic),
         charset: context.locale.ctype,
@@ -392,7 +394,8 @@ fn compile(parsed: &Parsed<Id>, expressions: &[&[u8]], context: &Context, spans:
         within,
         newline: Newline::EndsLine,
         // Debian's 3.8 was built without that warning, but probing the program does not show it.
-        stray_backslash_is_quiet: false,
+        stray_backslash_is_quiet: before_3_8,
+        dot_misses_late: before_3_8,
         spans,
         groups: &[],
     };

@@ -1,8 +1,9 @@
 //! Finds matching lines without finding the matches: from [`windows`](super::windows) of byte sets, including
 //! line ends, or from the length of the line.
 //!
-//! Counts look at no line: a match is a carry that runs through the line to its end, so that one addition
-//! decides for 64 bytes which of the lines that end there match.
+//! Counts, and lines that do not match among many that do, look at no other line: a match is a carry that runs
+//! through the line to its end, so that one addition decides for 64 bytes which of the lines that end there
+//! match.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -166,6 +167,52 @@ impl Lines {
         }
     }
 
+    /// Calls `found` for each line that does not match, in order, if matches are so dense that marking them all
+    /// is faster than finding one after another. Otherwise returns `false` and calls nothing.
+    pub(super) fn each_unmatched(
+        &mut self,
+        engine: &mut Engine,
+        block: &[u8],
+        mut found: impl FnMut(Range<usize>),
+    ) -> bool {
+        if !self.marks() || !self.are_dense(engine, block) {
+            return false;
+        }
+        let whole = memrchr(b'\n', block).map_or(0, |newline| newline + 1);
+        let marked = &block[..whole];
+        let matches = |engine: &mut Engine, line| engine.first_end(marked, line).is_some();
+        match &self.how {
+            How::Length(length) => length.each(marked, |line, known| {
+                if !known.unwrap_or_else(|| matches(engine, line.clone())) {
+                    found(line);
+                }
+            }),
+            How::Windows(held) => held.each_unmatched(marked, |line| matches(engine, line), &mut found),
+        }
+        if whole < block.len() && !matches!(self.next(engine, &block[whole..], 0), Ok(Some(_))) {
+            found(whole..block.len());
+        }
+        true
+    }
+
+    /// Whether matching lines can be marked in a block without finding them one after another.
+    fn marks(&self) -> bool {
+        match &self.how {
+            How::Length(_) => true,
+            How::Windows(held) => held.counts(),
+        }
+    }
+
+    /// Whether the first matching lines are close to each other.
+    fn are_dense(&mut self, engine: &mut Engine, block: &[u8]) -> bool {
+        let mut at = 0;
+        for _ in 0..SAMPLE {
+            let Ok(Some(line)) = self.next(engine, block, at) else { return false };
+            at = (line.end + 1).min(block.len());
+        }
+        at < SAMPLE * DENSE_BYTES
+    }
+
     fn count_held(&mut self, held: &Held, engine: &mut Engine, block: &[u8]) -> u64 {
         let (mut count, mut at) = (0, 0);
         loop {
@@ -273,7 +320,40 @@ impl Held {
 
     /// Counts matching lines among whole ones. `maybe` decides unknown cases.
     fn count(&self, block: &[u8], mut maybe: impl FnMut(Range<usize>) -> bool) -> u64 {
-        let (mut count, mut carry, mut at) = (0, Carry::default(), 0);
+        let mut count = 0;
+        self.mark(block, |at, matching, others| {
+            count += u64::from(matching.count_ones());
+            if self.ascii.is_some() {
+                each_line(block, at, others, |line| {
+                    count += u64::from(!block[line.clone()].is_ascii() && maybe(line));
+                });
+            }
+        });
+        count
+    }
+
+    /// Calls `found` for those of whole lines that do not match. `maybe` decides unknown cases.
+    fn each_unmatched(
+        &self,
+        block: &[u8],
+        mut maybe: impl FnMut(Range<usize>) -> bool,
+        mut found: impl FnMut(Range<usize>),
+    ) {
+        self.mark(block, |at, _, others| {
+            each_line(block, at, others, |line| {
+                let unknown = self.ascii.is_some() && !block[line.clone()].is_ascii();
+                if !(unknown && maybe(line.clone())) {
+                    found(line);
+                }
+            });
+        });
+    }
+
+    /// Calls `each` for every 64 bytes of whole lines, with their offset, the ends of lines with windows that
+    /// suffice, and the other ends.
+    #[inline]
+    fn mark(&self, block: &[u8], mut each: impl FnMut(usize, u64, u64)) {
+        let (mut carry, mut at) = (Carry::default(), 0);
         let mut from_before = u64::from(self.begins_before && self.begins_with_line(block));
         while at < block.len() {
             let (mut hits, mut ends) = ([0; WORDS], [0; WORDS]);
@@ -288,18 +368,21 @@ impl Held {
                 let hits = hits & !ends | before << 1 | from_before;
                 from_before = before >> 63;
                 let matching = carry.ends(hits, *ends);
-                count += u64::from(matching.count_ones());
-                let mut doubtful = if self.ascii.is_some() { ends & !matching } else { 0 };
-                while doubtful != 0 {
-                    let end = at + word * STEP + doubtful.trailing_zeros() as usize;
-                    let start = memrchr(b'\n', &block[..end]).map_or(0, |newline| newline + 1);
-                    count += u64::from(!block[start..end].is_ascii() && maybe(start..end));
-                    doubtful &= doubtful - 1;
-                }
+                each(at + word * STEP, matching, ends & !matching);
             }
             at += part.len();
         }
-        count
+    }
+}
+
+/// Calls `found` for the lines of `block` that end at these bits of the 64 bytes from `at` on.
+#[inline]
+fn each_line(block: &[u8], at: usize, mut ends: u64, mut found: impl FnMut(Range<usize>)) {
+    while ends != 0 {
+        let end = at + ends.trailing_zeros() as usize;
+        let start = memrchr(b'\n', &block[..end]).map_or(0, |newline| newline + 1);
+        found(start..end);
+        ends &= ends - 1;
     }
 }
 
@@ -374,10 +457,17 @@ impl Length {
 
     /// Counts matching lines. `maybe` decides unknown cases.
     fn count(&self, block: &[u8], mut maybe: impl FnMut(Range<usize>) -> bool) -> u64 {
-        let (mut count, mut start) = (0, 0);
+        let mut count = 0;
+        self.each(block, |line, known| count += u64::from(known.unwrap_or_else(|| maybe(line))));
+        count
+    }
+
+    /// Calls `found` for each line, with whether it matches, if known.
+    #[inline]
+    fn each(&self, block: &[u8], mut found: impl FnMut(Range<usize>, Option<bool>)) {
+        let mut start = 0;
         let mut line = |end: usize| {
-            let matches = self.judge(&block[start..end]).unwrap_or_else(|| maybe(start..end));
-            count += u64::from(matches);
+            found(start..end, self.judge(&block[start..end]));
             start = end + 1;
         };
         for (index, part) in block.chunks(WORDS * STEP).enumerate() {
@@ -393,7 +483,6 @@ impl Length {
         if !block.is_empty() && !block.ends_with(b"\n") {
             line(block.len());
         }
-        count
     }
 }
 

@@ -97,6 +97,8 @@ pub struct Options<'a> {
     pub newline: Newline,
     /// Whether this grep is known not to warn of stray backslashes (`\-`), like Debian's.
     pub stray_backslash_is_quiet: bool,
+    /// Whether `.` does not match all characters of UTF-8, see [`Judges::NoLateUtf8`].
+    pub dot_misses_late: bool,
     /// Whether matches will be searched with [`Regex::find`], not only matching lines.
     pub spans: bool,
     /// The groups whose spans will be needed.
@@ -147,6 +149,7 @@ impl Options<'_> {
             within: Within::Anywhere,
             newline: Newline::EndsLine,
             stray_backslash_is_quiet: false,
+            dot_misses_late: false,
             spans: false,
             groups: &[],
         }
@@ -164,6 +167,9 @@ pub enum Judges {
     NoForbiddenUtf8,
     /// Valid UTF-8.
     ValidUtf8,
+    /// Valid UTF-8 without two blocks of characters that `.` does not match in grep 3.4 to 3.7 and sed 4.8:
+    /// U+D400 to U+D7FF, and U+108000 to U+10FFFF.
+    NoLateUtf8,
     /// ASCII: the system's tables decide what is a letter elsewhere.
     Ascii,
 }
@@ -174,11 +180,27 @@ impl Judges {
         match self {
             Judges::AnyBytes => None,
             Judges::NoForbiddenUtf8 => first_forbidden(data),
-            Judges::ValidUtf8 => from_utf8(data).err().map(|error| error.valid_up_to()),
+            Judges::ValidUtf8 => first_invalid(data),
+            Judges::NoLateUtf8 => {
+                first_invalid(&data[..first_late(data).unwrap_or(data.len())]).or_else(|| first_late(data))
+            }
             Judges::Ascii if data.is_ascii() => None,
             Judges::Ascii => data.iter().position(|b| !b.is_ascii()),
         }
     }
+}
+
+fn first_invalid(data: &[u8]) -> Option<usize> {
+    from_utf8(data).err().map(|error| error.valid_up_to())
+}
+
+/// Returns the offset of the first byte with which a late character, or a surrogate, begins.
+fn first_late(data: &[u8]) -> Option<usize> {
+    let is_late = |at: &usize| match data[*at] {
+        0xED => data.get(at + 1).is_none_or(|next| *next >= 0x90),
+        _ => data.get(at + 1).is_none_or(|next| *next >= 0x88),
+    };
+    memchr::memchr2_iter(0xED, 0xF4, data).find(is_late)
 }
 
 fn first_forbidden(data: &[u8]) -> Option<usize> {
@@ -343,7 +365,10 @@ fn read(expressions: &[&[u8]], options: &Options, syntax: Syntax) -> Accept<(Nod
     let lines_alone = !syntax.sed && !options.spans && !expressions.iter().any(|text| asks_glibc(text));
     // gnulib's matcher knows the members of a range of digits; glibc asks the locale.
     ascii_only |= foreign_digits && !lines_alone;
-    let judges = judges(&node, syntax, ascii_only, lines_alone);
+    let mut judges = judges(&node, syntax, ascii_only, lines_alone);
+    if options.dot_misses_late && matches!(judges, Judges::NoForbiddenUtf8 | Judges::ValidUtf8) {
+        judges = Judges::NoLateUtf8;
+    }
     Ok((node, groups, judges))
 }
 
@@ -484,6 +509,12 @@ impl Regex {
     /// Returns the first matching line at or after `at` (the start of a line), without its newline.
     pub fn next_line(&mut self, block: &[u8], at: usize) -> Option<Range<usize>> {
         self.searcher.next_line(block, at)
+    }
+
+    /// Calls `found` for each line that does not match, in order and without its end. Returns `false`, with no
+    /// call, where [`next_line`](Self::next_line) is faster: if few lines match.
+    pub fn each_unmatched(&mut self, block: &[u8], found: impl FnMut(Range<usize>)) -> bool {
+        self.searcher.each_unmatched(block, found)
     }
 
     /// Returns the number of matching lines, up to `wanted`.

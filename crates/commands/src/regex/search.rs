@@ -397,6 +397,13 @@ impl Searcher {
         None
     }
 
+    /// Calls `found` for each line that does not match, without its end, if matching lines are dense; see
+    /// [`Lines::each_unmatched`].
+    pub(super) fn each_unmatched(&mut self, block: &[u8], found: impl FnMut(Range<usize>)) -> bool {
+        let lines = self.lines.as_mut().filter(|lines| !self.plan.goes_first() && !lines.fail());
+        lines.is_some_and(|lines| lines.each_unmatched(&mut self.engine, block, found))
+    }
+
     /// Returns the number of matching lines, up to `wanted`. The line's start is needed only if a hit in it
     /// does not prove a match.
     pub(super) fn count_lines(&mut self, block: &[u8], wanted: u64) -> u64 {

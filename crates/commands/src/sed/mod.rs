@@ -27,6 +27,7 @@ use crate::tool::cost::Rate;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
 use crate::tool::row::{Acceptor, InProcess, Tool, is_letters_with};
+use crate::tool::versions::{self, OtherVersions};
 use pelton_stream::Kernel;
 use std::io;
 
@@ -170,9 +171,19 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[],
     cost: |_| Rate::both(5.0, 1.5, 1.0),
-    other_versions: &[],
+    other_versions: &[OtherVersions::but(&["4.7", "4.8"], difference)],
     grammar: Grammar::reader(&["@x", "-n @x", "-e @x", "-E @x", "-e @x -e @x"], &["-z", "-s", "-u"]),
 };
+
+/// 4.9 knows the address 0 of `r`, and takes `\n` for a newline where the letter n separates the parts of `s`.
+fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+    let holds = |part: &[u8]| args.iter().any(|arg| arg.windows(part.len()).any(|window| window == part));
+    let reads_script = versions::may_have(args, b"f");
+    if reads_script || holds(b"0r") || holds(b"0 r") || holds(b"sn") || holds(b"yn") {
+        return Some("the address 0, and the letter n as a separator");
+    }
+    versions::locale_tables(args, context)
+}
 
 fn call_only_prints(args: &[&str]) -> bool {
     let in_place = |arg: &&str| arg.starts_with("--in") || is_letters_with(arg, 'i');

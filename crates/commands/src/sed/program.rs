@@ -3,7 +3,7 @@
 use super::flow;
 use super::script::{Action, Address, End, Lines, Pattern, Script, Substitute};
 use crate::regex::{self, Flavour, Judges, Newline, Regex};
-use crate::{Accept, Context, Declined};
+use crate::{Accept, Context, Declined, Family};
 
 /// The settings of compilation.
 #[derive(Clone, Debug)]
@@ -240,6 +240,7 @@ impl Compiler<'_> {
             ranges: regex::Ranges::of(&context.locale, &[&pattern.text]),
             ignore_case: pattern.ignore_case,
             newline: if one_line { Newline::EndsLine } else { Newline::IsCharacter },
+            dot_misses_late: context.implementation.is_one_of(Family::GnuSed, &["4.8"]),
             spans: true,
             groups,
             ..regex::Options::new(flavour)

@@ -46,7 +46,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
 use crate::tool::row::{Acceptor, InProcess, Tool, without_output_file};
-use crate::tool::versions::{self, COREUTILS_TO_9_7, OtherVersions};
+use crate::tool::versions::{self, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions};
 use pelton_stream::Kernel;
 use std::io;
 
@@ -61,7 +61,7 @@ use crate::{
     Accept, Command, Context, Diagnostics, EarlyStop, Facts, Input, InputFacts, OutputFacts, TemporaryFiles,
 };
 
-/// 9.2 orders versions (-V) otherwise and knows more suffixes (-h); keys may name both.
+/// 9.1 and 9.2 order versions (-V) otherwise, and 9.2 knows more suffixes (-h); keys may name both.
 fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
     let may_name = |arg: &&Vec<u8>| {
         let is_long = arg.starts_with(b"--");
@@ -94,7 +94,11 @@ pub(crate) static TOOL: Tool = Tool {
         true => Rate::both(13.5, 3.5, 1.0),
         false => Rate::both(10.0, 2.6, 1.0),
     },
-    other_versions: &[OtherVersions { versions: COREUTILS_TO_9_7, probes: None, difference }],
+    other_versions: &[
+        // With 8.32, Debian 11 has a C.UTF-8 that does not compare bytes.
+        OtherVersions::but(COREUTILS_TO_9_7, difference),
+        OtherVersions::but(COREUTILS_TO_9_10, difference),
+    ],
     grammar: Grammar::reader(
         &[],
         &[

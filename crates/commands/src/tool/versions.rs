@@ -8,6 +8,9 @@
 use super::context::{Charset, Collate, Context};
 use super::detect::Probe;
 
+/// Returns what a call does otherwise than in the tested version.
+pub type Difference = fn(&[Vec<u8>], &Context) -> Option<&'static str>;
+
 /// Versions that differ from the tested one in the same way.
 #[derive(Clone, Copy, Debug)]
 pub struct OtherVersions {
@@ -16,16 +19,28 @@ pub struct OtherVersions {
     /// What tells them from patched ones, if that is not what tells the tested version.
     pub probes: Option<&'static [Probe]>,
     /// Returns the difference that a call may show; such a call is declined.
-    pub difference: fn(&[Vec<u8>], &Context) -> Option<&'static str>,
+    pub difference: Difference,
 }
 
-/// From 9.1 to 9.7, which Debian 13 has. 9.8 and later are not compared yet.
+/// From 8.32, which Debian 11 and Ubuntu 22.04 have, to 9.1.
+pub(crate) const COREUTILS_8_32_TO_9_0: &[&str] = &["8.32", "9.0"];
+/// After 9.1 to 9.7, which Debian 13 has.
 pub(crate) const COREUTILS_TO_9_7: &[&str] = &["9.2", "9.3", "9.4", "9.5", "9.6", "9.7"];
+/// After 9.7 to 9.10, which Debian unstable has.
+pub(crate) const COREUTILS_TO_9_10: &[&str] = &["9.8", "9.9", "9.10"];
+/// All that were compared besides 9.1: for a tool in which nothing changed.
+pub(crate) const COREUTILS_8_32_TO_9_10: &[&str] =
+    &["8.32", "9.0", "9.2", "9.3", "9.4", "9.5", "9.6", "9.7", "9.8", "9.9", "9.10"];
 
 impl OtherVersions {
     /// Makes those whose results do not depend on the locale, and are alike.
     pub(crate) const fn alike(versions: &'static [&'static str]) -> Self {
-        OtherVersions { versions, probes: None, difference: |_, _| None }
+        OtherVersions::but(versions, |_, _| None)
+    }
+
+    /// Makes those that are alike but for calls that `difference` names.
+    pub(crate) const fn but(versions: &'static [&'static str], difference: Difference) -> Self {
+        OtherVersions { versions, probes: None, difference }
     }
 }
 
@@ -37,6 +52,12 @@ pub(crate) fn is_plain(context: &Context) -> bool {
 /// The difference of calls that depend on those tables.
 pub(crate) fn locale_tables(_: &[Vec<u8>], context: &Context) -> Option<&'static str> {
     (!is_plain(context)).then_some("the locale's tables")
+}
+
+/// Whether some argument may be an option with one of these letters, or a long one.
+pub(crate) fn may_have(args: &[Vec<u8>], letters: &[u8]) -> bool {
+    let options = args.iter().filter(|arg| arg.len() > 1 && arg[0] == b'-');
+    options.into_iter().any(|arg| arg[1] == b'-' || arg[1..].iter().any(|letter| letters.contains(letter)))
 }
 
 /// Whether all options are short, and made of these letters.
@@ -68,8 +89,24 @@ mod tests {
             assert_eq!(reason("sort", "9.7", args).as_deref(), Some(differs), "{args:?}");
         }
         assert!(reason("wc", "9.7", &[]).is_some() && reason("wc", "9.7", &["-l"]).is_none());
-        let unknown = "cut is GNU coreutils 9.8, which no kernel was compared with";
-        assert_eq!(reason("cut", "9.8", &["-c1"]).as_deref(), Some(unknown));
+        let unknown = "cut is GNU coreutils 8.31, which no kernel was compared with";
+        assert_eq!(reason("cut", "8.31", &["-c1"]).as_deref(), Some(unknown));
+    }
+
+    #[test]
+    fn what_changed_in_some_versions_is_declined_in_those() {
+        let served = |name, version, args: &[&str]| reason(name, version, args).is_none();
+        assert!(
+            served("cat", "8.32", &["-n"])
+                && !served("cat", "8.32", &["-A"])
+                && served("cat", "9.0", &["-A"])
+        );
+        assert!(served("nl", "8.32", &["-ba"]) && !served("nl", "8.32", &["-d", "x"]));
+        assert!(served("fold", "8.32", &["-w", "9"]) && !served("fold", "9.10", &["-w", "9"]));
+        assert!(served("seq", "9.10", &["9"]) && !served("seq", "9.10", &["18446744073709551617"]));
+        assert!(served("unexpand", "9.10", &["-a"]) && !served("unexpand", "9.10", &["-t", "/4"]));
+        assert!(served("paste", "9.10", &["-d", ","]) && !served("paste", "9.10", &["-d", "é"]));
+        assert!(served("tail", "9.9", &["-n", "3"]) && !served("tail", "9.8", &["-n", "3"]));
     }
 
     #[test]
@@ -78,5 +115,7 @@ mod tests {
         assert!(has_only(&args(&["-lc", "-", "file", "-m"]), b"lcm"));
         assert!(!has_only(&args(&["-lw"]), b"lcm"));
         assert!(!has_only(&args(&["--lines"]), b"lcm"));
+        assert!(may_have(&args(&["-bA"]), b"A") && may_have(&args(&["--show-all"]), b"A"));
+        assert!(!may_have(&args(&["-b", "A", "-"]), b"A"));
     }
 }

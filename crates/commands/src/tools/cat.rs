@@ -11,7 +11,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::OtherVersions;
+use crate::tool::versions::{self, OtherVersions};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 use pelton_sys::bits::{self, RANGES, STEP};
 
@@ -90,14 +90,20 @@ pub(crate) static TOOL: Tool = Tool {
         false => Rate::both(0.2, 0.05, 1.0),
     },
     other_versions: &[
+        OtherVersions::but(&["8.32"], difference),
         // 9.6 refuses a terminal to which it appends.
-        OtherVersions::alike(&["9.2", "9.3", "9.4", "9.5", "9.7"]),
+        OtherVersions::alike(&["9.0", "9.2", "9.3", "9.4", "9.5", "9.7", "9.8", "9.9", "9.10"]),
     ],
     grammar: Grammar::reader(
         &[],
         &["-n", "-b", "-s", "-A", "-E", "-T", "-v", "-e", "-t", "-u", "-sn", "-bs", "--number"],
     ),
 };
+
+/// 9.0 shows a carriage return before a line end as `^M`.
+fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    versions::may_have(args, b"AEe").then_some("carriage returns before line ends")
+}
 
 /// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {

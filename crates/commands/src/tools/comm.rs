@@ -6,7 +6,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, always};
-use crate::tool::versions::{self, COREUTILS_TO_9_7, OtherVersions};
+use crate::tool::versions::{self, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions};
 use std::cmp::Ordering;
 
 use pelton_stream::{Complaint, Framing, JoinKernel, Kernel};
@@ -79,7 +79,11 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[Unsuitable::RefusedOutput],
     probes: &[Probe::refuses(&["--total", "-", "/dev/null"], "b\na\n", b"b\na\n2\t0\t0\ttotal\n")],
     cost: |_| Rate::both(2.8, 0.9, 1.0),
-    other_versions: &[OtherVersions { versions: COREUTILS_TO_9_7, probes: None, difference }],
+    other_versions: &[
+        // With 8.32, Debian 11 has a C.UTF-8 that does not compare bytes.
+        OtherVersions::but(COREUTILS_TO_9_7, difference),
+        OtherVersions::but(COREUTILS_TO_9_10, difference),
+    ],
     grammar: Grammar {
         role: Role::Joiner,
         needs: &[],

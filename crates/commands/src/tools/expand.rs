@@ -6,7 +6,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{COREUTILS_TO_9_7, OtherVersions};
+use crate::tool::versions::{COREUTILS_8_32_TO_9_10, OtherVersions};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::tab_stops::Stops;
@@ -47,7 +47,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&["-t4"], "é\tx\n", "é  x\n".as_bytes())],
     cost: |_| Rate::both(1.6, 0.27, 1.1),
-    other_versions: &[OtherVersions::alike(COREUTILS_TO_9_7)],
+    other_versions: &[OtherVersions::alike(COREUTILS_8_32_TO_9_10)],
     grammar: Grammar::reader(
         &[],
         &["-i", "-t@p", "-t @p", "-t 3,@p", "-t 2,9,20", "-@p", "--tabs=@p", "-it@p", "-t /4"],

@@ -7,7 +7,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{COREUTILS_TO_9_7, OtherVersions};
+use crate::tool::versions::{COREUTILS_8_32_TO_9_0, COREUTILS_TO_9_7, OtherVersions};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::scan;
@@ -67,7 +67,11 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&["-w2"], "éé\n", "é\né\n".as_bytes())],
     cost: |_| Rate::both(2.0, 1.05, 1.05),
-    other_versions: &[OtherVersions::alike(COREUTILS_TO_9_7)],
+    other_versions: &[
+        OtherVersions::alike(COREUTILS_8_32_TO_9_0),
+        // 9.8 counts characters and their widths, and takes bytes that are none otherwise in C, too.
+        OtherVersions::alike(COREUTILS_TO_9_7),
+    ],
     grammar: Grammar::reader(
         &[],
         &["-w@p", "-w @p", "-s", "-b", "-bs", "-@p", "-sw20", "--width=30", "-w 100000"],

@@ -8,7 +8,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{COREUTILS_TO_9_7, OtherVersions};
+use crate::tool::versions::{COREUTILS_8_32_TO_9_10, OtherVersions};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 use std::io;
 
@@ -69,7 +69,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&["-n", "-1"], "a\nb\n", b"a\n")],
     cost: |_| Rate::both(0.0, 0.0, 0.0),
-    other_versions: &[OtherVersions::alike(COREUTILS_TO_9_7)],
+    other_versions: &[OtherVersions::alike(COREUTILS_8_32_TO_9_10)],
     grammar: Grammar::reader(
         &[],
         &[

@@ -6,6 +6,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, always};
+use crate::tool::versions::{self, OtherVersions};
 use std::cmp::Ordering;
 use std::io;
 
@@ -95,7 +96,10 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[Unsuitable::RefusedOutput],
     probes: &[Probe::refuses(&["-té", "-", "/dev/null"], "éa\n", b"")],
     cost: |_| Rate::both(5.6, 3.7, 1.5),
-    other_versions: &[],
+    other_versions: &[
+        // From 9.5 on it knows the characters of UTF-8.
+        OtherVersions::but(&["9.2", "9.3", "9.4"], versions::locale_tables),
+    ],
     grammar: Grammar {
         role: Role::Joiner,
         needs: &[],

@@ -6,7 +6,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{COREUTILS_TO_9_7, OtherVersions};
+use crate::tool::versions::{self, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::decimal::Decimal;
@@ -93,7 +93,12 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&[], "é\n", "     1\té\n".as_bytes())],
     cost: |_| Rate::both(1.4, 0.4, 1.1),
-    other_versions: &[OtherVersions::alike(COREUTILS_TO_9_7)],
+    other_versions: &[
+        OtherVersions::but(&["8.32"], difference),
+        OtherVersions::alike(&["9.0"]),
+        OtherVersions::alike(COREUTILS_TO_9_7),
+        OtherVersions::alike(COREUTILS_TO_9_10),
+    ],
     grammar: Grammar::reader(
         &[],
         &[
@@ -102,6 +107,11 @@ pub(crate) static TOOL: Tool = Tool {
         ],
     ),
 };
+
+/// 9.0 takes one character for a section delimiter, and negative increments.
+fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    versions::may_have(args, b"di").then_some("section delimiters and increments")
+}
 
 /// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {

@@ -6,7 +6,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{COREUTILS_TO_9_7, OtherVersions};
+use crate::tool::versions::{COREUTILS_8_32_TO_9_0, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions};
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::decimal::Decimal;
@@ -50,7 +50,11 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&["-w", "9", "10"], "", b"09\n10\n")],
     cost: |_| Rate::both(0.8, 0.25, 1.0),
-    other_versions: &[OtherVersions::alike(COREUTILS_TO_9_7)],
+    other_versions: &[
+        OtherVersions::alike(COREUTILS_8_32_TO_9_0),
+        OtherVersions::alike(COREUTILS_TO_9_7),
+        OtherVersions::but(COREUTILS_TO_9_10, difference),
+    ],
     grammar: Grammar {
         role: Role::Source,
         needs: &[],
@@ -58,6 +62,11 @@ pub(crate) static TOOL: Tool = Tool {
         operands: &["@p", "@N", "@n @N", "1 3 @N", "@N -2 1", "-- -5 5", "0.5 3"],
     },
 };
+
+/// 9.8 is more accurate with large integers.
+fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    args.iter().any(|arg| arg.len() > 15).then_some("large integers")
+}
 
 /// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {

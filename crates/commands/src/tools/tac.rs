@@ -11,6 +11,7 @@ use crate::tool::io_errors::{
     self, Caller, IoErrors, STDIO_BUFFER_BYTES, StandardOutput, Unreadable, WriteFailure,
 };
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::versions::OtherVersions;
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Outcome};
 use std::io;
 
@@ -52,7 +53,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&[], "a\nb", b"ba\n")],
     cost: |_| Rate::both(0.7, 0.3, 1.0),
-    other_versions: &[],
+    other_versions: &[OtherVersions::alike(&["8.32", "9.0", "9.2", "9.3"])],
     grammar: Grammar::reader(&[], &["-b", "-s @d", "-r", "-s a", "-s ''"]),
 };
 

@@ -8,6 +8,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::versions::OtherVersions;
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 use std::io;
 
@@ -79,7 +80,10 @@ pub(crate) static TOOL: Tool = Tool {
         true => Rate::both(0.35, 0.05, 1.0),
         false => Rate::both(0.35, 0.1, 0.0),
     },
-    other_versions: &[],
+    other_versions: &[
+        // 9.8 prints too few lines of some files.
+        OtherVersions::alike(&["8.32", "9.0", "9.2", "9.3", "9.4", "9.5", "9.6", "9.7", "9.9", "9.10"]),
+    ],
     grammar: Grammar::reader(
         &[],
         &["-n@n", "-n @N", "-@n", "-c@N", "-n +@n", "-c +@N", "+@n", "-q", "-v", "-z", "-n+@N", "--lines=@n"],

@@ -6,6 +6,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
 use crate::tool::row::{Acceptor, InProcess, Tool};
+use crate::tool::versions::{COREUTILS_8_32_TO_9_0, OtherVersions};
 use pelton_stream::Kernel;
 use std::io;
 
@@ -47,7 +48,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&[], "a\n", b"a\n")],
     cost: |_| Rate::both(0.4, 0.1, 1.0),
-    other_versions: &[],
+    other_versions: &[OtherVersions::alike(COREUTILS_8_32_TO_9_0)],
     grammar: Grammar {
         role: Role::Filter,
         needs: &[],

@@ -15,6 +15,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput, fatal_read_error};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::versions::OtherVersions;
 use crate::{Accept, Command, Context, Declined, Facts, Input, OutputFacts};
 
 /// All that pelton knows of `tsort`.
@@ -31,7 +32,10 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&[], "b a\nc a\n", b"b\nc\na\n")],
     cost: |_| Rate::both(60.0, 20.0, 0.5),
-    other_versions: &[],
+    other_versions: &[
+        // 9.4 reports errors of reading.
+        OtherVersions::alike(&["8.32", "9.0", "9.2", "9.3"]),
+    ],
     grammar: Grammar { role: Role::Filter, needs: &[], options: &["-", "--"], operands: &[""] },
 };
 

@@ -6,7 +6,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{COREUTILS_TO_9_7, OtherVersions};
+use crate::tool::versions::{COREUTILS_8_32_TO_9_0, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::tab_stops::Stops;
@@ -50,7 +50,11 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&["-at4"], "é  x\n", "é\tx\n".as_bytes())],
     cost: |_| Rate::real(1.6, 0.9),
-    other_versions: &[OtherVersions::alike(COREUTILS_TO_9_7)],
+    other_versions: &[
+        OtherVersions::alike(COREUTILS_8_32_TO_9_0),
+        OtherVersions::alike(COREUTILS_TO_9_7),
+        OtherVersions::but(COREUTILS_TO_9_10, difference),
+    ],
     grammar: Grammar::reader(
         &[],
         &[
@@ -67,6 +71,13 @@ pub(crate) static TOOL: Tool = Tool {
         ],
     ),
 };
+
+/// 9.9 no longer writes past its buffer with the tab stops /N and +N.
+fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let is_stop = |arg: &Vec<u8>| arg.starts_with(b"-") || !arg.iter().any(u8::is_ascii_alphabetic);
+    let repeats = |arg: &&Vec<u8>| is_stop(arg) && arg.iter().any(|byte| b"/+".contains(byte));
+    args.iter().any(|arg| repeats(&arg)).then_some("tab stops that repeat")
+}
 
 /// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {

@@ -235,9 +235,9 @@ pub(crate) static TOOL: Tool = Tool {
     ],
     cost: |_| Rate::both(5.0, 1.4, 0.4),
     other_versions: &[
-        OtherVersions { versions: &["9.2", "9.3", "9.4"], probes: None, difference: versions::locale_tables },
+        OtherVersions::but(&["9.2", "9.3", "9.4"], versions::locale_tables),
         OtherVersions {
-            versions: &["9.5", "9.6", "9.7"],
+            versions: &["9.5", "9.6", "9.7", "9.8", "9.9", "9.10"],
             probes: Some(&[
                 Probe::prints(&["-i"], "É\né\n", "É\né\n".as_bytes()),
                 Probe::prints(&["-w1"], "éa\nèa\n", "éa\nèa\n".as_bytes()),

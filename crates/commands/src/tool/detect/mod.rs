@@ -123,6 +123,12 @@ impl Implementation {
         }
     }
 
+    /// Whether it is this family in one of these versions.
+    pub fn is_one_of(&self, wanted: Family, versions: &[&str]) -> bool {
+        matches!(self, Implementation::Known { family, version }
+            if *family == wanted && versions.contains(&version.as_str()))
+    }
+
     /// Whether it is this family in a tested version.
     pub fn is_tested(&self, wanted: Family) -> bool {
         matches!(self, Implementation::Known { family, version }

@@ -9,7 +9,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{COREUTILS_TO_9_7, OtherVersions};
+use crate::tool::versions::{COREUTILS_8_32_TO_9_10, OtherVersions};
 use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer};
 
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
@@ -73,7 +73,7 @@ pub(crate) static TOOL: Tool = Tool {
         true => Rate::both(1.2, 0.12, 0.3),
         false => Rate::both(1.5, 0.5, 0.3),
     },
-    other_versions: &[OtherVersions::alike(COREUTILS_TO_9_7)],
+    other_versions: &[OtherVersions::alike(COREUTILS_8_32_TO_9_10)],
     grammar: Grammar::reader(
         &[
             "-b@l",

@@ -11,7 +11,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{COREUTILS_TO_9_7, OtherVersions};
+use crate::tool::versions::{COREUTILS_8_32_TO_9_0, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions};
 use pelton_stream::{Framing, JoinKernel, Kernel};
 
 use crate::bytes::line_cursor::Side;
@@ -67,7 +67,11 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&["-sd,"], "a\nb\n", b"a,b\n")],
     cost: |_| Rate::both(1.1, 0.12, 1.0),
-    other_versions: &[OtherVersions::alike(COREUTILS_TO_9_7)],
+    other_versions: &[
+        OtherVersions::alike(COREUTILS_8_32_TO_9_0),
+        OtherVersions::alike(COREUTILS_TO_9_7),
+        OtherVersions::but(COREUTILS_TO_9_10, difference),
+    ],
     grammar: Grammar {
         role: Role::Joiner,
         needs: &[],
@@ -75,6 +79,11 @@ pub(crate) static TOOL: Tool = Tool {
         operands: &["-", "- -", "- - -", "@f", "- @f", "@f @f", "@f -"],
     },
 };
+
+/// 9.10 takes characters of several bytes as delimiters.
+fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    (!args.iter().all(|arg| arg.is_ascii())).then_some("delimiters of several bytes")
+}
 
 /// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {

@@ -10,7 +10,9 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{COREUTILS_TO_9_7, OtherVersions};
+use crate::tool::versions::{
+    self, COREUTILS_8_32_TO_9_0, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions,
+};
 use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer, Sharing};
 use pelton_sys::compact::{self, Run};
 use std::io;
@@ -70,7 +72,11 @@ pub(crate) static TOOL: Tool = Tool {
             _ => Rate::both(0.55, 0.1, 1.0),
         }
     },
-    other_versions: &[OtherVersions::alike(COREUTILS_TO_9_7)],
+    other_versions: &[
+        OtherVersions::but(COREUTILS_8_32_TO_9_0, difference),
+        OtherVersions::alike(COREUTILS_TO_9_7),
+        OtherVersions::alike(COREUTILS_TO_9_10),
+    ],
     grammar: Grammar {
         role: Role::Filter,
         needs: &[
@@ -96,6 +102,12 @@ pub(crate) static TOOL: Tool = Tool {
 
 fn read_error(caller: &Caller, _input: Option<&[u8]>, error: &io::Error) -> Unreadable {
     Unreadable::goes_on(io_errors::read_error_message(caller, error), 1)
+}
+
+/// 8.32 crashes where a complement is taken of classes that it cannot have.
+fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let has_class = args.iter().any(|arg| arg.windows(2).any(|pair| pair == b"[:"));
+    (has_class && versions::may_have(args, b"cC")).then_some("complements of classes")
 }
 
 /// Parses the arguments.

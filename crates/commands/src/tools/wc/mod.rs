@@ -8,7 +8,9 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{self, COREUTILS_TO_9_7, OtherVersions};
+use crate::tool::versions::{
+    self, COREUTILS_8_32_TO_9_0, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions, locale_tables,
+};
 use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome, Peer, Sharing, known};
 use std::io;
 
@@ -94,7 +96,11 @@ pub(crate) static TOOL: Tool = Tool {
         true => Rate::both(0.16, 0.05, 0.0),
         false => Rate::both(4.4, 0.65, 0.0),
     },
-    other_versions: &[OtherVersions { versions: COREUTILS_TO_9_7, probes: None, difference }],
+    other_versions: &[
+        OtherVersions::but(COREUTILS_8_32_TO_9_0, locale_tables),
+        OtherVersions::but(COREUTILS_TO_9_7, difference),
+        OtherVersions::but(COREUTILS_TO_9_10, difference),
+    ],
     grammar: Grammar::reader(&[], &["-l", "-w", "-c", "-m", "-L", "-lw", "-lwc", "-cm", "--total=never"]),
 };
 
