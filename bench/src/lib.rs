@@ -97,6 +97,8 @@ pub struct Bench {
     pub only: Option<String>,
     /// The directory of results.
     pub results: PathBuf,
+    /// The machine, see [`machine::describe`].
+    pub machine: serde_json::Value,
     runs: Option<usize>,
     size_mb: Option<u64>,
 }
@@ -182,10 +184,11 @@ fn measure(options: &Options, chosen: &[Benchmark], dir: &std::path::Path) -> Ou
     std::fs::create_dir_all(&data)?;
     let machine = machine::describe(&pelton);
     let (only, results) = (options.only.clone(), dir.to_path_buf());
-    let bench = Bench { pelton, data, only, results, runs: options.runs, size_mb: options.size_mb };
+    let (runs, size_mb) = (options.runs, options.size_mb);
+    let bench = Bench { pelton, data, only, results, machine, runs, size_mb };
     let one = |(name, benchmark): &Benchmark| -> Outcome {
         let results = workbench::steps::timed(&format!("bench {name}"), || benchmark(&bench))?;
-        results.publish(&machine, dir)
+        results.publish(&bench.machine, dir)
     };
     match options.gather {
         true => workbench::steps::all(chosen.iter().map(one)),

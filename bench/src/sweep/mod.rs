@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use super::contest::{Contender, Samples, run_to_status};
 use super::ratios::{Place, digest};
 use super::results::{Claim, Results, earlier};
-use super::{Bench, machine, stats};
+use super::{Bench, stats};
 use workbench::Outcome;
 use workbench::inputs::{ACCESS_LOG, PROSE, PURCHASES, Recipe};
 
@@ -64,7 +64,7 @@ impl Way {
     /// Returns a line of the sweep as shell text. `None` if this way does not apply to it.
     fn text(self, line: &str, file: &str) -> Option<String> {
         let last = |text: String, out: &str| format!("{text} > {out}");
-        let reads_nothing = !line.contains('@') && ["seq", "find"].iter().any(|name| line.starts_with(name));
+        let reads_nothing = reads_nothing(line);
         let operand = |line: &str| {
             if line.contains('@') || reads_nothing {
                 line.replace('@', file)
@@ -81,6 +81,11 @@ impl Way {
             }
         }
     }
+}
+
+/// Whether a line of the sweep reads none of the data: one shape is then enough.
+fn reads_nothing(line: &str) -> bool {
+    !line.contains('@') && ["seq", "find"].iter().any(|name| line.starts_with(name))
 }
 
 /// The result for one text in one locale: medians only, since there are thousands.
@@ -136,7 +141,6 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
         Value::Object(tools) if bench.only.is_some() => tools,
         _ => Tools::new(),
     };
-    let machine = machine::describe(&bench.pelton);
     let wanted = |tool: &str| bench.only.as_deref().is_none_or(|only| only.split(',').any(|one| one == tool));
     for lines in lines::ALL.iter().filter(|lines| wanted(lines.tool)) {
         let mut cells = Vec::new();
@@ -146,8 +150,8 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
             }
         }
         progress(lines.tool, &cells);
-        tools.insert(lines.tool.to_owned(), json!({"cells": cells, "commit": machine["commit"]}));
-        results(bench, &tools)?.write(&machine, &bench.results)?;
+        tools.insert(lines.tool.to_owned(), json!({"cells": cells, "commit": bench.machine["commit"]}));
+        results(bench, &tools)?.write(&bench.machine, &bench.results)?;
     }
     results(bench, &tools)
 }
@@ -163,7 +167,7 @@ fn sweep(bench: &Bench, place: &Place, line: &str, locale: &'static str, cells: 
                 break;
             }
         }
-        if !line.contains('@') && (line.starts_with("seq") || line.starts_with("find")) {
+        if reads_nothing(line) {
             break;
         }
     }

@@ -171,15 +171,17 @@ impl State {
         }
     }
 
-    /// Returns the next turn's seed and machine, until time is up.
-    fn next(&mut self) -> Option<(u64, u64)> {
+    /// Returns the next turn's seed, which of so many machines it is, and the root, until time is up.
+    fn next(&mut self, machines: usize) -> Option<(u64, usize, String)> {
         if Instant::now() >= self.until || self.failure.is_some() {
             self.busy -= 1;
             return None;
         }
+        let number = self.turns as usize;
         self.turns += 1;
         self.next_seed += 1;
-        Some((self.next_seed - 1, self.turns - 1))
+        let oracle = &self.oracles[number / machines % self.oracles.len()];
+        Some((self.next_seed - 1, number % machines, oracle.clone()))
     }
 
     fn is_over(&self) -> bool {
@@ -221,13 +223,8 @@ impl State {
 /// Runs one worker: turn after turn.
 fn work(state: &Mutex<State>, built: &[Built], found: &Path) {
     loop {
-        let Some((seed, number)) = lock(state).next() else { return };
-        let (number, count) = (number as usize, built.len());
-        let machine = &built[number % count];
-        let oracle = {
-            let state = lock(state);
-            state.oracles[number / count % state.oracles.len()].clone()
-        };
+        let Some((seed, at, oracle)) = lock(state).next(built.len()) else { return };
+        let machine = &built[at];
         let folder = found.join(format!("{}-{oracle}{seed}", machine.machine.name));
         let result = turn::take(machine, &oracle, seed, &folder);
         let mut state = lock(state);

@@ -65,8 +65,8 @@ pub(crate) static TOOL: Tool = Tool {
         _ => Rate::both(1.6, 0.4, 0.2),
     },
     other_versions: &[
-        // In the notes of later ones, what has a kernel does not change.
         OtherVersions::but(BEFORE_3_8, versions::locale_tables),
+        // Their notes name nothing that has a kernel.
         OtherVersions::but(&["3.9", "3.10", "3.11", "3.12"], versions::locale_tables),
     ],
     grammar: Grammar::reader(

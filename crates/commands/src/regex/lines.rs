@@ -205,23 +205,29 @@ impl Lines {
 
     /// Whether the first matching lines are close to each other.
     fn are_dense(&mut self, engine: &mut Engine, block: &[u8]) -> bool {
-        let mut at = 0;
-        for _ in 0..SAMPLE {
-            let Ok(Some(line)) = self.next(engine, block, at) else { return false };
+        let (found, end) = self.sample(engine, block, 0);
+        found == SAMPLE && end < SAMPLE * DENSE_BYTES
+    }
+
+    /// Finds a sample of matching lines from `at` on. Returns their number, which is smaller only if there are
+    /// no more, and where the last one ends.
+    fn sample(&mut self, engine: &mut Engine, block: &[u8], mut at: usize) -> (usize, usize) {
+        for found in 0..SAMPLE {
+            let Ok(Some(line)) = self.next(engine, block, at) else { return (found, at) };
             at = (line.end + 1).min(block.len());
         }
-        at < SAMPLE * DENSE_BYTES
+        (SAMPLE, at)
     }
 
     fn count_held(&mut self, held: &Held, engine: &mut Engine, block: &[u8]) -> u64 {
         let (mut count, mut at) = (0, 0);
         loop {
-            let from = at;
-            for _ in 0..SAMPLE {
-                let Ok(Some(line)) = self.next(engine, block, at) else { return count };
-                at = (line.end + 1).min(block.len());
-                count += 1;
+            let (found, end) = self.sample(engine, block, at);
+            count += found as u64;
+            if found < SAMPLE {
+                return count;
             }
+            let from = std::mem::replace(&mut at, end);
             if at - from < SAMPLE * DENSE_BYTES {
                 break;
             }

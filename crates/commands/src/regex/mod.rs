@@ -182,7 +182,8 @@ impl Judges {
             Judges::NoForbiddenUtf8 => first_forbidden(data),
             Judges::ValidUtf8 => first_invalid(data),
             Judges::NoLateUtf8 => {
-                first_invalid(&data[..first_late(data).unwrap_or(data.len())]).or_else(|| first_late(data))
+                let late = first_late(data);
+                first_invalid(&data[..late.unwrap_or(data.len())]).or(late)
             }
             Judges::Ascii if data.is_ascii() => None,
             Judges::Ascii => data.iter().position(|b| !b.is_ascii()),

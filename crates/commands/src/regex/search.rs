@@ -565,6 +565,17 @@ mod tests {
         text
     }
 
+    fn lines_of(block: &[u8]) -> impl Iterator<Item = Range<usize>> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let start = at;
+            let rest = block.get(start..).filter(|rest| !rest.is_empty())?;
+            let end = memchr(b'\n', rest).map_or(block.len(), |end| start + end);
+            at = end + 1;
+            Some(start..end)
+        })
+    }
+
     #[test]
     fn lines_are_those_that_the_automaton_accepts() {
         let mut random = Random::new(5);
@@ -586,7 +597,7 @@ mod tests {
             b"\xff",
             b"  ",
         ];
-        let (mut without_plan, mut counted) = (0, 0);
+        let (mut without_plan, mut counted, mut marked) = (0, 0, 0);
         for _ in 0..4000 {
             let expression = expression(&mut random);
             let charset = random.pick(&[Charset::C, Charset::Utf8]);
@@ -606,15 +617,9 @@ mod tests {
                 if random.below(3) > 0 && !block.is_empty() {
                     block.push(b'\n');
                 }
-                let mut expected = Vec::new();
-                let mut at = 0;
-                while at < block.len() {
-                    let end = memchr(b'\n', &block[at..]).map_or(block.len(), |end| at + end);
-                    if regex.searcher.engine.first_end(&block, at..end).is_some() {
-                        expected.push(at..end);
-                    }
-                    at = end + 1;
-                }
+                let engine = &mut regex.searcher.engine;
+                let mut matches = |line: &Range<usize>| engine.first_end(&block, line.clone()).is_some();
+                let expected: Vec<_> = lines_of(&block).filter(|line| matches(line)).collect();
                 let shown =
                     format!("{expression} {charset:?} {within:?} {:?}", block.escape_ascii().to_string());
                 let mut found = Vec::new();
@@ -631,9 +636,19 @@ mod tests {
                 let Searcher { lines, engine, .. } = &mut regex.searcher;
                 let count = lines.as_mut().map(|lines| lines.count(engine, &block, u64::MAX));
                 counted += usize::from(count.flatten().is_some());
+                let mut others = Vec::new();
+                if regex.each_unmatched(&block, |line| others.push(line)) {
+                    marked += 1;
+                    assert_eq!(
+                        others,
+                        lines_of(&block).filter(|line| !expected.contains(line)).collect::<Vec<_>>(),
+                        "{shown}"
+                    );
+                }
             }
         }
         assert!(without_plan > 1500 && counted > 1500, "{without_plan}, {counted}");
+        assert!(marked > 200, "{marked}");
     }
 
     #[test]

@@ -46,7 +46,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
 use crate::tool::row::{Acceptor, InProcess, Tool, without_output_file};
-use crate::tool::versions::{self, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions};
+use crate::tool::versions::{self, COREUTILS_9_2_TO_9_10, OtherVersions};
 use pelton_stream::Kernel;
 use std::io;
 
@@ -96,8 +96,7 @@ pub(crate) static TOOL: Tool = Tool {
     },
     other_versions: &[
         // With 8.32, Debian 11 has a C.UTF-8 that does not compare bytes.
-        OtherVersions::but(COREUTILS_TO_9_7, difference),
-        OtherVersions::but(COREUTILS_TO_9_10, difference),
+        OtherVersions::but(COREUTILS_9_2_TO_9_10, difference),
     ],
     grammar: Grammar::reader(
         &[],

@@ -109,10 +109,7 @@ impl Tool {
     }
 
     fn other_version(&self, implementation: &Implementation) -> Option<&OtherVersions> {
-        let Implementation::Known { family, version } = implementation else { return None };
-        self.other_versions
-            .iter()
-            .find(|other| *family == self.family && other.versions.contains(&version.as_str()))
+        self.other_versions.iter().find(|other| implementation.is_one_of(self.family, other.versions))
     }
 
     /// Returns the runs that tell this version from a patched one.

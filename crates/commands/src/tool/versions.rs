@@ -28,6 +28,9 @@ pub(crate) const COREUTILS_8_32_TO_9_0: &[&str] = &["8.32", "9.0"];
 pub(crate) const COREUTILS_TO_9_7: &[&str] = &["9.2", "9.3", "9.4", "9.5", "9.6", "9.7"];
 /// After 9.7 to 9.10, which Debian unstable has.
 pub(crate) const COREUTILS_TO_9_10: &[&str] = &["9.8", "9.9", "9.10"];
+/// After 9.1 to 9.10.
+pub(crate) const COREUTILS_9_2_TO_9_10: &[&str] =
+    &["9.2", "9.3", "9.4", "9.5", "9.6", "9.7", "9.8", "9.9", "9.10"];
 /// All that were compared besides 9.1: for a tool in which nothing changed.
 pub(crate) const COREUTILS_8_32_TO_9_10: &[&str] =
     &["8.32", "9.0", "9.2", "9.3", "9.4", "9.5", "9.6", "9.7", "9.8", "9.9", "9.10"];

@@ -6,7 +6,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, always};
-use crate::tool::versions::{self, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions};
+use crate::tool::versions::{self, COREUTILS_9_2_TO_9_10, OtherVersions};
 use std::cmp::Ordering;
 
 use pelton_stream::{Complaint, Framing, JoinKernel, Kernel};
@@ -81,8 +81,7 @@ pub(crate) static TOOL: Tool = Tool {
     cost: |_| Rate::both(2.8, 0.9, 1.0),
     other_versions: &[
         // With 8.32, Debian 11 has a C.UTF-8 that does not compare bytes.
-        OtherVersions::but(COREUTILS_TO_9_7, difference),
-        OtherVersions::but(COREUTILS_TO_9_10, difference),
+        OtherVersions::but(COREUTILS_9_2_TO_9_10, difference),
     ],
     grammar: Grammar {
         role: Role::Joiner,

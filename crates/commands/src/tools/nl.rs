@@ -6,7 +6,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{self, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions};
+use crate::tool::versions::{self, COREUTILS_9_2_TO_9_10, OtherVersions};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::decimal::Decimal;
@@ -96,8 +96,7 @@ pub(crate) static TOOL: Tool = Tool {
     other_versions: &[
         OtherVersions::but(&["8.32"], difference),
         OtherVersions::alike(&["9.0"]),
-        OtherVersions::alike(COREUTILS_TO_9_7),
-        OtherVersions::alike(COREUTILS_TO_9_10),
+        OtherVersions::alike(COREUTILS_9_2_TO_9_10),
     ],
     grammar: Grammar::reader(
         &[],

@@ -10,9 +10,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{
-    self, COREUTILS_8_32_TO_9_0, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions,
-};
+use crate::tool::versions::{self, COREUTILS_8_32_TO_9_0, COREUTILS_9_2_TO_9_10, OtherVersions};
 use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer, Sharing};
 use pelton_sys::compact::{self, Run};
 use std::io;
@@ -74,8 +72,7 @@ pub(crate) static TOOL: Tool = Tool {
     },
     other_versions: &[
         OtherVersions::but(COREUTILS_8_32_TO_9_0, difference),
-        OtherVersions::alike(COREUTILS_TO_9_7),
-        OtherVersions::alike(COREUTILS_TO_9_10),
+        OtherVersions::alike(COREUTILS_9_2_TO_9_10),
     ],
     grammar: Grammar {
         role: Role::Filter,

@@ -9,7 +9,7 @@ use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::versions::{
-    self, COREUTILS_8_32_TO_9_0, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions, locale_tables,
+    self, COREUTILS_8_32_TO_9_0, COREUTILS_9_2_TO_9_10, OtherVersions, locale_tables,
 };
 use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome, Peer, Sharing, known};
 use std::io;
@@ -98,8 +98,7 @@ pub(crate) static TOOL: Tool = Tool {
     },
     other_versions: &[
         OtherVersions::but(COREUTILS_8_32_TO_9_0, locale_tables),
-        OtherVersions::but(COREUTILS_TO_9_7, difference),
-        OtherVersions::but(COREUTILS_TO_9_10, difference),
+        OtherVersions::but(COREUTILS_9_2_TO_9_10, difference),
     ],
     grammar: Grammar::reader(&[], &["-l", "-w", "-c", "-m", "-L", "-lw", "-lwc", "-cm", "--total=never"]),
 };
