@@ -225,7 +225,7 @@ fn work(state: &Mutex<State>, built: &[Built], found: &Path) {
     loop {
         let Some((seed, at, oracle)) = lock(state).next(built.len()) else { return };
         let machine = &built[at];
-        let folder = found.join(format!("{}-{oracle}{seed}", machine.machine.name));
+        let folder = found.join(format!("{}-{oracle}-{seed}", machine.machine.name));
         let result = turn::take(machine, &oracle, seed, &folder);
         let mut state = lock(state);
         match result {

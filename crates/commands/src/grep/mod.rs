@@ -65,9 +65,10 @@ pub(crate) static TOOL: Tool = Tool {
         _ => Rate::both(1.6, 0.4, 0.2),
     },
     other_versions: &[
-        OtherVersions::but(BEFORE_3_8, versions::locale_tables),
+        OtherVersions::but(BEFORE_3_8, difference_before_3_8),
         // Their notes name nothing that has a kernel.
-        OtherVersions::but(&["3.9", "3.10", "3.11", "3.12"], versions::locale_tables),
+        OtherVersions::but(&["3.9", "3.10", "3.11"], versions::locale_tables),
+        OtherVersions::but(&["3.12"], difference_in_3_12),
     ],
     grammar: Grammar::reader(
         &[
@@ -100,6 +101,18 @@ fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unrea
 
 /// Versions that do not warn of stray backslashes, and whose `.` does not match all characters.
 const BEFORE_3_8: &[&str] = &["3.6", "3.7"];
+
+/// 3.8 no longer suppresses the message about binary files for -s.
+fn difference_before_3_8(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+    let is_quiet = versions::may_have(args, b"s").then_some("what -s suppresses");
+    is_quiet.or_else(|| versions::locale_tables(args, context))
+}
+
+/// 3.12 tells of binary files with -m where only names are printed.
+fn difference_in_3_12(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+    let limited = versions::may_have(args, b"m").then_some("messages about binary files with -m");
+    limited.or_else(|| versions::locale_tables(args, context))
+}
 
 /// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {

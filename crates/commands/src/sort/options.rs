@@ -1,7 +1,7 @@
 //! sort's arguments, as GNU sort 9.1 parses them; its errors are declined.
 
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
-use crate::{Accept, Charset, Context, Declined, Input};
+use crate::{Accept, Charset, Context, Declined, Family, Input};
 
 use super::key::{Conventions, End, Ignore, Key, Kind, Start};
 use super::order::LineOrder;
@@ -236,6 +236,9 @@ impl RawKey {
     }
 }
 
+/// Versions that separate no thousands where the locale does not: 9.5 mended what 9.1 broke.
+const WITHOUT_STRAY_SEPARATOR: &[&str] = &["9.5", "9.6", "9.7", "9.8", "9.9", "9.10"];
+
 impl SortOptions {
     /// Parses the arguments (without the command's name).
     pub fn parse(args: &[Vec<u8>], context: &Context) -> Accept<SortOptions> {
@@ -262,9 +265,14 @@ impl SortOptions {
         options.reverse = global.reverse;
         let is_operand = |arg: &&Vec<u8>| operands.iter().any(|operand| operand.as_ptr() == arg.as_ptr());
         options.resume_args = args.iter().filter(|arg| !is_operand(arg)).cloned().collect();
+        // No key holds the byte that ends its record.
+        let none = match context.implementation.is_one_of(Family::GnuCoreutils, WITHOUT_STRAY_SEPARATOR) {
+            true => options.terminator,
+            false => Conventions::C.thousands,
+        };
         options.conventions = Conventions {
             collation: context.locale.collation()?,
-            thousands: context.locale.thousands.flatten().unwrap_or(Conventions::C.thousands),
+            thousands: context.locale.thousands.flatten().unwrap_or(none),
         };
         options.check(context)?;
         Ok(options)
@@ -440,12 +448,24 @@ fn read_letters(rest: &mut &[u8], letters: &mut Letters, at: At) -> Accept<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Family, Implementation, Locale};
+    use crate::{Implementation, Locale};
 
     fn options(line: &str) -> Accept<SortOptions> {
+        options_of("9.1", line)
+    }
+
+    fn options_of(version: &str, line: &str) -> Accept<SortOptions> {
         let args: Vec<Vec<u8>> = line.split_whitespace().map(|arg| arg.as_bytes().to_vec()).collect();
-        let implementation = Implementation::tested(Family::GnuCoreutils);
+        let implementation =
+            Implementation::Known { family: Family::GnuCoreutils, version: version.to_owned() };
         SortOptions::parse(&args, &Context { locale: Locale::C, implementation })
+    }
+
+    #[test]
+    fn a_stray_byte_separates_thousands_until_9_4() {
+        let separator = |version, line| options_of(version, line).unwrap().conventions.thousands;
+        assert_eq!((separator("9.1", "-n"), separator("9.4", "-n")), (0x80, 0x80));
+        assert_eq!((separator("9.7", "-n"), separator("9.7", "-nz")), (b'\n', 0));
     }
 
     #[test]

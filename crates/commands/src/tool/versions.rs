@@ -109,6 +109,8 @@ mod tests {
         assert!(served("seq", "9.10", &["9"]) && !served("seq", "9.10", &["18446744073709551617"]));
         assert!(served("unexpand", "9.10", &["-a"]) && !served("unexpand", "9.10", &["-t", "/4"]));
         assert!(served("paste", "9.10", &["-d", ","]) && !served("paste", "9.10", &["-d", "é"]));
+        assert!(served("grep", "3.7", &["-n", "a"]) && !served("grep", "3.7", &["-s", "a"]));
+        assert!(served("grep", "3.12", &["-n", "a"]) && !served("grep", "3.12", &["-lm1", "a"]));
         assert!(served("tail", "9.9", &["-n", "3"]) && !served("tail", "9.8", &["-n", "3"]));
     }
 
