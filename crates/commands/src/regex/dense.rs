@@ -37,7 +37,7 @@ impl Forward {
     }
 
     pub(super) fn search(&self, input: &Input) -> Option<usize> {
-        offset(self.0.try_search_fwd(input))
+        forward(&self.0, input)
     }
 }
 
@@ -179,15 +179,14 @@ impl Spans {
         if let Some(bytes) = bytes {
             return Some((end - bytes, end));
         }
-        let back = Input::new(text).span(span.start..end).anchored(Anchored::Yes);
-        let start = offset(self.backward.try_search_rev(&back))?;
+        let start = backward(&self.backward, text, span.start..end)?;
         let end = if self.one_end { end } else { self.longest_at(text, start..span.end)? };
         Some((start, end))
     }
 
     /// Returns the longest match at the start of the span.
     pub(super) fn longest_at(&self, text: &[u8], span: Range<usize>) -> Option<usize> {
-        offset(self.longest.try_search_fwd(&Input::new(text).span(span).anchored(Anchored::Yes)))
+        forward(&self.longest, &Input::new(text).span(span).anchored(Anchored::Yes))
     }
 
     /// `Err`: too much was read in vain, and no match begins before this offset.
@@ -248,6 +247,24 @@ fn build(nfa: &NFA, kind: MatchKind, start: StartKind) -> Option<Dfa> {
         .dfa_size_limit(Some(BYTES))
         .determinize_size_limit(Some(2 * BYTES));
     dense::Builder::new().configure(config).build_from_nfa(nfa).ok()
+}
+
+/// Searches forward. In a state that few bytes leave, the automaton looks for these bytes up to the end of the
+/// text, beyond the span: so the text is cut after the byte behind the span, which decides about its end.
+fn forward(dfa: &Dfa, input: &Input) -> Option<usize> {
+    let text = input.haystack();
+    let near = Input::new(&text[..text.len().min(input.end() + 1)])
+        .span(input.get_span())
+        .anchored(input.get_anchored())
+        .earliest(input.get_earliest());
+    offset(dfa.try_search_fwd(&near))
+}
+
+/// Searches back from the end of the span. The text is cut for the same reason as in [`forward`].
+fn backward(dfa: &Dfa, text: &[u8], span: Range<usize>) -> Option<usize> {
+    let base = span.start.saturating_sub(1);
+    let near = Input::new(&text[base..]).span(span.start - base..span.end - base).anchored(Anchored::Yes);
+    offset(dfa.try_search_rev(&near)).map(|start| base + start)
 }
 
 /// No automaton here has quit bytes, so there are no errors.
